@@ -89,8 +89,7 @@ static void pass_all(struct cuda_fences *f, struct fence_stream *s)
     s->passed = s->last;
 }
 
-/* The stream's first event that the fence has passed with: the first one with its serial or a later
- * one. */
+/* The stream's first event with the serial of the fence or a later one. */
 static uint32_t event_of(const struct cuda_fences *f, const struct fence_stream *s, uint64_t serial)
 {
     uint32_t at = s->head;

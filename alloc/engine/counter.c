@@ -9,7 +9,7 @@
 
 enum { TRIAL_ROUNDS = 10000 };
 
-/* What the kernel answers to a reading. */
+/* The layout in which the kernel returns a reading. */
 struct counter_reading {
     uint64_t value, enabled_ns, running_ns;
 };
@@ -41,12 +41,12 @@ void tp_counter_close(struct tp_instruction_counter *c)
     c->fd = -1;
 }
 
-/* Some virtual machines have the counter, but it never moves. */
+/* Checks that the counter moves: in some virtual machines it stands still. */
 static int try_counter(const struct tp_instruction_counter *c)
 {
     tp_counter_start(c);
     for (int i = 0; i < TRIAL_ROUNDS; i++)
-        __asm__ volatile("" : : "r"(i)); /* or the loop is gone */
+        __asm__ volatile("" : : "r"(i)); /* keeps the compiler from removing the loop */
     tp_counter_stop(c);
     uint64_t seen = tp_counter_read(c);
     if (seen < TRIAL_ROUNDS || seen == UINT64_MAX)

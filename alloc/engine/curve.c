@@ -18,8 +18,8 @@ static bool same(const struct tp_curve_point *a, const struct tp_curve_point *b)
     return a->event == b->event && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
 
-/* Of two samples of one event the lower is the later one: what stood for a moment inside the event
- * comes before what it left. */
+/* Is sample `a` later than `b`? Of two samples of one event the lower one is later, because a
+ * momentary extreme inside the event comes before the state at its end. */
 static bool is_later(const struct tp_curve_point *a, const struct tp_curve_point *b)
 {
     bool lower = a->event == b->event;
@@ -28,7 +28,7 @@ static bool is_later(const struct tp_curve_point *a, const struct tp_curve_point
     return a->event > b->event || lower;
 }
 
-/* Writes the distinct extremes in the order of their events; returns how many. */
+/* Writes the distinct extremes of a group in the order of their events; returns their number. */
 static uint32_t group_points(const struct tp_curve_group *g, struct tp_curve_point *out)
 {
     uint32_t n = 0;
@@ -54,7 +54,8 @@ static void close_group(struct tp_curve *c)
     c->open.samples = 0;
 }
 
-/* Halves the points, at least: every TP_CURVE_GROUP of them leave their extremes. */
+/* Merges every TP_CURVE_GROUP points into their extremes, which at least halves the number of
+ * points. */
 static void shrink(struct tp_curve *c)
 {
     uint32_t count = 0;
@@ -71,7 +72,7 @@ static void shrink(struct tp_curve *c)
     c->per = c->per ? c->per * 2 : TP_CURVE_GROUP;
 }
 
-/* A sample that is no extreme, as nearly all are. */
+/* Does the sample change no extreme of the group? This holds for nearly all samples. */
 static bool is_inside(const struct tp_curve_group *g, const uint64_t bytes[TP_CURVE_VALUES])
 {
     bool inside = g->samples != 0;
@@ -94,7 +95,8 @@ void tp_curve_add(struct tp_curve *c, uint64_t event, const uint64_t bytes[TP_CU
     if (c->open.samples < c->per)
         return;
     close_group(c);
-    if (c->count + TP_CURVE_KEPT >= TP_CURVE_POINTS) /* the open group, and the last sample */
+    /* leaves room for the open group and the last sample */
+    if (c->count + TP_CURVE_KEPT >= TP_CURVE_POINTS)
         shrink(c);
 }
 

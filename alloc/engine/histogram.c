@@ -1,5 +1,5 @@
-/* See histogram.h. Weakness: a percentile is the upper end of a bucket, up to 3.2 % above the
- * truth. */
+/* See histogram.h. Known weakness: a percentile is the upper end of a bucket, up to 3.2 % above the
+ * true value. */
 #include "alloc/engine/histogram.h"
 
 static uint32_t bucket_of(uint64_t value)

@@ -1,13 +1,14 @@
-/* Opening and closing what a pass plays on: per device a stack of sources with the meter on top,
+/* Opening and closing the instances of a pass: per device a stack of sources with the meter on top,
  * the metadata heap, and one instance of the strategy with its threads. */
 #include "alloc/engine/occupier.h"
 
 #include <stdlib.h>
 
-#define SYNTHETIC_NS 1000 /* the virtual clock's step where the trace has no times */
+#define SYNTHETIC_NS 1000 /* ns; step of the virtual clock where the trace has no times */
 
-/* What others hold of a device, its context, and what keeps it busy is there before the strategy
- * begins: a driver loads code late, into the memory that is measured. A refusal comes again. */
+/* Reads the free memory of a device before the strategy is opened. The context and the kernel that
+ * keeps the device busy are loaded first, because a driver loads code late, into the memory that is
+ * measured. A failure here is not reported: it comes again in the replay. */
 static void look_at_memory(const struct tp_player *p, struct tp_instance *in)
 {
     if (p->occupier)
@@ -17,7 +18,7 @@ static void look_at_memory(const struct tp_player *p, struct tp_instance *in)
     in->free_at_start = in->total = TP_NONE;
 }
 
-/* See struct tp_replay_cfg. */
+/* The guard of a device in bytes (see struct tp_replay_cfg); 0: none. */
 static uint64_t guard_of(const struct tp_player *p, uint16_t device)
 {
     const struct tp_replay_cfg *cfg = p->cfg;
@@ -93,7 +94,7 @@ static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_e
 {
     size_t bytes = p->thread_stride * p->facts->threads;
     if (!bytes) {
-        in->threads = in->state; /* a handle of no bytes is never read, but it is no NULL */
+        in->threads = in->state; /* a handle of 0 bytes is never read, but it must not be NULL */
         return TP_OK;
     }
     in->threads = tp_meta_get(&in->env, bytes);
@@ -124,7 +125,7 @@ static void close_instance(struct tp_player *p, struct tp_instance *in)
     in->state = NULL;
 }
 
-/* The rule that keeps threads apart: a cache line is nobody else's. */
+/* The distance between two thread handles: each has cache lines of its own. */
 static size_t stride_of(size_t size)
 {
     return (size + 63) & ~(size_t)63;
@@ -154,7 +155,7 @@ static int open_all(struct tp_player *p, struct tp_err *err)
             status = open_strategy(p, in, err);
         if (!status)
             status = open_threads(p, in, err);
-        if (p->lost) /* what it says of itself is more than what was made of it */
+        if (p->lost) /* the device's own sentence says more than the status */
             status = tp_player_fault(p, status, err);
     }
     return status;
@@ -174,7 +175,8 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
     p->host_memory = is_host_memory(p) && !p->clocked;
     p->touch = p->host_memory ? cfg->touch : TP_TOUCH_NONE;
     p->contents = p->touch != TP_TOUCH_NONE;
-    /* the empty strategy has one small block; more pages are a program's cost, no engine's share */
+    /* The empty strategy has one small block, so only its start can be touched. Touching further
+     * pages is the program's cost and no share of the engine. */
     if (strategy == &tp_strategy_empty && p->touch == TP_TOUCH_ALL)
         p->touch = TP_TOUCH_FIRST;
     int status = open_all(p, err);
@@ -198,7 +200,8 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
 {
     int status = TP_OK;
     uint32_t devices = p->instances ? p->facts->devices : 0;
-    /* The last one first: one that shares a device with an earlier one found it as that left it. */
+    /* Closes the last instance first, because an instance that shares a device with an earlier one
+     * must restore the state in which it found the device. */
     for (uint32_t d = devices; d-- > 0;) {
         struct tp_instance *in = &p->instances[d];
         close_instance(p, in);
@@ -228,7 +231,8 @@ int tp_player_end(struct tp_player *p, int status, struct tp_err *err)
 
 void tp_player_begin(struct tp_player *p)
 {
-    tp_cursor_rewind(p->cursor); /* time runs on: fences of the last replay lie in the past */
+    /* now_ns is kept, so that fences of the last replay lie in the past */
+    tp_cursor_rewind(p->cursor);
     if (p->resets)
         tp_resets_begin(p->resets);
     p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;
@@ -245,7 +249,7 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
             return 0;
         int got = tp_cursor_next(p->cursor, w, err);
         if (got > 0 && !w->prologue && p->in_prologue) {
-            p->in_prologue = false; /* what happened there is in no count */
+            p->in_prologue = false; /* the prologue is not counted */
             p->skipped = p->failed = p->skipped_trims = p->aside_ticks = 0;
         }
         if (got > 0 && p->occupier)

@@ -5,7 +5,7 @@ void tp_measured_clear(struct tp_run *out)
 {
     for (uint32_t d = 0; d < out->device_count; d++) {
         struct tp_measured *m = &out->devices[d].measured;
-        memset(m, 0xff, sizeof *m); /* TP_NONE */
+        memset(m, 0xff, sizeof *m); /* sets every member to TP_NONE */
         m->driver = (struct tp_driver_counts){0};
     }
 }

@@ -4,19 +4,19 @@
  *     stream         A    B    A    B    A   |
  *     busy for      2-0  3-1  4-2   to the window's end, where nothing of the stream follows
  *
- * Durations come from one scan from the end of the window to its beginning, which remembers for
- * each stream when its next event is. What follows in the next window is not looked at: of 65,536
- * instructions those after the last one of a stream are few. */
+ * Durations come from one scan from the end of the window to its beginning, which remembers the
+ * time of each stream's next event. Events of the next window are not considered, which affects
+ * only the last work of each stream among 65,536 instructions. */
 #include "alloc/engine/occupier.h"
 
 #include <stdlib.h>
 
 struct tp_occupier {
     uint64_t *next;     /* by device and stream: time of its next event in the window + 1, or 0 */
-    uint64_t *next_all; /* by device: the same for what concerns all of its streams */
-    uint16_t *stream;   /* by slot: that of the block */
-    uint32_t ns[TP_WINDOW_MAX]; /* by instruction of the window */
-    tp_addr before;             /* where the block of the REALLOC lay that is being played */
+    uint64_t *next_all; /* by device: the same for events of all its streams */
+    uint16_t *stream;   /* by slot: stream of the block */
+    uint32_t ns[TP_WINDOW_MAX]; /* by instruction of the window: length of its work */
+    tp_addr before;             /* old address of the block whose REALLOC is being played */
 };
 
 int tp_occupy_open(struct tp_player *p, struct tp_err *err)
@@ -51,13 +51,13 @@ void tp_occupy_close(struct tp_player *p)
 static uint32_t scaled_ns(double ns, double scale)
 {
     double scaled = ns * scale;
-    if (!(scaled > 0)) /* a scale that is no number is none */
+    if (!(scaled > 0)) /* also true for NAN */
         return 0;
     return scaled < TP_OCCUPY_MAX_NS ? (uint32_t)scaled : TP_OCCUPY_MAX_NS;
 }
 
-/* The entry of the instruction's stream on a device of its; that of the device where it concerns
- * all streams. */
+/* The entry of the instruction's stream on one of its devices, or of the device where the
+ * instruction names all streams. */
 static uint64_t *entry_of(const struct tp_player *p, const struct tp_insn *insn, uint32_t device)
 {
     const struct tp_occupier *o = p->occupier;
@@ -66,7 +66,8 @@ static uint64_t *entry_of(const struct tp_player *p, const struct tp_insn *insn,
                : &o->next[(size_t)device * p->facts->streams + insn->stream];
 }
 
-/* The first of two times that are kept + 1, where 0 is never; `end` where neither comes. */
+/* The earlier of two times. Both are stored plus 1, with 0 for never; `end` where both are
+ * never. */
 static uint64_t sooner(uint64_t a, uint64_t b, uint64_t end)
 {
     uint64_t first = !b || (a && a < b) ? a : b;
@@ -114,7 +115,7 @@ void tp_occupy_window(struct tp_player *p, const struct tp_window *w)
 
 /* ---- between two operations ---- */
 
-/* Of a call for the device: whatever is wrong now was seen first here. */
+/* Notes the first bad status of a call that keeps the device busy, and the loss of the device. */
 static void note_status(struct tp_player *p, const struct tp_insn *insn, int status)
 {
     if (!status && !p->lost)
@@ -151,7 +152,8 @@ static void queue_after(struct tp_player *p, struct tp_source *src, const struct
         o->stream[insn->slot] = insn->stream;
         work(p, src, w, insn);
     } else if (insn->op == TP_REALLOC) {
-        o->stream[insn->slot] = insn->stream; /* which follows the stream of the old block */
+        /* the new block belongs to the stream that freed the old one */
+        o->stream[insn->slot] = insn->stream;
         if (p->slots[insn->slot].addr != o->before)
             work(p, src, w, insn);
     } else if (insn->op == TP_USE && p->slots[insn->slot].addr) {
@@ -166,7 +168,8 @@ static void order_before(struct tp_player *p, struct tp_source *src, const struc
     struct tp_occupier *o = p->occupier;
     if (insn->op == TP_SYNC)
         tp_src_synced(src, insn->stream);
-    else if (o && insn->op == TP_RESET) /* who lets go of everything has seen the end of it */
+    /* a program that frees everything has waited for all work first */
+    else if (o && insn->op == TP_RESET)
         tp_src_synced(src, TP_ALL_STREAMS);
     if (o && (insn->op == TP_FREE || insn->op == TP_REALLOC)) {
         o->before = p->slots[insn->slot].addr;
@@ -176,7 +179,8 @@ static void order_before(struct tp_player *p, struct tp_source *src, const struc
     note_status(p, insn, TP_OK);
 }
 
-/* The empty strategy has no source: it goes through the same stamps and queues nothing. */
+/* The source of a device; NULL for the empty strategy, which takes the same stamps but queues
+ * nothing. */
 static struct tp_source *source_of(const struct tp_player *p, uint32_t device)
 {
     return p->lost ? NULL : p->instances[device].env.source;

@@ -3,18 +3,18 @@
  *     read a window   tp_play_counted        read a window   tp_play_counted        drain
  *     -------------  [===============]       -------------  [===============]       -----
  *
- * Only what is in brackets counts. Two can count it: the pass itself, where the processor's counter
- * can be read; and callgrind from outside, which collects between the entry and the exit of
- * tp_play_counted (--toggle-collect), wherever valgrind runs. So that function is found by its
- * name, and nothing may inline, clone or leave it by a jump.
+ * Only the parts in brackets count. They are counted by the pass itself where the processor's
+ * counter can be read, or from outside by callgrind wherever valgrind runs, which collects between
+ * entry and exit of tp_play_counted (--toggle-collect). Callgrind finds the function by its name,
+ * so it must not be inlined, cloned or left by a tail call.
  *
- * The replay is the first one on its instance: unlike a time, a count is not hidden by what
- * starting up costs, and a second one would only add the same again. What the kernel does is not
+ * The first replay on an instance is counted. Unlike a time, a count is not distorted by start-up
+ * effects, and a second replay would only add the same again. Instructions of the kernel are not
  * counted.
  *
- * Known weakness: a policy that asks libc for its tables, or hashes addresses, depends a little on
- * what reading the trace left in the heap: 0.5 % between a .json and its .tpt. Counts that are to
- * be compared read the same file. */
+ * Known weakness: the count of a policy that gets its tables from libc, or hashes addresses,
+ * depends a little on the state in which reading the trace left the heap: 0.5 % between a .json and
+ * its .tpt. To compare counts, use the same file. */
 #include "alloc/engine/counter.h"
 #include "alloc/engine/passes.h"
 
@@ -27,7 +27,7 @@
 BY_NAME void tp_play_counted(struct tp_player *p, const struct tp_window *w)
 {
     tp_play_untimed(p, w);
-    __asm__ volatile("" : : : "memory"); /* a call, no jump: this function has an end */
+    __asm__ volatile("" : : : "memory"); /* keeps the call above from becoming a tail call */
 }
 
 static int count_window(void *ctx, struct tp_player *p, const struct tp_window *w,
@@ -52,7 +52,8 @@ int tp_pass_count(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     struct tp_player p;
     struct tp_instruction_counter c;
     struct tp_replay_cfg untimed = *cfg;
-    untimed.clock = NULL; /* how long a part of a window takes must not change how many there are */
+    /* without a clock the number of parts of a window does not depend on time */
+    untimed.clock = NULL;
     int status = tp_player_open(&p, &untimed, cfg->strategy, err);
     if (status)
         return status;

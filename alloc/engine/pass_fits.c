@@ -1,38 +1,38 @@
-/* The smallest device on which no allocation fails, by bisection over untimed replays on the
- * virtual source, whatever the source of the run: what is asked is how much memory the policy
- * needs.
+/* Finds the smallest device on which no allocation fails, by bisection over untimed replays. They
+ * always run on the virtual source, because the question is how much memory the policy needs.
  *
  *     low   the most that the program requested at once, in whole pages of the device: with
  *           less, no policy can serve it (a page where the prologue, which is part of that, is
  *           not played)
  *     high  the peak of a replay without a limit
  *
- * Each replay tells more than what it was played for: a policy feels a capacity only by what it is
- * refused. So it does the same on every device that has at least what it held (the peak), and less
- * than the least that a refused request would have needed:
+ * Each replay answers for a range of capacities, because a policy notices a capacity only by
+ * refused requests. It behaves the same on every device that has at least its peak and less than
+ * the smallest size at which a refused request would have succeeded:
  *
  *                      tried
  *     low      peak ... | ... least refused       high
  *      |--------[================)-----------------|     one replay answers for all of it
  *
- * What such a replay has answered is not played again, and the answer is the one that trying every
- * step would give.
+ * Capacities that a replay has answered are not played, and the result is the same as if every step
+ * were tried.
  *
- * A policy gives idle memory back before it fails, so the answer can lie below its peak. Weakness:
- * a policy that fails with more memory and not with less would be found at one such place only; and
- * one that asks how large its device is, which none does, would not do the same. */
+ * A policy gives idle memory back before it fails, so the result can lie below its peak. Known
+ * weakness: where a policy fails with more memory but not with less, only one such boundary is
+ * found. The range of capacities would be wrong for a policy that queries the size of its device,
+ * but none does. */
 #include "alloc/engine/passes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct fits {
-    struct tp_replay_cfg cfg; /* on virtual, the limit on top */
+    struct tp_replay_cfg cfg; /* configuration with the virtual source and the limit above it */
     void *virtual_opts, *limit_opts;
-    uint64_t *failed;     /* by device, of the last replay */
-    uint64_t *peak;       /* by device, of the last replay */
-    uint64_t from, below; /* capacities for which the last replay answers: [from, below) */
-    uint64_t granule;     /* of what the source gives up */
+    uint64_t *failed;     /* failed allocations of the last replay, by device */
+    uint64_t *peak;       /* peak reserved bytes of the last replay, by device */
+    uint64_t from, below; /* the last replay answers for capacities in [from, below) */
+    uint64_t granule;     /* unit in which the source gives up memory, bytes */
     struct tp_err *err;
 };
 
@@ -45,7 +45,7 @@ static void *default_opts(const struct tp_source_ops *ops, struct tp_err *err)
     return NULL;
 }
 
-/* A virtual source of the run keeps its options; its decorators do not take part. */
+/* If the run's source is virtual, its options are kept. Decorators of the run are left out. */
 static int fits_open(struct fits *f, const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     uint16_t devices = tp_program_facts(cfg->program)->devices;
@@ -61,10 +61,11 @@ static int fits_open(struct fits *f, const struct tp_replay_cfg *cfg, struct tp_
                                                 simulated ? cfg->layers[0].opts : f->virtual_opts};
     f->cfg.layers[1] = (struct tp_source_layer){&tp_source_limit, f->limit_opts};
     f->cfg.layer_count = 2;
-    f->cfg.stop_on_oom = devices == 1; /* the first failure answers */
+    f->cfg.stop_on_oom = devices == 1; /* with one device the first failure is the answer */
     f->cfg.occupy = TP_OCCUPY_NONE;
     f->cfg.shared = (struct tp_replay_shared){0};
-    if (tp_replay_source_flags(cfg) & TP_SRC_DEVICE) /* whatever kind of trace is played on it */
+    /* a real device counts in pages for any kind of trace */
+    if (tp_replay_source_flags(cfg) & TP_SRC_DEVICE)
         return tp_opts_parse(tp_source_virtual.options, f->virtual_opts, "page=device", "virtual",
                              err);
     return TP_OK;
@@ -78,7 +79,8 @@ static void fits_close(struct fits *f)
     free(f->peak);
 }
 
-/* They share a clock: what one of them does differently, others may feel. */
+/* Sets the range of capacities for which the replay answers. Devices share a clock, so that a
+ * difference on one can affect the others. */
 static void answers_for(struct fits *f, const struct tp_account *a)
 {
     f->from = a->peak_reserved > f->from ? a->peak_reserved : f->from;
@@ -86,7 +88,7 @@ static void answers_for(struct fits *f, const struct tp_account *a)
         f->below = a->least_refused;
 }
 
-/* One replay on devices of so many bytes each, 0 = without a limit. */
+/* Plays the program once on devices of `capacity` bytes each; 0: without a limit. */
 static int try_capacity(struct fits *f, uint64_t capacity)
 {
     struct tp_player p;
@@ -96,7 +98,8 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     if (status)
         return status;
     status = tp_player_open(&p, &f->cfg, f->cfg.strategy, f->err);
-    if (status == TP_EOOM && capacity) { /* what it takes to start does not fit either */
+    /* the strategy could not even be opened with this capacity */
+    if (status == TP_EOOM && capacity) {
         memset(f->failed, 0xff, tp_program_facts(f->cfg.program)->devices * sizeof *f->failed);
         f->from = capacity;
         f->below = capacity + 1;
@@ -117,14 +120,15 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     return tp_player_end(&p, status, f->err);
 }
 
-/* Invariant: `high` serves everything, and what lies below `low` does not; a device of 0 bytes,
- * which would be one without a limit, is never tried. */
+/* Bisection. Invariant: `high` serves everything, and capacities below `low` do not. A capacity of
+ * 0 is never tried, because it would mean no limit. */
 static int bisect(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
 {
     const struct tp_demand *demand = tp_program_demand(f->cfg.program, device);
     uint64_t least = f->cfg.drop_prologue || !demand->bytes ? 1 : demand->bytes;
     uint64_t low = (least + f->granule - 1) / f->granule * f->granule;
-    uint64_t fails_below = 0, serves_from = UINT64_MAX; /* known without another replay */
+    /* capacities whose answer is known without another replay */
+    uint64_t fails_below = 0, serves_from = UINT64_MAX;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2 / f->granule * f->granule;
         bool known = middle < fails_below || middle >= serves_from;
@@ -149,7 +153,7 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
     struct fits f;
     uint16_t devices = tp_program_facts(cfg->program)->devices;
     if (cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC))
-        return TP_OK; /* needs memory of its own: its answer stays TP_NONE */
+        return TP_OK; /* the strategy failed even without a limit, so fits_in stays TP_NONE */
     uint64_t *high = calloc(devices, sizeof *high);
     int status = fits_open(&f, cfg, err);
     if (!status && !high)

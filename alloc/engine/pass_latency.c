@@ -1,11 +1,11 @@
-/* The latency pass: a fenced stamp after every operation. Measure now, count later: the loop stores
- * one 4-byte reading per operation, and histograms are filled between windows. From each reading
- * that of the empty strategy in the same loop is taken off, kind by kind: the engine does more
- * around an alloc than around a free.
+/* The latency pass: a fenced stamp after every operation. The loop stores one reading of 4 bytes
+ * per operation, and histograms are filled between windows. From each reading, the reading of the
+ * empty strategy in the same loop is subtracted, separately for each kind of operation, because the
+ * engine does more around an alloc than around a free.
  *
- * Weakness: the fences keep an operation from overlapping its neighbours, which a real program
- * allows. Within a reading it still overlaps the engine's own code by up to 2 ns, which depends on
- * the compiler. Averages come from the throughput pass. */
+ * Known weakness: the fences keep an operation from overlapping its neighbours, as it would in a
+ * real program. Within a reading the operation still overlaps the engine's own code by up to 2 ns,
+ * depending on the compiler. For averages use the throughput pass. */
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
 
@@ -13,8 +13,9 @@
 #include <string.h>
 
 enum {
-    EMPTY_TRIM = 2,           /* readings above so many times the median are interruptions */
-    WARM_OPERATIONS = 1 << 20 /* of a long trace are enough to warm the loop up */
+    /* readings above this multiple of the median count as interruptions */
+    EMPTY_TRIM = 2,
+    WARM_OPERATIONS = 1 << 20 /* operations that suffice to warm the loop up in a long trace */
 };
 
 const char *const tp_latency_names[TP_LAT_KINDS] = {"alloc", "free", "realloc", "other"};
@@ -35,8 +36,8 @@ static void collect_raw(void *ctx, struct tp_player *p, const struct tp_window *
             tp_hist_add(&ticks[tp_op_rows[w->insns[i].op].latency], p->ticks[i]);
 }
 
-/* The mean of the readings that no interruption hit. Bucket ends stand for readings: within 3 %,
- * and exact below 64 ticks... so the buckets are weighted by their middle. */
+/* The mean of readings without interruptions. A bucket spans up to 3 % above 64 ticks, so its
+ * middle stands for its readings. */
 static double trimmed_mean(const struct tp_histogram *h)
 {
     uint64_t limit = EMPTY_TRIM * tp_hist_quantile(h, 0.5), count = 0;
@@ -60,7 +61,7 @@ static void note_slow(struct tp_latency_run *out, const struct tp_slow_event *e)
         if (out->slowest[i].event != e->event)
             continue;
         if (out->slowest[i].ns >= e->ns)
-            return; /* an earlier replay of the same event was slower */
+            return; /* an earlier replay of this event was slower */
         memmove(&out->slowest[i], &out->slowest[i + 1],
                 (out->slowest_count - i - 1) * sizeof *out->slowest);
         out->slowest_count--;
@@ -109,7 +110,8 @@ static int open_with_ticks(struct tp_player *p, const struct tp_replay_cfg *cfg,
     if (status)
         return status;
     p->operations_max = cfg->latency_operations;
-    p->ticks = calloc(TP_WINDOW_MAX, sizeof *p->ticks); /* zeroed: its pages are there */
+    /* written below, so that its pages are present before any timing */
+    p->ticks = calloc(TP_WINDOW_MAX, sizeof *p->ticks);
     if (p->ticks) {
         memset(p->ticks, 0xff, TP_WINDOW_MAX * sizeof *p->ticks);
         return TP_OK;
@@ -183,10 +185,10 @@ int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct 
     status = open_with_ticks(&p, cfg, cfg->strategy, err);
     if (status)
         return status;
-    /* a program played once has no steady state: its first replay is the one that counts */
+    /* A program that is played once has no steady state, so its first replay is measured. */
     if (!(out->flags & TP_RUN_PLAYED_ONCE))
         status = play_for(&p, 0, NULL, NULL, &warm, err);
-    if (!status && warm && !out->latency.sampled) /* else the whole program is not seen */
+    if (!status && warm && !out->latency.sampled) /* only if the pass plays the whole program */
         tp_measured_failures(&p, out);
     double budget = out->flags & TP_RUN_PLAYED_ONCE ? 0 : (double)cfg->min_time_ns;
     if (!status)

@@ -3,17 +3,18 @@
  *     fresh instance:  cold | steady steady ... | empty empty | steady ... | empty ... | until
  * min_time
  *
- * The strategy and the empty strategy take turns, so that a machine that slows down slows both. */
+ * The strategy and the empty strategy take turns, so that a slowdown of the machine affects
+ * both. */
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
 
 enum {
     ROUNDS = 10,       /* turns in min_time_ns */
     ENGINE_SHARE = 4,  /* the empty strategy gets a quarter of the strategy's time */
-    ENGINE_REPLAYS = 3 /* at least, in all */
+    ENGINE_REPLAYS = 3 /* least number of replays of the empty strategy */
 };
 
-/* Among the first `end` instructions. */
+/* Number of operations among the first `end` instructions. */
 static uint64_t operations_of(const struct tp_window *w, uint32_t end)
 {
     uint64_t count = 0;
@@ -22,7 +23,8 @@ static uint64_t operations_of(const struct tp_window *w, uint32_t end)
     return count;
 }
 
-/* Counted only where a stop can make it differ from the program's. */
+/* Counts operations up to a stop. Used only where a stop is possible; else the program's own count
+ * holds. */
 static void count_until_stop(struct tp_player *p, const struct tp_window *w)
 {
     p->until_stop += operations_of(w, p->stop ? p->stopped + 1 : w->count);
@@ -33,8 +35,8 @@ static bool enough(const struct tp_player *p, uint64_t operations)
     return p->operations_max && operations >= p->operations_max;
 }
 
-/* The operations of the replay that just ended: those gone through, and of these those that took
- * place (a failed allocation is a call that takes time; a skipped operation is none). */
+/* The operations of the replay that just ended, skipped ones included. A failed allocation is a
+ * call that takes time; a skipped operation is not a call. */
 static uint64_t seen_operations(const struct tp_player *p)
 {
     return p->stop ? p->until_stop : p->facts->operations;
@@ -71,9 +73,9 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
     return status ? status : tp_player_lost(p, "after the last event", err);
 }
 
-/* One replay as ns per operation that took place, NAN where none did; adds what it used. On a
- * device the time is the user's: of what the device works on between the operations nothing is
- * measured, but waited for. */
+/* Plays one replay and gives its ns per operation that took place, NAN where none did; adds the
+ * time to `spent`. On a device this is host time: the work between the operations is not measured,
+ * but the replay waits for it at the end. */
 static int replay_ns(struct tp_player *p, double *ns_per_op, struct tp_spent *spent,
                      struct tp_err *err)
 {
@@ -98,7 +100,7 @@ static int replay_into(struct tp_player *p, struct tp_series *series, struct tp_
     return status;
 }
 
-/* Replays until `time_ns` is used up, at least once. */
+/* Plays replays until `time_ns` is used up, at least one. */
 static int play_turn(struct tp_player *p, struct tp_series *series, double time_ns,
                      struct tp_spent *used, uint64_t *replays, struct tp_err *err)
 {
@@ -134,7 +136,8 @@ static int play_steady(struct tp_player *p, struct tp_player *empty, struct tp_r
     return status;
 }
 
-/* A program longer than min_time_ns: each replay is a cold one on a fresh instance. */
+/* For a program that takes longer than min_time_ns: each replay is a cold one on a fresh
+ * instance. */
 static int play_repeats(const struct tp_replay_cfg *cfg, struct tp_player *empty,
                         struct tp_run *out, struct tp_spent used, struct tp_err *err)
 {
@@ -160,7 +163,7 @@ static int play_repeats(const struct tp_replay_cfg *cfg, struct tp_player *empty
     return status;
 }
 
-/* The first replay; `used` tells how long it took. */
+/* Plays the first replay; its time is in `used`. */
 static int play_cold(struct tp_player *p, struct tp_run *out, struct tp_spent *used,
                      struct tp_err *err)
 {
@@ -186,9 +189,9 @@ int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, stru
     }
     tp_progress(cfg, "speed", 0);
     status = play_cold(&p, out, &used, err);
-    /* a program without a call that could be timed has no speed, however often it is played */
+    /* A program without calls has no speed, so it is not repeated. */
     bool none = isnan(out->throughput.cold_ns_per_op);
-    /* a file that is a program takes time to read */
+    /* wall time, because reading the windows of a .tpt takes time too */
     bool once = !none && used.wall_ns >= (double)cfg->min_time_ns;
     if (!status && !once && !none)
         status = play_steady(&p, &empty, out, err);

@@ -1,5 +1,5 @@
-/* The usage pass: untimed, serial, deterministic. It follows what is requested, granted and
- * reserved after every instruction, and looks inside the strategy once, at peak demand. */
+/* The usage pass: untimed, serial, deterministic. It follows requested, granted and reserved bytes
+ * after every instruction, and walks the strategy once, at peak demand. */
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
 #include "alloc/engine/usage.h"
@@ -9,7 +9,9 @@
 
 enum {
     FOREIGN_SAMPLES = 2048
-}; /* a foreign allocator's statistics walk its heap: not every time */
+    /* samples in a replay; a foreign allocator's statistics walk its heap, which is too slow for
+     * every instruction */
+};
 
 void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
 {
@@ -22,7 +24,7 @@ void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
     d->foreign_reserved = u->silent ? 0 : stats.reserved_bytes;
 }
 
-/* Brings the time-weighted sums up to now. */
+/* Updates the time-weighted sums. */
 static void settle(const struct tp_usage *u, struct tp_usage_device *d)
 {
     if (u->clock == d->since)
@@ -39,7 +41,7 @@ static struct tp_usage_device *device_of(const struct tp_player *p, const struct
     return &((struct tp_usage *)p->observer_state)->devices[insn->device];
 }
 
-/* A thread ends on each device. */
+/* The first device of an instruction. A THREAD_END concerns every device. */
 static uint32_t first_of(const struct tp_insn *insn)
 {
     return insn->op == TP_THREAD_END ? 0 : tp_insn_first_device(insn);
@@ -113,13 +115,13 @@ static void failed(struct tp_player *p, const struct tp_insn *insn)
 
 /* ---- after each instruction ---- */
 
-/* As tp_window_event, which looks for the jump even where there is none. */
+/* tp_window_event with a short cut for windows without jumps. */
 static uint64_t event_of(const struct tp_window *w, uint32_t index)
 {
     return w->jump_count || w->prologue ? tp_window_event(w, index) : w->first_event + index;
 }
 
-/* The account's peak is the whole run's again. */
+/* Ends measuring a peak inside the instruction: restores the account's peak of the whole run. */
 static void end_account(struct tp_usage_device *d)
 {
     struct tp_account *a = d->account;
@@ -128,8 +130,8 @@ static void end_account(struct tp_usage_device *d)
     tp_usage_raise(&a->peak_reserved, d->peak_before);
 }
 
-/* What stood only for a moment inside the instruction is an extreme as well. The prologue is one
- * point, made when it is over. */
+/* Adds samples to the curve. A momentary extreme inside the instruction gets a sample of its own.
+ * The prologue becomes one point when it is over. */
 static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
                          uint32_t index)
 {
@@ -198,9 +200,9 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
 {
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
-    u->clock +=
-        !u->timed &&
-        tp_op_is_operation(insn->op); /* each event's outcome weighs the same, the last one's too */
+    u->clock += !u->timed &&
+                /* the state after each event has the same weight, the last one included */
+                tp_op_is_operation(insn->op);
     if (u->foreign && --u->until_sample == 0) {
         u->until_sample = u->sample_every;
         for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
@@ -239,7 +241,8 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
         out->devices[i].first_failed_event = TP_NONE;
         out->devices[i].external_fragmentation = NAN;
         out->devices[i].internal_fragmentation = out->devices[i].unused_reserved = NAN;
-        memset(&out->devices[i].at_peak, 0xff, sizeof out->devices[i].at_peak); /* TP_NONE */
+        /* sets every member to TP_NONE */
+        memset(&out->devices[i].at_peak, 0xff, sizeof out->devices[i].at_peak);
         out->devices[i].trace_peak_requested = u->devices[i].demand->bytes;
         out->devices[i].fits_in = TP_NONE;
         struct tp_source *src = p->instances[i].env.source;
@@ -267,7 +270,7 @@ static void fill_calls(const struct tp_usage *u, const struct tp_usage_device *d
     run->refused_puts = a->refused_puts;
 }
 
-/* What a real allocator holds is not known: no figure is made of it. */
+/* Clears the figures of reserved memory for an allocator that does not report it. */
 static void forget_reserved(struct tp_device_run *run)
 {
     run->peak_reserved = run->peak_reserved_event = run->end_reserved = TP_NONE;
@@ -312,7 +315,7 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     tp_usage_device_finish(u, d);
 }
 
-/* Event 0: what stood at any time before the first event, and what stands now. */
+/* Adds the points of event 0: the extremes of the prologue, and the state at its end. */
 static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_device_run *run = d->run;
@@ -328,8 +331,8 @@ static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
         tp_usage_phase_peaks(d, high);
 }
 
-/* Before the first event: what the prologue did is memory, but no call; a peak that lies in it is
- * looked at now, and so is a device that the trace never uses. */
+/* Called before the first event. The prologue counts as memory, but not as calls. Takes the
+ * snapshot of a device whose peak lies in the prologue, or that the trace never uses. */
 static void prologue_done(struct tp_usage *u)
 {
     if (u->prologue_over)
@@ -360,7 +363,7 @@ static int usage_window(void *ctx, struct tp_player *p, const struct tp_window *
 static void usage_finish(struct tp_usage *u, struct tp_run *out)
 {
     const struct tp_player *p = u->player;
-    prologue_done(u); /* a stop in it, or nothing but it */
+    prologue_done(u); /* the replay stopped in the prologue, or the program has nothing else */
     for (uint16_t i = 0; i < p->facts->devices; i++)
         finish_device(u, &u->devices[i]);
     out->skipped_operations = p->skipped;
@@ -369,9 +372,10 @@ static void usage_finish(struct tp_usage *u, struct tp_run *out)
     out->flags |= u->foreign ? TP_RUN_INFORMATIVE : 0;
 }
 
-/* ---- once more ---- */
+/* ---- the second replay ---- */
 
-/* The calls of each device when the first event comes; what the prologue takes is no call. */
+/* At the first event, notes each device's calls so far, because calls of the prologue do not
+ * count. */
 static int again_window(void *ctx, struct tp_player *p, const struct tp_window *w,
                         struct tp_err *err)
 {
@@ -383,8 +387,9 @@ static int again_window(void *ctx, struct tp_player *p, const struct tp_window *
     return tp_player_check(p, w, err);
 }
 
-/* What a first pass takes from the source, a next one on the same instance may find there. Not
- * looked for where calls are not counted, or time is a device's; a pass that fails is no other. */
+/* Plays the program again on the same instance and counts its source calls, because a second replay
+ * may find memory that the first one got. Left out where calls are not counted, where the clock is
+ * a device's, and after failures. */
 static int play_again(struct tp_usage *u, struct tp_player *p, struct tp_run *out,
                       struct tp_err *err)
 {
@@ -410,7 +415,7 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
 {
     struct tp_player p;
     struct tp_usage u = {0};
-    struct tp_replay_cfg timed = *cfg; /* the other passes measure, this one asks the driver */
+    struct tp_replay_cfg timed = *cfg; /* only this pass measures the time inside the driver */
     timed.shared.time_calls = true;
     int status = tp_player_open(&p, &timed, cfg->strategy, err);
     if (status)

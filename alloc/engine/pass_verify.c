@@ -7,8 +7,8 @@
  *     free     the pattern is still there, then         a second free must be refused
  *     window   the strategy's own check, and its walk   live = what the shadow says is handed out
  *
- * Of a long block the first and the last bytes and eight bytes of every page are written; what a
- * strategy does to the others stays unseen. */
+ * Of a long block only the first and last bytes and eight bytes of every page are written; damage
+ * to other bytes is not detected. */
 #include "alloc/engine/passes.h"
 #include "alloc/engine/shadow.h"
 
@@ -22,18 +22,18 @@ enum { WHOLE = 4096, STRIDE = 4096, WORD = sizeof(uint64_t) };
 struct verify {
     struct tp_player *player;
     struct tp_shadow shadow;
-    uint64_t *granted; /* by device, now */
-    uint64_t event;    /* of the instruction, from the window that is played */
+    uint64_t *granted; /* bytes by device, at this moment */
+    uint64_t event;    /* event of the instruction that is played */
     int status;
     struct tp_err *err;
 };
 
-/* The first thing that is wrong stands; what follows from it does not matter. */
+/* Records the first breach; later ones may only follow from it. */
 __attribute__((format(printf, 2, 3))) static void broken(struct verify *v, const char *format, ...)
 {
     char what[TP_ERR_TEXT / 2];
     va_list args;
-    if (v->status || v->player->lost) /* what a lost device makes of it is no strategy's fault */
+    if (v->status || v->player->lost) /* the loss of a device is not the strategy's fault */
         return;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
@@ -50,7 +50,7 @@ static uint64_t word_at(uint64_t seed, uint64_t offset)
     return z ^ (z >> 29);
 }
 
-/* Calls `visit` with the pieces of a block that carry the pattern: offset and length. */
+/* Called for a piece of a block that carries the pattern. */
 typedef bool visit_fn(unsigned char *at, uint64_t offset, size_t length, uint64_t seed);
 
 static bool write_piece(unsigned char *at, uint64_t offset, size_t length, uint64_t seed)
@@ -66,8 +66,8 @@ static bool same_piece(unsigned char *at, uint64_t offset, size_t length, uint64
     return !memcmp(at + offset, &word, length);
 }
 
-/* Words at multiples of 8 below WHOLE and at every page; the last bytes are in the word that holds
- * them. Those beyond `limit` are left out. */
+/* Visits words at multiples of 8 below WHOLE, one at every page, and the word with the last byte.
+ * Pieces beyond `limit` are left out. */
 static bool visit(tp_addr addr, uint64_t size, uint64_t limit, uint64_t seed, visit_fn *fn)
 {
     unsigned char *at = (unsigned char *)(uintptr_t)addr;
@@ -92,7 +92,8 @@ static void fill(struct verify *v, uint32_t slot)
         visit(b->addr, b->requested, b->requested, seed_of(b), write_piece);
 }
 
-/* Are the first bytes of `old`, which may have moved to `addr`, as they were written? */
+/* Checks that the first `limit` bytes of `old`, which may have moved to `addr`, still hold the
+ * pattern. */
 static void check_contents(struct verify *v, const struct tp_shadow_block *old, tp_addr addr,
                            uint64_t limit, const char *when)
 {
@@ -108,21 +109,22 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
     v->event = tp_window_event(w, index);
 }
 
-/* Forgets the block of a slot: freed, or replaced. */
+/* Removes the block of a slot, which was freed or replaced. */
 static void forget(struct verify *v, uint16_t device, uint32_t slot)
 {
     v->granted[device] -= v->shadow.blocks[slot].size;
     tp_shadow_remove(&v->shadow, device, slot);
 }
 
-/* A foreign allocator has no source. */
+/* Does the block lie in one range of the source? True for a foreign allocator, which has no
+ * source. */
 static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr, uint64_t granted)
 {
     struct tp_source *src = v->player->instances[device].env.source;
     return !src || tp_src_holds(src, addr, granted);
 }
 
-/* Bytes, alignment, place; false: it cannot be kept in the shadow. */
+/* Checks size, alignment and place of a block. False: the block cannot be added to the shadow. */
 static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr addr,
                         uint64_t granted)
 {
@@ -177,7 +179,8 @@ static void leaving(struct tp_player *p, uint32_t slot)
         check_contents(v, b, b->addr, b->requested, "while it was live");
 }
 
-/* A real allocator may do as it likes with a wrong free: none is tried on it. */
+/* Tries a second free, which must be refused. Not done on a real allocator, whose behaviour is then
+ * undefined. */
 static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t slot,
                        const struct tp_shadow_block *b)
 {
@@ -213,7 +216,8 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
 {
     struct verify *v = p->observer_state;
     (void)w, (void)index;
-    p->stop = p->stop || v->status || p->broken; /* what follows would be noise */
+    /* later findings would only follow from this one */
+    p->stop = p->stop || v->status || p->broken;
 }
 
 static const struct tp_observer verify_observer = {before, block, leaving, gone, failed, after};
@@ -259,7 +263,7 @@ static int verify_window(void *ctx, struct tp_player *p, const struct tp_window 
     return status;
 }
 
-/* What the trace leaves live. */
+/* Checks the blocks that the trace leaves live. */
 static void check_end(struct verify *v)
 {
     for (uint32_t slot = 0; !v->status && slot < v->shadow.slots; slot++)
@@ -279,7 +283,7 @@ static int verify_open(struct verify *v, struct tp_player *p, struct tp_err *err
     p->observer = &verify_observer;
     p->observer_state = v;
     p->contents = p->host_memory;
-    p->touch = TP_TOUCH_NONE; /* no block is written before it was looked at */
+    p->touch = TP_TOUCH_NONE; /* the engine must not write to a block before it was checked */
     return TP_OK;
 }
 
@@ -299,7 +303,7 @@ int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
         check_end(&v);
     status = status ? status : v.status;
     p.observer = NULL;
-    if (!v.status) /* a broken strategy's blocks are not to be trusted again */
+    if (!v.status) /* a broken strategy's blocks cannot be trusted */
         tp_player_drain(&p);
     status = status ? status : tp_player_lost(&p, "after the last event", err);
     status = tp_player_end(&p, status, err);

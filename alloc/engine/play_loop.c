@@ -1,6 +1,5 @@
-/* Instances and the replay loop; see player.h. The loop's body is `step`: everything that is
- * neither ALLOC nor FREE is rare and kept out of line, so that the hot path stays in a few cache
- * lines. */
+/* Instances and the replay loop; see player.h. Its body is `play_part`. Every operation but ALLOC
+ * and FREE is rare and kept out of line, so that the hot path stays in a few cache lines. */
 #include "alloc/base/steps.h"
 #include "alloc/engine/occupier.h"
 
@@ -12,10 +11,11 @@
 
 enum mode { MODE_UNTIMED, MODE_LATENCY, MODE_OBSERVED };
 
-enum { TOUCH_STRIDE = 4096 }; /* the smallest page that matters for faults */
+enum { TOUCH_STRIDE = 4096 }; /* bytes; the smallest page size, so that no page fault is missed */
 
-/* A byte in every page of [from, size): the contents that a realloc keeps have been written. The
- * last byte may lie in a page of its own, where the block does not start at one. */
+/* Writes a byte in every page of [from, size) of a block; what a realloc keeps is already written.
+ * The last byte is written too: it may lie in a page of its own where the block does not start at a
+ * page. */
 INLINE void touch_pages(tp_addr addr, uint64_t from, uint64_t size)
 {
     volatile unsigned char *bytes = (volatile unsigned char *)(uintptr_t)addr;
@@ -32,8 +32,8 @@ INLINE void touch_block(tp_addr addr, uint64_t size, enum tp_touch touch)
         return;
     struct word {
         uint64_t value;
-    } __attribute__((packed)); /* a block may be aligned to less */
-    /* volatile: nobody reads it back, the store is the point */
+    } __attribute__((packed)); /* blocks may be aligned to less than 8 bytes */
+    /* volatile, because nobody reads the value and the store must not be removed */
     if (size >= sizeof(struct word))
         ((volatile struct word *)(uintptr_t)addr)->value = addr;
     else
@@ -68,14 +68,14 @@ RARE void set_broken(struct tp_player *p, const struct tp_insn *insn, int status
     }
 }
 
-/* What no strategy may refuse. */
+/* Records a broken contract when a call that no strategy may refuse has failed. */
 INLINE void must(struct tp_player *p, const struct tp_insn *insn, int status)
 {
     if (__builtin_expect(status != TP_OK, 0))
         set_broken(p, insn, status);
 }
 
-/* Out of memory is data; everything else that alloc may not say breaks the contract. */
+/* Handles a failed allocation. Out of memory is data; any other status breaks the contract. */
 RARE void alloc_failed(struct tp_player *p, const struct tp_insn *insn, int status)
 {
     if (status != TP_EOOM) {
@@ -90,15 +90,15 @@ RARE void alloc_failed(struct tp_player *p, const struct tp_insn *insn, int stat
         p->observer->failed(p, insn);
 }
 
-/* What the loop reads in every round, in registers: the compiler cannot know that no strategy
- * changes the player. */
+/* Copies of what every iteration reads. They can stay in registers, while the compiler must assume
+ * that a strategy's call changes the player. */
 struct hot {
     int (*alloc)(void *, void *, const struct tp_req *, struct tp_block *);
     int (*free)(void *, void *, tp_addr, const struct tp_req *);
     const struct tp_instance *instances;
     struct tp_slot *slots;
     size_t thread_stride;
-    void *state; /* of device 0 */
+    void *state; /* state of the instance of device 0 */
     char *threads;
 };
 
@@ -108,26 +108,26 @@ INLINE struct hot hot_of(const struct tp_player *p)
                         p->thread_stride,   p->instances[0].state, p->instances[0].threads};
 }
 
-/* Of a window: from one instruction up to, not with, another. */
+/* A part of a window: instructions from `from` up to, but not including, `to`. */
 struct part {
     uint32_t from, to;
 };
 
 enum {
-    PART_MOST = 4096,  /* instructions between two looks whether the user wants to go ... */
-    PART_NS = 50000000 /* ... that should not take longer */
+    PART_MOST = 4096,  /* largest number of instructions between two tests for an interruption */
+    PART_NS = 50000000 /* longest time between two tests for an interruption */
 };
 
 /* What a variant of the loop is compiled for. */
 struct variant {
     enum mode mode;
     enum tp_touch touch;
-    bool clocked;    /* the source has a clock */
-    bool one_device; /* its instance stays in registers */
-    bool alone;      /* that, one thread and one stream */
-    int copy;        /* see LOOPS */
-    bool device;     /* a real one, which can be lost, and ... */
-    bool occupied;   /* ... is kept busy between the operations */
+    bool clocked;    /* the engine keeps a clock for the source */
+    bool one_device; /* the program has one device, so its instance stays in registers */
+    bool alone;      /* one device, one thread and one stream */
+    int copy;        /* number of the copy (see LOOPS) */
+    bool device;     /* the source is a real device, which can be lost */
+    bool occupied;   /* the real device is kept busy between the operations */
 };
 
 INLINE void *hot_state(const struct hot *hot, const struct tp_insn *insn, struct variant v)
@@ -141,11 +141,11 @@ INLINE void *hot_thread(const struct hot *hot, const struct tp_insn *insn, struc
     return v.alone ? threads : threads + insn->thread * hot->thread_stride;
 }
 
-/* The request of the last instruction. Alignment and stream seldom change from one to the next, and
- * stores are what the loop is bound by: they are written when they do. */
+/* The request that is passed to the strategy. Alignment and stream seldom change between
+ * instructions and are written only when they do, because stores limit the speed of the loop. */
 struct standing {
     struct tp_req rq;
-    unsigned align_log2; /* of rq */
+    unsigned align_log2; /* log2 of rq.align */
 };
 
 INLINE void standing_update(struct standing *s, const struct tp_insn *insn, uint64_t size,
@@ -163,10 +163,10 @@ INLINE void standing_update(struct standing *s, const struct tp_insn *insn, uint
 INLINE unsigned slot_align_log2(const struct tp_slot *slot, struct variant v)
 {
     unsigned bits = (unsigned)(slot->packed >> TP_SLOT_ALIGN_SHIFT);
-    return v.one_device ? bits : bits & 0x3f; /* the device's bits are 0 */
+    return v.one_device ? bits : bits & 0x3f; /* with one device its bits are 0 */
 }
 
-/* Each returns whether the operation counts: skipped ones do not. */
+/* Functions play_*: play one operation and return whether it counts. Skipped operations do not. */
 INLINE bool play_alloc(struct tp_player *p, const struct hot *hot, const struct tp_insn *insn,
                        struct standing *s, struct variant v)
 {
@@ -198,7 +198,7 @@ INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct t
     }
     if (v.mode == MODE_OBSERVED)
         p->observer->leaving(p, insn->slot);
-    /* the object's own: a REALLOC that failed has changed neither size nor alignment */
+    /* Size and alignment come from the slot, because a REALLOC that failed has not changed them. */
     standing_update(s, insn, tp_slot_size(slot), slot_align_log2(slot, v), v);
     slot->addr = 0;
     must(p, insn, hot->free(hot_state(hot, insn, v), hot_thread(hot, insn, v), addr, &s->rq));
@@ -207,7 +207,8 @@ INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct t
     return true;
 }
 
-/* The last resort of REALLOC: a new block, the contents, the old block freed. */
+/* The last resort of REALLOC: allocates a new block, copies the contents and frees the old
+ * block. */
 static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
                            const struct tp_slot *slot, const struct tp_req *rq,
                            struct tp_block *block)
@@ -218,7 +219,7 @@ static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
     if (status != TP_OK)
         return status;
     uint64_t old_size = tp_slot_size(slot);
-    if (p->contents) /* a broken strategy's blocks may overlap */
+    if (p->contents) /* memmove, because a broken strategy's blocks may overlap */
         memmove((void *)(uintptr_t)block->addr, (const void *)(uintptr_t)slot->addr,
                 old_size < rq->size ? old_size : rq->size);
     if (p->observer)
@@ -260,7 +261,7 @@ RARE bool play_realloc(struct tp_player *p, const struct tp_insn *insn)
     if (p->observer)
         p->observer->leaving(p, insn->slot);
     int status = realloc_block(p, insn, slot, &rq, &block);
-    if (status != TP_OK) { /* the old block stays */
+    if (status != TP_OK) { /* on failure the old block stays */
         alloc_failed(p, insn, status);
         return false;
     }
@@ -271,7 +272,7 @@ RARE bool play_realloc(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
-/* A block from elsewhere: straight from the source, then handed to the strategy. */
+/* ADOPT: gets a block straight from the source and hands it to the strategy. */
 RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
 {
     struct tp_instance *in = &p->instances[insn->device];
@@ -305,7 +306,7 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
-/* Frees the block of a slot, whatever references it still has. Not timed, RESET apart. */
+/* Frees the block of a slot with all its references. Timed only as part of a RESET. */
 static int free_wholly(struct tp_player *p, const struct tp_slot *slot, void *thr, uint16_t stream)
 {
     const struct tp_strategy *s = p->strategy;
@@ -339,7 +340,7 @@ RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
     for (uint32_t i = 0; i < count; i++) {
         struct tp_slot *slot = &p->slots[slots[i]];
         TP_STEP();
-        if (!slot->addr) /* its allocation failed */
+        if (!slot->addr) /* the slot's allocation failed */
             continue;
         if (p->observer && !at_once)
             p->observer->leaving(p, slots[i]);
@@ -352,7 +353,7 @@ RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
-/* What acts on an object that must be there: RETAIN, RELEASE, USE. */
+/* Plays RETAIN, RELEASE and USE, which act on a live object. */
 static bool play_on_object(struct tp_player *p, const struct tp_insn *insn)
 {
     struct tp_instance *in = &p->instances[insn->device];
@@ -374,8 +375,8 @@ static bool play_on_object(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
-/* On a device a synchronisation is one: the program's, and made before the operation begins. The
- * rest is a policy's. */
+/* Plays a SYNC for the strategy. On a real device the engine has synchronised already, before the
+ * operation begins. */
 RARE bool play_sync_on_device(struct tp_player *p, const struct tp_insn *insn)
 {
     if (!p->strategy->sync)
@@ -409,8 +410,7 @@ static bool play_trim(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
-/* The index may be recycled: the next use of it is a fresh thread. A thread ends on every device.
- */
+/* Ends a thread on every device. Its index may be recycled, and its next use is a fresh thread. */
 static bool play_thread_end(struct tp_player *p, const struct tp_insn *insn)
 {
     for (uint32_t d = 0; p->strategy->thread_fini && d < p->facts->devices; d++) {
@@ -443,15 +443,15 @@ INLINE uint32_t reading(bool counts, uint64_t ticks)
     return counts ? saturated : TP_TICK_SKIP;
 }
 
-/* What is left of a window after --on-oom stop is no latency. */
+/* Marks the readings after a stop in the window as skipped. */
 static void skip_rest(struct tp_player *p, const struct tp_window *w, uint32_t from, enum mode mode)
 {
     for (uint32_t rest = from; mode == MODE_LATENCY && rest < w->count; rest++)
         p->ticks[rest] = TP_TICK_SKIP;
 }
 
-/* A device that was lost, or a user who asked to stop, ends the window behind this instruction.
- * What a strategy made of the loss does not matter. */
+/* Ends the window after this instruction because a device was lost or the user asked to stop. The
+ * loss replaces an error that the strategy returned in the same instruction. */
 RARE void end_window(struct tp_player *p, const struct tp_insn *insn)
 {
     if (p->lost && (!p->broken || p->broken_insn == insn)) {
@@ -467,13 +467,13 @@ INLINE bool play_other(struct tp_player *p, const struct tp_insn *insn, struct v
     return v.device && insn->op == TP_SYNC ? play_sync_on_device(p, insn) : play_rare(p, insn);
 }
 
-/* A part of a window: from one instruction up to, not with, another. `counts` is a constant on the
- * paths without a failure, so the test for a stop costs them nothing. */
+/* Plays a part of a window. `counts` is a constant on paths without a failure, so the test for a
+ * stop costs them nothing. */
 INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct part part,
                       struct variant v)
 {
     const struct tp_insn *const end = w->insns + part.to;
-    __asm__ volatile("" : : "ri"(v.copy)); /* or the compiler makes one of equal functions */
+    __asm__ volatile("" : : "ri"(v.copy)); /* keeps the compiler from merging equal functions */
     const struct hot hot = hot_of(p);
     struct standing standing = {.rq.align = 1};
     uint32_t *tick = p->ticks + (v.mode == MODE_LATENCY ? part.from : 0);
@@ -514,8 +514,8 @@ INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct par
         tp_occupy_between(p, w, end - 1, NULL);
 }
 
-/* The variants that are worth their code. A clock is a sum in memory that takes 1.5 ns a round: not
- * where nobody reads it. Memory that can be touched has no clock. */
+/* The variants that are worth their code size. The clock is a sum in memory that costs 1.5 ns per
+ * instruction, so it is kept only where it is read. Memory that can be touched has no clock. */
 #define PLAY(...) play_part(p, w, part, (struct variant){__VA_ARGS__})
 INLINE void play(struct tp_player *p, const struct tp_window *w, struct part part, enum mode mode,
                  int copy)
@@ -540,7 +540,7 @@ INLINE void play(struct tp_player *p, const struct tp_window *w, struct part par
         PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, false, false);
 }
 
-/* Nothing is touched there, and the clock is the device's. */
+/* Variants for a real device: no block is touched, and the device has its own clock. */
 INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, struct part part,
                            enum mode mode, int copy)
 {
@@ -555,7 +555,7 @@ INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, struc
 
 typedef void part_fn(struct tp_player *p, const struct tp_window *w, struct part part);
 
-/* The loop as functions: on memory and on a device. */
+/* Defines the loop as two functions: for memory and for a real device. */
 #define LOOP(name, mode, copy)                                                                     \
     static void name(struct tp_player *p, const struct tp_window *w, struct part part)             \
     {                                                                                              \
@@ -568,8 +568,9 @@ typedef void part_fn(struct tp_player *p, const struct tp_window *w, struct part
 LOOP(play_latency, MODE_LATENCY, 0)
 LOOP(play_observed, MODE_OBSERVED, 0)
 
-/* Between two parts of a window the user is heard. A part grows from one instruction until what
- * begins it does not show, and shrinks where a policy or its source is slow. */
+/* Plays a window in parts and tests for an interruption between them. Parts start with one
+ * instruction and double until the cost per part is negligible; they are halved where a policy or
+ * its source is slow. */
 INLINE void play_parts(struct tp_player *p, const struct tp_window *w, enum mode mode,
                        part_fn *play_one)
 {
@@ -586,7 +587,8 @@ INLINE void play_parts(struct tp_player *p, const struct tp_window *w, enum mode
         uint64_t now = tp_stamp();
         if (now - before > most)
             p->part /= 2;
-        else if (p->part < PART_MOST - 1) /* whatever the time: counts are to be the same again */
+        /* growing does not depend on time, so that instruction counts repeat exactly */
+        else if (p->part < PART_MOST - 1)
             p->part = 2 * p->part + 1;
         before = now;
         if (__builtin_expect(tp_player_interrupted(p), 0)) {
@@ -607,10 +609,11 @@ void tp_play_observed(struct tp_player *p, const struct tp_window *w)
     play_parts(p, w, MODE_OBSERVED, p->device ? play_observed_on_device : play_observed);
 }
 
-/* A call through a pointer that has had one target all its life is predicted faster, by 0.65 ns an
- * event on Zen 4, than one that has had several. So the loop exists LOOPS times, and each strategy
- * of a command has its own; otherwise the first of a table would look faster than the second. */
-LOOP(play_0, MODE_UNTIMED, 0) /* of the empty strategy */
+/* A call through a pointer that has always had the same target is predicted faster, by 0.65 ns per
+ * event on Zen 4, than one whose target has changed. So there are LOOPS copies of the loop, and
+ * each strategy of a command has its own; otherwise the first strategy of a table would look faster
+ * than the second. */
+LOOP(play_0, MODE_UNTIMED, 0) /* for the empty strategy */
 LOOP(play_1, MODE_UNTIMED, 1)
 LOOP(play_2, MODE_UNTIMED, 2)
 LOOP(play_3, MODE_UNTIMED, 3)
@@ -673,7 +676,8 @@ int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_er
     if (p->broken == TP_ENOMEM)
         return tp_fail(err, TP_ENOMEM, "event %llu: tapool itself ran out of memory",
                        (unsigned long long)event);
-    if (p->broken == TP_EUNSUP && tp_op_is(insn->op, TP_ASKS)) /* it can only be the alignment */
+    /* only an alignment can be unsupported */
+    if (p->broken == TP_EUNSUP && tp_op_is(insn->op, TP_ASKS))
         return tp_fail(err, TP_EUSAGE, "event %llu: strategy '%s' cannot align to %llu bytes",
                        (unsigned long long)event, p->strategy->name,
                        (unsigned long long)(UINT64_C(1) << insn->align_log2));
@@ -691,7 +695,7 @@ static void wait_for_devices(struct tp_player *p)
 void tp_player_drain(struct tp_player *p)
 {
     if (p->device)
-        wait_for_devices(p); /* blocks of all streams are freed on one */
+        wait_for_devices(p); /* because blocks of all streams are freed on stream 0 */
     if (p->lost)
         return;
     for (uint32_t i = 0; i < p->facts->slots; i++) {
@@ -699,7 +703,7 @@ void tp_player_drain(struct tp_player *p)
         if (!slot->addr)
             continue;
         if (!p->device && tp_player_interrupted(p)) {
-            p->undrained = true; /* the end of the strategy gives it back */
+            p->undrained = true; /* the strategy's fini gives the rest back */
             return;
         }
         void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], 0);

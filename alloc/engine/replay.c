@@ -1,5 +1,5 @@
-/* tp_replay: checks the configuration and runs the passes in order; and the walk over a program
- * that the untimed ones share. */
+/* tp_replay checks the configuration and runs the passes in order. tp_play_watched is the loop over
+ * windows that the untimed passes share. */
 #include "alloc/engine/replay.h"
 
 #include "alloc/engine/measured.h"

@@ -1,20 +1,20 @@
-/* What draws at random from the values seen: the bootstrap interval of a median, and how small a
- * slowdown a run with this spread would have found.
+/* Statistics by resampling: the bootstrap interval of a median, and the smallest slowdown that a
+ * run with this spread would have found.
  *
- * A resample is no list but how often each value was drawn. The values are sorted once; every
- * quantile of every resample is then found by counting, without another sort:
+ * A resample is stored as the number of times that each value was drawn. The values are sorted
+ * once, so every quantile of every resample is found by counting, without another sort:
  *
  *     values   3.1  3.3  3.4  3.9  4.0  7.2
  *     drawn      1    0    3    1    0    1      median: 3rd and 4th of 6, both 3.4
  *
- * Sensitivity works on logarithms, where a slowdown is a shift. Each simulated run has a smallest
- * shift that satisfies all three conditions of the rule, so that one pass over the runs gives what
- * a search over shifts, each with runs of its own, would; the answer is their quantile.
+ * Sensitivity works on logarithms, where a slowdown is a shift. For each simulated run the smallest
+ * shift that satisfies all three conditions of the rule is computed, and the answer is a quantile
+ * of these shifts. This replaces a search over shifts that would simulate runs for each shift.
  *
- * Known weakness: twenty pairs know their own spread only roughly, their tails less. Where 90 % is
- * asked for, 84 to 88 % of new runs were found (simulated with tails of 5 to 20 %). Whether the
- * interval excludes 1 is estimated; where that alone decides (one test, long tails) the answer may
- * be a third too large. */
+ * Known weakness: twenty pairs determine the spread only roughly, and its tails even less. For a
+ * power of 90 %, 84 to 88 % of new runs were found (simulated with tails of 5 to 20 %). The
+ * condition that the interval excludes 1 is estimated; where it alone decides (one test, long
+ * tails) the answer may be a third too large. */
 #include "alloc/base/random.h"
 #include "alloc/engine/statistics.h"
 
@@ -22,16 +22,16 @@
 #include <stdlib.h>
 
 enum {
-    RUNS = 4000, /* simulated; what is called 0.9 is so within half a point */
+    RUNS = 4000, /* simulated runs; a power of 0.9 is then accurate to half a percentage point */
     HALVINGS = 24
 };
 
-static const double confidence = 0.95; /* of the rule's interval */
-static const double slowest = 10;      /* times */
+static const double confidence = 0.95; /* confidence of the rule's interval */
+static const double slowest = 10;      /* largest slowdown considered, as a factor */
 
 /* ---- drawing ---- */
 
-/* `count` draws from `of` values. */
+/* Makes `count` draws from `of` values; drawn[i] says how often value i was drawn. */
 static void draw(struct tp_random *random, size_t count, size_t of, uint16_t *drawn)
 {
     for (size_t i = 0; i < of; i++)
@@ -40,7 +40,7 @@ static void draw(struct tp_random *random, size_t count, size_t of, uint16_t *dr
         drawn[tp_random_below(random, of)]++;
 }
 
-/* Where the value of rank `rank` (from 0) of the resample lies among the sorted values. */
+/* The index among the sorted values of the value with rank `rank` (from 0) in the resample. */
 static size_t drawn_at(const uint16_t *drawn, size_t rank)
 {
     size_t at = 0;
@@ -86,7 +86,7 @@ struct tp_interval tp_stat_bootstrap_median(const double *values, size_t count, 
 /* ---- sensitivity ---- */
 
 struct pair {
-    double ratio; /* logarithms of changed/base, brought to a median of 0, ... */
+    double ratio; /* logarithm of changed / base, shifted so that the median of all is 0 */
     double base, changed;
 };
 
@@ -97,20 +97,22 @@ struct by_side {
 
 enum { POOL_MAX = 2 * TP_STAT_VALUES_MAX };
 
-/* What is drawn from: each pair as it is and with its sides exchanged, since without a regression
- * either could have been; by their ratio, and each side in its own order. */
+/* The pairs to draw from: each pair as it is and with its sides exchanged, because without a
+ * regression both are equally likely. Sorted by ratio, and each side also by its own values. */
 struct pairs {
     size_t count;
     double ratio[POOL_MAX];
     struct by_side base[POOL_MAX], changed[POOL_MAX];
 };
 
-/* What a run must reach to be a regression. */
+/* The conditions under which a run is a regression. */
 struct bar {
-    size_t count;        /* pairs of the run */
-    double effect;       /* logarithm of the ratio */
-    uint64_t twice_u;    /* the smallest whose p is below alpha over the number of tests */
-    size_t may_be_lower; /* so many pairs with a ratio of at most 1 still exclude it */
+    size_t count;  /* pairs of a run */
+    double effect; /* smallest median of the logarithms of ratios */
+    /* twice the smallest U whose p is below alpha divided by the number of tests */
+    uint64_t twice_u;
+    /* most pairs with a ratio of at most 1 with which the interval still excludes 1 */
+    size_t may_be_lower;
 };
 
 static int by_ratio(const void *left, const void *right)
@@ -130,7 +132,8 @@ static bool is_time(double value)
     return value > 0 && isfinite(value);
 }
 
-/* Logarithms, brought to a median ratio of 1. */
+/* Reads the pairs as logarithms and scales them to a median ratio of 1. False: a value is not
+ * finite and above 0. */
 static bool read_pairs(const double *base, const double *changed, size_t count, struct pair *pairs)
 {
     double ratios[TP_STAT_VALUES_MAX];
@@ -167,10 +170,11 @@ static bool sort_pairs(const double *base, const double *changed, size_t count, 
     return true;
 }
 
-/* More than the largest where no U is good enough. */
+/* Twice the smallest U with a p below `alpha`; more than the largest possible value where there is
+ * none. */
 static uint64_t least_twice_u(size_t count, double alpha)
 {
-    uint64_t low = 0, high = (uint64_t)count * count + 1; /* the answer lies in low to high */
+    uint64_t low = 0, high = (uint64_t)count * count + 1; /* the answer lies from low to high */
     while (low < high) {
         uint64_t middle = (low + high) / 2;
         if (tp_stat_mann_whitney_p(count, count, (double)middle) < alpha)
@@ -181,13 +185,15 @@ static uint64_t least_twice_u(size_t count, double alpha)
     return 2 * low;
 }
 
-/* The interval's lower end is above 1 when fewer than 2.5 % of resampled medians are not. Where
- * `lower` of `count` ratios are at most 1, a median is when more than half of those drawn are, and
- * about every second time when just half are: the tail of a binomial distribution. */
+/* The share of resampled medians that are at most 1 when `lower` of `count` ratios are. The
+ * interval's lower end is above 1 if this share is below 2.5 %. A resampled median is at most 1
+ * when more than half of the drawn ratios are, and about every second time when exactly half are;
+ * the number drawn is binomial. */
 static double lower_medians(size_t count, size_t lower)
 {
     double odds = (double)lower / (double)(count - lower), tail = 0;
-    double chance = pow(1 - (double)lower / (double)count, (double)count); /* that none is drawn */
+    /* probability that none of the `lower` ratios is drawn */
+    double chance = pow(1 - (double)lower / (double)count, (double)count);
     for (size_t k = 1; k <= count; k++) {
         chance *= odds * (double)(count - k + 1) / (double)k;
         tail += 2 * k > count ? chance : 2 * k == count ? chance / 2 : 0;
@@ -203,7 +209,7 @@ static size_t may_be_lower(size_t count)
     return lower;
 }
 
-/* Twice the U of `changed`, slowed down by `shift`, in a run that drew these pairs. */
+/* Twice the U of `changed`, slowed down by `shift`, in a run that drew the pairs in `drawn`. */
 static uint64_t run_twice_u(const struct pairs *p, const uint16_t *drawn, double shift)
 {
     uint64_t twice = 0, below = 0, to_equal = 0;
@@ -218,7 +224,8 @@ static uint64_t run_twice_u(const struct pairs *p, const uint16_t *drawn, double
     return twice;
 }
 
-/* The smallest shift with which this run would be a regression; INFINITY beyond `slowest`. */
+/* The smallest shift with which this run would be a regression; INFINITY if it is above
+ * `slowest`. */
 static double run_needs(const struct pairs *p, const uint16_t *drawn, const struct bar *bar)
 {
     double low = bar->effect - drawn_median(p->ratio, bar->count, drawn);

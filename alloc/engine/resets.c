@@ -1,9 +1,10 @@
-/* Which slots each RESET of a window lets go of; see resets.h.
+/* Which slots each RESET of a window frees; see resets.h.
  *
  *     live of a device   slot 7 <-> slot 2 <-> slot 9        links by slot, the newest first
  *     of the window      | 1 3 | 2 | ... |                   one after the other
  *
- * Few slots of many are sorted; many are found in their order among all. */
+ * The slots of a RESET must be in rising order: few slots are sorted, and many are collected by a
+ * scan of all slots. */
 #include "alloc/engine/resets.h"
 
 #include "alloc/base/grow.h"
@@ -13,21 +14,22 @@
 
 #define NO_SLOT UINT32_MAX
 
-enum { SPARSE = 32 }; /* one of so many slots: looking at all of them costs about a sort */
+/* if one of this many slots is live, a scan of all slots costs about as much as a sort */
+enum { SPARSE = 32 };
 
 struct link {
-    uint32_t newer, older; /* slots */
-    uint16_t device;       /* plus 1; 0: the slot is free */
-    bool chosen;           /* by the RESET that is being looked at */
+    uint32_t newer, older; /* neighbours in the list of the device, by slot */
+    uint16_t device;       /* device + 1; 0: the slot is free */
+    bool chosen;           /* the slot belongs to the RESET that is being processed */
 };
 
 struct tp_resets {
     const struct tp_program_facts *facts;
     struct link *links;            /* by slot */
     uint32_t live[TP_MAX_DEVICES]; /* the newest slot of each device */
-    uint32_t *slots;               /* of all RESETs of the window */
-    size_t count, room;            /* of slots */
-    uint32_t *ends;                /* by RESET of the window: the end of its slots */
+    uint32_t *slots;               /* slots of all RESETs of the window */
+    size_t count, room;            /* entries and room of `slots` */
+    uint32_t *ends;                /* by RESET of the window: the end of its entries in `slots` */
     uint32_t end_count, next;
     size_t end_room;
 };

@@ -1,5 +1,6 @@
-/* See series.h. Weakness: the interval takes the values as independent; drift between processes
- * (layout, frequency) is not in it, which is why `replay` is one measurement. */
+/* See series.h. Known weakness: the interval treats the values as independent and does not cover
+ * differences between processes (layout, frequency), so one run of `replay` is a single
+ * measurement. */
 #include "alloc/engine/series.h"
 
 #include "alloc/engine/statistics.h"
@@ -26,7 +27,7 @@ void tp_series_add(struct tp_series *s, double value)
     double mean = s->pending / (double)s->pending_count;
     if (s->count == TP_SERIES_MAX) {
         merge_neighbours(s);
-        /* this measurement is the first half of the next value */
+        /* `pending` is kept: this measurement is the first half of the next value */
         return;
     }
     s->values[s->count++] = mean;

@@ -1,4 +1,4 @@
-/* The shadow of what is live; see shadow.h. */
+/* Live blocks by address; see shadow.h. */
 #include "alloc/engine/shadow.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool is_lower(const struct tp_tree_node *a, const struct tp_tree_node *b)
     return block_of(a)->addr < block_of(b)->addr;
 }
 
-/* Live blocks are disjoint: only the last one that begins before the end can reach in. */
+/* Live blocks are disjoint, so only the last one that begins before addr + size can overlap. */
 uint32_t tp_shadow_overlap(const struct tp_shadow *s, uint32_t device, tp_addr addr, uint64_t size)
 {
     const struct tp_shadow_block *found = NULL;

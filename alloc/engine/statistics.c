@@ -1,14 +1,15 @@
-/* Quantiles, the Mann-Whitney test and Holm's adjustment; what draws at random is in resample.c.
+/* Quantiles, the Mann-Whitney test and Holm's adjustment; resample.c has the functions that draw at
+ * random.
  *
- * The test's exact distribution is counted in whole numbers: the arrangements of a and b values by
- * their U are the coefficients of a Gaussian binomial, which grows by one factor a step (Mann and
- * Whitney's recurrence, 1947, summed over one side):
+ * The exact distribution of the test is computed in integers: the numbers of arrangements of a and
+ * b values with each U are the coefficients of a Gaussian binomial, which is built factor by factor
+ * (Mann and Whitney's recurrence, 1947, summed over one side):
  *
  *     [a+b over b] = product over i = 1..b of (1 - x^(a+i)) / (1 - x^i)
  *
- * All of them together are (a+b over b), at most 1.4e11 for 20 and 20: no rounding before the one
- * division at the end. Known weakness: beyond 20 values a side or with ties it is the normal
- * approximation, which is off where a side is tiny and the other large. */
+ * Their sum is (a+b over b), at most 1.4e11 for 20 and 20 values, so nothing is rounded before the
+ * one division at the end. Known weakness: above 20 values a side, or with ties, the normal
+ * approximation is used, which is inaccurate where one side is very small and the other large. */
 #include "alloc/engine/statistics.h"
 
 #include <math.h>
@@ -27,7 +28,8 @@ int tp_stat_by_value(const void *left, const void *right)
 double tp_stat_between(double low, double high)
 {
     double sum = low + high;
-    return isinf(sum) ? low / 2 + high / 2 : sum / 2; /* the sum of finite ones may be too large */
+    /* the sum of two finite values may overflow */
+    return isinf(sum) ? low / 2 + high / 2 : sum / 2;
 }
 
 double tp_stat_median(double *values, size_t count)
@@ -48,7 +50,8 @@ double tp_stat_quantile(const double *sorted, size_t count, double fraction)
     double place = (double)(count - 1) * fmin(fmax(fraction, 0), 1);
     size_t below = (size_t)place;
     double part = place - (double)below, low = sorted[below];
-    if (part <= 0 || low == sorted[below + 1]) /* two infinities have no difference */
+    /* the difference of two equal infinities would be NAN */
+    if (part <= 0 || low == sorted[below + 1])
         return low;
     return low + (sorted[below + 1] - low) * part;
 }
@@ -66,21 +69,21 @@ double tp_stat_geometric_mean(const double *ratios, size_t count)
 
 /* ---- Mann-Whitney ---- */
 
-/* counts[u]: in how many of the arrangements of a and b values the U of a side is u, up to `most`;
- * the terms above it have no part in those below. */
+/* Sets counts[u] to the number of arrangements of a and b values in which the U of a side is u, for
+ * u up to `most`. Terms above `most` do not affect those below. */
 static void count_arrangements(size_t a, size_t b, size_t most, uint64_t counts[EXACT_U_MAX + 1])
 {
     for (size_t u = 0; u <= most; u++)
         counts[u] = u == 0;
     for (size_t i = 1; i <= b; i++) {
-        for (size_t u = most; u >= a + i; u--) /* times 1 - x^(a+i) */
+        for (size_t u = most; u >= a + i; u--) /* multiplies by 1 - x^(a+i) */
             counts[u] -= counts[u - a - i];
-        for (size_t u = i; u <= most; u++) /* by 1 - x^i */
+        for (size_t u = i; u <= most; u++) /* divides by 1 - x^i */
             counts[u] += counts[u - i];
     }
 }
 
-/* Arrangements with a U of at most `most`. */
+/* Number of arrangements with a U of at most `most`. */
 static uint64_t arrangements_to(size_t a, size_t b, size_t most)
 {
     uint64_t counts[EXACT_U_MAX + 1], sum = 0;
@@ -90,7 +93,8 @@ static uint64_t arrangements_to(size_t a, size_t b, size_t most)
     return sum;
 }
 
-/* The distribution is symmetric: the shorter tail is counted. */
+/* The probability of a U of at least `u`. The distribution is symmetric, so the shorter tail is
+ * counted. */
 static double exact_p(size_t a, size_t b, size_t u)
 {
     uint64_t all = 1, so_large;
@@ -103,12 +107,12 @@ static double exact_p(size_t a, size_t b, size_t u)
     return (double)so_large / (double)all;
 }
 
-/* `ties`: the sum of t^3 - t over each group of t equal values. */
+/* p by the normal approximation. `ties` is the sum of t^3 - t over all groups of t equal values. */
 static double normal_p(double a, double b, double u, double ties)
 {
     double all = a + b;
     double variance = a * b / 12 * (all + 1 - ties / (all * (all - 1)));
-    if (!(variance > 0)) /* all are equal */
+    if (!(variance > 0)) /* all values are equal */
         return 1;
     return erfc((u - a * b / 2 - 0.5) / sqrt(2 * variance)) / 2;
 }
@@ -148,7 +152,7 @@ static bool sorted_copy(const double *values, size_t count, double *copy)
     return !isnan(copy[count - 1]);
 }
 
-/* How many of `sorted` from `from` on are `value`. */
+/* Number of values in `sorted`, from index `from` on, that equal `value`. */
 static size_t run_of(const double *sorted, size_t count, size_t from, double value)
 {
     size_t end = from;
@@ -157,7 +161,7 @@ static size_t run_of(const double *sorted, size_t count, size_t from, double val
     return end - from;
 }
 
-/* The next value of the two sorted sides, once for all that are equal to it. */
+/* The smallest value at the heads of the two sorted sides. */
 static double lower_head(const double *a, size_t a_left, const double *b, size_t b_left)
 {
     if (!a_left || !b_left)
@@ -192,7 +196,8 @@ struct tp_rank_test tp_stat_mann_whitney(const double *a, size_t a_count, const 
 
 /* ---- Holm ---- */
 
-/* The smallest whose sign is not set; `count` where none is left. */
+/* The index of the smallest p whose sign bit is not set in `adjusted`; `count` where none is
+ * left. */
 static size_t smallest_left(const double *p, size_t count)
 {
     size_t found = count;
@@ -213,7 +218,7 @@ void tp_stat_holm(const double *p, size_t count, double *adjusted)
     for (; left; left--) {
         size_t at = smallest_left(adjusted, count);
         largest = fmin(fmax(largest, adjusted[at] * (double)left), 1);
-        adjusted[at] = -largest; /* done: the sign says so until all are, that of a zero too */
+        adjusted[at] = -largest; /* negative (even -0.0) marks a p as done until all are adjusted */
     }
     for (size_t i = 0; i < count; i++)
         adjusted[i] = isnan(adjusted[i]) ? NAN : fabs(adjusted[i]);

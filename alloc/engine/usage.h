@@ -36,7 +36,7 @@ struct tp_usage {
     struct tp_usage_device *devices;
     uint64_t clock; /* recorded ns, or operations where time is unknown */
     bool prologue_over;
-    bool again; /* this is the second replay on the same instance */
+    bool again; /* the second replay on the same instance has placed its prologue */
     uint64_t sample_every, until_sample;
     bool timed;
     bool foreign;

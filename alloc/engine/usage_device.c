@@ -1,11 +1,12 @@
-/* The usage pass on a real device: what the device itself says beside what was metered, and what a
- * pool of the driver leaves unsaid.
+/* The usage pass on a real device: what the device itself reports beside the meter's figures, and
+ * which figures are unknown with a pool of the driver.
  *
  *     metered        |           .--.    ____      reserved: known to the byte, by the calls
  *     the device     | ~~~~~~~~~~'  '~~~~    ~~~   free bytes, shared with whoever else uses it
  *     looked at             ^  ^                   where the first reaches a new peak
  *
- * A driver's pool is not metered: its marks are read at peak demand and at the end. */
+ * The meter does not see the driver's pool; the pool's high-water marks are read at peak demand and
+ * at the end. */
 #include "alloc/engine/usage.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ void tp_usage_device_open(const struct tp_usage *u, struct tp_usage_device *d)
     m->total = in->total;
 }
 
-/* What is missing now beside `reserved`, where that is more than at any look before. */
+/* Notes the missing bytes and `reserved` if more bytes are missing than at any earlier look. */
 static void look(const struct tp_usage *u, struct tp_usage_device *d, uint64_t reserved)
 {
     struct tp_measured *m = &d->run->measured;
@@ -76,7 +77,8 @@ static void fill_counts(const struct tp_usage *u, struct tp_usage_device *d)
     now->works -= before->works;
 }
 
-/* Of an at-peak state a pool leaves only what the program asked for. */
+/* Sets all members of a state that are unknown with a pool to TP_NONE; only the program's requests
+ * are known. */
 void tp_usage_pool_state(struct tp_at_peak *at)
 {
     at->granted = at->reserved = at->idle = TP_NONE;
@@ -106,7 +108,7 @@ static void fill_pool(const struct tp_usage *u, struct tp_usage_device *d)
 void tp_usage_device_finish(const struct tp_usage *u, struct tp_usage_device *d)
 {
     if (u->device) {
-        fill_counts(u, d); /* before the look, which is a call of the driver as well */
+        fill_counts(u, d); /* before the look, because the look makes a driver call too */
         tp_usage_device_look(u, d);
     }
     if (u->pool)

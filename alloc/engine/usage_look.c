@@ -1,4 +1,4 @@
-/* The usage pass's looks inside: at peak demand, at the first failure, and by phases. */
+/* Snapshots of the usage pass: at peak demand, at the first failure, and by phases. */
 #include "alloc/engine/usage.h"
 
 struct tally {
@@ -19,7 +19,8 @@ static void tally_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
         tp_usage_raise(&t->largest_span, size);
 }
 
-/* What a walk names must add up to what the source counted: a report that does not is worthless. */
+/* Checks that the sizes of a walk add up to the bytes that the meter counted. A report with wrong
+ * books would be worthless. */
 static int check_books(const struct tp_usage *u, const struct tp_usage_device *d,
                        const struct tally *t)
 {
@@ -35,7 +36,8 @@ static int check_books(const struct tp_usage *u, const struct tp_usage_device *d
                    (unsigned long long)t->bytes[TP_WALK_LIVE], (unsigned long long)d->granted);
 }
 
-/* Fills in the pieces; returns the largest span. */
+/* Walks the strategy and fills in the members of `at` that come from the walk. Returns the size of
+ * the largest span. */
 static uint64_t walk_now(struct tp_usage *u, struct tp_usage_device *d, struct tp_at_peak *at)
 {
     const struct tp_strategy *s = u->player->strategy;
@@ -60,12 +62,12 @@ static double share_missing(uint64_t part, uint64_t whole)
     return whole ? 1 - (double)part / (double)whole : NAN;
 }
 
-/* The state now; `event` and `time_ns` are the caller's. */
+/* The current state of a device; the caller fills in `event` and `time_ns`. */
 static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usage_device *d)
 {
     uint64_t reserved = tp_usage_reserved(u, d);
     struct tp_at_peak at;
-    memset(&at, 0xff, sizeof at); /* TP_NONE */
+    memset(&at, 0xff, sizeof at); /* sets every member to TP_NONE */
     at.event = at.time_ns = 0;
     at.requested = d->requested;
     at.granted = d->granted;
@@ -95,8 +97,8 @@ void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d)
 const char *const tp_oom_names[TP_OOM_CLASSES] = {"demand", "fragmentation", "policy", "unknown",
                                                   "guard"};
 
-/* Judged by what the policy holds at that moment: after a failure, that is less than what the
- * program believes to have. */
+/* Why an allocation failed, judged by the bytes that the policy holds at that moment. After earlier
+ * failures these are fewer than the program assumes. */
 static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usage_device *d,
                                   const struct tp_insn *insn)
 {
@@ -109,7 +111,8 @@ static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usag
         return TP_OOM_GUARD;
     if (d->run->capacity == TP_NONE)
         return TP_OOM_UNKNOWN;
-    uint64_t others = d->requested - u->objects[insn->slot].requested; /* what a realloc replaces */
+    /* requested bytes without those that a realloc replaces */
+    uint64_t others = d->requested - u->objects[insn->slot].requested;
     return others + insn->size > d->run->capacity ? TP_OOM_DEMAND : TP_OOM_FRAGMENTATION;
 }
 
@@ -135,7 +138,7 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
 
 /* ---- phases ---- */
 
-/* Without MARKs there are none; with them what lies before the first is one too. */
+/* Opens the first phase, which lasts until the first MARK. Without MARKs there are no phases. */
 void tp_usage_phases_open(struct tp_usage_device *d, const struct tp_program_facts *facts)
 {
     d->mark = UINT32_MAX;
@@ -145,7 +148,7 @@ void tp_usage_phases_open(struct tp_usage_device *d, const struct tp_program_fac
     d->run->phases[0] = (struct tp_phase){.mark = UINT32_MAX, .times = 1};
 }
 
-/* The index of a name's phase, TP_PHASES when there is no room for another. */
+/* The index of the phase of a name, added if it is new; TP_PHASES when there is no room. */
 static uint32_t find_phase(struct tp_device_run *run, uint32_t mark, uint64_t event)
 {
     for (uint32_t i = 0; i < run->phase_count; i++)

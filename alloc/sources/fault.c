@@ -1,7 +1,8 @@
-/* The source `fault`: fails chosen calls, for tests and for trying a program's luck.
+/* The source `fault`: fails chosen calls, for tests and experiments.
  *
- * Calls are counted from 1. A failing get is out of memory; a failing put is a refusal of the
- * system, after which the range is still held. The source below does not see a call that fails. */
+ * Calls are counted from 1. A failing get returns out of memory. A failing put returns an error as
+ * if the system had refused it, and the range stays held. The source below does not see a failing
+ * call. */
 #include "alloc/source.h"
 
 struct fault_opts {

@@ -1,14 +1,14 @@
 /* The source `host`: this machine's memory, by mmap and munmap.
  *
- * Accounts in 4 KiB pages wherever it runs, so that a report does not depend on the kernel's page.
- * A larger alignment is met by mapping more and unmapping what is too much; where the kernel
- * refuses that, the surplus stays mapped, never touched, until the range goes. Mappings are
- * MAP_NORESERVE, and what would exceed the memory that was available at the start, in this machine
- * and in the control groups of this process (memory_left.h), is refused as out of memory: the
- * kernel would hand it out and kill the process later. Its streams are in step: every fence has
- * passed.
+ * Accounts in 4 KiB pages on every machine, so that a report does not depend on the kernel's page
+ * size. A larger alignment is met by mapping more and unmapping the surplus; where the kernel
+ * refuses to unmap, the surplus stays mapped, but untouched, until the range goes. Mappings are
+ * MAP_NORESERVE. A get that would exceed the memory available at the start, in this machine and in
+ * the control groups of this process (memory_left.h), is refused as out of memory, because the
+ * kernel would grant it and kill the process later. Streams have no pending work, so every fence
+ * has passed.
  *
- * Known weakness: where this machine's memory runs out depends on what else runs on it. */
+ * Known weakness: the point at which memory runs out depends on what else runs on the machine. */
 #include "alloc/source.h"
 #include "alloc/sources/memory_left.h"
 #include "alloc/sources/range_table.h"

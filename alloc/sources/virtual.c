@@ -3,15 +3,14 @@
  *     2^44                                                                2^62
  *      | range 1 | gap | range 2 | gap |          range 3          | gap | ...
  *
- * An 80 GiB trace replays on a laptop with exact peaks. Addresses only ever rise, are the same in
- * every run, are never used twice, and a gap keeps ranges apart, so that a strategy which merges
- * two ranges or frees an old address is found out. The clock is the engine's: a fence has passed
- * when a later SYNC of its stream or device came, or `lag` after it was recorded; waiting moves the
- * clock.
+ * An 80 GiB trace replays on a laptop with exact peaks. Addresses only rise, are the same in every
+ * run and are never used twice, and gaps separate the ranges, so that a strategy that merges two
+ * ranges or frees an old address is detected. The clock is the engine's: a fence has passed after a
+ * later SYNC of its stream or device, or `lag` after it was recorded; waiting advances the clock.
  *
- * As a device it hands out ranges of 512-byte units, and gives up pages of 2 MiB for them as
- * cudaMalloc does (alloc/device_pages.h). With a page of another size, and as a host, a range takes
- * what it has.
+ * As a device it hands out ranges in units of 512 bytes and gives up pages of 2 MiB for them as
+ * cudaMalloc does (alloc/device_pages.h). With another page size, and as a host, a range costs its
+ * own size.
  *
  * Known weakness: a get or put takes no time on that clock, and real devices are less regular. */
 #include "alloc/device_pages.h"

@@ -14,7 +14,8 @@
 
 #define NO_SLOT UINT32_MAX
 
-/* if one of this many slots is live, a scan of all slots costs about as much as a sort */
+/* a RESET of fewer than one in SPARSE slots sorts them; for more, a scan of all slots costs about
+ * as much as a sort */
 enum { SPARSE = 32 };
 
 struct link {

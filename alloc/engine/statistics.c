@@ -196,8 +196,7 @@ struct tp_rank_test tp_stat_mann_whitney(const double *a, size_t a_count, const 
 
 /* ---- Holm ---- */
 
-/* The index of the smallest p whose sign bit is not set in `adjusted`; `count` where none is
- * left. */
+/* The index of the smallest p whose sign bit is not set; `count` where none is left. */
 static size_t smallest_left(const double *p, size_t count)
 {
     size_t found = count;

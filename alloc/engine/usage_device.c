@@ -26,7 +26,8 @@ void tp_usage_device_open(const struct tp_usage *u, struct tp_usage_device *d)
     m->total = in->total;
 }
 
-/* Notes the missing bytes and `reserved` if more bytes are missing than at any earlier look. */
+/* Notes `reserved` and the bytes that the device is missing, if `reserved` is higher than at every
+ * earlier look. */
 static void look(const struct tp_usage *u, struct tp_usage_device *d, uint64_t reserved)
 {
     struct tp_measured *m = &d->run->measured;

@@ -5,24 +5,25 @@
  *     free on s          --> s waits for the streams that the block was allocated and used on, as
  *                            far as they are others (an event each); then one call: free on s
  *
- * That is what programs that use this pool do: the driver trusts that a free comes after all that
- * works on the block. All policy is the driver's; here is a table of what is live, so that wrong
- * frees are found out before the driver sees them, and what `use` named. A block that asks for more
- * alignment than the driver gives lies inside a larger one.
+ * Programs that use this pool do the same, because the driver trusts that a free comes after all
+ * work on the block. All policy is the driver's. This file only keeps a table of live blocks, so
+ * that wrong frees are detected before the driver sees them, and the streams that `use` named. A
+ * block with more alignment than the driver gives lies inside a larger one.
  *
- * An allocation that is out of memory is not tried again. Before the driver says so it has looked
- * for what other streams freed, and where reuse_allow_internal_dependencies lets it, it makes the
- * allocating stream wait for a free that is still pending; what the pool keeps idle it can map
- * anew. A trim would only give back what the driver could have used itself, and cannot touch what
- * is pending. PyTorch's backend and RMM's resource pass the failure on as well.
+ * An allocation that is out of memory is not tried again. Before the driver answers so, it has
+ * searched the memory that other streams freed; with reuse_allow_internal_dependencies it makes the
+ * allocating stream wait for a pending free; and it can map the pool's idle memory again. A trim
+ * would only give back memory that the driver could have used itself, and cannot free memory whose
+ * free is pending. PyTorch's backend and RMM's resource pass the failure on as well.
  *
- * Known weakness: a block that is used on very many streams is looked through one by one at each
- * use; a block used on a stream that the host has long waited for is waited for once more. */
+ * Known weakness: each use of a block searches the block's streams one by one, which is slow for
+ * very many streams; and a free waits for a stream that used the block even if the host has
+ * synchronised with that stream since. */
 #include "alloc/strategies/common/chores.h"
 #include "alloc/strategies/common/record_slab.h"
 
-#define POOL_ALIGN     UINT64_C(512)       /* bytes, what the driver gives without being asked */
-#define MAX_BYTES      (UINT64_C(1) << 60) /* beyond which no device is asked */
+#define POOL_ALIGN     UINT64_C(512)       /* bytes; alignment of every block from the driver */
+#define MAX_BYTES      (UINT64_C(1) << 60) /* larger requests fail without a driver call */
 #define INLINE_STREAMS 6u
 #define MORE_STREAMS   27u
 
@@ -62,21 +63,22 @@ static const struct tp_opt async_rows[] = {
                 "release_threshold decides whether it keeps them"),
     {.name = NULL}};
 
-/* Streams beyond the first few. */
+/* Further streams of a block that has more than fit into struct async_block. */
 struct more_streams {
-    struct more_streams *next; /* older and full */
+    struct more_streams *next; /* older entry, which is full */
     uint16_t count;
     uint16_t streams[MORE_STREAMS];
 };
 
-/* A live block. In a free record all is zero but the first word. */
+/* A live block. A free record is zero except for its first word. */
 struct async_block {
     uint64_t size; /* bytes asked for */
-    tp_addr base;  /* what the driver gave; the block's own address is the key in the table */
+    /* address that the driver gave; the block's own address is its key in the table */
+    tp_addr base;
     struct more_streams *more;
-    uint16_t stream;               /* that it was allocated on */
+    uint16_t stream;               /* stream of the allocation */
     uint16_t used_count;           /* valid entries of `used` */
-    uint16_t used[INLINE_STREAMS]; /* further streams, each once */
+    uint16_t used[INLINE_STREAMS]; /* other streams that used the block, each once */
 };
 static_assert(sizeof(struct async_block) == 40 && sizeof(struct more_streams) == 64,
               "bookkeeping per block");
@@ -133,7 +135,7 @@ static int follow_all(struct tp_source *src, uint16_t stream, const uint16_t *af
     return rc;
 }
 
-/* What `stream` does next comes after all that was done with the block so far. */
+/* Makes later work of `stream` wait for all work on the block so far. */
 static int order_after_uses(struct async *st, const struct async_block *b, uint16_t stream)
 {
     struct tp_source *src = st->env->source;
@@ -156,7 +158,7 @@ static void forget(struct async *st, struct async_block *b)
 
 /* ---- from init to fini ---- */
 
-/* An option as it was given: "64MiB". */
+/* The text of an option as it was given: "64MiB". */
 struct option_text {
     char text[64];
 };
@@ -202,7 +204,7 @@ static int async_init(void *state, const struct tp_env *env, const void *options
     const struct tp_pool_cfg cfg = {
         .own = opts->pool == POOL_OWN,
         .max_size = opts->max_size,
-        .release_threshold = opts->release_threshold, /* `max` is the largest number */
+        .release_threshold = opts->release_threshold, /* the keyword `max` is UINT64_MAX */
         .reuse_follow_event_dependencies = opts->reuse_follow_event_dependencies,
         .reuse_allow_opportunistic = opts->reuse_allow_opportunistic,
         .reuse_allow_internal_dependencies = opts->reuse_allow_internal_dependencies};
@@ -227,7 +229,7 @@ static int async_init(void *state, const struct tp_env *env, const void *options
     return TP_OK;
 }
 
-/* What the driver refuses here, the source remembers as its fault. */
+/* Errors of the driver are not returned here; the source records them as its fault. */
 static void async_fini(void *state)
 {
     struct async *st = state;
@@ -246,8 +248,9 @@ static void async_fini(void *state)
 
 /* ---- operations ---- */
 
-/* The driver names no alignment beyond 256 bytes and has always given 512. Should it give less than
- * was counted on, the block goes back, and one with room for any alignment comes instead. */
+/* Gets a block with the requested alignment. The driver promises 256 bytes and has always given
+ * 512. Where it gives less than assumed, the block is given back, and a larger one with room for
+ * any alignment is got instead. */
 static int get_aligned(struct tp_source *src, const struct tp_req *rq, tp_addr *base, tp_addr *addr)
 {
     uint64_t room = rq->align > POOL_ALIGN ? rq->align - POOL_ALIGN : 0;
@@ -274,7 +277,7 @@ static int async_alloc(void *state, void *thread, const struct tp_req *rq, struc
         return TP_EINVAL;
     if (rq->size > MAX_BYTES || rq->align > MAX_BYTES)
         return TP_EOOM;
-    int rc = slab_reserve(&st->blocks); /* so that nothing has to be undone later */
+    int rc = slab_reserve(&st->blocks); /* reserved first, so that nothing has to be undone later */
     if (!rc)
         rc = tp_addr_map_reserve(&st->live, st->live.count + 1);
     if (!rc)
@@ -295,7 +298,7 @@ static struct async_block *find(const struct async *st, tp_addr addr)
     return meta_map_at(&st->live, addr);
 }
 
-/* A refusal of the driver leaves the block live. */
+/* Frees a block. If the driver refuses, the block stays live. */
 static int async_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
     (void)thread;
@@ -329,7 +332,7 @@ static int async_trim(void *state, uint64_t keep)
     return tp_src_pool_trim(st->env->source, keep);
 }
 
-/* ---- looking at it ---- */
+/* ---- never timed ---- */
 
 static uint64_t async_usable(void *state, tp_addr addr)
 {
@@ -343,7 +346,8 @@ static void async_stats(void *state, struct tp_stats *out)
     *out = (struct tp_stats){0};
 }
 
-/* NULL, or what is wrong with the streams of a block; `pages` grows by what it holds. */
+/* NULL, or what is wrong with the streams of a block. Adds the number of its struct more_streams to
+ * *pages. */
 static const char *streams_fault(const struct async_block *b, uint64_t *pages)
 {
     if (b->used_count > INLINE_STREAMS || (b->more && b->used_count != INLINE_STREAMS))

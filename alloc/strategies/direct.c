@@ -1,16 +1,16 @@
 /* The strategy `direct`: every call goes to the source.
  *
- * The yardstick: cudaMalloc and cudaFree, or mmap and munmap, at every call. A block is a range of
- * its own, rounded up to the source's page, which is also what the caller may use. The only
- * bookkeeping is a table of what is held and how much of it was asked for, so that a free with
- * another size is found out. Known weakness: that is the point. */
+ * A yardstick: cudaMalloc and cudaFree, or mmap and munmap, at every call. A block is a range of
+ * its own, rounded up to the source's page, and the caller may use all of it. The only bookkeeping
+ * is a table of blocks and their requested sizes, so that a free with a different size is detected.
+ * Known weakness: it is slow and wasteful on purpose. */
 #include "alloc/strategies/common/held.h"
 
 #define DIRECT_MAX_BYTES (UINT64_C(1) << 60)
 
 struct direct {
     const struct tp_env *env;
-    struct tp_addr_map held; /* sizes as asked for */
+    struct tp_addr_map held; /* address -> requested size (held.h) */
     struct carved carved;
     struct tp_lock lock;
 };
@@ -27,7 +27,7 @@ static int direct_init(void *state, const struct tp_env *env, const void *opts, 
     return TP_OK;
 }
 
-/* What the source refuses to take back is tried once more, after everything else. */
+/* Ranges that the source refuses to take back are tried once more after all others. */
 static void direct_fini(void *state)
 {
     struct direct *st = state;

@@ -1,13 +1,13 @@
-/* The strategy `empty`: does nothing, at once.
+/* The strategy `empty`: returns at once without doing anything.
  *
- * The yardstick of the engine itself: what a replay of it costs is the engine's share in every
- * other figure. Each block is the same 64 bytes inside the state, so that the first bytes of a
- * block can be touched; more than those must not be. Every member that the engine may call is
- * there, because calling it is part of what is measured. It stands in no list of strategies.
+ * The yardstick of the engine itself: the cost of its replay is the engine's share in every other
+ * figure. All blocks are the same 64 bytes inside the state, so only the first bytes of a block may
+ * be touched. Every member that the engine may call is set, because the call is part of what is
+ * measured. No list of strategies contains it.
  *
- * Its answers depend on its arguments, as every allocator's do: without that the processor would
- * work off the engine's loop beside the call, and the reading of an empty call would be too short.
- */
+ * Its results depend on its arguments, as those of every allocator do. Otherwise the processor
+ * would execute the engine's loop in parallel with the call, and the reading of an empty call would
+ * be too short. */
 #include "alloc/strategy.h"
 
 struct empty {
@@ -25,7 +25,7 @@ static void empty_fini(void *state)
     (void)state;
 }
 
-/* 0, which the compiler cannot know: no size and no host address has this bit. */
+/* Always 0, because no size and no host address has this bit, but the compiler cannot know it. */
 static uint64_t zero_of(uint64_t value)
 {
     return value >> 63;
@@ -42,7 +42,7 @@ static int empty_alloc(void *state, void *thread, const struct tp_req *rq, struc
 static int empty_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
     (void)state, (void)thread, (void)rq;
-    return (int)zero_of(addr); /* TP_OK */
+    return (int)zero_of(addr); /* always TP_OK */
 }
 
 static int empty_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,

@@ -1,13 +1,15 @@
 /* The strategy `system`: the C library's malloc.
  *
  * The yardstick of speed on host. A real allocator: it takes no source, promises nothing about
- * wrong frees, and its heap cannot be made fresh, so it is played in a process of its own. What a
- * block grants is asked with malloc_usable_size outside the timed calls; what is reserved comes
- * from mallinfo2, less what tapool itself used at the start: what lay free in the heap then serves
- * the program, and counts. Informative only, since tapool's own memory is in it.
+ * wrong frees, and its heap cannot be made fresh, so it is played in a process of its own. Granted
+ * bytes of a block come from malloc_usable_size, outside the timed calls. Reserved bytes come from
+ * mallinfo2, minus the bytes that tapool itself used at the start; memory that was free in the heap
+ * at that time counts, because it serves the program. The figures are only informative, because
+ * tapool's own memory is part of them.
  *
- * Another library may stand in front of the C library's (LD_PRELOAD, a sanitizer): it is named, and
- * what it holds is not known, for mallinfo2 tells of a heap that nobody uses then. */
+ * Another library may replace the C library's malloc (LD_PRELOAD, a sanitizer). It is named in
+ * reports, and its reserved bytes are not known, because mallinfo2 then reports a heap that nobody
+ * uses. */
 #include "alloc/strategies/common/chores.h"
 
 #include <dlfcn.h>
@@ -18,15 +20,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SYSTEM_ALIGN 16u /* bytes, that malloc promises */
+#define SYSTEM_ALIGN 16u /* bytes; alignment that malloc promises */
 
 struct system_opts {
-    uint64_t mmap_threshold, trim_threshold, top_pad; /* TP_OPT_KEYWORD(0): as it is */
+    uint64_t mmap_threshold, trim_threshold, top_pad; /* bytes; TP_OPT_KEYWORD(0): left unchanged */
 };
 
 struct system {
-    uint64_t used_at_start; /* bytes, by tapool itself */
-    bool known;             /* the statistics are those of the malloc that is called */
+    uint64_t used_at_start; /* bytes used by tapool itself */
+    bool known;             /* mallinfo2 describes the malloc that is called */
 };
 
 static const char *const default_word[] = {"default", NULL};
@@ -42,14 +44,15 @@ static const struct tp_opt system_rows[] = {
     SYSTEM_ROW(top_pad, "M_TOP_PAD: bytes asked for beyond what is needed"),
     {.name = NULL}};
 
-/* Who answers `malloc`. */
+/* Finds the library that implements `malloc`. */
 static bool find_library(Dl_info *out)
 {
     void *symbol = dlsym(RTLD_DEFAULT, "malloc");
     return symbol && dladdr(symbol, out) && out->dli_fname;
 }
 
-/* A sanitizer's runtime stands in for libc in builds for testing: nobody chose it. */
+/* Is the library the C library? A sanitizer's runtime counts as such, because the user did not
+ * choose it. */
 static bool is_libc(const Dl_info *library)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -60,13 +63,13 @@ static bool is_libc(const Dl_info *library)
     return symbol && dladdr(symbol, &libc) && libc.dli_fbase == library->dli_fbase;
 }
 
-/* Another library stands in front of the C library's: which. */
+/* Finds the library that replaces the C library's malloc; false: there is none. */
 static bool find_front(Dl_info *out)
 {
     return find_library(out) && !is_libc(out);
 }
 
-/* "glibc 2.36", "libjemalloc.so.2" */
+/* Writes the name of the library, such as "glibc 2.36" or "libjemalloc.so.2". */
 static void system_library(char *out, size_t size)
 {
     Dl_info library;
@@ -85,8 +88,8 @@ static uint64_t reserved_now(void)
     return info.arena + info.hblkhd;
 }
 
-/* `front`: the library that answers in place of the C library's, whose settings nobody minds
- * then; NULL: none. */
+/* Sets an option of the C library's malloc. `front`: the library that replaces this malloc, so that
+ * the option would have no effect; NULL: none. */
 static int set_option(int param, uint64_t value, const char *name, const char *front,
                       struct tp_err *err)
 {
@@ -153,7 +156,8 @@ static int system_free(void *state, void *thread, tp_addr addr, const struct tp_
     return TP_OK;
 }
 
-/* realloc forgets an alignment above its own: such a block is made anew. */
+/* A block with an alignment above malloc's own is allocated anew, because realloc does not keep
+ * such an alignment. */
 static int system_move(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
                        struct tp_block *out)
 {

@@ -3,14 +3,14 @@
  *     caller -> thread cache -> central pool -> page heap -> source
  *               LIFO per class  per class       spans, best fit
  *
- * The design of tcmalloc (Ghemawat and Menage, 2007) and jemalloc (Evans, 2006). All bookkeeping
- * lies outside the memory, so it runs on a device as it does on the host, and a wrong free is found
- * out by a bit and by its size, not by luck. With several OS threads every call takes the long way,
- * so that one thread alone pays for no lock and no atomic.
+ * The design follows tcmalloc (Ghemawat and Menage, 2007) and jemalloc (Evans, 2006). All
+ * bookkeeping lies outside the memory, so that the strategy also runs on device memory and a wrong
+ * free is reliably detected by a bit and by its size. With several OS threads every call takes the
+ * slow path, so that a single thread pays for no lock and no atomic operation.
  *
- * Known weaknesses: a class holds `refill_target` bytes from its first object on; what lies in a
- * thread's cache serves no other thread until it drains or, unless that thread runs, the source
- * refuses; without `checks` a wrong free is believed. */
+ * Known weaknesses: a class holds `refill_target` bytes from its first object on. Blocks in a
+ * thread's cache serve no other thread until the cache drains or, while that thread does not run,
+ * until the source refuses. Without `checks` wrong frees are not detected. */
 #include "alloc/strategies/arena/arena_core.h"
 
 struct arena_opts {
@@ -158,8 +158,8 @@ static void arena_thread_fini(void *state, void *thread)
 
 /* ---- alloc ---- */
 
-/* Twice where memory ran out: then everything idle was reclaimed, of other threads only what lies
- * in no cache where they run. */
+/* True once, after the first out of memory: reclaims all idle blocks, so that the caller tries
+ * again. Where other threads run, blocks in their caches are not reclaimed. */
 static bool try_again(struct arena *st, struct arena_thread *thr, int rc, bool *again)
 {
     if (rc != TP_EOOM || *again)
@@ -222,8 +222,8 @@ OUT_OF_LINE int set_live(struct arena *st, tp_addr addr)
     return TP_OK;
 }
 
-/* Here and in arena_free: what is rare is a tail call with few arguments, so that nothing has to be
- * saved across it. */
+/* In arena_alloc and arena_free every rare path is a tail call with few arguments, so that no
+ * register has to be saved. */
 static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
     struct arena *st = state;
@@ -234,7 +234,8 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
     size_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
     struct arena_cache *cache = &thr->caches[class];
     tp_addr *top = cache->top;
-    out->granted = cache->block; /* here, as two stores: a joint one would wait for the address */
+    /* two separate stores, because a combined one would wait for the address */
+    out->granted = cache->block;
     if (UNLIKELY(top == cache->floor))
         return alloc_slow(st, thr, rq, out);
     tp_addr addr = *--top;
@@ -251,8 +252,8 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
 
 /* ---- free ---- */
 
-/* Room for one more block in a cache that is at its limit or whose array is full. TP_ENOMEM: as it
- * was. */
+/* Makes room for one more block in a cache that is at its limit or whose array is full. TP_ENOMEM:
+ * nothing has changed. */
 static int make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
 {
     struct arena_central *pool = &st->central[class];
@@ -274,7 +275,8 @@ static int make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
     return rc;
 }
 
-/* A block of this class, if it is one. Nothing changes unless it succeeds. */
+/* Frees a small block of this class; TP_EINVAL if the address is none. Nothing changes unless it
+ * succeeds. */
 OUT_OF_LINE int free_small(struct arena *st, struct arena_thread *thr, tp_addr addr, uint32_t class)
 {
     struct arena_cache *cache = &thr->caches[class];
@@ -330,7 +332,8 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
 
 /* ---- resize, trim, usable ---- */
 
-/* The class of a live small block, or ARENA_NO_CLASS. Without `checks` the address is believed. */
+/* The class of a live small block, or ARENA_NO_CLASS. Without `checks` the address is not
+ * verified. */
 static uint32_t class_of_block(const struct arena *st, tp_addr addr)
 {
     if (st->checked ? !chunk_is_live(&st->chunks, addr)
@@ -385,7 +388,7 @@ static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp
 static int arena_trim(void *state, uint64_t keep)
 {
     struct arena *st = state;
-    tp_arena_reclaim(st, NULL); /* nobody else is running */
+    tp_arena_reclaim(st, NULL); /* no other thread is running during a trim */
     tp_lock_take(&st->heap);
     arena_give_back(st, keep);
     tp_lock_drop(&st->heap);

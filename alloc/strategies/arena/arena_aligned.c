@@ -36,7 +36,7 @@ static void aligned_spare(struct arena_aligned *a, struct arena_place *p)
     a->spares = &p->node;
 }
 
-/* NULL: no memory. */
+/* A new place; NULL: out of memory. */
 static struct arena_place *aligned_place(struct arena_aligned *a)
 {
     if (!a->spares) {
@@ -65,7 +65,6 @@ static bool aligned_enter(struct arena_aligned *a, unsigned log2, const struct a
     return true;
 }
 
-/* A span became free; false: no memory, and the trees are worth nothing any more. */
 bool tp_arena_aligned_add(struct arena_aligned *a, const struct arena_span *s)
 {
     bool entered = true;
@@ -74,7 +73,6 @@ bool tp_arena_aligned_add(struct arena_aligned *a, const struct arena_span *s)
     return entered;
 }
 
-/* A span is free no more. */
 void tp_arena_aligned_remove(struct arena_aligned *a, const struct arena_span *s)
 {
     for (uint64_t left = a->kept; left; left &= left - 1) {
@@ -88,7 +86,6 @@ void tp_arena_aligned_remove(struct arena_aligned *a, const struct arena_span *s
     }
 }
 
-/* The first free span, as they are ordered, with an aligned place for so many pages; NULL: none. */
 struct arena_span *tp_arena_aligned_first(const struct arena_aligned *a, unsigned log2,
                                           uint64_t pages)
 {
@@ -106,7 +103,6 @@ struct arena_span *tp_arena_aligned_first(const struct arena_aligned *a, unsigne
     }
 }
 
-/* A tree for one more alignment, of all spans that are free; false: no memory. */
 bool tp_arena_aligned_keep(struct arena_aligned *a, unsigned log2, const struct arena_tree *t)
 {
     bool entered = true;
@@ -128,7 +124,6 @@ static uint64_t aligned_sound(const struct tp_tree_node *n, unsigned log2)
     return sound + aligned_sound(n->low, log2) + aligned_sound(n->high, log2);
 }
 
-/* NULL, or what is wrong with the trees of so many free spans. */
 const char *tp_arena_aligned_fault(const struct arena_aligned *a, uint64_t spans)
 {
     for (unsigned log2 = 0; a && log2 < ARENA_ALIGNMENTS; log2++)

@@ -1,8 +1,7 @@
-/* `arena` looks at itself: the walk that names every block, and the check of its invariants. Never
- * timed. */
+/* The walk over all blocks of `arena`, and the check of its invariants. Never timed. */
 #include "alloc/strategies/arena/arena_core.h"
 
-/* Visits the addresses of one list until fn says false. */
+/* Called for each address of a list; false ends the visit. */
 typedef bool arena_visit_fn(struct arena *st, uint32_t class, tp_addr addr, uint64_t *count);
 
 static bool visit_list(struct arena *st, uint32_t class, const tp_addr *items, uint32_t count,
@@ -32,8 +31,8 @@ static bool visit_idle(struct arena *st, arena_visit_fn *fn, uint64_t *visited)
     return true;
 }
 
-/* A listed block is of the list's class and its bit is clear; the bit is set, so that a second
- * listing is found out. */
+/* Checks that a listed block belongs to the list's class and that its bit is clear, then sets the
+ * bit, so that a second listing is detected. */
 static bool mark_idle(struct arena *st, uint32_t class, tp_addr addr, uint64_t *marked)
 {
     struct arena_chunk *chunk = addr % ARENA_STEP ? NULL : chunk_find(&st->chunks, addr);
@@ -54,7 +53,7 @@ static bool unmark_idle(struct arena *st, uint32_t class, tp_addr addr, uint64_t
     return true;
 }
 
-/* Calls fn for a piece of a small span. `bit`: what a set bit means. */
+/* Calls `fn` for the pieces of a small span. `bit` is the kind of blocks whose bit is set. */
 static void walk_small(const struct arena *st, const struct arena_span *s, enum tp_walk_kind bit,
                        tp_walk_fn *fn, void *ctx)
 {
@@ -69,7 +68,8 @@ static void walk_small(const struct arena *st, const struct arena_span *s, enum 
         fn(ctx, TP_WALK_INTERNAL, start + s->blocks * block, rest);
 }
 
-/* Without `checks` no bit is ever set: what is in no list is live. */
+/* Without `checks` no bit is set during the run, so the blocks that are in no list are the live
+ * ones. */
 int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx)
 {
     struct arena *st = state;
@@ -89,10 +89,11 @@ int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx)
     return TP_OK;
 }
 
-/* What a look at all spans yields. */
+/* Sums over all spans. */
 struct arena_sums {
     uint64_t ranges, idle_ranges, free_spans, free_pages, large, high;
-    uint64_t spans[ARENA_MAX_CLASSES], idle[ARENA_MAX_CLASSES]; /* blocks with a clear bit */
+    /* `idle`: blocks with a clear bit */
+    uint64_t spans[ARENA_MAX_CLASSES], idle[ARENA_MAX_CLASSES];
 };
 
 static const char *check_span(const struct arena *st, const struct arena_span *s,
@@ -181,7 +182,7 @@ static const char *check_cache(const struct arena *st, const struct arena_thread
     return NULL;
 }
 
-/* Pools and caches of one class. */
+/* Checks the pool and the caches of one class. */
 static const char *check_class(const struct arena *st, uint32_t c, const struct arena_sums *sums)
 {
     const struct arena_central *pool = &st->central[c];
@@ -207,7 +208,7 @@ static const char *check_class(const struct arena *st, uint32_t c, const struct 
     return NULL;
 }
 
-/* Bits that are set where blocks begin. */
+/* Number of blocks whose bit is set. */
 static uint64_t count_bits(const struct arena *st)
 {
     uint64_t bits = 0;
@@ -218,7 +219,7 @@ static uint64_t count_bits(const struct arena *st)
     return bits;
 }
 
-/* Every listed block lies where a block begins and is listed once. */
+/* Checks that every listed block begins where a block can begin and is listed only once. */
 static const char *check_lists(struct arena *st)
 {
     uint64_t marked = 0, before = count_bits(st);

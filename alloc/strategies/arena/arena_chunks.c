@@ -1,9 +1,10 @@
-/* How chunks are made and forgotten, see arena_chunks.h. */
+/* Making and dropping chunks; see arena_chunks.h. */
 #include "alloc/strategies/arena/arena_chunks.h"
 
 const struct arena_chunk tp_arena_no_chunk = {.index = UINT64_MAX};
 
-/* Zeroed memory for `bytes` behind a piece, aligned to a line. NULL: exhausted. */
+/* Zeroed memory of `bytes` bytes behind a piece header, aligned to a cache line. NULL: out of
+ * memory. */
 static void *piece_new(const struct tp_env *env, struct arena_piece **list, size_t bytes)
 {
     size_t all = bytes + sizeof(struct arena_piece) + CHUNK_LINE - 1;
@@ -33,11 +34,12 @@ static void table_place(uint64_t table, struct arena_chunk *chunk)
     __atomic_store_n(&table_slots(table)[i], chunk, __ATOMIC_RELEASE);
 }
 
-/* Makes a table of 2^log2 slots the one in use. TP_ENOMEM: nothing has changed. */
+/* Replaces the table by one of 2^log2 slots. TP_ENOMEM: nothing has changed. */
 static int chunks_grow(struct arena_chunks *t, unsigned log2)
 {
     struct arena_chunk *none =
-        (struct arena_chunk *)(uintptr_t)&tp_arena_no_chunk; /* never written */
+        /* the cast is safe: this chunk is never written */
+        (struct arena_chunk *)(uintptr_t)&tp_arena_no_chunk;
     struct arena_piece *outgrown = t->tables;
     uint64_t old = t->table;
     struct arena_chunk **slots = piece_new(t->env, &t->tables, sizeof(none) << log2);
@@ -90,7 +92,7 @@ static int chunks_reserve(struct arena_chunks *t)
     return TP_OK;
 }
 
-/* The chunk of an address, made if it is not there; NULL when memory is exhausted. */
+/* The chunk of an address, made if it is missing; NULL when memory is exhausted. */
 static struct arena_chunk *chunk_make(struct arena_chunks *t, tp_addr addr)
 {
     struct arena_chunk *chunk = chunk_find(t, addr);
@@ -105,8 +107,6 @@ static struct arena_chunk *chunk_make(struct arena_chunks *t, tp_addr addr)
     return chunk;
 }
 
-/* Notes the class of every page of a small span in which a block begins. TP_ENOMEM: only of some,
- * which does no harm. */
 int tp_arena_chunks_mark(struct arena_chunks *t, const struct arena_span *s, uint64_t block)
 {
     tp_addr start = span_addr(s), end = start + s->blocks * block;
@@ -123,8 +123,8 @@ int tp_arena_chunks_mark(struct arena_chunks *t, const struct arena_span *s, uin
     return TP_OK;
 }
 
-/* Takes a chunk out of the table; later ones move back into the hole, so there are no tombstones.
- */
+/* Takes a chunk out of the table. Later chunks move back into the hole, so there are no
+ * tombstones. */
 static void chunk_forget(struct arena_chunks *t, struct arena_chunk *chunk)
 {
     struct arena_chunk **slots = table_slots(t->table);
@@ -144,8 +144,6 @@ static void chunk_forget(struct arena_chunks *t, struct arena_chunk *chunk)
     t->spares = chunk;
 }
 
-/* Forgets the chunks of a range that goes back: by address, or by table where the range is huge.
- * With threads they stay, with all bits clear, since a wrong free may be reading one. */
 void tp_arena_chunks_forget(struct arena_chunks *t, tp_addr base, uint64_t bytes)
 {
     uint64_t first = base >> CHUNK_SHIFT, count = (bytes + ARENA_CHUNK - 1) / ARENA_CHUNK;
@@ -162,7 +160,8 @@ void tp_arena_chunks_forget(struct arena_chunks *t, tp_addr base, uint64_t bytes
     for (uint64_t i = 0; i <= table_mask(t->table);) {
         struct arena_chunk *chunk = table_slots(t->table)[i];
         if (chunk->index - first < count)
-            chunk_forget(t, chunk); /* another one may have moved here: look again */
+            /* another chunk may have moved here, so this slot is checked again */
+            chunk_forget(t, chunk);
         else
             i++;
     }

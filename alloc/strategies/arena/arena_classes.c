@@ -1,7 +1,7 @@
-/* The tables of size classes, see arena_classes.h. */
+/* The tables of size classes; see arena_classes.h. */
 #include "alloc/strategies/arena/arena_classes.h"
 
-/* Adds a class unless rounding to the alignment made it equal to the one before. */
+/* Adds a class unless rounding to the alignment made it equal to the previous one. */
 static void classes_add(struct arena_classes *t, uint64_t size)
 {
     size = round_up(size, t->alignment);
@@ -29,7 +29,6 @@ static void classes_list(struct arena_classes *t, enum arena_table table)
             classes_add(t, base + base / 8 * eighth);
 }
 
-/* Both targets in bytes. */
 void tp_arena_classes_init(struct arena_classes *t, enum arena_table table, uint64_t alignment,
                            uint64_t refill_target, uint64_t cache_target)
 {

@@ -1,8 +1,6 @@
-/* The page heap of `arena` where it is not hot; see arena_pages.h. */
+/* The slow paths of the page heap of `arena`; see arena_pages.h. */
 #include "alloc/strategies/arena/arena_pages.h"
 
-/* The first of all with an aligned place; `s`: none before it has one. Without memory for the trees
- * it tries them one by one. */
 struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena_span *s,
                                              uint64_t pages, uint64_t align)
 {
@@ -16,7 +14,7 @@ struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena
                       : pages_search(h, s, pages, align, UINT64_MAX);
 }
 
-/* Bytes of the next range for a request, or 0 when the arithmetic would not hold. */
+/* Bytes of the next range for a request; 0: the size would overflow. */
 static uint64_t pages_range_size(const struct arena_pages *h, uint64_t bytes, bool exact)
 {
     uint64_t page = h->env->source->page;
@@ -43,13 +41,12 @@ static void pages_link_range(struct arena_pages *h, struct arena_range *r)
     span_set_free(h, r->first);
 }
 
-/* Has it all the ranges that it may have? */
+/* Has the heap reached its limit of ranges? */
 static bool pages_is_limited(const struct arena_pages *h)
 {
     return h->max_ranges && h->range_count >= h->max_ranges;
 }
 
-/* One more range, with a free span of at least `bytes`. exact: no more than is needed. */
 int tp_arena_pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t align, bool exact)
 {
     uint64_t size = pages_range_size(h, bytes, exact);
@@ -73,8 +70,6 @@ int tp_arena_pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t align, b
     return TP_OK;
 }
 
-/* The same at the usual size. When the source refuses that and ranges are counted, at half of it
- * and so on: one of exactly what is needed now would be an arena too. */
 int tp_arena_pages_grow_most(struct arena_pages *h, uint64_t bytes, uint64_t align)
 {
     int rc = tp_arena_pages_grow(h, bytes, align, false);
@@ -86,7 +81,6 @@ int tp_arena_pages_grow_most(struct arena_pages *h, uint64_t bytes, uint64_t ali
     return rc;
 }
 
-/* Gives a wholly free range back. On refusal it stays as it was. */
 int tp_arena_pages_put_range(struct arena_pages *h, struct arena_range *r)
 {
     assert(range_is_free(r));
@@ -103,7 +97,6 @@ int tp_arena_pages_put_range(struct arena_pages *h, struct arena_range *r)
     return TP_OK;
 }
 
-/* Makes a large span shorter in place; the rest is free. */
 int tp_arena_pages_shrink(struct arena_pages *h, struct arena_span *s, uint64_t pages)
 {
     if (pages_reserve_spans(h))
@@ -114,7 +107,6 @@ int tp_arena_pages_shrink(struct arena_pages *h, struct arena_span *s, uint64_t 
     return TP_OK;
 }
 
-/* Makes a large span longer in place, if enough is free behind it. */
 int tp_arena_pages_extend(struct arena_pages *h, struct arena_span *s, uint64_t pages)
 {
     struct arena_span *next = s->behind;
@@ -139,8 +131,6 @@ void tp_arena_pages_init(struct arena_pages *h, const struct tp_env *env, uint64
     h->max_ranges = max_ranges;
 }
 
-/* Every range goes back to the source, whatever is in it; a refused one is tried once more when the
- * others are gone. */
 void tp_arena_pages_fini(struct arena_pages *h)
 {
     pages_drop_aligned(h);

@@ -1,13 +1,14 @@
-/* How memory moves between the classes of `arena`: what threads cache goes to the pools, and small
- * spans whose blocks all lie in their pool become free pages.
+/* Turning idle blocks of `arena` back into free pages, so that memory can move between classes:
+ * cached blocks go to the pools, and small spans whose blocks all lie in their pool become free
+ * pages.
  *
- * Per class: count the pooled blocks of every span, take the blocks of full ones out of the pool,
- * give those spans to the page heap. Threads that are running keep what they cache, and since only
- * pooled blocks count, a block that is in one's hands keeps its span.
+ * Steps per class: count the pooled blocks of every span, take the blocks of complete spans out of
+ * the pool, and give those spans to the page heap. Running threads keep their caches; because only
+ * pooled blocks count, a block in such a cache keeps its span.
  *
- * A program may fail thousands of times while memory is full, so what cannot have changed is not
- * looked at again: a class in which no block came in since the last look, or with fewer idle blocks
- * than its smallest span has. */
+ * A program may fail thousands of times while memory is full, so a class is skipped if it cannot
+ * have changed: if no block was added to its pool since the last reclaim, or if it has fewer idle
+ * blocks than its smallest span. */
 #include "alloc/strategies/arena/arena_core.h"
 
 static void class_unlink(struct arena_central *pool, struct arena_span *s)
@@ -18,8 +19,8 @@ static void class_unlink(struct arena_central *pool, struct arena_span *s)
     s->smaller = s->greater = NULL;
 }
 
-/* Everything that threads cache of a class goes to its pool. own: of this thread only, because
- * others are running; NULL: of all. The pool's lock is held. */
+/* Moves the cached blocks of a class to its pool. own: only those of this thread, because others
+ * are running; NULL: those of all threads. The pool's lock is held. */
 static void class_collect(struct arena *st, struct arena_thread *own, uint32_t class)
 {
     struct arena_central *pool = &st->central[class];
@@ -32,12 +33,13 @@ static void class_collect(struct arena *st, struct arena_thread *own, uint32_t c
     for (struct arena_thread *thr = st->threads; thr; thr = thr->older) {
         struct arena_cache *cache = &thr->caches[class];
         central_adopt(pool, cache, &thr->runs[class]);
-        cache->ceiling = cache->floor; /* the next free goes the long way and stocks the pool */
+        /* the next free takes the slow path, which sets pool->stocked */
+        cache->ceiling = cache->floor;
     }
-    pool->stocked = st->shared; /* nobody keeps it up to date where threads run */
+    pool->stocked = st->shared; /* with threads the flag is not kept up to date, so it stays true */
 }
 
-/* Lets every chunk know the lowest span of the class in it. */
+/* Sets chunk->first of every chunk to the lowest span of the class in it. */
 static void class_index(struct arena *st, struct arena_central *pool)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -47,7 +49,7 @@ static void class_index(struct arena *st, struct arena_central *pool)
             for (; at < end; at = (at | (ARENA_CHUNK - 1)) + 1) {
                 struct arena_chunk *chunk = chunk_find(&st->chunks, at);
                 if (!chunk)
-                    continue; /* no block begins in it */
+                    continue; /* no block begins in this chunk */
                 if (pass == 0)
                     chunk->first = NULL;
                 else if (!chunk->first || s->page < chunk->first->page)
@@ -56,7 +58,7 @@ static void class_index(struct arena *st, struct arena_central *pool)
         }
 }
 
-/* The span of a block of the class that was indexed last. */
+/* The span of a block; the block's class must be the one that class_index was called for last. */
 static struct arena_span *class_span(const struct arena *st, tp_addr addr)
 {
     struct arena_span *s = chunk_find(&st->chunks, addr)->first;
@@ -70,7 +72,8 @@ static bool span_is_pooled(const struct arena_span *s)
     return s->pooled == s->blocks;
 }
 
-/* Counts the pooled blocks of every span of the class; true when some span has all of its own. */
+/* Counts the pooled blocks of every span of the class. True: all blocks of at least one span are
+ * pooled. */
 static bool class_count(struct arena *st, struct arena_central *pool)
 {
     bool found = false;
@@ -90,7 +93,7 @@ static bool class_count(struct arena *st, struct arena_central *pool)
     return found;
 }
 
-/* Takes the blocks of spans that go out of the pool; returns the segments that are empty now. */
+/* Takes the blocks of complete spans out of the pool. Returns the segments that became empty. */
 static struct arena_segment *class_purge(struct arena *st, struct arena_central *pool)
 {
     struct arena_segment *empty = NULL, **at = &pool->top;
@@ -127,7 +130,7 @@ static void class_give_spans(struct arena *st, struct arena_central *pool)
     }
 }
 
-/* The pool's lock is held. */
+/* Reclaims the spans of one class. The pool's lock is held. */
 static void class_reclaim(struct arena *st, struct arena_central *pool)
 {
     struct arena_segment *empty = NULL;
@@ -146,7 +149,6 @@ static void class_reclaim(struct arena *st, struct arena_central *pool)
     }
 }
 
-/* No lock is held. own: see class_collect. */
 void tp_arena_reclaim(struct arena *st, struct arena_thread *own)
 {
     for (uint32_t c = 0; c < st->classes.count; c++) {

@@ -1,19 +1,20 @@
 /* The strategy `bump`: one range, one offset.
  *
- * alloc aligns the offset and adds; free only marks, and nothing is reused until a reset, which
- * comes by itself when the last live block is freed. A region, as in compilers and inference
- * engines: the fastest policy there is, and the most wasteful for objects of different lifetimes.
- * Sizes grow to a multiple of `alignment`. What a range has left when a request does not fit is
- * dead until the reset.
+ * alloc aligns the offset and adds the size. free only marks the block; memory is reused after a
+ * reset, which happens by itself when the last live block is freed. This is a region allocator, as
+ * in compilers and inference engines: the fastest policy, and the most wasteful for objects of
+ * different lifetimes. Sizes are rounded up to a multiple of `alignment`. The rest of a range that
+ * is too small for a request is dead until the reset.
  *
- * A free of more than the block has is refused; of less is not: objects shrink in place.
+ * A free with a size larger than the block is refused; a smaller size is accepted, because objects
+ * shrink in place.
  *
- * Known weakness: a reset clears two bits per 16 bytes that were used, and a free reads one of them
- * where the block is longer than 64 of those. */
+ * Known weakness: a reset clears two bits per 16 used bytes, and a free of a block longer than 64
+ * units reads one bit for each of its units. */
 #include "alloc/strategies/bump/bump_ranges.h"
 
-#define BUMP_FIRST (UINT64_C(64) << 10) /* bytes, of the first automatic range */
-#define BUMP_CAP   (UINT64_C(1) << 30)  /* bytes, of the last doubling */
+#define BUMP_FIRST (UINT64_C(64) << 10) /* bytes of the first automatic range */
+#define BUMP_CAP   (UINT64_C(1) << 30)  /* bytes; automatic ranges stop doubling at this size */
 
 enum on_full { ON_FULL_FALLBACK, ON_FULL_GROW, ON_FULL_FAIL };
 
@@ -62,13 +63,13 @@ static int bump_init(void *state, const struct tp_env *env, const void *options,
     return TP_OK;
 }
 
-/* What the source refuses stays, marked. */
+/* Gives all fallback ranges back; refused ones stay in the table, marked. */
 static void put_fallbacks(struct bump *st)
 {
     st->carved.now -= held_put_all(st->env, &st->fallbacks);
 }
 
-/* A refused range is tried once more when the others are gone. */
+/* Ranges that the source refuses are tried once more when the others are gone. */
 static void bump_fini(void *state)
 {
     struct bump *st = state;
@@ -88,7 +89,7 @@ static void bump_fini(void *state)
 
 /* ---- alloc ---- */
 
-/* The source serves the request itself. */
+/* Serves a request with a range of its own. */
 static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_block *out)
 {
     int rc = tp_addr_map_reserve(&st->fallbacks, st->fallbacks.count + 1);
@@ -97,7 +98,8 @@ static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_bl
     uint64_t size = round_up(rq->size, st->env->source->page);
     uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
     rc = held_get(st->env, &st->fallbacks, size, align, out);
-    if (rc == TP_EOOM && tp_bump_give_back(st, 0)) /* the range may be empty */
+    /* idle ranges, even an empty current one, can make room */
+    if (rc == TP_EOOM && tp_bump_give_back(st, 0))
         rc = held_get(st->env, &st->fallbacks, size, align, out);
     if (rc)
         return rc;
@@ -107,14 +109,15 @@ static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_bl
     return TP_OK;
 }
 
-/* Would `size` bytes with this alignment fit behind `at`? Yields where. */
+/* Do `size` bytes with this alignment fit between `at` and `limit`? Sets *start to their
+ * address. */
 static bool fits(tp_addr at, tp_addr limit, uint64_t size, uint64_t align, tp_addr *start)
 {
     *start = (at + align - 1) & ~(align - 1);
     return *start >= at && *start <= limit && size <= limit - *start;
 }
 
-/* Takes [start, start + size) of the current range; before it may be a gap. */
+/* Takes [start, start + size) of the current range. There may be a gap before `start`. */
 static int take(struct bump *st, tp_addr start, uint64_t size, struct tp_block *out)
 {
     struct bump_leaf *gap = NULL;
@@ -140,7 +143,7 @@ static int take(struct bump *st, tp_addr start, uint64_t size, struct tp_block *
     return TP_OK;
 }
 
-/* Gets a range that a request of `size` bytes fits into. */
+/* Gets a new range for a request of `size` bytes. */
 static int add_range(struct bump *st, uint64_t size, uint64_t align)
 {
     uint64_t bytes = size > st->next_size ? size : st->next_size;
@@ -154,8 +157,8 @@ static int add_range(struct bump *st, uint64_t size, uint64_t align)
     return rc;
 }
 
-/* Moves on to the first range behind the current one that the request fits into, a new one if need
- * be. Nothing changes when there is none. */
+/* Makes the first range after the current one that fits the request the current one; gets a new
+ * range if none fits. On failure nothing has changed. */
 static int move_on(struct bump *st, uint64_t size, uint64_t align, tp_addr *start)
 {
     struct bump_range *r = st->current ? st->current->next : st->oldest;
@@ -180,13 +183,16 @@ OUT_OF_LINE int alloc_slow(struct bump *st, const struct tp_req *rq, struct tp_b
         return TP_EOOM;
     uint64_t size = (rq->size + st->mask) & ~st->mask;
     uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
-    if (!st->oldest && st->fixed_size) { /* of its fixed size, whatever is asked for first */
+    /* the first range has the fixed size, whatever the request */
+    if (!st->oldest && st->fixed_size) {
         int rc = tp_bump_get_range(st, st->fixed_size, align);
         if (rc && !(rc == TP_EOOM && st->on_full == ON_FULL_FALLBACK))
             return rc;
         bump_enter(st, st->oldest);
     }
-    if (!st->current && st->oldest) /* given back, and others were refused: they are all empty */
+    /* the current range was given back and others were refused, so all remaining ranges are
+     * empty */
+    if (!st->current && st->oldest)
         bump_enter(st, st->oldest);
     tp_addr start = 0;
     if (st->current && align <= st->align && fits(st->at, st->limit, size, align, &start))
@@ -203,7 +209,8 @@ static inline int alloc_block(struct bump *st, const struct tp_req *rq, struct t
 {
     uint64_t size = (rq->size + st->mask) & ~st->mask;
     tp_addr at = st->at;
-    uint64_t below = rq->align - 1; /* wraps for 0, and then no range is aligned enough */
+    /* an alignment of 0 wraps around and is above that of every range */
+    uint64_t below = rq->align - 1;
     if (LIKELY(at < st->leaf_end && size - 1 < st->limit - at && below < st->align &&
                !((at | rq->align) & below))) {
         bit_set(st->leaf->starts, leaf_bit(st, at));
@@ -235,7 +242,7 @@ OUT_OF_LINE int free_fallback(struct bump *st, tp_addr addr, uint64_t size)
     return TP_OK;
 }
 
-/* The leaf of an address, which becomes the one seen last; NULL if there is none. */
+/* The leaf of an address, or NULL. The leaf is remembered in `seen`. */
 OUT_OF_LINE struct bump_leaf *look_up(struct bump *st, tp_addr addr)
 {
     struct bump_leaf *leaf = leaf_find(st, addr);
@@ -244,8 +251,8 @@ OUT_OF_LINE struct bump_leaf *look_up(struct bump *st, tp_addr addr)
     return leaf;
 }
 
-/* Is one of the bits from `first` to `last` set? Without a branch for each word: all are looked at
- * nearly always. */
+/* Is one of the bits from `first` to `last` set? There is no branch per word, because nearly always
+ * all words must be read. */
 static inline bool any_bit(const uint64_t *words, unsigned first, unsigned last)
 {
     uint64_t from = UINT64_MAX << first % 64, to = UINT64_MAX >> (63 - last % 64);
@@ -259,7 +266,7 @@ static inline bool any_bit(const uint64_t *words, unsigned first, unsigned last)
     return any;
 }
 
-/* Does another block begin within `size` bytes, or does the range end? */
+/* Does another block begin, or the range end, within `size` bytes from `addr`? */
 OUT_OF_LINE bool reaches_too_far(const struct bump *st, const struct bump_leaf *leaf, tp_addr addr,
                                  uint64_t size)
 {
@@ -293,7 +300,8 @@ static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req 
                                       : reaches_too_far(st, leaf, addr, rq->size);
     if (UNLIKELY(too_far))
         return TP_EINVAL;
-    if (st->live == 1 && st->auto_reset) { /* what the bits say is cleared anyway */
+    /* the reset clears the bits, so the free need not set one */
+    if (st->live == 1 && st->auto_reset) {
         bump_rewind(st);
         return TP_OK;
     }
@@ -318,7 +326,8 @@ static uint64_t bump_usable(void *state, tp_addr addr)
     return held_usable(st->env, &st->fallbacks, addr);
 }
 
-/* In place: what is granted already, and the newest block grows while its range lasts. */
+/* Resizes in place: any block within its granted bytes, and the newest block up to the end of its
+ * range. */
 static int resize(struct bump *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
 {
     if (!request_is_sound(rq))
@@ -355,7 +364,7 @@ static int bump_trim(void *state, uint64_t keep)
     return TP_OK;
 }
 
-/* ---- looking at itself ---- */
+/* ---- never timed ---- */
 
 static void bump_stats(void *state, struct tp_stats *out)
 {

@@ -1,8 +1,7 @@
-/* `bump` looks at itself: the walk that names every block, and the check of its invariants. Never
- * timed. */
+/* The walk over all blocks of `bump`, and the check of its invariants. Never timed. */
 #include "alloc/strategies/bump/bump_ranges.h"
 
-/* The blocks of a range: each lasts until the next begins. */
+/* Visits the blocks of a range. Each block ends where the next one begins. */
 static void walk_blocks(const struct bump *st, const struct bump_range *r, tp_walk_fn *fn,
                         void *ctx)
 {
@@ -24,7 +23,8 @@ static void walk_blocks(const struct bump *st, const struct bump_range *r, tp_wa
 int tp_bump_walk(void *state, tp_walk_fn *fn, void *ctx)
 {
     struct bump *st = state;
-    bool passed = st->current != NULL; /* before the current range: dead until the reset */
+    /* the tails of ranges before the current one are dead until the reset */
+    bool passed = st->current != NULL;
     bump_sync(st);
     for (const struct bump_range *r = st->oldest; r; r = r->next) {
         walk_blocks(st, r, fn, ctx);
@@ -37,7 +37,7 @@ int tp_bump_walk(void *state, tp_walk_fn *fn, void *ctx)
     return TP_OK;
 }
 
-/* What the check counts in one range. */
+/* NULL, or what is wrong with one range. Adds its live blocks and leaves to the counts. */
 static const char *check_range(const struct bump *st, const struct bump_range *r, uint64_t *live,
                                uint64_t *leaves)
 {
@@ -55,7 +55,7 @@ static const char *check_range(const struct bump *st, const struct bump_range *r
                 return "what is freed began";
             *live += (uint64_t)__builtin_popcountll(leaf->starts[w] & ~leaf->freed[w]);
         }
-        tp_addr end = r->base + r->used; /* which may lie far behind the leaf */
+        tp_addr end = r->base + r->used; /* the end of the used part may lie far behind the leaf */
         uint64_t past = end <= leaf->base ? 0 : ((end - leaf->base - 1) >> st->unit_log2) + 1;
         if (past < BUMP_WORDS * 64 && bit_next(leaf->starts, (unsigned)past) < BUMP_WORDS * 64)
             return "no block begins behind what is used";

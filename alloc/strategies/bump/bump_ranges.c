@@ -1,9 +1,8 @@
-/* Ranges and leaves come and go, see bump_ranges.h. */
+/* Getting and giving back ranges and leaves; see bump_ranges.h. */
 #include "alloc/strategies/bump/bump_ranges.h"
 
 #include <string.h>
 
-/* A further range of at least `bytes`, behind all others; not yet the current one. */
 int tp_bump_get_range(struct bump *st, uint64_t bytes, uint64_t align)
 {
     uint64_t page = st->env->source->page, leaf = UINT64_C(1) << st->leaf_log2;
@@ -37,10 +36,6 @@ void tp_bump_forget(struct bump *st, struct bump_range *r)
     tp_meta_put(st->env, r, sizeof *r);
 }
 
-/* Gives back every range without a block in it, until at most `keep` bytes of them are left. The
- * current range stays unless it is the first: then no range has a block, and any may be entered.
- * True: the source took something. A program that fails again and again while memory is full looks
- * at its ranges once. */
 bool tp_bump_give_back(struct bump *st, uint64_t keep)
 {
     uint64_t idle = 0;
@@ -79,8 +74,6 @@ static void leaf_clear(const struct bump *st, struct bump_leaf *leaf, tp_addr en
     memset(leaf->freed, 0, words * sizeof *leaf->freed);
 }
 
-/* Clears the bits of what was used; every range is empty again, the first is the current one. No
- * block of the current range begins behind the newest. */
 void tp_bump_rewind_ranges(struct bump *st)
 {
     bump_sync(st);
@@ -89,11 +82,11 @@ void tp_bump_rewind_ranges(struct bump *st)
         for (struct bump_leaf *leaf = r->leaves; leaf && leaf->base < end; leaf = leaf->next)
             leaf_clear(st, leaf, end);
         r->used = 0;
-        if (r == st->current) /* nothing behind it is used */
+        if (r == st->current) /* ranges after the current one are unused */
             break;
     }
     st->all_used = false;
-    st->current = NULL; /* its `used` must stay 0 */
+    st->current = NULL; /* so that bump_enter does not write `used`, which must stay 0 */
     bump_enter(st, st->oldest);
     st->live = 0;
     if (st->current && st->current->leaves && st->current->leaves->base == st->at) {
@@ -102,7 +95,6 @@ void tp_bump_rewind_ranges(struct bump *st)
     }
 }
 
-/* Bytes from a block's start to the next one's or to the end of what is used. */
 uint64_t tp_bump_block_size(struct bump *st, tp_addr addr)
 {
     bump_sync(st);

@@ -1,20 +1,21 @@
-/* The strategy `lru`: a cache of exact layouts with a limit on how many it keeps.
+/* The strategy `lru`: a cache of blocks by exact layout (size and alignment), with a limit on the
+ * number of layouts.
  *
  *     alloc(4096, 16):  the newest free block of the key (4096, 16), else the source
  *     free:             on the stack of its key, which becomes the most recent one;
  *                       over a limit, the least recent key gives its oldest block back
  *
- * A buffer cache as frameworks have: a program that asks for the same shapes again and again never
- * meets the source, and one whose shapes vary by a byte always does, unless `round` merges them.
- * Every block is a range of the source, whole pages, and so has no neighbour to merge with.
- * References are counted; with several streams a block goes to another stream only when its fences
+ * This is a buffer cache as frameworks have: a program that repeats the same sizes never reaches
+ * the source, and a program whose sizes vary by a byte always does, unless `round` makes them
+ * equal. Every block is a range of the source, in whole pages, so there are no neighbours to merge.
+ * References are counted. With several streams a block goes to another stream only after its fences
  * have passed.
  *
  * Known weaknesses: an object of 64 bytes holds a page. A limit smaller than what a program cycles
  * through makes every call a source call. With several streams, the free blocks of a key are
- * looked through from the newest on until one may be used; where that took long there is an index
- * (lru_index.c), which costs every call more. Where fences pass in no order (a real device), a miss
- * asks each stream with work pending how far it is. */
+ * searched from the newest on until one may be used; if that takes long, an index is made
+ * (lru_index.c), which slows every call down. Where fences of different streams pass in no order (a
+ * real device), a miss queries each stream with pending work. */
 #include "alloc/strategies/lru/lru_nodes.h"
 
 struct lru_opts {
@@ -22,7 +23,7 @@ struct lru_opts {
     uint32_t round; /* enum size_round */
 };
 
-/* In the order of enum size_round. */
+/* Words in the order of enum size_round. */
 static const char *const round_words[] = {"none", "512", "pow2", "eighth", NULL};
 
 static const struct tp_opt lru_rows[] = {
@@ -89,7 +90,7 @@ static void lru_fini(void *state)
 
 /* ---- alloc ---- */
 
-/* With several threads, streams, or both. */
+/* alloc for several threads or streams. */
 LOCKED_ALLOC(alloc_shared, struct lru, tp_lru_alloc_any)
 
 static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
@@ -117,7 +118,7 @@ static inline struct lru_node *find_live(const struct lru *st, tp_addr addr)
     return LIKELY(node && node->refs) ? node : NULL;
 }
 
-/* One reference less, whose user worked on `stream`. Needs no memory. */
+/* Drops a reference of a user that worked on `stream`. Needs no memory. */
 static int drop_reference(struct lru *st, struct lru_node *node, uint16_t stream)
 {
     if (st->several && node->refs > 1)
@@ -139,7 +140,7 @@ static inline bool is_request_of(const struct lru_node *node, const struct tp_re
     return node->size == rq->size && node->key->align == rq->align;
 }
 
-/* With several threads, streams or references, or wrong. */
+/* free for several threads, streams or references, and for wrong addresses. */
 static int free_any(struct lru *st, tp_addr addr, const struct tp_req *rq)
 {
     struct lru_node *node = find_live(st, addr);
@@ -148,8 +149,8 @@ static int free_any(struct lru *st, tp_addr addr, const struct tp_req *rq)
 
 LOCKED_FREE(free_slow, struct lru, free_any)
 
-/* A block that is freed next after it was handed out needs no look-up. The node says whether it
- * holds this address still, and is readable in any case: slabs stay. */
+/* A block that is freed right after it was handed out needs no look-up. The node itself says
+ * whether it still holds this address; it can always be read, because slabs are kept. */
 static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
     struct lru *st = state;
@@ -168,7 +169,7 @@ static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req
     return LIKELY(!lru_is_over(st)) ? TP_OK : tp_lru_shrink(st);
 }
 
-/* Nobody says on which stream: that of the allocation. */
+/* A release names no stream, so the stream of the allocation is used. */
 static int release(struct lru *st, tp_addr addr)
 {
     struct lru_node *node = find_live(st, addr);
@@ -179,8 +180,8 @@ LOCKED_RETAIN(lru_release, struct lru, release)
 
 /* ---- retain, adopt, use, resize, move ---- */
 
-/* Every reference but the last may leave a stream behind, at a time when no memory may be needed.
- */
+/* Reserves room for streams: dropping a reference may add one to the list, at a time when no memory
+ * may be requested. */
 static int reserve_streams(const struct lru *st, const struct lru_node *node, uint64_t refs,
                            uint64_t further)
 {
@@ -211,8 +212,8 @@ static int use(struct lru *st, tp_addr addr, uint16_t stream)
 
 LOCKED_USE(lru_use, struct lru, use)
 
-/* The block may be smaller than the key of such a request makes them: then its key is a smaller
- * one, which it can serve. */
+/* The adopted block may be smaller than blocks of the request's key are. Then it gets the largest
+ * key that it can serve. */
 static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
 {
     if (!request_is_sound(rq) || rq->size > LRU_MAX_BYTES || !addr || addr & (rq->align - 1) ||
@@ -249,8 +250,9 @@ static int resize(struct lru *st, tp_addr addr, const struct tp_req *rq, struct 
 
 LOCKED_RESIZE(lru_resize, struct lru, resize)
 
-/* A new block takes over the references of an old one: only the cache knows how many there are.
- * With a single one the caller does as well by an alloc and a free. */
+/* Makes a new block that takes over the references of the old one, whose number only the cache
+ * knows. With a single reference it returns TP_EUNSUP, because the caller's alloc and free do as
+ * well. */
 static int move(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
 {
     struct lru_node *old = find_live(st, addr);
@@ -285,7 +287,7 @@ static void free_wholly(struct lru *st, struct lru_node *node)
     drop_reference(st, node, node->work ? node->work->stream : 0);
 }
 
-/* Every live block is freed, oldest node first, on the stream of its allocation. */
+/* Frees every live block, in slab order, on the stream of its allocation. */
 static int lru_reset(void *state)
 {
     struct lru *st = state;
@@ -305,7 +307,7 @@ static int lru_reset(void *state)
     return TP_OK;
 }
 
-/* Fences have passed that are not looked for anywhere else. */
+/* Tells the index about fences that have passed, because it does not query them otherwise. */
 static int lru_sync(void *state, void *thread, uint16_t stream)
 {
     (void)thread;

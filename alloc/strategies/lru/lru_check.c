@@ -1,4 +1,4 @@
-/* What `lru` says of itself: the walk, and the invariants that every test checks. */
+/* The walk over all blocks of `lru`, and the check of its invariants. */
 #include "alloc/strategies/lru/lru_nodes.h"
 
 int tp_lru_walk(void *state, tp_walk_fn *fn, void *ctx)
@@ -12,10 +12,10 @@ int tp_lru_walk(void *state, tp_walk_fn *fn, void *ctx)
     return TP_OK;
 }
 
-/* What is counted on the way. */
+/* Sums over all nodes and keys. */
 struct lru_sums {
-    uint64_t nodes, bytes, free_nodes; /* free: cached */
-    uint64_t refused, keyed;           /* keyed: of the nodes, those with a key */
+    uint64_t nodes, bytes, free_nodes; /* free_nodes: cached blocks */
+    uint64_t refused, keyed;           /* keyed: nodes with a key */
     uint64_t keys, stacks;             /* stacks: keys with a free block */
     uint64_t stacked, stacked_bytes;
 };

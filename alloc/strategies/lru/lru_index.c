@@ -1,5 +1,5 @@
-/* Who is live, and which free block of a key a stream may have: what `lru` asks where looking at
- * its blocks one by one takes long.
+/* The index of `lru`, for traces where searching blocks one by one takes long: which blocks are
+ * live, and which free block of a key a stream may use.
  *
  *     free    by key, then by what their fences leave    [key, all streams, age] ... newest
  *                                                        [key, stream 3,    age] ... newest
@@ -7,15 +7,15 @@
  *     live    by number: the order of nodes in their slabs
  *     fences  of each stream and of all, in the order of recording
  *
- * A free block may be had by every stream when no fence is pending on it, by one when all that are
- * pending are on that stream. The newest that a stream may have is the last of one of two groups.
- * Fences of one stream pass in order, and where all streams' do (TP_SRC_ORDERED) the first of all
- * tells whether any has passed, but for those of streams that `sync` named, which are looked at
- * then. So each fence is met once.
+ * Every stream may use a free block without pending fences; one stream may use it if all pending
+ * fences are on that stream. So the newest block for a stream is the last of one of two groups.
+ * Fences of one stream pass in order. Where the fences of all streams pass in order
+ * (TP_SRC_ORDERED), the first of all tells whether any has passed, except for streams that `sync`
+ * named, whose fences are checked at the sync. So each fence is processed once.
  *
- * There is none of it until a call has looked at more than LRU_LOOK blocks or fences in vain. From
- * then on the fast paths are not taken. Without memory there is none again: nothing is decided by
- * it that looking at all would decide otherwise. */
+ * The index is made when a call has checked more than LRU_LOOK blocks or fences without success.
+ * From then on the fast paths are off. When memory for the index is exhausted it is dropped, which
+ * changes no decision, only the time. */
 #include "alloc/strategies/lru/lru_index.h"
 
 #include "alloc/base/links.h"
@@ -24,16 +24,16 @@
 
 #include <stdlib.h>
 
-#define LRU_FOR_ALL  UINT64_C(0) /* groups; of a stream: its number + 1 */
+#define LRU_FOR_ALL  UINT64_C(0) /* groups; the group of a stream is its number + 1 */
 #define LRU_FOR_NONE UINT64_MAX
 
-/* Of every node. */
+/* What the index knows about a node. */
 struct lru_mark {
-    struct tp_tree_node place; /* in `live` or `free`; number: is it in one? */
+    struct tp_tree_node place; /* in `live` or `free`; place.number: 1 while it is in one of them */
     struct lru_node *node;
     uint64_t number;
-    uint64_t key, group, age; /* free: key_name, who may have it, which free it was */
-    struct tp_link fences;    /* free: pending ones */
+    uint64_t key, group, age; /* free: key_name, group, and number of the free */
+    struct tp_link fences;    /* free: pending fences */
 };
 
 struct lru_fence {
@@ -44,19 +44,19 @@ struct lru_fence {
 
 struct lru_lane {
     struct tp_link fences;
-    struct tp_link busy; /* in the list of lanes with fences */
+    struct tp_link busy; /* link in the list of lanes that have fences */
 };
 
 struct lru_index {
     struct tp_tree_node *live, *free;
     struct tp_addr_map marks; /* struct lru_node * -> struct lru_mark * */
     struct slab mark_records, fence_records;
-    struct lru_lane *lanes;   /* by stream; NULL with one */
-    struct tp_link busy, all; /* lanes with fences; fences */
-    uint64_t numbers, age;    /* given last */
+    struct lru_lane *lanes;   /* by stream; NULL with one stream */
+    struct tp_link busy, all; /* busy: lanes that have fences; all: fences of all lanes */
+    uint64_t numbers, age;    /* last number and age that were given */
 };
 
-/* NULL: the list is empty. */
+/* The first link of a list; NULL: the list is empty. */
 static struct tp_link *link_first(const struct tp_link *head)
 {
     return head->behind == head ? NULL : head->behind;
@@ -87,7 +87,7 @@ static struct lru_mark *mark_of(const struct lru_index *ix, const struct lru_nod
     return meta_map_at(&ix->marks, (uintptr_t)node);
 }
 
-/* The newest of a group; NULL: it has none. */
+/* The newest block of a group; NULL: the group is empty. */
 static struct lru_mark *index_newest(const struct lru_index *ix, uint64_t key, uint64_t group)
 {
     const struct lru_mark last = {.key = key, .group = group, .age = UINT64_MAX};
@@ -116,7 +116,6 @@ void tp_lru_index_drop(struct lru *st)
     st->index = NULL;
 }
 
-/* The nodes of a new slab get their marks. */
 void tp_lru_index_slab(struct lru *st, const struct lru_slab *slab)
 {
     struct lru_index *ix = st->index;
@@ -178,18 +177,18 @@ static void fence_drop(struct lru_index *ix, struct lru_fence *f)
     slab_give(&ix->fence_records, f);
 }
 
-/* Who may have a block with these fences pending? */
+/* The group of a block with these pending fences. */
 static uint64_t group_of(const struct lru_mark *m)
 {
     const struct tp_link *first = link_first(&m->fences);
     if (!first)
         return LRU_FOR_ALL;
-    if (first->behind != &m->fences) /* they are on different streams */
+    if (first->behind != &m->fences) /* the fences are on different streams */
         return LRU_FOR_NONE;
     return TP_LINKED(struct lru_fence, of_mark, first)->fence.stream + UINT64_C(1);
 }
 
-/* A fence has passed. */
+/* Removes a fence that has passed, and moves its block to another group if that changes. */
 static void fence_pass(struct lru_index *ix, struct lru_fence *f)
 {
     struct lru_mark *m = f->mark;
@@ -202,7 +201,7 @@ static void fence_pass(struct lru_index *ix, struct lru_fence *f)
     tp_tree_insert(&ix->free, &m->place, free_less, NULL);
 }
 
-/* Those of a stream that have passed. */
+/* Processes the fences of a stream that have passed. */
 static void lane_poll(struct lru *st, struct lru_lane *lane)
 {
     for (struct tp_link *l; (l = link_first(&lane->fences));) {
@@ -231,7 +230,7 @@ static void index_poll(struct lru *st)
     }
 }
 
-/* False: no memory. */
+/* Adds a pending fence to a mark. False: out of memory. */
 static bool fence_add(struct lru_index *ix, struct lru_mark *m, const struct tp_fence *fence)
 {
     struct lru_fence *f = slab_take(&ix->fence_records);
@@ -262,7 +261,6 @@ void tp_lru_index_dead(struct lru *st, struct lru_node *node)
     m->place.number = 0;
 }
 
-/* A node is on the stack of its key now. */
 void tp_lru_index_free(struct lru *st, struct lru_node *node)
 {
     struct lru_index *ix = st->index;
@@ -282,7 +280,6 @@ void tp_lru_index_free(struct lru *st, struct lru_node *node)
     m->place.number = 1;
 }
 
-/* And not any more. */
 void tp_lru_index_gone(struct lru *st, struct lru_node *node)
 {
     struct lru_index *ix = st->index;
@@ -294,7 +291,7 @@ void tp_lru_index_gone(struct lru *st, struct lru_node *node)
         fence_drop(ix, TP_LINKED(struct lru_fence, of_mark, l));
 }
 
-/* ---- the whole, when it begins to be needed ---- */
+/* ---- making the index ---- */
 
 static int by_serial(const void *a, const void *b)
 {
@@ -303,7 +300,7 @@ static int by_serial(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fences that were entered block by block get into the order of recording. */
+/* Sorts fences into the order of recording after they were added block by block. */
 static bool index_sort(struct lru *st)
 {
     struct lru_index *ix = st->index;
@@ -324,7 +321,7 @@ static bool index_sort(struct lru *st)
     return true;
 }
 
-/* Everything that is there is entered, the free blocks of a key from the oldest on. */
+/* Adds all existing nodes, the free blocks of each key from the oldest on. */
 void tp_lru_index_make(struct lru *st)
 {
     const struct tp_addr_entry *e;
@@ -346,14 +343,13 @@ void tp_lru_index_make(struct lru *st)
     st->shared |= st->index != NULL;
 }
 
-/* The newest free block of a key that the stream may have; NULL: none. */
 struct lru_node *tp_lru_index_find(struct lru *st, const struct lru_key *key, uint16_t stream)
 {
     const uint64_t name = key_name(key->size, key->align), own = stream + UINT64_C(1);
     if (!key->top || !st->several)
         return key->top;
     uint64_t group = mark_of(st->index, key->top)->group;
-    if (group == LRU_FOR_ALL || group == own) /* nothing is newer */
+    if (group == LRU_FOR_ALL || group == own) /* no block of another group is newer */
         return key->top;
     index_poll(st);
     struct lru_mark *any = index_newest(st->index, name, LRU_FOR_ALL);
@@ -363,7 +359,6 @@ struct lru_node *tp_lru_index_find(struct lru *st, const struct lru_key *key, ui
     return here ? here->node : NULL;
 }
 
-/* A stream has caught up, or all have. */
 void tp_lru_index_synced(struct lru *st, uint16_t stream)
 {
     if (stream == TP_ALL_STREAMS)
@@ -372,7 +367,6 @@ void tp_lru_index_synced(struct lru *st, uint16_t stream)
         lane_poll(st, &st->index->lanes[stream]);
 }
 
-/* The live block that lies first in the slabs; NULL: none is live. */
 struct lru_node *tp_lru_index_first(const struct lru *st)
 {
     const struct lru_index *ix = st->index;
@@ -386,7 +380,6 @@ static uint64_t index_count(const struct tp_tree_node *n)
     return n ? 1 + index_count(n->low) + index_count(n->high) : 0;
 }
 
-/* NULL, or what is wrong with the index of so many live and free nodes. */
 const char *tp_lru_index_fault(const struct lru *st, uint64_t live, uint64_t free_nodes)
 {
     const struct lru_index *ix = st->index;

@@ -1,5 +1,5 @@
-/* The slow paths of `lru`: where blocks come from when the newest of their key will not do, and how
- * they go back to the source. */
+/* The slow paths of `lru`: serving a request when the newest block of its key cannot, and giving
+ * blocks back to the source. */
 #include "alloc/strategies/lru/lru_nodes.h"
 
 static int slab_add(struct lru *st)
@@ -31,14 +31,14 @@ static int slab_add(struct lru *st)
     return TP_OK;
 }
 
-/* Makes sure that there is a spare node and room for it in the table. */
+/* Makes sure that there is a spare node and room for it in the table. TP_ENOMEM. */
 static inline int node_reserve(struct lru *st)
 {
     int rc = tp_addr_map_reserve(&st->blocks, st->blocks.count + 1);
     return rc || st->spare ? rc : slab_add(st);
 }
 
-/* A reserved node becomes a live block. */
+/* Turns a reserved node into a live block. */
 static inline struct lru_node *node_take(struct lru *st, struct lru_key *key, tp_addr addr,
                                          uint64_t bytes, uint16_t stream)
 {
@@ -67,14 +67,15 @@ static void node_drop(struct lru *st, struct lru_node *node)
 
 /* ---- giving back ---- */
 
-/* Puts a block that is in no stack, when nothing works on it any more. */
+/* Gives a block that is in no stack back to the source after waiting for its work. */
 static inline int node_put(struct lru *st, struct lru_node *node)
 {
     int rc = node->work ? work_wait(st->env->source, node->work) : TP_OK;
     return rc ? rc : tp_src_put(st->env->source, node->addr, node->bytes);
 }
 
-/* The block leaves its key for the source, which may refuse it: then it stays held, apart. */
+/* Takes a block off its key and gives it back. If the source refuses, the block is kept in the list
+ * of refused blocks. */
 static void node_give_back(struct lru *st, struct lru_node *node)
 {
     struct lru_key *key = node->key;
@@ -93,7 +94,7 @@ static bool evict_one(struct lru *st)
 {
     struct lru_key *key = st->head.newer;
     while (key != &st->head && !key->top) {
-        key_unlink(key); /* the next free links it again */
+        key_unlink(key); /* the key's next free links it again */
         key = st->head.newer;
     }
     if (key == &st->head)
@@ -115,7 +116,7 @@ static bool put_refused(void *state, struct refused *r)
     return true;
 }
 
-/* Memory from the source; when it refuses, evicts one block after the other until it does not. */
+/* Gets memory from the source, evicting one block after the other while it refuses. */
 static inline int get_bytes(struct lru *st, uint64_t bytes, uint64_t align, tp_addr *out)
 {
     struct tp_source *source = st->env->source;
@@ -129,7 +130,7 @@ static inline int get_bytes(struct lru *st, uint64_t bytes, uint64_t align, tp_a
 
 /* ---- alloc ---- */
 
-/* The newest free block of a key that the stream may have; NULL if there is none. */
+/* The newest free block of a key that the stream may use now; NULL if there is none. */
 static struct lru_node *find_allowed(struct lru *st, const struct lru_key *key, uint16_t stream)
 {
     uint64_t looks = 0;
@@ -160,7 +161,7 @@ static struct lru_node *take_allowed(struct lru *st, struct lru_key *key, uint16
     return n;
 }
 
-/* A block that the source gives. The key counts it already. */
+/* Makes a live block from new memory. The key's count already includes the block. */
 static int take_fresh(struct lru *st, struct lru_key *key, uint16_t stream, struct lru_node **out)
 {
     uint64_t bytes = page_size(st, key->size);
@@ -185,7 +186,7 @@ int tp_lru_alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_block *
     int rc = TP_OK;
     struct lru_node *node = take_allowed(st, key, rq->stream);
     if (node)
-        key->blocks--; /* it counts already */
+        key->blocks--; /* `key->blocks` already includes the block */
     else
         rc = take_fresh(st, key, rq->stream, &node);
     if (rc) {
@@ -197,7 +198,6 @@ int tp_lru_alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_block *
     return TP_OK;
 }
 
-/* With several threads, streams, or both. */
 int tp_lru_alloc_any(struct lru *st, const struct tp_req *rq, struct tp_block *out)
 {
     const struct lru_near *near = near_of(st, rq->size);
@@ -226,7 +226,7 @@ int tp_lru_shrink(struct lru *st)
     return TP_OK;
 }
 
-/* What was refused goes first. */
+/* Tries refused blocks first, then evicts. */
 int tp_lru_trim(void *state, uint64_t keep)
 {
     struct lru *st = state;
@@ -236,8 +236,7 @@ int tp_lru_trim(void *state, uint64_t keep)
     return TP_OK;
 }
 
-/* Puts every block, live ones once nothing works on them; what the source refuses is tried once
- * more when everything else is gone. */
+/* Blocks that the source refuses are tried once more when all others are gone. */
 void tp_lru_put_all(struct lru *st)
 {
     struct lru_cursor c = {st->oldest_slab, 0};

@@ -7,14 +7,14 @@
  *               whose fence has passed go back
  *
  * Every block is a range of its own, as with cudaMalloc. A block that was also used on other
- * streams is only free when those have got past it too. One lock around each operation where
- * several threads call; tables and lists are in stream_pool_bins.h, the slow paths in
+ * streams is free only when those are past the free too. With several threads one lock is taken
+ * around each operation. Tables and lists are in stream_pool_bins.h, the slow paths in
  * stream_pool_core.c.
  *
- * Known weakness: blocks are neither split nor merged, so memory moves between sizes only by way of
- * the source, and a block of 1 byte holds a page. A block that was adopted and is smaller than its
- * rounded size serves no request again. Where fences pass in no order (a real device), a miss on
- * one stream looks at the others that have the size, one by one. */
+ * Known weakness: blocks are neither split nor merged, so memory moves between sizes only through
+ * the source, and a block of 1 byte holds a page. An adopted block that is smaller than its rounded
+ * size serves no other request. Where fences of different streams pass in no order (a real device),
+ * a miss on one stream checks the other streams that have the size one by one. */
 #include "alloc/strategies/stream_pool/stream_pool_core.h"
 
 enum compat { COMPAT_NONE, COMPAT_ORIGIN };
@@ -54,8 +54,9 @@ static const struct tp_opt stream_pool_rows[] = {
                 "unsafe: memory is reused while another stream may still work on it"),
     {.name = NULL}};
 
-/* Defaults cannot be told from given values: only what differs from both is a contradiction. The
- * origin's threshold can be set, so that is none. */
+/* Refuses options that contradict compat=origin. A default cannot be told from a given value, so
+ * only a value that differs from both the default and the origin's value is a contradiction. The
+ * threshold may be set with compat=origin. */
 static int refuse_contradictions(const struct stream_pool_opts *opts, struct tp_err *err)
 {
     const char *name = NULL, *does = NULL;
@@ -111,7 +112,6 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     return TP_OK;
 }
 
-/* Everything goes back, when its streams are past it; a failing wait does not keep memory. */
 static void stream_pool_fini(void *state)
 {
     struct pool *st = state;
@@ -157,7 +157,7 @@ INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
         return TP_EINVAL;
     uint16_t stream = stream_of(st, rq);
     if (UNLIKELY(b->shelf->stream != stream) && tp_stream_pool_change_shelf(st, b, stream))
-        return TP_ENOMEM; /* still live */
+        return TP_ENOMEM; /* the block is still live */
     pool_cache(st, b);
     if (UNLIKELY(pool_is_over(st)))
         tp_stream_pool_limit(st);
@@ -172,7 +172,7 @@ static int stream_pool_free(void *state, void *thread, tp_addr addr, const struc
     return LIKELY(!st->lock.on) ? free_any(st, addr, rq) : free_locked(st, thread, addr, rq);
 }
 
-/* In place where the new size would be granted the same. */
+/* Resizes in place if the new size is granted the same bytes. */
 static int resize_any(struct pool *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
 {
     if (!request_is_sound(rq))

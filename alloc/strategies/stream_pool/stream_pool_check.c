@@ -1,4 +1,4 @@
-/* `stream-pool` seen from outside the hot paths: the walk, and what must hold at any time. */
+/* The walk over all blocks of `stream-pool`, and the check of its invariants. */
 #include "alloc/strategies/stream_pool/stream_pool_core.h"
 
 static void pool_walk_block(const struct pool *st, const struct block *b, tp_walk_fn *fn, void *ctx)
@@ -9,18 +9,18 @@ static void pool_walk_block(const struct pool *st, const struct block *b, tp_wal
                                               [BLOCK_REFUSED] = TP_WALK_DEAD};
     uint64_t granted = block_granted(b), range = pool_range(st, granted);
     fn(ctx, kinds[b->state], b->addr, granted);
-    if (range > granted) /* up to the source's page */
+    if (range > granted) /* rounding up to the source's page */
         fn(ctx, TP_WALK_INTERNAL, b->addr + granted, range - granted);
 }
 
-/* What the lists say, to be held against the counters. */
+/* Sums over the lists, to be compared with the counters. */
 struct pool_sums {
     uint64_t blocks, live, ready, held, refused; /* blocks */
     uint64_t cached_bytes, refused_bytes, live_bytes;
     uint64_t uses;
 };
 
-/* NULL, or what is wrong. */
+/* NULL, or what is wrong with a block. */
 static const char *pool_check_block(struct pool *st, const struct block *b, struct pool_sums *sums)
 {
     uint64_t granted = block_granted(b), pending = 0;
@@ -48,7 +48,7 @@ static const char *pool_check_block(struct pool *st, const struct block *b, stru
     return NULL;
 }
 
-/* Is `list` in order, and all of it in `state` and on `s`? Adds its length. */
+/* Is `list` in order, with all blocks in `state` and on `s`? Adds its length to *count. */
 static bool pool_check_list(const struct tp_link *list, const struct shelf *s,
                             enum block_state state, uint64_t *count)
 {

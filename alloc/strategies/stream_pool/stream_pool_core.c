@@ -1,17 +1,15 @@
-/* The slow paths of `stream-pool`: blocks in and out of the cache, fences, and giving back.
+/* The slow paths of `stream-pool`: blocks into and out of the cache, fences, and giving back.
  *
- * Only pool_wait blocks; it is called where the contract of `stream-pool` lets it: a request that
- * waits by option, out of memory, trim and the end. */
+ * Only pool_wait waits for a stream. It is called for a request with cross_stream=wait, when memory
+ * is exhausted, in trim and in fini. */
 #include "alloc/strategies/stream_pool/stream_pool_core.h"
 
-/* There is no memory for them, so there are none. */
 void tp_stream_pool_drop_ranks(struct pool *st)
 {
     tp_stream_pool_ranks_free(st->ranks);
     st->ranks = NULL;
 }
 
-/* What these are filed under may have changed. */
 void tp_stream_pool_rank_shelf(struct pool *st, struct shelf *s)
 {
     const struct block *b = shelf_oldest(&s->ready);
@@ -23,7 +21,6 @@ void tp_stream_pool_rank_shelf(struct pool *st, struct shelf *s)
         tp_stream_pool_drop_ranks(st);
 }
 
-/* The oldest held block is another one: not needed where it is gone, which whoever asks sees. */
 void tp_stream_pool_rank_held(struct pool *st, struct shelf *s)
 {
     if (!st->ranks || st->cross_stream != CROSS_WAIT)
@@ -55,8 +52,8 @@ void tp_stream_pool_rank_use(struct pool *st, const struct use *u)
         tp_stream_pool_drop_ranks(st);
 }
 
-/* Files a block by age; its place is looked for from both ends, since it is near one of them as a
- * rule. */
+/* Inserts a block by age. Its place is searched from both ends, because it is usually near one of
+ * them. */
 static void shelf_file(struct tp_link *list, struct block *b)
 {
     struct tp_link *up = list->behind, *down = list;
@@ -77,7 +74,7 @@ static void lane_dequeue(struct use *u)
     u->queued = false;
 }
 
-/* A use ends. */
+/* Ends a use: unlinks it and frees its record. */
 static void pool_give_use(struct pool *st, struct use *u)
 {
     if (__builtin_expect(st->ranks != NULL, 0))
@@ -87,8 +84,9 @@ static void pool_give_use(struct pool *st, struct use *u)
 
 enum { POOL_FEW_SHELVES = 16 };
 
-/* Lazy: the blocks freed since the last time get their fence, one for all of a stream. That is
- * later than each free, so it passes late, but never early. It goes before every question. */
+/* For a lazy pool: records one fence per stream for all blocks freed since the last call. The fence
+ * is later than each free, so it passes late, but never early. Must be called before fences are
+ * checked. */
 static void pool_record(struct pool *st)
 {
     for (struct lane *lane = st->lanes; st->lazy && lane; lane = lane->next) {
@@ -103,7 +101,7 @@ static void pool_record(struct pool *st)
     }
 }
 
-/* Lazy: a stream has caught up, so that blocks without a fence need none. */
+/* For a lazy pool: the stream was synchronised, so blocks without a fence need none. */
 static void pool_synced(struct pool *st, struct lane *lane)
 {
     for (struct block *b = lane_newest(lane); b && b->age > lane->recorded; b = lane_older(lane, b))
@@ -111,9 +109,9 @@ static void pool_synced(struct pool *st, struct lane *lane)
     lane->recorded = st->age;
 }
 
-/* ---- into the cache and out of it ---- */
+/* ---- into and out of the cache ---- */
 
-/* The uses of a block end: it was handed out again, or all of them have passed. */
+/* Ends all uses of a block that was handed out again or whose uses have passed. */
 static void block_drop_uses(struct pool *st, struct block *b)
 {
     for (struct use *u = b->uses, *next; u; u = next) {
@@ -128,7 +126,6 @@ static void block_drop_uses(struct pool *st, struct block *b)
     b->pending = 0;
 }
 
-/* Fences for the uses of a block that is freed on `lane`, whose own fence covers uses there. */
 void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane)
 {
     for (struct use **at = &b->uses, *u; (u = *at);) {
@@ -146,7 +143,7 @@ void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct la
     }
 }
 
-/* Any cached block leaves the cache; its shelf still counts it. */
+/* Takes a cached block, ready or held, out of the cache. Its shelf still counts it. */
 static void pool_uncache(struct pool *st, struct block *b)
 {
     if (b->state == BLOCK_HELD) {
@@ -158,7 +155,8 @@ static void pool_uncache(struct pool *st, struct block *b)
     tp_stream_pool_rank_lane(st, b->shelf->lane);
 }
 
-/* Held blocks that waited for this stream alone, and it has got past them, become ready. */
+/* Processes passed fences of uses on this stream. A held block becomes ready when the last of its
+ * fences has passed. */
 static void pool_poll_lane(struct pool *st, struct lane *lane)
 {
     for (struct use *u; (u = lane_use(lane)) && pool_passed(st, &u->fence);) {
@@ -176,8 +174,9 @@ static void pool_poll_lane(struct pool *st, struct lane *lane)
     tp_stream_pool_rank_lane(st, lane);
 }
 
-/* Held blocks whose further streams have got past them become ready. In order, the fence that was
- * recorded first tells of all: those of streams that caught up were looked at then. */
+/* Turns held blocks ready whose other streams are past them. Where fences pass in order, the fence
+ * recorded first tells whether any has passed; fences of synchronised streams were processed at the
+ * sync. */
 static void pool_poll(struct pool *st)
 {
     while (st->held && pool_is_ordered(st)) {
@@ -193,8 +192,8 @@ static void pool_poll(struct pool *st)
     }
 }
 
-/* A stream has caught up with what was freed on it up to some age: its blocks can be had, whatever
- * others wait for. Each block is met once. */
+/* Notes that a stream is past all blocks freed on it up to `age`. Files its shelves again, because
+ * these blocks can now be reused. Each block is processed once. */
 static void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
 {
     uint64_t before = rank_synced(st->ranks, lane->stream);
@@ -206,7 +205,7 @@ static void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
     pool_poll_lane(st, lane);
 }
 
-/* There are many streams now: all that is there is filed. */
+/* Makes the ranks when the pool reaches many streams, and files all shelves and lanes. */
 static void pool_make_ranks(struct pool *st)
 {
     st->ranks = tp_stream_pool_ranks_new(st->env);
@@ -228,8 +227,8 @@ static void pool_make_ranks(struct pool *st)
     }
 }
 
-/* Until all of a cached block's fences have passed; on its own stream (`here`) that of the free
- * does not count. */
+/* Waits until all fences of a cached block have passed. `here`: the block is reused on its own
+ * stream, so the fence of its free does not count. */
 static int pool_wait(struct pool *st, const struct block *b, bool here)
 {
     int rc = TP_OK;
@@ -241,9 +240,10 @@ static int pool_wait(struct pool *st, const struct block *b, bool here)
     return rc;
 }
 
-/* ---- lanes and shelves for blocks to come ---- */
+/* ---- making lanes and shelves ---- */
 
-/* Lanes stay: there are as many as the program has streams. NULL: no memory. */
+/* The lane of a stream, made if it is missing; NULL: out of memory. Lanes are kept, so there are at
+ * most as many as the program has streams. */
 static struct lane *lane_make(struct pool *st, uint16_t stream)
 {
     struct lane *known = lane_find(st, stream);
@@ -268,7 +268,8 @@ static struct lane *lane_make(struct pool *st, uint16_t stream)
     return lane;
 }
 
-/* NULL: no memory. A new shelf has no blocks: it must get one or be released. */
+/* The shelf of a key and stream, made if it is missing; NULL: out of memory. A new shelf has no
+ * blocks: it must get one or be released. */
 static struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
 {
     struct shelf *s = shelf_find(st, key, stream);
@@ -304,8 +305,8 @@ static struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
 
 /* ---- giving back ---- */
 
-/* The lane with the oldest block from that age on, among those whose stream has caught up with it
- * (`late` 0) or has not; NULL: none. */
+/* The lane whose oldest block is the first from `age` on, among lanes whose stream is past that
+ * block (`late` 0) or not (1); NULL: none. */
 static struct lane *pool_lane_from(struct pool *st, uint64_t late, uint64_t age)
 {
     while (st->ranks) {
@@ -342,7 +343,7 @@ static struct block *pool_oldest(struct pool *st)
     return best;
 }
 
-/* The oldest of a lane that waits for no further stream. */
+/* The oldest block of a lane that waits for no other stream; NULL: none. */
 static struct block *lane_not_held(const struct lane *lane)
 {
     struct block *b = lane_oldest(lane);
@@ -353,8 +354,8 @@ static struct block *lane_not_held(const struct lane *lane)
     return b;
 }
 
-/* pool_oldest_passed where fences pass in order: of streams that did not catch up, none behind one
- * that is pending has passed. */
+/* pool_oldest_passed for a source whose fences pass in order: among streams that were not
+ * synchronised, no fence after a pending one has passed. */
 static struct block *pool_oldest_ordered(struct pool *st)
 {
     struct block *best = NULL;
@@ -374,8 +375,8 @@ static struct block *pool_oldest_ordered(struct pool *st)
     return best;
 }
 
-/* The oldest one that could go at once. Fences along a lane pass in order: one that is pending ends
- * the search there. pool_poll goes before. */
+/* The oldest block that could be given back at once; NULL: none. Fences along a lane pass in order,
+ * so a pending one ends the search of that lane. pool_poll must be called first. */
 static struct block *pool_oldest_passed(struct pool *st)
 {
     struct block *best = pool_is_ordered(st) ? pool_oldest_ordered(st) : NULL;
@@ -397,8 +398,8 @@ static void pool_forget(struct pool *st, struct block *b, uint64_t granted)
     st->carved.now -= granted;
 }
 
-/* Bytes that the source took back. A block that it refuses is set aside: it is neither cached nor
- * forgotten. */
+/* Gives a cached block back and returns the bytes that the source took. A refused block leaves the
+ * cache and is kept in a list of its own. */
 static uint64_t pool_give_back(struct pool *st, struct block *b)
 {
     uint64_t granted = block_granted(b), bytes = pool_range(st, granted);
@@ -429,7 +430,6 @@ static bool pool_put_refused(void *state, struct refused *r)
     return true;
 }
 
-/* Over a limit: gives back the oldest blocks that no stream can still be using; never blocks. */
 void tp_stream_pool_limit(struct pool *st)
 {
     pool_record(st);
@@ -438,7 +438,8 @@ void tp_stream_pool_limit(struct pool *st)
         pool_give_back(st, b);
 }
 
-/* Until at most `keep` bytes are cached, oldest first; waits. */
+/* Gives back cached blocks, oldest first, until at most `keep` bytes are cached. Waits for their
+ * fences. */
 static int drain(struct pool *st, uint64_t keep)
 {
     pool_record(st);
@@ -453,8 +454,8 @@ static int drain(struct pool *st, uint64_t keep)
 
 /* ---- blocks for a request ---- */
 
-/* A range of the source. Refused: everything idle goes back, then what is pending is waited for,
- * oldest first, until there is room. */
+/* Gets a range from the source. If it refuses, gives back all idle blocks, then waits for pending
+ * ones, oldest first, until there is room. */
 static int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_addr *addr)
 {
     struct tp_source *source = st->env->source;
@@ -481,8 +482,8 @@ static int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_ad
     return rc;
 }
 
-/* A live block of the range at `addr`, for a request on `shelf`, which already counts it. There is
- * room: pool_reserve went before. */
+/* Makes a live block of the range at `addr`. `shelf` already counts it, and pool_reserve was called
+ * for the room. */
 static struct block *pool_enter(struct pool *st, struct shelf *shelf, tp_addr addr)
 {
     struct block *b = slab_take(&st->blocks);
@@ -501,8 +502,8 @@ static int pool_reserve(struct pool *st)
     return rc ? rc : tp_addr_map_reserve(&st->addresses, st->addresses.count + 1);
 }
 
-/* The oldest of a bin among ready blocks, of streams that caught up (`late` 0) or not, or among
- * held ones; NULL: none. */
+/* The oldest ready block of a bin, among streams that are past it (`late` 0) or not (1), or the
+ * oldest held block; NULL: none. */
 static struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint64_t bin,
                                        uint64_t late)
 {
@@ -514,7 +515,7 @@ static struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint64_
         struct block *b = shelf_oldest(of == RANK_HELD ? &s->held : &s->ready);
         if (b && b->age == e->oldest)
             return b;
-        /* what it was filed under was taken */
+        /* the block that the shelf was filed under has gone */
         if (of == RANK_HELD)
             tp_stream_pool_rank_held(st, s);
         else
@@ -523,8 +524,8 @@ static struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint64_
     return NULL;
 }
 
-/* The oldest ready block of a bin that can be had, where fences pass in order: of streams that did
- * not catch up only the oldest can, or none. */
+/* The oldest ready block of a bin that can be reused, for a source whose fences pass in order:
+ * among streams that were not synchronised, only the oldest block needs to be checked. */
 static struct block *pool_elsewhere_ordered(struct pool *st, uint64_t bin)
 {
     struct block *best = NULL;
@@ -536,8 +537,8 @@ static struct block *pool_elsewhere_ordered(struct pool *st, uint64_t bin)
     return best;
 }
 
-/* The oldest cached block of a bin, whatever its fences say; NULL: none. A few shelves are looked
- * at one by one in any case. */
+/* The oldest cached block of a bin, whether its fences have passed or not; NULL: none. The first
+ * few shelves are always searched one by one. */
 static struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin)
 {
     struct block *best = NULL;
@@ -549,13 +550,13 @@ static struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin
     for (uint64_t late = 0; s && late < 2; late++)
         best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->bin, late));
     best = s ? block_older(best, pool_first_of_bin(st, RANK_HELD, bin->bin, 0)) : best;
-    for (; s && !st->ranks; s = s->next) /* there was no memory for them */
+    for (; s && !st->ranks; s = s->next) /* the ranks were dropped for lack of memory */
         best = block_older(block_older(best, shelf_oldest(&s->ready)), shelf_oldest(&s->held));
     return best;
 }
 
-/* In the bin of `own`, which has nothing ready: what another stream freed and is done with, the
- * oldest; else, if the option says so, the oldest of all after waiting for it. NULL: nothing. */
+/* A block of another stream from the bin of `own`, which has nothing ready: the oldest whose fence
+ * has passed, else, with cross_stream=wait, the oldest of all after waiting for it. NULL: none. */
 static struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
 {
     struct block *best = NULL;
@@ -578,7 +579,7 @@ static struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
     return best && pool_wait(st, best, best->shelf == own) == TP_OK ? best : NULL;
 }
 
-/* A live block for `shelf`, which has nothing ready but already counts it. */
+/* Gets a live block for `shelf`, which has nothing ready. The shelf already counts the block. */
 static int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t align, struct block **out)
 {
     struct block *b = pool_elsewhere(st, shelf);
@@ -599,7 +600,7 @@ static int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t align, str
     return rc;
 }
 
-/* ---- what the fast paths leave ---- */
+/* ---- operations off the fast paths ---- */
 
 int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct tp_block *out)
 {
@@ -616,7 +617,7 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
     if (shelf_newest(&shelf->ready))
         return hand_out(pool_pop(st, shelf), rq, out);
     struct block *b = NULL;
-    shelf->blocks++; /* the block to come: until then the shelf must not go */
+    shelf->blocks++; /* counts the coming block, so that the shelf is not freed before it arrives */
     int rc = pool_obtain(st, shelf, key_align(st, key), &b);
     if (rc) {
         shelf_release(st, shelf);
@@ -625,7 +626,6 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
     return hand_out(b, rq, out);
 }
 
-/* The stream that frees a block is another than the one that asked for it. */
 int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t stream)
 {
     struct shelf *shelf = shelf_make(st, b->shelf->key, stream);
@@ -637,7 +637,7 @@ int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t strea
     return TP_OK;
 }
 
-/* The range is what the source gave for the size: whole pages. */
+/* The adopted range has the size rounded up to whole pages, as the source gave it. */
 int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
                          struct tp_block *out)
 {
@@ -669,7 +669,7 @@ static bool was_used_on(const struct pool *st, const struct block *b, uint16_t s
     return false;
 }
 
-/* Noted once a stream; the fence is recorded when the block is freed. */
+/* A use is noted once per stream; its fence is recorded when the block is freed. */
 int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream)
 {
     struct block *b = block_find_live(st, addr);

@@ -14,7 +14,7 @@ static bool rank_less(const struct tp_tree_node *a, const struct tp_tree_node *b
     return x->late != y->late ? x->late < y->late : x->oldest < y->oldest;
 }
 
-/* Owners are at multiples of 8. */
+/* The key of an entry; the low bits hold `of`, because owners lie at multiples of 8. */
 static uint64_t rank_key(enum rank_of of, const void *owner)
 {
     return (uintptr_t)owner + of;
@@ -27,7 +27,6 @@ static void rank_take_out(struct ranks *r, enum rank_of of, struct rank *e)
     e->node.number = 0;
 }
 
-/* Files an owner under its oldest; 0: it has none. False: no memory. */
 bool tp_stream_pool_rank_file(struct ranks *r, enum rank_of of, void *owner, struct rank to)
 {
     struct rank *e = meta_map_at(&r->entries, rank_key(of, owner));
@@ -53,7 +52,6 @@ bool tp_stream_pool_rank_file(struct ranks *r, enum rank_of of, void *owner, str
     return true;
 }
 
-/* The owner is about to go. */
 void tp_stream_pool_rank_forget(struct ranks *r, enum rank_of of, const void *owner)
 {
     uint64_t value = 0;
@@ -63,7 +61,6 @@ void tp_stream_pool_rank_forget(struct ranks *r, enum rank_of of, const void *ow
     slab_give(&r->records, (void *)(uintptr_t)value);
 }
 
-/* The first of a bin that is not before (late, oldest); NULL: none. */
 struct rank *tp_stream_pool_rank_from(const struct ranks *r, enum rank_of of, uint64_t bin,
                                       uint64_t late, uint64_t oldest)
 {

@@ -34,7 +34,7 @@ struct ranks {
     struct tp_tree_node *roots[RANK_COUNT];
     struct tp_addr_map entries; /* owner and enum rank_of -> struct rank * */
     struct tp_addr_map uses;    /* block and stream -> 1: the block was used on the stream */
-    /* stream + 1 -> age of the last free when the stream was synchronised */
+    /* stream + 1 -> age up to which the stream is past its frees */
     struct tp_addr_map synced;
     struct slab records;
 };
@@ -45,7 +45,7 @@ static inline uint64_t rank_synced(const struct ranks *r, uint32_t stream)
     return age ? *age : 0;
 }
 
-/* Notes that a stream was synchronised when the last free had `age`. False: out of memory. */
+/* Notes that a stream is past its frees up to `age`. False: out of memory. */
 static inline bool rank_note_synced(struct ranks *r, uint32_t stream, uint64_t age)
 {
     uint64_t *noted = tp_addr_map_find(&r->synced, UINT64_C(1) + stream);

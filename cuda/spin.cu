@@ -1,7 +1,7 @@
-// The kernel of `--occupy spin`: one thread that is busy with a block for a given time, and touches it, so
-// that what is freed too early is written to. nvcc makes a fatbin of it, which is embedded.
+// The kernel of `--occupy spin`: one thread is busy for a given time and then writes to the block, so that a
+// block that was freed too early is written to. nvcc compiles it to a fatbin, which is embedded.
 //
-// Known weakness: %globaltimer steps by up to a microsecond, and a stream is busy that much longer.
+// Known weakness: %globaltimer advances in steps of up to a microsecond, so a stream may be busy that much longer.
 
 static __device__ unsigned long long now_ns()
 {

@@ -2,9 +2,9 @@
 #
 #   tapool_spin_kernel(OUT_SOURCE NVCC)
 #
-# At configure time, so that a build without nvcc, or with one that finds no host compiler, goes on without
-# the kernel: an array of size 0. Machine code for each major architecture that nvcc knows, and PTX of the
-# lowest for those that come after it.
+# It runs at configure time, so that a build without nvcc, or with an nvcc that finds no host compiler, goes
+# on without the kernel: the array then has size 0. The fatbin holds machine code for each major
+# architecture that nvcc knows, and PTX of the lowest one for later architectures.
 function(tapool_nvcc_targets nvcc out)
   execute_process(COMMAND ${nvcc} --list-gpu-arch OUTPUT_VARIABLE listed RESULT_VARIABLE rc ERROR_QUIET)
   string(REGEX MATCHALL "compute_[0-9]+" archs "${listed}")

@@ -13,7 +13,7 @@
 
 struct tp_occupier {
     uint64_t *next;     /* by device and stream: time of its next event in the window + 1, or 0 */
-    uint64_t *next_all; /* by device: the same for events of all its streams */
+    uint64_t *next_all; /* by device: time of the next event of all its streams + 1, or 0 */
     uint16_t *stream;   /* by slot: stream of the block */
     uint32_t ns[TP_WINDOW_MAX]; /* by instruction of the window: length of its work */
     tp_addr before;             /* old address of the block whose REALLOC is being played */

@@ -100,8 +100,9 @@ struct tp_player {
     struct tp_instance *instances;
     struct tp_slot *slots;
     size_t thread_stride;
-    uint64_t now_ns;          /* recorded time; sources read it, and advance it by waiting */
-    bool clocked;             /* the source has a clock of its own: keep now_ns */
+    uint64_t now_ns; /* recorded time; sources read it, and advance it by waiting */
+    /* the source reads now_ns as its clock, so the loop must advance it */
+    bool clocked;
     uint32_t tick_ns;         /* ns added per instruction where time is unknown */
     enum tp_touch touch;      /* TP_TOUCH_NONE where blocks are not host memory */
     bool host_memory;         /* blocks can be written */

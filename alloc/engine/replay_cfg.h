@@ -38,8 +38,8 @@ struct tp_source_layer {
 /* State that the passes of one tp_replay share; private to the engine. */
 struct tp_replay_shared {
     void **current;    /* passed to the sources as `current` */
-    bool time_calls;   /* likewise */
-    bool keeps_ranges; /* likewise */
+    bool time_calls;   /* passed to the sources as `time_calls` */
+    bool keeps_ranges; /* passed to the sources as `keeps_ranges` */
 };
 
 /* Called between replays and between windows, never in a timed region. */

@@ -94,7 +94,7 @@ struct tp_device_run {
     uint64_t start_bytes;  /* held per class, bin or range before reuse sets in */
     double overhead; /* peak of (reserved + metadata) / trace_peak_requested; NAN after failures */
     double internal_fragmentation;          /* 1 - granted share, at peak demand */
-    double internal_fragmentation_weighted; /* the same share, weighted over the whole program */
+    double internal_fragmentation_weighted; /* 1 - granted share, weighted over the whole program */
     double unused_reserved, unused_reserved_weighted;
     /* weighted means in bytes, from which the weighted shares follow */
     double mean_granted, mean_reserved;

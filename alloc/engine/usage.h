@@ -19,8 +19,8 @@ struct tp_usage_device {
     double requested_dt, granted_dt, reserved_dt;
     /* values before the current instruction */
     uint64_t gets_before, refused_before, reserved_before;
-    /* the account's peak_reserved before the current instruction, which sets it aside to measure
-     * its own peak */
+    /* the account's peak_reserved before the current instruction; meanwhile the account holds the
+     * instruction's own peak */
     uint64_t peak_before;
     /* highest values inside the current instruction, if above those before and after it */
     uint64_t granted_high, reserved_high;

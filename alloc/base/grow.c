@@ -50,7 +50,7 @@ int tp_grow(void *array, size_t *room, size_t least, size_t item, const struct t
     if (how->budget && least > affordable)
         return tp_grow_refused(how, err);
     most = most < least ? least : most;
-    most = how->most && how->most < most ? how->most : most;
+    most = how->limited && how->most < most ? how->most : most;
     memcpy(&items, array, sizeof items);
     items = grown(items, room, least, most < SIZE_MAX ? (size_t)most : SIZE_MAX, item);
     if (!items)

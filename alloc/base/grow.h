@@ -11,6 +11,7 @@
 #include "alloc/base/budget.h"
 #include "alloc/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,14 +20,19 @@
 struct tp_growth {
     const char *what;         /* plural noun for its items: "phase names" */
     const char *of;           /* the file that the items come from; NULL: the caller names it */
-    size_t most;              /* items, at most; 0: no limit */
+    bool limited;             /* false: `most` means nothing; TP_MOST sets both */
+    size_t most;              /* items, at most */
     struct tp_budget *budget; /* the budget to charge; NULL: none */
     size_t beside;            /* bytes charged per item beyond its size */
 };
 
+/* In the initialiser of a tp_growth. A limit that was computed may be 0 and must not lift itself.
+ */
+#define TP_MOST(items) .limited = true, .most = (items)
+
 /* Makes room for at least `least` items. `array` is the address of a pointer to items of `item`
- * bytes, and `room` the number that fit. TP_EINPUT (limit or budget exceeded) or TP_ENOMEM: nothing
- * has changed. */
+ * bytes, and `room` the number that fit. TP_EINPUT (budget exceeded) or TP_ENOMEM (`most` exceeded
+ * too): nothing has changed. */
 int tp_grow(void *array, size_t *room, size_t least, size_t item, const struct tp_growth *how,
             struct tp_err *err);
 void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth *how);

@@ -36,8 +36,8 @@ static int spill(struct tp_spill *l, struct tp_err *err)
 
 static int make_room(struct tp_spill *l, struct tp_err *err)
 {
-    const struct tp_growth how = {
-        .what = "events", .most = l->limit / l->item, .budget = l->budget};
+    size_t most = l->limit / l->item;
+    const struct tp_growth how = {.what = "events", TP_MOST(most ? most : 1), .budget = l->budget};
     bool may_grow = l->room == 0 || l->room < how.most;
     int rc = may_grow ? tp_grow(&l->items, &l->room, l->room + 1, l->item, &how, err) : TP_EINPUT;
     return rc == TP_EINPUT && l->room ? spill(l, err) : rc;

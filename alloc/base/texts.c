@@ -50,6 +50,7 @@ static int reach(struct tp_texts *t, struct tp_err *err)
     while (places / 2 <= t->count)
         places *= 2;
     struct tp_growth exactly = t->how;
+    exactly.limited = true;
     exactly.most = places;
     int rc = tp_grow(&table, &room, places, sizeof *table, &exactly, err);
     if (rc != TP_OK)
@@ -86,6 +87,7 @@ uint32_t tp_texts_find(struct tp_texts *t, const char *text, size_t size)
 int tp_texts_add(struct tp_texts *t, const char *text, size_t size, struct tp_err *err)
 {
     struct tp_growth bytes = t->how;
+    bytes.limited = true;
     bytes.most = UINT32_MAX; /* the largest offset that fits into `at` */
     int rc = t->table ? reach(t, err) : TP_OK;
     if (rc == TP_OK)
@@ -112,6 +114,7 @@ int tp_texts_need(struct tp_texts *t, const char *text, size_t size, uint32_t *n
     *number = rc == TP_OK ? tp_texts_find(t, text, size) : TP_NO_TEXT;
     if (rc != TP_OK || *number != TP_NO_TEXT)
         return rc;
-    *number = (uint32_t)t->count;
-    return tp_texts_add(t, text, size, err);
+    rc = tp_texts_add(t, text, size, err);
+    *number = rc == TP_OK ? (uint32_t)t->count - 1 : TP_NO_TEXT;
+    return rc;
 }

@@ -64,7 +64,7 @@ static inline int tp_live_reach(struct tp_live *l, size_t most, struct tp_budget
                                 struct tp_err *err)
 {
     return TP_GROW(&l->slots, &l->capacity, l->used + (size_t)1, err, .what = "live objects",
-                   .most = most, .budget = budget);
+                   TP_MOST(most), .budget = budget);
 }
 
 /* Is the slot live? Only for a slot below `used`. */

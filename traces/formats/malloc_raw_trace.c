@@ -156,9 +156,11 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- errors ---- */
 
-/* Puts "x: byte 128: event 2: " before the message. */
+/* Puts "x: byte 128: event 2: " before the message of a bad input. */
 static int placed(const struct raw_reader *rd, int rc, struct tp_err *err)
 {
+    if (rc != TP_EINPUT)
+        return rc;
     rc = tp_prefix(err, rc, "event %s", tp_count(tp_lower_count(rd->r->lower) + 1).s);
     return tp_input_at_byte(rd->r->in, rd->offset, rc, err);
 }

@@ -32,7 +32,7 @@ struct tp_lines {
     bool in_long; /* the rest of a long line must be skipped */
 };
 
-/* Gives the next line, without its end ( or \r ) and without a byte order mark; valid until the
+/* Gives the next line, without its end (LF or CR LF) and without a byte order mark; valid until the
  * next call. Sets l->ended when no line is left. TP_EINPUT: the line is too long. */
 int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err);
 

@@ -416,7 +416,7 @@ int tp_pickle_read(struct tp_pickle *p, struct tp_err *err)
 {
     while (!p->done) {
         int rc = tp_pickle_next(p, err);
-        if (rc == TP_OK && p->op_offset == 0 && p->opcode != 0x80)
+        if ((rc == TP_OK || rc == TP_EINPUT) && p->op_offset == 0 && p->opcode && p->opcode != 0x80)
             return tp_pickle_fail(p, 0, err, "does not begin like a pickle of protocol 2 to 5");
         if (rc == TP_OK)
             rc = handlers[tp_pickle_ops[p->opcode].effect](p, err);

@@ -61,7 +61,7 @@ void tp_memo_release(struct tp_memo *m)
 
 static bool reach_cell(struct tp_memo *m, size_t index)
 {
-    return !TP_GROW(&m->cells, &m->room, index + 1, NULL, .most = m->limit / sizeof *m->cells,
+    return !TP_GROW(&m->cells, &m->room, index + 1, NULL, TP_MOST(m->limit / sizeof *m->cells),
                     .budget = m->budget);
 }
 

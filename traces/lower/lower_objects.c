@@ -29,7 +29,7 @@ int tp_objects_take_slot(struct tp_objects *o, uint32_t *slot, struct tp_err *er
         return TP_OK;
     }
     int rc = TP_GROW(&o->records, &o->room, o->slots + (size_t)1, err, .what = "live objects",
-                     .most = TP_LEFT_OUT, .budget = o->ids.how.budget);
+                     TP_MOST(TP_LEFT_OUT), .budget = o->ids.how.budget);
     if (rc == TP_OK)
         *slot = o->slots++;
     return rc;

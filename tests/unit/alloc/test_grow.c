@@ -40,15 +40,19 @@ static void test_limits(void **state)
     struct list l = {0};
     struct tp_err err;
     (void)state;
-    assert_int_equal(TP_GROW(&l.items, &l.room, 10, &err, .what = "names", .most = 10), TP_OK);
+    assert_int_equal(TP_GROW(&l.items, &l.room, 10, &err, .what = "names", TP_MOST(10)), TP_OK);
     assert_int_equal(l.room, 10);
-    assert_int_equal(TP_GROW(&l.items, &l.room, 11, &err, .what = "names", .most = 10), TP_ENOMEM);
+    assert_int_equal(TP_GROW(&l.items, &l.room, 11, &err, .what = "names", TP_MOST(10)), TP_ENOMEM);
     assert_string_equal(err.text, "out of memory for names");
     assert_int_equal(TP_GROW(&l.items, &l.room, SIZE_MAX / 8 + 1, &err, .what = "names"),
                      TP_ENOMEM);
     assert_int_equal(l.room, 10);
     l.items[9] = 1;
     TP_GROW_END(&l.items, &l.room, .budget = NULL);
+    for (size_t most = 0; most < 2; most++) /* a limit that was computed may be 0 */
+        assert_int_equal(TP_GROW(&l.items, &l.room, most + 1, &err, .what = "names", TP_MOST(most)),
+                         TP_ENOMEM);
+    assert_null(l.items);
 }
 
 /* What is charged is what the array holds, with what its items hold beside; a refusal changes

@@ -329,6 +329,26 @@ static void test_facts_that_hold_until_the_end(void **state)
     tp_program_release(p);
 }
 
+/* Who plays it has made room for as many slots as the facts say: not one more may come. */
+static void test_facts_without_slots(void **state)
+{
+    (void)state;
+    enum { LIVE = 16, BYTES };
+    struct tp_program *p = small_program(), *q = NULL;
+    struct tpt_bytes b = small_file(p, false);
+    struct tp_err err = {0};
+    uint8_t *fact = find_block(&b, TP_TPT_FACT) + TP_TPT_BLOCK_SIZE;
+    for (int field = 0; field < 3; field++)
+        tp_store64(fact + 8 * (const int[]){SLOTS, LIVE, BYTES}[field], 0);
+    tpt_reseal(b.data, b.size);
+    assert_int_equal(tpt_open(b.data, b.size, NULL, &q, &err), TP_OK);
+    assert_int_equal(tpt_pass(q, &err), TP_EINPUT);
+    assert_non_null(strstr(err.text, "there are more slots than there may be"));
+    tp_program_release(p);
+    tp_program_release(q);
+    free(b.data);
+}
+
 /* Time and events go on from block to block. */
 static void test_blocks_go_on(void **state)
 {
@@ -590,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_lies),
         cmocka_unit_test(test_lying_facts),
         cmocka_unit_test(test_facts_that_hold_until_the_end),
+        cmocka_unit_test(test_facts_without_slots),
         cmocka_unit_test(test_blocks_go_on),
         cmocka_unit_test(test_memory_hint),
         cmocka_unit_test(test_other_version),

@@ -119,7 +119,7 @@ static const uint8_t *read_jump(struct frame *f, const uint8_t *p)
     uint64_t before = f->base + f->index - 1;
     if (before > d->limits.events || step > d->limits.events - before)
         return refuse(f, "its event is out of range");
-    if (TP_GROW(&d->jumps, &d->jump_room, d->jump_count + (size_t)1, NULL, .most = TP_WINDOW_MAX))
+    if (TP_GROW(&d->jumps, &d->jump_room, d->jump_count + (size_t)1, NULL, TP_MOST(TP_WINDOW_MAX)))
         return NULL;
     d->jumps[d->jump_count++] = (struct tp_jump){.index = f->index, .event = before + step};
     f->base = before + step - f->index;
@@ -153,8 +153,10 @@ static __attribute__((noinline)) const uint8_t *read_context(struct frame *f, co
 static __attribute__((noinline)) bool grow_slots(struct frame *f)
 {
     struct tp_tpt_decoder *d = f->d;
-    if (d->live.used >= d->limits.slots)
+    if (d->live.used >= d->limits.slots) {
         f->wrong = "there are more slots than there may be";
+        return false;
+    }
     return !tp_live_reach(&d->live, d->limits.slots, NULL, NULL);
 }
 

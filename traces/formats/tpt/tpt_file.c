@@ -392,7 +392,8 @@ static int read_header(struct tp_tpt_file *f, struct tp_err *err)
 int tp_tpt_file_open(int fd, const char *name, struct tp_places *places, struct tp_tpt_file *out,
                      struct tp_err *err)
 {
-    *out = (struct tp_tpt_file){.fd = fd, .name = tp_clean_copy(name, NAME_KEPT)};
+    *out = (struct tp_tpt_file){
+        .fd = fd, .name = tp_clean_copy(name, NAME_KEPT), .names.how.what = "phase names"};
     struct tpt_walk w = {.at = TP_TPT_HEADER_SIZE, .before = NO_BLOCK, .places = {.to = places}};
     int rc = out->name ? read_header(out, err)
                        : tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");

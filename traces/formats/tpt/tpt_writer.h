@@ -11,10 +11,10 @@
 
 struct tp_tpt_writer;
 
-/* Uses path, compress and meta of `w`. The meta is what is known so far, in case the file is cut;
- * it may be NULL. `events` counts the whole trace; with 0 the count is filled in at the end, if
- * `out` can seek. Every call returns TP_EIO once a write is known to have failed. The caller
- * flushes and closes `out`. */
+/* Uses path, compress, meta and recorded of `w`. The meta is what is known so far, in case the file
+ * is cut; it may be NULL. `events` counts the whole trace; with 0 the count is filled in at the
+ * end, if `out` can seek. Every call returns TP_EIO once a write is known to have failed. The
+ * caller flushes and closes `out`. */
 int tp_tpt_write_begin(const struct tp_writing *w, enum tp_kind kind, uint64_t events, FILE *out,
                        struct tp_tpt_writer **writer, struct tp_err *err);
 

@@ -283,7 +283,7 @@ static int set_set(struct subject sub, void *member, const char *value, struct t
             return rc;
         set |= UINT32_C(1) << i;
         value += length + 1;
-    } while (value[-1]);
+    } while (value[-1] && *value); /* a comma at the end is no further word */
     *(uint32_t *)member = set;
     return TP_OK;
 }

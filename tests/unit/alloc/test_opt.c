@@ -351,6 +351,7 @@ static void more_types(void **state)
         {1, "5%%", NULL, "option 'share' is '5%%', which is no share above 0 and below 2"},
         {2, "c,BB", "bb,c", NULL},
         {2, "a", "a", NULL}, /* the last one holds */
+        {2, "c,", "c", NULL},
         {2, "a,,c", NULL, "option 'set' is '', which is none of a, bb, c"},
         {2, "", NULL, "option 'set' is '', which is none of a, bb, c"},
         {3, "BB", "bb", NULL},

@@ -25,10 +25,14 @@ static inline void tp_link_init(struct tp_link *head)
 /* Inserts `l` in front of `other`; in front of the head, `l` becomes the last item. */
 static inline void tp_link_insert(struct tp_link *other, struct tp_link *l)
 {
-    l->before = other->before;
+    struct tp_link *before = other->before;
+    l->before = before;
     l->behind = other;
-    other->before->behind = l;
     other->before = l;
+    if (before == other) /* Empty: a store to a known address does not delay the next look. */
+        other->behind = l;
+    else
+        before->behind = l;
 }
 
 static inline void tp_link_out(const struct tp_link *l)

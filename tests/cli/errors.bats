@@ -345,10 +345,10 @@ with open("live.mtrace", "w") as out:
     for i in range(900000):
         out.write("@ x:[0x1] + 0x%x 0x1\n" % (16 * (i + 1)))
 END
-    for form in jsonl mtrace; do # 20 MiB are the program's own
+    for form in jsonl mtrace; do # 16 MiB are the program's own
         refused 3 "^tapool: live\.$form:[0-9]*: (event [0-9,]*: )?more (live objects|addresses) than the memory for reading holds" \
-            tool rss 84 "$TAPOOL" info live.$form --max-memory 64MiB
-        ok tool rss 276 "$TAPOOL" info live.$form --max-memory 256MiB
+            tool rss 80 "$TAPOOL" info live.$form --max-memory 64MiB
+        ok tool rss 272 "$TAPOOL" info live.$form --max-memory 256MiB
     done
 }
 
@@ -376,10 +376,13 @@ trace = [{"action": "alloc", "addr": 512 * (i + 1), "size": 512, "stream": 0, "t
 with open("live.snapshot", "wb") as out:
     pickle.dump({"segments": [segment], "device_traces": [trace], "allocator_settings": {}}, out, 4)
 END
-    for form in umpire snapshot kineto; do # 20 MiB are the program's own
+    for form in umpire snapshot kineto; do # 16 MiB are the program's own
+        most=64
+        # of an Umpire log arrays grow in turns below the size that malloc maps: what they leave stays in its heap
+        [ "$form" != umpire ] || most=68
         refused 3 "^tapool: live\.$form:.*(addresses|live objects).*memory" \
-            tool rss 68 "$TAPOOL" info live.$form --max-memory 48MiB
-        ok tool rss 212 "$TAPOOL" info live.$form --max-memory 192MiB
+            tool rss "$most" "$TAPOOL" info live.$form --max-memory 48MiB
+        ok tool rss 208 "$TAPOOL" info live.$form --max-memory 192MiB
     done
 }
 

@@ -1,4 +1,5 @@
-/* See grow.h. Where a budget has no room for twice the size, an array takes half of the bytes left,
+/* See grow.h. realloc may hold the old and the new array at the same time, so a budget must have
+ * room for both. Where it has none for twice the size, an array takes half of the bytes left,
  * because other arrays are charged to the same budget. */
 #include "alloc/base/grow.h"
 
@@ -42,7 +43,8 @@ int tp_grow(void *array, size_t *room, size_t least, size_t item, const struct t
             struct tp_err *err)
 {
     uint64_t each = item + how->beside, held = *room * each;
-    uint64_t affordable = tp_budget_most(how->budget, held) / each;
+    uint64_t bytes = tp_budget_most(how->budget, held);
+    uint64_t affordable = bytes > held ? (bytes - held) / each : 0;
     uint64_t most = affordable / 2 < *room ? *room + (affordable - *room) / 2 : affordable;
     void *items = NULL;
     if (least <= *room)

@@ -377,11 +377,8 @@ with open("live.snapshot", "wb") as out:
     pickle.dump({"segments": [segment], "device_traces": [trace], "allocator_settings": {}}, out, 4)
 END
     for form in umpire snapshot kineto; do # 16 MiB are the program's own
-        most=64
-        # of an Umpire log arrays grow in turns below the size that malloc maps: what they leave stays in its heap
-        [ "$form" != umpire ] || most=68
         refused 3 "^tapool: live\.$form:.*(addresses|live objects).*memory" \
-            tool rss "$most" "$TAPOOL" info live.$form --max-memory 48MiB
+            tool rss 64 "$TAPOOL" info live.$form --max-memory 48MiB
         ok tool rss 208 "$TAPOOL" info live.$form --max-memory 192MiB
     done
 }

@@ -262,7 +262,7 @@ static void test_limits(void **state)
     assert_int_equal(tp_input_memory("y", text, used, 0, &in, NULL), TP_OK);
     r = read_input_as(&tp_format_minimalloc, in, false, &opts);
     assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(r.err.text, "y:11820: more buffers than the memory for reading holds");
+    assert_string_equal(r.err.text, "y:8194: more buffers than the memory for reading holds");
     assert_non_null(strstr(r.err.hint, "--max-memory"));
     tp_input_close(in);
     free(text);

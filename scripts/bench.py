@@ -129,7 +129,7 @@ def print_known_costs(known_cost):
     for line in lines.splitlines():
         name, known, apart, tries = line.split()
         print_goal("latency of %s, %s ns, %s tries: |%+.2f|" % (name, known, tries, float(apart)),
-                   abs(float(apart)), 2, "-")
+                   abs(float(apart)), 1.5, "-")
 
 
 def print_goals(tapool, known_cost, folder):

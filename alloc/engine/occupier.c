@@ -186,8 +186,8 @@ static struct tp_source *source_of(const struct tp_player *p, uint32_t device)
     return p->lost ? NULL : p->instances[device].env.source;
 }
 
-uint64_t tp_occupy_between(struct tp_player *p, const struct tp_window *w,
-                           const struct tp_insn *done, const struct tp_insn *next)
+void tp_occupy_between(struct tp_player *p, const struct tp_window *w, const struct tp_insn *done,
+                       const struct tp_insn *next)
 {
     uint64_t start = tp_stamp();
     struct tp_source *src;
@@ -200,7 +200,5 @@ uint64_t tp_occupy_between(struct tp_player *p, const struct tp_window *w,
         TP_EACH_DEVICE (d, next, devices)
             if ((src = source_of(p, d)))
                 order_before(p, src, next);
-    uint64_t end = tp_stamp();
-    p->aside_ticks += end - start;
-    return end;
+    p->aside_ticks += tp_stamp() - start;
 }

@@ -29,8 +29,8 @@ void tp_occupy_window(struct tp_player *p, const struct tp_window *w);
 
 /* Queues work for the block that `done` handed out, and the stream order that the recorded program
  * had before `next`. Called between two instructions of a window; either may be NULL. Adds the time
- * that it takes to p->aside_ticks and returns the stamp at its end. */
-uint64_t tp_occupy_between(struct tp_player *p, const struct tp_window *w,
-                           const struct tp_insn *done, const struct tp_insn *next);
+ * that it takes to p->aside_ticks. */
+void tp_occupy_between(struct tp_player *p, const struct tp_window *w, const struct tp_insn *done,
+                       const struct tp_insn *next);
 
 #endif

@@ -166,29 +166,44 @@ INLINE unsigned slot_align_log2(const struct tp_slot *slot, struct variant v)
     return v.one_device ? bits : bits & 0x3f; /* with one device its bits are 0 */
 }
 
-/* Functions play_*: play one operation and return whether it counts. Skipped operations do not. */
+/* When the latency pass read the clock around an operation. */
+struct stamps {
+    uint64_t start, end;
+};
+
+INLINE uint64_t stamp_of(struct variant v)
+{
+    return v.mode == MODE_LATENCY ? tp_stamp() : 0;
+}
+
+/* Functions play_*: play one operation and return whether it counts. Skipped operations do not.
+ * ALLOC and FREE read the clock next to the strategy's call, because the processor works the
+ * engine's own code off beside some calls and not beside others. */
 INLINE bool play_alloc(struct tp_player *p, const struct hot *hot, const struct tp_insn *insn,
-                       struct standing *s, struct variant v)
+                       struct standing *s, struct stamps *time, struct variant v)
 {
     struct tp_slot *slot = &hot->slots[insn->slot];
     struct tp_block block;
     standing_update(s, insn, insn->size, insn->align_log2, v);
-    int status = hot->alloc(hot_state(hot, insn, v), hot_thread(hot, insn, v), &s->rq, &block);
+    void *state = hot_state(hot, insn, v), *thr = hot_thread(hot, insn, v);
+    time->start = stamp_of(v);
+    int status = hot->alloc(state, thr, &s->rq, &block);
     if (__builtin_expect(status != TP_OK, 0)) {
         slot->addr = 0;
         alloc_failed(p, insn, status);
         return false;
     }
+    touch_block(block.addr, insn->size, v.touch);
+    time->end = stamp_of(v);
     slot->addr = block.addr;
     slot->packed = v.one_device ? tp_slot_pack_one(insn) : tp_slot_pack(insn);
-    touch_block(block.addr, insn->size, v.touch);
     if (v.mode == MODE_OBSERVED)
         p->observer->block(p, insn, &block, false);
     return true;
 }
 
 INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct tp_insn *insn,
-                      struct standing *s, struct variant v)
+                      struct standing *s, struct stamps *time, struct variant v)
 {
     struct tp_slot *slot = &hot->slots[insn->slot];
     tp_addr addr = slot->addr;
@@ -201,7 +216,11 @@ INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct t
     /* Size and alignment come from the slot, because a REALLOC that failed has not changed them. */
     standing_update(s, insn, tp_slot_size(slot), slot_align_log2(slot, v), v);
     slot->addr = 0;
-    must(p, insn, hot->free(hot_state(hot, insn, v), hot_thread(hot, insn, v), addr, &s->rq));
+    void *state = hot_state(hot, insn, v), *thr = hot_thread(hot, insn, v);
+    time->start = stamp_of(v);
+    int status = hot->free(state, thr, addr, &s->rq);
+    time->end = stamp_of(v);
+    must(p, insn, status);
     if (v.mode == MODE_OBSERVED)
         p->observer->gone(p, insn->slot, insn);
     return true;
@@ -437,10 +456,9 @@ RARE bool play_rare(struct tp_player *p, const struct tp_insn *insn)
     return play && play(p, insn);
 }
 
-INLINE uint32_t reading(bool counts, uint64_t ticks)
+INLINE uint32_t reading(uint64_t ticks)
 {
-    uint32_t saturated = ticks < TP_TICK_MAX ? (uint32_t)ticks : TP_TICK_MAX;
-    return counts ? saturated : TP_TICK_SKIP;
+    return ticks < TP_TICK_MAX ? (uint32_t)ticks : TP_TICK_MAX;
 }
 
 /* Marks the readings after a stop in the window as skipped. */
@@ -462,9 +480,14 @@ RARE void end_window(struct tp_player *p, const struct tp_insn *insn)
     p->stop = true;
 }
 
-INLINE bool play_other(struct tp_player *p, const struct tp_insn *insn, struct variant v)
+INLINE bool play_other(struct tp_player *p, const struct tp_insn *insn, struct stamps *time,
+                       struct variant v)
 {
-    return v.device && insn->op == TP_SYNC ? play_sync_on_device(p, insn) : play_rare(p, insn);
+    time->start = stamp_of(v);
+    bool counts =
+        v.device && insn->op == TP_SYNC ? play_sync_on_device(p, insn) : play_rare(p, insn);
+    time->end = stamp_of(v);
+    return counts;
 }
 
 /* Plays a part of a window. `counts` is a constant on paths without a failure, so the test for a
@@ -477,28 +500,25 @@ INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct par
     const struct hot hot = hot_of(p);
     struct standing standing = {.rq.align = 1};
     uint32_t *tick = p->ticks + (v.mode == MODE_LATENCY ? part.from : 0);
-    uint64_t start = v.mode == MODE_LATENCY ? tp_stamp() : 0;
+    struct stamps time;
     for (const struct tp_insn *insn = w->insns + part.from; insn != end; insn++) {
         bool counts;
         if (v.clocked)
             p->now_ns += insn->gap_ns + p->tick_ns;
         if (v.device && (v.occupied || insn->op == TP_SYNC))
-            start = tp_occupy_between(p, w, insn == w->insns ? NULL : insn - 1, insn);
+            tp_occupy_between(p, w, insn == w->insns ? NULL : insn - 1, insn);
         if (v.mode == MODE_OBSERVED)
             p->observer->before(p, w, (uint32_t)(insn - w->insns));
         if (insn->op == TP_ALLOC)
-            counts = play_alloc(p, &hot, insn, &standing, v);
+            counts = play_alloc(p, &hot, insn, &standing, &time, v);
         else if (insn->op == TP_FREE)
-            counts = play_free(p, &hot, insn, &standing, v);
+            counts = play_free(p, &hot, insn, &standing, &time, v);
         else
-            counts = play_other(p, insn, v);
+            counts = play_other(p, insn, &time, v);
         if (v.mode == MODE_OBSERVED)
             p->observer->after(p, w, (uint32_t)(insn - w->insns));
-        if (v.mode == MODE_LATENCY) {
-            uint64_t now = tp_stamp();
-            *tick++ = reading(counts, now - start);
-            start = now;
-        }
+        if (v.mode == MODE_LATENCY)
+            *tick++ = counts ? reading(time.end - time.start) : TP_TICK_SKIP;
         if ((v.device || v.touch == TP_TOUCH_ALL) &&
             __builtin_expect(p->lost || p->unqueued || tp_player_interrupted(p), 0)) {
             end_window(p, insn);

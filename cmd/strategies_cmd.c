@@ -147,8 +147,13 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s, const s
         for (const struct tp_opt *row = s->options; row->name; row++)
             print_option_row(page, row);
         tp_page_line(page);
-        tp_page_put(page, 0, "Set them as -s %s:%s=%s", s->name, s->options[0].name,
-                    s->options[0].def ? s->options[0].def : "VALUE");
+        const struct tp_opt *first = s->options;
+        if (first->bare)
+            tp_page_put(page, 0, "Set them as -s %s:%s%s", s->name, first->arg,
+                        first[1].name ? ",OPTION=VALUE" : "");
+        else
+            tp_page_put(page, 0, "Set them as -s %s:%s=%s", s->name, first->name,
+                        first->def ? first->def : "VALUE");
     }
     tp_page_line(page);
     tp_page_put(page, 0, "To use it:");

@@ -5,7 +5,6 @@
 #include "alloc/base/opt.h"
 
 #include "alloc/base/grow.h"
-#include "alloc/base/str.h"
 #include "alloc/base/units.h"
 
 #include <inttypes.h>
@@ -495,34 +494,53 @@ static int unknown_option(const struct tp_opt *rows, const char *name, const cha
                 : tp_hint(err, rc, "its options are %s", words);
 }
 
-/* Cuts the next "name=value" or "name" off *rest, which it modifies. The value may be in braces.
- * *value is NULL where there is none. */
-static bool cut_item(char **rest, char **name, char **value)
+/* Is the text, which is an option of these rows, the value of the bare row? */
+static bool reads_as_bare(const struct tp_opt *rows, const char *text)
+{
+    char name[WORD_MAX + 1];
+    size_t length = strcspn(text, "=,");
+    if (length > WORD_MAX)
+        return true;
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    const struct tp_opt *row = tp_opt_find(rows, name);
+    return !row || (text[length] != '=' && row->type != TP_OPT_FLAG);
+}
+
+/* Cuts a value, which may be in braces, off *rest, which it modifies; *rest is NULL at the end.
+ * False: the braces do not match. */
+static bool cut_value(char **rest, char **value)
 {
     char *at = *rest;
-    *name = at;
-    *value = NULL;
-    at += strcspn(at, "=,");
-    if (*at == '=') {
+    *value = at;
+    if (*at == '{') {
+        unsigned depth = 0;
+        do {
+            depth += *at == '{';
+            depth -= *at == '}';
+        } while (*at && depth && *++at);
+        if (*at != '}' || (at[1] && at[1] != ','))
+            return false;
         *at++ = '\0';
-        *value = at;
-        if (*at == '{') {
-            unsigned depth = 0;
-            do {
-                depth += *at == '{';
-                depth -= *at == '}';
-            } while (*at && depth && *++at);
-            if (*at != '}' || (at[1] && at[1] != ','))
-                return false;
-            *at++ = '\0';
-            ++*value;
-        } else {
-            at += strcspn(at, ",");
-        }
+        ++*value;
+    } else {
+        at += strcspn(at, ",");
     }
     *rest = *at ? at + 1 : NULL;
     *at = '\0';
     return true;
+}
+
+/* Cuts the next "name=value" or "name" off *rest, which it modifies. *value is NULL where there is
+ * none. */
+static bool cut_item(char **rest, char **name, char **value)
+{
+    char *at = *rest + strcspn(*rest, "=,");
+    bool valued = *at == '=';
+    *name = *rest;
+    *value = NULL;
+    *rest = *at ? at + 1 : NULL;
+    *at = '\0';
+    return !valued || cut_value(rest, value);
 }
 
 static int set_item(const struct tp_opt *rows, void *base, const char *name, const char *value,
@@ -548,15 +566,62 @@ int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const
         return tp_fail(err, TP_ENOMEM, "out of memory for the options of %s", owner);
     int rc = TP_OK;
     char *rest = *copy ? copy : NULL, *name, *value;
+    const struct tp_opt *bare = tp_opt_bare(rows);
+    if (bare && !reads_as_bare(rows, spec))
+        bare = NULL;
     while (!rc && rest) {
-        if (cut_item(&rest, &name, &value))
+        name = (char *)(uintptr_t)(bare ? bare->name : "");
+        if (bare ? cut_value(&rest, &value) : cut_item(&rest, &name, &value))
             rc = set_item(rows, base, name, value, owner, err);
         else
             rc = tp_fail(err, TP_EUSAGE, "the braces in option '%s' of %s do not match", name,
                          owner);
+        bare = NULL;
     }
     free(copy);
     return rc;
+}
+
+/* ---- writing what is parsed ---- */
+
+const struct tp_opt *tp_opt_bare(const struct tp_opt *rows)
+{
+    return rows && rows->name && rows->bare ? rows : NULL;
+}
+
+static void add_item(struct tp_str *out, const char *separator, const struct tp_opt *rows,
+                     const struct tp_opt *row, const char *value)
+{
+    bool braces = strchr(value, ',') || *value == '{' || (row->bare && !reads_as_bare(rows, value));
+    tp_str_item(out, separator, "%s%s%s%s%s", row->bare ? "" : row->name, row->bare ? "" : "=",
+                braces ? "{" : "", value, braces ? "}" : "");
+}
+
+void tp_opt_add(struct tp_str *out, const char *separator, const struct tp_opt *rows,
+                const struct tp_opt *row, const void *base)
+{
+    const void *member = (const char *)base + row->offset;
+    if (row->type == TP_OPT_TEXT) {
+        const char *text = *(char *const *)member;
+        if (text && *text)
+            add_item(out, separator, rows, row, text);
+        return;
+    }
+    if (row->type == TP_OPT_LIST) {
+        const struct tp_opt_list *list = member;
+        for (size_t i = 0; i < list->count; i++)
+            add_item(out, i ? "," : separator, rows, row, list->items[i]);
+        return;
+    }
+    char value[WORDS_TEXT];
+    tp_opt_format(row, base, value, sizeof value);
+    add_item(out, separator, rows, row, value);
+}
+
+void tp_opts_add(struct tp_str *out, const struct tp_opt *rows, const void *base)
+{
+    for (const struct tp_opt *row = rows; row && row->name; row++)
+        tp_opt_add(out, ",", rows, row, base);
 }
 
 /* ---- checking tables ---- */
@@ -580,6 +645,9 @@ static const char *row_fault(const struct tp_opt *row, size_t opts_size)
     if ((row->max && (!(number || row->type == TP_OPT_SHARE) || row->max < row->min)) ||
         (!row->max && row->type == TP_OPT_SHARE))
         return "its range is wrong";
+    if (row->bare &&
+        (row->type == TP_OPT_FLAG || row->type == TP_OPT_SET || row->type == TP_OPT_LIST))
+        return "its type cannot be bare";
     if (!row->help || !*row->help || (row->type != TP_OPT_FLAG && !row->arg))
         return "its help is missing";
     return NULL;
@@ -592,6 +660,8 @@ int tp_opts_check(const struct tp_opt *rows, size_t opts_size, const char *owner
         const char *fault = row_fault(row, opts_size);
         if (!fault && tp_opt_find(rows, row->name) != row)
             fault = "its name is taken";
+        if (!fault && row->bare && row != rows)
+            fault = "only the first option can be bare";
         if (fault)
             return tp_fail(err, TP_EBROKEN, "option '%s' of %s: %s", row->name, owner, fault);
     }

@@ -13,6 +13,7 @@
 #define TP_OPT_H
 
 #include "alloc/base/err.h"
+#include "alloc/base/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,6 +66,9 @@ struct tp_opt {
     const char *const *choices; /* NULL-terminated words */
     const char *arg;            /* what --help calls the value: SIZE, N, FILE; NULL for flags */
     const char *help;           /* a few words, lower case; a '\n' starts a new line */
+    /* The value may stand first in the text of tp_opts_parse without the name, as in
+     * "./mine.so,key=value". Only the first row of a table, and no FLAG, SET or LIST. */
+    bool bare;
 
     /* How the option relates to others of the table (cmd/cli/config_pairs.c). Names are separated
      * by blanks. */
@@ -108,9 +112,10 @@ int tp_opts_defaults(const struct tp_opt *rows, void *base, struct tp_err *err);
 /* Sets one option from text; TP_EUSAGE names the option, the value and the range or the choices. */
 int tp_opt_set(const struct tp_opt *row, void *base, const char *value, struct tp_err *err);
 
-/* Sets options from "a=1,b=yes,flag"; a value may stand in braces: "conf={a:1,b:2}". `owner` is the
- * subject of messages ("strategy 'arena'"). An unknown name is TP_EUSAGE with the nearest as hint.
- */
+/* Sets options from "a=1,b=yes,flag"; a value may stand in braces: "conf={a:1,b:2}". The first item
+ * is the value of the bare row, if there is one, unless it reads "NAME=" with the name of a row or
+ * is the name of a flag. `owner` is the subject of messages ("strategy 'arena'"). An unknown name
+ * is TP_EUSAGE with the nearest as hint. */
 int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const char *owner,
                   struct tp_err *err);
 
@@ -119,6 +124,18 @@ const struct tp_opt *tp_opt_find(const struct tp_opt *rows, const char *name);
 
 /* Writes the value as text that tp_opt_set reads back ("64MiB", "fine"); "" when unset. */
 void tp_opt_format(const struct tp_opt *row, const void *base, char *out, size_t size);
+
+/* The row whose value may stand first without its name, or NULL. */
+const struct tp_opt *tp_opt_bare(const struct tp_opt *rows);
+
+/* Adds all options as "a=1,b=2", or "value,b=2" where a row is bare. tp_opts_parse reads it back to
+ * the same values. */
+void tp_opts_add(struct tp_str *out, const struct tp_opt *rows, const void *base);
+
+/* Adds one option of the table as tp_opts_add does, after the separator unless `out` is empty. An
+ * option that is unset adds nothing, a list one item for each of its values. */
+void tp_opt_add(struct tp_str *out, const char *separator, const struct tp_opt *rows,
+                const struct tp_opt *row, const void *base);
 
 /* Sets the option back to the default of its row. */
 int tp_opt_reset(const struct tp_opt *row, void *base, struct tp_err *err);

@@ -183,7 +183,7 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
 static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *rows, const void *opts)
 {
     for (const struct tp_opt *row = rows; row && row->name; row++) {
-        char value[512];
+        char value[TP_SPEC_TEXT];
         tp_opt_format(row, opts, value, sizeof value);
         tp_json_text(j, in, row->name, value);
     }

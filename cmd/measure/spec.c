@@ -40,6 +40,42 @@ static void drop_options(const struct tp_opt *rows, void *opts)
 
 /* ---- strategies ---- */
 
+/* The value that stands first after the strategy's name, such as the library of `lib:jemalloc`;
+ * NULL where the strategy has no such option. */
+static const char *bare_value(const struct tp_strategy_spec *spec)
+{
+    const struct tp_opt *row = tp_opt_bare(spec->strategy->options);
+    if (!row || row->type != TP_OPT_TEXT)
+        return NULL;
+    const char *value = *(char *const *)((const char *)spec->opts + row->offset);
+    return value ? value : "";
+}
+
+/* Refuses a strategy that is nothing without its bare value. */
+static int need_bare_value(struct tp_strategy_spec *spec, struct tp_err *err)
+{
+    const struct tp_strategy *s = spec->strategy;
+    const char *value = bare_value(spec);
+    if (!value || *value)
+        return TP_OK;
+    const char *arg = tp_opt_bare(s->options)->arg;
+    tp_strategy_spec_release(spec);
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "strategy '%s' needs its %s", s->name, arg),
+                   "write %s:%s", s->name, arg);
+}
+
+/* Starts the label of a strategy: its name, and the bare value, of which a path shows only the
+ * file. */
+static struct tp_str start_label(struct tp_strategy_spec *spec)
+{
+    struct tp_str label = TP_STR_IN(spec->label);
+    const char *value = bare_value(spec), *slash = value ? strrchr(value, '/') : NULL;
+    tp_str_add(&label, "%s", spec->strategy->name);
+    if (value)
+        tp_str_add(&label, ":%s", slash ? slash + 1 : value);
+    return label;
+}
+
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err)
 {
     char head[TP_SPEC_TEXT], owner[TP_SPEC_TEXT];
@@ -66,11 +102,14 @@ int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, stru
     spec->strategy = tp_find_strategy(name, err);
     if (!spec->strategy)
         return tp_because(err, TP_EUSAGE, TP_REASON_UNKNOWN);
-    if (!equals)
-        snprintf(spec->label, sizeof spec->label, "%s", spec->strategy->name);
     snprintf(owner, sizeof owner, "strategy '%s'", spec->strategy->name);
-    return make_options(spec->strategy->options, spec->strategy->opts_size,
-                        colon ? colon + 1 : NULL, owner, &spec->opts, err);
+    int status = make_options(spec->strategy->options, spec->strategy->opts_size,
+                              colon ? colon + 1 : NULL, owner, &spec->opts, err);
+    if (!status)
+        status = need_bare_value(spec, err);
+    if (!status && !equals)
+        start_label(spec);
+    return status;
 }
 
 void tp_strategy_spec_release(struct tp_strategy_spec *spec)
@@ -100,27 +139,41 @@ bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name
     return false;
 }
 
-/* Labels a strategy with the options in which it differs from others of the same name. */
+/* Do the two need more than their name and bare value to be told apart? */
+static bool are_twins(const struct tp_strategy_spec *a, const struct tp_strategy_spec *b)
+{
+    const char *mine = bare_value(a), *other = b->strategy == a->strategy ? bare_value(b) : NULL;
+    return a->strategy == b->strategy && !a->labelled && !b->labelled &&
+           (!mine || !strcmp(mine, other));
+}
+
+/* Whether an option differs among the strategy's twins. */
+static bool differs(const struct tp_opt *row, const struct tp_strategy_spec *specs, size_t count,
+                    const struct tp_strategy_spec *self)
+{
+    char mine[TP_SPEC_TEXT], other[TP_SPEC_TEXT];
+    tp_opt_format(row, self->opts, mine, sizeof mine);
+    for (size_t i = 0; i < count; i++) {
+        if (!are_twins(self, &specs[i]))
+            continue;
+        tp_opt_format(row, specs[i].opts, other, sizeof other);
+        if (strcmp(mine, other) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Labels a strategy with the options in which it differs from its twins. */
 static void label_twin(struct tp_strategy_spec *specs, size_t count, size_t self)
 {
     struct tp_strategy_spec *spec = &specs[self];
-    struct tp_str label = TP_STR_IN(spec->label);
-    tp_str_add(&label, "%s", spec->strategy->name);
-    char separator = ':';
+    struct tp_str label = start_label(spec);
+    const char *separator = bare_value(spec) ? "," : ":";
     for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {
-        char mine[128], other[128];
-        bool differs = false;
-        tp_opt_format(row, spec->opts, mine, sizeof mine);
-        for (size_t i = 0; i < count; i++) {
-            if (specs[i].strategy != spec->strategy || specs[i].labelled)
-                continue;
-            tp_opt_format(row, specs[i].opts, other, sizeof other);
-            differs |= strcmp(mine, other) != 0;
-        }
-        if (!differs)
+        if (!differs(row, specs, count, spec))
             continue;
-        tp_str_add(&label, "%c%s=%s", separator, row->name, mine);
-        separator = ',';
+        tp_opt_add(&label, separator, spec->strategy->options, row, spec->opts);
+        separator = ",";
     }
 }
 
@@ -129,9 +182,11 @@ void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count)
     for (size_t i = 0; i < count; i++) {
         size_t twins = 0;
         for (size_t j = 0; j < count; j++)
-            twins += specs[j].strategy == specs[i].strategy && !specs[j].labelled;
-        if (!specs[i].labelled && twins > 1)
+            twins += are_twins(&specs[i], &specs[j]);
+        if (twins > 1)
             label_twin(specs, count, i);
+        else if (!specs[i].labelled)
+            start_label(&specs[i]);
     }
     /* labels that are still equal get their number */
     for (size_t i = 1; i < count; i++) {
@@ -150,12 +205,7 @@ void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count)
 bool tp_opts_text(const struct tp_opt *rows, const void *opts, char *out, size_t size)
 {
     struct tp_str s = tp_str_in(out, size);
-    for (const struct tp_opt *row = rows; row && row->name; row++) {
-        char value[512];
-        tp_opt_format(row, opts, value, sizeof value);
-        if (value[0] || row->type != TP_OPT_TEXT)
-            tp_str_item(&s, ",", "%s=%s", row->name, value);
-    }
+    tp_opts_add(&s, rows, opts);
     return !s.cut;
 }
 

@@ -244,6 +244,92 @@ static void text_reads_back(void **state)
     tp_opts_release(rows, &o);
 }
 
+/* ---- a value without its name ---- */
+
+struct bare_opts {
+    char *path;
+    bool quick;
+    struct tp_opt_list env;
+};
+
+static const struct tp_opt bare_rows[] = {
+    TP_TEXT_AT("path", offsetof(struct bare_opts, path), .arg = "PATH", .help = "h", .bare = true),
+    TP_FLAG_ROW(struct bare_opts, quick, .help = "h"),
+    TP_LIST_AT("env", offsetof(struct bare_opts, env), .arg = "NAME=VALUE", .help = "h"),
+    {.name = NULL}};
+
+/* What is read, and what tp_opts_add writes for it. */
+static const struct {
+    const char *in, *path, *out;
+} bare_texts[] = {
+    {"jemalloc", "jemalloc", "jemalloc,quick=no"},
+    {"jemalloc,env=A=B", "jemalloc", "jemalloc,quick=no,env=A=B"},
+    {"./a=b.so,quick", "./a=b.so", "./a=b.so,quick=yes"},
+    {"path=x", "x", "x,quick=no"},
+    {"env=A=1,env={B=1,2},path=y", "y", "y,quick=no,env=A=1,env={B=1,2}"},
+    {"quick", NULL, "quick=yes"},
+    {"{quick}", "quick", "{quick},quick=no"},
+    {"{Env=1}", "Env=1", "{Env=1},quick=no"},
+    {"{a,b},env=A={x}", "a,b", "{a,b},quick=no,env=A={x}"},
+    {"{{a}}", "{a}", "{{a}},quick=no"},
+    {"", NULL, "quick=no"},
+    {",env=A=B", "", "quick=no,env=A=B"},
+};
+
+static void the_first_value_may_stand_without_its_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bare_texts / sizeof *bare_texts; i++) {
+        struct bare_opts o = {0}, again = {0};
+        struct tp_str out = {0}, second = {0};
+        assert_int_equal(tp_opts_parse(bare_rows, &o, bare_texts[i].in, "x", NULL), TP_OK);
+        if (bare_texts[i].path)
+            assert_string_equal(o.path, bare_texts[i].path);
+        else
+            assert_null(o.path);
+        tp_opts_add(&out, bare_rows, &o);
+        assert_string_equal(tp_str_text(&out), bare_texts[i].out);
+        assert_int_equal(tp_opts_parse(bare_rows, &again, tp_str_text(&out), "x", NULL), TP_OK);
+        tp_opts_add(&second, bare_rows, &again);
+        assert_string_equal(tp_str_text(&second), bare_texts[i].out);
+        tp_str_drop(&out);
+        tp_str_drop(&second);
+        tp_opts_release(bare_rows, &o);
+        tp_opts_release(bare_rows, &again);
+    }
+}
+
+static void a_bare_value_stands_only_first(void **state)
+{
+    (void)state;
+    struct bare_opts o = {0};
+    struct tp_err err;
+    assert_ptr_equal(tp_opt_bare(bare_rows), &bare_rows[0]);
+    assert_null(tp_opt_bare(rows));
+    assert_null(tp_opt_bare(NULL));
+    assert_int_equal(tp_opts_parse(bare_rows, &o, "quick,jemalloc", "lib", &err), TP_EUSAGE);
+    assert_string_equal(err.text, "lib has no option 'jemalloc'");
+    assert_int_equal(tp_opts_parse(bare_rows, &o, "{a", "lib", &err), TP_EUSAGE);
+    assert_string_equal(err.text, "the braces in option 'path' of lib do not match");
+    tp_opts_release(bare_rows, &o);
+}
+
+/* A set is written so that its words stay one value. */
+static void sets_and_lists_read_back(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"a", "b", NULL};
+    static const struct tp_opt set_rows[] = {TP_SET_AT("set", 0, .choices = two, .help = "h"),
+                                             {.name = NULL}};
+    uint32_t set = 3, again = 0;
+    char text[64];
+    struct tp_str out = TP_STR_IN(text);
+    tp_opts_add(&out, set_rows, &set);
+    assert_string_equal(text, "set={a,b}");
+    assert_int_equal(tp_opts_parse(set_rows, &again, text, "x", NULL), TP_OK);
+    assert_int_equal(again, 3);
+}
+
 static void nearest(void **state)
 {
     (void)state;
@@ -289,6 +375,10 @@ static void check_one(struct tp_opt row, const char *what)
 static void tables_are_checked(void **state)
 {
     (void)state;
+    const struct tp_opt second[] = {rows[0], bare_rows[0], {.name = NULL}};
+    assert_int_equal(tp_opts_check(bare_rows, sizeof(struct bare_opts), owner, NULL), TP_OK);
+    assert_int_equal(tp_opts_check(second, sizeof(struct arena_opts), owner, NULL), TP_EBROKEN);
+    CHANGED(0, r.bare = true; check_one(r, "its type cannot be bare"));
     struct tp_err err;
     assert_int_equal(tp_opts_check(rows, sizeof(struct arena_opts), owner, &err), TP_OK);
     assert_int_equal(tp_opts_check(NULL, 0, owner, &err), TP_OK);
@@ -403,6 +493,9 @@ int main(void)
         cmocka_unit_test(flags),
         cmocka_unit_test(sentences),
         cmocka_unit_test(text_reads_back),
+        cmocka_unit_test(the_first_value_may_stand_without_its_name),
+        cmocka_unit_test(a_bare_value_stands_only_first),
+        cmocka_unit_test(sets_and_lists_read_back),
         cmocka_unit_test(nearest),
         cmocka_unit_test(tables_are_checked),
         cmocka_unit_test(more_types),

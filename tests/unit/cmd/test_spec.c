@@ -97,6 +97,38 @@ static void twins_show_only_the_options_in_which_they_differ(void **state)
         tp_strategy_spec_release(&specs[i]);
 }
 
+/* A strategy that is nothing without the value that stands first. */
+struct named_opts {
+    char *name;
+    struct tp_opt_list env;
+};
+
+static const struct tp_opt named_rows[] = {
+    TP_TEXT_AT("name", offsetof(struct named_opts, name), .arg = "PATH", .help = "h", .bare = true),
+    TP_LIST_AT("env", offsetof(struct named_opts, env), .arg = "NAME=VALUE", .help = "h"),
+    {.name = NULL}};
+
+static void a_bare_value_is_part_of_the_label(void **state)
+{
+    (void)state;
+    static const struct tp_strategy named = {.name = "named", .options = named_rows};
+    static const char *const texts[] = {"one", "./d/two.so,env={A=1,2}", "e/two.so", "one,env=B=1",
+                                        "one,env=B=2"};
+    static const char *const labels[] = {"named:one", "named:two.so", "named:two.so#3",
+                                         "named:one,env=B=1", "named:one,env=B=2"};
+    struct named_opts opts[5] = {0};
+    struct tp_strategy_spec specs[5] = {0};
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(tp_opts_parse(named_rows, &opts[i], texts[i], "named", NULL), TP_OK);
+        specs[i] = (struct tp_strategy_spec){.strategy = &named, .opts = &opts[i]};
+    }
+    tp_strategy_specs_label(specs, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(specs[i].label, labels[i]);
+        tp_opts_release(named_rows, &opts[i]);
+    }
+}
+
 static void decorators_stand_on_a_source(void **state)
 {
     (void)state;
@@ -122,6 +154,7 @@ int main(void)
         cmocka_unit_test(wrong_names_are_usage_errors_with_the_nearest),
         cmocka_unit_test(options_too_long_for_a_child_are_refused_and_leave_nothing),
         cmocka_unit_test(twins_show_only_the_options_in_which_they_differ),
+        cmocka_unit_test(a_bare_value_is_part_of_the_label),
         cmocka_unit_test(decorators_stand_on_a_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

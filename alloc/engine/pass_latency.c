@@ -3,7 +3,7 @@
  * reading of the empty strategy in the same loop is subtracted, separately for each kind of
  * operation.
  *
- *     find the request | stamp | call, first write to the block | stamp | keep the block
+ *     find the request | stamp | call, keep the block, first write to it | stamp
  *
  * One stamp between two operations would do, but then the engine's own code lies within the
  * reading. A processor works it off beside an empty call and not beside a call that waits for its
@@ -11,7 +11,7 @@
  * compiler and each operation.
  *
  * Known weakness: the fences keep an operation from overlapping its neighbours, as it would in a
- * real program, and the call and return of the empty strategy take 1 to 2 ns that a longer
+ * real program, and some of the call and return of the empty strategy is time that a longer
  * operation hides. For averages use the throughput pass. */
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"

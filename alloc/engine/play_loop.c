@@ -193,10 +193,10 @@ INLINE bool play_alloc(struct tp_player *p, const struct hot *hot, const struct 
         alloc_failed(p, insn, status);
         return false;
     }
-    touch_block(block.addr, insn->size, v.touch);
-    time->end = stamp_of(v);
     slot->addr = block.addr;
     slot->packed = v.one_device ? tp_slot_pack_one(insn) : tp_slot_pack(insn);
+    touch_block(block.addr, insn->size, v.touch);
+    time->end = stamp_of(v);
     if (v.mode == MODE_OBSERVED)
         p->observer->block(p, insn, &block, false);
     return true;

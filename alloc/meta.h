@@ -3,6 +3,7 @@
 #ifndef TP_META_H
 #define TP_META_H
 
+#include "alloc/source.h"
 #include "alloc/strategy.h"
 
 struct tp_meta_heap {

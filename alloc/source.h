@@ -13,33 +13,9 @@
 #ifndef TP_SOURCE_H
 #define TP_SOURCE_H
 
-#include "alloc/base/err.h"
 #include "alloc/base/opt.h"
+#include "alloc/memory.h"
 #include "alloc/program/program.h"
-
-/* An address is a number; only a source with the HOST group turns an address into a pointer. 0
- * means no address. */
-typedef uint64_t tp_addr;
-
-enum tp_source_flags {
-    TP_SRC_HOST = 1u << 0,      /* memory that this process can write */
-    TP_SRC_VIRTUAL = 1u << 1,   /* simulated: measured times are the policy's own work only */
-    TP_SRC_DECORATOR = 1u << 2, /* needs cfg->inner */
-    /* a real device, which other processes share and which can be lost */
-    TP_SRC_DEVICE = 1u << 3,
-    /* fences of all streams pass in the order of recording, except those that `synced` lets pass
-     * earlier */
-    TP_SRC_ORDERED = 1u << 4,
-    /* not in this build: `init` says so, and every other member is NULL */
-    TP_SRC_ABSENT = 1u << 5,
-};
-
-/* A point in a stream's work. Made by `record`; a plain value that needs no release. */
-struct tp_fence {
-    uint64_t serial;  /* order of recording, from 1 */
-    uint64_t time_ns; /* the source's clock when it was recorded */
-    uint16_t stream;
-};
 
 /* How a device is kept busy with a block that was just handed out. */
 enum tp_occupy {
@@ -47,22 +23,6 @@ enum tp_occupy {
     TP_OCCUPY_MEMSET, /* writes the whole block once */
     /* writes the first bytes of the block and keeps the device busy for a given time */
     TP_OCCUPY_SPIN
-};
-
-/* How a stream-ordered pool of the driver is to be opened. */
-struct tp_pool_cfg {
-    bool own;                   /* true: a new pool; false: the device's default pool */
-    uint64_t max_size;          /* bytes that a new pool may reserve; 0: CUDA's default */
-    uint64_t release_threshold; /* bytes that the pool keeps reserved at a synchronisation */
-    bool reuse_follow_event_dependencies;
-    bool reuse_allow_opportunistic;
-    bool reuse_allow_internal_dependencies;
-};
-
-/* What the driver reports about a pool, in bytes. The high-water marks count from pool_open. */
-struct tp_pool_marks {
-    uint64_t reserved, reserved_high; /* held from the device */
-    uint64_t used, used_high;         /* handed out, rounded up by the pool */
 };
 
 /* Calls that this source made into the driver since its init. Calls that only keep the streams busy
@@ -205,16 +165,6 @@ struct tp_source_ops {
     int (*fault)(void *s, struct tp_err *err);
 };
 
-/* A handle: owned by whoever opened it. */
-struct tp_source {
-    const struct tp_source_ops *ops;
-    void *state;
-    struct tp_source *inner; /* the source below a decorator, else NULL */
-    uint64_t page;           /* granularity of get */
-    uint64_t held;           /* bytes of the ranges that this source gave and did not get back */
-    uint32_t flags;          /* enum tp_source_flags of the source at the base of the stack */
-};
-
 /* Checks the groups and the flags of a table. TP_EBROKEN names the member. */
 int tp_source_check(const struct tp_source_ops *ops, struct tp_err *err);
 
@@ -223,40 +173,22 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
 void tp_source_close(struct tp_source *src); /* a zeroed handle is fine */
 
 /* Thin wrappers around the members of struct tp_source_ops, with the same contracts; assertions
- * stand here alone. */
-int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *out);
-int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size);
-uint64_t tp_src_capacity(struct tp_source *src); /* 0 = not known */
+ * stand here alone. Those that strategies call are in alloc/memory.h. */
+
 /* Without the DEVICE MEMORY group the granule is the page, taken the bytes held, and the cost the
  * size. */
 uint64_t tp_src_granule(struct tp_source *src);
 uint64_t tp_src_taken(struct tp_source *src);
 uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align);
 bool tp_src_holds(struct tp_source *src, tp_addr addr, uint64_t size); /* `src` must be the meter */
-void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out);
-bool tp_src_done(struct tp_source *src, const struct tp_fence *f);
-int tp_src_wait(struct tp_source *src, const struct tp_fence *f);
 void tp_src_synced(struct tp_source *src, uint16_t stream);
-bool tp_src_has_fences(const struct tp_source *src);
-void *tp_src_host(struct tp_source *src, tp_addr addr); /* NULL: not host memory */
 
-/* The calls of the ASYNC group return TP_EUNSUP where the source lacks it. */
-int tp_src_pool_open(struct tp_source *src, const struct tp_pool_cfg *cfg, struct tp_err *err);
-int tp_src_pool_close(struct tp_source *src);
-int tp_src_get_async(struct tp_source *src, uint64_t size, uint16_t stream, tp_addr *out);
-int tp_src_put_async(struct tp_source *src, tp_addr addr, uint16_t stream);
-int tp_src_pool_trim(struct tp_source *src, uint64_t keep);
-int tp_src_pool_marks(struct tp_source *src, struct tp_pool_marks *out);
-
-/* Where the source lacks the STREAMS group nothing is queued, and both calls return TP_OK. */
-int tp_src_follow(struct tp_source *src, uint16_t stream, uint16_t after);
+/* Where the source lacks the STREAMS group nothing is queued, and the call returns TP_OK. */
 int tp_src_work(struct tp_source *src, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
                 enum tp_occupy how);
 
-/* Where the source lacks the DEVICE group: memory returns TP_EUNSUP, counts are zero, fault returns
- * TP_OK. */
+/* Where the source lacks the DEVICE group: memory returns TP_EUNSUP, counts are zero. */
 int tp_src_memory(struct tp_source *src, uint64_t *free_bytes, uint64_t *total_bytes);
 void tp_src_counts(struct tp_source *src, struct tp_driver_counts *out);
-int tp_src_fault(struct tp_source *src, struct tp_err *err);
 
 #endif

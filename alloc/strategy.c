@@ -2,6 +2,7 @@
  * strategy? They are checked once, so that the engine may rely on NULL to mean that a member is
  * absent. */
 #include "alloc/strategy.h"
+#include "alloc/source.h"
 
 #define ALL_CAPS                                                                                   \
     (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS | TP_CAP_NOFREE |             \

@@ -10,7 +10,10 @@
 #ifndef TP_STRATEGY_H
 #define TP_STRATEGY_H
 
-#include "alloc/source.h"
+#include "alloc/base/opt_row.h"
+#include "alloc/memory.h"
+
+TP_API_BEGIN
 
 /* Capabilities: what the engine must know about a strategy before it calls it. */
 enum tp_caps {
@@ -60,8 +63,8 @@ struct tp_env {
 /* Zeroed bookkeeping memory, 16-byte aligned, counted in account->metadata; NULL when memory is
  * exhausted or the call was made to fail on purpose. tp_meta_put takes the size that tp_meta_get
  * got; `p` may be NULL. */
-void *tp_meta_get(const struct tp_env *env, size_t size);
-void tp_meta_put(const struct tp_env *env, void *p, size_t size);
+TP_API void *tp_meta_get(const struct tp_env *env, size_t size);
+TP_API void tp_meta_put(const struct tp_env *env, void *p, size_t size);
 
 /* What a walk visits. live + cached + span + dead + internal = reserved. */
 enum tp_walk_kind {
@@ -141,5 +144,7 @@ int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err);
 /* Checks that the source can serve the strategy. TP_EUSAGE with a hint otherwise. */
 int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *source,
                      struct tp_err *err);
+
+TP_API_END
 
 #endif

@@ -1,10 +1,15 @@
-/* Status codes and error sentences. Everything in tapool includes this; it includes nothing.
+/* Status codes and error sentences. Everything in tapool includes this, and plug-ins do: this
+ * header is installed.
  *
  * Functions that run once take a `struct tp_err *` and write one sentence into it; functions that
  * run once per operation return only a status. `return tp_fail(err, TP_EINVAL, "...")` keeps a
  * failing branch to one line. */
 #ifndef TP_ERR_H
 #define TP_ERR_H
+
+#include "alloc/base/api.h"
+
+TP_API_BEGIN
 
 /* 0 is success. TP_EOOM is data: a simulated or real device is full. TP_ENOMEM is a failure:
  * tapool's own malloc returned NULL. Neither stands in for the other. */
@@ -46,12 +51,12 @@ struct tp_err {
 
 /* Writes the sentence, clears the hint and returns `status`. `err` may be NULL. Text that does not
  * fit is cut and ends in "...". */
-int tp_fail(struct tp_err *err, enum tp_status status, const char *format, ...)
+TP_API int tp_fail(struct tp_err *err, enum tp_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Sets the hint of an error that was just written and returns its status. `err` may be NULL: then
  * `status` is returned, which must be the status that tp_fail got. */
-int tp_hint(struct tp_err *err, int status, const char *format, ...)
+TP_API int tp_hint(struct tp_err *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Sets the reason of an error that was just written and returns its status; `err` and `status` as
@@ -67,6 +72,8 @@ int tp_prefix(struct tp_err *err, int status, const char *format, ...)
 int tp_fail_write(struct tp_err *err, const char *name);
 
 /* A constant name such as "out of memory"; never NULL. */
-const char *tp_status_text(int status);
+TP_API const char *tp_status_text(int status);
+
+TP_API_END
 
 #endif

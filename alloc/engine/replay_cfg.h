@@ -3,6 +3,7 @@
 #define TP_REPLAY_CFG_H
 
 #include "alloc/base/clock.h"
+#include "alloc/source.h"
 #include "alloc/strategy.h"
 
 #include <signal.h>

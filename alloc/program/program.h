@@ -13,6 +13,7 @@
 #define TP_PROGRAM_H
 
 #include "alloc/base/err.h"
+#include "alloc/base/every.h"
 #include "alloc/program/op.h"
 
 #include <assert.h>
@@ -34,11 +35,6 @@ enum tp_note {
     TP_NOTE_SNAPSHOT, /* a snapshot was taken */
     TP_NOTE_COUNT
 };
-
-#define TP_ALL_STREAMS UINT16_MAX /* in `stream` of SYNC */
-#define TP_ALL_DEVICES                                                                             \
-    UINT16_MAX /* in `device` of SYNC of all streams, of RESET and of TRIM; only                   \
-                  where a program has several */
 
 /* One instruction. gap_ns is the time since the previous instruction; 0 where time is unknown. */
 struct tp_insn {

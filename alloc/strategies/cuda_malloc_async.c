@@ -19,6 +19,7 @@
  * Known weakness: each use of a block searches the block's streams one by one, which is slow for
  * very many streams; and a free waits for a stream that used the block even if the host has
  * synchronised with that stream since. */
+#include "alloc/base/opt.h"
 #include "alloc/strategies/common/chores.h"
 #include "alloc/strategies/common/record_slab.h"
 

@@ -3,6 +3,7 @@
 #ifndef TP_CATALOG_H
 #define TP_CATALOG_H
 
+#include "alloc/source.h"
 #include "alloc/strategy.h"
 #include "traces/format.h"
 #include "traces/profile.h"

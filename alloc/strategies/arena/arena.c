@@ -11,6 +11,7 @@
  * Known weaknesses: a class holds `refill_target` bytes from its first object on. Blocks in a
  * thread's cache serve no other thread until the cache drains or, while that thread does not run,
  * until the source refuses. Without `checks` wrong frees are not detected. */
+#include "alloc/base/opt.h"
 #include "alloc/strategies/arena/arena_core.h"
 
 struct arena_opts {

@@ -10,6 +10,7 @@
 
 #include "alloc/strategy.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define SLAB_ITEMS 64u

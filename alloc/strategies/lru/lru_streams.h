@@ -16,6 +16,7 @@
 #include "alloc/base/steps.h"
 #include "alloc/strategy.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The work that is pending on one block. */

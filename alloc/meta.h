@@ -7,6 +7,7 @@
 #include "alloc/strategy.h"
 
 struct tp_meta_heap {
+    bool own;                   /* all blocks come from alloc/base/own.h, none from calloc */
     struct tp_account *account; /* where metadata and its peaks are counted; may be NULL */
     uint64_t calls;             /* calls of tp_meta_get, failed ones included */
     /* the call, counted from 1, that gets NULL; 0: no call fails */

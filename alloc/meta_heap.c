@@ -1,14 +1,19 @@
 /* Bookkeeping memory of strategies. Small blocks come from calloc, large ones straight from mmap,
  * so that a table of which only some pages are used costs only those. Bytes are counted as
- * requested. Known weakness: the counters are plain, so one heap serves one thread at a time. */
+ * requested. Beside a real allocator all blocks are mapped, because calloc is what is measured.
+ * Known weakness: the counters are plain, so one heap serves one thread at a time. */
 #include "alloc/meta.h"
+
+#include "alloc/base/own.h"
 
 #include <sys/mman.h>
 
 #define MAP_FROM (UINT64_C(128) << 10)
 
-static void *take(size_t size)
+static void *take(const struct tp_meta_heap *heap, size_t size)
 {
+    if (heap->own)
+        return tp_own_zeroed(1, size);
     if (size < MAP_FROM)
         return calloc(1, size ? size : 1);
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -21,7 +26,7 @@ void *tp_meta_get(const struct tp_env *env, size_t size)
     heap->calls++;
     if (heap->calls == heap->fail_at)
         return NULL;
-    void *p = take(size);
+    void *p = take(heap, size);
     if (!p)
         return NULL;
     assert((uintptr_t)p % 16 == 0);
@@ -44,7 +49,9 @@ void tp_meta_put(const struct tp_env *env, void *p, size_t size)
     heap->live_blocks--;
     if (heap->account)
         heap->account->metadata -= size;
-    if (size < MAP_FROM)
+    if (heap->own)
+        tp_own_free(p);
+    else if (size < MAP_FROM)
         free(p);
     else
         munmap(p, size);

@@ -3,6 +3,8 @@
  * because other arrays are charged to the same budget. */
 #include "alloc/base/grow.h"
 
+#include "alloc/base/own.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@ enum { TP_GROW_FIRST = 1024 }; /* smallest size of an array, bytes */
 
 /* Reallocates `array` to hold at least `least` and at most `most` items of `item` bytes, and sets
  * *room. NULL: out of memory or `least` too large; nothing has changed. */
-static void *grown(void *array, size_t *room, size_t least, size_t most, size_t item)
+static void *grown(void *array, size_t *room, size_t least, size_t most, size_t item, bool own)
 {
     size_t limit = most < PTRDIFF_MAX / item ? most : PTRDIFF_MAX / item;
     size_t wanted = *room <= limit / 2 ? 2 * *room : limit;
@@ -20,7 +22,7 @@ static void *grown(void *array, size_t *room, size_t least, size_t most, size_t 
         wanted = TP_GROW_FIRST / item < limit ? TP_GROW_FIRST / item : limit;
     if (wanted < least)
         wanted = least;
-    void *bigger = realloc(array, wanted * item);
+    void *bigger = own ? tp_own_resized(array, wanted * item) : realloc(array, wanted * item);
     if (bigger)
         *room = wanted;
     return bigger;
@@ -54,7 +56,7 @@ int tp_grow(void *array, size_t *room, size_t least, size_t item, const struct t
     most = most < least ? least : most;
     most = how->limited && how->most < most ? how->most : most;
     memcpy(&items, array, sizeof items);
-    items = grown(items, room, least, most < SIZE_MAX ? (size_t)most : SIZE_MAX, item);
+    items = grown(items, room, least, most < SIZE_MAX ? (size_t)most : SIZE_MAX, item, how->own);
     if (!items)
         return fail(how, TP_ENOMEM, "out of memory for ", "", err);
     memcpy(array, &items, sizeof items);
@@ -66,7 +68,10 @@ void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth 
 {
     void *items = NULL;
     memcpy(&items, array, sizeof items);
-    free(items);
+    if (how->own)
+        tp_own_free(items);
+    else
+        free(items);
     items = NULL;
     memcpy(array, &items, sizeof items);
     tp_budget_change(how->budget, *room * (item + how->beside), 0);

@@ -24,6 +24,7 @@ struct tp_growth {
     size_t most;              /* items, at most */
     struct tp_budget *budget; /* the budget to charge; NULL: none */
     size_t beside;            /* bytes charged per item beyond its size */
+    bool own;                 /* memory of alloc/base/own.h, not malloc's */
 };
 
 /* In the initialiser of a tp_growth. A limit that was computed may be 0 and must not lift itself.

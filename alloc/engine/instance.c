@@ -2,7 +2,7 @@
  * the metadata heap, and one instance of the strategy with its threads. */
 #include "alloc/engine/occupier.h"
 
-#include <stdlib.h>
+#include "alloc/base/own.h"
 
 #define SYNTHETIC_NS 1000 /* ns; step of the virtual clock where the trace has no times */
 
@@ -73,6 +73,7 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
 {
     const struct tp_strategy *s = p->strategy;
     in->meta.account = &in->account;
+    in->meta.own = (p->cfg->strategy->caps & TP_CAP_FOREIGN) != 0;
     in->env = (struct tp_env){.source = in->env.source,
                               .account = &in->account,
                               .meta = &in->meta,
@@ -139,8 +140,8 @@ static bool is_host_memory(const struct tp_player *p)
 static int open_all(struct tp_player *p, struct tp_err *err)
 {
     const struct tp_program_facts *f = p->facts;
-    p->instances = calloc(f->devices, sizeof *p->instances);
-    p->slots = calloc(f->slots ? f->slots : 1, sizeof *p->slots);
+    p->instances = tp_own_zeroed(f->devices, sizeof *p->instances);
+    p->slots = tp_own_zeroed(f->slots ? f->slots : 1, sizeof *p->slots);
     if (!p->instances || !p->slots)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     int status = tp_cursor_open(p->cfg->program, &p->cursor, err);
@@ -217,8 +218,8 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
     tp_occupy_close(p);
     tp_cursor_close(p->cursor);
     tp_resets_close(p->resets);
-    free(p->instances);
-    free(p->slots);
+    tp_own_free(p->instances);
+    tp_own_free(p->slots);
     *p = (struct tp_player){0};
     return status;
 }

@@ -13,10 +13,10 @@
  * Known weakness: the fences keep an operation from overlapping its neighbours, as it would in a
  * real program, and some of the call and return of the empty strategy is time that a longer
  * operation hides. For averages use the throughput pass. */
+#include "alloc/base/own.h"
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -118,7 +118,7 @@ static int open_with_ticks(struct tp_player *p, const struct tp_replay_cfg *cfg,
         return status;
     p->operations_max = cfg->latency_operations;
     /* written below, so that its pages are present before any timing */
-    p->ticks = calloc(TP_WINDOW_MAX, sizeof *p->ticks);
+    p->ticks = tp_own_zeroed(TP_WINDOW_MAX, sizeof *p->ticks);
     if (p->ticks) {
         memset(p->ticks, 0xff, TP_WINDOW_MAX * sizeof *p->ticks);
         return TP_OK;
@@ -129,7 +129,7 @@ static int open_with_ticks(struct tp_player *p, const struct tp_replay_cfg *cfg,
 
 static int end_with_ticks(struct tp_player *p, int status, struct tp_err *err)
 {
-    free(p->ticks);
+    tp_own_free(p->ticks);
     return tp_player_end(p, status, err);
 }
 
@@ -156,7 +156,7 @@ static int measure_empty(const struct tp_replay_cfg *cfg, double ticks[TP_LAT_KI
                          struct tp_err *err)
 {
     struct tp_player p;
-    struct tp_histogram *raw = calloc(TP_LAT_KINDS, sizeof *raw);
+    struct tp_histogram *raw = tp_own_zeroed(TP_LAT_KINDS, sizeof *raw);
     if (!raw)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     int status = open_with_ticks(&p, cfg, &tp_strategy_empty, err);
@@ -171,7 +171,7 @@ static int measure_empty(const struct tp_replay_cfg *cfg, double ticks[TP_LAT_KI
     }
     for (int k = 0; k < TP_LAT_KINDS; k++)
         ticks[k] = trimmed_mean(&raw[k]);
-    free(raw);
+    tp_own_free(raw);
     return status;
 }
 

@@ -1,10 +1,10 @@
 /* The usage pass: untimed, serial, deterministic. It follows requested, granted and reserved bytes
  * after every instruction, and walks the strategy once, at peak demand. */
+#include "alloc/base/own.h"
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
 #include "alloc/engine/usage.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -230,8 +230,8 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
                            .sample_every = f->operations / FOREIGN_SAMPLES + 1,
                            .until_sample = 1,
                            .err = err};
-    u->objects = calloc(f->slots ? f->slots : 1, sizeof *u->objects);
-    u->devices = calloc(f->devices, sizeof *u->devices);
+    u->objects = tp_own_zeroed(f->slots ? f->slots : 1, sizeof *u->objects);
+    u->devices = tp_own_zeroed(f->devices, sizeof *u->devices);
     if (!u->objects || !u->devices)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     for (uint16_t i = 0; i < f->devices; i++) {
@@ -435,7 +435,7 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     if (!status)
         status = play_again(&u, &p, out, err);
     status = tp_player_end(&p, status, err);
-    free(u.objects);
-    free(u.devices);
+    tp_own_free(u.objects);
+    tp_own_free(u.devices);
     return status;
 }

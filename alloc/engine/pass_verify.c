@@ -9,12 +9,12 @@
  *
  * Of a long block only the first and last bytes and eight bytes of every page are written; damage
  * to other bytes is not detected. */
+#include "alloc/base/own.h"
 #include "alloc/engine/passes.h"
 #include "alloc/engine/shadow.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { WHOLE = 4096, STRIDE = 4096, WORD = sizeof(uint64_t) };
@@ -277,7 +277,7 @@ static int verify_open(struct verify *v, struct tp_player *p, struct tp_err *err
     int status = tp_shadow_open(&v->shadow, p->facts->slots, p->facts->devices, err);
     if (status)
         return status;
-    v->granted = calloc(p->facts->devices, sizeof *v->granted);
+    v->granted = tp_own_zeroed(p->facts->devices, sizeof *v->granted);
     if (!v->granted)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     p->observer = &verify_observer;
@@ -308,7 +308,7 @@ int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
     status = status ? status : tp_player_lost(&p, "after the last event", err);
     status = tp_player_end(&p, status, err);
     tp_shadow_close(&v.shadow);
-    free(v.granted);
+    tp_own_free(v.granted);
     if (!status)
         out->flags |= TP_RUN_VERIFIED;
     return status;

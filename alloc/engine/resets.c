@@ -8,9 +8,8 @@
 #include "alloc/engine/resets.h"
 
 #include "alloc/base/grow.h"
+#include "alloc/base/own.h"
 #include "alloc/base/steps.h"
-
-#include <stdlib.h>
 
 #define NO_SLOT UINT32_MAX
 
@@ -50,11 +49,11 @@ int tp_resets_open(const struct tp_program_facts *facts, struct tp_resets **out,
     *out = NULL;
     if (!facts->ops[TP_RESET])
         return TP_OK;
-    struct tp_resets *r = calloc(1, sizeof *r);
+    struct tp_resets *r = tp_own_zeroed(1, sizeof *r);
     if (r)
-        r->links = calloc(facts->slots ? facts->slots : 1, sizeof *r->links);
+        r->links = tp_own_zeroed(facts->slots ? facts->slots : 1, sizeof *r->links);
     if (!r || !r->links) {
-        free(r);
+        tp_own_free(r);
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     }
     r->facts = facts;
@@ -68,10 +67,10 @@ void tp_resets_close(struct tp_resets *r)
 {
     if (!r)
         return;
-    free(r->links);
-    free(r->slots);
-    free(r->ends);
-    free(r);
+    tp_own_free(r->links);
+    tp_own_free(r->slots);
+    tp_own_free(r->ends);
+    tp_own_free(r);
 }
 
 static void begin_object(struct tp_resets *r, const struct tp_insn *in)
@@ -92,18 +91,38 @@ static void end_object(struct tp_resets *r, uint32_t slot)
     l->device = 0;
 }
 
-static int by_number(const void *a, const void *b)
+/* Lets the number at `root` sink in a heap, the highest on top, of `count` numbers. */
+static void sink(uint32_t *heap, size_t root, size_t count)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    TP_STEP();
-    return (x > y) - (x < y);
+    for (size_t child; (child = 2 * root + 1) < count; root = child) {
+        TP_STEP();
+        child += child + 1 < count && heap[child + 1] > heap[child];
+        if (heap[root] >= heap[child])
+            return;
+        uint32_t number = heap[root];
+        heap[root] = heap[child];
+        heap[child] = number;
+    }
+}
+
+/* Sorts without memory of its own; qsort may call malloc (see own.h). */
+static void sort(uint32_t *numbers, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;)
+        sink(numbers, i, count);
+    for (size_t end = count; end-- > 1;) {
+        uint32_t highest = numbers[0];
+        numbers[0] = numbers[end];
+        numbers[end] = highest;
+        sink(numbers, 0, end);
+    }
 }
 
 static int choose_device(struct tp_resets *r, uint32_t device)
 {
     for (uint32_t *slot = &r->live[device]; *slot != NO_SLOT; *slot = r->links[*slot].older) {
         TP_STEP();
-        if (TP_GROW(&r->slots, &r->room, r->count + 1, NULL, .what = "resets"))
+        if (TP_GROW(&r->slots, &r->room, r->count + 1, NULL, .what = "resets", .own = true))
             return TP_ENOMEM;
         r->slots[r->count++] = *slot;
         r->links[*slot].device = 0;
@@ -116,7 +135,7 @@ static void put_in_order(struct tp_resets *r, size_t first)
 {
     size_t count = r->count - first, at = first;
     if (count < r->facts->slots / SPARSE && count > 1)
-        qsort(r->slots + first, count, sizeof *r->slots, by_number);
+        sort(r->slots + first, count);
     for (uint32_t slot = 0; count >= r->facts->slots / SPARSE && at < r->count; slot++) {
         TP_STEP();
         if (r->links[slot].chosen)
@@ -129,7 +148,8 @@ static void put_in_order(struct tp_resets *r, size_t first)
 static int add_reset(struct tp_resets *r, const struct tp_insn *in)
 {
     size_t first = r->count;
-    int rc = TP_GROW(&r->ends, &r->end_room, r->end_count + (size_t)1, NULL, .what = "resets");
+    int rc = TP_GROW(&r->ends, &r->end_room, r->end_count + (size_t)1, NULL, .what = "resets",
+                     .own = true);
     TP_EACH_DEVICE (d, in, r->facts->devices)
         rc = rc ? rc : choose_device(r, d);
     if (rc)

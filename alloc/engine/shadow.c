@@ -1,13 +1,13 @@
 /* Live blocks by address; see shadow.h. */
 #include "alloc/engine/shadow.h"
 
-#include <stdlib.h>
+#include "alloc/base/own.h"
 
 int tp_shadow_open(struct tp_shadow *s, uint32_t slots, uint32_t devices, struct tp_err *err)
 {
     *s = (struct tp_shadow){.slots = slots, .devices = devices};
-    s->blocks = calloc(slots ? slots : 1, sizeof *s->blocks);
-    s->roots = calloc(devices, sizeof *s->roots);
+    s->blocks = tp_own_zeroed(slots ? slots : 1, sizeof *s->blocks);
+    s->roots = tp_own_zeroed(devices, sizeof *s->roots);
     if (!s->blocks || !s->roots) {
         tp_shadow_close(s);
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
@@ -17,8 +17,8 @@ int tp_shadow_open(struct tp_shadow *s, uint32_t slots, uint32_t devices, struct
 
 void tp_shadow_close(struct tp_shadow *s)
 {
-    free(s->blocks);
-    free(s->roots);
+    tp_own_free(s->blocks);
+    tp_own_free(s->roots);
     *s = (struct tp_shadow){0};
 }
 

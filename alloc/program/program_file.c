@@ -240,21 +240,36 @@ static const char *names_wrong(struct tp_program *p)
     return n->count == p->facts.marks ? NULL : "the names of phases are missing";
 }
 
+/* Lays the arrays of an imported program into one block. Their lengths have been checked against
+ * the length of the file, so their sum is no larger than a few times that. */
+static int lay_tail(struct tp_program *p, const struct tp_program_footer *foot, struct tp_err *err)
+{
+    size_t windows = p->facts.windows * sizeof *p->windows;
+    size_t blocks = p->facts.windows * sizeof *p->blocks;
+    size_t demand = p->facts.devices * sizeof *p->demand;
+    size_t at = p->facts.marks * sizeof *p->names.at;
+    char *tail = tp_own_zeroed(1, windows + blocks + demand + at + foot->names_bytes);
+    if (!tail)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading the program file");
+    p->tail = tail;
+    p->windows = (void *)tail;
+    p->demand = (void *)(tail + windows);
+    p->blocks = (void *)(tail + windows + demand);
+    p->names.at = (void *)(tail + windows + demand + blocks);
+    p->names.text = tail + windows + demand + blocks + at;
+    p->names.used = foot->names_bytes;
+    return TP_OK;
+}
+
 static int read_tail(struct tp_program *p, const struct tp_program_footer *foot, int fd,
                      struct tp_err *err)
 {
     size_t windows = p->facts.windows * sizeof *p->windows;
     size_t demand = p->facts.devices * sizeof *p->demand;
-    p->windows = malloc(windows + 1);
-    p->blocks = calloc(p->facts.windows + 1, sizeof *p->blocks);
-    p->demand = malloc(demand);
-    p->names.text = malloc(foot->names_bytes + 1);
-    p->names.at = malloc((p->facts.marks + 1) * sizeof *p->names.at);
-    if (!p->windows || !p->blocks || !p->demand || !p->names.text || !p->names.at)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading the program file");
-    p->names.used = foot->names_bytes;
     uint64_t at = foot->data_bytes;
-    int rc = tp_spool_read(fd, p->windows, windows, at, err);
+    int rc = lay_tail(p, foot, err);
+    if (!rc)
+        rc = tp_spool_read(fd, p->windows, windows, at, err);
     if (!rc)
         rc = tp_spool_read(fd, p->demand, demand, at + windows, err);
     if (!rc)
@@ -266,10 +281,11 @@ static int read_tail(struct tp_program *p, const struct tp_program_footer *foot,
  * speed. */
 static int load_windows(struct tp_program *p, struct tp_err *err)
 {
+    char *bytes = p->loaded = tp_own_zeroed(1, p->data_bytes);
+    if (!bytes)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading the program file");
     for (uint64_t i = 0; i < p->facts.windows; i++) {
-        p->blocks[i] = malloc(tp_kept_window_bytes(&p->windows[i]));
-        if (!p->blocks[i])
-            return tp_fail(err, TP_ENOMEM, "out of memory while reading the program file");
+        p->blocks[i] = bytes + p->windows[i].offset;
         int rc = tp_program_read(p, i, p->blocks[i], err);
         if (rc)
             return rc;

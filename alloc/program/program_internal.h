@@ -8,6 +8,7 @@
 #ifndef TP_PROGRAM_INTERNAL_H
 #define TP_PROGRAM_INTERNAL_H
 
+#include "alloc/base/own.h"
 #include "alloc/base/spool.h"
 #include "alloc/base/texts.h"
 #include "alloc/program/program.h"
@@ -46,9 +47,13 @@ struct tp_program {
     struct tp_kept_window *windows; /* array of facts.windows entries */
     void **blocks;                  /* the bytes of each window; NULL for windows in the file */
     size_t window_room, block_room;
-    struct tp_texts names;            /* names of marks */
-    uint64_t data_bytes;              /* bytes of all windows */
-    int fd;                           /* file of the windows; -1: they are in memory */
+    struct tp_texts names; /* names of marks */
+    uint64_t data_bytes;   /* bytes of all windows */
+    int fd;                /* file of the windows; -1: they are in memory */
+    /* Of an imported program: its arrays, and the bytes of all its windows. Both are of
+     * alloc/base/own.h, because the process may play its own malloc; the arrays of a program that
+     * was built are malloc's. NULL: built, or not loaded. */
+    void *tail, *loaded;
     bool sealed;                      /* the file is complete up to its footer */
     const struct tp_backing *backing; /* NULL: the windows are in `blocks` or `fd` */
     void *backing_ctx;

@@ -40,7 +40,7 @@ const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limi
 
 struct tp_program *tp_program_new(void)
 {
-    struct tp_program *p = calloc(1, sizeof *p);
+    struct tp_program *p = tp_own_zeroed(1, sizeof *p);
     if (!p)
         return NULL;
     p->fd = -1;
@@ -48,21 +48,29 @@ struct tp_program *tp_program_new(void)
     return p;
 }
 
-void tp_program_release(struct tp_program *p)
+static void release_built(struct tp_program *p)
 {
-    if (!p)
-        return;
     for (uint64_t i = 0; p->blocks && i < p->facts.windows; i++)
         free(p->blocks[i]);
-    if (p->fd >= 0)
-        close(p->fd);
-    if (p->backing)
-        p->backing->release(p->backing_ctx);
     free(p->blocks);
     free(p->windows);
     free(p->demand);
     tp_texts_release(&p->names);
-    free(p);
+}
+
+void tp_program_release(struct tp_program *p)
+{
+    if (!p)
+        return;
+    if (!p->tail)
+        release_built(p);
+    if (p->fd >= 0)
+        close(p->fd);
+    if (p->backing)
+        p->backing->release(p->backing_ctx);
+    tp_own_free(p->loaded);
+    tp_own_free(p->tail);
+    tp_own_free(p);
 }
 
 const struct tp_program_facts *tp_program_facts(const struct tp_program *p)
@@ -319,11 +327,11 @@ int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *
     for (uint64_t i = 0; p->fd >= 0 && i < p->facts.windows; i++)
         if (tp_kept_window_bytes(&p->windows[i]) > largest)
             largest = tp_kept_window_bytes(&p->windows[i]);
-    struct tp_cursor *c = calloc(1, sizeof *c);
+    struct tp_cursor *c = tp_own_zeroed(1, sizeof *c);
     if (c && largest)
-        c->buffer = malloc(largest);
+        c->buffer = tp_own_zeroed(1, largest);
     if (!c || (largest && !c->buffer)) {
-        free(c);
+        tp_own_free(c);
         return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
     }
     c->program = p;
@@ -343,8 +351,8 @@ void tp_cursor_close(struct tp_cursor *c)
         return;
     if (c->backed)
         c->program->backing->close(c->backed);
-    free(c->buffer);
-    free(c);
+    tp_own_free(c->buffer);
+    tp_own_free(c);
 }
 
 void tp_cursor_rewind(struct tp_cursor *c)

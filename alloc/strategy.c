@@ -8,11 +8,12 @@
     (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS | TP_CAP_NOFREE |             \
      TP_CAP_FOREIGN | TP_CAP_ASYNC)
 
-/* Can the name be written on the command line, as in -s NAME:option=value and label=NAME? */
+/* Can the name be written on the command line, as in -s NAME:option=value and label=NAME? A plug-in
+ * is called plugin:NAME. */
 static bool is_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.";
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:";
     return name && *name && name[strspn(name, allowed)] == '\0';
 }
 

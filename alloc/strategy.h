@@ -137,6 +137,52 @@ struct tp_strategy {
     void (*library)(char *out, size_t size);
 };
 
+/* ---- plug-ins ---- */
+
+/* A strategy may also be a shared library, played as -s plugin:PATH. It is compiled against the
+ * installed headers alone, calls the functions that are marked TP_API, and exports one constant:
+ *
+ *     #include <tapool/strategy.h>
+ *     static const struct tp_strategy mine = {.name = "mine", ...};
+ *     TP_PLUGIN(&mine, "1.0")
+ *
+ * tapool plays a plug-in of its own TP_ABI and refuses others. Whatever changes in the headers that
+ * are installed and could be noticed by a plug-in that was compiled before raises TP_ABI; the sizes
+ * find it where that was forgotten. */
+#define TP_ABI          1u
+#define TP_PLUGIN_MAGIC UINT64_C(0x6e6967756c707074) /* "tpplugin" */
+
+enum { TP_PLUGIN_SIZES = 8 };
+
+/* The first three members stay where they are in every version. */
+struct tp_plugin {
+    uint64_t magic;
+    uint32_t abi;
+    uint32_t size;                   /* of this struct */
+    uint32_t sizes[TP_PLUGIN_SIZES]; /* of the structs that tapool and a plug-in share */
+    const char *version;             /* the plug-in's own, for reports; may be NULL */
+    const struct tp_strategy *strategy;
+};
+
+#define TP_PLUGIN_OWN_SIZES                                                                        \
+    {                                                                                              \
+        sizeof(struct tp_strategy), sizeof(struct tp_env), sizeof(struct tp_req),                  \
+            sizeof(struct tp_block), sizeof(struct tp_stats), sizeof(struct tp_source),            \
+            sizeof(struct tp_opt), sizeof(struct tp_err)                                           \
+    }
+
+/* The constant that a plug-in exports. */
+#define TP_PLUGIN_SYMBOL "tapool_plugin"
+#define TP_PLUGIN(the_strategy, the_version)                                                       \
+    TP_API_BEGIN                                                                                   \
+    extern TP_API const struct tp_plugin tapool_plugin;                                            \
+    const struct tp_plugin tapool_plugin = {                                                       \
+        TP_PLUGIN_MAGIC,     TP_ABI,        sizeof(struct tp_plugin),                              \
+        TP_PLUGIN_OWN_SIZES, (the_version), (the_strategy)};                                       \
+    TP_API_END
+
+/* ---- what tapool itself checks ---- */
+
 /* Checks that the flags in `caps` agree with the members that are set, and that names and options
  * are present. TP_EBROKEN otherwise. */
 int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err);

@@ -75,6 +75,7 @@
     ROW(type, of, tpt)                     \
     ROW(type, of, snapshots)               \
     ROW(type, of, malloc)                  \
+    ROW(type, of, plugin)                  \
     ROW(type, of, metrics)                 \
     ROW(type, of, ci)                      \
     ROW(type, of, exports)                 \

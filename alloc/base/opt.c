@@ -506,9 +506,7 @@ static bool reads_as_bare(const struct tp_opt *rows, const char *text)
     return !row || (text[length] != '=' && row->type != TP_OPT_FLAG);
 }
 
-/* Cuts a value, which may be in braces, off *rest, which it modifies; *rest is NULL at the end.
- * False: the braces do not match. */
-static bool cut_value(char **rest, char **value)
+bool tp_opt_cut_value(char **rest, char **value)
 {
     char *at = *rest;
     *value = at;
@@ -540,7 +538,7 @@ static bool cut_item(char **rest, char **name, char **value)
     *value = NULL;
     *rest = *at ? at + 1 : NULL;
     *at = '\0';
-    return !valued || cut_value(rest, value);
+    return !valued || tp_opt_cut_value(rest, value);
 }
 
 static int set_item(const struct tp_opt *rows, void *base, const char *name, const char *value,
@@ -571,7 +569,7 @@ int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const
         bare = NULL;
     while (!rc && rest) {
         name = (char *)(uintptr_t)(bare ? bare->name : "");
-        if (bare ? cut_value(&rest, &value) : cut_item(&rest, &name, &value))
+        if (bare ? tp_opt_cut_value(&rest, &value) : cut_item(&rest, &name, &value))
             rc = set_item(rows, base, name, value, owner, err);
         else
             rc = tp_fail(err, TP_EUSAGE, "the braces in option '%s' of %s do not match", name,

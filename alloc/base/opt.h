@@ -21,6 +21,10 @@ int tp_opt_set(const struct tp_opt *row, void *base, const char *value, struct t
 int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const char *owner,
                   struct tp_err *err);
 
+/* Cuts the value that such a text begins with, which may stand in braces, off *rest, which it
+ * modifies; *rest is NULL at the end. False: the braces do not match. */
+bool tp_opt_cut_value(char **rest, char **value);
+
 /* The row with this name, or NULL. */
 const struct tp_opt *tp_opt_find(const struct tp_opt *rows, const char *name);
 

@@ -71,6 +71,9 @@ struct tp_opt {
      * "./mine.so,key=value". Only the first row of a table, and no FLAG, SET or LIST. */
     bool bare;
 
+    /* who may set this value, where that is stricter than `from` for some; NULL: it never is */
+    enum tp_opt_from (*value_from)(const char *value);
+
     /* How the option relates to others of the table (cmd/cli/config_pairs.c). Names are separated
      * by blanks. */
     const char *excludes; /* options that contradict this one; named in one row of the two */

@@ -121,17 +121,21 @@ static int fail_option(struct reading *r, const struct tp_command *command, cons
     return place(r, status);
 }
 
-/* Fails because this file may not set the option. */
-static int fail_from(struct reading *r, const struct tp_opt *row, enum tp_opt_from from)
+/* Fails because this file may not set the option; `value`: to this value. */
+static int fail_from(struct reading *r, const struct tp_opt *row, enum tp_opt_from from,
+                     const char *value)
 {
     char variable[TP_VARIABLE_TEXT];
     if (from == TP_OPT_CALL)
         return place(
             r, tp_fail(r->err, TP_EUSAGE, "option '%s' is for the command line alone", row->name));
     int status =
-        tp_fail(r->err, TP_EUSAGE,
-                "'%s' runs a program, writes or names a file: a " TP_CONFIG_NAME " may not set it",
-                row->name);
+        value ? tp_fail(r->err, TP_EUSAGE,
+                        "'%s' runs code from a file: a " TP_CONFIG_NAME " may not name it", value)
+              : tp_fail(r->err, TP_EUSAGE,
+                        "'%s' runs a program, writes or names a file: a " TP_CONFIG_NAME
+                        " may not set it",
+                        row->name);
     tp_hint(r->err, status,
             "give it on the command line or as %s; a file of yours that may: " TP_CONFIG_VARIABLE
             "=FILE",
@@ -162,8 +166,11 @@ static int take_entry(void *user, const char *section, const char *name, const c
     const struct tp_opt *row = find_row(command, name, &from);
     if (!row || (*section && !command))
         return fail_option(r, command, name), 0;
-    if (from > (r->named ? TP_OPT_USER : TP_OPT_ANYWHERE))
-        return fail_from(r, row, from), 0;
+    const enum tp_opt_from most = r->named ? TP_OPT_USER : TP_OPT_ANYWHERE;
+    if (from > most)
+        return fail_from(r, row, from, NULL), 0;
+    if (row->value_from && row->value_from(value) > most)
+        return fail_from(r, row, row->value_from(value), value), 0;
     if (!*value)
         return place(r, tp_fail(r->err, TP_EUSAGE, "option '%s' has no value", row->name)), 0;
     r->status = add_entry(

@@ -152,12 +152,50 @@ static int want_trace(struct tp_check *k, const char *word, struct wanted *out, 
     return TP_OK;
 }
 
+/* Is it "LABEL=SPEC" of the cell? */
+static bool is_definition(const struct tp_baseline_cell *c, const char *given)
+{
+    size_t length = strlen(c->strategy);
+    return !strncmp(given, c->strategy, length) && given[length] == '=' &&
+           !strcmp(&given[length + 1], c->spec);
+}
+
+/* Does an argument of -s name the strategy of the cell? */
+static bool names_cell(const struct tp_baseline_cell *c, const char *given)
+{
+    return !strcmp(given, c->strategy) || is_definition(c, given);
+}
+
 static bool wants_strategy(const struct tp_check *k, const struct tp_baseline_cell *c)
 {
     for (size_t i = 0; i < k->o->strategies.count; i++)
-        if (!strcmp(k->o->strategies.items[i], c->strategy))
+        if (names_cell(c, k->o->strategies.items[i]))
             return true;
     return !k->o->strategies.count;
+}
+
+/* Refuses a strategy that runs code from a file unless the user has named that very file: the
+ * baseline may come with a foreign repository. */
+static int check_trust(const struct tp_check *k, const struct tp_baseline_cell *c,
+                       struct tp_err *err)
+{
+    char command[TP_ERR_TEXT], given[TP_SPEC_TEXT];
+    struct tp_str s = TP_STR_IN(command);
+    if (tp_strategy_from(c->spec) == TP_OPT_ANYWHERE)
+        return TP_OK;
+    for (size_t i = 0; i < k->o->strategies.count; i++)
+        if (is_definition(c, k->o->strategies.items[i]) ||
+            !strcmp(k->o->strategies.items[i], c->spec))
+            return TP_OK;
+    bool labelled = strcmp(c->strategy, c->spec) != 0;
+    snprintf(given, sizeof given, "%s%s%s", labelled ? c->strategy : "", labelled ? "=" : "",
+             c->spec);
+    tp_str_strategy(&s, given);
+    int status = tp_fail(err, TP_EINPUT,
+                         "%s: the cell '%.80s, %.80s' runs code from a file, which only the "
+                         "command line may name",
+                         k->baseline.file, c->trace, c->strategy);
+    return tp_hint(err, status, "if you trust it:%s", command);
 }
 
 static struct wanted *find_wanted(struct wanted *list, int count, const char *name)
@@ -267,6 +305,8 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
     int status = why ? skip_cell(k, c, why) : given ? TP_OK : check_path(k, path, err);
     if (status && !is_there(path))
         tp_hint(err, status, "--allow-missing checks the other cells");
+    if (!status && !why)
+        status = check_trust(k, c, err);
     if (!status && !why && !k->o->bin) /* the build of --bin may know other strategies */
         status = check_spec(k, c, err);
     if (!status && !why)
@@ -323,7 +363,7 @@ static int check_used(const struct tp_check *k, struct wanted *list, struct tp_e
         const char *given = o->strategies.items[i];
         bool used = false;
         for (size_t c = 0; c < k->baseline.count; c++)
-            used |= !strcmp(k->baseline.cells[c].strategy, given) &&
+            used |= names_cell(&k->baseline.cells[c], given) &&
                     is_selected(k, list, &k->baseline.cells[c]);
         if (!used)
             return fail_unused(k, "strategy", given, k->word_count || o->source, "TRACE...", given,
@@ -405,7 +445,9 @@ static int define_given(struct tp_check *k, const char *given, struct tp_gate_ce
 {
     const struct tp_baseline_cell *like = find_label(k, given);
     const struct tp_prepared *t = &k->traces[cell.prepared];
-    int status = like ? check_spec(k, like, err) : name_strategy(given, &cell, err);
+    int status = like ? check_trust(k, like, err) : name_strategy(given, &cell, err);
+    if (!status && like)
+        status = check_spec(k, like, err);
     if (status)
         return status;
     if (like) {

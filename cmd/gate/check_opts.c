@@ -37,6 +37,7 @@ const struct tp_opt tp_check_rows[] = {
         "base-bin", ROW(base_bin), .excludes = "base-strategy", .from = TP_OPT_USER, .arg = "PATH",
         .help = "the tapool of the merge base: times are compared with it, live, and instructions"),
     TP_TEXT_AT("base-strategy", ROW(base_strategy), .arg = "NAME[:OPTS]",
+               .value_from = tp_strategy_from,
                .help = "compare times with those of this strategy instead"),
     TP_TEXT_AT("bin", ROW(bin), .from = TP_OPT_USER, .arg = "PATH",
                .help = "the tapool that is checked (default: this one)"),

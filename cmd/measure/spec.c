@@ -2,9 +2,11 @@
 #include "cmd/measure/spec.h"
 #include "alloc/base/str.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/ui/option_words.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int make_options(const struct tp_opt *rows, size_t size, const char *text, const char *owner,
                         void **out, struct tp_err *err)
@@ -52,14 +54,13 @@ static const char *bare_value(const struct tp_strategy_spec *spec)
 }
 
 /* Refuses a strategy that is nothing without its bare value. */
-static int need_bare_value(struct tp_strategy_spec *spec, struct tp_err *err)
+static int need_bare_value(const struct tp_strategy_spec *spec, struct tp_err *err)
 {
     const struct tp_strategy *s = spec->strategy;
     const char *value = bare_value(spec);
     if (!value || *value)
         return TP_OK;
     const char *arg = tp_opt_bare(s->options)->arg;
-    tp_strategy_spec_release(spec);
     return tp_hint(err, tp_fail(err, TP_EUSAGE, "strategy '%s' needs its %s", s->name, arg),
                    "write %s:%s", s->name, arg);
 }
@@ -76,39 +77,81 @@ static struct tp_str start_label(struct tp_strategy_spec *spec)
     return label;
 }
 
-int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err)
+/* Takes the label off "LABEL=NAME"; *name is what follows it. */
+static int take_label(struct tp_strategy_spec *spec, char *head, const char **name,
+                      struct tp_err *err)
 {
-    char head[TP_SPEC_TEXT], owner[TP_SPEC_TEXT];
-    *spec = (struct tp_strategy_spec){0};
-    const char *colon = strchr(text, ':');
-    size_t length = colon ? (size_t)(colon - text) : strlen(text);
-    if (length >= sizeof head || !length)
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    char *equals = strchr(head, '=');
+    *name = equals ? equals + 1 : head;
+    if (!equals)
+        return TP_OK;
+    *equals = '\0';
+    if (!*head || strlen(head) >= sizeof spec->label || strspn(head, letters) != strlen(head))
+        return tp_fail(err, TP_EUSAGE, "label '%s' is not 1 to %d letters, digits or . _ -", head,
+                       TP_LABEL_MAX - 1);
+    snprintf(spec->label, sizeof spec->label, "%.*s", TP_LABEL_MAX - 1, head);
+    spec->labelled = true;
+    return TP_OK;
+}
+
+/* Finds the strategy called `name`. `text` is what follows the name, NULL: nothing; where the name
+ * leads to a plug-in, whose path it begins with, *options is the rest of it. */
+static int find_strategy(struct tp_strategy_spec *spec, const char *name, char *text,
+                         char **options, struct tp_err *err)
+{
+    char *path = NULL;
+    *options = text;
+    if (strcasecmp(name, TP_PLUGIN_WORD) != 0) {
+        spec->strategy = tp_find_strategy(name, err);
+        return spec->strategy ? TP_OK : tp_because(err, TP_EUSAGE, TP_REASON_UNKNOWN);
+    }
+    if (!text || !*text)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "strategy '" TP_PLUGIN_WORD "' needs its PATH"),
+                       "write " TP_PLUGIN_WORD ":PATH");
+    if (!tp_opt_cut_value(options, &path))
+        return tp_fail(err, TP_EUSAGE, "the braces around the path of a plugin do not match");
+    int status = tp_plugin_load(path, &spec->plugin, err);
+    if (!status)
+        spec->strategy = &spec->plugin->strategy;
+    return status;
+}
+
+/* `text` is a copy that is cut into pieces. */
+static int parse_spec(struct tp_strategy_spec *spec, char *text, struct tp_err *err)
+{
+    char owner[TP_SPEC_TEXT], *options = NULL;
+    const char *name = text;
+    size_t length = strcspn(text, ":");
+    char *rest = text[length] ? &text[length + 1] : NULL;
+    text[length] = '\0';
+    if (length >= TP_SPEC_TEXT || !length)
         return tp_fail(err, TP_EUSAGE,
                        length ? "a strategy's name is too long" : "an empty strategy name");
-    memcpy(head, text, length);
-    head[length] = '\0';
-    char *name = head, *equals = strchr(head, '=');
-    if (equals) {
-        *equals = '\0';
-        name = equals + 1;
-        if (!*head || strlen(head) >= sizeof spec->label ||
-            strspn(head, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
-                strlen(head))
-            return tp_fail(err, TP_EUSAGE, "label '%s' is not 1 to %d letters, digits or . _ -",
-                           head, TP_LABEL_MAX - 1);
-        snprintf(spec->label, sizeof spec->label, "%.*s", TP_LABEL_MAX - 1, head);
-        spec->labelled = true;
-    }
-    spec->strategy = tp_find_strategy(name, err);
-    if (!spec->strategy)
-        return tp_because(err, TP_EUSAGE, TP_REASON_UNKNOWN);
+    int status = take_label(spec, text, &name, err);
+    if (!status)
+        status = find_strategy(spec, name, rest, &options, err);
+    if (status)
+        return status;
     snprintf(owner, sizeof owner, "strategy '%s'", spec->strategy->name);
-    int status = make_options(spec->strategy->options, spec->strategy->opts_size,
-                              colon ? colon + 1 : NULL, owner, &spec->opts, err);
+    status = make_options(spec->strategy->options, spec->strategy->opts_size, options, owner,
+                          &spec->opts, err);
     if (!status)
         status = need_bare_value(spec, err);
-    if (!status && !equals)
+    if (!status && !spec->labelled)
         start_label(spec);
+    return status;
+}
+
+int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err)
+{
+    char *copy = strdup(text);
+    *spec = (struct tp_strategy_spec){0};
+    int status = copy ? parse_spec(spec, copy, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (status)
+        tp_strategy_spec_release(spec);
+    free(copy);
     return status;
 }
 
@@ -116,6 +159,7 @@ void tp_strategy_spec_release(struct tp_strategy_spec *spec)
 {
     if (spec->strategy)
         drop_options(spec->strategy->options, spec->opts);
+    tp_plugin_drop(spec->plugin);
     *spec = (struct tp_strategy_spec){0};
 }
 
@@ -139,12 +183,18 @@ bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name
     return false;
 }
 
+/* Is it the same strategy? A plug-in that was loaded twice is. */
+static bool is_same(const struct tp_strategy_spec *a, const struct tp_strategy_spec *b)
+{
+    return a->strategy == b->strategy ||
+           (a->plugin && b->plugin && a->plugin->handle == b->plugin->handle);
+}
+
 /* Do the two need more than their name and bare value to be told apart? */
 static bool are_twins(const struct tp_strategy_spec *a, const struct tp_strategy_spec *b)
 {
-    const char *mine = bare_value(a), *other = b->strategy == a->strategy ? bare_value(b) : NULL;
-    return a->strategy == b->strategy && !a->labelled && !b->labelled &&
-           (!mine || !strcmp(mine, other));
+    const char *mine = bare_value(a), *other = is_same(a, b) ? bare_value(b) : NULL;
+    return is_same(a, b) && !a->labelled && !b->labelled && (!mine || !strcmp(mine, other));
 }
 
 /* Whether an option differs among the strategy's twins. */
@@ -168,7 +218,7 @@ static void label_twin(struct tp_strategy_spec *specs, size_t count, size_t self
 {
     struct tp_strategy_spec *spec = &specs[self];
     struct tp_str label = start_label(spec);
-    const char *separator = bare_value(spec) ? "," : ":";
+    const char *separator = strchr(spec->label, ':') ? "," : ":";
     for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {
         if (!differs(row, specs, count, spec))
             continue;

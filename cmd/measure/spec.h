@@ -1,23 +1,28 @@
 /* Strategies and sources as they are named on the command line.
  *
  *     arena   arena:arena_size=1MiB,classes=coarse6   small=arena:arena_size=1MiB
+ *     plugin:./mine.so   plugin:./mine.so,order=3     mine=plugin:{./a,b.so}
  *     host    virtual:lag=10us    host+shuffle:seed=3    virtual+limit:capacity=1GiB */
 #ifndef TP_SPEC_H
 #define TP_SPEC_H
 
 #include "alloc/engine/replay.h"
+#include "cmd/measure/plugin.h"
 
 enum { TP_LABEL_MAX = 64, TP_SPEC_TEXT = 1024 };
 
 struct tp_strategy_spec {
     const struct tp_strategy *strategy;
-    void *opts;               /* owned; NULL when the strategy has none */
-    char label[TP_LABEL_MAX]; /* unique in a report */
-    bool labelled;            /* the user gave the label */
+    struct tp_loaded_plugin *plugin; /* owned, holds the strategy; NULL: it is one of tapool's */
+    void *opts;                      /* owned; NULL when the strategy has none */
+    char label[TP_LABEL_MAX];        /* unique in a report */
+    bool labelled;                   /* the user gave the label */
 };
 
-/* Parses "[LABEL=]NAME[:OPTION=VALUE,...]". TP_EUSAGE: unknown name or option, or a bad value or
- * label. */
+/* Parses "[LABEL=]NAME[:OPTION=VALUE,...]", where NAME may be "plugin" and the first value a path.
+ * TP_EUSAGE: unknown name or option, or a bad value or label. TP_EINPUT: the plug-in cannot be
+ * used.
+ */
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
 void tp_strategy_spec_release(struct tp_strategy_spec *spec);
 

@@ -1,9 +1,28 @@
 /* Keywords of options that several commands share; see option_words.h. */
 #include "cmd/ui/option_words.h"
 
+#include <string.h>
+#include <strings.h>
+
 const char *const tp_touch_words[] = {"auto", "none", "first", "all", NULL};
 const char *const tp_color_words[] = {"never", "always", "auto", NULL};
 const char *const tp_capacity_words[] = {"recorded", NULL};
+
+enum tp_opt_from tp_strategy_from(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t end = strcspn(text, ":");
+    const char *equals = memchr(text, '=', end);
+    const char *name = equals ? equals + 1 : text;
+    size_t length = end - (size_t)(name - text);
+    if (length == sizeof TP_PLUGIN_WORD - 1 && !strncasecmp(name, TP_PLUGIN_WORD, length))
+        return TP_OPT_USER;
+    if (length != sizeof TP_LIB_WORD - 1 || strncasecmp(name, TP_LIB_WORD, length) || !text[end])
+        return TP_OPT_ANYWHERE;
+    const char *library = &text[end + 1];
+    return library[strspn(library, letters)] ? TP_OPT_USER : TP_OPT_ANYWHERE;
+}
 
 void tp_str_choices(struct tp_str *s, const struct tp_opt *row)
 {

@@ -9,9 +9,19 @@ extern const char *const tp_touch_words[];    /* "auto", then in the order of en
 extern const char *const tp_color_words[];    /* index as for tp_page_init */
 extern const char *const tp_capacity_words[]; /* keyword 0 means: as recorded */
 
+/* Strategies that are code from a file: plugin:PATH, lib:NAME or lib:PATH. */
+#define TP_PLUGIN_WORD "plugin"
+#define TP_LIB_WORD    "lib"
+
+/* Who may name a strategy, with its label and options. TP_OPT_USER: it runs code from a file, or
+ * sets what a process starts with. A file that came with a folder, be it a configuration or a
+ * baseline, may not; lib:NAME alone may stand there, as it only names what is installed. */
+enum tp_opt_from tp_strategy_from(const char *text);
+
 /* Option rows. `at` is the offset of the member in the option struct, `what` the help text. */
 #define TP_STRATEGY_ROW(at, what)                                                                  \
-    TP_LIST_AT("strategy", at, .letter = 's', .arg = "NAME[:OPTS]", .help = what)
+    TP_LIST_AT("strategy", at, .letter = 's', .arg = "NAME[:OPTS]", .help = what,                  \
+               .value_from = tp_strategy_from)
 #define TP_SOURCE_ROW(at, what) TP_TEXT_AT("source", at, .arg = "NAME", .help = what)
 #define TP_CAPACITY_ROW(at, what)                                                                  \
     TP_SIZE_AT("capacity", at, .def = "recorded", .max = UINT64_C(1) << 60,                        \

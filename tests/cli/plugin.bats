@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# Strategies of somebody else: compiled against the installed headers, loaded by the installed tapool.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+setup_file() {
+    BUILD=$(dirname "$TAPOOL")
+    [ -f "$BUILD/CMakeCache.txt" ] || skip "$TAPOOL is not in a build folder of CMake"
+    export PREFIX=$BATS_FILE_TMPDIR/prefix
+    cmake --install "$BUILD" --prefix "$PREFIX" >/dev/null
+    export TAPOOL=$PREFIX/bin/tapool
+}
+
+# make_plugin OUTPUT SOURCE FLAG...: as a user would, with what pkg-config says.
+make_plugin() {
+    local output=$1 source=$2 flags
+    shift 2
+    flags=$(PKG_CONFIG_PATH=$PREFIX/share/pkgconfig pkg-config --cflags tapool) || return 1
+    # shellcheck disable=SC2086 # flags are words
+    "${CC:-cc}" -shared -fPIC -Wall -Wextra -Werror $flags "$@" "$source" -o "$output"
+}
+
+misfit() { make_plugin "$1.so" "$TAPOOL_ROOT/tests/plugins/misfit.c" -Wno-unused-const-variable "${@:2}"; }
+buddy() { make_plugin buddy.so "$TAPOOL_ROOT/scripts/plugin-example/buddy.c" -O2 "$@"; }
+
+# unusable REGEX FILE: refused as an input, and nothing else said.
+unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
+
+@test "the headers compile alone, in C11, C17 and C++" {
+    printf '#include <tapool/strategy.h>\nextern int unused;\n' >one.c
+    for name in "$PREFIX"/include/tapool/*.h; do
+        printf '#include <tapool/%s>\nextern int unused;\n' "${name##*/}" >header.c
+        "${CC:-cc}" -std=c11 -pedantic -Wall -Wextra -Werror -I "$PREFIX/include" -fsyntax-only header.c
+    done
+    "${CC:-cc}" -std=c17 -pedantic -Wall -Wextra -Werror -I "$PREFIX/include" -fsyntax-only one.c
+    lacks <(cat "$PREFIX"/include/tapool/*.h) '#include "[a-z]*/'
+    command -v c++ >/dev/null || skip "no C++ compiler"
+    echo 'static const struct tp_strategy s = tp_strategy(); TP_PLUGIN(&s, "1")' >>one.c
+    c++ -std=c++11 -x c++ -Wall -Wextra -Werror -I "$PREFIX/include" -c one.c -o one.o
+    nm one.o | grep -q ' [DR] tapool_plugin$'
+}
+
+@test "the example is short, and plays" {
+    [ "$(wc -l <"$TAPOOL_ROOT/scripts/plugin-example/buddy.c")" -lt 150 ]
+    buddy -std=c11 -pedantic -Wconversion
+    for sample in sqlite jq python-threads; do
+        ok play "sample:$sample" -s plugin:./buddy.so --verify
+        matches "$out" '^plugin:buddy on host +this machine'
+        matches "$out" 'verified: no overlap'
+    done
+    ok play sample:training-step -s plugin:./buddy.so --verify # on virtual
+    ok play_once sample:sqlite -s plugin:buddy.so,range=1MiB -s "plugin:{$PWD/buddy.so}" -s arena
+    matches "$out" '^ +plugin:buddy,range=1MiB +1 MiB'
+    matches "$out" '^ +plugin:buddy,range=256KiB +1 MiB'
+    ok play_once sample:sqlite -s mine=Plugin:buddy.so,range=64KiB --json
+    is "$out" 'r["strategy"]["label"]' mine
+    is "$out" 'r["strategy"]["name"]' plugin:buddy
+    is "$out" 'r["strategy"]["options"]["range"]' 64KiB
+}
+
+@test "options of a plug-in are its own" {
+    buddy
+    refused 2 "strategy 'plugin:buddy' has no option 'rnage'$" play_once sample:sqlite -s plugin:./buddy.so,rnage=1MiB
+    matches "$err" "did you mean 'range'"
+    refused 2 "option 'range' of strategy 'plugin:buddy' is 7B, below the minimum 4KiB$" play_once sample:sqlite -s plugin:./buddy.so,range=7
+    refused 2 "^tapool: strategy 'plugin' needs its PATH$" play_once sample:sqlite -s plugin
+    refused 2 "^tapool: a plugin has a path" play_once sample:sqlite -s plugin:,range=1
+    refused 2 "the braces around the path of a plugin do not match$" play_once sample:sqlite -s 'plugin:{a'
+}
+
+@test "what is no plug-in is refused, in words" {
+    unusable "^tapool: plugin './none.so' is not there$" ./none.so
+    unusable "^tapool: plugin '/' is no regular file$" /
+    echo 'no library at all' >text.so
+    unusable "^tapool: plugin 'text.so' is no shared library$" text.so
+    printf '\177ELF' >short.so
+    unusable "^tapool: plugin 'short.so' is no shared library$" short.so
+    misfit right
+    for size in 64 100 1000 5000 9000; do
+        head -c "$size" right.so >cut.so
+        unusable "^tapool: plugin 'cut.so' " cut.so
+    done
+    cp right.so other.so
+    printf '\xb7\x00' | dd of=other.so bs=1 seek=18 conv=notrunc status=none # aarch64
+    [ "$(uname -m)" != x86_64 ] ||
+        unusable "^tapool: plugin 'other.so' is for another machine: aarch64, this one is x86-64$" other.so
+    "${CC:-cc}" -c -fPIC -I "$PREFIX/include" "$TAPOOL_ROOT/tests/plugins/misfit.c" -o object.so
+    unusable "^tapool: plugin 'object.so' is an object file, no shared library$" object.so
+    misfit none -DNO_SYMBOL
+    unusable "^tapool: plugin './none.so' exports no 'tapool_plugin': it is no plug-in of tapool$" ./none.so
+    misfit magic -DMAGIC=7
+    unusable "^tapool: plugin './magic.so': its 'tapool_plugin' is no TP_PLUGIN of tapool$" ./magic.so
+    misfit lacks -DLACKS
+    unusable "^tapool: plugin './lacks.so' cannot be loaded: undefined symbol: lacking_function$" ./lacks.so
+}
+
+@test "other versions are refused by name, and nothing of theirs runs" {
+    abi=$(sed -n 's/^#define TP_ABI *\([0-9]*\)u$/\1/p' "$PREFIX/include/tapool/strategy.h")
+    misfit older -DABI=$((abi - 1)) -DCRASH_LOADING
+    unusable "^tapool: plugin './older.so' was built for ABI $((abi - 1)), this tapool has $abi$" ./older.so
+    matches "$err" '^hint: build it again with the headers of this tapool$'
+    misfit newer -DABI=$((abi + 1)) -DCRASH_LOADING
+    unusable "^tapool: plugin './newer.so' was built for ABI $((abi + 1)), this tapool has $abi$" ./newer.so
+    matches "$err" '^hint: a newer tapool plays it$'
+    misfit size -DSIZE=8 -DCRASH_LOADING
+    unusable "^tapool: plugin './size.so' was built with other headers: its struct tp_strategy has 8 bytes, not [0-9]+$" ./size.so
+    # without a table of sections the file is judged when it is loaded
+    printf '\0\0' | dd of=newer.so bs=1 seek=60 conv=notrunc status=none
+    misfit bare -DABI=$((abi + 1))
+    printf '\0\0' | dd of=bare.so bs=1 seek=60 conv=notrunc status=none
+    unusable "^tapool: plugin './bare.so' was built for ABI $((abi + 1)), this tapool has $abi$" ./bare.so
+}
+
+@test "tables that lie are refused" {
+    misfit flags -DCAPS=TP_CAP_RETAINS
+    unusable "^tapool: plugin './flags.so': strategy 'misfit': TP_CAP_RETAINS and 'retain' disagree$" ./flags.so
+    misfit foreign -DCAPS=TP_CAP_FOREIGN
+    unusable "^tapool: plugin './foreign.so': TP_CAP_FOREIGN is for real allocators$" ./foreign.so
+    misfit option '-DOPTION="a=b"'
+    unusable "^tapool: plugin './option.so': option 'a=b' of strategy 'misfit': its name cannot be written$" ./option.so
+    misfit name '-DNAME="\033[31mred"'
+    unusable "^tapool: plugin './name.so': its strategy's name is missing or cannot be typed$" ./name.so
+    misfit none '-DNAME=NULL'
+    unusable "^tapool: plugin './none.so': its strategy's name is missing or cannot be typed$" ./none.so
+}
+
+@test "no text of a plug-in steers the terminal" {
+    misfit loud '-DSUMMARY="\033]0;title\007\033[2J"' '-DVERSION="\033[31m1"'
+    mv loud.so $'lo\033[31mud.so'
+    ok play_once sample:sqlite -s $'plugin:./lo\033[31mud.so'
+    harmless "$out"
+    refused 3 "^tapool: plugin './lo.\[31mud.so2' is not there$" play_once sample:sqlite -s $'plugin:./lo\033[31mud.so2'
+}
+
+@test "what crashes while it is loaded ends in a sentence" {
+    misfit abort -DCRASH_LOADING
+    unusable "^tapool: plugin './abort.so' died of signal 6 \(Aborted\) while it was loaded$" ./abort.so
+    misfit leave -DLEAVE_LOADING
+    unusable "^tapool: plugin './leave.so' ended its process with code 3 while it was loaded$" ./leave.so
+}
+
+@test "overlapping memory is found with its event" {
+    misfit overlap -DOVERLAP
+    refused 4 "event 111: strategy 'plugin:misfit' handed out bytes that belong to the block of event 110, which is live$" play_once sample:sqlite -s plugin:./overlap.so --verify
+}
+
+@test "no file that came with a folder makes tapool run a plug-in" {
+    misfit trap -DCRASH_LOADING
+    for text in plugin:./trap.so mine=PLUGIN:trap.so lib:./trap.so lib:trap.so lib:x,env=LD_PRELOAD=./trap.so; do
+        printf '[replay]\nstrategy = %s\n' "$text" >.tapool.ini
+        unset TAPOOL_CONFIG
+        refused 2 "^tapool: .*\.tapool\.ini:2: '.*' runs code from a file: a \.tapool\.ini may not name it$" \
+            play_once sample:sqlite
+        TAPOOL_CONFIG=.tapool.ini capture play_once sample:sqlite # the user's choice
+        lacks "$err" 'may not name it'
+        printf 'base-strategy = %s\n' "$text" >.tapool.ini
+        refused 2 "runs code from a file" "$TAPOOL" check
+    done
+    rm .tapool.ini
+    TAPOOL_STRATEGY=plugin:./trap.so refused 3 'died of signal 6' play_once sample:sqlite
+}
+
+@test "a baseline holds a plug-in, and plays it only where the command line names the file" {
+    buddy
+    key=plugin:./buddy.so,range=64KiB
+    ok "$TAPOOL" check sample:sqlite -s mine=$key -s "$key" --update
+    refused 3 "the cell 'sqlite.json, mine' runs code from a file, which only the command line may name$" "$TAPOOL" check
+    matches "$err" "^hint: if you trust it: -s mine=$key$"
+    refused 3 'only the command line may name' "$TAPOOL" check -s mine
+    refused 3 'only the command line may name' "$TAPOOL" check -s mine --update
+    refused 3 'only the command line may name' "$TAPOOL" check --bin "$TAPOOL"
+    ok "$TAPOOL" check -s "$key"
+    ok "$TAPOOL" check -s mine=$key
+    ok "$TAPOOL" check -s mine=$key -s "$key" --bin "$TAPOOL"
+    refused 2 "has no cell of the strategy" "$TAPOOL" check -s "mine=plugin:./other.so"
+    sed -i 's,plugin:./buddy,plugin:./trap,' tapool-baseline.json
+    misfit trap -DCRASH_LOADING
+    refused 3 'only the command line may name' "$TAPOOL" check
+    refused 2 'has no cell of the strategy' "$TAPOOL" check -s mine=$key
+}

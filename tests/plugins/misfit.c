@@ -1,0 +1,139 @@
+/* A plug-in that cuts blocks off one range, and is wrong in one way that the test which compiles it
+ * names with -D; without any it is right. */
+#include <tapool/strategy.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANGE = 64 << 20, WHEN = 100 };
+
+#ifndef NAME
+#define NAME "misfit"
+#endif
+#ifndef SUMMARY
+#define SUMMARY "cuts blocks off one range"
+#endif
+#ifndef VERSION
+#define VERSION "0.9"
+#endif
+#ifndef CAPS
+#define CAPS 0
+#endif
+#ifndef OPTION
+#define OPTION "first"
+#endif
+
+struct misfit_opts {
+    uint64_t first; /* where blocks begin */
+};
+
+struct misfit {
+    const struct tp_env *env;
+    tp_addr range, next, last;
+    unsigned calls;
+    unsigned char live[RANGE / 16]; /* 1 where a block begins */
+};
+
+static int misfit_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *err)
+{
+    struct misfit *m = st;
+    m->env = env;
+    int rc = tp_src_get(env->source, RANGE, env->source->page, &m->range);
+    m->next = m->range + ((const struct misfit_opts *)opts)->first;
+    return rc ? tp_fail(err, (enum tp_status)rc, "no range") : TP_OK;
+}
+
+static void misfit_fini(void *st)
+{
+    struct misfit *m = st;
+    tp_src_put(m->env->source, m->range, RANGE);
+}
+
+static int misfit_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
+{
+    struct misfit *m = st;
+    bool now = ++m->calls == WHEN;
+    (void)thr, (void)now;
+#ifdef CRASH
+    if (now)
+        *(volatile int *)(uintptr_t)(m->calls - WHEN) = 1;
+#endif
+#ifdef LEAVE
+    if (now)
+        exit(7);
+#endif
+#ifdef HANG
+    while (now)
+        pause();
+#endif
+    *out = (struct tp_block){.addr = m->next, .granted = (rq->size + 15) & ~UINT64_C(15)};
+#ifdef OVERLAP
+    if (now)
+        out->addr = m->last;
+#endif
+    if (!rq->size || rq->align > 16)
+        return rq->size ? TP_EUNSUP : TP_EINVAL;
+    if (out->granted > m->range + RANGE - m->next)
+        return TP_EOOM;
+    m->last = m->next;
+    m->live[(m->next - m->range) / 16] = 1;
+    m->next += out->granted;
+    return TP_OK;
+}
+
+static int misfit_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq)
+{
+    struct misfit *m = st;
+    uint64_t at = addr - m->range;
+    (void)thr, (void)rq;
+    if (at >= RANGE || at % 16 || !m->live[at / 16])
+        return TP_EINVAL;
+    m->live[at / 16] = 0;
+    return TP_OK;
+}
+
+static const struct tp_opt rows[] = {
+    TP_SIZE_AT(OPTION, 0, .def = "0", .max = 4096, .help = "where blocks begin"), {.name = NULL}};
+
+extern const struct tp_strategy misfit;
+const struct tp_strategy misfit = {.name = NAME,
+                                   .summary = SUMMARY,
+                                   .caps = CAPS,
+                                   .group = CAPS & TP_CAP_FOREIGN ? TP_GROUP_REAL : TP_GROUP_POLICY,
+                                   .state_size = sizeof(struct misfit),
+                                   .opts_size = sizeof(struct misfit_opts),
+                                   .options = rows,
+                                   .init = misfit_init,
+                                   .fini = misfit_fini,
+                                   .alloc = misfit_alloc,
+                                   .free = misfit_free};
+
+#if defined ABI || defined MAGIC || defined SIZE
+#ifndef ABI
+#define ABI TP_ABI
+#endif
+#ifndef MAGIC
+#define MAGIC TP_PLUGIN_MAGIC
+#endif
+#ifndef SIZE
+#define SIZE sizeof(struct tp_strategy)
+#endif
+extern TP_API const struct tp_plugin tapool_plugin;
+const struct tp_plugin tapool_plugin = {
+    MAGIC, ABI, sizeof(struct tp_plugin), {SIZE}, VERSION, &misfit};
+#elif !defined NO_SYMBOL
+TP_PLUGIN(&misfit, VERSION)
+#endif
+
+#ifdef CRASH_LOADING
+__attribute__((constructor)) static void crash(void) { abort(); }
+#endif
+#ifdef LEAVE_LOADING
+__attribute__((constructor)) static void leave(void) { _exit(3); }
+#endif
+#ifdef LACKS
+void lacking_function(void);
+extern void (*const lacks)(void);
+void (*const lacks)(void) = lacking_function;
+#endif

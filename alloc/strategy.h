@@ -29,6 +29,8 @@ enum tp_caps {
     /* takes its memory from the source's ASYNC group, so that the driver's pool knows what is
      * reserved */
     TP_CAP_ASYNC = 1u << 6,
+    /* with TP_CAP_THREADS: holds one lock through every call, so that calls never overlap */
+    TP_CAP_ONE_LOCK = 1u << 7,
 };
 
 enum tp_group { TP_GROUP_POLICY, TP_GROUP_REAL, TP_GROUP_YARDSTICK };

@@ -64,6 +64,7 @@ static const struct tp_opt rows[] = {
                   "(default: usage,throughput,latency and what --fits and --verify say)"),
     TP_TOUCH_ROW(ROW(touch), "; auto is first on "
                              "host and none on virtual and cuda"),
+    TP_THREADS_ROW(ROW(threads)),
     TP_TIME_AT("min-time", ROW(min_time), .def = "auto", .min = 0, .max = UINT64_C(86400000000000),
                .choices = auto_words,
                .help = "a shorter trace is repeated until its timed calls add up to so long, once "
@@ -162,6 +163,8 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                 .stop_on_oom = r->o->on_oom == TP_OOM_STOP,
                                 .guard = r->o->capacity == TP_OPT_KEYWORD(0),
                                 .seed = r->o->seed,
+                                .threads = tp_replay_threads(r->o->threads),
+                                .cores = (uint32_t)tp_machine_cores_to_use(),
                                 .nth = (uint32_t)(spec - job->specs),
                                 .occupy = job->use.occupy,
                                 .occupy_scale = job->use.scale,

@@ -32,7 +32,8 @@
 void *tp_own_zeroed(size_t count, size_t size);
 
 /* Gives a block another size and keeps its contents, up to the smaller of both sizes; bytes beyond
- * the old size are undefined. `p` may be NULL. NULL: there is no memory, and nothing has changed. */
+ * the old size are undefined. `p` may be NULL. NULL: there is no memory, and nothing has changed.
+ */
 void *tp_own_resized(void *p, size_t bytes);
 
 void tp_own_free(void *p); /* NULL is fine */

@@ -1,5 +1,6 @@
 /* Opening and closing the instances of a pass: per device a stack of sources with the meter on top,
  * the metadata heap, and one instance of the strategy with its threads. */
+#include "alloc/engine/crew.h"
 #include "alloc/engine/occupier.h"
 
 #include "alloc/base/own.h"
@@ -77,7 +78,8 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
     in->env = (struct tp_env){.source = in->env.source,
                               .account = &in->account,
                               .meta = &in->meta,
-                              .streams = p->facts->streams};
+                              .streams = p->facts->streams,
+                              .concurrent = tp_crew_size(p) > 1 && s->caps & TP_CAP_THREADS};
     void *state = tp_meta_get(&in->env, s->state_size ? s->state_size : 1);
     if (!state)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
@@ -101,21 +103,37 @@ static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_e
     in->threads = tp_meta_get(&in->env, bytes);
     if (!in->threads)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
-    for (; p->strategy->thread_init && in->threads_ready < p->facts->threads; in->threads_ready++) {
-        void *thr = in->threads + in->threads_ready * p->thread_stride;
-        int status = p->strategy->thread_init(in->state, thr);
+    return tp_crew_size(p) > 1 ? TP_OK /* each OS thread starts its own */
+                               : tp_recorded_start(p, in, 0, 1, &in->threads_ready, err);
+}
+
+int tp_recorded_start(const struct tp_player *p, const struct tp_instance *in, uint32_t first,
+                      uint32_t step, uint32_t *ready, struct tp_err *err)
+{
+    uint64_t index = first;
+    for (; p->strategy->thread_init && index < p->facts->threads; index += step) {
+        int status = p->strategy->thread_init(in->state, tp_player_thread(p, in, (uint16_t)index));
         if (status)
             return tp_fail(err, (enum tp_status)status,
                            "a thread of strategy '%s' cannot start: %s", p->strategy->name,
                            tp_status_text(status));
+        ++*ready;
     }
     return TP_OK;
 }
 
+void tp_recorded_end(const struct tp_player *p, const struct tp_instance *in, uint32_t first,
+                     uint32_t step, uint32_t *ready)
+{
+    while (*ready) {
+        uint32_t index = first + --*ready * step;
+        p->strategy->thread_fini(in->state, tp_player_thread(p, in, (uint16_t)index));
+    }
+}
+
 static void close_instance(struct tp_player *p, struct tp_instance *in)
 {
-    while (in->threads_ready)
-        p->strategy->thread_fini(in->state, in->threads + --in->threads_ready * p->thread_stride);
+    tp_recorded_end(p, in, 0, 1, &in->threads_ready);
     if (in->state) {
         p->strategy->fini(in->state);
         if (p->thread_stride)
@@ -156,6 +174,8 @@ static int open_all(struct tp_player *p, struct tp_err *err)
             status = open_strategy(p, in, err);
         if (!status)
             status = open_threads(p, in, err);
+        if (!status && tp_crew_size(p) > 1)
+            status = tp_crew_open(p, err);
         if (p->lost) /* the device's own sentence says more than the status */
             status = tp_player_fault(p, status, err);
     }
@@ -201,6 +221,7 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
 {
     int status = TP_OK;
     uint32_t devices = p->instances ? p->facts->devices : 0;
+    tp_crew_close(p);
     /* Closes the last instance first, because an instance that shares a device with an earlier one
      * must restore the state in which it found the device. */
     for (uint32_t d = devices; d-- > 0;) {
@@ -239,6 +260,7 @@ void tp_player_begin(struct tp_player *p)
     p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;
     p->stop = p->in_prologue = false;
     p->aside_ticks = 0;
+    p->crew_times = (struct tp_crew_times){0};
 }
 
 int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
@@ -252,6 +274,7 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
         if (got > 0 && !w->prologue && p->in_prologue) {
             p->in_prologue = false; /* the prologue is not counted */
             p->skipped = p->failed = p->skipped_trims = p->aside_ticks = 0;
+            p->crew_times = (struct tp_crew_times){0};
         }
         if (got > 0 && p->occupier)
             tp_occupy_window(p, w);

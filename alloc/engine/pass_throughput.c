@@ -5,6 +5,7 @@
  *
  * The strategy and the empty strategy take turns, so that a slowdown of the machine affects
  * both. */
+#include "alloc/engine/crew.h"
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
 
@@ -73,10 +74,46 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
     return status ? status : tp_player_lost(p, "after the last event", err);
 }
 
-/* Plays one replay and gives its ns per operation that took place, NAN where none did; adds the
- * time to `spent`. On a device this is host time: the work between the operations is not measured,
- * but the replay waits for it at the end. */
-static int replay_ns(struct tp_player *p, double *ns_per_op, struct tp_spent *spent,
+/* What one replay took; ns per operation that took place, NAN where none did. */
+struct replayed {
+    double ns_per_op;
+    double wall_ns_per_op; /* the same unless several threads played */
+    double waited;         /* share */
+};
+
+/* Where the values of replays go; NULL: they are not kept. */
+struct kept {
+    struct tp_series *ns, *wall, *waited;
+};
+
+static struct kept kept_of(struct tp_throughput *t)
+{
+    bool several = t->crew.threads != 0;
+    return (struct kept){&t->runs, several ? &t->crew.wall : NULL,
+                         several ? &t->crew.waited : NULL};
+}
+
+static void keep(const struct kept *k, const struct replayed *r)
+{
+    tp_series_add(k->ns, r->ns_per_op);
+    if (k->wall)
+        tp_series_add(k->wall, r->wall_ns_per_op);
+    if (k->waited)
+        tp_series_add(k->waited, r->waited);
+}
+
+/* The players of the pass. */
+struct players {
+    struct tp_player p, empty;
+    struct tp_player alone; /* one thread, where `p` are several; else not open */
+    struct tp_replay_cfg alone_cfg;
+    struct tp_spent used, empty_used, alone_used;
+    uint64_t empty_replays, alone_replays;
+};
+
+/* Plays one replay and adds its time to `spent`. On a device this is host time: the work between
+ * the operations is not measured, but the replay waits for it at the end. */
+static int replay_ns(struct tp_player *p, struct replayed *out, struct tp_spent *spent,
                      struct tp_err *err)
 {
     uint64_t ticks = 0, start = tp_stamp();
@@ -84,30 +121,33 @@ static int replay_ns(struct tp_player *p, double *ns_per_op, struct tp_spent *sp
     double scale = p->cfg->clock->ns_per_tick, wall = (double)(tp_stamp() - start) * scale;
     double ns = (double)ticks * scale;
     uint64_t counted = played_operations(p);
-    *ns_per_op = counted ? ns / (double)counted : (double)NAN;
+    const struct tp_crew_times *crew = &p->crew_times;
+    out->wall_ns_per_op = counted ? ns / (double)counted : (double)NAN;
+    out->ns_per_op = p->crew && counted ? crew->busy_ns / (double)counted : out->wall_ns_per_op;
+    out->waited = crew->ticks ? (double)crew->waited_ticks / (double)crew->ticks : 0;
     spent->timed_ns += p->device ? wall : ns;
     spent->wall_ns += wall;
     return status;
 }
 
-static int replay_into(struct tp_player *p, struct tp_series *series, struct tp_spent *spent,
+static int replay_into(struct tp_player *p, struct kept kept, struct tp_spent *spent,
                        struct tp_err *err)
 {
-    double ns_per_op;
-    int status = replay_ns(p, &ns_per_op, spent, err);
-    if (!status && !isnan(ns_per_op))
-        tp_series_add(series, ns_per_op);
+    struct replayed r;
+    int status = replay_ns(p, &r, spent, err);
+    if (!status && !isnan(r.ns_per_op))
+        keep(&kept, &r);
     return status;
 }
 
 /* Plays replays until `time_ns` is used up, at least one. */
-static int play_turn(struct tp_player *p, struct tp_series *series, double time_ns,
-                     struct tp_spent *used, uint64_t *replays, struct tp_err *err)
+static int play_turn(struct tp_player *p, struct kept kept, double time_ns, struct tp_spent *used,
+                     uint64_t *replays, struct tp_err *err)
 {
     struct tp_spent turn = {0};
     int status;
     do {
-        status = replay_into(p, series, &turn, err);
+        status = replay_into(p, kept, &turn, err);
         ++*replays;
     } while (!status && !tp_spent_all(&turn, time_ns));
     used->timed_ns += turn.timed_ns;
@@ -115,91 +155,128 @@ static int play_turn(struct tp_player *p, struct tp_series *series, double time_
     return status;
 }
 
-static int play_steady(struct tp_player *p, struct tp_player *empty, struct tp_run *out,
+/* The empty strategy's turn, and one thread's where there are several. */
+static int play_others(struct players *all, struct tp_throughput *t, double time_ns,
                        struct tp_err *err)
 {
-    const struct tp_replay_cfg *cfg = p->cfg;
+    const struct kept engine = {.ns = &t->engine}, alone = {.ns = &t->crew.alone};
+    int status =
+        play_turn(&all->empty, engine, time_ns, &all->empty_used, &all->empty_replays, err);
+    return status || !t->crew.threads
+               ? status
+               : play_turn(&all->alone, alone, time_ns, &all->alone_used, &all->alone_replays, err);
+}
+
+static int play_steady(struct players *all, struct tp_run *out, struct tp_err *err)
+{
+    const struct tp_replay_cfg *cfg = all->p.cfg;
     struct tp_throughput *t = &out->throughput;
-    struct tp_spent used = {0}, engine_used = {0};
+    struct tp_spent used = {0};
+    struct replayed warm;
     double time = (double)cfg->min_time_ns, turn = time / ROUNDS;
-    uint64_t engine = 0;
-    int status = TP_OK;
+    int status = t->crew.threads ? replay_ns(&all->alone, &warm, &all->alone_used, err) : TP_OK;
     while (!status && (!tp_spent_all(&used, time) || t->replays < cfg->min_replays)) {
-        status = play_turn(p, &t->runs, turn, &used, &t->replays, err);
+        status = play_turn(&all->p, kept_of(t), turn, &used, &t->replays, err);
         if (!status)
-            status = play_turn(empty, &t->engine, turn / ENGINE_SHARE, &engine_used, &engine, err);
+            status = play_others(all, t, turn / ENGINE_SHARE, err);
         tp_progress(cfg, "speed", tp_spent_share(&used, time));
     }
-    while (!status && engine < ENGINE_REPLAYS)
-        status = play_turn(empty, &t->engine, 0, &engine_used, &engine, err);
+    while (!status && all->empty_replays < ENGINE_REPLAYS)
+        status = play_others(all, t, 0, err);
     t->wall_ns = (uint64_t)used.timed_ns;
     return status;
 }
 
 /* For a program that takes longer than min_time_ns: each replay is a cold one on a fresh
  * instance. */
-static int play_repeats(const struct tp_replay_cfg *cfg, struct tp_player *empty,
-                        struct tp_run *out, struct tp_spent used, struct tp_err *err)
+static int play_repeats(struct players *all, const struct tp_replay_cfg *cfg, struct tp_run *out,
+                        struct tp_err *err)
 {
     struct tp_throughput *t = &out->throughput;
-    struct tp_spent engine_used = {0};
-    uint64_t engine = 0;
     int status = TP_OK;
     out->flags |= TP_RUN_PLAYED_ONCE;
-    tp_series_add(&t->runs, t->cold_ns_per_op);
     for (t->replays = 1; !status && t->replays < cfg->repeat; t->replays++) {
         struct tp_player p;
         status = tp_player_open(&p, cfg, cfg->strategy, err);
         if (status)
             return status;
-        status = replay_into(&p, &t->runs, &used, err);
+        status = replay_into(&p, kept_of(t), &all->used, err);
         if (!status)
             tp_measured_peaks(&p, out);
         status = tp_player_end(&p, status, err);
     }
-    while (!status && engine < (cfg->repeat > 1 ? cfg->repeat : 1))
-        status = play_turn(empty, &t->engine, 0, &engine_used, &engine, err);
-    t->wall_ns = (uint64_t)used.timed_ns;
+    while (!status && all->empty_replays < (cfg->repeat > 1 ? cfg->repeat : 1))
+        status = play_others(all, t, 0, err);
+    t->wall_ns = (uint64_t)all->used.timed_ns;
     return status;
 }
 
-/* Plays the first replay; its time is in `used`. */
-static int play_cold(struct tp_player *p, struct tp_run *out, struct tp_spent *used,
+/* Plays the first replay. */
+static int play_cold(struct players *all, struct replayed *cold, struct tp_run *out,
                      struct tp_err *err)
 {
     struct tp_throughput *t = &out->throughput;
-    int status = replay_ns(p, &t->cold_ns_per_op, used, err);
-    uint64_t played = played_operations(p);
-    tp_measured_failures(p, out);
-    t->engine_scale = played ? (double)seen_operations(p) / (double)played : 1;
+    int status = replay_ns(&all->p, cold, &all->used, err);
+    uint64_t played = played_operations(&all->p);
+    tp_measured_failures(&all->p, out);
+    t->cold_ns_per_op = cold->ns_per_op;
+    t->engine_scale = played ? (double)seen_operations(&all->p) / (double)played : 1;
+    return status;
+}
+
+static int open_players(struct players *all, const struct tp_replay_cfg *cfg, struct tp_run *out,
+                        struct tp_err *err)
+{
+    *all = (struct players){.alone_cfg = *cfg};
+    all->alone_cfg.threads = 1;
+    int status = tp_player_open(&all->p, cfg, cfg->strategy, err);
+    if (status)
+        return status;
+    uint32_t threads = tp_crew_size(&all->p);
+    if (threads > 1)
+        out->throughput.crew.threads = threads;
+    if (threads > 1 && tp_crew_locks(cfg->strategy))
+        out->flags |= TP_RUN_ONE_LOCK;
+    status = tp_player_open(&all->empty, cfg, &tp_strategy_empty, err);
+    if (!status && threads > 1)
+        status = tp_player_open(&all->alone, &all->alone_cfg, cfg->strategy, err);
+    return status;
+}
+
+/* Closes what is open. */
+static int close_players(struct players *all, int status, struct tp_err *err)
+{
+    if (all->p.cfg)
+        status = tp_player_end(&all->p, status, err);
+    if (all->alone.cfg)
+        status = tp_player_end(&all->alone, status, err);
+    if (all->empty.cfg)
+        tp_player_close(&all->empty, NULL);
     return status;
 }
 
 int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
-    struct tp_player p, empty;
-    struct tp_spent used = {0};
-    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    struct players all;
+    struct replayed cold;
+    int status = open_players(&all, cfg, out, err);
     if (status)
-        return status;
-    status = tp_player_open(&empty, cfg, &tp_strategy_empty, err);
-    if (status) {
-        tp_player_close(&p, NULL);
-        return status;
-    }
+        return close_players(&all, status, err);
     tp_progress(cfg, "speed", 0);
-    status = play_cold(&p, out, &used, err);
+    status = play_cold(&all, &cold, out, err);
     /* A program without calls has no speed, so it is not repeated. */
-    bool none = isnan(out->throughput.cold_ns_per_op);
+    bool none = isnan(cold.ns_per_op);
     /* wall time, because reading the windows of a .tpt takes time too */
-    bool once = !none && used.wall_ns >= (double)cfg->min_time_ns;
+    bool once = !none && all.used.wall_ns >= (double)cfg->min_time_ns;
     if (!status && !once && !none)
-        status = play_steady(&p, &empty, out, err);
+        status = play_steady(&all, out, err);
     if (!status)
-        tp_measured_peaks(&p, out);
-    status = tp_player_end(&p, status, err);
-    if (!status && once)
-        status = play_repeats(cfg, &empty, out, used, err);
-    tp_player_close(&empty, NULL);
-    return status;
+        tp_measured_peaks(&all.p, out);
+    status = tp_player_end(&all.p, status, err);
+    if (!status && once) {
+        const struct kept kept = kept_of(&out->throughput);
+        keep(&kept, &cold);
+        status = play_repeats(&all, cfg, out, err);
+    }
+    return close_players(&all, status, err);
 }

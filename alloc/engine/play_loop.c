@@ -1,6 +1,7 @@
 /* Instances and the replay loop; see player.h. Its body is `play_part`. Every operation but ALLOC
  * and FREE is rare and kept out of line, so that the hot path stays in a few cache lines. */
 #include "alloc/base/steps.h"
+#include "alloc/engine/crew.h"
 #include "alloc/engine/occupier.h"
 
 #include <stdlib.h>
@@ -128,6 +129,7 @@ struct variant {
     int copy;        /* number of the copy (see LOOPS) */
     bool device;     /* the source is a real device, which can be lost */
     bool occupied;   /* the real device is kept busy between the operations */
+    bool in_crew;    /* one of several OS threads; see crew.h */
 };
 
 INLINE void *hot_state(const struct hot *hot, const struct tp_insn *insn, struct variant v)
@@ -468,6 +470,15 @@ static void skip_rest(struct tp_player *p, const struct tp_window *w, uint32_t f
         p->ticks[rest] = TP_TICK_SKIP;
 }
 
+/* Stops before this instruction of the window. */
+static void stop_before(struct tp_player *p, const struct tp_window *w, uint32_t index,
+                        enum mode mode)
+{
+    p->stop = true;
+    p->stopped = index - 1;
+    skip_rest(p, w, index, mode);
+}
+
 /* Ends the window after this instruction because a device was lost or the user asked to stop. The
  * loss replaces an error that the strategy returned in the same instruction. */
 RARE void end_window(struct tp_player *p, const struct tp_insn *insn)
@@ -507,6 +518,10 @@ INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct par
             p->now_ns += insn->gap_ns + p->tick_ns;
         if (v.device && (v.occupied || insn->op == TP_SYNC))
             tp_occupy_between(p, w, insn == w->insns ? NULL : insn - 1, insn);
+        if (v.in_crew && __builtin_expect(insn->gap_ns, 0) && !tp_turn_await(p, insn)) {
+            stop_before(p, w, (uint32_t)(insn - w->insns), v.mode);
+            return;
+        }
         if (v.mode == MODE_OBSERVED)
             p->observer->before(p, w, (uint32_t)(insn - w->insns));
         if (insn->op == TP_ALLOC)
@@ -519,6 +534,8 @@ INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct par
             p->observer->after(p, w, (uint32_t)(insn - w->insns));
         if (v.mode == MODE_LATENCY)
             *tick++ = counts ? reading(time.end - time.start) : TP_TICK_SKIP;
+        if (v.in_crew && __builtin_expect(insn->gap_ns, 0))
+            tp_turn_pass(p, insn);
         if ((v.device || v.touch == TP_TOUCH_ALL) &&
             __builtin_expect(p->lost || p->unqueued || tp_player_interrupted(p), 0)) {
             end_window(p, insn);
@@ -543,21 +560,21 @@ INLINE void play(struct tp_player *p, const struct tp_window *w, struct part par
     const struct tp_program_facts *f = p->facts;
     bool one_device = f->devices == 1, alone = one_device && f->threads == 1 && f->streams == 1;
     if (p->touch == TP_TOUCH_ALL)
-        PLAY(mode, TP_TOUCH_ALL, false, false, false, copy, false, false);
+        PLAY(mode, TP_TOUCH_ALL, false, false, false, copy, false, false, false);
     else if (p->clocked && alone)
-        PLAY(mode, TP_TOUCH_NONE, true, true, true, copy, false, false);
+        PLAY(mode, TP_TOUCH_NONE, true, true, true, copy, false, false, false);
     else if (p->clocked)
-        PLAY(mode, TP_TOUCH_NONE, true, false, false, copy, false, false);
+        PLAY(mode, TP_TOUCH_NONE, true, false, false, copy, false, false, false);
     else if (p->touch == TP_TOUCH_FIRST && alone)
-        PLAY(mode, TP_TOUCH_FIRST, false, true, true, copy, false, false);
+        PLAY(mode, TP_TOUCH_FIRST, false, true, true, copy, false, false, false);
     else if (p->touch == TP_TOUCH_FIRST && one_device)
-        PLAY(mode, TP_TOUCH_FIRST, false, true, false, copy, false, false);
+        PLAY(mode, TP_TOUCH_FIRST, false, true, false, copy, false, false, false);
     else if (p->touch == TP_TOUCH_FIRST)
-        PLAY(mode, TP_TOUCH_FIRST, false, false, false, copy, false, false);
+        PLAY(mode, TP_TOUCH_FIRST, false, false, false, copy, false, false, false);
     else if (alone)
-        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy, false, false);
+        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy, false, false, false);
     else
-        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, false, false);
+        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, false, false, false);
 }
 
 /* Variants for a real device: no block is touched, and the device has its own clock. */
@@ -566,26 +583,54 @@ INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, struc
 {
     const struct tp_program_facts *f = p->facts;
     if (p->occupier)
-        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, true);
+        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, true, false);
     else if (f->devices == 1 && f->threads == 1 && f->streams == 1)
-        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy, true, false);
+        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy, true, false, false);
     else
-        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, false);
+        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, false, false);
+}
+
+/* Variants for one of several OS threads, which play host memory and one device. */
+INLINE void play_in_crew(struct tp_player *p, const struct tp_window *w, struct part part,
+                         enum mode mode, int copy)
+{
+    if (tp_crew_stops(p)) /* another thread has stopped */
+        stop_before(p, w, part.from, mode);
+    else if (p->touch == TP_TOUCH_ALL)
+        PLAY(mode, TP_TOUCH_ALL, false, true, false, copy, false, false, true);
+    else if (p->touch == TP_TOUCH_FIRST)
+        PLAY(mode, TP_TOUCH_FIRST, false, true, false, copy, false, false, true);
+    else
+        PLAY(mode, TP_TOUCH_NONE, false, true, false, copy, false, false, true);
 }
 
 typedef void part_fn(struct tp_player *p, const struct tp_window *w, struct part part);
+enum where { IN_MEMORY, ON_DEVICE, IN_CREW, WHERES };
 
-/* Defines the loop as two functions: for memory and for a real device. */
-#define LOOP(name, mode, copy)                                                                     \
+static enum where where_of(const struct tp_player *p)
+{
+    return p->turns ? IN_CREW : p->device ? ON_DEVICE : IN_MEMORY;
+}
+
+/* Defines the loop as a function. */
+#define LOOP_WHERE(name, mode, copy, play_where)                                                   \
     static void name(struct tp_player *p, const struct tp_window *w, struct part part)             \
     {                                                                                              \
-        play(p, w, part, mode, copy);                                                              \
-    }                                                                                              \
-    static void name##_on_device(struct tp_player *p, const struct tp_window *w, struct part part) \
-    {                                                                                              \
-        play_on_device(p, w, part, mode, copy);                                                    \
+        play_where(p, w, part, mode, copy);                                                        \
     }
-LOOP(play_latency, MODE_LATENCY, 0)
+/* Defines the loop as one function for memory and one for a real device. */
+#define LOOP(name, mode, copy)                                                                     \
+    LOOP_WHERE(name, mode, copy, play)                                                             \
+    LOOP_WHERE(name##_on_device, mode, copy, play_on_device)
+/* Defines the loop as a function for each `enum where`. */
+#define LOOP_EVERYWHERE(name, mode, copy)                                                          \
+    LOOP(name, mode, copy)                                                                         \
+    LOOP_WHERE(name##_in_crew, mode, copy, play_in_crew)
+#define LOOPS_OF(name)                                                                             \
+    {                                                                                              \
+        name, name##_on_device, name##_in_crew                                                     \
+    }
+LOOP_EVERYWHERE(play_latency, MODE_LATENCY, 0)
 LOOP(play_observed, MODE_OBSERVED, 0)
 
 /* Plays a window in parts and tests for an interruption between them. Parts start with one
@@ -621,7 +666,11 @@ INLINE void play_parts(struct tp_player *p, const struct tp_window *w, enum mode
 
 void tp_play_latency(struct tp_player *p, const struct tp_window *w)
 {
-    play_parts(p, w, MODE_LATENCY, p->device ? play_latency_on_device : play_latency);
+    static part_fn *const loops[WHERES] = LOOPS_OF(play_latency);
+    if (p->crew)
+        tp_crew_play(p, w, tp_play_latency);
+    else
+        play_parts(p, w, MODE_LATENCY, loops[where_of(p)]);
 }
 
 void tp_play_observed(struct tp_player *p, const struct tp_window *w)
@@ -633,76 +682,25 @@ void tp_play_observed(struct tp_player *p, const struct tp_window *w)
  * event on Zen 4, than one whose target has changed. So there are LOOPS copies of the loop, and
  * each strategy of a command has its own; otherwise the first strategy of a table would look faster
  * than the second. */
-LOOP(play_0, MODE_UNTIMED, 0) /* for the empty strategy */
-LOOP(play_1, MODE_UNTIMED, 1)
-LOOP(play_2, MODE_UNTIMED, 2)
-LOOP(play_3, MODE_UNTIMED, 3)
-LOOP(play_4, MODE_UNTIMED, 4)
-LOOP(play_5, MODE_UNTIMED, 5)
+LOOP_EVERYWHERE(play_0, MODE_UNTIMED, 0) /* for the empty strategy */
+LOOP_EVERYWHERE(play_1, MODE_UNTIMED, 1)
+LOOP_EVERYWHERE(play_2, MODE_UNTIMED, 2)
+LOOP_EVERYWHERE(play_3, MODE_UNTIMED, 3)
+LOOP_EVERYWHERE(play_4, MODE_UNTIMED, 4)
+LOOP_EVERYWHERE(play_5, MODE_UNTIMED, 5)
 enum { LOOPS = 6 };
 
 void tp_play_untimed(struct tp_player *p, const struct tp_window *w)
 {
-    static part_fn *const loops[LOOPS][2] = {
-        {play_0, play_0_on_device}, {play_1, play_1_on_device}, {play_2, play_2_on_device},
-        {play_3, play_3_on_device}, {play_4, play_4_on_device}, {play_5, play_5_on_device}};
+    static part_fn *const loops[LOOPS][WHERES] = {LOOPS_OF(play_0), LOOPS_OF(play_1),
+                                                  LOOPS_OF(play_2), LOOPS_OF(play_3),
+                                                  LOOPS_OF(play_4), LOOPS_OF(play_5)};
     bool empty = p->strategy == &tp_strategy_empty;
     uint32_t copy = empty ? 0 : 1 + p->cfg->nth % (LOOPS - 1);
-    play_parts(p, w, MODE_UNTIMED, loops[copy][p->device]);
-}
-
-int tp_player_fault(struct tp_player *p, int status, struct tp_err *err)
-{
-    for (uint32_t d = 0; d < p->facts->devices; d++) {
-        struct tp_source *src = p->instances[d].env.source;
-        int fault = src ? tp_src_fault(src, err) : TP_OK;
-        if (fault)
-            return fault;
-    }
-    return status ? status : tp_fail(err, TP_EDEVICE, "the device or its driver failed");
-}
-
-int tp_player_lost(struct tp_player *p, const char *where, struct tp_err *err)
-{
-    return p->lost ? tp_prefix(err, tp_player_fault(p, TP_OK, err), "%s", where) : TP_OK;
-}
-
-static int device_failed(struct tp_player *p, uint64_t event, struct tp_err *err)
-{
-    char where[32];
-    snprintf(where, sizeof where, "event %llu", (unsigned long long)event);
-    if (p->unqueued == TP_EUNSUP)
-        return tp_hint(err,
-                       tp_fail(err, TP_EDEVICE,
-                               "%s: there is no kernel here that could keep a device busy", where),
-                       "'--occupy memset' needs none");
-    if (p->unqueued)
-        return tp_fail(err, TP_EDEVICE, "%s: the device cannot be kept busy with this block (%s)",
-                       where, tp_status_text(p->unqueued));
-    return p->lost ? tp_player_lost(p, where, err)
-                   : tp_fail(err, TP_EDEVICE, "%s: %s", where, tp_status_text(TP_EDEVICE));
-}
-
-int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err)
-{
-    if (!p->broken)
-        return TP_OK;
-    const struct tp_insn *insn = p->broken_insn;
-    uint64_t event = tp_window_event(w, (uint32_t)(insn - w->insns));
-    if (p->broken == TP_ESTOP)
-        return tp_fail(err, TP_ESTOP, "interrupted");
-    if (p->broken == TP_EDEVICE && p->device)
-        return device_failed(p, event, err);
-    if (p->broken == TP_ENOMEM)
-        return tp_fail(err, TP_ENOMEM, "event %llu: tapool itself ran out of memory",
-                       (unsigned long long)event);
-    /* only an alignment can be unsupported */
-    if (p->broken == TP_EUNSUP && tp_op_is(insn->op, TP_ASKS))
-        return tp_fail(err, TP_EUSAGE, "event %llu: strategy '%s' cannot align to %llu bytes",
-                       (unsigned long long)event, p->strategy->name,
-                       (unsigned long long)(UINT64_C(1) << insn->align_log2));
-    return tp_fail(err, TP_EBROKEN, "event %llu: strategy '%s' refused a correct call (%s)",
-                   (unsigned long long)event, p->strategy->name, tp_status_text(p->broken));
+    if (p->crew)
+        tp_crew_play(p, w, tp_play_untimed);
+    else
+        play_parts(p, w, MODE_UNTIMED, loops[copy][where_of(p)]);
 }
 
 static void wait_for_devices(struct tp_player *p)
@@ -712,14 +710,10 @@ static void wait_for_devices(struct tp_player *p)
             tp_src_synced(p->instances[d].env.source, TP_ALL_STREAMS);
 }
 
-void tp_player_drain(struct tp_player *p)
+static void drain(struct tp_player *p, struct tp_slot *slots, size_t count)
 {
-    if (p->device)
-        wait_for_devices(p); /* because blocks of all streams are freed on stream 0 */
-    if (p->lost)
-        return;
-    for (uint32_t i = 0; i < p->facts->slots; i++) {
-        struct tp_slot *slot = &p->slots[i];
+    for (size_t i = 0; i < count; i++) {
+        struct tp_slot *slot = &slots[i];
         if (!slot->addr)
             continue;
         if (!p->device && tp_player_interrupted(p)) {
@@ -730,6 +724,18 @@ void tp_player_drain(struct tp_player *p)
         free_wholly(p, slot, thr, 0);
         slot->addr = 0;
     }
+}
+
+void tp_player_drain(struct tp_player *p)
+{
+    size_t cells = 0;
+    if (p->device)
+        wait_for_devices(p); /* because blocks of all streams are freed on stream 0 */
+    if (p->lost)
+        return;
+    struct tp_slot *left = p->crew ? tp_crew_cells(p->crew, &cells) : NULL;
+    drain(p, left, cells);
+    drain(p, p->slots, p->facts->slots);
     if (p->device)
         wait_for_devices(p);
 }

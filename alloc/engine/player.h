@@ -11,6 +11,8 @@
 #include "alloc/meta.h"
 
 struct tp_occupier; /* see occupier.h */
+struct tp_crew;     /* see crew.h */
+struct tp_turns;
 
 /* A live object, 16 bytes. addr 0: the allocation failed, so there is no block. Size, alignment and
  * device share a word; only RESET and the clean-up at the end need alignment and device, the hot
@@ -69,6 +71,13 @@ struct tp_instance {
     /* padding: with this size an index into the array takes one instruction in the loop, not
      * three */
     uint64_t unused[2];
+};
+
+/* Times of several OS threads, each thread's added up. */
+struct tp_crew_times {
+    double busy_ns;        /* on a core, without waiting for another thread's object */
+    uint64_t ticks;        /* from each window's first to its last instruction */
+    uint64_t waited_ticks; /* share of `ticks` */
 };
 
 struct tp_player;
@@ -132,6 +141,10 @@ struct tp_player {
     struct tp_occupier *occupier; /* NULL: the device is not kept busy */
     /* time in this replay's windows that belongs to no operation */
     uint64_t aside_ticks;
+    struct tp_crew *crew; /* NULL: one OS thread plays everything */
+    /* the crew's times in this replay's windows, summed over its threads */
+    struct tp_crew_times crew_times;
+    struct tp_turns *turns; /* of one thread of a crew; else NULL */
 };
 
 /* Opens fresh instances of `strategy` for every device. On failure nothing stays open. */
@@ -163,6 +176,13 @@ tp_play_fn tp_play_untimed, tp_play_latency, tp_play_observed;
 uint64_t tp_player_granted(const struct tp_player *p, const struct tp_instance *in,
                            const struct tp_block *block);
 
+/* Starts the recorded threads first, first + step, ... on the OS thread that calls, and ends those
+ * that were started; *ready counts them. */
+int tp_recorded_start(const struct tp_player *p, const struct tp_instance *in, uint32_t first,
+                      uint32_t step, uint32_t *ready, struct tp_err *err);
+void tp_recorded_end(const struct tp_player *p, const struct tp_instance *in, uint32_t first,
+                     uint32_t step, uint32_t *ready);
+
 /* The handle of a recorded thread. */
 void *tp_player_thread(const struct tp_player *p, const struct tp_instance *in, uint16_t thread);
 
@@ -186,7 +206,7 @@ int tp_player_lost(struct tp_player *p, const char *where, struct tp_err *err);
 /* Has the user asked to stop? */
 static inline bool tp_player_interrupted(const struct tp_player *p)
 {
-    return p->cfg->interrupted && *p->cfg->interrupted;
+    return p->cfg->interrupted && __atomic_load_n(p->cfg->interrupted, __ATOMIC_RELAXED);
 }
 
 #endif

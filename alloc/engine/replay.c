@@ -2,12 +2,34 @@
  * windows that the untimed passes share. */
 #include "alloc/engine/replay.h"
 
+#include "alloc/engine/crew.h"
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
+
+static int check_threads(const struct tp_replay_cfg *cfg, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(cfg->program);
+    uint32_t threads = cfg->threads < f->threads ? cfg->threads : f->threads;
+    bool host = cfg->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(cfg) & TP_SRC_HOST;
+    if (cfg->threads > 1 && (f->kind != TP_KIND_HOST || f->devices > 1 || !host))
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "--threads plays host traces in this machine's memory: %s",
+                               host ? "this trace is of a device" : "'--source host'"),
+                       "'--threads 1' plays everything by one thread");
+    if (threads > TP_CREW_MAX)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "%u threads are too many: at most %d play together",
+                               threads, TP_CREW_MAX),
+                       "'--threads 64' plays recorded thread i by thread i mod 64");
+    return TP_OK;
+}
 
 static int check_configuration(const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     int status = tp_strategy_check(cfg->strategy, err);
+    if (!status)
+        status = check_threads(cfg, err);
     if (status || cfg->strategy->caps & TP_CAP_FOREIGN)
         return status;
     if (!cfg->layer_count || cfg->layer_count >= TP_SOURCE_LAYERS)
@@ -53,9 +75,11 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
     static const struct {
         enum tp_pass pass;
         pass_fn *run;
-    } passes[] = {{TP_PASS_VERIFY, tp_pass_verify},   {TP_PASS_USAGE, tp_pass_usage},
-                  {TP_PASS_FITS, tp_pass_fits},       {TP_PASS_THROUGHPUT, tp_pass_throughput},
-                  {TP_PASS_LATENCY, tp_pass_latency}, {TP_PASS_COUNT, tp_pass_count}};
+        bool threads; /* may be played by several; the others are exact, and serial */
+    } passes[] = {
+        {TP_PASS_VERIFY, tp_pass_verify, false},  {TP_PASS_USAGE, tp_pass_usage, false},
+        {TP_PASS_FITS, tp_pass_fits, false},      {TP_PASS_THROUGHPUT, tp_pass_throughput, true},
+        {TP_PASS_LATENCY, tp_pass_latency, true}, {TP_PASS_COUNT, tp_pass_count, false}};
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);
     void *current = NULL;
     struct tp_replay_cfg own = *cfg;
@@ -67,8 +91,10 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
     if (tp_replay_source_flags(cfg) & TP_SRC_VIRTUAL && !facts->time_known)
         out->flags |= TP_RUN_SYNTHETIC_TIME;
     int status = check_configuration(cfg, err);
-    for (size_t i = 0; !status && i < sizeof passes / sizeof *passes; i++)
+    for (size_t i = 0; !status && i < sizeof passes / sizeof *passes; i++) {
+        own.threads = passes[i].threads ? cfg->threads : 1;
         if (cfg->passes & passes[i].pass)
             status = passes[i].run(&own, out, err);
+    }
     return status;
 }

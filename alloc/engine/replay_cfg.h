@@ -46,6 +46,8 @@ struct tp_replay_shared {
 /* Called between replays and between windows, never in a timed region. */
 typedef void tp_progress_fn(void *ctx, const char *pass, double fraction);
 
+enum { TP_THREADS_AS_RECORDED = UINT16_MAX }; /* no program has more threads */
+
 struct tp_replay_cfg {
     struct tp_program *program;
     const struct tp_strategy *strategy;
@@ -69,6 +71,11 @@ struct tp_replay_cfg {
     bool guard;
     bool drop_prologue;
     uint64_t seed;
+    /* OS threads that play the timed passes, recorded thread i by thread i mod `threads`; at most
+     * as many as the program has threads. 0 and 1: one thread plays everything. More need a host
+     * program on host memory */
+    uint32_t threads;
+    uint32_t cores; /* that this process may use; 0 is taken as 1. Read if threads > 1 */
     /* number of the strategy in its command, from 0; selects the copy of the loop that plays it */
     uint32_t nth;
     enum tp_occupy occupy; /* what a real device does with each block after its allocation */

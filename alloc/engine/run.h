@@ -141,8 +141,19 @@ struct tp_slow_event {
     uint8_t op;
 };
 
+/* Several OS threads. Each series has one value of each replay. */
+struct tp_crew_run {
+    uint64_t threads;        /* OS threads; 0: one played everything, and the series are empty */
+    struct tp_series wall;   /* ns per operation by the time that passed, engine share included */
+    struct tp_series waited; /* share of the threads' time in which they waited for an object */
+    /* as `wall`, by one thread on an instance of its own, in replays interleaved with the others */
+    struct tp_series alone;
+};
+
 struct tp_throughput {
-    struct tp_series runs; /* ns per operation of each replay, engine share included */
+    /* ns per operation of each replay, engine share included. Of several threads the time on a core
+     * of all of them, without waiting */
+    struct tp_series runs;
     /* ns per operation of the empty strategy, in replays interleaved with `runs` */
     struct tp_series engine;
     /* operations of the program divided by operations that took place, >= 1 */
@@ -151,6 +162,7 @@ struct tp_throughput {
     double cold_ns_per_op;
     uint64_t replays;
     uint64_t wall_ns; /* time spent in the strategy's replays */
+    struct tp_crew_run crew;
 };
 
 struct tp_latency_run {
@@ -178,7 +190,10 @@ enum tp_run_flags {
     TP_RUN_DEVICE = 1u << 6,
     /* memory came from the driver's pool: granted, idle, reuse and curve are TP_NONE, NAN or empty,
      * and peak_reserved and peak_granted are the pool's high-water marks */
-    TP_RUN_POOL = 1u << 7
+    TP_RUN_POOL = 1u << 7,
+    /* several OS threads played, and one lock was held through every call: the strategy's own, or
+     * the engine's around a strategy that has none */
+    TP_RUN_ONE_LOCK = 1u << 8
 };
 
 struct tp_run {

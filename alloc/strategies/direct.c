@@ -114,7 +114,7 @@ const struct tp_strategy tp_strategy_direct = {
     .resembles = "cudaMalloc or mmap at every call",
     .to_use = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 makes PyTorch do this; slow, for finding errors",
     .group = TP_GROUP_YARDSTICK,
-    .caps = TP_CAP_THREADS | TP_CAP_ALIGN,
+    .caps = TP_CAP_THREADS | TP_CAP_ONE_LOCK | TP_CAP_ALIGN,
     .state_size = sizeof(struct direct),
     .init = direct_init,
     .fini = direct_fini,

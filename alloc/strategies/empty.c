@@ -1,18 +1,16 @@
 /* The strategy `empty`: returns at once without doing anything.
  *
  * The yardstick of the engine itself: the cost of its replay is the engine's share in every other
- * figure. All blocks are the same 64 bytes inside the state, so only the first bytes of a block may
- * be touched. Every member that the engine may call is set, because the call is part of what is
- * measured. No list of strategies contains it.
+ * figure. All blocks of a thread are the same 64 bytes, its handle, so only the first bytes of a
+ * block may be touched, and threads do not share them. Every member that the engine may call is
+ * set, because the call is part of what is measured. No list of strategies contains it.
  *
  * Its results depend on its arguments, as those of every allocator do. Otherwise the processor
  * would execute the engine's loop in parallel with the call, and the reading of an empty call would
  * be too short. */
 #include "alloc/strategy.h"
 
-struct empty {
-    unsigned char scratch[64];
-};
+enum { SCRATCH = 64 }; /* bytes of a thread's handle */
 
 static int empty_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *err)
 {
@@ -33,9 +31,8 @@ static uint64_t zero_of(uint64_t value)
 
 static int empty_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
-    (void)thread;
-    struct empty *st = state;
-    *out = (struct tp_block){(uintptr_t)st->scratch + zero_of(rq->size), rq->size};
+    (void)state;
+    *out = (struct tp_block){(uintptr_t)thread + zero_of(rq->size), rq->size};
     return TP_OK;
 }
 
@@ -107,9 +104,9 @@ const struct tp_strategy tp_strategy_empty = {
     .resembles = "the engine's own cost",
     .to_use = "a yardstick of the engine; nothing to switch on",
     .group = TP_GROUP_REAL,
-    .caps = TP_CAP_FOREIGN | TP_CAP_STREAMS | TP_CAP_RETAINS | TP_CAP_ALIGN,
-    .state_size = sizeof(struct empty),
-    .thread_size = 64,
+    .caps = TP_CAP_FOREIGN | TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_RETAINS | TP_CAP_ALIGN,
+    .state_size = SCRATCH, /* not read: every instance has a state */
+    .thread_size = SCRATCH,
     .init = empty_init,
     .fini = empty_fini,
     .alloc = empty_alloc,

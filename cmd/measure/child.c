@@ -26,7 +26,7 @@ struct child_job {
     pid_t parent;
     char spec[TP_SPEC_TEXT];
     char label[TP_LABEL_MAX];
-    uint32_t touch, passes, min_replays, repeat;
+    uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
     bool stop_on_oom, drop_prologue, progress, answered;
     int status;
@@ -72,6 +72,8 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     job->passes = cfg->passes;
     job->min_replays = cfg->min_replays;
     job->repeat = cfg->repeat;
+    job->threads = cfg->threads;
+    job->cores = cfg->cores;
     job->latency_operations = cfg->latency_operations;
     job->min_time_ns = cfg->min_time_ns;
     job->seed = cfg->seed;
@@ -176,6 +178,8 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
                                 .min_time_ns = job->min_time_ns,
                                 .min_replays = job->min_replays,
                                 .repeat = job->repeat,
+                                .threads = job->threads,
+                                .cores = job->cores,
                                 .latency_operations = job->latency_operations,
                                 .stop_on_oom = job->stop_on_oom,
                                 .drop_prologue = job->drop_prologue,

@@ -27,6 +27,11 @@ bool tp_job_on_device(const struct tp_job *job)
     return tp_source_spec_flags(&job->source) & TP_SRC_DEVICE;
 }
 
+uint32_t tp_replay_threads(uint64_t option)
+{
+    return option == TP_OPT_KEYWORD(0) ? TP_THREADS_AS_RECORDED : (uint32_t)option;
+}
+
 bool tp_fits_by_default(enum tp_kind kind, uint64_t events)
 {
     return kind == TP_KIND_DEVICE && events < FITS_EVENTS;

@@ -21,7 +21,7 @@ struct tp_replay_opts {
     char *source;
     uint32_t touch, on_oom, color, occupy;
     uint32_t passes; /* bits of enum tp_pass; 0: not given */
-    uint64_t min_time, repeat, seed, capacity;
+    uint64_t min_time, repeat, seed, capacity, threads;
     bool verbose, bytes, fits, no_fits, verify;
     double occupy_scale;
 };
@@ -45,6 +45,9 @@ void tp_job_release(struct tp_job *job); /* a zeroed one is fine */
 /* Whether the smallest device that a trace fits in is looked for by default: only for device traces
  * under a million events, because each try is a replay. */
 bool tp_fits_by_default(enum tp_kind kind, uint64_t events);
+
+/* The threads of a replay configuration for the value of --threads. */
+uint32_t tp_replay_threads(uint64_t option);
 
 /* Whether the job is played on a real device. */
 bool tp_job_on_device(const struct tp_job *job);

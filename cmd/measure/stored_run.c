@@ -195,6 +195,8 @@ static void read_settings(const struct tp_member *root, const struct tp_member *
         snprintf(name, sizeof name, "--%s", row->option);
         if (m.item)
             run->settings[i] = read_setting(&m);
+        else if (row->before)
+            run->settings[i] = tp_member_memory(run_at, strdup(row->before));
         if (!root->document->status && !run->settings[i])
             tp_stored_lack(root->document, TP_LACKS_SETTING, name);
     }

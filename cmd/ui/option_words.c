@@ -7,6 +7,7 @@
 const char *const tp_touch_words[] = {"auto", "none", "first", "all", NULL};
 const char *const tp_color_words[] = {"never", "always", "auto", NULL};
 const char *const tp_capacity_words[] = {"recorded", NULL};
+const char *const tp_threads_words[] = {"recorded", NULL};
 
 enum tp_opt_from tp_strategy_from(const char *text)
 {

@@ -8,6 +8,7 @@
 extern const char *const tp_touch_words[];    /* "auto", then in the order of enum tp_touch */
 extern const char *const tp_color_words[];    /* index as for tp_page_init */
 extern const char *const tp_capacity_words[]; /* keyword 0 means: as recorded */
+extern const char *const tp_threads_words[];  /* keyword 0 means: as recorded */
 
 /* Strategies that are code from a file: plugin:PATH, lib:NAME or lib:PATH. */
 #define TP_PLUGIN_WORD "plugin"
@@ -29,6 +30,13 @@ enum tp_opt_from tp_strategy_from(const char *text);
 #define TP_TOUCH_ROW(at, what)                                                                     \
     TP_CHOICE_AT("touch", at, .def = "auto", .choices = tp_touch_words, .arg = "HOW",              \
                  .help = "what is written into a new block inside the timed call" what)
+#define TP_THREADS_ROW(at)                                                                         \
+    TP_UINT_AT(                                                                                    \
+        "threads", at, .def = "1", .min = 1, .max = UINT16_MAX, .choices = tp_threads_words,       \
+        .help = "threads that play the timed passes of a host trace: recorded is one for "         \
+                "each recorded thread, N plays recorded thread i by thread i mod N. Objects "      \
+                "go from thread to thread in the order of the trace; waiting for one is in "       \
+                "no time, and recorded pauses are not kept")
 #define TP_FAIL_ON_ROW(at, what) TP_LIST_AT("fail-on", at, .arg = "EXPR", .help = what)
 #define TP_SEED_ROW(at, what)                                                                      \
     TP_UINT_AT("seed", at, .def = "1", .max = UINT64_MAX - 1, .help = what)

@@ -120,17 +120,23 @@ const struct tp_strategy misfit = {.name = NAME,
 #define SIZE sizeof(struct tp_strategy)
 #endif
 extern TP_API const struct tp_plugin tapool_plugin;
-const struct tp_plugin tapool_plugin = {
-    MAGIC, ABI, sizeof(struct tp_plugin), {SIZE}, VERSION, &misfit};
+const struct tp_plugin tapool_plugin = {MAGIC,  ABI,     sizeof(struct tp_plugin),
+                                        {SIZE}, VERSION, &misfit};
 #elif !defined NO_SYMBOL
 TP_PLUGIN(&misfit, VERSION)
 #endif
 
 #ifdef CRASH_LOADING
-__attribute__((constructor)) static void crash(void) { abort(); }
+__attribute__((constructor)) static void crash(void)
+{
+    abort();
+}
 #endif
 #ifdef LEAVE_LOADING
-__attribute__((constructor)) static void leave(void) { _exit(3); }
+__attribute__((constructor)) static void leave(void)
+{
+    _exit(3);
+}
 #endif
 #ifdef LACKS
 void lacking_function(void);

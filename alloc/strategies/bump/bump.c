@@ -383,7 +383,7 @@ const struct tp_strategy tp_strategy_bump = {
     .to_use = "a model; an arena or monotonic buffer (std::pmr::monotonic_buffer_resource) in the\n"
               "program itself does this",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_THREADS | TP_CAP_ALIGN | TP_CAP_NOFREE,
+    .caps = TP_CAP_THREADS | TP_CAP_ONE_LOCK | TP_CAP_ALIGN | TP_CAP_NOFREE,
     .state_size = sizeof(struct bump),
     .opts_size = sizeof(struct bump_opts),
     .options = bump_rows,

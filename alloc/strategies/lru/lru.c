@@ -336,7 +336,7 @@ const struct tp_strategy tp_strategy_lru = {
     .to_use = "a model; a cache of buffers by shape in front of cudaMalloc or mmap, as frameworks\n"
               "and inference servers keep, does this; it pays where the same shapes come again",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS,
+    .caps = TP_CAP_THREADS | TP_CAP_ONE_LOCK | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS,
     .state_size = sizeof(struct lru),
     .opts_size = sizeof(struct lru_opts),
     .options = lru_rows,

@@ -214,7 +214,7 @@ const struct tp_strategy tp_strategy_stream_pool = {
     .to_use = "cudaMallocAsync and cudaFreeAsync are the driver's pool of this kind;\n"
               "cudaMemPoolAttrReleaseThreshold is its threshold",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
     .state_size = sizeof(struct pool),
     .opts_size = sizeof(struct stream_pool_opts),
     .options = stream_pool_rows,

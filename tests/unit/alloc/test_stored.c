@@ -330,7 +330,8 @@ static void set_settings(cJSON *tree)
                                                cJSON_CreateString("old"));
 }
 
-/* Every row of the table is read, compared by its option's name, and unknown where it is absent. */
+/* Every row of the table is read, compared by its option's name, and where it is absent unknown, or
+ * what it was before there was such a setting. */
 static void test_settings(void **state)
 {
     (void)state;
@@ -366,10 +367,11 @@ static void test_settings(void **state)
         cJSON_DeleteItemFromObjectCaseSensitive(in, name);
         assert_int_equal(parse_tree(tree, &b, &err), TP_OK);
         tp_stored_settings_differ(a.runs, b.runs, false, text, sizeof text);
-        assert_string_equal(text, "");
+        snprintf(expected, sizeof expected, "--%s %s and %s", row->option, was, row->before);
+        assert_string_equal(text, row->before ? expected : "");
         tp_stored_lacks(&b, true, text, sizeof text);
         snprintf(expected, sizeof expected, "--%s", row->option);
-        assert_string_equal(text, expected);
+        assert_string_equal(text, row->before ? "" : expected);
         tp_stored_release(&a);
         tp_stored_release(&b);
         cJSON_Delete(tree);

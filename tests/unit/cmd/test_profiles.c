@@ -3,6 +3,7 @@
  */
 #include "cmd/cli/commands.h"
 #include "cmd/measure/catalog.h"
+#include "tests/unit/profile_rig.h"
 #include "tests/unit/trace_fixture.h"
 #include "traces/profiles/distributions.h"
 #include "traces/trace.h"
@@ -90,21 +91,12 @@ static int see(void *ctx, const struct tp_event *ev, struct tp_err *err)
     return TP_OK;
 }
 
-static void *options(const struct tp_profile *p, const char *text)
-{
-    void *opts = NULL;
-    struct tp_err err = {0};
-    if (tp_profile_opts_new(p, &opts, &err) || tp_opts_parse(p->options, opts, text, p->name, &err))
-        fail_msg("%s %s: %s", p->name, text, err.text);
-    return opts;
-}
-
 /* Generates into `s`, which may be prepared; returns the status. */
 static int watch(const struct tp_profile *p, const char *text, uint64_t seed, struct seen *s,
                  struct tp_err *err)
 {
     const struct tp_event_sink sink = {see, s};
-    void *opts = options(p, text);
+    void *opts = profile_options(p, text);
     s->hash = UINT64_C(0xcbf29ce484222325);
     s->min_size = s->low = UINT64_MAX;
     int rc = p->generate(opts, seed, &sink, err);
@@ -123,23 +115,6 @@ static struct seen watch_ok(const struct tp_profile *p, const char *text, uint64
     return s;
 }
 
-/* Lowers strictly; to be released. */
-static struct tp_program *lower(const struct tp_profile *p, const char *text, uint64_t seed)
-{
-    struct tp_lower *lo = NULL;
-    struct tp_program *program = NULL;
-    struct tp_err err = {0};
-    uint64_t repairs[TP_REPAIR_COUNT];
-    void *opts = options(p, text);
-    const struct tp_lower_cfg cfg = {.path = p->name, .strict = true};
-    if (tp_lower_new(&cfg, &lo, &err) || tp_profile_lower(p, opts, seed, lo, &err) ||
-        tp_lower_finish(lo, &program, repairs, &err))
-        fail_msg("%s %s: %s", p->name, text, err.text);
-    tp_lower_free(lo);
-    tp_profile_opts_free(p, opts);
-    return program;
-}
-
 struct expected {
     uint64_t allocs, frees, slots, live_at_end, threads, streams;
     uint64_t peak; /* bytes; 0: not stated */
@@ -148,7 +123,7 @@ struct expected {
 static void must_be(const struct tp_profile *p, const char *text, struct expected x)
 {
     for (uint64_t seed = 0; seed < 5; seed++) {
-        struct tp_program *program = lower(p, text, seed);
+        struct tp_program *program = profile_program(p, text, seed);
         const struct tp_program_facts *f = tp_program_facts(program);
         assert_int_equal(f->ops[TP_ALLOC], x.allocs);
         assert_int_equal(f->ops[TP_FREE], x.frees);
@@ -186,7 +161,7 @@ static void test_batch(void **state)
             (struct expected){3, 3, 3, 0, 1, 1, 300});
     must_be(&tp_profile_batch, "live=1,count=1", (struct expected){1, 1, 1, 0, 1, 1, 64});
     char text[4096];
-    struct tp_program *p = lower(&tp_profile_batch, "size=8,live=2,count=3", 1);
+    struct tp_program *p = profile_program(&tp_profile_batch, "size=8,live=2,count=3", 1);
     write_program(p, text, sizeof text);
     for (char *gap = strstr(text, " +"); gap; gap = strstr(gap, " +")) /* times are random */
         memmove(gap, strchr(gap + 1, ' '), strlen(strchr(gap + 1, ' ')) + 1);
@@ -244,7 +219,7 @@ static void test_producer_consumer(void **state)
     must_be(p, "live=1,count=1,size=7,max-size=7", (struct expected){1, 1, 1, 0, 2, 1, 7});
     struct seen s = {0};
     const struct tp_event_sink sink = {in_order, &s};
-    void *opts = options(p, "live=4,count=100");
+    void *opts = profile_options(p, "live=4,count=100");
     assert_int_equal(p->generate(opts, 1, &sink, NULL), TP_OK);
     assert_int_equal(s.ops[TP_EV_FREE], 100);
     tp_profile_opts_free(p, opts);
@@ -286,10 +261,10 @@ static void test_web_server(void **state)
     s = watch_ok(p, "count=200,live=100,threads=5", 1, 0);
     assert_true(s.max_id < IDS && s.foreign_frees > 300); /* and sessions and pages */
     assert_true(watch_ok(p, "count=200,live=100,threads=1", 1, 0).foreign_frees == 0);
-    struct tp_program *few = lower(p, "count=1,live=1,threads=1", 1);
+    struct tp_program *few = profile_program(p, "count=1,live=1,threads=1", 1);
     assert_int_equal(tp_program_facts(few)->live_at_end, 4000 + 1);
     tp_program_release(few);
-    tp_program_release(lower(p, "count=3,live=5000,threads=1024", 1));
+    tp_program_release(profile_program(p, "count=3,live=5000,threads=1024", 1));
 }
 
 static void test_sample_web(void **state)
@@ -360,7 +335,7 @@ static void test_seeds(void **state)
             assert_int_equal(watch_ok(p, text, seeds[k], 0).hash, hashes[k]);
             for (int j = 0; j < k; j++)
                 assert_int_not_equal(hashes[j], hashes[k]);
-            tp_program_release(lower(p, text, seeds[k]));
+            tp_program_release(profile_program(p, text, seeds[k]));
         }
     }
 }
@@ -417,7 +392,7 @@ static void test_ranges(void **state)
     char text[128];
     for (size_t i = 0; tp_profiles[i]; i++) {
         const struct tp_profile *p = tp_profiles[i];
-        void *opts = options(p, "");
+        void *opts = profile_options(p, "");
         for (const struct tp_opt *row = p->options; row->name; row++) {
             for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
                 snprintf(text, sizeof text, "%s=%s", row->name, values[k]);
@@ -499,7 +474,7 @@ static void test_describe(void **state)
 {
     (void)state;
     char text[256];
-    void *opts = options(&tp_profile_random_replace, "size=4KiB,live=3");
+    void *opts = profile_options(&tp_profile_random_replace, "size=4KiB,live=3");
     tp_profile_describe(&tp_profile_random_replace, opts, 9, text, sizeof text);
     assert_string_equal(text, "synthetic (random-replace, seed 9, size=4KiB, live=3)");
     tp_profile_describe(&tp_profile_random_replace, opts, 9, text, 20);

@@ -1,0 +1,464 @@
+/* See crew.h. The calling thread plans a part, wakes the threads that have something to play in it,
+ * plays its own share and waits for them. Each has a player of its own: a copy of the crew's, with
+ * counters of its own and the plan's cells for slots. */
+#include "alloc/engine/crew.h"
+
+#include "alloc/base/own.h"
+#include "alloc/engine/one_lock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    STACK = 512 * 1024, /* bytes of a thread; a preloaded library may have much thread-local data */
+    SPINS = 2000,       /* pauses before a waiting thread gives its core away */
+    SPINS_CROWDED = 50, /* likewise, where there are more threads than cores */
+    YIELDS = 100,       /* before it sleeps */
+    NAP_NS = 20000
+};
+
+struct hand;
+typedef void job_fn(struct hand *h);
+
+struct hand {
+    _Alignas(64) struct tp_player p;
+    struct tp_instance instance; /* the crew's, but for its own count of failures */
+    struct tp_turns turns;
+    struct tp_crew *crew;
+    uint32_t index;
+    uint32_t ready; /* recorded threads that were started */
+    int status;
+    struct tp_err err;
+    uint64_t begin, end; /* of the part, ticks */
+    double busy_ns;
+    job_fn *job; /* NULL: end the thread */
+    sem_t go;
+    pthread_t os;
+};
+
+struct tp_crew {
+    struct tp_thread_plan plan;
+    struct tp_one_lock lock;
+    struct hand *hands;
+    uint32_t size, started; /* threads; `started` counts the calling one */
+    uint32_t missing;       /* atomic: threads that have not yet met at the start of the part */
+    uint32_t spins;
+    bool crowded; /* more threads than cores */
+    bool stop;    /* atomic: a thread has stopped */
+    bool left;    /* after a stop there are blocks in the cells */
+    sem_t done;
+    tp_play_fn *play;
+};
+
+/* ---- waiting ---- */
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Time that this thread has spent on a core. */
+static double core_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void give_core_away(uint32_t times)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    if (times < YIELDS)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
+static double ns_per_tick(const struct tp_player *p)
+{
+    return p->cfg->clock ? p->cfg->clock->ns_per_tick : 0;
+}
+
+static bool came(const uint64_t *turn, uint64_t number)
+{
+    return __atomic_load_n(turn, __ATOMIC_ACQUIRE) == number;
+}
+
+bool tp_turn_wait(const struct tp_player *p, const uint64_t *turn, uint64_t number)
+{
+    struct tp_turns *t = p->turns;
+    uint64_t begin = tp_stamp(), spun;
+    for (uint32_t i = 0; i < t->spins && !came(turn, number); i++)
+        pause_briefly();
+    spun = tp_stamp() - begin;
+    t->waited_ns += (double)spun * ns_per_tick(p);
+    if (!came(turn, number)) {
+        double before = core_ns();
+        for (uint32_t i = 0; !came(turn, number); i++) {
+            if (tp_crew_stops(p) || tp_player_interrupted(p))
+                return false;
+            give_core_away(i);
+        }
+        t->waited_ns += core_ns() - before;
+    }
+    t->waited_ticks += tp_stamp() - begin;
+    return true;
+}
+
+/* Takes a semaphore: at once where it is about to be posted. */
+static void take(sem_t *s, uint32_t spins)
+{
+    for (uint32_t i = 0; i < spins; i++) {
+        if (!sem_trywait(s))
+            return;
+        pause_briefly();
+    }
+    while (sem_wait(s) && errno == EINTR)
+        ;
+}
+
+/* Waits until all threads of a part run, so that one that had to be woken is not late. Where they
+ * cannot all run at once, nobody waits. */
+static void meet(struct tp_crew *crew)
+{
+    if (crew->crowded)
+        return;
+    __atomic_fetch_sub(&crew->missing, 1, __ATOMIC_ACQ_REL);
+    for (uint32_t i = 0; __atomic_load_n(&crew->missing, __ATOMIC_ACQUIRE); i++) {
+        pause_briefly();
+        if (i > SPINS)
+            sched_yield();
+    }
+}
+
+/* ---- jobs ---- */
+
+static void start_recorded(struct hand *h)
+{
+    h->status = tp_recorded_start(&h->p, &h->instance, h->index, h->crew->size, &h->ready, &h->err);
+}
+
+static void end_recorded(struct hand *h)
+{
+    tp_recorded_end(&h->p, &h->instance, h->index, h->crew->size, &h->ready);
+}
+
+static void play_lane(struct hand *h)
+{
+    struct tp_crew *crew = h->crew;
+    const struct tp_lane *lane = &crew->plan.lanes[h->index];
+    const struct tp_window w = {.insns = crew->plan.steps + lane->first, .count = lane->count};
+    h->p.ticks = crew->plan.ticks + lane->first;
+    h->p.stop = false;
+    h->p.failed = h->p.skipped = h->instance.failed = 0;
+    h->p.broken = 0;
+    h->turns.waited_ticks = 0;
+    h->turns.waited_ns = 0;
+    meet(crew);
+    double before = core_ns();
+    h->begin = tp_stamp();
+    crew->play(&h->p, &w);
+    h->end = tp_stamp();
+    double busy = core_ns() - before - h->turns.waited_ns;
+    h->busy_ns = busy > 0 ? busy : 0;
+    if (h->p.stop)
+        __atomic_store_n(&crew->stop, true, __ATOMIC_RELAXED);
+}
+
+static void *serve(void *arg)
+{
+    struct hand *h = arg;
+    for (;;) {
+        take(&h->go, h->crew->spins);
+        if (!h->job)
+            return NULL;
+        h->job(h);
+        sem_post(&h->crew->done);
+    }
+}
+
+static bool has_steps(const struct hand *h)
+{
+    return h->crew->plan.lanes[h->index].count != 0;
+}
+
+/* Lets the threads do a job together; `playing`: those that have steps. */
+static void do_together(struct tp_crew *crew, job_fn *job, bool playing)
+{
+    uint32_t others = 0;
+    for (uint32_t i = 1; i < crew->started; i++) {
+        struct hand *h = &crew->hands[i];
+        if (playing && !has_steps(h))
+            continue;
+        others++;
+        h->job = job;
+        sem_post(&h->go);
+    }
+    if (!playing || has_steps(&crew->hands[0]))
+        job(&crew->hands[0]);
+    while (others--)
+        take(&crew->done, crew->spins);
+}
+
+/* ---- opening ---- */
+
+uint32_t tp_crew_size(const struct tp_player *p)
+{
+    uint32_t asked = p->cfg->threads;
+    return asked > p->facts->threads ? p->facts->threads : asked;
+}
+
+static void set_up(struct tp_player *p, struct tp_crew *crew)
+{
+    for (uint32_t i = 0; i < crew->size; i++) {
+        struct hand *h = &crew->hands[i];
+        *h = (struct hand){.p = *p, .instance = p->instances[0], .crew = crew, .index = i};
+        h->turns = (struct tp_turns){.stop = &crew->stop, .spins = crew->spins};
+        h->p.instances = &h->instance;
+        h->p.slots = crew->plan.cells;
+        h->p.turns = &h->turns;
+        h->p.crew = NULL;
+        sem_init(&h->go, 0, 0);
+    }
+}
+
+static int too_many(const struct tp_crew *crew, int error, struct tp_err *err)
+{
+    return tp_hint(err,
+                   tp_fail(err, TP_EIO, "only %u of %u threads can run here (%s)", crew->started,
+                           crew->size, strerror(error)),
+                   "'--threads N' plays the recorded threads by N");
+}
+
+/* Signals are left to the thread that calls: it is the one that waits for the others. */
+static int start_threads(struct tp_crew *crew, struct tp_err *err)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+    int error = 0;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (crew->started = 1; !error && crew->started < crew->size; crew->started += !error) {
+        struct hand *h = &crew->hands[crew->started];
+        error = pthread_create(&h->os, &attr, serve, h);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return error ? too_many(crew, error, err) : TP_OK;
+}
+
+static int start_all_recorded(struct tp_crew *crew, struct tp_err *err)
+{
+    int status = TP_OK;
+    do_together(crew, start_recorded, false);
+    for (uint32_t i = 0; !status && i < crew->size; i++) {
+        status = crew->hands[i].status;
+        if (status && err)
+            *err = crew->hands[i].err;
+    }
+    return status;
+}
+
+int tp_crew_open(struct tp_player *p, struct tp_err *err)
+{
+    struct tp_crew *crew = tp_own_zeroed(1, sizeof *crew);
+    if (!crew)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    p->crew = crew;
+    sem_init(&crew->done, 0, 0);
+    crew->size = tp_crew_size(p);
+    crew->crowded = crew->size > p->cfg->cores;
+    crew->spins = crew->crowded ? SPINS_CROWDED : SPINS;
+    crew->hands = tp_own_zeroed(crew->size, sizeof *crew->hands);
+    int status = crew->hands ? tp_plan_open(&crew->plan, p->facts, crew->size, err)
+                             : tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    if (status)
+        return status;
+    if (!(p->strategy->caps & TP_CAP_THREADS)) {
+        tp_one_lock_open(&crew->lock, p->strategy, p->instances[0].state);
+        p->strategy = &crew->lock.outer;
+        p->instances[0].state = &crew->lock;
+    }
+    set_up(p, crew);
+    status = start_threads(crew, err);
+    return status ? status : start_all_recorded(crew, err);
+}
+
+void tp_crew_close(struct tp_player *p)
+{
+    struct tp_crew *crew = p->crew;
+    if (!crew)
+        return;
+    if (crew->started) {
+        do_together(crew, end_recorded, false);
+        for (uint32_t i = 1; i < crew->started; i++) {
+            crew->hands[i].job = NULL;
+            sem_post(&crew->hands[i].go);
+            pthread_join(crew->hands[i].os, NULL);
+        }
+        for (uint32_t i = 0; i < crew->size; i++)
+            sem_destroy(&crew->hands[i].go);
+    }
+    if (crew->lock.inner) {
+        p->strategy = crew->lock.inner;
+        p->instances[0].state = crew->lock.state;
+    }
+    tp_one_lock_close(&crew->lock);
+    sem_destroy(&crew->done);
+    tp_plan_close(&crew->plan);
+    tp_own_free(crew->hands);
+    tp_own_free(crew);
+    p->crew = NULL;
+}
+
+struct tp_slot *tp_crew_cells(const struct tp_crew *crew, size_t *count)
+{
+    *count = crew->left ? crew->plan.cell_room : 0;
+    return crew->plan.cells;
+}
+
+/* ---- playing ---- */
+
+/* Of two faults the one of the earlier event is told; an interruption is told last. */
+static void take_fault(struct tp_player *p, const struct tp_window *w, const struct hand *h)
+{
+    const struct tp_thread_plan *plan = &h->crew->plan;
+    if (!h->p.broken)
+        return;
+    const struct tp_insn *insn = w->insns + plan->origin[h->p.broken_insn - plan->steps];
+    bool before = p->broken == TP_ESTOP || !p->broken || insn < p->broken_insn;
+    if (p->broken && (!before || h->p.broken == TP_ESTOP))
+        return;
+    p->broken = h->p.broken;
+    p->broken_insn = insn;
+}
+
+/* The times of the threads that took part; returns the ticks from the first start to the last
+ * end. */
+static uint64_t add_times(struct tp_player *p)
+{
+    struct tp_crew *crew = p->crew;
+    uint64_t first = UINT64_MAX, last = 0;
+    for (uint32_t i = 0; i < crew->size; i++) {
+        const struct hand *h = &crew->hands[i];
+        if (!has_steps(h))
+            continue;
+        first = h->begin < first ? h->begin : first;
+        last = h->end > last ? h->end : last;
+        p->crew_times.busy_ns += h->busy_ns;
+        p->crew_times.ticks += h->end - h->begin;
+        p->crew_times.waited_ticks += h->turns.waited_ticks;
+    }
+    return last > first ? last - first : 0;
+}
+
+/* The replay counts as if it had stopped after as many operations as all threads have played. */
+static void stop_after(struct tp_player *p, const struct tp_window *w, uint32_t from,
+                       uint64_t played)
+{
+    uint32_t i = from;
+    for (; played; i++)
+        played -= tp_op_is_operation(w->insns[i].op);
+    p->stop = true;
+    p->stopped = i - 1;
+}
+
+static void add_counts(struct tp_player *p, const struct tp_window *w, uint32_t from)
+{
+    struct tp_crew *crew = p->crew;
+    uint64_t played = 0;
+    bool stops = false;
+    for (uint32_t i = 0; i < crew->size; i++) {
+        const struct hand *h = &crew->hands[i];
+        if (!has_steps(h))
+            continue;
+        stops |= h->p.stop;
+        played += h->p.stop ? h->p.stopped + 1 : crew->plan.lanes[i].count;
+        p->failed += h->p.failed;
+        p->skipped += h->p.skipped;
+        p->instances[0].failed += h->instance.failed;
+        take_fault(p, w, h);
+    }
+    stops |= p->failed && p->instances[0].account.guarded_gets;
+    if (stops)
+        stop_after(p, w, from, played);
+}
+
+static void take_ticks(struct tp_player *p, uint32_t from, uint32_t to)
+{
+    const struct tp_thread_plan *plan = &p->crew->plan;
+    const struct tp_lane *last = &plan->lanes[plan->lane_count - 1];
+    memset(p->ticks + from, 0xff, (to - from) * sizeof *p->ticks); /* TP_TICK_SKIP */
+    for (uint32_t i = 0; i < last->first + last->count; i++)
+        p->ticks[plan->origin[i]] = plan->ticks[i];
+}
+static_assert(TP_TICK_SKIP == UINT32_MAX, "it is set by bytes");
+
+static uint64_t play_together(struct tp_player *p, const struct tp_window *w, uint32_t from,
+                              uint32_t to, tp_play_fn *play)
+{
+    struct tp_crew *crew = p->crew;
+    tp_plan_part(&crew->plan, w, from, to);
+    tp_plan_load(&crew->plan, p->slots);
+    crew->play = play;
+    crew->stop = false;
+    crew->missing = 0;
+    for (uint32_t i = 0; i < crew->size; i++)
+        crew->missing += has_steps(&crew->hands[i]);
+    do_together(crew, play_lane, true);
+    add_counts(p, w, from);
+    crew->left = p->stop;
+    if (!p->stop)
+        tp_plan_store(&crew->plan, p->slots);
+    if (play == tp_play_latency)
+        take_ticks(p, from, to);
+    return add_times(p);
+}
+
+/* Plays an instruction that concerns all threads, on the calling thread. */
+static uint64_t play_alone(struct tp_player *p, const struct tp_window *w, uint32_t at,
+                           tp_play_fn *play)
+{
+    const struct tp_window one = {.insns = w->insns + at, .count = 1};
+    struct tp_crew *crew = p->crew;
+    uint32_t *ticks = p->ticks;
+    p->crew = NULL;
+    p->ticks = ticks ? ticks + at : NULL;
+    uint64_t begin = tp_stamp();
+    play(p, &one);
+    uint64_t lasted = tp_stamp() - begin;
+    p->crew = crew;
+    p->ticks = ticks;
+    p->stopped += at;
+    p->crew_times.busy_ns += (double)lasted * ns_per_tick(p);
+    p->crew_times.ticks += lasted;
+    return lasted;
+}
+
+void tp_crew_play(struct tp_player *p, const struct tp_window *w, tp_play_fn *play)
+{
+    uint64_t begin = tp_stamp(), lasted = 0;
+    uint32_t from = 0, to = 0;
+    for (; to < w->count && !p->stop; from = to) {
+        while (to < w->count && !tp_plan_alone(&w->insns[to]))
+            to++;
+        if (to > from)
+            lasted += play_together(p, w, from, to, play);
+        if (to < w->count && !p->stop)
+            lasted += play_alone(p, w, to++, play);
+    }
+    if (play == tp_play_latency)
+        memset(p->ticks + to, 0xff, (w->count - to) * sizeof *p->ticks);
+    p->aside_ticks += tp_stamp() - begin - lasted;
+}

@@ -1,0 +1,77 @@
+/* Internal to the engine: several OS threads that play a program together.
+ *
+ *     window    | part            | SYNC | part          |
+ *     thread 0  | plan  ====      | ==   | plan  ======  |  it is also the thread that calls
+ *     thread 1  |       ===.==    |      |       ===     |  . waits for an object of another thread
+ *               |       ^meet     |      |               |
+ *
+ * Each OS thread plays the instructions of its recorded threads in their order, and objects go from
+ * thread to thread in the order of the trace (see thread_plan.h). What concerns all threads (SYNC,
+ * RESET, TRIM) is played alone. Planning and the barriers around a part are in no time.
+ *
+ * Known weakness: threads meet at every part's end, so no thread runs ahead of another by more than
+ * a window, and recorded pauses between calls are not honoured: there is more contention than there
+ * was in the recorded program. */
+#ifndef TP_CREW_H
+#define TP_CREW_H
+
+#include "alloc/engine/thread_plan.h"
+
+enum { TP_CREW_MAX = 1024 }; /* OS threads */
+
+/* One thread's view of its turns. */
+struct tp_turns {
+    const bool *stop;      /* atomic: another thread has stopped */
+    uint32_t spins;        /* before the core is given to somebody else */
+    uint64_t waited_ticks; /* in this part */
+    double waited_ns;      /* of these, the time on a core */
+};
+
+/* OS threads that the player was configured for; 1: there is no crew. */
+uint32_t tp_crew_size(const struct tp_player *p);
+
+/* Is one lock held through every call, the strategy's own or the crew's? */
+static inline bool tp_crew_locks(const struct tp_strategy *s)
+{
+    return !(s->caps & TP_CAP_THREADS) || s->caps & TP_CAP_ONE_LOCK;
+}
+
+/* Starts the OS threads, and on them the recorded threads of the strategy. After a failure
+ * tp_crew_close ends what was started. */
+int tp_crew_open(struct tp_player *p, struct tp_err *err);
+void tp_crew_close(struct tp_player *p); /* no crew is fine */
+
+/* Plays one window as `play` would. */
+void tp_crew_play(struct tp_player *p, const struct tp_window *w, tp_play_fn *play);
+
+/* After a stop: cells whose blocks are still live, *count of them. Their slots hold no block. */
+struct tp_slot *tp_crew_cells(const struct tp_crew *crew, size_t *count);
+
+/* ---- for the loop of one thread ---- */
+
+static inline bool tp_crew_stops(const struct tp_player *p)
+{
+    return __atomic_load_n(p->turns->stop, __ATOMIC_RELAXED);
+}
+
+/* Waits until the turn is `number`. false: the replay stops. */
+bool tp_turn_wait(const struct tp_player *p, const uint64_t *turn, uint64_t number);
+
+/* Waits for the turn of an instruction of a shared object. false: the replay stops. */
+static inline bool tp_turn_await(const struct tp_player *p, const struct tp_insn *insn)
+{
+    const uint64_t *turn = &p->slots[insn->slot + 1].packed;
+    uint64_t number = insn->gap_ns & TP_TURN_NUMBER;
+    return !(insn->gap_ns & TP_TURN_WAIT) || __atomic_load_n(turn, __ATOMIC_ACQUIRE) == number ||
+           tp_turn_wait(p, turn, number);
+}
+
+/* Hands the object on, if another thread is next. */
+static inline void tp_turn_pass(const struct tp_player *p, const struct tp_insn *insn)
+{
+    if (insn->gap_ns & TP_TURN_PASS)
+        __atomic_store_n(&p->slots[insn->slot + 1].packed, (insn->gap_ns & TP_TURN_NUMBER) + 1,
+                         __ATOMIC_RELEASE);
+}
+
+#endif

@@ -13,7 +13,10 @@
 static bool is_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:";
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.";
+    static const char plugin[] = "plugin:";
+    if (name && !strncmp(name, plugin, sizeof plugin - 1))
+        name += sizeof plugin - 1;
     return name && *name && name[strspn(name, allowed)] == '\0';
 }
 

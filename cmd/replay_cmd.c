@@ -4,11 +4,13 @@
 #include "cmd/measure/child.h"
 #include "cmd/measure/fail_on.h"
 #include "cmd/measure/figures.h"
+#include "cmd/measure/fork_replay.h"
 #include "cmd/measure/machine.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/measure/replay_ahead.h"
 #include "cmd/report/export_files.h"
 #include "cmd/report/replay_output.h"
+#include "cmd/ui/exit.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
@@ -99,6 +101,8 @@ struct replay {
     size_t job_count;
     struct tp_report report;
     bool lost; /* a device failed after some results, which are reported before the error */
+    /* The first strategy that failed while others were played, TP_OK: none did. */
+    struct tp_err failed;
 };
 
 /* ---- playing ---- */
@@ -195,6 +199,13 @@ static int begin(const struct replay *r, const struct tp_job *job,
     return out->run ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
+/* Whether the strategy is played in a fork: a plug-in may crash. Not on a real device, and not
+ * where instructions are counted, which are those of this process. */
+static bool is_apart(const struct tp_job *job, const struct tp_strategy_spec *spec, unsigned passes)
+{
+    return spec->plugin && !tp_job_on_device(job) && !(passes & TP_PASS_COUNT);
+}
+
 /* Plays the passes of one strategy, except those that play_ahead() has played. */
 static int play(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
                 const struct tp_result *out, struct tp_err *err)
@@ -202,13 +213,15 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
     struct tp_progress_line line;
     struct tp_replay_cfg cfg = configure(r, job, spec);
     bool foreign = (spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    bool apart = is_apart(job, spec, cfg.passes);
     cfg.passes &= ~out->run->passes;
     if (!cfg.passes)
         return TP_OK;
     tp_progress_start(&line, spec->label);
     cfg.progress_ctx = &line;
-    int status =
-        foreign ? tp_child_replay(&cfg, spec, out->run, err) : tp_replay(&cfg, out->run, err);
+    int status = foreign ? tp_child_replay(&cfg, spec, out->run, err)
+                 : apart ? tp_fork_replay(&cfg, spec->label, out->run, err)
+                         : tp_replay(&cfg, out->run, err);
     tp_progress_clear(&line);
     return status && status != TP_ESTOP ? name_trace(job, status, err) : status;
 }
@@ -251,18 +264,53 @@ static int hold_devices(struct replay *r, struct tp_err *err)
     return status;
 }
 
+/* Notes that a strategy could not be played. The error of the first ends the command; what is said
+ * of others is printed now. */
+static void note_failure(struct replay *r, const struct tp_err *err)
+{
+    if (r->failed.status)
+        tp_error_print(err);
+    else
+        r->failed = *err;
+}
+
+/* Whether the failure of one strategy leaves the others as they are. An input that cannot be used
+ * is the trace, unless it is the library of a real allocator. */
+static bool is_its_own(int status, const struct tp_strategy *s)
+{
+    return status == TP_EBROKEN || status == TP_ELATE ||
+           (status == TP_EINPUT && s->caps & TP_CAP_FOREIGN);
+}
+
+/* Takes the result that would be the next one out of the report. */
+static void leave_out(struct tp_report *report)
+{
+    struct tp_result *next = &report->results[report->count];
+    free(next->run);
+    report->planned--;
+    memmove(next, next + 1, (report->planned - report->count) * sizeof *next);
+}
+
 /* Plays all strategies on one trace. After an error the results that are complete are kept. */
 static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *err)
 {
-    struct tp_result *results = &r->report.results[r->report.count];
+    struct tp_result *next = &r->report.results[r->report.count];
     int status = TP_OK;
+    if (job->refused.status)
+        note_failure(r, &job->refused);
     for (size_t s = 0; !status && s < job->spec_count; s++)
-        status = begin(r, job, &job->specs[s], &results[s], err);
+        status = begin(r, job, &job->specs[s], &next[s], err);
     if (!status)
-        play_ahead(r, job, results);
+        play_ahead(r, job, next);
     for (size_t s = 0; !status && s < job->spec_count; s++) {
-        status = *tp_stop_flag() ? TP_ESTOP : play(r, job, &job->specs[s], &results[s], err);
+        next = &r->report.results[r->report.count];
+        status = *tp_stop_flag() ? TP_ESTOP : play(r, job, &job->specs[s], next, err);
         r->report.count += !status;
+        if (!is_its_own(status, job->specs[s].strategy))
+            continue;
+        note_failure(r, err);
+        leave_out(&r->report);
+        status = TP_OK;
     }
     return status;
 }
@@ -310,8 +358,9 @@ static void find_places(struct replay *r)
     size_t first = 0;
     for (size_t i = 0; i < r->job_count; i++) {
         struct tp_job *job = &r->jobs[i];
-        size_t left = r->report.count - first; /* fewer than planned in a partial report */
-        size_t end = first + (left < job->spec_count ? left : job->spec_count);
+        size_t end = first; /* fewer than planned where the report is partial, or some failed */
+        while (end < r->report.count && r->report.results[end].trace == &job->trace)
+            end++;
         const struct tp_program_facts *f = tp_program_facts(job->trace.program);
         for (uint16_t d = 0; d < f->devices; d++)
             tp_captured_want(&job->captured, tp_program_demand(job->trace.program, d)->event);
@@ -351,12 +400,23 @@ static int play_and_report(struct replay *r, FILE *out, struct tp_err *err)
     int status = play_all(r, err);
     if (status && !r->report.partial)
         return status;
-    const struct tp_err why = *err;
+    const struct tp_err why = r->lost ? *err : r->failed;
+    if (r->failed.status && !r->report.count && !r->report.partial) {
+        *err = r->failed;
+        return (int)why.status;
+    }
     int reported = report(r, out, err);
-    if (!r->lost || reported)
+    if (!why.status || reported)
         return reported;
     *err = why; /* the results are printed, now the error that ended the command is returned */
-    return status;
+    return (int)why.status;
+}
+
+static int prepare(struct replay *r, const char *path, struct tp_err *err)
+{
+    struct tp_job *job = &r->jobs[r->job_count++];
+    job->leaves_out = true;
+    return tp_job_prepare(job, r->o, &r->gpu, path, err);
 }
 
 static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *out,
@@ -364,7 +424,7 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
 {
     int status = TP_OK;
     for (int i = 0; !status && i < args->count; i++)
-        status = tp_job_prepare(&r->jobs[r->job_count++], r->o, &r->gpu, args->words[i], err);
+        status = prepare(r, args->words[i], err);
     if (!status)
         status = plan(r, err);
     if (!status)

@@ -2,7 +2,6 @@
  * values from the environment and .tapool.ini, runs the command, and turns its status into an exit
  * code and a sentence on stderr. */
 #include "cmd/cli/cli.h"
-#include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/ui/environment.h"
@@ -223,19 +222,6 @@ static void hold_standard_descriptors(void)
     }
 }
 
-/* Removes control characters, because a message may quote a file or an argument. */
-static void print_error(const struct tp_err *err)
-{
-    char text[TP_ERR_TEXT];
-    tp_clean_text(err->text, text, sizeof text);
-    fprintf(stderr, "tapool: %s\n", text);
-    tp_clean_text(err->hint, text, sizeof text);
-    if (*text)
-        fprintf(stderr, "hint: %s\n", text);
-    if (err->reason && getenv(TP_REASONS_VARIABLE))
-        fprintf(stderr, "reason: %s\n", tp_reason_words[err->reason]);
-}
-
 int tp_cli_main(int argc, char **argv)
 {
     struct tp_err err = {0};
@@ -250,7 +236,7 @@ int tp_cli_main(int argc, char **argv)
         status = (int)lost.status;
     }
     if (status)
-        print_error(&err);
+        tp_error_print(&err);
     tp_stop_end(); /* after an interrupt: ends by the signal that was caught */
     return tp_exit_code(status);
 }

@@ -1,5 +1,4 @@
-/* See replay_ahead.h. Each replay is a fork of this process, which already has the program, the
- * options and the sources. The child writes its run into shared memory. Threads are not used,
+/* See replay_ahead.h. Each replay is a fork of this process (fork_replay.h). Threads are not used,
  * because once a process has had a second thread malloc takes locks, which would show in the times
  * that are measured later.
  *
@@ -12,14 +11,9 @@
  * long one leaves its core idle. */
 #include "cmd/measure/replay_ahead.h"
 
-#include "cmd/measure/child.h"
-#include "cmd/measure/process.h"
+#include "cmd/measure/fork_replay.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { UNTIMED = TP_PASS_VERIFY | TP_PASS_USAGE | TP_PASS_FITS };
 
@@ -34,56 +28,26 @@ unsigned tp_ahead_passes(const struct tp_replay_cfg *cfg)
 
 /* A replay in a child process. */
 struct worker {
-    pid_t pid; /* 0: no child */
-    const struct tp_ahead *item;
-    bool *whole; /* start of the shared memory: the run, at RUN_OFFSET, is complete */
-    size_t run_size;
+    struct tp_fork fork;
+    struct tp_replay_cfg cfg;
+    bool started;
 };
 
-enum { RUN_OFFSET = 64 };
-
-static struct tp_run *run_of(const struct worker *w)
+static void start(struct worker *w, const struct tp_ahead *item,
+                  const volatile sig_atomic_t *interrupted)
 {
-    return (struct tp_run *)(void *)((char *)w->whole + RUN_OFFSET);
+    w->cfg = *item->cfg;
+    w->cfg.passes = tp_ahead_passes(&w->cfg);
+    w->cfg.progress = NULL;
+    w->cfg.interrupted = interrupted;
+    w->started = tp_fork_start(&w->fork, &w->cfg, item->run, NULL) == TP_OK;
 }
 
-static void play_in_child(const struct worker *w, pid_t parent)
+static void finish(struct worker *w)
 {
-    struct tp_err err;
-    struct tp_replay_cfg cfg = *w->item->cfg;
-    cfg.passes = tp_ahead_passes(&cfg);
-    cfg.progress = NULL;
-    *w->whole = tp_child_begin(parent) && tp_replay(&cfg, run_of(w), &err) == TP_OK;
-    _exit(0); /* exit would write the parent's buffered output a second time */
-}
-
-static void start(struct worker *w, const struct tp_ahead *item)
-{
-    uint16_t devices = tp_program_facts(item->cfg->program)->devices;
-    *w = (struct worker){.item = item, .run_size = tp_run_size(devices)};
-    void *shared = mmap(NULL, RUN_OFFSET + w->run_size, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        return;
-    w->whole = shared;
-    pid_t parent = getpid();
-    w->pid = fork();
-    if (!w->pid)
-        play_in_child(w, parent);
-    if (w->pid < 0)
-        w->pid = 0;
-}
-
-static void finish(struct worker *w, const volatile sig_atomic_t *interrupted)
-{
-    const struct tp_child_wait wait = {.interrupted = interrupted};
-    int how = 0;
-    bool ended = w->pid && tp_child_await(w->pid, &wait, &how) == TP_OK;
-    if (ended && WIFEXITED(how) && *w->whole)
-        memcpy(w->item->run, run_of(w), w->run_size);
-    if (w->whole)
-        munmap(w->whole, RUN_OFFSET + w->run_size);
-    *w = (struct worker){0};
+    if (w->started)
+        tp_fork_finish(&w->fork, "", NULL);
+    w->started = false;
 }
 
 /* The number of workers, limited so that their bookkeeping stays within `memory` bytes. */
@@ -110,9 +74,9 @@ void tp_ahead_play(const struct tp_ahead *list, size_t count, unsigned workers, 
     for (size_t i = 0; i < count + workers; i++) {
         struct worker *w = &running[i % workers];
         if (i >= workers)
-            finish(w, interrupted);
+            finish(w);
         if (i < count && !(interrupted && *interrupted))
-            start(w, &list[i]);
+            start(w, &list[i], interrupted);
         if (progress && i >= workers)
             progress(ctx, "memory", (double)(i - workers + 1) / (double)count);
     }

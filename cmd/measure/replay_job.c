@@ -52,7 +52,11 @@ static int add_strategy(struct tp_job *job, const char *text, struct tp_err *err
 {
     int status = tp_strategy_spec_parse(&job->specs[job->spec_count], text, err);
     job->spec_count += status == TP_OK;
-    return status;
+    if (status != TP_EINPUT || !job->leaves_out)
+        return status;
+    if (!job->refused.status)
+        job->refused = *err;
+    return TP_OK;
 }
 
 static int parse_named(struct tp_job *job, const struct tp_replay_opts *o, struct tp_err *err)
@@ -62,6 +66,10 @@ static int parse_named(struct tp_job *job, const struct tp_replay_opts *o, struc
     int status = job->specs ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t i = 0; !status && i < o->strategies.count; i++)
         status = add_strategy(job, o->strategies.items[i], err);
+    if (!status && o->strategies.count && !job->spec_count) {
+        *err = job->refused;
+        status = (int)err->status;
+    }
     return status;
 }
 

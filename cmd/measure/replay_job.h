@@ -28,6 +28,10 @@ struct tp_replay_opts {
 
 /* A trace and all that is needed to play it. It must live as long as its results. */
 struct tp_job {
+    /* A strategy that cannot be played is left out, unless it is the only one, and `refused` is the
+     * error of the first; otherwise it is an error of tp_job_prepare. */
+    bool leaves_out;
+    struct tp_err refused; /* its status is TP_OK where all can be played */
     struct tp_trace trace;
     struct tp_captured captured;
     struct tp_strategy_spec *specs;

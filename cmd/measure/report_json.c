@@ -232,6 +232,12 @@ static void write_use(struct tp_json *j, cJSON *run, cJSON *source, const struct
     tp_json_real(j, run, "occupy_scale", r->use->scale);
 }
 
+static void write_plugin(struct tp_json *j, cJSON *in, const struct tp_loaded_plugin *p)
+{
+    tp_json_text(j, in, "file", p->file);
+    tp_json_text(j, in, "version", p->version[0] ? p->version : NULL);
+}
+
 static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result *r)
 {
     char library[TP_LIBRARY];
@@ -240,6 +246,8 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
     tp_json_text(j, s, "label", r->spec->label);
     if (tp_strategy_library(r->spec->strategy, library, sizeof library))
         tp_json_text(j, s, "library", library);
+    if (r->spec->plugin)
+        write_plugin(j, tp_json_object(j, s, "plugin"), r->spec->plugin);
     write_options(j, tp_json_object(j, s, "options"), r->spec->strategy->options, r->spec->opts);
     cJSON *source = tp_json_object(j, run, "source");
     tp_json_text(j, source, "name", tp_result_source(r));

@@ -1,6 +1,11 @@
 /* Exit codes; see exit.h. */
 #include "cmd/ui/exit.h"
 
+#include "alloc/base/clean.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
 const struct tp_fact tp_exit_codes[] = {
     {"0", "done"},
     {"1", "a regression was found, or what --fail-on names has happened"},
@@ -27,4 +32,17 @@ int tp_exit_code(int status)
     default:
         return TP_EXIT_FAILED;
     }
+}
+
+/* Control characters are removed, because a message may quote a file or an argument. */
+void tp_error_print(const struct tp_err *err)
+{
+    char text[TP_ERR_TEXT];
+    tp_clean_text(err->text, text, sizeof text);
+    fprintf(stderr, "tapool: %s\n", text);
+    tp_clean_text(err->hint, text, sizeof text);
+    if (*text)
+        fprintf(stderr, "hint: %s\n", text);
+    if (err->reason && getenv(TP_REASONS_VARIABLE))
+        fprintf(stderr, "reason: %s\n", tp_reason_words[err->reason]);
 }

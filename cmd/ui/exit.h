@@ -21,4 +21,7 @@ extern const struct tp_fact tp_exit_codes[];
 /* The exit code for a status. */
 int tp_exit_code(int status);
 
+/* Prints an error on stderr, as tapool does before it ends. */
+void tp_error_print(const struct tp_err *err);
+
 #endif

@@ -46,7 +46,7 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     buddy -std=c11 -pedantic -Wconversion
     for sample in sqlite jq python-threads; do
         ok play "sample:$sample" -s plugin:./buddy.so --verify
-        matches "$out" '^plugin:buddy on host +this machine'
+        matches "$out" '^plugin:buddy on host +this machine.s memory \(mmap\); plug-in buddy\.so 1\.0'
         matches "$out" 'verified: no overlap'
     done
     ok play sample:training-step -s plugin:./buddy.so --verify # on virtual
@@ -57,6 +57,7 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     is "$out" 'r["strategy"]["label"]' mine
     is "$out" 'r["strategy"]["name"]' plugin:buddy
     is "$out" 'r["strategy"]["options"]["range"]' 64KiB
+    is "$out" 'r["strategy"]["plugin"]' "{'file': 'buddy.so', 'version': '1.0'}"
 }
 
 @test "options of a plug-in are its own" {
@@ -178,4 +179,42 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     misfit trap -DCRASH_LOADING
     refused 3 'only the command line may name' "$TAPOOL" check
     refused 2 'has no cell of the strategy' "$TAPOOL" check -s mine=$key
+}
+
+# left_out CODE REGEX STRATEGY...: the others are reported, then comes the sentence.
+left_out() {
+    local code=$1 regex=$2
+    shift 2
+    capture play_once sample:sqlite "$@" -s arena
+    [ "$rc" -eq "$code" ] || fail "exit code $rc, not $code: $(cat "$err")" || return 1
+    one_sentence "$err" || return 1
+    matches "$err" "$regex" || return 1
+    matches "$out" '^arena on |^ +arena ' || return 1
+    lacks "$out" misfit || return 1
+    capture play_once sample:sqlite "$@" -s arena -s direct --json
+    [ "$rc" -eq "$code" ] || fail "exit code $rc with --json: $(cat "$err")" || return 1
+    is "$out" '[x["strategy"]["name"] for x in d["runs"]]' "['arena', 'direct']"
+}
+
+@test "a plug-in that crashes or leaves is a sentence, and the other rows are measured" {
+    misfit crash -DCRASH
+    misfit leave -DLEAVE
+    left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' died of signal 11 \(Segmentation fault\) in its process" -s plugin:./crash.so
+    left_out 4 "^tapool: sample:sqlite: 'x' ended its process with code 7" -s x=plugin:./leave.so
+    refused 4 "'plugin:misfit' died of signal 11" play_once sample:sqlite -s plugin:./crash.so
+    refused 4 "'plugin:misfit' died of signal 11" play_once sample:sqlite -s plugin:./crash.so --source virtual
+    left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' died of signal 11" -s plugin:./crash.so --source virtual
+    ok "$TAPOOL" gen pair --count 300 -o other.json # not the last trace's alone
+    capture play_once other.json sample:sqlite -s plugin:./crash.so -s arena --json
+    [ "$rc" -eq 4 ]
+    is "$out" '[(x["trace"]["path"], x["strategy"]["name"]) for x in d["runs"]]' \
+        "[('other.json', 'arena'), ('sample:sqlite', 'arena')]"
+    [ "$(grep -c '^tapool: .*died of signal 11' "$err")" -eq 2 ]
+}
+
+@test "a plug-in that cannot be loaded, and one that overlaps, leave the other rows measured" {
+    misfit none -DNO_SYMBOL
+    left_out 3 "exports no 'tapool_plugin'" -s plugin:./none.so
+    misfit overlap -DOVERLAP
+    left_out 4 'event 111: ' --verify -s plugin:./overlap.so
 }

@@ -93,6 +93,10 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     is spaces.json '"left_out" in r["trace"]' True
     is all.json '"left_out" in r["trace"], r["trace"]["space"]' "(False, 'all')"
     is single.json 'r["latency_sampled_operations"]' None # a number where there are more than 10 million
+    "${CC:-cc}" -shared -fPIC -I "$(dirname "$TAPOOL")/include" \
+        "$TAPOOL_ROOT/scripts/plugin-example/buddy.c" -o buddy.so
+    replayed plugin "$SAMPLES/sqlite.json" -s plugin:./buddy.so
+    is plugin.json 'r["strategy"]["plugin"]' "{'file': 'buddy.so', 'version': '1.0'}"
     # a real device, or what stands for one
     without=--without=real_device,measured,driver,occupy,occupy_scale,source.device
     if [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ]; then

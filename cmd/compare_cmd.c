@@ -36,6 +36,7 @@ static const struct tp_opt rows[] = {
     TP_SOURCE_ROW(ROW(source), "where memory comes from, as for replay"),
     TP_CAPACITY_ROW(ROW(capacity), "what the device has, each of them; 0 is no limit"),
     TP_TOUCH_ROW(ROW(touch), ""),
+    TP_THP_ROW(ROW(thp)),
     TP_LIST_AT(
         "metric", ROW(metrics), .arg = "NAME",
         .help = "show this one ('tapool help metrics'); may be repeated (default: the usual ones)"),

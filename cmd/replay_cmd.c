@@ -6,6 +6,7 @@
 #include "cmd/measure/figures.h"
 #include "cmd/measure/fork_replay.h"
 #include "cmd/measure/machine.h"
+#include "cmd/measure/memory_passes.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/measure/replay_ahead.h"
 #include "cmd/report/export_files.h"
@@ -26,7 +27,7 @@ static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
 /* In the order of the bits of enum tp_pass. */
 static const char *const pass_words[] = {"usage", "throughput", "latency", "verify",
-                                         "fits",  "count",      NULL};
+                                         "fits",  "count",      "resident", NULL};
 static const char *const auto_words[] = {"auto", NULL};
 
 #define ROW(member) offsetof(struct tp_replay_opts, member)
@@ -62,8 +63,9 @@ static const struct tp_opt rows[] = {
                           "export-hgrm export-perfetto",
               .help =
                   "only what these measure, for --format json: usage (memory and counts), fits "
-                  "(needs usage), throughput, latency, verify, count (instructions); with commas "
-                  "(default: usage,throughput,latency and what --fits and --verify say)"),
+                  "(needs usage), throughput, latency, verify, count (instructions), resident (on host); "
+                  "with commas (default: usage,throughput,latency,resident and what --fits and "
+                  "--verify say)"),
     TP_TOUCH_ROW(ROW(touch), "; auto is first on "
                              "host and none on virtual and cuda"),
     TP_THREADS_ROW(ROW(threads)),
@@ -80,6 +82,7 @@ static const struct tp_opt rows[] = {
     TP_FAIL_ON_ROW(ROW(fail_on),
                    "exit with 1 when it holds for any strategy: oom (an allocation failed), "
                    "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"),
+    TP_THP_ROW(ROW(thp)),
     TP_FLAG_AT("verify", ROW(verify),
                .help =
                    "first play once beside a shadow that checks every block: overlap, alignment, "
@@ -136,7 +139,7 @@ static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_progra
         return o->passes & ~(s->caps & TP_CAP_ASYNC ? TP_PASS_FITS : 0u);
     bool few = tp_fits_by_default(facts->kind, facts->events);
     bool fits = (o->fits || (few && !o->no_fits)) && !(s->caps & TP_CAP_ASYNC);
-    return TP_PASS_ALL | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
+    return TP_PASS_ALL | TP_MEMORY_PASSES | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
 }
 
 /* Puts the path of the trace in front of an error, unless the error begins with it: a damaged file
@@ -165,6 +168,7 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                 .latency_operations = LATENCY_OPERATIONS,
                                 .repeat = (uint32_t)r->o->repeat,
                                 .stop_on_oom = r->o->on_oom == TP_OOM_STOP,
+                                .huge_pages = r->o->thp,
                                 .guard = r->o->capacity == TP_OPT_KEYWORD(0),
                                 .seed = r->o->seed,
                                 .threads = tp_replay_threads(r->o->threads),
@@ -174,10 +178,11 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                 .occupy_scale = job->use.scale,
                                 .interrupted = tp_stop_flag(),
                                 .progress = tp_progress_show};
-    if (spec->strategy->caps & TP_CAP_FOREIGN)
-        return cfg;
-    cfg.layer_count = job->source.count;
-    memcpy(cfg.layers, job->source.layers, sizeof cfg.layers);
+    if (!(spec->strategy->caps & TP_CAP_FOREIGN)) {
+        cfg.layer_count = job->source.count;
+        memcpy(cfg.layers, job->source.layers, sizeof cfg.layers);
+    }
+    cfg.passes = tp_memory_passes_of(&cfg);
     return cfg;
 }
 
@@ -212,16 +217,20 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
 {
     struct tp_progress_line line;
     struct tp_replay_cfg cfg = configure(r, job, spec);
-    bool foreign = (spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    unsigned whole_process = cfg.passes & TP_MEMORY_PASSES;
     bool apart = is_apart(job, spec, cfg.passes);
-    cfg.passes &= ~out->run->passes;
-    if (!cfg.passes)
+    cfg.passes &= ~(out->run->passes | TP_MEMORY_PASSES);
+    bool foreign = spec->strategy->caps & TP_CAP_FOREIGN && cfg.passes;
+    if (!cfg.passes && !whole_process)
         return TP_OK;
     tp_progress_start(&line, spec->label);
     cfg.progress_ctx = &line;
     int status = foreign ? tp_child_replay(&cfg, spec, out->run, err)
                  : apart ? tp_fork_replay(&cfg, spec->label, out->run, err)
                          : tp_replay(&cfg, out->run, err);
+    cfg.passes = whole_process;
+    if (!status && whole_process)
+        status = tp_memory_passes(&cfg, spec, out->run, err);
     tp_progress_clear(&line);
     return status && status != TP_ESTOP ? name_trace(job, status, err) : status;
 }

@@ -167,6 +167,8 @@ static int open_all(struct tp_player *p, struct tp_err *err)
         status = tp_resets_open(f, &p->resets, err);
     if (!status)
         status = tp_occupy_open(p, err);
+    if (!status && p->cfg->shared.opened)
+        status = p->cfg->shared.opened(p->cfg->shared.opened_ctx, p, err);
     for (uint16_t d = 0; !status && d < f->devices; d++) {
         struct tp_instance *in = &p->instances[d];
         status = open_sources(p, in, d, err);

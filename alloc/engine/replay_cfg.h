@@ -23,7 +23,9 @@ enum tp_pass {
     TP_PASS_ALL = 7, /* usage, throughput and latency; other passes must be named */
     TP_PASS_VERIFY = 8,
     TP_PASS_FITS = 16, /* needs the usage pass as well */
-    TP_PASS_COUNT = 32
+    TP_PASS_COUNT = 32,
+    /* on host memory, in a process that does nothing else (see pass_resident.c) */
+    TP_PASS_RESIDENT = 64
 };
 
 enum { TP_SOURCE_LAYERS = 8, TP_GUARD_TIMES = 16 };
@@ -36,8 +38,14 @@ struct tp_source_layer {
     const void *opts;
 };
 
+struct tp_player;
+
 /* State that the passes of one tp_replay share; private to the engine. */
 struct tp_replay_shared {
+    /* called when a player has what the engine itself needs, before its sources and its strategy
+     * are opened; NULL: not called */
+    int (*opened)(void *ctx, struct tp_player *p, struct tp_err *err);
+    void *opened_ctx;
     void **current;    /* passed to the sources as `current` */
     bool time_calls;   /* passed to the sources as `time_calls` */
     bool keeps_ranges; /* passed to the sources as `keeps_ranges` */
@@ -70,6 +78,7 @@ struct tp_replay_cfg {
      * memory, and the replay ends. Without effect where a limit is among the layers. */
     bool guard;
     bool drop_prologue;
+    bool huge_pages; /* TP_PASS_RESIDENT: transparent huge pages stay as the machine has them */
     uint64_t seed;
     /* OS threads that play the timed passes, recorded thread i by thread i mod `threads`; at most
      * as many as the program has threads. 0 and 1: one thread plays everything. More need a host

@@ -176,6 +176,21 @@ struct tp_latency_run {
     uint64_t replays;
 };
 
+/* The lowest, the middle and the highest of what several passes measured, in bytes; all TP_NONE:
+ * not known. */
+struct tp_spread {
+    uint64_t low, median, high;
+};
+
+/* Memory of the process that plays, by the kernel, less what it was before the first event. */
+struct tp_resident {
+    uint64_t passes;          /* 0: not measured, or the kernel does not say */
+    struct tp_spread at_peak; /* at the event of peak demand; not known if it was not reached */
+    struct tp_spread peak;    /* the highest at any new peak of requested bytes */
+    struct tp_spread end;     /* after the last event, before live blocks are freed */
+    bool huge_pages;          /* transparent huge pages were as the machine has them; else off */
+};
+
 enum tp_run_flags {
     TP_RUN_INFORMATIVE = 1u << 0, /* memory figures come from the allocator's own statistics */
     /* means are weighted by recorded time; without this flag by events */
@@ -207,6 +222,7 @@ struct tp_run {
     struct tp_latency_run latency;
     /* instructions of one replay by the processor's counter; TP_NONE: not known */
     uint64_t instructions;
+    struct tp_resident resident;
     struct tp_device_run devices[]; /* array of device_count entries */
 };
 

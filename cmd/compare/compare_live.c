@@ -104,7 +104,7 @@ static int make_job(struct contest *k, const struct tp_compare_opts *o, struct t
 static const char *passes_of(const struct contest *k)
 {
     const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
-    return tp_fits_by_default(f->kind, f->events) ? "usage,fits" : "usage";
+    return tp_fits_by_default(f->kind, f->events) ? "usage,fits,resident" : "usage,resident";
 }
 
 static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts *o)
@@ -269,6 +269,8 @@ static void choose_arguments(struct tp_compare_live *live, const struct tp_compa
         live->more[n++] = "--capacity";
         live->more[n++] = live->capacity;
     }
+    if (o->thp)
+        live->more[n++] = "--thp";
     live->more[n] = NULL;
 }
 

@@ -14,7 +14,7 @@ struct tp_compare_opts {
     struct tp_exports exports;
     uint32_t touch, color;
     uint64_t rounds, min_time, seed, capacity, timeout;
-    bool verbose, bytes;
+    bool verbose, bytes, thp;
 };
 
 #endif

@@ -102,7 +102,7 @@ static bool any_known(const struct tp_compare *c, const struct tp_metric *m)
     for (size_t t = 0; t < c->count; t++)
         for (size_t r = 0; r < c->tables[t].count; r++) {
             const struct tp_compare_row *row = &c->tables[t].rows[r];
-            if (row->rounds && (m->class == TP_CLASS_NOISY || m->class == TP_CLASS_REPORT))
+            if (row->rounds && tp_metric_is_time(m))
                 return true;
             if (!isnan(tp_record_total(row->run, m)))
                 return true;
@@ -299,7 +299,8 @@ static void mark_plain(const struct tp_compare_row *base, const struct tp_metric
         now->change = 0;
     else if (was->value > 0)
         now->change = now->value / was->value - 1;
-    bool exact = m->class != TP_CLASS_EXACT || (r->run->exact && base->run->exact);
+    bool exact = !tp_metric_is_by_kernel(m) &&
+                 (m->class != TP_CLASS_EXACT || (r->run->exact && base->run->exact));
     now->mark = tp_metric_is_time(m) ? TP_MARK_UNTESTED : exact ? TP_MARK_EXACT : TP_MARK_REPORTED;
 }
 

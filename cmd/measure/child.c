@@ -28,7 +28,7 @@ struct child_job {
     char label[TP_LABEL_MAX];
     uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
-    bool stop_on_oom, drop_prologue, progress, answered;
+    bool stop_on_oom, drop_prologue, huge_pages, progress, answered;
     int status;
     struct tp_err err;
 };
@@ -79,6 +79,7 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     job->seed = cfg->seed;
     job->stop_on_oom = cfg->stop_on_oom;
     job->drop_prologue = cfg->drop_prologue;
+    job->huge_pages = cfg->huge_pages;
     job->progress = cfg->progress != NULL;
     return TP_OK;
 }
@@ -165,6 +166,7 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
     struct tp_strategy_spec spec;
     struct tp_clock clock;
     struct tp_progress_line line;
+    bool timed = job->passes & (TP_PASS_THROUGHPUT | TP_PASS_LATENCY);
     int status = tp_strategy_spec_parse(&spec, job->spec, err);
     if (status)
         return status;
@@ -172,7 +174,7 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
     struct tp_replay_cfg cfg = {.program = program,
                                 .strategy = spec.strategy,
                                 .strategy_opts = spec.opts,
-                                .clock = &clock,
+                                .clock = timed ? &clock : NULL,
                                 .touch = (enum tp_touch)job->touch,
                                 .passes = job->passes,
                                 .min_time_ns = job->min_time_ns,
@@ -183,10 +185,12 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
                                 .latency_operations = job->latency_operations,
                                 .stop_on_oom = job->stop_on_oom,
                                 .drop_prologue = job->drop_prologue,
+                                .huge_pages = job->huge_pages,
                                 .seed = job->seed,
                                 .progress = job->progress ? tp_progress_show : NULL,
                                 .progress_ctx = &line};
-    status = tp_clock_calibrate(&clock, err);
+    if (timed)
+        status = tp_clock_calibrate(&clock, err);
     if (!status)
         status = tp_replay(&cfg, run_of(job), err);
     tp_progress_clear(&line);

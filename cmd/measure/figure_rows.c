@@ -66,6 +66,8 @@ GETTER(failed, whole(tp_run_failed(of->r->run)))
 GETTER(failed_initial, whole(tp_run_failed_initial(of->r->run)))
 GETTER(first_failed_event, whole(tp_run_first_failure(of->r->run)))
 
+GETTER(has_huge_pages, whole(of->r->run->resident.huge_pages))
+
 GETTER(is_played_once, whole(has(of, TP_RUN_PLAYED_ONCE)))
 GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))
 
@@ -145,6 +147,15 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define TIME(class_, allowed_) \
     .class = TP_CLASS_##class_, .allowed = (allowed_), .family = TP_FAMILY_TIME
 #define THROUGHPUT(of, class_, allowed_) RUN("throughput.", of, NS), TIME(class_, allowed_)
+
+/* Memory of the process, by the kernel. */
+#define RESIDENT(of, value) \
+    .name = "resident." #of "_" #value "_bytes", .path = "resident." #of "_" #value "_bytes", \
+    .unit = TP_UNIT_BYTES, RUN_FIELD(resident.of.value)
+#define RESIDENT_METRIC(name_, of) \
+    .name = (name_), .path = "resident." #of "_bytes", .unit = TP_UNIT_BYTES, \
+    .class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = 0.05, \
+    RUN_FIELD(resident.of.median)
 
 /* Figures of the latency of single calls. */
 #define PART(call, of, unit_) \

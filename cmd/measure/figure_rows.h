@@ -43,7 +43,8 @@ COMPARED(7, EXACT(MEMORY), DEVICE("memory.", overhead, RATIO), FIELD(overhead),
          SHARE_OF("memory.trace_peak_requested_bytes"),
          MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"))
 LINE("at_peak_demand", "all of these and idle at the event of trace_peak_requested")
-LINE("class", "of memory figures: E exact, R reported only (real device, real allocator)")
+LINE("class", "of memory figures: E exact, R reported only (real device, real allocator);\n"
+     "resident is R for every policy")
 COMPARED(8, UNUSED(internal_fragmentation, "at_peak_demand.granted"),
          MEANS("1 - requested / handed out, at peak demand and weighted"))
 COMPARED(9, UNUSED(internal_fragmentation_weighted, "mean_granted"))
@@ -106,6 +107,23 @@ REPORTED(MEASURED(driver.ns, NS, driver.ns))
 REPORTED(MEASURED(driver.syncs, COUNT, driver.syncs), NO_COLUMN)
 REPORTED(MEASURED(driver.event_waits, COUNT, driver.event_waits), NO_COLUMN)
 REPORTED(MEASURED(driver.works, COUNT, driver.works), NO_COLUMN)
+
+/* ---- memory of the process, by the kernel ---- */
+
+COMPARED(45, RESIDENT_METRIC("resident_at_peak", at_peak), HEAD("resident", "at peak"),
+         MEANS("on host, by the kernel: what the process has written, every block\n"
+               "wholly, at peak demand; middle of three passes; low, high: their ends"))
+REPORTED(RESIDENT(at_peak, low))
+REPORTED(RESIDENT(at_peak, high))
+COMPARED(46, RESIDENT_METRIC("peak_resident", peak),
+         MEANS("the most of it, read at new peaks of requested, in steps of 1 %"))
+REPORTED(RESIDENT(peak, low))
+REPORTED(RESIDENT(peak, high))
+COMPARED(47, RESIDENT_METRIC("end_resident", end), MEANS("of it after the last event"))
+REPORTED(RESIDENT(end, low))
+REPORTED(RESIDENT(end, high))
+REPORTED(RUN("resident.", passes, COUNT), RUN_FIELD(resident.passes))
+REPORTED(RUN("resident.", huge_pages, COUNT), GET_FLAG(has_huge_pages))
 
 /* ---- what failed: by device, then on all of them ---- */
 

@@ -45,7 +45,8 @@ const struct tp_pass_row tp_pass_rows[TP_PASS_ROWS] = {
     {"fits", TP_PASS_FITS, NULL},
     {"throughput", TP_PASS_THROUGHPUT, "throughput."},
     {"latency", TP_PASS_LATENCY, "latency."},
-    {"count", TP_PASS_COUNT, "instructions."}};
+    {"count", TP_PASS_COUNT, "instructions."},
+    {"resident", TP_PASS_RESIDENT, "resident."}};
 
 const struct tp_pass_row *tp_metric_pass(const struct tp_metric *m)
 {
@@ -77,6 +78,11 @@ bool tp_metric_is_time(const struct tp_metric *m)
 bool tp_metric_is_one_call(const struct tp_metric *m)
 {
     return !strncmp(m->path, "latency.", 8) && !strstr(m->path, ".mean");
+}
+
+bool tp_metric_is_by_kernel(const struct tp_metric *m)
+{
+    return tp_metric_pass(m)->pass == TP_PASS_RESIDENT;
 }
 
 bool tp_metric_is_ns_per_op(const struct tp_metric *m)

@@ -136,7 +136,7 @@ struct tp_pass_row {
     unsigned pass;      /* enum tp_pass */
     const char *object; /* member of a run that the pass fills; NULL: it has no such member */
 };
-enum { TP_PASS_ROWS = 6 };
+enum { TP_PASS_ROWS = 7 };
 extern const struct tp_pass_row tp_pass_rows[TP_PASS_ROWS]; /* in the order of documents */
 
 /* The pass that measures a metric: the one whose `object` holds it, or else `usage`. */
@@ -155,6 +155,9 @@ bool tp_metric_is_time(const struct tp_metric *m); /* whether its unit is ns */
 /* Whether the metric is the time of a single call (a percentile, a maximum). Below ten steps of the
  * clock such a time is only a bound or a guess, unlike a mean or the time of a whole replay. */
 bool tp_metric_is_one_call(const struct tp_metric *m);
+
+/* Whether the metric is memory as the kernel counts it: the same again but for a few pages. */
+bool tp_metric_is_by_kernel(const struct tp_metric *m);
 
 /* Whether the metric is ns_per_op, the time of whole replays less the engine's share. The gate's
  * verdict on the time of a cell rests on it. */

@@ -37,6 +37,10 @@ enum tp_opt_from tp_strategy_from(const char *text);
                 "each recorded thread, N plays recorded thread i by thread i mod N. Objects "      \
                 "go from thread to thread in the order of the trace; waiting for one is in "       \
                 "no time, and recorded pauses are not kept")
+#define TP_THP_ROW(at)                                                                             \
+    TP_FLAG_AT("thp", at,                                                                          \
+               .help = "resident memory is measured with the machine's huge pages, by which a "    \
+                       "block of some bytes may hold 2 MiB; without it they are off there")
 #define TP_FAIL_ON_ROW(at, what) TP_LIST_AT("fail-on", at, .arg = "EXPR", .help = what)
 #define TP_SEED_ROW(at, what)                                                                      \
     TP_UINT_AT("seed", at, .def = "1", .max = UINT64_MAX - 1, .help = what)

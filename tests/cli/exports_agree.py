@@ -44,8 +44,8 @@ def text(value):
     if isinstance(value, dict):
         return ",".join("%s=%s" % (k, text(v)) for k, v in value.items())
     if isinstance(value, list):
-        return ";".join(v["id"] if "id" in v else "%s:%s" % (v["name"], text(v["options"]))
-                        if isinstance(v, dict) else text(v) for v in value)
+        return ";".join(text(v) if not isinstance(v, dict) else v["id"] if "id" in v
+                        else "%s:%s" % (v["name"], text(v["options"])) for v in value)
     return value if isinstance(value, str) else value
 
 

@@ -8,7 +8,7 @@ members() { # JSON-FILE: those that a pass fills
     python3 -c '
 import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]
-filled = "memory source_calls failed_allocations throughput latency instructions devices".split()
+filled = "memory source_calls failed_allocations throughput latency resident instructions devices".split()
 print(" ".join(run["passes"]), "|", " ".join(name for name in filled if name in run))' "$1"
 }
 
@@ -21,6 +21,7 @@ passes() { # LIST
     [ "$(passes usage)" = "usage | memory source_calls failed_allocations devices" ]
     [ "$(passes latency,throughput)" = "throughput latency | throughput latency" ]
     [ "$(passes count)" = "count | instructions" ]
+    [ "$(passes resident)" = "resident | resident" ]
     [ "$(passes usage,fits,verify)" = \
         "verify usage fits | memory source_calls failed_allocations devices" ]
     python3 -c '
@@ -29,9 +30,37 @@ run = json.load(open(sys.argv[1]))["runs"][0]
 assert run["verified"] is True and run["memory"]["fits_in_bytes"] > 0' "$BATS_TEST_TMPDIR/r.json"
 }
 
+@test "resident memory is measured on the host alone, for every strategy" {
+    python3 - "$TAPOOL" <<'EOF'
+import json, subprocess, sys
+
+def run(*words):
+    out = subprocess.run([sys.argv[1], "replay", "sample:sqlite", "--json", *words], check=True, capture_output=True)
+    return json.loads(out.stdout)["runs"]
+
+page = 4096
+for r in run("--passes", "usage,resident", "-s", "system", "-s", "direct", "-s", "arena"):
+    resident, needed = r["resident"], r["memory"]["trace_peak_requested_bytes"]
+    if resident["passes"] == 0:
+        print("# this kernel does not say")
+        continue
+    for what in ("at_peak", "peak", "end"):
+        low, middle, high = (resident[what + end] for end in ("_low_bytes", "_bytes", "_high_bytes"))
+        assert low <= middle <= high and low % page == 0, (what, resident)
+    assert resident["at_peak_bytes"] <= resident["peak_bytes"]
+    if r["strategy"]["name"] != "system":
+        assert resident["at_peak_bytes"] > needed, (resident, needed)
+    if r["strategy"]["name"] == "direct": # all that it holds is written, and 64 bytes a range
+        held = r["memory"]["at_peak_demand"]["reserved_bytes"]
+        assert held <= resident["at_peak_bytes"] <= held * 1.05 + 32 * page, (resident, held)
+virtual, = run("--passes", "usage,resident", "-s", "direct", "--source", "virtual")
+assert "resident" not in virtual and virtual["passes"] == ["usage"], virtual
+EOF
+}
+
 @test "passes that cannot be are refused" {
     local replay=("$TAPOOL" replay sample:sqlite -s arena)
-    refused 2 "^tapool: option 'passes' is 'nonsense', which is none of usage, throughput, latency, verify, fits, count$" \
+    refused 2 "^tapool: option 'passes' is 'nonsense', which is none of usage, throughput, latency, verify, fits, count, resident$" \
         "${replay[@]}" --json --passes nonsense
     refused 2 "^tapool: option 'passes' is '', which is none of usage," "${replay[@]}" --json --passes usage,,latency
     refused 2 "^tapool: the pass 'fits' needs the pass 'usage'$" "${replay[@]}" --json --passes fits

@@ -220,6 +220,7 @@ static const struct {
             {"runs[0].throughput.runs_ns_per_op", "throughput.runs_ns_per_op"},
             {"runs[0].latency", "latency"},
             {"runs[0].instructions", "instructions"},
+            {"runs[0].resident", "resident"},
             {"runs[0].warnings", "warnings"}};
 
 static void expect_damage(const cJSON *tree, const char *path, const char *what)
@@ -300,7 +301,7 @@ static void test_figures(void **state)
 static void test_lacking(void **state)
 {
     (void)state;
-    static const char *const passes[] = {"throughput", "latency", "instructions"};
+    static const char *const passes[] = {"throughput", "latency", "instructions", "resident"};
     struct tp_stored s;
     struct tp_err err;
     char text[200], name[64];

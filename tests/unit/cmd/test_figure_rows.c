@@ -139,6 +139,7 @@ static void every_member_of_the_schema_has_a_row(void **state)
                    {"measured", "measured."},
                    {"driver", "measured.driver."},
                    {"failed_by", "failed_by."},
+                   {"resident", "resident."},
                    {"throughput", "throughput."},
                    {"instructions", "instructions."}};
     (void)state;

@@ -1,0 +1,31 @@
+/* What the kernel says about the memory of this process. Nothing here allocates, so that a reading
+ * does not change what it reads. */
+#ifndef TP_PROCESS_MEMORY_H
+#define TP_PROCESS_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TP_WRITTEN_BUFFER = 4096 };
+
+/* A reader of the memory that the process that opened it has written. A child opens its own. */
+struct tp_written {
+    int fd;
+    char buffer[TP_WRITTEN_BUFFER];
+};
+
+/* `folder` is /proc/self, or what a test puts in its place. false: the kernel does not say. */
+bool tp_written_open(struct tp_written *w, const char *folder);
+void tp_written_close(struct tp_written *w);
+
+/* Bytes of private pages that this process has written, those included that the kernel has moved to
+ * swap, because they are held just as well. What a forked process has inherited and not yet written
+ * is not in it, nor are pages that were only read, that belong to files, or that were given back
+ * lazily (MADV_FREE). TP_NONE: the kernel did not say. */
+uint64_t tp_written_read(struct tp_written *w);
+
+/* Switches transparent huge pages off for this process (true), or on as the machine has them.
+ * Returns what it was before: whether they were off. Without effect where the kernel refuses. */
+bool tp_huge_pages_off(bool off);
+
+#endif

@@ -1,0 +1,98 @@
+/* See memory_passes.h. A policy is played in a fork of this process: all that the fork writes
+ * becomes its own page, so it is counted wherever it lies, and what it inherited is not. A real
+ * allocator is played in a tapool that is started afresh, because its heap would be inherited.
+ *
+ * The resident pass is played three times, and the middle of the three counts: what the kernel says
+ * may differ by a few pages. Where the first one took long it stays alone. */
+#include "cmd/measure/memory_passes.h"
+
+#include "alloc/base/clock.h"
+#include "cmd/measure/child.h"
+#include "cmd/measure/fork_replay.h"
+
+#include <stdlib.h>
+
+enum { PASSES = 3 };
+#define LONG_NS UINT64_C(500000000) /* a pass that took longer is not repeated */
+
+unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg)
+{
+    bool host = cfg->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(cfg) & TP_SRC_HOST;
+    bool one = tp_program_facts(cfg->program)->devices == 1;
+    return host && one ? cfg->passes : cfg->passes & ~(unsigned)TP_MEMORY_PASSES;
+}
+
+/* ---- three passes as one ---- */
+
+static void sort_two(uint64_t *a, uint64_t *b)
+{
+    uint64_t less = *a < *b ? *a : *b;
+    *b = *a < *b ? *b : *a;
+    *a = less;
+}
+
+static struct tp_spread spread_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    sort_two(&a, &b);
+    sort_two(&b, &c);
+    sort_two(&a, &b);
+    if (c == TP_NONE) /* a pass did not get so far */
+        return (struct tp_spread){TP_NONE, TP_NONE, TP_NONE};
+    return (struct tp_spread){a, b, c};
+}
+
+static struct tp_resident joined(const struct tp_resident *a, const struct tp_resident *b,
+                                 const struct tp_resident *c, uint32_t passes)
+{
+    return (struct tp_resident){
+        .passes = passes,
+        .at_peak = spread_of(a->at_peak.median, b->at_peak.median, c->at_peak.median),
+        .peak = spread_of(a->peak.median, b->peak.median, c->peak.median),
+        .end = spread_of(a->end.median, b->end.median, c->end.median),
+        .huge_pages = a->huge_pages};
+}
+
+/* ---- playing ---- */
+
+static int play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                      struct tp_run *out, struct tp_err *err)
+{
+    return cfg->strategy->caps & TP_CAP_FOREIGN ? tp_child_replay(cfg, spec, out, err)
+                                                : tp_fork_replay(cfg, spec->label, out, err);
+}
+
+static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                         struct tp_run *scratch, struct tp_resident *out, struct tp_err *err)
+{
+    struct tp_resident r[PASSES] = {{0}};
+    struct tp_replay_cfg one = *cfg;
+    uint64_t from = tp_wall_ns();
+    uint32_t count = 0;
+    int status = TP_OK;
+    one.passes = TP_PASS_RESIDENT;
+    one.progress = NULL; /* the process that is measured would write what it prints */
+    while (!status && count < PASSES) {
+        if (cfg->progress)
+            cfg->progress(cfg->progress_ctx, "resident", (double)count / PASSES);
+        scratch->passes = 0;
+        status = play_apart(&one, spec, scratch, err);
+        r[count++] = scratch->resident;
+        if (!scratch->resident.passes || (count == 1 && tp_wall_ns() - from > LONG_NS))
+            break;
+    }
+    bool all = count == PASSES && r[PASSES - 1].passes;
+    *out = all ? joined(&r[0], &r[1], &r[2], PASSES) : r[0];
+    return status;
+}
+
+int tp_memory_passes(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                     struct tp_run *out, struct tp_err *err)
+{
+    struct tp_run *scratch = calloc(1, tp_run_size(tp_program_facts(cfg->program)->devices));
+    int status = scratch ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status && cfg->passes & TP_PASS_RESIDENT)
+        status = play_resident(cfg, spec, scratch, &out->resident, err);
+    out->passes |= cfg->passes & TP_MEMORY_PASSES;
+    free(scratch);
+    return status;
+}

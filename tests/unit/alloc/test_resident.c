@@ -1,0 +1,153 @@
+/* The resident pass: what it counts, when it looks, and that the engine's own memory is not in it. */
+#include "alloc/base/process_memory.h"
+#include "tests/unit/one_run.h"
+
+extern const struct tp_source_ops tp_source_host, tp_source_virtual;
+extern const struct tp_strategy tp_strategy_direct;
+
+enum { MIB = 1 << 20, FEW = 16 * 4096 };
+
+/* `direct` holds exactly the pages of its blocks. */
+static int setup(void **state)
+{
+    struct tp_written written;
+    (void)state;
+    if (!tp_written_open(&written, "/proc/self") || tp_written_read(&written) == TP_NONE) {
+        print_message("skipped: this kernel does not say what was written\n");
+        skip();
+    }
+    tp_written_close(&written);
+    return new_run();
+}
+
+static const struct tp_resident *play(const struct tp_insn *insns, size_t count)
+{
+    struct tp_program *p = test_program(insns, count, true);
+    struct tp_replay_cfg cfg =
+        run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
+    cfg.touch = TP_TOUCH_NONE;
+    replay(&cfg);
+    tp_program_release(p);
+    assert_int_equal(run->resident.passes, 1);
+    return &run->resident;
+}
+#define PLAY(insns) play(insns, COUNT(insns))
+
+static void assert_about(const struct tp_spread *s, uint64_t bytes)
+{
+    assert_int_equal(s->low, s->median);
+    assert_int_equal(s->high, s->median);
+    assert_in_range(s->median, bytes, bytes + FEW);
+}
+
+/* Blocks are written wholly, although --touch says nothing is. */
+static void a_policy_that_holds_some_pages_reads_so_many(void **state)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0), ALLOC_INSN(1, 2 * MIB, 0),
+                                    FREE_INSN(1, 2 * MIB, 0), ALLOC_INSN(1, 100, 0)};
+    (void)state;
+    const struct tp_resident *r = PLAY(insns);
+    assert_about(&r->at_peak, 3 * MIB);
+    assert_about(&r->peak, 3 * MIB);
+    assert_about(&r->end, 1 * MIB + 4096);
+}
+
+static void what_a_realloc_adds_is_written_too(void **state)
+{
+    const struct tp_insn insns[] = {
+        ALLOC_INSN(0, 1 * MIB, 0),
+        {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 4 * MIB},
+        {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 2 * MIB}};
+    (void)state;
+    const struct tp_resident *r = PLAY(insns);
+    assert_about(&r->at_peak, 4 * MIB);
+    assert_about(&r->end, 2 * MIB);
+}
+
+/* A million slots are 16 MiB of the engine's, of which the program uses the last. */
+static void memory_of_the_engine_is_not_in_it(void **state)
+{
+    enum { SLOTS = 1 << 20 };
+    struct tp_insn *insns = calloc((size_t)2 * SLOTS, sizeof *insns);
+    (void)state;
+    assert_non_null(insns);
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        insns[i] = (struct tp_insn)ALLOC_INSN(i, 16, 0);
+        insns[SLOTS + i] = (struct tp_insn)FREE_INSN(i, 16, 0);
+    }
+    struct tp_program *p = test_program(insns, (size_t)2 * SLOTS, true);
+    free(insns);
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_empty, p, TP_PASS_RESIDENT);
+    replay(&cfg);
+    tp_program_release(p);
+    assert_about(&run->resident.at_peak, 0);
+    assert_about(&run->resident.peak, 0);
+    assert_about(&run->resident.end, 0);
+}
+
+/* `direct` with a state of a MiB, all of it written: it is the policy's. */
+static struct tp_strategy heavy;
+
+static int heavy_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *e)
+{
+    memset((char *)state + tp_strategy_direct.state_size, 1, MIB);
+    return tp_strategy_direct.init(state, env, opts, e);
+}
+
+static void the_state_of_a_policy_is_in_it(void **state)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0)};
+    (void)state;
+    heavy = tp_strategy_direct;
+    heavy.state_size += MIB;
+    heavy.init = heavy_init;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &heavy, p, TP_PASS_RESIDENT);
+    replay(&cfg);
+    tp_program_release(p);
+    assert_about(&run->resident.at_peak, 2 * MIB);
+}
+
+static void nothing_is_known_where_memory_is_not_of_the_host(void **state)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0)};
+    (void)state;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    struct tp_replay_cfg cfg =
+        run_on(&tp_source_virtual, &tp_strategy_direct, p, TP_PASS_RESIDENT | TP_PASS_USAGE);
+    replay(&cfg);
+    tp_program_release(p);
+    assert_int_equal(run->resident.passes, 0);
+    assert_true(run->resident.at_peak.median == TP_NONE && run->resident.end.high == TP_NONE);
+}
+
+/* A replay that stops before peak demand has no figure there. */
+static void a_peak_that_is_not_reached_is_not_known(void **state)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0),
+                                    ALLOC_INSN(1, UINT64_C(1) << 46, 0)};
+    (void)state;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    struct tp_replay_cfg cfg =
+        run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
+    cfg.stop_on_oom = true;
+    cfg.guard = true;
+    replay(&cfg);
+    tp_program_release(p);
+    assert_int_equal(run->resident.passes, 1);
+    assert_in_range(run->resident.end.median, 1 * MIB, 1 * MIB + FEW);
+}
+
+int main(void)
+{
+#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        ROW(a_policy_that_holds_some_pages_reads_so_many),
+        ROW(what_a_realloc_adds_is_written_too),
+        ROW(memory_of_the_engine_is_not_in_it),
+        ROW(the_state_of_a_policy_is_in_it),
+        ROW(nothing_is_known_where_memory_is_not_of_the_host),
+        ROW(a_peak_that_is_not_reached_is_not_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -10,12 +10,14 @@
 
 #define MAP_FROM (UINT64_C(128) << 10)
 
+enum { ALIGN = 16 }; /* of each block */
+
 static void *take(const struct tp_meta_heap *heap, size_t size)
 {
     if (heap->own)
         return tp_own_zeroed(1, size);
     if (size < MAP_FROM)
-        return calloc(1, size ? size : 1);
+        return calloc(1, size > ALIGN ? size : ALIGN); /* a malloc may align less to less */
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
@@ -29,7 +31,7 @@ void *tp_meta_get(const struct tp_env *env, size_t size)
     void *p = take(heap, size);
     if (!p)
         return NULL;
-    assert((uintptr_t)p % 16 == 0);
+    assert((uintptr_t)p % ALIGN == 0);
     heap->live_bytes += size;
     heap->live_blocks++;
     if (heap->account) {

@@ -26,7 +26,7 @@ enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
 /* In the order of the bits of enum tp_pass. */
-static const char *const pass_words[] = {"usage", "throughput", "latency", "verify",
+static const char *const pass_words[] = {"usage", "throughput", "latency",  "verify",
                                          "fits",  "count",      "resident", NULL};
 static const char *const auto_words[] = {"auto", NULL};
 
@@ -58,14 +58,15 @@ static const struct tp_opt rows[] = {
                .help = "find the smallest device on which no allocation fails (done without asking "
                        "for device traces under 1,000,000 events)"),
     TP_FLAG_AT("no-fits", ROW(no_fits), .help = "do not look for it"),
-    TP_SET_AT("passes", ROW(passes), .choices = pass_words, .needs = "format json",
-              .excludes = "fits no-fits verify export-markdown export-csv export-benchfmt "
-                          "export-hgrm export-perfetto",
-              .help =
-                  "only what these measure, for --format json: usage (memory and counts), fits "
-                  "(needs usage), throughput, latency, verify, count (instructions), resident (on host); "
-                  "with commas (default: usage,throughput,latency,resident and what --fits and "
-                  "--verify say)"),
+    TP_SET_AT(
+        "passes", ROW(passes), .choices = pass_words, .needs = "format json",
+        .excludes = "fits no-fits verify export-markdown export-csv export-benchfmt "
+                    "export-hgrm export-perfetto",
+        .help =
+            "only what these measure, for --format json: usage (memory and counts), fits "
+            "(needs usage), throughput, latency, verify, count (instructions), resident (on host); "
+            "with commas (default: usage,throughput,latency,resident and what --fits and "
+            "--verify say)"),
     TP_TOUCH_ROW(ROW(touch), "; auto is first on "
                              "host and none on virtual and cuda"),
     TP_THREADS_ROW(ROW(threads)),
@@ -139,7 +140,8 @@ static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_progra
         return o->passes & ~(s->caps & TP_CAP_ASYNC ? TP_PASS_FITS : 0u);
     bool few = tp_fits_by_default(facts->kind, facts->events);
     bool fits = (o->fits || (few && !o->no_fits)) && !(s->caps & TP_CAP_ASYNC);
-    return TP_PASS_ALL | TP_MEMORY_PASSES | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
+    return TP_PASS_ALL | TP_MEMORY_PASSES | (fits ? TP_PASS_FITS : 0u) |
+           (o->verify ? TP_PASS_VERIFY : 0u);
 }
 
 /* Puts the path of the trace in front of an error, unless the error begins with it: a damaged file

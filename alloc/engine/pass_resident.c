@@ -185,8 +185,8 @@ int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct
     struct resident r = {.demand = tp_program_demand(cfg->program, 0), .at_peak = TP_NONE};
     struct tp_replay_cfg whole = *cfg;
     bool host = cfg->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(cfg) & TP_SRC_HOST;
-    out->resident = (struct tp_resident){
-        0, once(TP_NONE), once(TP_NONE), once(TP_NONE), cfg->huge_pages};
+    out->resident =
+        (struct tp_resident){0, once(TP_NONE), once(TP_NONE), once(TP_NONE), cfg->huge_pages};
     if (!host || f->devices > 1 || !tp_written_open(&r.written, "/proc/self"))
         return TP_OK;
     whole.touch = TP_TOUCH_ALL;
@@ -199,7 +199,7 @@ int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct
         tp_huge_pages_off(false);
     tp_written_close(&r.written);
     if (!status && r.base != TP_NONE && r.end != TP_NONE)
-        out->resident = (struct tp_resident){
-            1, once(r.at_peak), once(r.peak), once(r.end), cfg->huge_pages};
+        out->resident =
+            (struct tp_resident){1, once(r.at_peak), once(r.peak), once(r.end), cfg->huge_pages};
     return status;
 }

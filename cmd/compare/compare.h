@@ -138,6 +138,10 @@ int tp_compare_sort(struct tp_compare *c, const char *by, struct tp_err *err);
 int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list, size_t count,
                      struct tp_err *err);
 
+/* Whether the memory of the rows compares by what is resident, as in a table of results
+ * (tp_results_by_resident). */
+bool tp_compare_by_resident(const struct tp_compare_table *t);
+
 /* Whether the times of a row look better than the strategy is: its source is virtual, so its calls
  * cost nothing, and most allocations need one. */
 bool tp_compare_flattered(const struct tp_compare_row *r);

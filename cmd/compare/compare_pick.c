@@ -78,7 +78,7 @@ static bool is_faster(const void *ctx, size_t x, size_t y, double *change)
 
 /* ---- the records ---- */
 
-static struct tp_choice choice_of(const struct tp_compare_row *r)
+static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident)
 {
     const struct tp_strategy *known = tp_find_strategy(r->run->strategy, NULL);
     return (struct tp_choice){.label = r->label,
@@ -89,7 +89,7 @@ static struct tp_choice choice_of(const struct tp_compare_row *r)
                               .small = is_warned(r, "small-trace"),
                               .cold = r->cold,
                               .fits_in = value_of(r, "fits_in"),
-                              .peak = value_of(r, "peak_reserved"),
+                              .peak = value_of(r, resident ? "resident_at_peak" : "peak_reserved"),
                               .calls_first =
                                   value_of(r, "source_calls.get") + value_of(r, "source_calls.put"),
                               .calls_later = value_of(r, "source_calls.next_pass"),
@@ -110,8 +110,9 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
     struct races *races = calloc(1, sizeof *races);
     if (!races)
         return NULL;
+    bool resident = tp_compare_by_resident(t);
     for (size_t i = 0; i < t->count && i < TP_PICK_MAX; i++)
-        list[i] = choice_of(&t->rows[i]);
+        list[i] = choice_of(&t->rows[i], resident);
     race(c, t, races);
     double operations = t->run->operations == TP_NONE ? NAN : (double)t->run->operations;
     uint64_t capacity = t->head.run ? t->head.run->devices[0].capacity : TP_NONE;
@@ -120,6 +121,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                        .base = t->rows[0].base,
                                        .frees = t->run->frees > 0,
                                        .loop = t->run->loop,
+                                       .resident = resident,
                                        .policy_time = !strcmp(t->run->scope, "policy"),
                                        .operations = operations,
                                        .capacity = capacity == TP_NONE ? NAN : (double)capacity,

@@ -153,13 +153,37 @@ static void add_others(struct tp_compare *c)
     }
 }
 
+bool tp_compare_by_resident(const struct tp_compare_table *t)
+{
+    const struct tp_metric *resident = tp_metric_find("resident_at_peak", NULL),
+                           *failed = tp_metric_find("failed_allocations", NULL);
+    bool real = false;
+    for (size_t r = 0; r < t->count; r++) {
+        const struct tp_record *run = t->rows[r].run;
+        real |= run->library != NULL;
+        if (isnan(tp_record_total(run, resident)) && !(tp_record_total(run, failed) > 0))
+            return false;
+    }
+    return real;
+}
+
+static bool any_by_resident(const struct tp_compare *c)
+{
+    for (size_t t = 0; t < c->count; t++)
+        if (tp_compare_by_resident(&c->tables[t]))
+            return true;
+    return false;
+}
+
 int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
                        struct tp_err *err)
 {
     static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99", NULL};
+    static const char *const real[] = {"resident_at_peak", "ns_per_op", "alloc.p99", NULL};
     static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
                                          "ns_per_op", NULL};
     static const char *const picks[] = {"peak_reserved",
+                                        "resident_at_peak",
                                         "fits_in",
                                         "source_calls.get",
                                         "source_calls.put",
@@ -175,7 +199,7 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
         add_column(c, m);
     }
     c->asked = names->count > 0;
-    const char *const *usual = any_device(c) ? device : host;
+    const char *const *usual = any_device(c) ? device : any_by_resident(c) ? real : host;
     for (size_t i = 0; !c->asked && usual[i]; i++) {
         const struct tp_metric *m = tp_metric_find(usual[i], NULL);
         if (any_known(c, m))
@@ -443,7 +467,8 @@ static void note_served(struct tp_compare *c, const struct tp_compare_table *t)
         if (r->run->library) {
             names[used] = tp_compare_name(r);
             bool known = !isnan(tp_record_total(r->run, peak));
-            rows[used] = (struct tp_served){names[used].s, r->run->library, known};
+            rows[used] = (struct tp_served){names[used].s, r->run->library, known,
+                                            tp_compare_by_resident(t)};
             used++;
         }
     }

@@ -56,6 +56,8 @@ static struct tp_column heading(const struct tp_metric *m, const struct tp_compa
                  m->head[l] ? m->head[l] : tp_compare_callee(t->run));
     if (policy && !strcmp(m->name, "ns_per_op"))
         return (struct tp_column){.head = {"policy time", "ns per call"}, .to = TP_TO_MARKDOWN};
+    if (!strcmp(m->name, "peak_reserved") && !strncmp(t->run->source, "host", 4))
+        return (struct tp_column){.head = {"address", "space"}, .to = TP_TO_MARKDOWN};
     if (tp_metric_is_time(m) && !strstr(head.head[1], "ns"))
         tp_append(head.head[1], sizeof head.head[1], ", ns");
     return head;
@@ -220,6 +222,11 @@ static bool has_sum(const struct tp_compare_row *r, const struct tp_metric *m)
     return r->run->devices > 1 && m->per_device;
 }
 
+static bool has_resident(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return tp_metric_is_by_kernel(m) && !isnan(cell_of(r, m)->value);
+}
+
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
                        const char *lines[TP_COMPARE_LEGEND + 1])
 {
@@ -244,6 +251,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {tp_compare_drowned, "(c) no more than tapool's own share, which is taken off"},
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},
+        {has_resident, "Resident is what the kernel counts, blocks written wholly"},
         {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
     };
     size_t count = 0;

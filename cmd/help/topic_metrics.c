@@ -44,7 +44,8 @@ static void print_metrics_topic(FILE *out)
           "events; \"weight\" in the JSON says which. All but times and latencies are exact: a "
           "replay\n"
           "by one thread is a pure function of trace, strategy, options and source. For a real\n"
-          "allocator (system) every figure is informative; on a real GPU memory is class R.\n",
+          "allocator (system) every figure is informative; on a real GPU memory is class R, and\n"
+          "so is resident memory everywhere.\n",
           out);
     print_compared(out);
     fputs(

@@ -25,7 +25,17 @@ static const char memory_text[] =
     "  peak         the highest reserved at any event; 'times needed' is peak / needed by program\n"
     "  calls        to the system or driver, both ways; 'reuse' is the share of allocations "
     "without\n"
-    "A real allocator's memory is what its own statistics say. It is not comparable to the byte.\n"
+    "  address space  (on host) reserved, which no page stands behind before it is written\n"
+    "  resident     (on host) what the kernel counts: private memory that the process has "
+    "written,\n"
+    "               in passes of their own, each in a process of its own, that write every block\n"
+    "               wholly, less what it was before the first event; pages in swap are in it, "
+    "those\n"
+    "               given back (MADV_FREE) are not. Alike for policies and real allocators, but "
+    "for\n"
+    "               a few pages; the middle of three passes, or the only one where a replay takes\n"
+    "               over half a second. Transparent huge pages are off; --thp leaves them on\n"
+    "What else a real allocator's memory is, its own statistics say: not comparable to the byte.\n"
     "\n"
     "Captures\n"
     "  mid-run      what was live before the first event; only its sizes and places are known.\n"
@@ -140,5 +150,6 @@ static void print_report_topic(FILE *out)
 
 const struct tp_topic tp_topic_report = {
     "report", "how to read the numbers",
-    "oom out-of-memory fragmentation peak reserved idle latency percentiles pick capacity fits",
+    "oom out-of-memory fragmentation peak reserved resident rss address-space idle latency "
+    "percentiles pick capacity fits",
     .print = print_report_topic};

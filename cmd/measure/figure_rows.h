@@ -43,8 +43,7 @@ COMPARED(7, EXACT(MEMORY), DEVICE("memory.", overhead, RATIO), FIELD(overhead),
          SHARE_OF("memory.trace_peak_requested_bytes"),
          MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"))
 LINE("at_peak_demand", "all of these and idle at the event of trace_peak_requested")
-LINE("class", "of memory figures: E exact, R reported only (real device, real allocator);\n"
-     "resident is R for every policy")
+LINE("class", "of memory figures: E exact, R reported only (real device, real allocator)")
 COMPARED(8, UNUSED(internal_fragmentation, "at_peak_demand.granted"),
          MEANS("1 - requested / handed out, at peak demand and weighted"))
 COMPARED(9, UNUSED(internal_fragmentation_weighted, "mean_granted"))

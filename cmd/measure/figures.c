@@ -185,12 +185,33 @@ uint64_t tp_run_fits_in(const struct tp_run *run)
     return run->flags & TP_RUN_FITS ? TP_RUN_SUM(run, fits_in) : TP_NONE;
 }
 
-double tp_run_needed(const struct tp_run *run)
+double tp_run_needed(const struct tp_run *run, uint64_t held)
 {
     uint64_t trace = tp_run_trace_peak(run);
-    return trace && tp_run_peak_reserved(run) != TP_NONE
-               ? (double)tp_run_peak_reserved(run) / (double)trace
-               : NAN;
+    return trace && held != TP_NONE ? (double)held / (double)trace : (double)NAN;
+}
+
+uint64_t tp_run_resident(const struct tp_run *run)
+{
+    return run->passes & TP_PASS_RESIDENT ? run->resident.at_peak.median : TP_NONE;
+}
+
+bool tp_result_is_on_host(const struct tp_result *r)
+{
+    return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
+           tp_source_spec_flags(r->source) & TP_SRC_HOST;
+}
+
+bool tp_results_by_resident(const struct tp_result *results, size_t count)
+{
+    bool real = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_run *run = results[i].run;
+        real |= (results[i].spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+        if (tp_run_resident(run) == TP_NONE && !tp_run_failed(run))
+            return false;
+    }
+    return real;
 }
 
 double tp_run_reuse(const struct tp_run *run)
@@ -271,8 +292,11 @@ bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *
         if (are_alike(&rows[k], &rows[i]))
             tp_str_add(&s, "%s%s", served++ ? ", " : "", rows[k].label);
     tp_str_add(&s, " %s %s: %s", served == 1 ? "is" : "are", rows[i].library,
-               rows[i].known ? "its memory is by its own statistics, its calls are not seen."
-                             : "what it holds is not known, nor its calls.");
+               rows[i].known && rows[i].resident
+                   ? "its address space is by its own statistics, its calls are not seen."
+               : rows[i].known    ? "its memory is by its own statistics, its calls are not seen."
+               : rows[i].resident ? "its address space and its calls are not seen."
+                                  : "what it holds is not known, nor its calls.");
     return true;
 }
 

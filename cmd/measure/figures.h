@@ -67,14 +67,21 @@ uint64_t tp_run_calls(const struct tp_run *run);
 uint64_t tp_run_peak_reserved(const struct tp_run *run);
 struct tp_range tp_run_reserved(const struct tp_run *run);
 
+/* What the process had written at peak demand (struct tp_resident); TP_NONE: not known. */
+uint64_t tp_run_resident(const struct tp_run *run);
+
+/* Whether the memory of these results compares by what is resident: a real allocator is among them,
+ * of which nothing else is known that a policy has too, and it is known of all that served. */
+bool tp_results_by_resident(const struct tp_result *results, size_t count);
+
 /* Bytes of the smallest devices on which no allocation fails; TP_NONE: not looked for. */
 uint64_t tp_run_fits_in(const struct tp_run *run);
 
 /* The share of allocations that needed no source call; NAN: not known. */
 double tp_run_reuse(const struct tp_run *run);
 
-/* Peak reserved bytes / the trace's peak requested bytes; NAN: not known. */
-double tp_run_needed(const struct tp_run *run);
+/* Bytes held / the trace's peak requested bytes; NAN: not known. */
+double tp_run_needed(const struct tp_run *run, uint64_t held);
 
 /* Whether the trace is one period of a loop: the trace says so, or about as many bytes are live at
  * its end as before its first event. */
@@ -82,6 +89,10 @@ bool tp_trace_is_loop(const struct tp_trace *t);
 
 /* Whether the source is virtual, so that times hold the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
+
+/* Whether the source is this machine's memory, of which what is reserved is a range of addresses
+ * until it is written. false for a real allocator, which has no source. */
+bool tp_result_is_on_host(const struct tp_result *r);
 
 /* Whether the times look better than the policy is: the source is virtual, so its calls cost
  * nothing, and most allocations need one (TP_FEW_REUSED). */
@@ -124,7 +135,8 @@ bool tp_result_unseen(const struct tp_result *r);
 /* A row of a table. If a real allocator served it, `library` names the library; NULL otherwise. */
 struct tp_served {
     const char *label, *library;
-    bool known; /* the library's own statistics say how much memory it holds */
+    bool known;    /* the library's own statistics say how much memory it holds */
+    bool resident; /* what is resident stands in the table */
 };
 
 enum { TP_SERVED_MAX = 32, TP_SERVED_TEXT = 320 };

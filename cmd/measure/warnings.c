@@ -35,7 +35,7 @@ static bool idle_is_start_up(const struct tp_at_peak *at)
 
 static bool small_trace(const struct tp_result *r, char *text, size_t size)
 {
-    double times = tp_run_needed(r->run);
+    double times = tp_run_needed(r->run, tp_run_peak_reserved(r->run));
     uint64_t start = r->run->devices[0].start_bytes;
     uint64_t rest = r->run->devices[0].at_peak.page_rest;
     if (rest && rest != TP_NONE && start < TP_DEVICE_PAGE)
@@ -45,9 +45,10 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
         !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
     return say(text, size,
-               "%s starts with %s at a time, more than this program needs of most sizes: \"%s\" is "
-               "that start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
-               r->spec->label, tp_bytes(start, false).s, tp_times(times).s);
+               "%s starts with %s at a time, more than this program needs of most sizes: \"%s\"%s "
+               "is that start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
+               r->spec->label, tp_bytes(start, false).s, tp_times(times).s,
+               tp_result_is_on_host(r) ? " of address space" : "");
 }
 
 /* Whether all memory that is handed out consists of whole pages, at every point of the curve. */

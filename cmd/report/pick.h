@@ -11,13 +11,14 @@ enum { TP_PICK_MAX = 64, TP_PICK_TIED = 4, TP_PICK_WORDS = 320 };
 /* One policy. A value that is not known is NAN. */
 struct tp_choice {
     const char *label;
-    bool yardstick;       /* only a reference, never picked */
-    bool region;          /* reuses nothing before a reset */
-    bool failed;          /* some allocations failed */
-    bool unsafe;          /* hands out memory on which another stream may still work */
-    bool small;           /* the warning small-trace is about this policy */
-    bool cold;            /* the time is that of single replays, which only compares with such */
-    double fits_in, peak; /* bytes, summed over the devices */
+    bool yardstick; /* only a reference, never picked */
+    bool region;    /* reuses nothing before a reset */
+    bool failed;    /* some allocations failed */
+    bool unsafe;    /* hands out memory on which another stream may still work */
+    bool small;     /* the warning small-trace is about this policy */
+    bool cold;      /* the time is that of single replays, which only compares with such */
+    double fits_in; /* bytes, summed over the devices */
+    double peak;    /* peak reserved, or as the question says what is resident at peak demand */
     /* Calls to the source: in the first pass on a fresh instance, and in the next pass on it. */
     double calls_first, calls_later;
     double ns, low, high; /* ns per call and its 95 % interval */
@@ -30,6 +31,7 @@ struct tp_pick_question {
     size_t base;        /* index of the base of a comparison; equal to `count`: no base */
     bool frees;         /* the trace frees objects one by one */
     bool loop;          /* the trace is one period of a loop, so a first pass happens only once */
+    bool resident;      /* `peak` of each choice is what is resident */
     bool policy_time;   /* times do not include the calls to the source */
     double operations;  /* number of operations in the trace */
     double capacity;    /* bytes of the device; NAN: not limited */

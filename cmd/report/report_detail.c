@@ -121,6 +121,17 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
     tp_page_line(page);
 }
 
+/* What of the reserved memory is real: on host a range is addresses until it is written. */
+static void print_resident(const struct tp_result *r, struct tp_page *page)
+{
+    uint64_t resident = tp_run_resident(r->run);
+    if (resident == TP_NONE)
+        return;
+    tp_page_right(page, NUMBER_END + (page->exact ? 4 : 0), tp_bytes(resident, page->exact).s);
+    tp_page_at(page, TEXT, "resident then: what the kernel counts, blocks written wholly");
+    tp_page_line(page);
+}
+
 static void print_memory(const struct tp_result *r, const struct tp_device_run *d,
                          struct tp_page *page)
 {
@@ -159,13 +170,16 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     print_sum_line(&requested, page);
     print_sum_line(&rounding, page);
     if (at->reserved == TP_NONE) {
-        tp_page_put(page, TEXT, "what else it holds is not known");
+        if (tp_run_resident(r->run) == TP_NONE)
+            tp_page_put(page, TEXT, "what else it holds is not known");
+        print_resident(r, page);
         return;
     }
     print_sum_line(&idle, page);
     print_sum_line(&reserved, page);
     if (!peak)
         print_own_peak(r, d, page);
+    print_resident(r, page);
     print_fits(d, page);
     print_calls(r, d, page);
     tp_device_answers(r, d, page);

@@ -19,38 +19,41 @@ static bool is_small(const struct tp_result *r)
     return tp_find_warning("small-trace")->applies(r, text, sizeof text);
 }
 
-static struct tp_choice choice_of(const struct tp_result *r)
+static struct tp_choice choice_of(const struct tp_result *r, bool resident)
 {
     struct tp_speed speed = tp_speed_of(r->run);
     bool enough = r->run->throughput.runs.count >= ENOUGH;
-    return (struct tp_choice){.label = r->spec->label,
-                              .yardstick = r->spec->strategy->group == TP_GROUP_YARDSTICK,
-                              .region = (r->spec->strategy->caps & TP_CAP_NOFREE) != 0,
-                              .failed = tp_run_failed(r->run) > 0,
-                              .unsafe = tp_result_reuses_unsafely(r),
-                              .small = is_small(r),
-                              .cold = (r->run->flags & TP_RUN_PLAYED_ONCE) != 0,
-                              .fits_in = known(tp_run_fits_in(r->run)),
-                              .peak = known(tp_run_peak_reserved(r->run)),
-                              .calls_first = known(tp_run_calls(r->run)),
-                              .calls_later = known(tp_run_next_calls(r->run)),
-                              .ns = enough ? speed.ns : NAN,
-                              .low = enough ? speed.low : NAN,
-                              .high = enough ? speed.high : NAN};
+    return (struct tp_choice){
+        .label = r->spec->label,
+        .yardstick = r->spec->strategy->group == TP_GROUP_YARDSTICK,
+        .region = (r->spec->strategy->caps & TP_CAP_NOFREE) != 0,
+        .failed = tp_run_failed(r->run) > 0,
+        .unsafe = tp_result_reuses_unsafely(r),
+        .small = is_small(r),
+        .cold = (r->run->flags & TP_RUN_PLAYED_ONCE) != 0,
+        .fits_in = known(tp_run_fits_in(r->run)),
+        .peak = known(resident ? tp_run_resident(r->run) : tp_run_peak_reserved(r->run)),
+        .calls_first = known(tp_run_calls(r->run)),
+        .calls_later = known(tp_run_next_calls(r->run)),
+        .ns = enough ? speed.ns : NAN,
+        .low = enough ? speed.low : NAN,
+        .high = enough ? speed.high : NAN};
 }
 
 void tp_report_pick(const struct tp_result *results, size_t count, bool exact, struct tp_pick *out)
 {
     struct tp_choice list[TP_PICK_MAX];
     const struct tp_result *sourced = tp_first_sourced(results, count);
+    bool resident = tp_results_by_resident(results, count);
     for (size_t i = 0; i < count && i < TP_PICK_MAX; i++)
-        list[i] = choice_of(&results[i]);
+        list[i] = choice_of(&results[i], resident);
     const struct tp_program_facts *f = results->facts;
     tp_pick(&(struct tp_pick_question){.list = list,
                                        .count = count,
                                        .base = count,
                                        .frees = tp_captured_ops(results->captured, f, TP_FREE) > 0,
                                        .loop = results->trace && tp_trace_is_loop(results->trace),
+                                       .resident = resident,
                                        .policy_time = tp_result_is_virtual(sourced),
                                        .operations = (double)f->operations,
                                        .capacity = known(sourced->run->devices[0].capacity),

@@ -16,17 +16,20 @@ struct row {
     const struct tp_report *rep;
     const struct tp_result *r;
     bool exact;
+    bool resident; /* memory compares by what is resident */
 };
 
 struct column {
     struct tp_column column;
-    const char *other[2]; /* head on a virtual source or with a driver; NULL: no other head */
+    /* head where `is_other` says so, or else with a driver; NULL: no other head */
+    const char *other[2];
+    bool (*is_other)(const struct tp_result *results, size_t count);
     void (*fill)(const struct row *row, struct tp_table *t);
     bool (*shown)(const struct tp_result *results, size_t count); /* NULL: always */
     unsigned marks; /* marks that its cells may have: bits SEE_... */
 };
 
-enum { SEE_TIME = 1, SEE_INTERVAL = 2, SEE_P99 = 4, SEE_IDLE = 8 };
+enum { SEE_TIME = 1, SEE_INTERVAL = 2, SEE_P99 = 4, SEE_IDLE = 8, SEE_SPACE = 16 };
 
 /* Three decimals below 10, because policies near 1 differ only there. */
 static void add_times(struct tp_table *t, double times)
@@ -48,6 +51,11 @@ static void fill_peak(const struct row *row, struct tp_table *t)
     tp_table_add(t, "%s", tp_range_text(&peak, row->exact).s);
 }
 
+static void fill_resident(const struct row *row, struct tp_table *t)
+{
+    tp_table_bytes(t, tp_run_resident(row->r->run), row->exact);
+}
+
 static void fill_fits(const struct row *row, struct tp_table *t)
 {
     tp_table_bytes(t, tp_run_fits_in(row->r->run), row->exact);
@@ -55,8 +63,10 @@ static void fill_fits(const struct row *row, struct tp_table *t)
 
 static void fill_needed(const struct row *row, struct tp_table *t)
 {
-    double needed = tp_run_needed(row->r->run);
-    if (tp_run_failed(row->r->run) || isnan(needed))
+    const struct tp_run *run = row->r->run;
+    double needed =
+        tp_run_needed(run, row->resident ? tp_run_resident(run) : tp_run_peak_reserved(run));
+    if (tp_run_failed(run) || isnan(needed))
         tp_table_add(t, "-");
     else
         add_times(t, needed);
@@ -175,6 +185,17 @@ static bool on_virtual(const struct tp_result *results, size_t count)
     return tp_result_is_virtual(&results[count - 1]);
 }
 
+static bool on_host(const struct tp_result *results, size_t count)
+{
+    const struct tp_result *r = tp_first_sourced(results, count);
+    return r->spec->strategy->caps & TP_CAP_FOREIGN || tp_result_is_on_host(r);
+}
+
+static bool by_range(const struct tp_result *results, size_t count)
+{
+    return !tp_results_by_resident(results, count);
+}
+
 static bool is_loop(const struct tp_result *results, size_t count)
 {
     return on_virtual(results, count) && tp_trace_is_loop(results->trace);
@@ -197,13 +218,26 @@ static bool shows_p99(const struct tp_result *results, size_t count)
 }
 
 static const struct column col_name = {.column.name = "", .column.left = true, .fill = fill_name},
-                           col_peak = {.column.head = {"peak", "reserved"}, .fill = fill_peak},
+                           col_resident = {.column.head = {"resident", "at peak"},
+                                           .fill = fill_resident,
+                                           .shown = tp_results_by_resident},
+                           col_peak = {.column.head = {"peak", "reserved"},
+                                       .other = {"address", "space"},
+                                       .is_other = on_host,
+                                       .fill = fill_peak,
+                                       .shown = by_range,
+                                       .marks = SEE_SPACE},
+                           col_space = {.column.head = {"address", "space"},
+                                        .fill = fill_peak,
+                                        .shown = tp_results_by_resident,
+                                        .marks = SEE_SPACE},
                            col_needed = {.column.head = {"times", "needed"}, .fill = fill_needed},
                            col_fits = {.column.head = {"fits", "in"},
                                        .fill = fill_fits,
                                        .shown = any_fits},
                            col_time = {.column.head = {"ns per call", "±95 %"},
                                        .other = {"policy time", "ns, ±95 %"},
+                                       .is_other = on_virtual,
                                        .fill = fill_time,
                                        .shown = is_wide,
                                        .marks = SEE_TIME | SEE_INTERVAL},
@@ -224,7 +258,13 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
                            col_reuse = {.column.head = {"", "reuse"}, .fill = fill_reuse},
                            col_idle = {.column.head = {"idle at peak demand", "(largest piece)"},
                                        .fill = fill_idle,
+                                       .shown = by_range,
                                        .marks = SEE_IDLE},
+                           /* beside what is resident, without the largest piece */
+    col_idle_brief = {.column.head = {"idle at", "peak demand"},
+                      .fill = fill_idle_alone,
+                      .shown = tp_results_by_resident,
+                      .marks = SEE_IDLE},
                            col_idle_alone = {.column.head = {"idle at", "peak demand"},
                                              .fill = fill_idle_alone,
                                              .marks = SEE_IDLE};
@@ -232,10 +272,11 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
 /* The columns, in three orders. Columns that do not fit are dropped from the right, so the least
  * important ones are last: memory details on a host, times on a virtual device, and the slowest
  * calls on a real device, where peaks are ranges and take more room. */
-enum { COLUMNS = 11 };
+enum { COLUMNS = 14 };
 static const struct column *const host_columns[COLUMNS] = {
-    &col_name, &col_peak,  &col_needed,     &col_fits,  &col_time, &col_policy_time,
-    &col_p99,  &col_calls, &col_next_calls, &col_reuse, &col_idle};
+    &col_name,       &col_resident, &col_peak,        &col_needed,    &col_fits,
+    &col_time,       &col_p99,      &col_policy_time, &col_space,     &col_calls,
+    &col_next_calls, &col_reuse,    &col_idle,        &col_idle_brief};
 static const struct column *const device_columns[COLUMNS] = {
     &col_name,       &col_peak,  &col_needed, &col_fits,        &col_idle, &col_calls,
     &col_next_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
@@ -247,7 +288,7 @@ static const struct column *const real_columns[COLUMNS] = {
 static void add_needed_row(const struct tp_result *r, const struct column *column, bool exact,
                            struct tp_table *t)
 {
-    if (column == &col_peak)
+    if (column == &col_peak || column == &col_resident)
         tp_table_bytes(t, tp_run_trace_peak(r->run), exact);
     else
         tp_table_add(t, "%s",
@@ -323,7 +364,7 @@ static struct tp_column head_of(const struct column *column, const struct tp_res
                                 size_t count)
 {
     bool driver = !strcmp(tp_result_callee(&results[count - 1]), "driver");
-    bool other = column == &col_time ? on_virtual(results, count) : driver;
+    bool other = column->is_other ? column->is_other(results, count) : driver;
     struct tp_column head = column->column;
     for (int i = 0; i < 2 && other && column->other[0]; i++)
         snprintf(head.head[i], sizeof head.head[i], "%s", column->other[i]);
@@ -340,7 +381,7 @@ static int choose_columns(const struct tp_result *results, size_t count,
                                           : device                     ? device_columns
                                                                        : host_columns;
     int used = 0;
-    for (int c = 0; c < COLUMNS; c++)
+    for (int c = 0; c < COLUMNS && columns[c]; c++)
         if (!columns[c]->shown || columns[c]->shown(results, count))
             out[used++] = columns[c];
     return used;
@@ -353,6 +394,7 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
                        struct tp_table *t)
 {
     struct tp_column heads[COLUMNS];
+    bool resident = tp_results_by_resident(results, count);
     for (int c = 0; c < used; c++)
         heads[c] = head_of(columns[c], results, count);
     tp_table_columns(t, heads, used);
@@ -362,7 +404,7 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
         add_recorded_row(results, columns[c], exact, t);
     for (size_t i = 0; i < count; i++)
         for (int c = 0; c < used; c++)
-            columns[c]->fill(&(struct row){rep, &results[i], exact}, t);
+            columns[c]->fill(&(struct row){rep, &results[i], exact, resident}, t);
 }
 
 /* Prints "Peak: event 1,844 of 6,486 (+25.4 ms); the last to ask there: optimizer.py:78 step, for
@@ -420,6 +462,22 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
         tp_page_dim(page, NOTE, "A peak that differs between the passes is given as a range.");
 }
 
+/* Prints what the column of resident memory says. A trace that takes long is played once only. */
+static void print_resident(const struct tp_result *results, size_t count, struct tp_page *page)
+{
+    struct tp_str single = {0};
+    if (!tp_results_by_resident(results, count))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (results[i].run->resident.passes == 1)
+            tp_str_item(&single, ", ", "%s", results[i].spec->label);
+    tp_page_dim(page, NOTE,
+                "Resident is what the kernel counts at peak demand, blocks written wholly%s%s%s.",
+                single.length ? "; 1 pass, not 3: " : "", tp_str_text(&single),
+                single.length ? ", which took long" : "");
+    tp_str_drop(&single);
+}
+
 /* Prints notes on the libraries behind real allocators. */
 static void print_served(const struct tp_result *results, size_t count, struct tp_page *page)
 {
@@ -431,7 +489,8 @@ static void print_served(const struct tp_result *results, size_t count, struct t
         const char *library = tp_strategy_library(spec->strategy, names[used], TP_LIBRARY);
         if (library)
             rows[used++] = (struct tp_served){spec->label, library,
-                                              tp_run_peak_reserved(results[i].run) != TP_NONE};
+                                              tp_run_peak_reserved(results[i].run) != TP_NONE,
+                                              tp_results_by_resident(results, count)};
     }
     for (size_t i = 0; i < used; i++)
         if (tp_served_note(rows, used, i, text, sizeof text))
@@ -454,7 +513,7 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
                         struct tp_page *page)
 {
     const struct tp_result *flattered = NULL, *untimed = NULL;
-    bool once = false, drowned = false, apart = false;
+    bool once = false, drowned = false, apart = false, host = on_host(results, count);
     uint64_t sampled = results[0].run->latency.sampled;
     for (size_t i = 0; i < count; i++) {
         const char *none = no_time(&results[i]);
@@ -477,10 +536,11 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
         tp_page_dim(page, NOTE,
                     "(c) no more than tapool's own share, which is taken off: too noisy, or too "
                     "few calls.");
-    if (apart)
+    if (apart && see & SEE_SPACE)
         tp_page_dim(page, NOTE,
-                    "Reserved is each one's own peak, which may lie at another event than the "
-                    "program's.");
+                    "%s is each one's own peak, which may lie at another event than the "
+                    "program's.",
+                    host ? "Address space" : "Reserved");
     if (results[0].run->device_count > 1)
         tp_page_dim(page, NOTE,
                     "Bytes are sums over the %ss, each at its own moment; one by one: -v",
@@ -490,6 +550,7 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
     if (has_recorded(results))
         print_recorded_notes(results, see & SEE_IDLE, page);
     print_device_notes(results, count, page);
+    print_resident(results, count, page);
     print_served(results, count, page);
 }
 

@@ -165,6 +165,33 @@ static void print_device(const struct tp_result *r, const struct tp_device_run *
          d->next_calls == TP_NONE ? "not known" : tp_count(d->next_calls).s);
 }
 
+static void print_spread(const char *name, const struct tp_spread *s, struct tp_page *page)
+{
+    if (s->low == s->high)
+        bytes_line(page, name, s->median, TP_NONE);
+    else
+        line(page, name, "%s (%s to %s)", tp_bytes(s->median, true).s, tp_bytes(s->low, true).s,
+             tp_bytes(s->high, true).s);
+}
+
+static void print_resident(const struct tp_run *run, struct tp_page *page)
+{
+    const struct tp_resident *resident = &run->resident;
+    if (!(run->passes & TP_PASS_RESIDENT))
+        return;
+    if (!resident->passes)
+        line(page, "resident", "not known: this kernel does not say");
+    else
+        line(page, "resident", "%s, blocks written wholly, huge pages %s",
+             resident->passes == 1 ? "1 pass" : "middle of 3 passes",
+             resident->huge_pages ? "as the machine has them" : "off");
+    if (!resident->passes)
+        return;
+    print_spread("  at peak demand", &resident->at_peak, page);
+    print_spread("  peak", &resident->peak, page);
+    print_spread("  end", &resident->end, page);
+}
+
 static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
                         struct tp_page *page)
 {
@@ -216,6 +243,7 @@ void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, s
             tp_page_put(page, FIELD - 2, "%s %u", tp_part_name(r->trace, "device", "space"), d);
         print_device(r, &r->run->devices[d], page);
     }
+    print_resident(r->run, page);
     line(page, "skipped_operations", "%s", tp_count(r->run->skipped_operations).s);
     line(page, "skipped_trims", "%s", tp_count(r->run->skipped_trims).s);
     print_sizes(rep, r, page);

@@ -67,12 +67,13 @@ def mask_size_row(line, keep_calls):
 
 
 def mask_table_row(line, times):
-    """Cells of a table: name, peak, times needed, ...; `times` are the places of those in ns."""
+    """Cells of a table: name, peak, times needed, ...; `times` are the places of what the machine says."""
     cells = re.split(r" {2,}", line.strip())
     if cells[0] == "system":
         return "  system  " + "  ".join("-" if c == "-" else "N" for c in cells[1:])
     for i in times:
-        if i < len(cells) and cells[i] not in ("-", "(a)"):
+        needed = cells[0] == "needed by program"  # the same on every machine
+        if i < len(cells) and cells[i] not in ("-", "(a)") and not needed:
             cells[i] = "N"  # "(b)" and "(c)", played once and too noisy, depend on the load
     return "  " + "  ".join(cells)
 
@@ -82,9 +83,11 @@ def mask_tables(lines):
     out, inside, system, picked, times = [], 0, False, False, ()
     for line in lines:
         cells = re.split(r" {2,}", line.strip())
-        if re.match(r" +peak  +times", line):
+        if re.match(r" +(peak|resident|address)  +times", line):
             inside, system, times = 2, False, (3, 4)
-            if "idle" in line and not line.rstrip().endswith("idle at peak demand"):
+            if "resident" in line:
+                times = (1, 2, 3, 4)
+            elif "idle" in line and not line.rstrip().endswith("idle at peak demand"):
                 heads = re.split(r" {2,}", line.strip())  # a device: `reuse` has no first line
                 times = tuple(i + 2 for i, head in enumerate(heads) if head.startswith(("policy", "p99")))
                 if "ns per call" in heads:  # a real device: before `reuse`
@@ -93,7 +96,7 @@ def mask_tables(lines):
                 times = (4,)
         if inside == 2:
             out.append("  " + "  ".join(cells))
-            inside = 1 if "reserved" in line else 2
+            inside = 1 if "needed" in line else 2
         elif inside == 1 and line.startswith("  ") and len(cells) >= 5:
             system |= cells[0] == "system"
             out.append(mask_table_row(line, times))
@@ -122,6 +125,10 @@ def mask_system(lines):
             block = None
         elif block == "detail" and re.match(r" {20}its own peak", line):
             continue
+        elif re.match(r" +[\d.,]+ \w+ +resident then:", line):
+            line = re.sub(r"^ +[\d.,]+ \w+ +", "       N  ", line)
+        elif re.match(r"      (at peak demand|peak|end)   ", line):
+            line = re.sub(r"^(      [a-z ]+  ).*", r"\1N", line)
         elif block == "detail" and re.match(r" {5}[+=]", line):
             line = re.sub(r"^( {5}[+=]) +%s +" % BYTES, r"\1 N  ", line)
             line = re.sub(r"  +[\d.]+(x| %)", r"  N\1", line.replace(", also the peak", ""))

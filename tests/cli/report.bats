@@ -13,12 +13,12 @@ load common
     ok "$TAPOOL" strategies
     matches "$out" '^  system +libjemalloc.so.2 +host'
     ok play_once sample:sqlite -s system -s arena
-    matches "$out" '^  system +- +- +[0-9]'
-    matches "$out" '^  system is libjemalloc.so.2: what it holds is not known, nor its calls[.]$'
+    matches "$out" '^  system +[0-9.]+ .iB +[0-9.]+ +[0-9.]+ .* - +- +- +-$' # resident, as of every row
+    matches "$out" '^  system is libjemalloc.so.2: its address space and its calls are not seen[.]$'
     lacks "$out" '0 B'
     ok play_once sample:sqlite -s system
     matches "$out" 'libjemalloc.so.2: its own heap'
-    matches "$out" 'what else it holds is not known'
+    matches "$out" '^ +[0-9.]+ .iB +resident then: what the kernel counts, blocks written wholly$'
     matches "$out" '^In short: system took .*; what it held is not$|what it held is not known.$'
     ok play_once sample:sqlite -s system --json
     is "$out" 'r["strategy"]["library"]' libjemalloc.so.2
@@ -29,7 +29,7 @@ load common
     ok "$TAPOOL" compare sample:sqlite -s arena -s system --rounds 2 --min-time 0 --metric peak_reserved
     matches "$out" '^  system +- +-$'
     lacks "$out" '-100'
-    matches "$out" '^note +system is libjemalloc.so.2: what it holds is not known, nor its calls[.]$'
+    matches "$out" '^note +system is libjemalloc.so.2: its address space and its calls are not seen[.]$'
     ok "$TAPOOL" compare sample:sqlite -s arena -s system --rounds 2 --min-time 0 --json
     is "$out" '[x.get("library") for x in d["tables"][0]["rows"]], d["notes"][0][:26]' \
         "([None, 'libjemalloc.so.2'], 'system is libjemalloc.so.2')"
@@ -38,7 +38,7 @@ load common
 }
 
 @test "the library behind a real allocator is named below every table" {
-    local said='system, lazy are glibc [0-9.]+: its memory is by its own statistics, its calls are not seen[.]'
+    local said='system, lazy are glibc [0-9.]+: its address space is by its own statistics, its calls are not seen[.]'
     ok play_once sample:sqlite -s system -s lazy=system -s arena
     matches "$out" "^  $said\$"
     ok play_once sample:sqlite -s system -s lazy=system -s arena --export-json a.json --export-markdown a.md

@@ -1,4 +1,5 @@
-/* What the kernel says of a process, read from folders that stand for kernels, and from this one. */
+/* What the kernel says of a process, read from folders that stand for kernels, and from this one.
+ */
 #include "alloc/base/process_memory.h"
 #include "alloc/base/units.h"
 

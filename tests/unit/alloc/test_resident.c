@@ -1,4 +1,5 @@
-/* The resident pass: what it counts, when it looks, and that the engine's own memory is not in it. */
+/* The resident pass: what it counts, when it looks, and that the engine's own memory is not in it.
+ */
 #include "alloc/base/process_memory.h"
 #include "tests/unit/one_run.h"
 
@@ -23,8 +24,7 @@ static int setup(void **state)
 static const struct tp_resident *play(const struct tp_insn *insns, size_t count)
 {
     struct tp_program *p = test_program(insns, count, true);
-    struct tp_replay_cfg cfg =
-        run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
     cfg.touch = TP_TOUCH_NONE;
     replay(&cfg);
     tp_program_release(p);
@@ -124,12 +124,10 @@ static void nothing_is_known_where_memory_is_not_of_the_host(void **state)
 /* A replay that stops before peak demand has no figure there. */
 static void a_peak_that_is_not_reached_is_not_known(void **state)
 {
-    const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0),
-                                    ALLOC_INSN(1, UINT64_C(1) << 46, 0)};
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0), ALLOC_INSN(1, UINT64_C(1) << 46, 0)};
     (void)state;
     struct tp_program *p = test_program(insns, COUNT(insns), true);
-    struct tp_replay_cfg cfg =
-        run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
     cfg.stop_on_oom = true;
     cfg.guard = true;
     replay(&cfg);

@@ -34,7 +34,7 @@ static void test_exact(void **state)
     assert_int_equal(tp_run_reserved(run).low, 20 * MIB);
     assert_int_equal(tp_run_reserved(run).high, 20 * MIB);
     assert_int_equal(tp_run_calls(run), 10);
-    assert_true(tp_run_needed(run) == 1);
+    assert_true(tp_run_needed(run, tp_run_peak_reserved(run)) == 1);
     free(run);
 }
 
@@ -46,7 +46,7 @@ static void test_device(void **state)
     assert_int_equal(tp_run_reserved(run).high, 40 * MIB);
     assert_int_equal(tp_run_peak_reserved(run), 40 * MIB);
     assert_int_equal(tp_run_calls(run), 140);
-    assert_true(tp_run_needed(run) == 2);
+    assert_true(tp_run_needed(run, tp_run_peak_reserved(run)) == 2);
     free(run);
 }
 
@@ -58,7 +58,7 @@ static void test_unknown(void **state)
     run->devices[1].measured.peak_reserved = (struct tp_range){TP_NONE, TP_NONE};
     run->devices[1].peak_reserved = TP_NONE;
     assert_int_equal(tp_run_peak_reserved(run), TP_NONE);
-    assert_true(isnan(tp_run_needed(run)));
+    assert_true(isnan(tp_run_needed(run, tp_run_peak_reserved(run))));
     free(run);
 }
 

@@ -9,10 +9,11 @@
 #ifndef TP_TEST_PROPERTY_H
 #define TP_TEST_PROPERTY_H
 
+#include "alloc/conformance/conformance_gen.h"
+#include "alloc/conformance/conformance_play.h"
 #include "tests/unit/async_source.h"
+#include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
-#include "tests/unit/property_gen.h"
-#include "tests/unit/property_play.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,15 +1,16 @@
-/* Every strategy on every source: random programs beside a shadow model (property_model.h), full
+/* Every strategy on every source: random programs beside a shadow model (conformance_model.h), full
  * devices, shuffled addresses, failing sources, failing bookkeeping memory. The seed is fixed and
  * printed; a failure names case, seed and step.
  *
  * A strategy of the registry is played as it comes; for each further set of options worth having
  * there is a line in `chosen`. */
+#include "alloc/conformance/conformance_gen.h"
+#include "alloc/conformance/conformance_play.h"
 #include "cmd/measure/catalog.h"
 #include "tests/unit/async_source.h"
+#include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
-#include "tests/unit/property_gen.h"
 #include "tests/unit/property_planted.h"
-#include "tests/unit/property_play.h"
 
 #define SEED  UINT64_C(20240611)
 #define SLOTS 300 /* objects of a program */

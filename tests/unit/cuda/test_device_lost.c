@@ -2,9 +2,10 @@
  * the other, or whose queued work fails: it ends, keeps no bookkeeping, and the source gives
  * everything back. What was reserved then is only in the account: there is nobody left to put it
  * to. */
+#include "alloc/conformance/conformance_gen.h"
+#include "alloc/conformance/conformance_play.h"
+#include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
-#include "tests/unit/property_gen.h"
-#include "tests/unit/property_play.h"
 
 #include "cmd/measure/catalog.h"
 

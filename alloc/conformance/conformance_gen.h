@@ -5,10 +5,10 @@
  * threads and streams there are. Programs of one mix would all look alike; what a mix leaves out
  * lets the rest happen in longer runs. Allocation and freeing come in tides, so that there are
  * peaks and everything is freed now and then. */
-#ifndef TP_TEST_PROPERTY_GEN_H
-#define TP_TEST_PROPERTY_GEN_H
+#ifndef TP_CONFORMANCE_GEN_H
+#define TP_CONFORMANCE_GEN_H
 
-#include "tests/unit/property_model.h"
+#include "alloc/conformance/conformance_model.h"
 
 #define GEN_SLOTS   (MODEL_SLOTS - 1)
 #define GEN_THREADS RIG_THREADS

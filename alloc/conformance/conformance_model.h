@@ -15,11 +15,11 @@
  *
  * Known weakness: contents are one byte value per block, so bytes moved within a block are not
  * seen; where streams are in step (host) a wrong stream is not seen either. */
-#ifndef TP_TEST_PROPERTY_MODEL_H
-#define TP_TEST_PROPERTY_MODEL_H
+#ifndef TP_CONFORMANCE_MODEL_H
+#define TP_CONFORMANCE_MODEL_H
 
 #include "alloc/base/addr_map.h"
-#include "tests/unit/conformance.h"
+#include "alloc/conformance/conformance_rig.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +44,7 @@ enum model_kind {
     MODEL_STATUS,     /* a correct call was refused */
     MODEL_SOURCE,     /* the source complains of what it was asked to do */
     MODEL_LEFT,       /* something was kept at the end */
+    MODEL_OUTSIDE,    /* a block is no memory that the source gave */
     MODEL_CRASH,      /* a signal or a sanitizer ended the process */
     MODEL_KINDS
 };
@@ -60,6 +61,7 @@ static const char *const model_kind_names[MODEL_KINDS] = {"nothing",
                                                           "correct call refused",
                                                           "complaint of the source",
                                                           "left at the end",
+                                                          "block outside the source's memory",
                                                           "crash"};
 
 struct model_failure {
@@ -339,6 +341,9 @@ static inline bool model_fits(struct model *m, const struct tp_req *rq, const st
     if (b->granted < rq->size || b->addr + b->granted <= b->addr)
         return model_fail(m, MODEL_GRANTED, "%llu bytes granted of %llu asked for",
                           (unsigned long long)b->granted, (unsigned long long)rq->size);
+    if (r->env.source && !tp_src_holds(r->env.source, b->addr, b->granted))
+        return model_fail(m, MODEL_OUTSIDE, "%llu bytes of a block are not in one range",
+                          (unsigned long long)b->granted);
     if (r->s->usable && r->s->usable(r->st, b->addr) != b->granted)
         return model_fail(m, MODEL_GRANTED, "usable() says %llu where %llu bytes were granted",
                           (unsigned long long)r->s->usable(r->st, b->addr),

@@ -3,10 +3,10 @@
  *
  * Where the engine relies on lowering (a RELEASE is never the last, a FREE is), the step is passed
  * over when the program does not keep to it. */
-#ifndef TP_TEST_PROPERTY_PLAY_H
-#define TP_TEST_PROPERTY_PLAY_H
+#ifndef TP_CONFORMANCE_PLAY_H
+#define TP_CONFORMANCE_PLAY_H
 
-#include "tests/unit/property_model.h"
+#include "alloc/conformance/conformance_model.h"
 
 static inline struct tp_req play_request(const struct tp_insn *in)
 {

@@ -232,7 +232,7 @@ same() { diff "$1" "$2" >&2 || fail "$1 and $2 differ"; }
     sed -E 's/("peak_carved_bytes":\s*[0-9]+)[0-9]/\1x/; s/x/7/' r.json >s.json
     python3 "$CLI/class_e.py" s.json >b
     not cmp -s a b
-    json r.json sample:sqlite -s arena:refill_target=16KiB
+    json r.json sample:sqlite -s arena:first_range=256KiB
     python3 "$CLI/class_e.py" r.json | grep -v '\.options\.' >b
     grep -v '\.options\.' a >a.bare
     not cmp -s a.bare b

@@ -116,7 +116,7 @@ leads() {
 
 @test "out of memory on a limited device" {
     shown limit-arena play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB
-    shown limit-table play_once sample:sqlite -s arena -s bump --source virtual+limit:capacity=1MiB
+    shown limit-table play_once sample:sqlite -s arena -s bump --source virtual+limit:capacity=400KiB
     shown limit-stop play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --on-oom stop
 }
 

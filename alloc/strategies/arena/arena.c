@@ -1,16 +1,43 @@
 /* The strategy `arena`: size classes, per-thread caches, a central pool, arenas.
  *
- *     caller -> thread cache -> central pool -> page heap -> source
- *               LIFO per class  per class       spans, best fit
+ *                  thread cache              central pool                page heap          source
+ *     caller <-> [ a b c d ] LIFO <-> 0110 1110  bits of the <-> spans of 2 KiB pages, <-> ranges
+ *                per class  drain,    1111 0000  class's spans   best fit, merged
+ *                           refill               carve, idle     get: 1/32 of what is held
+ *                                                                put: after a decay
  *
  * The design follows tcmalloc (Ghemawat and Menage, 2007) and jemalloc (Evans, 2006). All
  * bookkeeping lies outside the memory, so that the strategy also runs on device memory and a wrong
- * free is reliably detected by a bit and by its size. With several OS threads every call takes the
- * slow path, so that a single thread pays for no lock and no atomic operation.
+ * free is reliably detected by a bit and by its size.
  *
- * Known weaknesses: a class holds `refill_target` bytes from its first object on. Blocks in a
- * thread's cache serve no other thread until the cache drains or, while that thread does not run,
- * until the source refuses. Without `checks` wrong frees are not detected. */
+ * Speed. A cache is an array of addresses, each with the word of its block's live bit. An
+ * allocation takes the newest one and sets the bit; a free finds the chunk of 64 KiB by a hash,
+ * compares the class of the page, tests and clears the bit, and puts the address and that word
+ * back. Beyond a cache's limit the oldest blocks become bits of their spans, and an empty cache
+ * takes neighbours from the pool in the order of their places, so that a large heap that is freed
+ * in any order is handed out in order again. Freed large objects wait for a request of just their
+ * length.
+ *
+ * Memory. Everything starts small and grows by a share of what is there:
+ *
+ *     a refill    1 block, then 2, 4, 8 ...     up to `refill_target`
+ *     a span      the pages of one block, then 1/8 of what its class holds, up to `refill_target`
+ *     a range     `first_range`, then 1/32 of what is held, up to `arena_size`
+ *
+ * and what is idle goes back by one step: a span whose blocks are all pooled becomes free pages,
+ * but for one in each class; before a range is got, all blocks that lie idle in caches are
+ * collected, refills begin anew, and the pages of idle spans serve whoever needs them; a range that
+ * is wholly free while 8,192 spans are freed goes to the source. Nothing depends on time or on
+ * addresses.
+ *
+ * With several OS threads every call takes the slow path, so that a single thread pays for no lock
+ * and no atomic operation: a thread's cache is still its own, live bits are set and cleared by
+ * atomic operations, a remote free goes to the freeing thread's cache and in a batch to the pool,
+ * and the pool of each class has a lock of its own.
+ *
+ * Known weaknesses: blocks in a thread's cache serve no other thread until the cache drains or a
+ * range would be got; with several OS threads, only until the thread itself runs out of memory or
+ * ends. Without `checks` wrong frees are not detected. */
 #include "alloc/base/opt.h"
 #include "alloc/strategies/arena/arena_core.h"
 
@@ -29,7 +56,8 @@ static const struct tp_opt arena_rows[] = {
                         "(a larger object gets its own)"),
     TP_SIZE_ROW(struct arena_opts, first_range, .def = "64KiB", .min = ARENA_CHUNK,
                 .max = UINT64_C(1) << 40,
-                .help = "first range, each next one doubles up to arena_size"),
+                .help = "least range; the next one is 1/32 of what is held, if that is more,\n"
+                        "or twice the last one where max_arenas counts them"),
     TP_UINT_ROW(struct arena_opts, max_arenas, .def = "0",
                 .help = "ranges it may hold, small first ones included; 0 = as needed"),
     TP_SIZE_ROW(struct arena_opts, alignment, .def = "16", .min = ARENA_STEP, .max = ARENA_PAGE,
@@ -39,7 +67,8 @@ static const struct tp_opt arena_rows[] = {
                           "coarse6: 64 B 256 B 4 KiB 256 KiB 1 MiB 16 MiB\n"
                           "coarse12: 64 B 256 B 4 6 8 16 32 64 128 256 KiB 1 MiB 16 MiB"),
     TP_SIZE_ROW(struct arena_opts, refill_target, .def = "32KiB", .max = UINT64_C(64) << 20,
-                .help = "bytes that an empty thread cache takes at once, at least one block"),
+                .help = "bytes that an empty thread cache takes at once when it is in full use:\n"
+                        "it begins with one block, and then takes twice as many each time"),
     TP_SIZE_ROW(struct arena_opts, local_cache_target, .def = "64KiB", .max = UINT64_C(1) << 30,
                 .help = "bytes per class that a thread keeps when it frees, at least two\n"
                         "blocks; above, half a refill goes to the central pool"),
@@ -116,8 +145,6 @@ static int arena_init(void *state, const struct tp_env *env, const void *options
 static void arena_fini(void *state)
 {
     struct arena *st = state;
-    for (uint32_t c = 0; c < st->classes.count; c++)
-        central_fini(&st->mem, &st->central[c]);
     tp_arena_chunks_fini(&st->chunks);
     tp_addr_map_fini(&st->large);
     tp_arena_pages_fini(&st->pages);
@@ -143,12 +170,8 @@ static void arena_thread_fini(void *state, void *thread)
 {
     struct arena *st = state;
     struct arena_thread *thr = thread;
-    for (uint32_t c = 0; c < st->classes.count; c++) {
-        central_lock(st, c);
-        central_adopt(&st->central[c], &thr->caches[c], &thr->runs[c]);
-        central_unlock(st, c);
-        segment_free(&st->mem, cache_segment(&thr->caches[c]));
-    }
+    for (uint32_t c = 0; c < st->classes.count; c++)
+        tp_arena_empty(st, thr, c);
     tp_lock_take(&st->heap);
     *(thr->newer ? &thr->newer->older : &st->threads) = thr->older;
     if (thr->older)
@@ -188,14 +211,8 @@ static int refill(struct arena *st, struct arena_thread *thr, uint32_t class)
 {
     bool again = false;
     int rc;
-    if (thr->runs[class].left) {
-        cache_unroll(&thr->caches[class], &thr->runs[class], st->classes.limit[class]);
-        return TP_OK;
-    }
     do {
-        central_lock(st, class);
-        rc = refill_locked(st, thr, class, again);
-        central_unlock(st, class);
+        rc = tp_arena_refill(st, thr, class, again);
     } while (UNLIKELY(try_again(st, thr, rc, &again)));
     return rc;
 }
@@ -212,69 +229,40 @@ OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const str
     int rc = cache->top == cache->floor ? refill(st, thr, class) : TP_OK;
     if (rc)
         return rc;
-    *out = (struct tp_block){*--cache->top, cache->block};
-    arena_set_live(st, out->addr);
+    const struct arena_item *item = --cache->top;
+    *out = (struct tp_block){item->addr, cache->block};
+    if (item->word)
+        word_set_live(st, item->word, item->addr);
     return TP_OK;
 }
 
-OUT_OF_LINE int set_live(struct arena *st, tp_addr addr)
-{
-    arena_set_live(st, addr);
-    return TP_OK;
-}
-
-/* In arena_alloc and arena_free every rare path is a tail call with few arguments, so that no
- * register has to be saved. */
+/* In arena_alloc and arena_free every rare path is a tail call with the arguments as they came, so
+ * that no register has to be saved. */
 static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
     struct arena *st = state;
     struct arena_thread *thr = thread;
-    uint64_t size = rq->size, align = rq->align;
-    if (UNLIKELY(size - 1 >= st->direct || align - 1 >= st->alignment || align & (align - 1)))
+    uint64_t least = rq->size - 1, align = rq->align;
+    if (UNLIKELY(least >= st->direct || align - 1 >= st->alignment || align & (align - 1)))
         return alloc_slow(st, thr, rq, out);
-    size_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
-    struct arena_cache *cache = &thr->caches[class];
-    tp_addr *top = cache->top;
+    struct arena_cache *cache = &thr->caches[st->classes.of[least / ARENA_STEP]];
+    struct arena_item *top = cache->top;
     /* two separate stores, because a combined one would wait for the address */
     out->granted = cache->block;
     if (UNLIKELY(top == cache->floor))
         return alloc_slow(st, thr, rq, out);
-    tp_addr addr = *--top;
+    tp_addr addr = (--top)->addr;
+    uint64_t *word = top->word;
     cache->top = top;
     out->addr = addr;
-    if (LIKELY(st->chunks.slots)) {
-        struct arena_chunk *chunk = chunk_guess(&st->chunks, addr);
-        if (UNLIKELY(chunk->index != addr >> CHUNK_SHIFT))
-            return set_live(st, addr);
-        *chunk_word(chunk, addr) |= chunk_bit(addr);
+    if (LIKELY(word != NULL)) {
+        uint64_t bits = *word;
+        *word = bits | granule_bit(addr / ARENA_STEP);
     }
     return TP_OK;
 }
 
 /* ---- free ---- */
-
-/* Makes room for one more block in a cache that is at its limit or whose array is full. TP_ENOMEM:
- * nothing has changed. */
-static int make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
-{
-    struct arena_central *pool = &st->central[class];
-    struct arena_cache *cache = &thr->caches[class];
-    struct arena_run *run = &thr->runs[class];
-    uint32_t limit = st->classes.limit[class], held = cache_count(cache) + run->left;
-    uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
-    int rc = TP_OK;
-    central_lock(st, class);
-    pool->stocked = true;
-    if (held >= limit)
-        rc = central_reserve(&st->mem, pool, drain);
-    if (!rc)
-        rc = cache_reserve(&st->mem, cache, cache_count(cache) + 1);
-    if (!rc && held >= limit)
-        central_give(pool, cache, run, drain);
-    central_unlock(st, class);
-    cache_set_ceiling(cache, run, limit);
-    return rc;
-}
 
 /* Frees a small block of this class; TP_EINVAL if the address is none. Nothing changes unless it
  * succeeds. */
@@ -284,12 +272,14 @@ OUT_OF_LINE int free_small(struct arena *st, struct arena_thread *thr, tp_addr a
     struct arena_chunk *chunk = st->checked ? chunk_if_live(&st->chunks, addr) : NULL;
     if (st->checked && (!chunk || chunk_class(chunk, addr) != class))
         return TP_EINVAL;
-    int rc = cache->top >= cache->ceiling ? make_room(st, thr, class) : TP_OK;
-    if (rc)
-        return rc;
-    if (chunk && !arena_clear_live(st, chunk, addr))
+    if (cache->top >= cache->ceiling)
+        tp_arena_make_room(st, thr, class);
+    if (chunk && !word_clear_live(st, chunk_word(chunk, addr), addr))
         return TP_EINVAL;
-    *cache->top++ = addr;
+    if (cache->top < cache->ceiling)
+        *cache->top++ = (struct arena_item){addr, chunk ? chunk_word(chunk, addr) : NULL};
+    else
+        tp_arena_put(st, class, addr);
     return TP_OK;
 }
 
@@ -308,25 +298,29 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
 {
     struct arena *st = state;
     struct arena_thread *thr = thread;
-    uint64_t size = rq->size;
-    if (UNLIKELY(size - 1 >= st->direct || rq->align - 1 >= st->alignment))
+    uint64_t least = rq->size - 1, *at = NULL;
+    if (UNLIKELY(least >= st->direct || rq->align - 1 >= st->alignment))
         return free_slow(st, thr, addr, rq);
-    size_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
-    struct arena_cache *cache = &thr->caches[class];
-    tp_addr *top = cache->top;
-    if (UNLIKELY(top >= cache->ceiling))
-        return free_small(st, thr, addr, (uint32_t) class);
+    size_t class = st->classes.of[least / ARENA_STEP];
     if (LIKELY(st->chunks.slots)) {
-        struct arena_chunk *chunk = chunk_guess(&st->chunks, addr);
-        if (UNLIKELY(chunk->index != addr >> CHUNK_SHIFT || addr % ARENA_STEP ||
-                     chunk_class(chunk, addr) != class))
-            return free_small(st, thr, addr, (uint32_t) class);
-        uint64_t *at = chunk_word(chunk, addr), word = *at;
-        if (UNLIKELY(!(word >> (addr / ARENA_STEP & 63) & 1)))
+        uint64_t granule = granule_of(addr), index = granule_index(granule);
+        struct arena_chunk *chunk = chunk_guess(&st->chunks, index);
+        if (UNLIKELY(chunk->index != index || chunk->class[granule_page(granule)] != class))
+            return free_slow(st, thr, addr, rq);
+        at = chunk_live(chunk, granule);
+        if (UNLIKELY(!(*at >> (granule & 63) & 1)))
             return TP_EINVAL;
-        *at = word & ~chunk_bit(addr);
     }
-    *top = addr;
+    struct arena_cache *cache = &thr->caches[class];
+    struct arena_item *top = cache->top;
+    if (UNLIKELY(top >= cache->ceiling))
+        return free_slow(st, thr, addr, rq);
+    if (LIKELY(at != NULL)) {
+        uint64_t bits = *at;
+        *at = bits & ~granule_bit(addr / ARENA_STEP);
+    }
+    top->addr = addr;
+    top->word = at;
     cache->top = top + 1;
     return TP_OK;
 }
@@ -337,10 +331,11 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
  * verified. */
 static uint32_t class_of_block(const struct arena *st, tp_addr addr)
 {
-    if (st->checked ? !chunk_is_live(&st->chunks, addr)
-                    : large_find(st, addr) || !chunk_find(&st->chunks, addr))
+    if (!st->checked && large_find(st, addr))
         return ARENA_NO_CLASS;
-    return chunk_class(chunk_find(&st->chunks, addr), addr);
+    const struct arena_chunk *chunk =
+        st->checked ? chunk_if_live(&st->chunks, addr) : chunk_find(&st->chunks, addr);
+    return chunk ? chunk_class(chunk, addr) : ARENA_NO_CLASS;
 }
 
 static int resize_large(struct arena *st, tp_addr addr, const struct tp_req *rq,
@@ -353,6 +348,8 @@ static int resize_large(struct arena *st, tp_addr addr, const struct tp_req *rq,
     if (classes_of(&st->classes, rq) != ARENA_NO_CLASS || addr & (rq->align - 1))
         return TP_EUNSUP;
     int rc = TP_OK;
+    if (s->behind && s->behind->state == ARENA_SPAN_KEPT)
+        kept_release(st, st->kept.count);
     if (pages < s->pages)
         rc = tp_arena_pages_shrink(&st->pages, s, pages);
     else if (pages > s->pages)
@@ -391,7 +388,7 @@ static int arena_trim(void *state, uint64_t keep)
     struct arena *st = state;
     tp_arena_reclaim(st, NULL); /* no other thread is running during a trim */
     tp_lock_take(&st->heap);
-    arena_give_back(st, keep);
+    arena_give_back(st, keep, 0);
     tp_lock_drop(&st->heap);
     return TP_OK;
 }
@@ -411,7 +408,7 @@ static void arena_stats(void *state, struct tp_stats *out)
     const struct arena *st = state;
     *out = (struct tp_stats){.carved_bytes = st->pages.carved.now * ARENA_PAGE,
                              .peak_carved_bytes = st->pages.carved.peak * ARENA_PAGE,
-                             .start_bytes = st->refill_target};
+                             .start_bytes = st->pages.next_range};
 }
 
 const struct tp_strategy tp_strategy_arena = {

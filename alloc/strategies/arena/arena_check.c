@@ -1,100 +1,124 @@
 /* The walk over all blocks of `arena`, and the check of its invariants. Never timed. */
 #include "alloc/strategies/arena/arena_core.h"
 
-/* Called for each address of a list; false ends the visit. */
-typedef bool arena_visit_fn(struct arena *st, uint32_t class, tp_addr addr, uint64_t *count);
+/* Called for each block in a thread's cache; false ends the visit. */
+typedef bool arena_visit_fn(struct arena *st, uint32_t class, const struct arena_item *item,
+                            uint64_t *count);
 
-static bool visit_list(struct arena *st, uint32_t class, const tp_addr *items, uint32_t count,
-                       const struct arena_run *run, arena_visit_fn *fn, uint64_t *visited)
+static bool visit_cached(struct arena *st, arena_visit_fn *fn, uint64_t *visited)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (!fn(st, class, items[i], visited))
-            return false;
-    for (uint32_t i = 0; i < run->left; i++)
-        if (!fn(st, class, run->next + i * st->classes.size[class], visited))
-            return false;
+    for (const struct arena_thread *thr = st->threads; thr; thr = thr->older)
+        for (uint32_t c = 0; c < st->classes.count; c++)
+            for (const struct arena_item *i = thr->caches[c].floor; i < thr->caches[c].top; i++)
+                if (!fn(st, c, i, visited))
+                    return false;
     return true;
 }
 
-static bool visit_idle(struct arena *st, arena_visit_fn *fn, uint64_t *visited)
+static bool is_pooled(const struct arena *st, tp_addr addr)
 {
-    for (uint32_t c = 0; c < st->classes.count; c++) {
-        for (const struct arena_segment *seg = st->central[c].top; seg; seg = seg->next)
-            if (!visit_list(st, c, seg->items, seg->count, &seg->run, fn, visited))
-                return false;
-        for (const struct arena_thread *thr = st->threads; thr; thr = thr->older) {
-            const struct arena_cache *k = &thr->caches[c];
-            if (!visit_list(st, c, k->floor, cache_count(k), &thr->runs[c], fn, visited))
-                return false;
-        }
-    }
-    return true;
+    return *word_pooled(chunk_word(chunk_find(&st->chunks, addr), addr)) & chunk_bit(addr);
 }
 
-/* Checks that a listed block belongs to the list's class and that its bit is clear, then sets the
- * bit, so that a second listing is detected. */
-static bool mark_idle(struct arena *st, uint32_t class, tp_addr addr, uint64_t *marked)
+/* Checks that a cached block belongs to the cache's class, that it is not pooled and that its bit
+ * is clear, then sets the bit, so that a second listing is detected. */
+static bool mark_cached(struct arena *st, uint32_t class, const struct arena_item *item,
+                        uint64_t *marked)
 {
-    struct arena_chunk *chunk = addr % ARENA_STEP ? NULL : chunk_find(&st->chunks, addr);
-    if (!chunk || chunk_class(chunk, addr) != class || *chunk_word(chunk, addr) & chunk_bit(addr))
+    struct arena_chunk *chunk =
+        item->addr % ARENA_STEP ? NULL : chunk_find(&st->chunks, item->addr);
+    if (!chunk || chunk_class(chunk, item->addr) != class || is_pooled(st, item->addr))
         return false;
-    *chunk_word(chunk, addr) |= chunk_bit(addr);
+    uint64_t *word = chunk_word(chunk, item->addr);
+    if (*word & chunk_bit(item->addr) || item->word != (st->checked ? word : NULL))
+        return false;
+    *word |= chunk_bit(item->addr);
     ++*marked;
     return true;
 }
 
-static bool unmark_idle(struct arena *st, uint32_t class, tp_addr addr, uint64_t *marked)
+static bool unmark_cached(struct arena *st, uint32_t class, const struct arena_item *item,
+                          uint64_t *marked)
 {
     (void)class;
     if (!*marked)
         return false;
     --*marked;
-    *chunk_word(chunk_find(&st->chunks, addr), addr) &= ~chunk_bit(addr);
+    *chunk_word(chunk_find(&st->chunks, item->addr), item->addr) &= ~chunk_bit(item->addr);
     return true;
 }
 
-/* Calls `fn` for the pieces of a small span. `bit` is the kind of blocks whose bit is set. */
-static void walk_small(const struct arena *st, const struct arena_span *s, enum tp_walk_kind bit,
-                       tp_walk_fn *fn, void *ctx)
+/* Calls `fn` for the pieces of a small span. Without `checks` the bit of a cached block is set and
+ * that of a live one is not. */
+static void walk_small(const struct arena *st, const struct arena_span *s, tp_walk_fn *fn,
+                       void *ctx)
 {
-    enum tp_walk_kind clear = bit == TP_WALK_LIVE ? TP_WALK_CACHED : TP_WALK_LIVE;
     uint64_t block = st->classes.size[s->class], start = span_addr(s);
     for (uint32_t i = 0; i < s->blocks; i++) {
         tp_addr addr = start + i * block;
-        fn(ctx, chunk_is_live(&st->chunks, addr) ? bit : clear, addr, block);
+        bool live = chunk_is_live(&st->chunks, addr) == st->checked && !is_pooled(st, addr);
+        fn(ctx, live ? TP_WALK_LIVE : TP_WALK_CACHED, addr, block);
     }
     uint64_t rest = s->pages * ARENA_PAGE - s->blocks * block;
     if (rest)
         fn(ctx, TP_WALK_INTERNAL, start + s->blocks * block, rest);
 }
 
-/* Without `checks` no bit is set during the run, so the blocks that are in no list are the live
- * ones. */
 int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx)
 {
+    static const enum tp_walk_kind kinds[] = {[ARENA_SPAN_FREE] = TP_WALK_SPAN,
+                                              [ARENA_SPAN_LARGE] = TP_WALK_LIVE,
+                                              [ARENA_SPAN_KEPT] = TP_WALK_CACHED};
     struct arena *st = state;
     uint64_t marked = 0;
     if (!st->checked)
-        visit_idle(st, mark_idle, &marked);
+        visit_cached(st, mark_cached, &marked);
     for (const struct arena_range *r = st->pages.oldest; r; r = r->newer)
         for (const struct arena_span *s = r->first; s; s = s->behind) {
             if (s->state == ARENA_SPAN_SMALL)
-                walk_small(st, s, st->checked ? TP_WALK_LIVE : TP_WALK_CACHED, fn, ctx);
+                walk_small(st, s, fn, ctx);
             else
-                fn(ctx, s->state == ARENA_SPAN_FREE ? TP_WALK_SPAN : TP_WALK_LIVE, span_addr(s),
-                   s->pages * ARENA_PAGE);
+                fn(ctx, kinds[s->state], span_addr(s), s->pages * ARENA_PAGE);
         }
     if (!st->checked)
-        visit_idle(st, unmark_idle, &marked);
+        visit_cached(st, unmark_cached, &marked);
     return TP_OK;
 }
 
 /* Sums over all spans. */
 struct arena_sums {
-    uint64_t ranges, idle_ranges, free_spans, free_pages, large, high;
-    /* `idle`: blocks with a clear bit */
-    uint64_t spans[ARENA_MAX_CLASSES], idle[ARENA_MAX_CLASSES];
+    uint64_t ranges, idle_ranges, free_spans, free_pages, large, kept, high;
+    struct class_sums {
+        uint64_t pages, pooled, spans, idle; /* spans: with pooled blocks; idle: with no others */
+        uint64_t unused;                     /* blocks that are not live */
+    } classes[ARENA_MAX_CLASSES];
 };
+
+static const char *check_small(const struct arena *st, const struct arena_span *s,
+                               struct class_sums *sums)
+{
+    uint64_t block = st->classes.size[s->class];
+    uint32_t pooled = 0;
+    if (!s->blocks || s->blocks * block > s->pages * ARENA_PAGE)
+        return "the blocks of a span lie inside it";
+    for (uint32_t i = 0; i < s->blocks; i++) {
+        tp_addr addr = span_addr(s) + i * block;
+        const struct arena_chunk *chunk = chunk_find(&st->chunks, addr);
+        if (!chunk || chunk_class(chunk, addr) != s->class ||
+            chunk->spans[granule_page(granule_of(addr))] != s)
+            return "a page knows its span";
+        bool is_free = is_pooled(st, addr);
+        if (is_free && (chunk_is_live(&st->chunks, addr) || addr < s->low))
+            return "a pooled block is not live, and none lies below the lowest";
+        pooled += is_free;
+        sums->unused += !chunk_is_live(&st->chunks, addr);
+    }
+    sums->pages += s->pages;
+    sums->pooled += pooled;
+    sums->spans += pooled != 0;
+    sums->idle += pooled == s->blocks;
+    return pooled == s->pooled ? NULL : "a span counts its pooled blocks";
+}
 
 static const char *check_span(const struct arena *st, const struct arena_span *s,
                               struct arena_sums *sums)
@@ -110,20 +134,12 @@ static const char *check_span(const struct arena *st, const struct arena_span *s
     }
     if (s->page + s->pages > s->range->high)
         return "a used span lies below the high water of its range";
-    if (s->state == ARENA_SPAN_LARGE) {
-        sums->large++;
-        const uint64_t *found = tp_addr_map_find(&st->large, span_addr(s));
-        return found && *found == (uintptr_t)s ? NULL : "a large object is in its table";
-    }
-    uint64_t block = st->classes.size[s->class];
-    if (!s->blocks || s->blocks * block > s->pages * ARENA_PAGE)
-        return "the blocks of a span lie inside it";
-    if (s->blocks < st->central[s->class].least)
-        return "no span has fewer blocks than the least";
-    sums->spans[s->class]++;
-    for (uint32_t i = 0; i < s->blocks; i++)
-        sums->idle[s->class] += !chunk_is_live(&st->chunks, span_addr(s) + i * block);
-    return NULL;
+    if (s->state == ARENA_SPAN_SMALL)
+        return check_small(st, s, &sums->classes[s->class]);
+    sums->large++;
+    sums->kept += s->state == ARENA_SPAN_KEPT;
+    const uint64_t *found = tp_addr_map_find(&st->large, span_addr(s));
+    return found && *found == (uintptr_t)s ? NULL : "a large object is in its table";
 }
 
 static const char *check_pages(const struct arena *st, struct arena_sums *sums)
@@ -151,7 +167,9 @@ static const char *check_pages(const struct arena *st, struct arena_sums *sums)
         return "wholly free ranges are counted";
     if (sums->free_spans != h->free.count || sums->free_pages != h->free_pages)
         return "the tree counts the free spans";
-    return sums->large == st->large.count ? NULL : "the table counts the large objects";
+    return sums->large == st->large.count && sums->kept == st->kept.count
+               ? NULL
+               : "the table counts the large objects, and the kept ones are listed";
 }
 
 static const char *check_tree(const struct arena *st)
@@ -170,9 +188,8 @@ static const char *check_tree(const struct arena *st)
 static const char *check_cache(const struct arena *st, const struct arena_thread *thr, uint32_t c)
 {
     const struct arena_cache *k = &thr->caches[c];
-    uint32_t limit = st->classes.limit[c], refill = st->classes.refill[c];
-    uint64_t held = cache_count(k) + UINT64_C(1) * thr->runs[c].left;
-    if (held > (limit > refill ? limit : refill))
+    uint32_t limit = st->classes.limit[c], refill = st->classes.refill[c], held = cache_count(k);
+    if (held > (limit > refill ? limit : refill) || thr->step[c] > refill)
         return "a cache stays within its limit";
     if (k->block != st->classes.size[c] || k->top < k->floor || k->ceiling < k->floor ||
         k->ceiling > k->floor + (cache_room(k) < limit ? cache_room(k) : limit))
@@ -183,50 +200,36 @@ static const char *check_cache(const struct arena *st, const struct arena_thread
 }
 
 /* Checks the pool and the caches of one class. */
-static const char *check_class(const struct arena *st, uint32_t c, const struct arena_sums *sums)
+static const char *check_class(const struct arena *st, uint32_t c, const struct class_sums *sums)
 {
     const struct arena_central *pool = &st->central[c];
-    uint64_t pooled = 0, cached = 0, spans = 0;
-    for (const struct arena_segment *seg = pool->top; seg; seg = seg->next)
-        pooled += seg->count + UINT64_C(1) * seg->run.left;
-    if (pooled != pool->count)
-        return "a pool counts its blocks";
-    for (const struct arena_span *s = pool->spans; s; s = s->greater, spans++)
-        if (s->state != ARENA_SPAN_SMALL || s->class != c ||
-            (s->greater && s->greater->smaller != s))
-            return "the spans of a class are linked both ways";
-    if (spans != sums->spans[c])
-        return "every small span is linked to its class";
+    uint64_t cached = 0, spans = 0;
+    if (pool->count != sums->pooled || pool->pages != sums->pages || pool->idle != sums->idle)
+        return "a pool counts its blocks, its pages and its idle spans";
+    for (const struct arena_span *s = pool->first; s; s = s->greater, spans++)
+        if (s->state != ARENA_SPAN_SMALL || s->class != c || !s->pooled ||
+            (s->greater ? s->greater->smaller : pool->last) != s)
+            return "the spans of a pool are linked both ways";
+    if (spans != sums->spans)
+        return "every span with pooled blocks is linked to its pool";
     for (const struct arena_thread *thr = st->threads; thr; thr = thr->older) {
         const char *broken = check_cache(st, thr, c);
         if (broken)
             return broken;
-        cached += cache_count(&thr->caches[c]) + UINT64_C(1) * thr->runs[c].left;
+        cached += cache_count(&thr->caches[c]);
     }
-    if (st->checked && pooled + cached != sums->idle[c])
+    if (st->checked && pool->count + cached != sums->unused)
         return "every block that is not live is in one list";
     return NULL;
 }
 
-/* Number of blocks whose bit is set. */
-static uint64_t count_bits(const struct arena *st)
-{
-    uint64_t bits = 0;
-    for (uint32_t c = 0; c < st->classes.count; c++)
-        for (const struct arena_span *s = st->central[c].spans; s; s = s->greater)
-            for (uint32_t i = 0; i < s->blocks; i++)
-                bits += chunk_is_live(&st->chunks, span_addr(s) + i * st->classes.size[c]);
-    return bits;
-}
-
-/* Checks that every listed block begins where a block can begin and is listed only once. */
+/* Checks that every cached block begins where a block can begin and is listed only once. */
 static const char *check_lists(struct arena *st)
 {
-    uint64_t marked = 0, before = count_bits(st);
-    bool sound = visit_idle(st, mark_idle, &marked);
-    sound = sound && count_bits(st) == before + marked;
-    visit_idle(st, unmark_idle, &marked);
-    return sound ? NULL : "a listed block is not live and listed once";
+    uint64_t marked = 0;
+    bool sound = visit_cached(st, mark_cached, &marked);
+    visit_cached(st, unmark_cached, &marked);
+    return sound ? NULL : "a cached block is not live and listed once";
 }
 
 static const char *check_chunks(const struct arena *st)
@@ -256,7 +259,7 @@ int tp_arena_check(void *state, struct tp_err *err)
     if (!broken)
         broken = tp_arena_aligned_fault(st->pages.aligned, st->pages.free.count);
     for (uint32_t c = 0; !broken && c < st->classes.count; c++)
-        broken = check_class(st, c, &sums);
+        broken = check_class(st, c, &sums.classes[c]);
     if (!broken)
         broken = check_chunks(st);
     if (!broken)

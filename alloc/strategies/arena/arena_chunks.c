@@ -28,7 +28,7 @@ static void pieces_fini(const struct tp_env *env, struct arena_piece **list)
 
 static void table_place(uint64_t table, struct arena_chunk *chunk)
 {
-    uint64_t i = chunk_home(chunk->index, table);
+    uint64_t i = table_home(table, chunk->index);
     while (table_slots(table)[i] != &tp_arena_no_chunk)
         i = (i + 1) & table_mask(table);
     __atomic_store_n(&table_slots(table)[i], chunk, __ATOMIC_RELEASE);
@@ -41,11 +41,13 @@ static int chunks_grow(struct arena_chunks *t, unsigned log2)
         /* the cast is safe: this chunk is never written */
         (struct arena_chunk *)(uintptr_t)&tp_arena_no_chunk;
     struct arena_piece *outgrown = t->tables;
+    if (log2 > CHUNK_MOST_LOG2)
+        return TP_ENOMEM;
     uint64_t old = t->table;
     struct arena_chunk **slots = piece_new(t->env, &t->tables, sizeof(none) << log2);
     if (!slots)
         return TP_ENOMEM;
-    uint64_t table = (uintptr_t)slots + 64 - log2;
+    uint64_t table = (uintptr_t)slots + log2;
     for (uint64_t i = 0; i <= table_mask(table); i++)
         slots[i] = none;
     for (uint64_t i = 0; old && i <= table_mask(old); i++)
@@ -54,7 +56,8 @@ static int chunks_grow(struct arena_chunks *t, unsigned log2)
     __atomic_store_n(&t->table, table, __ATOMIC_RELEASE);
     if (t->watched) {
         t->slots = slots;
-        t->shift = 64 - log2;
+        t->factor = table_factor(table);
+        t->mask = table_mask(table);
     }
     if (outgrown && !t->env->concurrent) {
         t->tables->next = NULL;
@@ -78,7 +81,7 @@ void tp_arena_chunks_fini(struct arena_chunks *t)
 static int chunks_reserve(struct arena_chunks *t)
 {
     uint64_t slots = table_mask(t->table) + 1;
-    if (t->count >= slots / 4 && chunks_grow(t, 65 - (unsigned)(t->table & 63)))
+    if (t->count >= slots / 4 && chunks_grow(t, 1 + (unsigned)(t->table & 63)))
         return TP_ENOMEM;
     if (t->spares)
         return TP_OK;
@@ -107,7 +110,7 @@ static struct arena_chunk *chunk_make(struct arena_chunks *t, tp_addr addr)
     return chunk;
 }
 
-int tp_arena_chunks_mark(struct arena_chunks *t, const struct arena_span *s, uint64_t block)
+int tp_arena_chunks_mark(struct arena_chunks *t, struct arena_span *s, uint64_t block)
 {
     tp_addr start = span_addr(s), end = start + s->blocks * block;
     uint64_t step = block > ARENA_PAGE ? block : ARENA_PAGE;
@@ -117,8 +120,9 @@ int tp_arena_chunks_mark(struct arena_chunks *t, const struct arena_span *s, uin
             chunk = chunk_make(t, at);
         if (!chunk)
             return TP_ENOMEM;
-        __atomic_store_n(&chunk->class[(at / ARENA_PAGE) & (CHUNK_PAGES - 1)], s -> class,
-                         __ATOMIC_RELAXED);
+        uint64_t page = granule_page(granule_of(at));
+        __atomic_store_n(&chunk->class[page], s -> class, __ATOMIC_RELAXED);
+        chunk->spans[page] = s;
     }
     return TP_OK;
 }
@@ -128,11 +132,11 @@ int tp_arena_chunks_mark(struct arena_chunks *t, const struct arena_span *s, uin
 static void chunk_forget(struct arena_chunks *t, struct arena_chunk *chunk)
 {
     struct arena_chunk **slots = table_slots(t->table);
-    uint64_t mask = table_mask(t->table), hole = chunk_home(chunk->index, t->table);
+    uint64_t mask = table_mask(t->table), hole = table_home(t->table, chunk->index);
     while (slots[hole] != chunk)
         hole = (hole + 1) & mask;
     for (uint64_t i = (hole + 1) & mask; slots[i] != &tp_arena_no_chunk; i = (i + 1) & mask) {
-        uint64_t home = chunk_home(slots[i]->index, t->table);
+        uint64_t home = table_home(t->table, slots[i]->index);
         if (((i - home) & mask) < ((i - hole) & mask))
             continue;
         slots[hole] = slots[i];

@@ -1,22 +1,28 @@
-/* Which small blocks of `arena` are live: one chunk for every 64 KiB that holds small blocks.
+/* Which small blocks of `arena` are live and which are pooled: one chunk for every 64 KiB that
+ * holds small blocks.
  *
  *     address  | 0x7f3a41c2 | 10110 | 01110110000 |        hash of the upper part -> chunk
  *                index        page    offset
  *     chunk    | index | class of each of 32 pages |       one cache line
- *              | one bit per 16 bytes: set = a live block begins here |
+ *              | live:   one bit per 16 bytes, set = a live block begins here   |
+ *              | pooled: one bit per 16 bytes, set = a block of the central pool |
+ *              | the span of each page |
  *
- * The bits lie outside the memory. A free finds the chunk, tests the bit and clears it; for a
- * foreign, interior or repeated address the bit is clear.
+ * The bits lie outside the memory. A free finds the chunk, tests the live bit and clears it; for a
+ * foreign, interior or repeated address the bit is clear. The address is rotated by four bits
+ * first, so that an address between two multiples of 16 belongs to no chunk. A block with neither
+ * bit is in a thread's cache.
  *
  * The table is an array of pointers, at most a quarter full, with a multiplicative hash and linear
  * probing. The indices of a range are consecutive, and their multiples of the golden ratio hardly
  * ever collide.
  *
- * Writers hold the heap lock. Readers hold no lock: with several threads a chunk is published when
- * it is complete, and chunks and outgrown tables are freed only with the instance. The address of
- * the slots and their log2 are packed into one word, so that a reader always sees a matching pair:
+ * Writers hold the heap lock; `pooled` and `spans` belong to the lock of the page's class. Readers
+ * of the table hold no lock: with several threads a chunk is published when it is complete, and
+ * chunks and outgrown tables are freed only with the instance. The address of the slots and their
+ * log2 are packed into one word, so that a reader always sees a matching pair:
  *
- *     table = address of the slots, a multiple of 64, + (64 - log2 of the slots)
+ *     table = address of the slots, a multiple of 64, + log2 of the slots
  *
  * Known weakness: chunks at an unlucky distance (such as 987) collide and become slow. */
 #ifndef TP_ARENA_CHUNKS_H
@@ -26,18 +32,21 @@
 
 #define CHUNK_SHIFT      16
 #define CHUNK_PAGES      32u
-#define CHUNK_SLAB       4u
+#define CHUNK_SLAB       1u
+#define CHUNK_WORDS      64u /* words of bits: one covers 1 KiB, so that no two pages share one */
 #define CHUNK_LINE       64u /* bytes of a cache line; what slots and chunks are aligned to */
 #define CHUNK_FIRST_LOG2 5u  /* slots of the first table */
+#define CHUNK_MOST_LOG2  32u /* slots of the largest one */
 
 struct arena_chunk {
     uint64_t index;            /* addresses of the chunk >> CHUNK_SHIFT */
-    struct arena_span *first;  /* during a reclaim: the lowest span of the class in this chunk */
     struct arena_chunk *spare; /* next spare chunk, while this one is unused */
-    uint64_t unused;           /* padding: the bits begin on a cache line of their own */
+    uint64_t unused[2];        /* padding: the bits begin on a cache line of their own */
     /* class of each page where a small block may begin; other entries are stale or 0 */
     uint8_t class[CHUNK_PAGES];
-    uint64_t live[(1u << CHUNK_SHIFT) / ARENA_STEP / 64];
+    uint64_t live[CHUNK_WORDS];
+    uint64_t pooled[CHUNK_WORDS];
+    struct arena_span *spans[CHUNK_PAGES]; /* as `class` */
 };
 static_assert(offsetof(struct arena_chunk, live) == CHUNK_LINE, "the head is one cache line");
 
@@ -49,7 +58,7 @@ struct arena_piece {
 
 struct arena_chunks {
     struct arena_chunk **slots; /* for the fast paths; NULL: they need not check live bits */
-    uint64_t shift;             /* 64 - log2 of the slots */
+    uint64_t factor, mask;      /* of `table`, for the fast paths */
     /* address of the slots and log2 in one word (see the file's first comment); never 0 after
      * init */
     uint64_t table;
@@ -72,28 +81,68 @@ static inline struct arena_chunk **table_slots(uint64_t table)
     return (struct arena_chunk **)(uintptr_t)(table & ~UINT64_C(63));
 }
 
-static inline uint64_t chunk_home(uint64_t index, uint64_t shift)
-{
-    return index * UINT64_C(0x9E3779B97F4A7C15) >> (shift & 63);
-}
-
 static inline uint64_t table_mask(uint64_t table)
 {
-    return UINT64_MAX >> (table & 63);
+    return (UINT64_C(1) << (table & 63)) - 1;
 }
 
-/* The chunk in the home slot of an address. It is nearly always the right one; else chunk_find must
- * search. */
-static inline struct arena_chunk *chunk_guess(const struct arena_chunks *t, tp_addr addr)
+/* The golden ratio of 2^(32 + log2): then a shift by a constant, and not by a variable, leaves the
+ * upper bits of a product. */
+static inline uint64_t table_factor(uint64_t table)
 {
-    return t->slots[chunk_home(addr >> CHUNK_SHIFT, t->shift)];
+    return UINT64_C(0x9E3779B97F4A7C15) >> (32 - (table & 63));
+}
+
+INLINE uint64_t chunk_home(uint64_t index, uint64_t factor, uint64_t mask)
+{
+    return (index * factor >> 32) & mask;
+}
+
+static inline uint64_t table_home(uint64_t table, uint64_t index)
+{
+    return chunk_home(index, table_factor(table), table_mask(table));
+}
+
+/* The number of the 16 bytes at an address; for an address between two multiples of 16 it is that
+ * of no address. Its lower 6 bits are the place in a word, which a shift takes as they are. */
+INLINE uint64_t granule_of(tp_addr addr)
+{
+    return addr >> 4 | addr << 60;
+}
+
+INLINE uint64_t granule_index(uint64_t granule)
+{
+    return granule >> (CHUNK_SHIFT - 4);
+}
+
+INLINE uint64_t granule_word(uint64_t granule)
+{
+    return (granule >> 6) & (CHUNK_WORDS - 1);
+}
+
+INLINE uint64_t granule_bit(uint64_t granule)
+{
+    return UINT64_C(1) << (granule & 63);
+}
+
+INLINE uint64_t granule_page(uint64_t granule)
+{
+    return (granule >> 7) & (CHUNK_PAGES - 1);
+}
+
+/* The chunk in the home slot of an index. It is nearly always the right one; else chunk_find must
+ * search. */
+INLINE struct arena_chunk *chunk_guess(const struct arena_chunks *t, uint64_t index)
+{
+    return t->slots[chunk_home(index, t->factor, t->mask)];
 }
 
 /* The chunk of any address, or NULL. */
 static inline struct arena_chunk *chunk_find(const struct arena_chunks *t, tp_addr addr)
 {
-    uint64_t table = __atomic_load_n(&t->table, __ATOMIC_ACQUIRE), index = addr >> CHUNK_SHIFT;
-    for (uint64_t i = chunk_home(index, table);; i = (i + 1) & table_mask(table)) {
+    uint64_t table = __atomic_load_n(&t->table, __ATOMIC_ACQUIRE), mask = table_mask(table);
+    uint64_t index = addr >> CHUNK_SHIFT;
+    for (uint64_t i = table_home(table, index);; i = (i + 1) & mask) {
         struct arena_chunk *chunk = __atomic_load_n(&table_slots(table)[i], __ATOMIC_ACQUIRE);
         if (chunk->index == index)
             return chunk;
@@ -102,22 +151,39 @@ static inline struct arena_chunk *chunk_find(const struct arena_chunks *t, tp_ad
     }
 }
 
+/* The word of a live bit. A shift by 3 is what is left of one by 6 and a multiplication by 8. */
+INLINE uint64_t *chunk_live(struct arena_chunk *chunk, uint64_t granule)
+{
+    return (uint64_t *)(void *)((char *)chunk->live + (granule >> 3 & (CHUNK_WORDS - 1) << 3));
+}
+
 static inline uint64_t *chunk_word(struct arena_chunk *chunk, tp_addr addr)
 {
-    return &chunk->live[(addr >> 10) & 63];
+    return chunk_live(chunk, granule_of(addr));
 }
 
 static inline uint64_t chunk_bit(tp_addr addr)
 {
-    return UINT64_C(1) << ((addr >> 4) & 63);
+    return granule_bit(granule_of(addr));
+}
+
+/* The word of `pooled` beside a word of `live`, and the chunk of a block by its word. */
+static inline uint64_t *word_pooled(uint64_t *word)
+{
+    return word + CHUNK_WORDS;
+}
+
+static inline struct arena_chunk *word_chunk(uint64_t *word, uint64_t granule)
+{
+    char *first = (char *)word - (granule >> 3 & (CHUNK_WORDS - 1) << 3);
+    return (struct arena_chunk *)(void *)(first - offsetof(struct arena_chunk, live));
 }
 
 /* Relaxed order is enough: a valid free comes from a thread that got the block after its page was
  * marked, and an invalid free may read any class because it finds a clear bit. */
 static inline uint8_t chunk_class(const struct arena_chunk *chunk, tp_addr addr)
 {
-    return __atomic_load_n(&chunk->class[(addr / ARENA_PAGE) & (CHUNK_PAGES - 1)],
-                           __ATOMIC_RELAXED);
+    return __atomic_load_n(&chunk->class[granule_page(granule_of(addr))], __ATOMIC_RELAXED);
 }
 
 /* The chunk in which a live small block begins here, or NULL. */
@@ -139,9 +205,9 @@ static inline bool chunk_is_live(const struct arena_chunks *t, tp_addr addr)
 int tp_arena_chunks_init(struct arena_chunks *t, const struct tp_env *env, bool watched);
 void tp_arena_chunks_fini(struct arena_chunks *t);
 
-/* Notes the class of every page of a small span in which a block begins. TP_ENOMEM: only some pages
- * were noted, which does no harm. */
-int tp_arena_chunks_mark(struct arena_chunks *t, const struct arena_span *s, uint64_t block);
+/* Notes class and span of every page of a small span in which a block begins. TP_ENOMEM: only some
+ * pages were noted, which does no harm. */
+int tp_arena_chunks_mark(struct arena_chunks *t, struct arena_span *s, uint64_t block);
 
 /* Drops the chunks of a range that goes back to the source; for a huge range it walks the table
  * instead of the addresses. With threads the chunks stay, with all bits clear, because a wrong free

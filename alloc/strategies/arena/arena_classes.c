@@ -36,8 +36,8 @@ void tp_arena_classes_init(struct arena_classes *t, enum arena_table table, uint
     classes_list(t, table);
     t->largest = t->size[t->count - 1];
     t->direct = t->largest < ARENA_DIRECT ? t->largest : ARENA_DIRECT;
-    for (uint32_t c = 0, step = 0; step <= t->direct / ARENA_STEP; step++) {
-        if (step * UINT64_C(1) * ARENA_STEP > t->size[c])
+    for (uint32_t c = 0, step = 0; step < t->direct / ARENA_STEP; step++) {
+        if ((step + UINT64_C(1)) * ARENA_STEP > t->size[c])
             c++;
         t->of[step] = (uint8_t)c;
     }

@@ -24,11 +24,11 @@ struct arena_classes {
     uint64_t alignment; /* of every block, bytes */
     uint64_t largest;   /* size of the largest class, bytes */
     uint32_t count;
-    uint64_t size[ARENA_MAX_CLASSES];          /* bytes, rising */
-    uint32_t refill[ARENA_MAX_CLASSES];        /* blocks, >= 1 */
-    uint32_t limit[ARENA_MAX_CLASSES];         /* blocks in a thread, >= 2 */
-    uint32_t drain[ARENA_MAX_CLASSES];         /* blocks, >= 1 */
-    uint8_t of[ARENA_DIRECT / ARENA_STEP + 1]; /* class by size / 16, rounded up */
+    uint64_t size[ARENA_MAX_CLASSES];      /* bytes, rising */
+    uint32_t refill[ARENA_MAX_CLASSES];    /* blocks, >= 1 */
+    uint32_t limit[ARENA_MAX_CLASSES];     /* blocks in a thread, >= 2 */
+    uint32_t drain[ARENA_MAX_CLASSES];     /* blocks, >= 1 */
+    uint8_t of[ARENA_DIRECT / ARENA_STEP]; /* class by (size - 1) / 16 */
 };
 
 /* Fills in the classes and their counts. Both targets are in bytes. */
@@ -39,8 +39,8 @@ void tp_arena_classes_init(struct arena_classes *t, enum arena_table table, uint
 static inline uint32_t classes_of_size(const struct arena_classes *t, uint64_t size)
 {
     if (size <= t->direct)
-        return t->of[(size + ARENA_STEP - 1) / ARENA_STEP];
-    uint32_t c = t->of[t->direct / ARENA_STEP];
+        return t->of[(size - 1) / ARENA_STEP];
+    uint32_t c = t->of[(t->direct - 1) / ARENA_STEP];
     while (t->size[c] < size)
         c++;
     return c;

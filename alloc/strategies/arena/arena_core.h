@@ -1,9 +1,9 @@
 /* The state of `arena` and its slow paths: carve, refill, large objects.
  *
  * arena.c has the contract and the fast paths. The policy is the order in which memory is searched:
- * a fitting free span, a shorter free span, a new range, a new range of exactly the needed size.
- * When the source refuses that too, all idle memory is reclaimed and the search is repeated once
- * before the answer is out of memory.
+ * a fitting free span, a shorter free span, the same again when idle blocks have been collected, a
+ * new range, a new range of exactly the needed size. When the source refuses that too, all idle
+ * memory is reclaimed and the search is repeated once before the answer is out of memory.
  *
  * Locks, in the order in which they are taken. All are off where one thread plays everything:
  *
@@ -14,6 +14,19 @@
 
 #include "alloc/strategies/arena/arena_chunks.h"
 #include "alloc/strategies/arena/arena_lists.h"
+
+/* Shares: of the pages of a class, for its next span; of all pages, that were taken since idle
+ * blocks were last collected before they are collected again rather than a range got. */
+enum { CARVE_SHARE = 8, COLLECT_SHARE = 16 };
+
+/* Freed large objects that wait for a request of their length: programs allocate and free buffers
+ * of one length again and again. Any other request sends them to the tree first, where they merge,
+ * so that the best fit is still found. */
+enum { KEPT_SPANS = 8, KEPT_PAGES = (256 << 10) / ARENA_PAGE };
+struct arena_kept {
+    struct arena_span *spans[KEPT_SPANS]; /* oldest first; their addresses stay in `large` */
+    uint32_t count;
+};
 
 struct arena {
     uint64_t direct;    /* sizes up to this many bytes take the fast paths; 0 with threads */
@@ -27,8 +40,10 @@ struct arena {
     struct tp_lock heap;
     struct tp_addr_map large; /* address -> struct arena_span * */
     struct arena_pages pages;
+    struct arena_kept kept;
     struct arena_thread *threads; /* the newest thread; links lead to older ones */
     uint64_t refill_target;       /* bytes */
+    uint64_t collected_at;        /* pages.taken when idle blocks were last collected */
     struct arena_central central[ARENA_MAX_CLASSES];
     struct tp_lock *locks; /* one for each pool; NULL where one thread plays everything */
 };
@@ -45,13 +60,9 @@ static inline void central_unlock(const struct arena *st, uint32_t class)
         tp_lock_drop(&st->locks[class]);
 }
 
-/* Marks a small block as live. The address must be one of the arena's own, so that it has a
- * chunk. */
-static inline void arena_set_live(struct arena *st, tp_addr addr)
+/* Marks a small block as live in the word of its live bit. */
+static inline void word_set_live(const struct arena *st, uint64_t *word, tp_addr addr)
 {
-    if (!st->checked)
-        return;
-    uint64_t *word = chunk_word(chunk_find(&st->chunks, addr), addr);
     if (st->shared) /* two threads' blocks may share the word */
         __atomic_fetch_or(word, chunk_bit(addr), __ATOMIC_ACQ_REL);
     else
@@ -60,14 +71,34 @@ static inline void arena_set_live(struct arena *st, tp_addr addr)
 
 /* Marks a small block as not live. False: another thread has just freed it, so this is a double
  * free. */
-static inline bool arena_clear_live(const struct arena *st, struct arena_chunk *chunk, tp_addr addr)
+static inline bool word_clear_live(const struct arena *st, uint64_t *word, tp_addr addr)
 {
-    uint64_t *word = chunk_word(chunk, addr), bit = chunk_bit(addr);
     if (st->shared)
-        return __atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL) & bit;
-    *word &= ~bit;
+        return __atomic_fetch_and(word, ~chunk_bit(addr), __ATOMIC_ACQ_REL) & chunk_bit(addr);
+    *word &= ~chunk_bit(addr);
     return true;
 }
+
+/* ---- in arena_pool.c; no lock is held but where it is said ---- */
+
+/* Fills an empty cache from the pool: one block, then two, four and so on up to `refill`. Memory is
+ * carved only if the pool is empty, and got from the source only if there are no free pages. After
+ * a failure the cache is empty and nothing is lost. */
+int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, bool again);
+
+/* Makes room for one more block in a cache that is at its limit or whose array is full. Only where
+ * there is no memory for its first array it stays without. */
+void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t class);
+
+/* Gives a block that is in no list to the pool. */
+void tp_arena_put(struct arena *st, uint32_t class, tp_addr addr);
+
+/* Gives all blocks of a cache to the pool, and its array back. */
+void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class);
+
+/* Turns idle spans of all classes into free pages, of cached blocks too. own: only this thread's
+ * caches are emptied, because other threads are running; NULL: all caches are emptied. */
+void tp_arena_reclaim(struct arena *st, struct arena_thread *own);
 
 /* ---- spans: the heap lock is held ---- */
 
@@ -85,8 +116,9 @@ static inline int span_from_tree(struct arena *st, uint64_t wanted, uint64_t lea
     return pages_take(&st->pages, last->pages, align, state, out);
 }
 
-/* Gives wholly free ranges back, newest first, until at most `keep` bytes are free. */
-static inline void arena_give_back(struct arena *st, uint64_t keep)
+/* Gives wholly free ranges back, newest first, until at most `keep` bytes are free; only those that
+ * have been so for `age` spans. */
+static inline void arena_give_back(struct arena *st, uint64_t keep, uint64_t age)
 {
     for (struct arena_range *r = st->pages.newest, *older; r && st->pages.idle_ranges; r = older) {
         older = r->older;
@@ -94,9 +126,59 @@ static inline void arena_give_back(struct arena *st, uint64_t keep)
             return;
         tp_addr base = r->base;
         uint64_t bytes = r->pages * ARENA_PAGE;
-        if (range_is_free(r) && !tp_arena_pages_put_range(&st->pages, r))
+        if (range_is_free(r) && st->pages.given - r->idle_since >= age &&
+            !tp_arena_pages_put_range(&st->pages, r))
             tp_arena_chunks_forget(&st->chunks, base, bytes);
     }
+}
+
+/* Frees a span. Now and then, counted in spans and not in time, it looks for ranges that have long
+ * been idle. */
+static inline void arena_give(struct arena *st, struct arena_span *s)
+{
+    pages_give(&st->pages, s);
+    if (UNLIKELY(st->pages.given % ARENA_DECAY_STEP == 0))
+        arena_give_back(st, 0, ARENA_DECAY);
+}
+
+/* Turns the oldest `count` kept spans into free pages. */
+static inline void kept_release(struct arena *st, uint32_t count)
+{
+    struct arena_kept *kept = &st->kept;
+    for (uint32_t i = 0; i < count; i++) {
+        tp_addr_map_remove(&st->large, span_addr(kept->spans[i]), NULL);
+        arena_give(st, kept->spans[i]);
+    }
+    kept->count -= count;
+    memmove(kept->spans, kept->spans + count, kept->count * sizeof *kept->spans);
+}
+
+/* The newest kept span of this length, no longer kept; NULL: none. */
+static inline struct arena_span *kept_take(struct arena_kept *kept, uint64_t pages)
+{
+    for (uint32_t i = kept->count; i-- > 0;) {
+        struct arena_span *s = kept->spans[i];
+        if (s->pages != pages)
+            continue;
+        kept->count--;
+        for (; i < kept->count; i++)
+            kept->spans[i] = kept->spans[i + 1];
+        return s;
+    }
+    return NULL;
+}
+
+/* Where one thread plays everything: turns idle blocks into free pages before a range is got, if
+ * enough was taken since the last time. What is found is bounded by that, so this does not become a
+ * search at every call. False: there was nothing to be found. */
+static inline bool arena_collect(struct arena *st)
+{
+    uint64_t taken = st->pages.taken - st->collected_at, before = st->pages.free_pages;
+    if (st->shared || taken * COLLECT_SHARE < st->pages.pages)
+        return false;
+    tp_arena_reclaim(st, NULL);
+    st->collected_at = st->pages.taken;
+    return st->pages.free_pages != before;
 }
 
 /* Like span_from_tree, but also gets new ranges from the source. again: all idle memory was
@@ -108,8 +190,19 @@ static inline int arena_get_span(struct arena *st, uint64_t wanted, uint64_t lea
     int rc = span_from_tree(st, wanted, least, align, state, out);
     if (rc != TP_EOOM)
         return rc;
+    if (st->kept.count) {
+        kept_release(st, st->kept.count);
+        rc = span_from_tree(st, wanted, least, align, state, out);
+        if (rc != TP_EOOM)
+            return rc;
+    }
+    if (!again && arena_collect(st)) {
+        rc = span_from_tree(st, wanted, least, align, state, out);
+        if (rc != TP_EOOM)
+            return rc;
+    }
     if (again)
-        arena_give_back(st, 0);
+        arena_give_back(st, 0, 0);
     else
         rc = tp_arena_pages_grow_most(&st->pages, wanted * ARENA_PAGE, align);
     if (rc == TP_EOOM)
@@ -117,84 +210,23 @@ static inline int arena_get_span(struct arena *st, uint64_t wanted, uint64_t lea
     return rc ? rc : span_from_tree(st, wanted, least, align, state, out);
 }
 
-/* ---- the spans of a class ---- */
-
-static inline void class_link(struct arena_central *pool, struct arena_span *s)
-{
-    pool->least = pool->spans && pool->least < s->blocks ? pool->least : s->blocks;
-    s->smaller = NULL;
-    s->greater = pool->spans;
-    if (s->greater)
-        s->greater->smaller = s;
-    pool->spans = s;
-}
-
-/* Carves up to `wanted` blocks of a class as the run of a cache whose run is empty. grow: may get
- * memory from the source. Both locks are held. */
-static inline int arena_carve(struct arena *st, struct arena_run *run, uint32_t class,
-                              uint32_t wanted, bool grow, bool again)
-{
-    uint64_t block = st->classes.size[class];
-    uint64_t most = pages_of(wanted * block), least = pages_of(block);
-    struct arena_span *s = NULL;
-    int rc = grow ? arena_get_span(st, most, least, ARENA_PAGE, ARENA_SPAN_SMALL, again, &s)
-                  : span_from_tree(st, most, least, ARENA_PAGE, ARENA_SPAN_SMALL, &s);
-    if (rc)
-        return rc;
-    uint64_t fit = s->pages * ARENA_PAGE / block;
-    s->class = (uint8_t) class;
-    s->blocks = (uint32_t)(fit < wanted ? fit : wanted);
-    if (tp_arena_chunks_mark(&st->chunks, s, block)) {
-        pages_give(&st->pages, s);
-        return TP_ENOMEM;
-    }
-    class_link(&st->central[class], s);
-    *run = (struct arena_run){span_addr(s), s->blocks};
-    return TP_OK;
-}
-
-/* ---- refill ---- */
-
-/* Fills an empty cache from the pool, and carves the rest; memory is requested from the source only
- * if the pool is empty. After a failure the cache is empty and nothing is lost. The pool's lock is
- * held. */
-static inline int refill_locked(struct arena *st, struct arena_thread *thr, uint32_t class,
-                                bool again)
-{
-    struct arena_central *pool = &st->central[class];
-    struct arena_cache *cache = &thr->caches[class];
-    struct arena_run *run = &thr->runs[class];
-    uint32_t wanted = st->classes.refill[class];
-    uint32_t pooled = pool->count < wanted ? (uint32_t)pool->count : wanted;
-    uint32_t room = wanted < LIST_FIRST_ROOM ? wanted : LIST_FIRST_ROOM; /* room for cache_unroll */
-    int rc = cache_reserve(&st->mem, cache, pooled > room ? pooled : room);
-    if (rc)
-        return rc;
-    pool->stocked = true;
-    if (pooled < wanted) {
-        tp_lock_take(&st->heap);
-        rc = arena_carve(st, run, class, wanted - pooled, pooled == 0, again);
-        tp_lock_drop(&st->heap);
-    }
-    central_take(&st->mem, pool, cache, pooled);
-    if (cache->top == cache->floor)
-        cache_unroll(cache, run, st->classes.limit[class]);
-    else
-        cache_set_ceiling(cache, run, st->classes.limit[class]);
-    return cache->top != cache->floor ? TP_OK : rc;
-}
-
 /* ---- large objects ---- */
 
 static inline int large_locked(struct arena *st, const struct tp_req *rq, bool again,
                                struct tp_block *out)
 {
-    int rc = tp_addr_map_reserve(&st->large, st->large.count + 1);
-    if (rc)
-        return rc;
     uint64_t pages = pages_of(rq->size);
-    struct arena_span *s = NULL;
-    rc = arena_get_span(st, pages, pages, rq->align, ARENA_SPAN_LARGE, again, &s);
+    struct arena_span *s = rq->align <= ARENA_PAGE ? kept_take(&st->kept, pages) : NULL;
+    int rc = TP_OK;
+    if (s) {
+        s->state = ARENA_SPAN_LARGE;
+        *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
+        return TP_OK;
+    }
+    kept_release(st, st->kept.count);
+    rc = tp_addr_map_reserve(&st->large, st->large.count + 1);
+    if (!rc)
+        rc = arena_get_span(st, pages, pages, rq->align, ARENA_SPAN_LARGE, again, &s);
     if (rc)
         return rc;
     tp_addr_map_insert(&st->large, span_addr(s), (uintptr_t)s);
@@ -205,7 +237,8 @@ static inline int large_locked(struct arena *st, const struct tp_req *rq, bool a
 /* The span of a live large object, or NULL. The heap lock is held. */
 static inline struct arena_span *large_find(const struct arena *st, tp_addr addr)
 {
-    return meta_map_at(&st->large, addr);
+    struct arena_span *s = meta_map_at(&st->large, addr);
+    return s && s->state == ARENA_SPAN_LARGE ? s : NULL;
 }
 
 static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size)
@@ -213,22 +246,22 @@ static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size
     tp_lock_take(&st->heap);
     struct arena_span *s = large_find(st, addr);
     bool fits = s && s->pages == pages_of(size);
-    if (fits) {
+    if (fits && s->pages <= KEPT_PAGES) {
+        if (st->kept.count == KEPT_SPANS)
+            kept_release(st, 1);
+        s->state = ARENA_SPAN_KEPT;
+        st->kept.spans[st->kept.count++] = s;
+    } else if (fits) {
         tp_addr_map_remove(&st->large, addr, NULL);
-        pages_give(&st->pages, s);
+        arena_give(st, s);
     }
     tp_lock_drop(&st->heap);
     return fits ? TP_OK : TP_EINVAL;
 }
 
-/* ---- in files of their own ---- */
+/* ---- in arena_check.c ---- */
 
-/* Turns idle blocks of all classes back into free pages (arena_reclaim.c). No lock is held. own:
- * only this thread's caches are emptied, because other threads are running; NULL: all caches are
- * emptied. */
-void tp_arena_reclaim(struct arena *st, struct arena_thread *own);
-
-/* The members `walk` and `check` of the strategy, in arena_check.c. */
+/* The members `walk` and `check` of the strategy. */
 int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx);
 int tp_arena_check(void *state, struct tp_err *err);
 

@@ -14,17 +14,28 @@ struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena
                       : pages_search(h, s, pages, align, UINT64_MAX);
 }
 
+/* Bytes of the next range where the request needs no more: a share of what is held, so that no more
+ * than that share is ever held in vain. Where ranges are counted, each is twice the one before. */
+static uint64_t pages_usual_size(const struct arena_pages *h)
+{
+    if (h->max_ranges)
+        return h->next_range;
+    uint64_t share = (h->pages / ARENA_GROWTH_SHARE) * ARENA_PAGE;
+    share = share > h->next_range ? share : h->next_range;
+    return share < h->range_cap ? share : h->range_cap;
+}
+
 /* Bytes of the next range for a request; 0: the size would overflow. */
 static uint64_t pages_range_size(const struct arena_pages *h, uint64_t bytes, bool exact)
 {
     uint64_t page = h->env->source->page;
-    uint64_t unit = exact ? ARENA_PAGE : ARENA_CHUNK;
+    uint64_t unit = exact ? ARENA_PAGE : ARENA_UNIT;
     if (unit < page)
         unit = page;
     if (bytes > ARENA_MAX_BYTES || unit > ARENA_MAX_BYTES)
         return 0;
-    if (!exact && bytes < h->next_range)
-        bytes = h->next_range;
+    if (!exact && bytes < pages_usual_size(h))
+        bytes = pages_usual_size(h);
     return round_up(bytes, unit);
 }
 
@@ -35,6 +46,7 @@ static void pages_link_range(struct arena_pages *h, struct arena_range *r)
     *(h->newest ? &h->newest->newer : &h->oldest) = r;
     h->newest = r;
     h->range_count++;
+    h->pages += r->pages;
     r->first = span_new(h);
     r->first->range = r;
     r->first->pages = r->pages;
@@ -65,7 +77,7 @@ int tp_arena_pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t align, b
         return rc;
     }
     pages_link_range(h, r);
-    if (!exact && bytes <= h->range_cap)
+    if (!exact && h->max_ranges && bytes <= h->range_cap)
         h->next_range = h->next_range < h->range_cap / 2 ? h->next_range * 2 : h->range_cap;
     return TP_OK;
 }
@@ -92,6 +104,7 @@ int tp_arena_pages_put_range(struct arena_pages *h, struct arena_range *r)
     *(r->older ? &r->older->newer : &h->oldest) = r->newer;
     *(r->newer ? &r->newer->older : &h->newest) = r->older;
     h->range_count--;
+    h->pages -= r->pages;
     h->carved.now -= r->high;
     tp_meta_put(h->env, r, sizeof *r);
     return TP_OK;

@@ -6,8 +6,9 @@
  *
  * Best fit with splitting and coalescing. The lower end of a free span is used first, so that the
  * tail of a range stays in one piece and `high` says how much was ever in use. The first range is
- * small and each further one is twice as large, so that a program of 300 KiB does not seem to need
- * 64 MiB. A request larger than the next range gets a range of its own size. Descriptors lie
+ * small and each further one a share of what is held, so that a program of 300 KiB does not seem to
+ * need 64 MiB and one of 300 MiB does not get a range for every object. A request larger than the
+ * next range gets a range of its own size. Descriptors lie
  * outside the memory and come from slabs. Where the best few spans cannot meet an alignment above a
  * page, arena_aligned.h finds one that can.
  *
@@ -18,10 +19,14 @@
 
 #include "alloc/strategies/arena/arena_aligned.h"
 
-#define ARENA_CHUNK       UINT64_C(65536) /* alignment of ranges, bytes */
-#define ARENA_MAX_BYTES   (UINT64_C(1) << 60)
-#define ARENA_SLAB_SPANS  30u
-#define ARENA_ALIGN_TRIES 8u /* spans */
+#define ARENA_CHUNK        UINT64_C(65536) /* alignment of ranges, bytes */
+#define ARENA_UNIT         UINT64_C(16384) /* of the length of ranges, bytes */
+#define ARENA_MAX_BYTES    (UINT64_C(1) << 60)
+#define ARENA_SLAB_SPANS   30u
+#define ARENA_ALIGN_TRIES  8u    /* spans */
+#define ARENA_DECAY        8192u /* spans given back while a range was idle: it goes to the source */
+#define ARENA_DECAY_STEP   512u  /* spans given back between two looks for such ranges */
+#define ARENA_GROWTH_SHARE 32u   /* of the pages held, for the next range */
 
 struct arena_slab {
     struct arena_slab *next;
@@ -33,10 +38,13 @@ struct arena_pages {
     struct arena_range *oldest, *newest;
     uint64_t range_count, max_ranges; /* max 0 = no limit */
     uint64_t sequence;                /* sequence number of the last range */
-    uint64_t next_range, range_cap;   /* bytes */
+    uint64_t pages;                   /* of all ranges */
+    uint64_t next_range, range_cap;   /* bytes; next_range: at least */
     struct arena_tree free;
     struct arena_aligned *aligned; /* NULL until a search among the best few fails */
     uint64_t free_pages;
+    uint64_t taken;            /* pages that were ever taken */
+    uint64_t given;            /* spans that were ever given back: the clock of the decay */
     uint64_t idle_ranges;      /* ranges that are wholly free */
     struct carved carved;      /* pages */
     struct arena_span *spares; /* linked by `greater` */
@@ -105,7 +113,10 @@ static inline void span_set_free(struct arena_pages *h, struct arena_span *s)
 {
     s->state = ARENA_SPAN_FREE;
     h->free_pages += s->pages;
-    h->idle_ranges += s->pages == s->range->pages;
+    if (s->pages == s->range->pages) {
+        h->idle_ranges++;
+        s->range->idle_since = h->given;
+    }
     tree_insert(&h->free, s);
     if (__builtin_expect(h->aligned != NULL, 0) && !tp_arena_aligned_add(h->aligned, s))
         pages_drop_aligned(h);
@@ -168,6 +179,7 @@ static inline void pages_note_carved(struct arena_pages *h, const struct arena_s
 /* Frees a span and merges it with free neighbours. Cannot fail. */
 static inline void pages_give(struct arena_pages *h, struct arena_span *s)
 {
+    h->given++;
     if (s->behind && s->behind->state == ARENA_SPAN_FREE) {
         span_set_used(h, s->behind);
         span_join(h, s);
@@ -250,6 +262,7 @@ static inline int pages_take(struct arena_pages *h, uint64_t pages, uint64_t ali
     if (s->pages > pages)
         span_set_free(h, span_split(h, s, pages));
     s->state = (uint8_t)state;
+    h->taken += pages;
     pages_note_carved(h, s);
     *out = s;
     return TP_OK;

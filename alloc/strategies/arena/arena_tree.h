@@ -26,26 +26,28 @@ struct arena_range {
     uint64_t pages;           /* length */
     uint64_t align;           /* alignment that the source was asked for, bytes */
     uint64_t high;            /* pages from the start that were ever carved */
+    uint64_t idle_since;      /* of a wholly free range: arena_pages.given when it became so */
     struct arena_span *first; /* the span at offset 0 */
     struct arena_range *older, *newer;
 };
 
-enum arena_span_state { ARENA_SPAN_FREE, ARENA_SPAN_SMALL, ARENA_SPAN_LARGE };
+/* KEPT: was a large object; it waits for one of its length and is not merged. */
+enum arena_span_state { ARENA_SPAN_FREE, ARENA_SPAN_SMALL, ARENA_SPAN_LARGE, ARENA_SPAN_KEPT };
 
 /* A run of pages inside one range. */
 struct arena_span {
     struct arena_range *range;
     uint64_t page, pages;               /* offset in the range and length, in pages */
     struct arena_span *before, *behind; /* neighbours in the range */
-    /* FREE: children in the tree. SMALL: previous and next span of the class. Spare descriptors are
+    /* FREE: children in the tree. SMALL: previous and next span of the pool. Spare descriptors are
      * linked by `greater` */
     struct arena_span *smaller, *greater;
+    tp_addr low;       /* SMALL: no block below this address is pooled */
     uint32_t priority; /* FREE */
     uint32_t blocks;   /* SMALL: number of blocks it was carved into */
-    /* SMALL, during a reclaim: number of its blocks in the pool */
-    uint32_t pooled;
-    uint8_t state; /* enum arena_span_state */
-    uint8_t class; /* SMALL */
+    uint32_t pooled;   /* SMALL: number of its blocks in the pool */
+    uint8_t state;     /* enum arena_span_state */
+    uint8_t class;     /* SMALL */
 };
 
 struct arena_tree {

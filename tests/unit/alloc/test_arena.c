@@ -27,11 +27,13 @@ static void newest_comes_back_first(void **state)
     close_arena(r);
 }
 
+/* While a block beside it is live; idle pages may serve another class. */
 static void a_block_serves_its_class_only(void **state)
 {
     (void)state;
     struct rig *r = open_arena("", &tp_source_host);
-    tp_addr a = rig_alloc(r, 0, 64);
+    tp_addr a = rig_alloc(r, 0, 64), beside = rig_alloc(r, 0, 64);
+    assert_int_equal(a / ARENA_PAGE, beside / ARENA_PAGE);
     rig_free(r, 0, a, 64);
     for (uint64_t size = 16; size <= 1024; size += 16)
         for (int i = 0; size != 64 && i < 40; i++)
@@ -54,32 +56,97 @@ static void waste_is_bounded(void **state)
     close_arena(r);
 }
 
-static void a_refill_moves_exactly_refill(void **state)
+/* One block, two, four, and at last `refill`: 32 KiB / 64 = 512. */
+static void a_refill_moves_twice_the_last_up_to_refill(void **state)
 {
     (void)state;
     struct rig *r = open_arena("", &tp_source_host);
-    fill_pool(r, 64, 2000); /* refill of 64 bytes: 32 KiB / 64 = 512 */
-    uint64_t before = pooled(r, 64), gets = r->account.gets;
-    assert_true(before >= 1024);
-    rig_alloc(r, 0, 64);
-    assert_int_equal(pooled(r, 64), before - 512);
-    assert_int_equal(cached(r, 0, 64), 511);
+    fill_pool(r, 64, 3000);
+    uint64_t gets = r->account.gets, expected = 1;
+    for (int refill = 0; refill < 12; refill++) {
+        uint64_t before = pooled(r, 64);
+        assert_true(before >= expected);
+        assert_int_equal(cached(r, 0, 64), 0);
+        rig_alloc(r, 0, 64);
+        assert_int_equal(pooled(r, 64), before - expected);
+        assert_int_equal(cached(r, 0, 64), expected - 1);
+        while (cached(r, 0, 64))
+            rig_alloc(r, 0, 64);
+        expected = expected < 512 ? 2 * expected : 512;
+    }
+    assert_int_equal(expected, 512);
     assert_int_equal(r->account.gets, gets);
     close_arena(r);
 }
 
-static void what_the_pool_lacks_is_carved(void **state)
+/* They come back in the order of their places, whatever the order of the frees. */
+static void a_refill_hands_out_neighbours(void **state)
+{
+    (void)state;
+    enum { COUNT = 128, ODD = 37 }; /* a page of 16 bytes each */
+    struct rig *r = open_arena("", &tp_source_host);
+    tp_addr blocks[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = rig_alloc(r, 0, 16);
+    for (int i = 1; i < COUNT; i++)
+        rig_free(r, 0, blocks[i * ODD % COUNT], 16);
+    end_thread(r, 0);
+    for (int i = 1; i < COUNT; i++)
+        assert_int_equal(rig_alloc(r, 0, 16), blocks[0] + (uint64_t)i * 16);
+    close_arena(r);
+}
+
+static void nothing_is_carved_while_the_pool_has_blocks(void **state)
 {
     (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_host);
-    rig_alloc(r, 0, 64);
+    fill_pool(r, 64, 200);
+    const struct arena *st = r->st;
+    const struct arena_central *pool = &st->central[class_of(r, 64)];
+    uint64_t pages = pool->pages;
+    while (pooled(r, 64) || cached(r, 1, 64)) {
+        assert_int_equal(pool->pages, pages);
+        rig_alloc(r, 1, 64);
+    }
+    assert_int_equal(pool->pages, pages);
     rig_alloc(r, 1, 64);
-    end_thread(r, 1);
-    assert_int_equal(pooled(r, 64), 511);
-    rig_alloc(r, 1, 64);
-    assert_int_equal(pooled(r, 64), 0);
-    assert_int_equal(cached(r, 1, 64), 511);
+    assert_true(pool->pages > pages);
     close_arena(r);
+}
+
+/* A page for the first block, a share of the class for the next ones, `refill_target` at most. */
+static void a_class_gets_pages_by_what_it_holds(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
+    const struct arena *st = r->st;
+    const struct arena_central *pool = &st->central[class_of(r, 64)];
+    uint64_t most = 0;
+    rig_alloc(r, 0, 64);
+    assert_int_equal(pool->pages, 1);
+    for (uint64_t before = pool->pages; pool->pages < 1000; before = pool->pages) {
+        rig_alloc(r, 0, 64);
+        uint64_t got = pool->pages - before;
+        if (!got)
+            continue;
+        assert_int_equal(got, before < 8 ? 1 : before / 8 < 16 ? before / 8 : 16);
+        most = got > most ? got : most;
+    }
+    assert_int_equal(most, 16);
+    close_arena(r);
+}
+
+/* Blocks of which no page is wholly free once they are freed; the caller frees them. */
+static tp_addr *inner_blocks(struct rig *r, uint64_t size, uint32_t count)
+{
+    tp_addr *blocks = calloc(count, sizeof *blocks);
+    assert_non_null(blocks);
+    for (uint32_t i = 0; i < count;) {
+        tp_addr a = rig_alloc(r, 0, size);
+        if (is_inner(a))
+            blocks[i++] = a;
+    }
+    return blocks;
 }
 
 static void drain_begins_above_the_limit(void **state)
@@ -87,17 +154,16 @@ static void drain_begins_above_the_limit(void **state)
     (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     enum { LIMIT = 1024, DRAIN = 256 }; /* 64 KiB / 64, half of 512 */
-    tp_addr blocks[LIMIT + 1];
-    for (int i = 0; i <= LIMIT; i++)
-        blocks[i] = rig_alloc(r, 0, 64);
-    uint64_t run = cached(r, 0, 64);
+    tp_addr *blocks = inner_blocks(r, 64, LIMIT + 1);
+    uint64_t run = cached(r, 0, 64), before = pooled(r, 64);
     for (uint64_t i = 0; i < LIMIT - run; i++)
         rig_free(r, 0, blocks[i], 64);
     assert_int_equal(cached(r, 0, 64), LIMIT);
-    assert_int_equal(pooled(r, 64), 0);
+    assert_int_equal(pooled(r, 64), before);
     rig_free(r, 0, blocks[LIMIT - run], 64);
-    assert_int_equal(pooled(r, 64), DRAIN);
+    assert_int_equal(pooled(r, 64), before + DRAIN);
     assert_int_equal(cached(r, 0, 64), LIMIT + 1 - DRAIN);
+    free(blocks);
     close_arena(r);
 }
 
@@ -108,56 +174,84 @@ static void drain_moves_exactly_drain_in_every_class(void **state)
     struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
     for (uint32_t c = 0; c < st->classes.count; c++) {
-        uint64_t size = st->classes.size[c];
-        uint32_t n = st->classes.limit[c] + 1;
+        uint64_t size = st->classes.size[c], before = 0;
+        uint32_t n = st->classes.limit[c] + 1, i = 0;
         tp_addr *blocks = calloc(n, sizeof *blocks);
-        for (uint32_t i = 0; i < n; i++)
-            blocks[i] = rig_alloc(r, 0, size);
-        uint32_t i = 0;
-        while (!pooled(r, size)) {
+        for (uint32_t k = 0; k < n; k++)
+            blocks[k] = rig_alloc(r, 0, size);
+        do {
             assert_true(i < n);
+            before = cached(r, 0, size);
             rig_free(r, 0, blocks[i++], size);
-        }
-        assert_int_equal(pooled(r, size), st->classes.drain[c]);
-        assert_int_equal(cached(r, 0, size), n - st->classes.drain[c]);
+        } while (cached(r, 0, size) > before);
+        assert_int_equal(before, st->classes.limit[c]);
+        assert_int_equal(cached(r, 0, size), before + 1 - st->classes.drain[c]);
         free(blocks);
     }
     close_arena(r);
 }
 
+/* The oldest ones are handed over. */
 static void drained_blocks_refill_another_thread(void **state)
 {
     (void)state;
+    enum { LIMIT = 64, DRAIN = 16 }; /* of 1024 bytes */
     struct rig *r = open_arena("", &tp_source_host);
-    tp_addr first = rig_alloc(r, 0, 32768), more[3];
-    for (int i = 0; i < 3; i++)
-        more[i] = rig_alloc(r, 0, 32768);
-    rig_free(r, 0, first, 32768);
-    for (int i = 0; i < 3; i++)
-        rig_free(r, 0, more[i], 32768); /* the limit is 2: the oldest are handed over */
-    assert_int_equal(pooled(r, 32768), 2);
-    tp_addr a = rig_alloc(r, 1, 32768), b = rig_alloc(r, 1, 32768);
-    assert_true((a == first && b == more[0]) || (a == more[0] && b == first));
+    tp_addr *blocks = inner_blocks(r, 1024, LIMIT + 1);
+    uint32_t found = 0;
+    while (cached(r, 0, 1024) || pooled(r, 1024))
+        rig_alloc(r, 0, 1024);
+    for (uint32_t i = 0; i <= LIMIT; i++)
+        rig_free(r, 0, blocks[i], 1024);
+    assert_int_equal(pooled(r, 1024), DRAIN);
+    for (uint32_t i = 0; i < DRAIN; i++) {
+        tp_addr a = rig_alloc(r, 1, 1024);
+        for (uint32_t k = 0; k < DRAIN; k++)
+            found += blocks[k] == a;
+    }
+    assert_int_equal(found, DRAIN);
+    free(blocks);
     close_arena(r);
 }
 
 static void a_thread_that_ends_leaves_nothing(void **state)
 {
     (void)state;
-    struct rig *r = open_arena("", &tp_source_virtual);
+    struct rig *r = open_arena("first_range=4MiB", &tp_source_virtual);
     const struct arena *st = r->st;
     for (uint32_t c = 0; c < st->classes.count; c++)
         rig_free(r, 2, rig_alloc(r, 2, st->classes.size[c]), st->classes.size[c]);
     r->s->thread_fini(r->st, r->threads[2]);
     for (uint32_t c = 0; c < st->classes.count; c++) {
         assert_int_equal(cached(r, 2, st->classes.size[c]), 0);
-        assert_int_equal(st->central[c].count, st->classes.refill[c]);
+        assert_int_equal(st->central[c].count, st->central[c].first->blocks);
     }
     assert_int_equal(r->s->thread_init(r->st, r->threads[2]), TP_OK);
     uint64_t gets = r->account.gets;
     for (uint32_t c = 0; c < st->classes.count; c++)
         rig_alloc(r, 1, st->classes.size[c]);
     assert_int_equal(r->account.gets, gets);
+    close_arena(r);
+}
+
+/* A class keeps one span whose blocks are all pooled; the others become free pages at once. */
+static void idle_spans_become_free_pages(void **state)
+{
+    (void)state;
+    enum { COUNT = 200 };
+    struct rig *r = open_arena("first_range=4MiB,local_cache_target=0", &tp_source_virtual);
+    const struct arena *st = r->st;
+    const struct arena_central *pool = &st->central[class_of(r, 8192)];
+    tp_addr blocks[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = rig_alloc(r, 0, 8192);
+    assert_true(pool->pages >= COUNT * 4);
+    for (int i = 0; i < COUNT; i++)
+        rig_free(r, 0, blocks[i], 8192);
+    assert_int_equal(pool->idle, 1);
+    assert_true(pool->pages * ARENA_PAGE <= 3 * (32 << 10)); /* two blocks are cached */
+    assert_int_equal(r->s->trim(r->st, 4 << 20), TP_OK);
+    assert_int_equal(pool->pages, 0);
     close_arena(r);
 }
 
@@ -264,10 +358,41 @@ static void a_long_span_saves_the_search_for_an_alignment(void **state)
     close_arena(r);
 }
 
-static void ranges_double_up_to_arena_size(void **state)
+/* What the next range is to have when so much is held. */
+static uint64_t next_range(uint64_t held, uint64_t least, uint64_t most)
+{
+    uint64_t share = held / ARENA_PAGE / 32 * ARENA_PAGE;
+    share = share < least ? least : share > most ? most : share;
+    return (share + (16 << 10) - 1) & ~((UINT64_C(16) << 10) - 1);
+}
+
+static void ranges_grow_by_a_share_of_what_is_held(void **state)
 {
     (void)state;
     struct rig *r = open_arena("arena_size=512KiB", &tp_source_virtual);
+    uint64_t least = UINT64_MAX, most = 0;
+    while (r->account.reserved < 32 << 20) {
+        uint64_t before = r->account.reserved;
+        while (r->account.reserved == before)
+            rig_alloc(r, 0, 4096);
+        uint64_t got = r->account.reserved - before;
+        assert_int_equal(got, next_range(before, 64 << 10, 512 << 10));
+        least = got < least ? got : least;
+        most = got > most ? got : most;
+    }
+    assert_int_equal(least, 64 << 10);
+    assert_int_equal(most, 512 << 10);
+    uint64_t before = r->account.reserved;
+    rig_alloc(r, 0, 5 << 20); /* gets its own */
+    assert_int_equal(r->account.reserved, before + (5 << 20));
+    close_arena(r);
+}
+
+/* Shares would use up a limited number of ranges before there is much in them. */
+static void counted_ranges_double(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("arena_size=512KiB,max_arenas=5", &tp_source_virtual);
     uint64_t expected = 0, steps[] = {64, 128, 256, 512, 512};
     for (int i = 0; i < 5; i++) {
         for (uint64_t before = r->account.reserved; r->account.reserved == before;)
@@ -275,19 +400,25 @@ static void ranges_double_up_to_arena_size(void **state)
         expected += steps[i] << 10;
         assert_int_equal(r->account.reserved, expected);
     }
-    rig_alloc(r, 0, 5 << 20); /* gets its own */
-    assert_int_equal(r->account.reserved, expected + (5 << 20));
     close_arena(r);
 }
 
 /* A request above the next range's size is no reason to stay small. */
-static void ranges_double_under_large_objects_too(void **state)
+static void ranges_grow_under_large_objects_too(void **state)
 {
     (void)state;
+    const uint64_t mib = 1 << 20;
     struct rig *r = open_arena("", &tp_source_virtual);
+    uint64_t held = 0, fit = 0, gets = 0;
+    for (; fit < 3000; gets++) {
+        uint64_t range = next_range(held, mib, 64 * mib);
+        held += range;
+        fit += range / mib;
+    }
     for (int i = 0; i < 3000; i++)
-        rig_alloc(r, 0, 1 << 20);
-    assert_int_equal(r->account.gets, 5 + 5 + (3000 - 5 - 62 + 63) / 64);
+        rig_alloc(r, 0, mib);
+    assert_int_equal(r->account.gets, gets);
+    assert_true(gets < 300);
     close_arena(r);
 }
 
@@ -368,14 +499,14 @@ static void idle_ranges_go_back_before_out_of_memory(void **state)
     close_arena(r);
 }
 
-/* Two more requests fail in a full arena. What the first one looked at in vain cannot have changed,
- * so the second must not look again: a count left in a span would be overwritten. */
+/* More requests fail in a full arena. What the first one looked at in vain cannot have changed, so
+ * the next must not look again: it would begin the refills anew. */
 static void a_vain_reclaim_is_not_repeated(void **state)
 {
     (void)state;
-    enum { BLOCKS = 1024, STALE = 12345 };
+    enum { BLOCKS = 1024, STALE = 7 };
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
-    struct arena *st = r->st;
+    struct arena_thread *thr = r->threads[1];
     tp_addr blocks[BLOCKS];
     struct tp_block none;
     for (int i = 0; i < BLOCKS; i++)
@@ -383,15 +514,13 @@ static void a_vain_reclaim_is_not_repeated(void **state)
     for (int i = 0; i < BLOCKS; i += 2)
         rig_free(r, i % 3, blocks[i], 64);
     assert_int_equal(rig_try(r, 0, 256, 16, &none), TP_EOOM);
-    struct arena_span *s = st->central[0].spans;
-    assert_true(s->pooled > 0 && s->pooled < s->blocks);
-    s->pooled = STALE;
+    thr->step[0] = STALE;
     for (int i = 0; i < 5; i++)
         assert_int_equal(rig_try(r, i % 3, 256, 16, &none), TP_EOOM);
-    assert_int_equal(s->pooled, STALE);
+    assert_int_equal(thr->step[0], STALE);
     rig_free(r, 1, blocks[1], 64); /* news of this class */
     assert_int_equal(rig_try(r, 0, 256, 16, &none), TP_EOOM);
-    assert_int_not_equal(s->pooled, STALE);
+    assert_int_not_equal(thr->step[0], STALE);
     for (int i = 3; i < BLOCKS; i += 2)
         rig_free(r, 2, blocks[i], 64);
     rig_alloc(r, 0, 256);
@@ -402,23 +531,123 @@ static void a_vain_reclaim_is_not_repeated(void **state)
 static void a_reclaim_takes_whole_spans_only(void **state)
 {
     (void)state;
-    enum { SPAN = 512, BLOCKS = 2 * SPAN };
+    enum { BLOCKS = 1024, KEPT = 519 };
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
+    const struct arena *st = r->st;
     tp_addr blocks[BLOCKS];
+    struct tp_block b;
     for (int i = 0; i < BLOCKS; i++)
         blocks[i] = rig_alloc(r, 0, 64);
     for (int i = 0; i < BLOCKS; i++)
-        if (i != SPAN + 7)
+        if (i != KEPT)
             rig_free(r, i % 3, blocks[i], 64);
-    rig_alloc(r, 0, 4096); /* takes all of the free span: the refill is 8 */
-    assert_int_equal(pooled(r, 64), SPAN - 1);
-    for (int i = 0; i < 7; i++)
-        rig_alloc(r, 0, 4096);
-    struct tp_block none;
-    assert_int_equal(rig_try(r, 0, 4096, 16, &none), TP_EOOM);
-    for (int i = 0; i < SPAN - 1; i++)
+    while (!rig_try(r, 0, 4096, 16, &b)) {
+    }
+    while (!rig_try(r, 0, 2048, 2048, &b)) {
+    }
+    const struct arena_span *s = st->central[0].first;
+    assert_ptr_equal(s, st->central[0].last);
+    assert_in_range(blocks[KEPT], span_addr(s), span_addr(s) + s->pages * ARENA_PAGE - 1);
+    assert_int_equal(pooled(r, 64), s->blocks - 1);
+    for (uint32_t i = 1; i < s->blocks; i++)
         rig_alloc(r, 1, 64);
-    assert_int_equal(rig_try(r, 1, 64, 16, &none), TP_EOOM);
+    assert_int_equal(pooled(r, 64), 0);
+    close_arena(r);
+}
+
+/* Blocks that lie idle in caches serve another class before more is reserved. */
+static void idle_blocks_are_collected_before_a_range_is_got(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("", &tp_source_virtual);
+    for (uint64_t size = 1024; size <= 32768; size += size / 8) {
+        tp_addr a = rig_alloc(r, 0, size), b = rig_alloc(r, 0, size);
+        rig_free(r, 0, a, size);
+        rig_free(r, 0, b, size);
+    }
+    assert_true(r->account.reserved <= 256 << 10); /* two of each size: 670 KiB */
+    close_arena(r);
+}
+
+/* The next request of the same length gets it; one of another length finds it merged. */
+static void a_freed_large_object_waits_for_its_length(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
+    const struct arena *st = r->st;
+    tp_addr a = rig_alloc(r, 0, 65536), b = rig_alloc(r, 0, 65536), c;
+    rig_alloc(r, 0, 65536);
+    rig_free(r, 0, a, 65536);
+    rig_free(r, 0, b, 65536);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 2 * 65536);
+    assert_int_equal(rig_free(r, 0, a, 65536), TP_EINVAL);
+    assert_int_equal(r->s->usable(r->st, a), 0);
+    assert_int_equal(rig_alloc(r, 0, 65536), b);
+    assert_int_equal(rig_alloc(r, 0, 65536), a);
+    rig_free(r, 0, a, 65536);
+    rig_free(r, 0, b, 65536);
+    c = rig_alloc(r, 0, 131072); /* both, merged */
+    assert_int_equal(c, a);
+    assert_int_equal(st->kept.count, 0);
+    rig_free(r, 0, c, 131072);
+    for (int i = 0; i < 3 * KEPT_SPANS; i++)
+        rig_alloc(r, 0, 33000);
+    close_arena(r);
+}
+
+static void few_large_objects_wait(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 * KEPT_SPANS };
+    struct rig *r = open_arena("", &tp_source_virtual);
+    const struct arena *st = r->st;
+    tp_addr blocks[COUNT], huge = rig_alloc(r, 0, 300 << 10);
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = rig_alloc(r, 0, 40000);
+    for (int i = 0; i < COUNT; i++)
+        rig_free(r, 0, blocks[i], 40000);
+    rig_free(r, 0, huge, 300 << 10);
+    assert_int_equal(st->kept.count, KEPT_SPANS);
+    for (int i = 0; i < KEPT_SPANS; i++)
+        assert_int_equal(rig_alloc(r, 0, 40000), blocks[COUNT - 1 - i]);
+    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+    assert_int_equal(st->kept.count, 0);
+    close_arena(r);
+}
+
+/* What lies behind an object that grows is no longer kept. */
+static void a_large_object_grows_into_a_kept_one(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
+    tp_addr a = rig_alloc(r, 0, 65536), b = rig_alloc(r, 0, 65536);
+    struct tp_req rq = {.size = 131072, .align = 16};
+    struct tp_block block;
+    rig_free(r, 0, b, 65536);
+    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &block), TP_OK);
+    close_arena(r);
+}
+
+/* A range that has been idle goes back, after as many spans as are counted and not before. */
+static void idle_ranges_decay(void **state)
+{
+    (void)state;
+    const uint64_t mib = 1 << 20;
+    struct rig *r = open_arena("first_range=2MiB", &tp_source_virtual);
+    const struct arena *st = r->st;
+    rig_alloc(r, 0, mib);
+    tp_addr a = rig_alloc(r, 0, 8 * mib);
+    uint64_t before = r->account.reserved;
+    rig_free(r, 0, a, 8 * mib);
+    uint64_t idle = st->pages.given;
+    for (uint64_t puts = 0; !puts; puts = r->account.puts) {
+        assert_int_equal(r->account.reserved, before);
+        assert_true(st->pages.given < idle + ARENA_DECAY + ARENA_DECAY_STEP);
+        tp_addr one = rig_alloc(r, 0, mib / 2), two = rig_alloc(r, 0, mib / 3);
+        rig_free(r, 0, one, mib / 2);
+        rig_free(r, 0, two, mib / 3);
+    }
+    assert_true(st->pages.given - idle >= ARENA_DECAY);
     close_arena(r);
 }
 
@@ -426,20 +655,20 @@ static void every_block_is_named_by_a_walk(void **state)
 {
     (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
-    tp_addr a = rig_alloc(r, 0, 1000);  /* one of 32 of its class: 1024 bytes */
-    tp_addr b = rig_alloc(r, 0, 40000); /* large: 20 pages of 2 KiB */
+    tp_addr a = rig_alloc(r, 0, 1000);   /* one of the two of its class on a page: 1024 bytes */
+    tp_addr b = rig_alloc(r, 0, 400000); /* large: 196 pages of 2 KiB */
     struct rig_walk w = rig_walk(r);
-    assert_int_equal(w.sums[TP_WALK_LIVE], 1024 + 40960);
+    assert_int_equal(w.sums[TP_WALK_LIVE], 1024 + 401408);
     assert_int_equal(w.pieces[TP_WALK_LIVE], 2);
-    assert_int_equal(w.sums[TP_WALK_CACHED], 31 * 1024);
-    assert_int_equal(w.sums[TP_WALK_SPAN], (1 << 20) - 32768 - 40960);
+    assert_int_equal(w.sums[TP_WALK_CACHED], 1024);
+    assert_int_equal(w.sums[TP_WALK_SPAN], (1 << 20) - 2048 - 401408);
     assert_int_equal(w.sums[TP_WALK_DEAD] + w.sums[TP_WALK_INTERNAL], 0);
     rig_free(r, 0, a, 1000);
-    rig_free(r, 0, b, 40000);
+    rig_free(r, 0, b, 400000);
     w = rig_walk(r);
     assert_int_equal(w.pieces[TP_WALK_LIVE], 0);
-    assert_int_equal(w.pieces[TP_WALK_CACHED], 32);
-    assert_int_equal(w.largest_span, (1 << 20) - 32768);
+    assert_int_equal(w.pieces[TP_WALK_CACHED], 2);
+    assert_int_equal(w.largest_span, (1 << 20) - 2048);
     close_arena(r);
 }
 
@@ -468,25 +697,34 @@ int main(void)
         cmocka_unit_test(newest_comes_back_first),
         cmocka_unit_test(a_block_serves_its_class_only),
         cmocka_unit_test(waste_is_bounded),
-        cmocka_unit_test(a_refill_moves_exactly_refill),
-        cmocka_unit_test(what_the_pool_lacks_is_carved),
+        cmocka_unit_test(a_refill_moves_twice_the_last_up_to_refill),
+        cmocka_unit_test(a_refill_hands_out_neighbours),
+        cmocka_unit_test(nothing_is_carved_while_the_pool_has_blocks),
+        cmocka_unit_test(a_class_gets_pages_by_what_it_holds),
         cmocka_unit_test(drain_begins_above_the_limit),
         cmocka_unit_test(drain_moves_exactly_drain_in_every_class),
         cmocka_unit_test(drained_blocks_refill_another_thread),
         cmocka_unit_test(a_thread_that_ends_leaves_nothing),
+        cmocka_unit_test(idle_spans_become_free_pages),
         cmocka_unit_test(threads_that_come_and_go_pile_nothing_up),
         cmocka_unit_test(two_blocks_and_no_third),
         cmocka_unit_test(a_large_span_is_reused_split_and_merged),
         cmocka_unit_test(the_best_fit_is_taken),
         cmocka_unit_test(a_long_span_saves_the_search_for_an_alignment),
-        cmocka_unit_test(ranges_double_up_to_arena_size),
-        cmocka_unit_test(ranges_double_under_large_objects_too),
+        cmocka_unit_test(ranges_grow_by_a_share_of_what_is_held),
+        cmocka_unit_test(counted_ranges_double),
+        cmocka_unit_test(ranges_grow_under_large_objects_too),
         cmocka_unit_test(large_objects_resize_in_place),
         cmocka_unit_test(small_objects_resize_within_their_class),
         cmocka_unit_test(trim_gives_idle_memory_back),
         cmocka_unit_test(idle_ranges_go_back_before_out_of_memory),
         cmocka_unit_test(a_vain_reclaim_is_not_repeated),
         cmocka_unit_test(a_reclaim_takes_whole_spans_only),
+        cmocka_unit_test(idle_blocks_are_collected_before_a_range_is_got),
+        cmocka_unit_test(a_freed_large_object_waits_for_its_length),
+        cmocka_unit_test(few_large_objects_wait),
+        cmocka_unit_test(a_large_object_grows_into_a_kept_one),
+        cmocka_unit_test(idle_ranges_decay),
         cmocka_unit_test(every_block_is_named_by_a_walk),
         cmocka_unit_test(a_million_small_objects_cost_little),
     };

@@ -1,0 +1,308 @@
+/* The central pool of `arena`: pooled blocks are bits of their spans.
+ *
+ *     drain    the oldest blocks of a cache -> bits      a span with all its bits is idle
+ *     refill   bits of the pool's first span -> cache    lowest address on top
+ *     carve    free pages -> a span with all its bits
+ *
+ * A class keeps one idle span, so that a program that frees and allocates around a limit moves bits
+ * and no pages. Further ones become free pages at once, and every one does when memory is wanted
+ * elsewhere: before a range is got, at a trim and before an answer of out of memory. */
+#include "alloc/strategies/arena/arena_core.h"
+
+enum { KEPT_IDLE = 1, WORD_BYTES = (1u << CHUNK_SHIFT) / CHUNK_WORDS };
+
+/* Bytes from one word with a block's first bit to the next one. */
+static uint64_t word_step(uint64_t block)
+{
+    return block > WORD_BYTES ? block : WORD_BYTES;
+}
+
+/* The word of the live bit of an address in a span, and the chunk that it was last found in. */
+static uint64_t *word_at(const struct arena *st, struct arena_chunk **chunk, tp_addr at)
+{
+    if (!*chunk || (*chunk)->index != at >> CHUNK_SHIFT)
+        *chunk = chunk_find(&st->chunks, at);
+    return chunk_live(*chunk, granule_of(at));
+}
+
+/* ---- spans of a class: the pool's lock is held ---- */
+
+/* Sets the bits of all blocks of a span, word by word, or clears them. */
+static void span_fill_bits(const struct arena *st, const struct arena_span *s, bool set)
+{
+    uint64_t block = st->classes.size[s->class], granules = block / ARENA_STEP, bit = 0;
+    struct arena_chunk *chunk = NULL;
+    tp_addr at = span_addr(s), end = at + s->blocks * block;
+    for (uint64_t step = word_step(block); at < end; at += step) {
+        uint64_t bits = 0, ends = (end - at) / ARENA_STEP;
+        if (block > WORD_BYTES)
+            bits = chunk_bit(at);
+        else {
+            for (; bit < 64 && bit < ends; bit += granules)
+                bits |= UINT64_C(1) << bit;
+            bit -= 64;
+        }
+        *word_pooled(word_at(st, &chunk, at)) = set ? bits : 0;
+    }
+}
+
+/* Turns an idle span into free pages. */
+static void span_release(struct arena *st, uint32_t class, struct arena_span *s)
+{
+    struct arena_central *pool = &st->central[class];
+    span_fill_bits(st, s, false);
+    pool_unlink(pool, s);
+    pool->count -= s->blocks;
+    pool->pages -= s->pages;
+    pool->idle--;
+    tp_lock_take(&st->heap);
+    arena_give(st, s);
+    tp_lock_drop(&st->heap);
+}
+
+static void pool_release_idle(struct arena *st, uint32_t class, uint64_t keep)
+{
+    struct arena_central *pool = &st->central[class];
+    for (struct arena_span *s = pool->first, *next; s && pool->idle > keep; s = next) {
+        next = s->greater;
+        if (s->pooled == s->blocks)
+            span_release(st, class, s);
+    }
+}
+
+/* A span whose last block was pooled: it is kept or becomes free pages. */
+OUT_OF_LINE void span_is_idle(struct arena *st, uint32_t class, struct arena_span *s)
+{
+    if (++st->central[class].idle > KEPT_IDLE)
+        span_release(st, class, s);
+}
+
+/* Moves blocks that are in no list to the pool. */
+static void pool_put(struct arena *st, uint32_t class, const struct arena_item *items,
+                     uint32_t count)
+{
+    struct arena_central *pool = &st->central[class];
+    pool->count += count;
+    for (const struct arena_item *item = items; item < items + count; item++) {
+        uint64_t granule = granule_of(item->addr), *word = item->word;
+        if (UNLIKELY(!word))
+            word = chunk_live(chunk_find(&st->chunks, item->addr), granule);
+        struct arena_span *s = word_chunk(word, granule)->spans[granule_page(granule)];
+        uint64_t bits = *word_pooled(word);
+        assert(!(bits & granule_bit(granule)));
+        *word_pooled(word) = bits | granule_bit(granule);
+        s->low = item->addr < s->low ? item->addr : s->low;
+        if (UNLIKELY(!s->pooled))
+            pool_link(pool, s);
+        if (UNLIKELY(++s->pooled == s->blocks))
+            span_is_idle(st, class, s);
+    }
+}
+
+/* Moves pooled blocks of a span, `most` at most, to the items below `at`, the lowest address last.
+ * Returns how many. */
+static uint32_t span_take(struct arena *st, struct arena_span *s, struct arena_item *at,
+                          uint32_t most)
+{
+    uint64_t step = word_step(st->classes.size[s->class]);
+    uint32_t left = most < s->pooled ? most : s->pooled, taken = left;
+    uintptr_t kept = st->checked ? UINTPTR_MAX : 0; /* bits of an item's pointer */
+    tp_addr addr = step == WORD_BYTES ? s->low & ~(tp_addr)(WORD_BYTES - 1) : s->low;
+    struct arena_chunk *chunk = NULL;
+    for (;; addr += step) {
+        uint64_t *word = word_at(st, &chunk, addr), bits = *word_pooled(word);
+        tp_addr base = addr & ~(tp_addr)(WORD_BYTES - 1);
+        if (!bits)
+            continue;
+        for (; bits && left; left--, bits &= bits - 1) {
+            (--at)->addr = base + (uint64_t)__builtin_ctzll(bits) * ARENA_STEP;
+            at->word = (uint64_t *)((uintptr_t)word & kept);
+        }
+        *word_pooled(word) = bits;
+        if (!left)
+            break;
+    }
+    s->pooled -= taken;
+    s->low = s->pooled ? addr : UINT64_MAX;
+    return taken;
+}
+
+/* Moves `count` blocks, which the pool must have, to an empty cache with room for them. */
+static void pool_take(struct arena *st, struct arena_cache *cache, uint32_t class, uint32_t count)
+{
+    struct arena_central *pool = &st->central[class];
+    struct arena_item *at = cache->top = cache->floor + count;
+    pool->count -= count;
+    while (count) {
+        struct arena_span *s = pool->first;
+        pool->idle -= s->pooled == s->blocks;
+        uint32_t taken = span_take(st, s, at, count);
+        if (!s->pooled)
+            pool_unlink(pool, s);
+        at -= taken;
+        count -= taken;
+    }
+}
+
+/* Bytes at the end of a span of `pages` pages that are no block. */
+static uint64_t tail_of(uint64_t pages, uint64_t block)
+{
+    return pages * ARENA_PAGE % block;
+}
+
+/* Pages of the next span of a class: a share of what the class holds, so that a class that needs
+ * little gets little. Of the next few lengths that one is taken whose last page is used best. */
+static uint64_t carve_pages(const struct arena *st, uint32_t class)
+{
+    uint64_t block = st->classes.size[class], held = st->central[class].pages;
+    uint64_t least = pages_of(block), most = pages_of(st->refill_target);
+    uint64_t pages = held / CARVE_SHARE < most ? held / CARVE_SHARE : most;
+    uint64_t best = pages > least ? pages : least, end = best + held / 2;
+    end = end < 2 * most ? end : 2 * most;
+    for (uint64_t more = best + 1; more <= end; more++)
+        if (tail_of(more, block) * best < tail_of(best, block) * more) /* a smaller share */
+            best = more;
+    return best;
+}
+
+/* Takes pages for a span of a class and gives those back in which no block would lie. */
+static int carve_span(struct arena *st, uint32_t class, bool again, struct arena_span **out)
+{
+    uint64_t block = st->classes.size[class];
+    int rc = arena_get_span(st, carve_pages(st, class), pages_of(block), ARENA_PAGE,
+                            ARENA_SPAN_SMALL, again, out);
+    if (rc)
+        return rc;
+    struct arena_span *s = *out;
+    s->blocks = (uint32_t)(s->pages * ARENA_PAGE / block);
+    if (pages_of(s->blocks * block) < s->pages)
+        rc = tp_arena_pages_shrink(&st->pages, s, pages_of(s->blocks * block));
+    s->class = (uint8_t) class;
+    s->pooled = s->blocks;
+    s->low = span_addr(s);
+    if (!rc)
+        rc = tp_arena_chunks_mark(&st->chunks, s, block);
+    if (rc)
+        pages_give(&st->pages, s);
+    return rc;
+}
+
+/* Carves a span for a class whose pool is empty. */
+static int pool_carve(struct arena *st, uint32_t class, bool again)
+{
+    struct arena_central *pool = &st->central[class];
+    struct arena_span *s = NULL;
+    tp_lock_take(&st->heap);
+    int rc = carve_span(st, class, again, &s);
+    tp_lock_drop(&st->heap);
+    if (rc)
+        return rc;
+    span_fill_bits(st, s, true);
+    pool_link(pool, s);
+    pool->count += s->blocks;
+    pool->pages += s->pages;
+    pool->idle++;
+    return TP_OK;
+}
+
+/* ---- caches ---- */
+
+int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, bool again)
+{
+    struct arena_central *pool = &st->central[class];
+    struct arena_cache *cache = &thr->caches[class];
+    uint32_t full = st->classes.refill[class], step = thr->step[class] ? thr->step[class] : 1;
+    uint32_t limit = st->classes.limit[class];
+    int rc = TP_OK;
+    assert(cache->top == cache->floor);
+    central_lock(st, class);
+    if (!pool->count)
+        rc = pool_carve(st, class, again);
+    pool->stocked = true;
+    if (!rc) {
+        uint32_t count = pool->count < step ? (uint32_t)pool->count : step;
+        if (cache_reserve(&st->mem, cache, count, limit))
+            count = cache_room(cache) < count ? cache_room(cache) : count;
+        rc = count ? TP_OK : TP_ENOMEM;
+        pool_take(st, cache, class, count);
+        cache_set_ceiling(cache, limit);
+        thr->step[class] = step < full / 2 ? step * 2 : full;
+    }
+    central_unlock(st, class);
+    return rc;
+}
+
+/* Moves the oldest `count` blocks of a cache to the pool. The pool's lock is held. */
+static void cache_drain(struct arena *st, struct arena_cache *cache, uint32_t class, uint32_t count)
+{
+    pool_put(st, class, cache->floor, count);
+    cache_drop_oldest(cache, count);
+}
+
+void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
+{
+    struct arena_cache *cache = &thr->caches[class];
+    uint32_t limit = st->classes.limit[class], held = cache_count(cache);
+    uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
+    central_lock(st, class);
+    st->central[class].stocked = true;
+    if (held >= limit || cache_reserve(&st->mem, cache, held + 1, limit))
+        cache_drain(st, cache, class, drain);
+    central_unlock(st, class);
+    cache_set_ceiling(cache, limit);
+}
+
+void tp_arena_put(struct arena *st, uint32_t class, tp_addr addr)
+{
+    const struct arena_item item = {.addr = addr};
+    central_lock(st, class);
+    pool_put(st, class, &item, 1);
+    central_unlock(st, class);
+}
+
+void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class)
+{
+    central_lock(st, class);
+    cache_drain(st, &thr->caches[class], class, cache_count(&thr->caches[class]));
+    central_unlock(st, class);
+    array_free(&st->mem, cache_array(&thr->caches[class]));
+    thr->caches[class] = (struct arena_cache){.block = thr->caches[class].block};
+}
+
+/* ---- idle memory becomes free pages ---- */
+
+/* Moves the cached blocks of a class to its pool. own: only those of this thread, because others
+ * are running; NULL: those of all threads. The pool's lock is held. A program may fail thousands of
+ * times while memory is full, so caches that cannot have changed since the last time are not
+ * visited. */
+static void class_collect(struct arena *st, struct arena_thread *own, uint32_t class)
+{
+    struct arena_central *pool = &st->central[class];
+    if (own) {
+        cache_drain(st, &own->caches[class], class, cache_count(&own->caches[class]));
+        return;
+    }
+    if (!pool->stocked)
+        return;
+    for (struct arena_thread *thr = st->threads; thr; thr = thr->older) {
+        struct arena_cache *cache = &thr->caches[class];
+        cache_drain(st, cache, class, cache_count(cache));
+        thr->step[class] = 0;
+        /* the next free takes the slow path, which sets pool->stocked */
+        cache->ceiling = cache->floor;
+    }
+    pool->stocked = st->shared; /* with threads the flag is not kept up to date, so it stays true */
+}
+
+void tp_arena_reclaim(struct arena *st, struct arena_thread *own)
+{
+    for (uint32_t c = 0; c < st->classes.count; c++) {
+        central_lock(st, c);
+        class_collect(st, own, c);
+        pool_release_idle(st, c, 0);
+        central_unlock(st, c);
+    }
+    tp_lock_take(&st->heap);
+    kept_release(st, st->kept.count);
+    tp_lock_drop(&st->heap);
+}

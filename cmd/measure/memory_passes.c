@@ -7,6 +7,7 @@
 #include "cmd/measure/memory_passes.h"
 
 #include "alloc/base/clock.h"
+#include "alloc/engine/process_watch.h"
 #include "cmd/measure/child.h"
 #include "cmd/measure/fork_replay.h"
 
@@ -17,9 +18,7 @@ enum { PASSES = 3 };
 
 unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg)
 {
-    bool host = cfg->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(cfg) & TP_SRC_HOST;
-    bool one = tp_program_facts(cfg->program)->devices == 1;
-    return host && one ? cfg->passes : cfg->passes & ~(unsigned)TP_MEMORY_PASSES;
+    return tp_watch_applies(cfg) ? cfg->passes : cfg->passes & ~(unsigned)TP_MEMORY_PASSES;
 }
 
 /* ---- three passes as one ---- */

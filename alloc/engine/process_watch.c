@@ -1,0 +1,171 @@
+/* See process_watch.h. */
+#include "alloc/engine/process_watch.h"
+
+#include <string.h>
+
+enum { STEPS = 100, STACK_BYTES = 128 << 10, PAGE = 4096 };
+
+struct watched {
+    struct tp_process_watch *w;
+    const struct tp_demand *demand;
+    uint64_t requested;  /* bytes now */
+    uint64_t next, step; /* requested bytes at the next reading, and from there to the one after */
+    uint64_t spent_ns;   /* time of readings since the step was doubled */
+    bool begun;          /* the prologue is over */
+};
+
+/* ---- readings ---- */
+
+static uint64_t look(struct watched *r)
+{
+    uint64_t from = tp_wall_ns(), now = r->w->read(r->w->ctx);
+    uint64_t held = now == TP_NONE ? TP_NONE : now > r->w->base ? now - r->w->base : 0;
+    if (held != TP_NONE && held > r->w->peak)
+        r->w->peak = held;
+    r->spent_ns += tp_wall_ns() - from;
+    if (r->spent_ns >= TP_WATCH_SPENT_NS) {
+        r->spent_ns = 0;
+        r->step *= 2;
+    }
+    return held;
+}
+
+static void look_at_new_peak(struct watched *r)
+{
+    if (r->requested < r->next)
+        return;
+    look(r);
+    r->next = r->requested + r->step;
+}
+
+/* ---- observing ---- */
+
+static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    (void)p, (void)w, (void)index;
+}
+
+static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+                  bool both)
+{
+    struct watched *r = p->observer_state;
+    (void)block, (void)both;
+    /* the slot of a REALLOC still has the old size */
+    r->requested += insn->size;
+    r->requested -= insn->op == TP_REALLOC ? tp_slot_size(&p->slots[insn->slot]) : 0;
+}
+
+static void leaving(struct tp_player *p, uint32_t slot)
+{
+    (void)p, (void)slot;
+}
+
+static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
+{
+    struct watched *r = p->observer_state;
+    (void)insn;
+    r->requested -= tp_slot_size(&p->slots[slot]);
+}
+
+static void failed(struct tp_player *p, const struct tp_insn *insn)
+{
+    (void)p, (void)insn;
+}
+
+static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct watched *r = p->observer_state;
+    if (!w->prologue && w->first_insn + index == r->demand->insn)
+        r->w->at_peak = look(r);
+    else
+        look_at_new_peak(r);
+}
+
+static const struct tp_observer watching = {before, block, leaving, gone, failed, after};
+
+static int watch_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                        struct tp_err *err)
+{
+    struct watched *r = ctx;
+    if (!r->begun && !r->demand->event) /* demand is highest in the prologue */
+        r->w->at_peak = look(r);
+    r->begun = true;
+    tp_play_observed(p, w);
+    return tp_player_check(p, w, err);
+}
+
+/* ---- the base ---- */
+
+__attribute__((noinline)) static void write_stack(void)
+{
+    volatile unsigned char stack[STACK_BYTES];
+    for (size_t i = 0; i < sizeof stack; i += PAGE)
+        stack[i] = 1;
+    stack[sizeof stack - 1] = 1;
+}
+
+/* Reads all windows once, which makes their buffers as large as they become. */
+static int write_windows(struct tp_player *p, struct tp_err *err)
+{
+    struct tp_window w;
+    int got;
+    while ((got = tp_cursor_next(p->cursor, &w, err)) > 0) {
+        if (tp_player_interrupted(p))
+            return tp_fail(err, TP_ESTOP, "interrupted");
+        if (p->resets && tp_resets_window(p->resets, &w, err))
+            return TP_ENOMEM;
+    }
+    return -got;
+}
+
+/* Writes all that the engine will write, and reads the base. */
+static int begin_at(void *ctx, struct tp_player *p, struct tp_err *err)
+{
+    struct watched *r = ctx;
+    int status = write_windows(p, err);
+    memset(p->slots, 0, p->facts->slots * sizeof *p->slots);
+    memset(p->instances, 0, p->facts->devices * sizeof *p->instances);
+    write_stack();
+    r->w->read(r->w->ctx); /* the kernel's and the reader's own first time */
+    r->w->base = r->w->read(r->w->ctx);
+    if (r->w->begun)
+        r->w->begun(r->w->ctx);
+    return status;
+}
+
+/* ---- the replay ---- */
+
+static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_err *err)
+{
+    struct tp_player p;
+    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    if (status)
+        return status;
+    p.observer = &watching;
+    p.observer_state = r;
+    status = tp_play_watched(&p, r->w->pass, watch_window, r, err);
+    if (!status)
+        r->w->end = look(r);
+    p.observer = NULL;
+    tp_player_drain(&p);
+    return tp_player_end(&p, status, err);
+}
+
+int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg,
+                     struct tp_err *err)
+{
+    struct watched r = {.w = w, .demand = tp_program_demand(cfg->program, 0)};
+    struct tp_replay_cfg hooked = *cfg;
+    hooked.shared.opened = begin_at;
+    hooked.shared.opened_ctx = &r;
+    r.step = r.next = r.demand->bytes / STEPS + 1;
+    w->base = w->at_peak = TP_NONE;
+    w->peak = w->end = 0;
+    return play(&r, &hooked, err);
+}
+
+bool tp_watch_applies(const struct tp_replay_cfg *cfg)
+{
+    bool host = cfg->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(cfg) & TP_SRC_HOST;
+    return host && tp_program_facts(cfg->program)->devices == 1;
+}

@@ -1,0 +1,41 @@
+/* Internal to the engine: a replay that reads a figure of the whole process at the moments that
+ * count. The resident and the mapped pass are such replays.
+ *
+ *     base        when all that the engine itself needs is there and written, before the sources
+ *                 and the strategy are opened
+ *     reading     at the event of peak demand, and at each new peak of requested bytes, in steps of
+ *                 1 % of peak demand
+ *     reading     after the last event, before live blocks are freed
+ *
+ * A reading may be slow: the kernel walks the page tables, 1 ms for each 30 to 100 MiB. After
+ * TP_WATCH_SPENT_NS of readings the step doubles, again and again: at 100 GiB about ten readings a
+ * second long are left of the hundred. The one at peak demand is always among them.
+ *
+ * The figure is that of the process, so it is one of a process that does nothing else: the caller
+ * starts a fresh one (cmd/measure/memory_passes.h). Known weakness: a source's own table of ranges
+ * is in it, 64 bytes for each range that is held at once. */
+#ifndef TP_PROCESS_WATCH_H
+#define TP_PROCESS_WATCH_H
+
+#include "alloc/engine/passes.h"
+
+#define TP_WATCH_SPENT_NS UINT64_C(250000000)
+
+struct tp_process_watch {
+    const char *pass;            /* name for progress */
+    uint64_t (*read)(void *ctx); /* bytes of the process; TP_NONE: not known */
+    void (*begun)(void *ctx);    /* called when the base was read; NULL: nobody */
+    void *ctx;
+    uint64_t base;               /* TP_NONE: not known, and neither are the others */
+    uint64_t at_peak, peak, end; /* above the base; at_peak TP_NONE: not reached */
+};
+
+/* Plays cfg once and sets the figures. */
+int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg,
+                     struct tp_err *err);
+
+/* Whether there is such a figure: of host memory, and of one device, because a process has one for
+ * all. */
+bool tp_watch_applies(const struct tp_replay_cfg *cfg);
+
+#endif

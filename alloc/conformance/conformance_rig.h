@@ -172,7 +172,7 @@ static inline int rig_start_threads(struct rig *r, uint32_t threads)
 /* What an init or thread_init that failed, with `rc`, has left; TP_EBROKEN if anything. */
 static inline int rig_give_up(struct rig *r, int rc)
 {
-    const char *left = r->meta.live_bytes ? "an init that failed has kept bookkeeping memory"
+    const char *left = r->meta.live_bytes    ? "an init that failed has kept bookkeeping memory"
                        : r->account.reserved ? "an init that failed has kept bytes of the source"
                                              : rig_complaint(r);
     if (left)

@@ -1,26 +1,16 @@
-/* Every strategy on every source: random programs beside a shadow model (conformance_model.h), full
- * devices, shuffled addresses, failing sources, failing bookkeeping memory. The seed is fixed and
- * printed; a failure names case, seed and step.
+/* Every strategy on every source: the conformance suite (alloc/conformance), which tapool plays
+ * too, and on what stands for a driver. A failure names case, seed and step.
  *
  * A strategy of the registry is played as it comes; for each further set of options worth having
  * there is a line in `chosen`. */
-#include "alloc/conformance/conformance_gen.h"
-#include "alloc/conformance/conformance_play.h"
+#include "alloc/conformance/conformance_suite.h"
 #include "cmd/measure/catalog.h"
 #include "tests/unit/async_source.h"
 #include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
 #include "tests/unit/property_planted.h"
 
-#define SEED  UINT64_C(20240611)
-#define SLOTS 300 /* objects of a program */
-
-struct strategy_case {
-    const struct tp_strategy *strategy;
-    const char *options;
-};
-
-static const struct strategy_case chosen[] = {
+static const struct tp_conformance_case chosen[] = {
     {&tp_strategy_direct, ""},
     {&tp_strategy_bump, ""},
     {&tp_strategy_bump, "auto_reset=no"},
@@ -52,7 +42,7 @@ static const struct strategy_case chosen[] = {
 #define CHOSEN (sizeof chosen / sizeof chosen[0])
 
 /* Those, and what the registry has beside them. */
-static struct strategy_case cases[CHOSEN + 32];
+static struct tp_conformance_case cases[CHOSEN + 32];
 static size_t case_count;
 
 static bool has_case(const struct tp_strategy *s)
@@ -68,289 +58,96 @@ static void find_cases(void)
     memcpy(cases, chosen, sizeof chosen);
     case_count = CHOSEN;
     for (size_t i = 0; tp_strategies[i]; i++)
-        if (!(tp_strategies[i]->caps & TP_CAP_FOREIGN) && !has_case(tp_strategies[i])) {
+        if (!has_case(tp_strategies[i])) {
             assert(case_count < sizeof cases / sizeof cases[0]);
-            cases[case_count++] = (struct strategy_case){tp_strategies[i], ""};
+            cases[case_count++] = (struct tp_conformance_case){tp_strategies[i], ""};
         }
 }
 
-struct source_case {
-    const char *name;
-    const struct tp_source_ops *base;
-    enum tp_kind kind;
-    bool shuffle;
-    uint32_t streams;
-    rig_complaint_fn *complaint;
-    rig_passes_fn *passes;
-};
+/* Places that need a driver, or what stands for one, beside those of every machine. */
+#define BOTH (TP_CONFORM_RANDOM | TP_CONFORM_FULL)
 
-static const struct source_case sources[] = {
-    {"host", &tp_source_host, TP_KIND_HOST, false, 1, NULL, NULL},
-    {"virtual, host pages", &tp_source_virtual, TP_KIND_HOST, false, 1, NULL, NULL},
-    {"virtual, device pages, 4 streams", &tp_source_virtual, TP_KIND_DEVICE, false, 4, NULL, NULL},
-    {"shuffle over host", &tp_source_host, TP_KIND_HOST, true, 1, NULL, NULL},
-    {"shuffle over virtual, 4 streams", &tp_source_virtual, TP_KIND_DEVICE, true, 4, NULL, NULL},
-    {"a pool's double, 4 streams", &async_double, TP_KIND_DEVICE, false, 4, async_complaint, NULL},
-    {"cuda, 1 stream", &tp_source_cuda, TP_KIND_DEVICE, false, 1, fake_driver_complaint,
-     fake_driver_passes},
-    {"cuda, 4 streams", &tp_source_cuda, TP_KIND_DEVICE, false, 4, fake_driver_complaint,
-     fake_driver_passes},
-    {"shuffle over cuda, 4 streams", &tp_source_cuda, TP_KIND_DEVICE, true, 4,
-     fake_driver_complaint, fake_driver_passes},
-};
-#define SOURCES (sizeof sources / sizeof sources[0])
+static const struct tp_conformance_place more_places[] = {
+    {.name = "a pool's double, 4 streams",
+     .base = &async_double,
+     .kind = TP_KIND_DEVICE,
+     .streams = 4,
+     .checks = BOTH | TP_CONFORM_GETS | TP_CONFORM_META,
+     .nth = 5,
+     .pool_only = true,
+     .complaint = async_complaint},
+    {.name = "cuda, 1 stream",
+     .base = &tp_source_cuda,
+     .kind = TP_KIND_DEVICE,
+     .streams = 1,
+     .checks = TP_CONFORM_RANDOM,
+     .nth = 6,
+     .slow = true,
+     .complaint = fake_driver_complaint,
+     .passes = fake_driver_passes},
+    {.name = "cuda, 4 streams",
+     .base = &tp_source_cuda,
+     .kind = TP_KIND_DEVICE,
+     .streams = 4,
+     .checks = BOTH | TP_CONFORM_GETS,
+     .nth = 7,
+     .slow = true,
+     .complaint = fake_driver_complaint,
+     .passes = fake_driver_passes},
+    {.name = "shuffle over cuda, 4 streams", /* a decoy that is kept can lie in another page */
+     .base = &tp_source_cuda,
+     .kind = TP_KIND_DEVICE,
+     .shuffle = true,
+     .streams = 4,
+     .checks = BOTH,
+     .nth = 8,
+     .slow = true,
+     .scattered = true,
+     .complaint = fake_driver_complaint,
+     .passes = fake_driver_passes},
+    {.name = NULL}};
 
-enum {
-    HOST,
-    VIRTUAL_HOST,
-    VIRTUAL_DEVICE,
-    SHUFFLED_HOST,
-    SHUFFLED_DEVICE,
-    DOUBLE,
-    CUDA_ONE,
-    CUDA,
-    SHUFFLED_CUDA
-};
-
-/* Whether a case can be played on a source: the double has no ranges, others have no pool. */
-static bool plays(size_t c, size_t s)
+/* Failing calls of the driver are played once for each strategy that waits for streams. */
+static bool is_wanted(const struct tp_conformance_check *check, size_t c,
+                      const struct tp_conformance_place *on)
 {
-    bool pool = cases[c].strategy->caps & TP_CAP_ASYNC;
-    if (sources[s].base == &tp_source_cuda && !fake_driver_ready())
-        return false;
-    return pool ? sources[s].base->get_async != NULL : s != DOUBLE;
-}
-
-/* ---- playing ---- */
-
-/* A rig with its model; too large for the stack. */
-struct stage {
-    struct rig rig;
-    struct model model;
-    struct gen gen;
-};
-
-static struct stage *stage_new(void)
-{
-    struct stage *b = calloc(1, sizeof *b);
-    assert_non_null(b);
-    return b;
-}
-
-static int stage_open(struct stage *b, const struct rig_cfg *cfg)
-{
-    int rc = rig_open(&b->rig, cfg);
-    if (!rc)
-        model_open(&b->model, &b->rig, cfg->options);
-    return rc;
-}
-
-static void stage_close(struct stage *b)
-{
-    model_close(&b->model);
-    rig_close(&b->rig);
-}
-
-static void no_failure(const struct stage *b, uint64_t seed)
-{
-    const struct model_failure *f = &b->model.failure;
-    if (f->kind)
-        fail_msg("seed %llu, step %u: %s: %s", (unsigned long long)seed, f->step,
-                 model_kind_names[f->kind], f->text);
-}
-
-/* One program of a seed's own mix, beginning and ending with nothing live. */
-static void play(struct stage *b, uint64_t seed, unsigned steps, bool drain)
-{
-    struct gen *g = &b->gen;
-    gen_start(g, seed, SLOTS);
-    if (g->streams > b->rig.env.streams)
-        g->streams = b->rig.env.streams;
-    for (unsigned i = 0; i < steps; i++) {
-        struct tp_insn in = gen_next(g);
-        if (!model_step(&b->model, &in, i))
-            break;
-    }
-    if (drain && !b->model.failure.kind)
-        model_drain(&b->model);
-    no_failure(b, seed);
-}
-
-/* ---- the tests ---- */
-
-static struct rig_cfg config(size_t c, size_t s)
-{
-    return (struct rig_cfg){.strategy = cases[c].strategy,
-                            .options = cases[c].options,
-                            .base = sources[s].base,
-                            .kind = sources[s].kind,
-                            .shuffle = sources[s].shuffle,
-                            .streams = sources[s].streams,
-                            .complaint = sources[s].complaint,
-                            .passes = sources[s].passes};
-}
-
-static void announce(size_t c, const char *where, uint64_t seed)
-{
-    print_message("  %s:%s on %s, seed %llu\n", cases[c].strategy->name, cases[c].options, where,
-                  (unsigned long long)seed);
-}
-
-/* What must not depend on addresses. */
-struct outcome {
-    struct tp_account account;
-    struct tp_stats stats;
-    uint64_t meta_calls;
-};
-
-/* `programs` programs on one instance, each of another mix; what the last leaves live is fini's. */
-static struct outcome run(const struct rig_cfg *cfg, uint64_t seed, unsigned programs,
-                          unsigned steps, unsigned check_every)
-{
-    struct stage *b = stage_new();
-    bool foreign = cfg->strategy->caps & TP_CAP_FOREIGN; /* nobody else frees what is its own */
-    assert_int_equal(stage_open(b, cfg), TP_OK);
-    b->model.check_every = check_every;
-    for (unsigned i = 0; i < programs; i++)
-        play(b, seed * 1000 + i, steps, foreign || i + 1 < programs);
-    struct outcome o = {b->rig.account, rig_stats(&b->rig), b->rig.meta.calls};
-    stage_close(b);
-    free(b);
-    return o;
-}
-
-static void random_programs(void **state)
-{
-    (void)state;
-    for (size_t c = 0; c < case_count; c++)
-        for (size_t s = 0; s < SOURCES; s++) {
-            if (!plays(c, s))
-                continue;
-            announce(c, sources[s].name, SEED + s);
-            struct rig_cfg cfg = config(c, s);
-            unsigned share = sources[s].base == &tp_source_cuda ? 2 : 1; /* each call is slower */
-            run(&cfg, SEED + s, 6 / share, 200, 1);
-            run(&cfg, SEED + s + 10, 2 / share, 1500, 100); /* more of all, looked at less */
-        }
-    assert_true(!fake_driver_is_fake() || fake_driver()->works > 10000);
-}
-
-/* The default pool of a device takes no limit. */
-static bool takes_limit(size_t c)
-{
-    return !(cases[c].strategy->caps & TP_CAP_ASYNC) || strstr(cases[c].options, "pool=own");
-}
-
-static void full_devices(void **state)
-{
-    (void)state;
-    for (size_t c = 0; c < case_count; c++)
-        for (size_t s = 0; s < SOURCES; s++) {
-            if (!plays(c, s) || !takes_limit(c) || s == CUDA_ONE)
-                continue;
-            announce(c, sources[s].name, SEED + 50);
-            struct rig_cfg cfg = config(c, s);
-            bool pages = cfg.kind == TP_KIND_DEVICE; /* of 2 MiB, so it has at least one */
-            cfg.limit = pages ? "capacity=2MiB" : "capacity=400KB";
-            struct outcome o = run(&cfg, SEED + 50, 5, 200, 1);
-            assert_true(o.account.refused_gets > 0);
-            if (s != SHUFFLED_CUDA) /* there a decoy that is kept can lie in another page */
-                assert_true(o.account.peak_reserved <= (pages ? 2 << 20 : 400000));
-        }
-}
-
-/* Those of a pool are the driver's own: no decorator moves them. */
-static void addresses_decide_nothing(void **state)
-{
-    (void)state;
-    for (size_t c = 0; c < case_count; c++)
-        for (int host = 0; host < 2; host++)
-            for (int limited = 0; limited < 2; limited++) {
-                struct rig_cfg cfg = config(c, host ? HOST : VIRTUAL_DEVICE);
-                if (!plays(c, HOST))
-                    continue;
-                announce(c, "plain and shuffle", SEED + 100);
-                cfg.limit = limited ? "capacity=5MiB" : NULL;
-                struct outcome plain = run(&cfg, SEED + 100, 4, 500, 100);
-                cfg.shuffle = true;
-                struct outcome shuffled = run(&cfg, SEED + 100, 4, 500, 100);
-                assert_memory_equal(&plain, &shuffled, sizeof plain);
-            }
-}
-
-/* One run with the n-th call of a kind failing. False: no call was the n-th. */
-static bool fault_run(struct stage *b, const struct rig_cfg *cfg, uint64_t n)
-{
-    int rc = stage_open(b, cfg);
-    if (rc) {
-        assert_true(cfg->meta_fail_at && rc == TP_ENOMEM);
+    if (on->base != &tp_source_cuda)
         return true;
-    }
-    play(b, SEED + 200, 60, true);
-    play(b, SEED + 201, 60, true);
-    play(b, SEED + 202, 60, false);
-    stage_close(b); /* puts in fini count as well */
-    return cfg->meta_fail_at ? b->rig.meta.calls >= n
-                             : b->rig.account.refused_gets + b->rig.account.refused_puts > 0;
+    if (!fake_driver_ready())
+        return false;
+    bool first = c && cases[c].strategy != cases[c - 1].strategy;
+    return check->bit != TP_CONFORM_GETS || (first && cases[c].strategy->caps & TP_CAP_STREAMS);
 }
 
-/* Fails each call of a kind, one after the other, until a run is through without meeting it. */
-static void fault_loop(size_t c, size_t s, const char *option, bool meta)
+static unsigned play_on(const struct tp_conformance_check *check,
+                        const struct tp_conformance_place *places)
 {
-    struct stage *b = stage_new();
-    struct rig_cfg cfg = config(c, s);
-    char spec[64];
-    uint64_t n = 0;
-    bool hit = true;
-    announce(c, option, SEED + 200);
-    for (; hit && n < 5000;) {
-        n++;
-        snprintf(spec, sizeof spec, "%s=%llu", option, (unsigned long long)n);
-        cfg.fault = meta ? NULL : spec;
-        cfg.meta_fail_at = meta ? n : 0;
-        hit = fault_run(b, &cfg, n);
-    }
-    assert_false(hit);
-    print_message("    failed each of %llu calls\n", (unsigned long long)n - 1);
-    free(b);
-}
-
-static void failing_gets(void **state)
-{
-    (void)state;
+    unsigned played = 0;
     for (size_t c = 0; c < case_count; c++)
-        fault_loop(c, plays(c, HOST) ? HOST : DOUBLE, "get_at", false);
-    for (size_t c = 1; c < case_count; c++) { /* once for each that waits for streams */
-        bool first = cases[c].strategy != cases[c - 1].strategy;
-        if (first && cases[c].strategy->caps & TP_CAP_STREAMS && plays(c, CUDA))
-            fault_loop(c, CUDA, "get_at", false);
-    }
+        for (const struct tp_conformance_place *on = places; on->name; on++) {
+            struct tp_err err;
+            if (!is_wanted(check, c, on) || !tp_conformance_plays(check, &cases[c], on))
+                continue;
+            print_message("  %s:%s on %s\n", cases[c].strategy->name, cases[c].options, on->name);
+            if (check->run(&cases[c], on, &err))
+                fail_msg("%s", err.text);
+            played++;
+        }
+    return played;
 }
 
-static void failing_puts(void **state)
+/* The check whose row is the state, of every case on every place. */
+static void every_case_passes(void **state)
 {
-    (void)state;
-    for (size_t c = 0; c < case_count;
-         c++) /* a pool refuses no free: that is an error of the device */
-        if (plays(c, VIRTUAL_DEVICE))
-            fault_loop(c, VIRTUAL_DEVICE, "put_at", false);
+    const struct tp_conformance_check *check = *state;
+    assert_true(play_on(check, tp_conformance_places) >= case_count / 2);
+    play_on(check, more_places);
 }
 
-static void failing_metadata(void **state)
+static void the_device_was_kept_busy(void **state)
 {
     (void)state;
-    for (size_t c = 0; c < case_count; c++)
-        fault_loop(c, plays(c, VIRTUAL_DEVICE) ? VIRTUAL_DEVICE : DOUBLE, "meta", true);
-}
-
-static void foreign_allocators(void **state)
-{
-    (void)state;
-    for (size_t i = 0; tp_strategies[i]; i++) {
-        struct rig_cfg cfg = {.strategy = tp_strategies[i]};
-        if (tp_strategies[i]->caps & TP_CAP_FOREIGN)
-            run(&cfg, SEED + 300, 8, 500, 1);
-    }
+    assert_true(!fake_driver_is_fake() || fake_driver()->works > 10000);
 }
 
 static void tables_are_sound(void **state)
@@ -379,24 +176,24 @@ static void every_strategy_has_a_case(void **state)
 {
     (void)state;
     for (size_t i = 0; tp_strategies[i]; i++) {
-        if (!(tp_strategies[i]->caps & TP_CAP_FOREIGN) && !has_case(tp_strategies[i]))
+        if (!has_case(tp_strategies[i]))
             fail_msg("strategy '%s' is not played", tp_strategies[i]->name);
     }
 }
 
+enum { CHECKS_MAX = 16 };
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_are_sound),
-        cmocka_unit_test(every_strategy_has_a_case),
-        cmocka_unit_test(random_programs),
-        cmocka_unit_test(full_devices),
-        cmocka_unit_test(addresses_decide_nothing),
-        cmocka_unit_test(failing_gets),
-        cmocka_unit_test(failing_puts),
-        cmocka_unit_test(failing_metadata),
-        cmocka_unit_test(foreign_allocators),
-    };
+    struct CMUnitTest tests[CHECKS_MAX + 3] = {cmocka_unit_test(tables_are_sound),
+                                               cmocka_unit_test(every_strategy_has_a_case)};
+    size_t count = 2;
     find_cases();
-    return cmocka_run_group_tests_name("conformance", tests, NULL, NULL);
+    for (const struct tp_conformance_check *check = tp_conformance_checks; check->name; check++) {
+        assert(count < CHECKS_MAX + 2);
+        tests[count++] = (struct CMUnitTest){check->name, every_case_passes, NULL, NULL,
+                                             (void *)(uintptr_t)check};
+    }
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_device_was_kept_busy);
+    return _cmocka_run_group_tests("conformance", tests, count, NULL, NULL);
 }

@@ -236,6 +236,23 @@ OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const str
     return TP_OK;
 }
 
+/* A large object that a kept span serves, where one thread plays everything; the rest of the rare
+ * requests is left to alloc_slow. */
+OUT_OF_LINE int alloc_rare(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                           struct tp_block *out)
+{
+    if (rq->size - 1 < st->classes.largest || rq->size > ARENA_MAX_BYTES || st->shared ||
+        rq->align - 1 >= ARENA_PAGE || rq->align & (rq->align - 1))
+        return alloc_slow(st, thr, rq, out);
+    struct arena_span *s = kept_take(&st->kept, pages_of(rq->size));
+    if (!s)
+        return alloc_slow(st, thr, rq, out);
+    s->state = ARENA_SPAN_LARGE;
+    out->addr = span_addr(s);
+    out->granted = s->pages * ARENA_PAGE;
+    return TP_OK;
+}
+
 /* In arena_alloc and arena_free every rare path is a tail call with the arguments as they came, so
  * that no register has to be saved. */
 static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
@@ -244,7 +261,7 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
     struct arena_thread *thr = thread;
     uint64_t least = rq->size - 1, align = rq->align;
     if (UNLIKELY(least >= st->direct || align - 1 >= st->alignment || align & (align - 1)))
-        return alloc_slow(st, thr, rq, out);
+        return alloc_rare(st, thr, rq, out);
     struct arena_cache *cache = &thr->caches[st->classes.of[least / ARENA_STEP]];
     struct arena_item *top = cache->top;
     /* two separate stores, because a combined one would wait for the address */
@@ -294,13 +311,28 @@ OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr ad
     return free_small(st, thr, addr, class);
 }
 
+/* A large object that will be kept, where one thread plays everything; the rest of the rare frees is
+ * left to free_slow. */
+OUT_OF_LINE int free_rare(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                          const struct tp_req *rq)
+{
+    if (rq->size - 1 < st->classes.largest || rq->align & (rq->align - 1) || !rq->align ||
+        st->shared || st->kept.count == KEPT_SPANS)
+        return free_slow(st, thr, addr, rq);
+    struct arena_span *s = large_find(st, addr);
+    if (!s || s->pages != pages_of(rq->size) || s->pages > KEPT_PAGES)
+        return free_slow(st, thr, addr, rq);
+    kept_add(st, s);
+    return TP_OK;
+}
+
 static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
     struct arena *st = state;
     struct arena_thread *thr = thread;
     uint64_t least = rq->size - 1, *at = NULL;
     if (UNLIKELY(least >= st->direct || rq->align - 1 >= st->alignment))
-        return free_slow(st, thr, addr, rq);
+        return free_rare(st, thr, addr, rq);
     size_t class = st->classes.of[least / ARENA_STEP];
     if (LIKELY(st->chunks.slots)) {
         uint64_t granule = granule_of(addr), index = granule_index(granule);

@@ -15,9 +15,8 @@
 #include "alloc/strategies/arena/arena_chunks.h"
 #include "alloc/strategies/arena/arena_lists.h"
 
-/* Shares: of the pages of a class, for its next span; of all pages, that were taken since idle
- * blocks were last collected before they are collected again rather than a range got. */
-enum { CARVE_SHARE = 8, COLLECT_SHARE = 16 };
+/* The next span of a class is this share of its pages, and about so many at most. */
+enum { CARVE_SHARE = 8, CARVE_PAGES = (32 << 10) / ARENA_PAGE };
 
 /* Freed large objects that wait for a request of their length: programs allocate and free buffers
  * of one length again and again. Any other request sends them to the tree first, where they merge,
@@ -25,6 +24,7 @@ enum { CARVE_SHARE = 8, COLLECT_SHARE = 16 };
 enum { KEPT_SPANS = 8, KEPT_PAGES = (256 << 10) / ARENA_PAGE };
 struct arena_kept {
     struct arena_span *spans[KEPT_SPANS]; /* oldest first; their addresses stay in `large` */
+    uint64_t pages[KEPT_SPANS];           /* their lengths */
     uint32_t count;
 };
 
@@ -43,7 +43,7 @@ struct arena {
     struct arena_kept kept;
     struct arena_thread *threads; /* the newest thread; links lead to older ones */
     uint64_t refill_target;       /* bytes */
-    uint64_t collected_at;        /* pages.taken when idle blocks were last collected */
+    uint64_t collected_at;        /* the newest range when idle blocks were last collected */
     struct arena_central central[ARENA_MAX_CLASSES];
     struct tp_lock *locks; /* one for each pool; NULL where one thread plays everything */
 };
@@ -151,33 +151,44 @@ static inline void kept_release(struct arena *st, uint32_t count)
     }
     kept->count -= count;
     memmove(kept->spans, kept->spans + count, kept->count * sizeof *kept->spans);
+    memmove(kept->pages, kept->pages + count, kept->count * sizeof *kept->pages);
+}
+
+/* Keeps a freed large span; there must be room for it. */
+static inline void kept_add(struct arena *st, struct arena_span *s)
+{
+    assert(st->kept.count < KEPT_SPANS);
+    s->state = ARENA_SPAN_KEPT;
+    st->kept.pages[st->kept.count] = s->pages;
+    st->kept.spans[st->kept.count++] = s;
 }
 
 /* The newest kept span of this length, no longer kept; NULL: none. */
 static inline struct arena_span *kept_take(struct arena_kept *kept, uint64_t pages)
 {
     for (uint32_t i = kept->count; i-- > 0;) {
-        struct arena_span *s = kept->spans[i];
-        if (s->pages != pages)
+        if (kept->pages[i] != pages)
             continue;
-        kept->count--;
-        for (; i < kept->count; i++)
+        struct arena_span *s = kept->spans[i];
+        for (kept->count--; i < kept->count; i++) {
             kept->spans[i] = kept->spans[i + 1];
+            kept->pages[i] = kept->pages[i + 1];
+        }
         return s;
     }
     return NULL;
 }
 
-/* Where one thread plays everything: turns idle blocks into free pages before a range is got, if
- * enough was taken since the last time. What is found is bounded by that, so this does not become a
- * search at every call. False: there was nothing to be found. */
+/* Where one thread plays everything: turns idle blocks into free pages before a range is got, once
+ * for each range, so that a program that repeats itself soon needs neither. False: nothing was
+ * found. */
 static inline bool arena_collect(struct arena *st)
 {
-    uint64_t taken = st->pages.taken - st->collected_at, before = st->pages.free_pages;
-    if (st->shared || taken * COLLECT_SHARE < st->pages.pages)
+    uint64_t before = st->pages.free_pages;
+    if (st->shared || st->collected_at == st->pages.sequence)
         return false;
     tp_arena_reclaim(st, NULL);
-    st->collected_at = st->pages.taken;
+    st->collected_at = st->pages.sequence;
     return st->pages.free_pages != before;
 }
 
@@ -249,8 +260,7 @@ static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size
     if (fits && s->pages <= KEPT_PAGES) {
         if (st->kept.count == KEPT_SPANS)
             kept_release(st, 1);
-        s->state = ARENA_SPAN_KEPT;
-        st->kept.spans[st->kept.count++] = s;
+        kept_add(st, s);
     } else if (fits) {
         tp_addr_map_remove(&st->large, addr, NULL);
         arena_give(st, s);

@@ -155,7 +155,7 @@ static uint64_t tail_of(uint64_t pages, uint64_t block)
 static uint64_t carve_pages(const struct arena *st, uint32_t class)
 {
     uint64_t block = st->classes.size[class], held = st->central[class].pages;
-    uint64_t least = pages_of(block), most = pages_of(st->refill_target);
+    uint64_t least = pages_of(block), most = CARVE_PAGES;
     uint64_t pages = held / CARVE_SHARE < most ? held / CARVE_SHARE : most;
     uint64_t best = pages > least ? pages : least, end = best + held / 2;
     end = end < 2 * most ? end : 2 * most;

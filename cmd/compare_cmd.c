@@ -37,6 +37,7 @@ static const struct tp_opt rows[] = {
     TP_CAPACITY_ROW(ROW(capacity), "what the device has, each of them; 0 is no limit"),
     TP_TOUCH_ROW(ROW(touch), ""),
     TP_THP_ROW(ROW(thp)),
+    TP_THREADS_ROW(ROW(threads)),
     TP_LIST_AT(
         "metric", ROW(metrics), .arg = "NAME",
         .help = "show this one ('tapool help metrics'); may be repeated (default: the usual ones)"),
@@ -165,9 +166,9 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
  * from a .tapool.ini or the environment are ignored: they are meant for live comparisons. */
 static int check_stored(const struct tp_args *args, struct tp_err *err)
 {
-    static const char *const live[] = {"strategy", "source",  "rounds", "min-time",
-                                       "capacity", "touch",   "limit",  "space",
-                                       "device",   "timeout", NULL};
+    static const char *const live[] = {"strategy", "source",  "rounds",  "min-time",
+                                       "capacity", "touch",   "limit",   "space",
+                                       "device",   "timeout", "threads", NULL};
     for (size_t i = 0; live[i]; i++)
         if (tp_config_typed(args, rows, live[i]))
             return tp_fail(err, TP_EUSAGE, "--%s goes with traces: a stored result has its own",

@@ -35,7 +35,7 @@ struct tp_compare_live {
     struct contest *contests;
     size_t count;
     const char *more[MORE + 1];
-    char capacity[32];
+    char capacity[32], threads[32];
 };
 
 /* ---- what is played ---- */
@@ -140,6 +140,12 @@ static void show_progress(void *ctx, unsigned done, unsigned total)
     tp_progress_did(ctx);
 }
 
+/* The core that every replay is pinned to; -1: none, because several threads need more than one. */
+static int core_of(const struct tp_compare_opts *o)
+{
+    return o->threads == 1 ? tp_measure_core() : -1;
+}
+
 static int play_contest(const struct tp_compare_live *live, struct contest *k,
                         const struct tp_compare_opts *o, struct tp_err *err)
 {
@@ -150,7 +156,7 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
                                       .rounds = (unsigned)o->rounds,
                                       .min_time_ns = o->min_time,
                                       .seed = o->seed,
-                                      .core = tp_measure_core(),
+                                      .core = core_of(o),
                                       .timeout_ns = timeout_of(k, o),
                                       .interrupted = tp_stop_flag(),
                                       .progress = show_progress,
@@ -187,7 +193,8 @@ static int find_base(const struct contest *k, const char *name, size_t *base, st
 }
 
 /* Fills a result without measured values, for the lines above the table. */
-static int fill_head(struct contest *k, struct tp_compare_table *t, struct tp_err *err)
+static int fill_head(struct contest *k, uint32_t threads, struct tp_compare_table *t,
+                     struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
     size_t sourced = 0;
@@ -197,6 +204,7 @@ static int fill_head(struct contest *k, struct tp_compare_table *t, struct tp_er
     if (!t->no_run)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     t->no_run->device_count = f->devices;
+    t->no_run->throughput.crew.threads = threads < f->threads ? threads : f->threads;
     for (uint16_t d = 0; d < f->devices; d++)
         t->no_run->devices[d].capacity = TP_NONE;
     for (size_t i = 0; i < k->usage[sourced].runs->source_options.count; i++) {
@@ -242,7 +250,7 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
     int status = find_base(k, o->base, &base, err);
     for (size_t i = 0; i < t->count; i++)
         t->rows[i].base = base;
-    return status ? status : fill_head(k, t, err);
+    return status ? status : fill_head(k, tp_replay_threads(o->threads), t, err);
 }
 
 /* Checks that all runs of a table may be compared, which includes the scope of latency. */
@@ -271,6 +279,11 @@ static void choose_arguments(struct tp_compare_live *live, const struct tp_compa
     }
     if (o->thp)
         live->more[n++] = "--thp";
+    if (o->threads != 1) {
+        snprintf(live->threads, sizeof live->threads, "%llu", (unsigned long long)o->threads);
+        live->more[n++] = "--threads";
+        live->more[n++] = o->threads == TP_OPT_KEYWORD(0) ? tp_threads_words[0] : live->threads;
+    }
     live->more[n] = NULL;
 }
 
@@ -304,7 +317,7 @@ int tp_compare_measure(const struct tp_compare_opts *o, char *const *words, size
     c->rounds = (unsigned)o->rounds;
     c->seed = o->seed;
     c->min_time_ns = o->min_time;
-    c->core = tp_measure_core();
+    c->core = core_of(o);
     choose_arguments(live, o);
     int status = prepare(live, o, words, count, err);
     for (size_t i = 0; !status && i < count; i++) {

@@ -13,7 +13,7 @@ struct tp_compare_opts {
     char *source, *base, *sort;
     struct tp_exports exports;
     uint32_t touch, color;
-    uint64_t rounds, min_time, seed, capacity, timeout;
+    uint64_t rounds, min_time, seed, capacity, timeout, threads;
     bool verbose, bytes, thp;
 };
 

@@ -97,14 +97,23 @@ void tp_compare_note(struct tp_compare *c, const char *format, ...)
 
 /* ---- columns ---- */
 
+static bool has_value(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    if (!r->rounds || !tp_metric_is_timed(m))
+        return !isnan(tp_record_total(r->run, m));
+    const double *values = tp_rounds_values(r->rounds, r->side, m);
+    for (unsigned i = 0; i < r->rounds->rounds; i++)
+        if (isfinite(values[i]))
+            return true;
+    return false;
+}
+
 static bool any_known(const struct tp_compare *c, const struct tp_metric *m)
 {
     for (size_t t = 0; t < c->count; t++)
         for (size_t r = 0; r < c->tables[t].count; r++) {
             const struct tp_compare_row *row = &c->tables[t].rows[r];
-            if (row->rounds && tp_metric_is_time(m))
-                return true;
-            if (!isnan(tp_record_total(row->run, m)))
+            if ((row->rounds && m->class == TP_CLASS_NOISY) || has_value(row, m))
                 return true;
         }
     return false;
@@ -125,17 +134,6 @@ static void add_column(struct tp_compare *c, const struct tp_metric *m)
             return;
     c->columns[c->column_count++] = m;
     c->used[index_of(m)] = c->tested[index_of(m)] = true;
-}
-
-static bool has_value(const struct tp_compare_row *r, const struct tp_metric *m)
-{
-    if (!r->rounds || !tp_metric_is_time(m))
-        return !isnan(tp_record_total(r->run, m));
-    const double *values = tp_rounds_values(r->rounds, r->side, m);
-    for (unsigned i = 0; i < r->rounds->rounds; i++)
-        if (isfinite(values[i]))
-            return true;
-    return false;
 }
 
 /* Adds columns for all other metrics that have a value. They are not tested: each test makes Holm's
@@ -178,8 +176,9 @@ static bool any_by_resident(const struct tp_compare *c)
 int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
                        struct tp_err *err)
 {
-    static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99", NULL};
-    static const char *const real[] = {"resident_at_peak", "ns_per_op", "alloc.p99", NULL};
+    static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99", "waited", NULL};
+    static const char *const real[] = {"resident_at_peak", "ns_per_op", "alloc.p99", "waited",
+                                       NULL};
     static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
                                          "ns_per_op", NULL};
     static const char *const picks[] = {"peak_reserved",
@@ -273,7 +272,7 @@ static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
         const struct tp_metric *metric = &tp_metrics[m];
         if (!c->used[m] || (tp_metric_is_time(metric) && tp_compare_flattered(r)))
             continue;
-        if (r->rounds && tp_metric_is_time(metric))
+        if (r->rounds && tp_metric_is_timed(metric))
             fill_measured(c, r, metric, &r->cells[m]);
         else
             fill_stored(c, r, metric, &r->cells[m]);

@@ -227,6 +227,11 @@ static bool has_resident(const struct tp_compare_row *r, const struct tp_metric 
     return tp_metric_is_by_kernel(m) && !isnan(cell_of(r, m)->value);
 }
 
+static bool has_waited(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return !strcmp(m->name, "waited") && !isnan(cell_of(r, m)->value);
+}
+
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
                        const char *lines[TP_COMPARE_LEGEND + 1])
 {
@@ -252,6 +257,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},
         {has_resident, "Resident is what the kernel counts, blocks written wholly"},
+        {has_waited, "waited: for an object of another thread; in no other figure"},
         {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
     };
     size_t count = 0;

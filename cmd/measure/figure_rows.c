@@ -83,6 +83,12 @@ static struct tp_figure_value part_of_speed(const struct tp_figure_of *of,
     return read_field(TP_FIGURE_REAL, (const char *)&speed + f->offset);
 }
 
+GETTER(threads_played, whole(tp_threads_of(of->r->run).played))
+GETTER(calls_per_second, whole(tp_threads_of(of->r->run).calls_per_second))
+GETTER(speedup, real(tp_threads_of(of->r->run).speedup))
+GETTER(waited, real(tp_threads_of(of->r->run).waited))
+GETTER(one_lock, whole(tp_threads_of(of->r->run).one_lock))
+
 static const struct tp_latency *calls(const struct tp_figure_of *of, const struct tp_metric *f)
 {
     return (const void *)((const char *)of->r->run + f->offset);
@@ -147,6 +153,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define TIME(class_, allowed_) \
     .class = TP_CLASS_##class_, .allowed = (allowed_), .family = TP_FAMILY_TIME
 #define THROUGHPUT(of, class_, allowed_) RUN("throughput.", of, NS), TIME(class_, allowed_)
+#define OF_THREADS(of, unit_) RUN("throughput.", of, unit_), TIME(REPORT, 0), .of_threads = true
 
 /* Memory of the process, by the kernel. */
 #define RESIDENT(of, value) \

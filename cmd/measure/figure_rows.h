@@ -162,6 +162,21 @@ COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_SPEED(cold),
 COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_SPEED(engine),
          HEAD("tapool's,", "ns per call"),
          MEANS("tapool's own share, by a policy that does nothing, in the same run"))
+REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
+         MEANS("threads that played the timed passes (--threads); of several,\n"
+               "ns_per_op is the time on a core of all of them for each call"))
+COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
+         GET_WHOLE(calls_per_second), HEAD("calls", "per second"),
+         MEANS("of several threads, by the time that passed, tapool's share included"))
+COMPARED(49, OF_THREADS(speedup, RATIO), .better = TP_BETTER_MORE, GET_REAL(speedup),
+         HEAD("against", "one thread"),
+         MEANS("that time against one thread's in the same run; 2 threads: at best 2"))
+COMPARED(50, OF_THREADS(waited, SHARE), GET_REAL(waited), HEAD("", "waited"),
+         MEANS("share of the threads' time spent waiting for an object of another\n"
+               "thread: it slows the two above, and is in no other figure"))
+REPORTED(RUN("throughput.", one_lock, COUNT), GET_FLAG(one_lock),
+         MEANS("several threads, and one lock held through every call: the policy's\n"
+               "own, or tapool's around a policy that has none"))
 REPORTED(RUN("instructions.", total, COUNT), RUN_FIELD(instructions), NO_COLUMN)
 COMPARED(23, .name = "instructions", .path = "instructions.per_op",
          .unit = TP_UNIT_INSTRUCTIONS, TIME(INSTRUCTIONS, 0.01), GET_REAL(instructions_per_op),

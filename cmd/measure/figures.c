@@ -68,6 +68,25 @@ struct tp_speed tp_speed_of(const struct tp_run *run)
     return s;
 }
 
+struct tp_by_threads tp_threads_of(const struct tp_run *run)
+{
+    const struct tp_crew_run *crew = &run->throughput.crew;
+    struct tp_by_threads t = {.played = crew->threads ? crew->threads : 1,
+                              .calls_per_second = TP_NONE,
+                              .speedup = NAN,
+                              .waited = NAN,
+                              .one_lock = run->flags & TP_RUN_ONE_LOCK};
+    double wall = tp_series_median(&crew->wall).median;
+    double alone = tp_series_median(&crew->alone).median;
+    if (!(wall > 0))
+        return t;
+    t.calls_per_second = (uint64_t)(1e9 / wall + 0.5);
+    t.waited = tp_series_median(&crew->waited).median;
+    if (alone > 0)
+        t.speedup = alone / wall;
+    return t;
+}
+
 const char *tp_result_no_speed(const struct tp_result *r)
 {
     if (!r->facts->operations)

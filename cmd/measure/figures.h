@@ -20,6 +20,17 @@ struct tp_speed {
 };
 struct tp_speed tp_speed_of(const struct tp_run *run);
 
+/* What real threads did. All unknown where one thread played everything. */
+struct tp_by_threads {
+    uint64_t played; /* threads; 1 where one played everything */
+    uint64_t
+        calls_per_second; /* by the time that passed, engine share included; TP_NONE: unknown */
+    double speedup; /* of that time against one thread on an instance of its own; NAN: unknown */
+    double waited;  /* share of their time in which they waited for an object; NAN: unknown */
+    bool one_lock;  /* one lock is held through every call of the strategy */
+};
+struct tp_by_threads tp_threads_of(const struct tp_run *run);
+
 /* Why there is no time per call, to be printed after "Speed"; NULL: there is a time. */
 const char *tp_result_no_speed(const struct tp_result *r);
 

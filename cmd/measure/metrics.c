@@ -75,6 +75,11 @@ bool tp_metric_is_time(const struct tp_metric *m)
     return m->unit == TP_UNIT_NS;
 }
 
+bool tp_metric_is_timed(const struct tp_metric *m)
+{
+    return tp_metric_pass(m)->pass & (TP_PASS_THROUGHPUT | TP_PASS_LATENCY);
+}
+
 bool tp_metric_is_one_call(const struct tp_metric *m)
 {
     return !strncmp(m->path, "latency.", 8) && !strstr(m->path, ".mean");

@@ -79,6 +79,7 @@ struct tp_metric {
     enum tp_unit unit;
     enum tp_better better;
     bool per_device;
+    bool of_threads; /* null where one thread played, as in every result that lacks it */
     enum tp_family family;
     enum tp_family follows; /* a second family that the metric moves with; 0: none */
     /* How the values of several devices become one. NULL: they are added up. Otherwise the metric
@@ -151,6 +152,9 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);
 const char *tp_metric_unit_name(const struct tp_metric *m);
 
 bool tp_metric_is_time(const struct tp_metric *m); /* whether its unit is ns */
+
+/* Whether a timed pass measures it, so that it differs from round to round. */
+bool tp_metric_is_timed(const struct tp_metric *m);
 
 /* Whether the metric is the time of a single call (a percentile, a maximum). Below ten steps of the
  * clock such a time is only a bound or a guess, unlike a mean or the time of a whole replay. */

@@ -123,7 +123,7 @@ static void read_whole(const struct tp_member *in, struct tp_record *run)
         if (tp_metrics[i].per_device)
             continue;
         run->values[i] = read_metric(in, &tp_metrics[i], &at, &last);
-        if (is_lacking(run, &tp_metrics[i], &at, last))
+        if (!tp_metrics[i].of_threads && is_lacking(run, &tp_metrics[i], &at, last))
             lack_metric(&tp_metrics[i], &at, last);
     }
 }

@@ -209,6 +209,19 @@ static void print_replays(const struct tp_throughput *t, struct tp_page *page)
         tp_page_more(page, SPEED_NOTE, "%.1f s", (double)t->wall_ns / 1e9);
 }
 
+/* What several threads did beside the time of their calls. */
+static void print_threads(const struct tp_result *r, struct tp_page *page)
+{
+    struct tp_by_threads t = tp_threads_of(r->run);
+    if (t.calls_per_second == TP_NONE)
+        return;
+    tp_page_at(page, LABEL, "%s of one thread", tp_times(t.speedup).s);
+    tp_page_put(page, SPEED_NOTE, "%s calls a second%s", tp_count(t.calls_per_second).s,
+                t.one_lock ? "; one lock around every call" : "");
+    tp_page_at(page, LABEL, "%s waited", tp_percent(t.waited).s);
+    tp_page_put(page, SPEED_NOTE, "for an object of another thread; in no other figure");
+}
+
 static void print_speed(const struct tp_result *r, struct tp_page *page)
 {
     struct tp_speed s = tp_speed_of(r->run);
@@ -235,6 +248,7 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     }
     tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
     tp_page_put(page, SPEED_NOTE, "tapool's own share, by a policy that does nothing");
+    print_threads(r, page);
 }
 
 /* ---- latencies ---- */

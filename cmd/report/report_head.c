@@ -5,6 +5,7 @@
 #include "alloc/device_pages.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/figures.h"
+#include "cmd/measure/machine.h"
 #include "cmd/report/report.h"
 
 #include <string.h>
@@ -320,6 +321,31 @@ static const char *touched_text(const struct tp_result *r)
     return worked ? NULL : touch_text[r->touch];
 }
 
+/* "played by one thread", "played by 8 threads on 2 cores, as recorded". */
+static struct tp_text played_by(const struct tp_result *r)
+{
+    uint64_t threads = tp_threads_of(r->run).played, cores = tp_machine_cores_to_use();
+    if (threads == 1)
+        return tp_text_of("played by one thread");
+    struct tp_text on = tp_text_of("on %s", tp_plural(cores, "core").s);
+    return threads == r->facts->threads
+               ? tp_text_of("played by %s threads %s, as recorded", tp_count(threads).s, on.s)
+               : tp_text_of("%s recorded threads played by %s %s",
+                            tp_count(r->facts->recorded_threads).s, tp_count(threads).s, on.s);
+}
+
+/* Says that a serial replay of several threads is one, and what would not be. */
+static void print_serial(const struct tp_result *r, int note, struct tp_page *page)
+{
+    bool host = r->facts->kind == TP_KIND_HOST && !tp_result_is_virtual(r);
+    if (r->facts->recorded_threads < 2 || tp_threads_of(r->run).played > 1)
+        return;
+    tp_page_put(page, note, "%s recorded threads played by 1: no lock contention in these times",
+                tp_count(r->facts->recorded_threads).s);
+    if (host && r->facts->threads > 1)
+        tp_page_put(page, note, "(--threads recorded plays %s)", tp_count(r->facts->threads).s);
+}
+
 static void print_source(const struct tp_result *r, const char *label, int note,
                          struct tp_page *page)
 {
@@ -328,17 +354,14 @@ static void print_source(const struct tp_result *r, const char *label, int note,
     bool contents = !tp_result_is_virtual(r) && !tp_result_is_device(r);
     describe_source(r, page->exact, &text);
     tp_page_side(page, label, note);
-    tp_page_at(page, note, "%s; played by one thread%s%s", tp_str_text(&text), touched ? "; " : "",
+    tp_page_at(page, note, "%s; %s%s%s", tp_str_text(&text), played_by(r).s, touched ? "; " : "",
                touched ? touched : "");
     tp_str_drop(&text);
     if (r->run->flags & TP_RUN_VERIFIED)
         tp_page_more(page, note, "; verified: no overlap, aligned, %snothing leaked",
                      contents ? "contents kept, " : "");
     tp_page_line(page);
-    if (r->facts->recorded_threads < 2)
-        return;
-    tp_page_put(page, note, "%s recorded threads played by 1: no lock contention in these times",
-                tp_count(r->facts->recorded_threads).s);
+    print_serial(r, note, page);
 }
 
 struct tp_text tp_report_place(const struct tp_result *r)

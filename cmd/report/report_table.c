@@ -29,7 +29,7 @@ struct column {
     unsigned marks; /* marks that its cells may have: bits SEE_... */
 };
 
-enum { SEE_TIME = 1, SEE_INTERVAL = 2, SEE_P99 = 4, SEE_IDLE = 8, SEE_SPACE = 16 };
+enum { SEE_TIME = 1, SEE_INTERVAL = 2, SEE_P99 = 4, SEE_IDLE = 8, SEE_SPACE = 16, SEE_WAITED = 32 };
 
 /* Three decimals below 10, because policies near 1 differ only there. */
 static void add_times(struct tp_table *t, double times)
@@ -116,6 +116,17 @@ static void fill_p99(const struct row *row, struct tp_table *t)
                                                 : "-");
 }
 
+static void fill_waited(const struct row *row, struct tp_table *t)
+{
+    tp_table_add(t, "%s", tp_percent(tp_threads_of(row->r->run).waited).s);
+}
+
+static void fill_speedup(const struct row *row, struct tp_table *t)
+{
+    double speedup = tp_threads_of(row->r->run).speedup;
+    tp_table_add(t, "%s", isnan(speedup) ? "-" : tp_times(speedup).s);
+}
+
 static void fill_calls(const struct row *row, struct tp_table *t)
 {
     tp_table_count(t, tp_run_calls(row->r->run));
@@ -196,6 +207,14 @@ static bool by_range(const struct tp_result *results, size_t count)
     return !tp_results_by_resident(results, count);
 }
 
+static bool by_threads(const struct tp_result *results, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= tp_threads_of(results[i].run).played > 1;
+    return any;
+}
+
 static bool is_loop(const struct tp_result *results, size_t count)
 {
     return on_virtual(results, count) && tp_trace_is_loop(results->trace);
@@ -249,6 +268,13 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
                                       .fill = fill_p99,
                                       .shown = shows_p99,
                                       .marks = SEE_P99},
+                           col_speedup = {.column.head = {"against", "1 thread"},
+                                          .fill = fill_speedup,
+                                          .shown = by_threads},
+                           col_waited = {.column.head = {"", "waited"},
+                                         .fill = fill_waited,
+                                         .shown = by_threads,
+                                         .marks = SEE_WAITED},
                            col_calls = {.column.head = {"system", "calls"},
                                         .other = {"driver", "calls"},
                                         .fill = fill_calls},
@@ -272,11 +298,11 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
 /* The columns, in three orders. Columns that do not fit are dropped from the right, so the least
  * important ones are last: memory details on a host, times on a virtual device, and the slowest
  * calls on a real device, where peaks are ranges and take more room. */
-enum { COLUMNS = 14 };
+enum { COLUMNS = 16 };
 static const struct column *const host_columns[COLUMNS] = {
-    &col_name,       &col_resident, &col_peak,        &col_needed,    &col_fits,
-    &col_time,       &col_p99,      &col_policy_time, &col_space,     &col_calls,
-    &col_next_calls, &col_reuse,    &col_idle,        &col_idle_brief};
+    &col_name,       &col_resident, &col_peak,   &col_needed,      &col_fits,  &col_time,
+    &col_p99,        &col_speedup,  &col_waited, &col_policy_time, &col_space, &col_calls,
+    &col_next_calls, &col_reuse,    &col_idle,   &col_idle_brief};
 static const struct column *const device_columns[COLUMNS] = {
     &col_name,       &col_peak,  &col_needed, &col_fits,        &col_idle, &col_calls,
     &col_next_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
@@ -497,6 +523,19 @@ static void print_served(const struct tp_result *results, size_t count, struct t
             tp_page_dim(page, NOTE, "%s", text);
 }
 
+/* Prints what `waited` means, and which policies have one lock. */
+static void print_thread_notes(const struct tp_result *results, size_t count, struct tp_page *page)
+{
+    struct tp_str locked = {0};
+    for (size_t i = 0; i < count; i++)
+        if (tp_threads_of(results[i].run).one_lock)
+            tp_str_item(&locked, ", ", "%s", results[i].spec->label);
+    tp_page_dim(page, NOTE, "waited: for an object of another thread; in no other figure.");
+    if (locked.length)
+        tp_page_dim(page, NOTE, "%s: one lock around every call.", tp_str_text(&locked));
+    tp_str_drop(&locked);
+}
+
 /* Whether a policy's own peak is higher than what it held at peak demand. */
 static bool peaks_elsewhere(const struct tp_run *run)
 {
@@ -536,6 +575,8 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
         tp_page_dim(page, NOTE,
                     "(c) no more than tapool's own share, which is taken off: too noisy, or too "
                     "few calls.");
+    if (see & SEE_WAITED)
+        print_thread_notes(results, count, page);
     if (apart && see & SEE_SPACE)
         tp_page_dim(page, NOTE,
                     "%s is each one's own peak, which may lie at another event than the "

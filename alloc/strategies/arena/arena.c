@@ -311,8 +311,8 @@ OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr ad
     return free_small(st, thr, addr, class);
 }
 
-/* A large object that will be kept, where one thread plays everything; the rest of the rare frees is
- * left to free_slow. */
+/* A large object that will be kept, where one thread plays everything; the rest of the rare frees
+ * is left to free_slow. */
 OUT_OF_LINE int free_rare(struct arena *st, struct arena_thread *thr, tp_addr addr,
                           const struct tp_req *rq)
 {

@@ -112,7 +112,7 @@ static void test_devices(void **state)
         if (fabs(total - expected) > 1e-12)
             fail_msg("%s adds up to %g, not %g", tp_metrics[m].name, total, expected);
         bool share = tp_metrics[m].unit == TP_UNIT_SHARE || tp_metrics[m].unit == TP_UNIT_RATIO;
-        assert_true(share == (tp_metrics[m].share_of != NULL));
+        assert_int_equal(share && tp_metrics[m].per_device, tp_metrics[m].share_of != NULL);
     }
     struct tp_condition list[] = {parse("reuse<50%"), parse("reuse<90%")};
     assert_int_equal(tp_conditions_check_runs(list, 1, &run, 1, &err), TP_OK);

@@ -181,12 +181,15 @@ static bool is_option(const char *path)
     return strstr(path, ".options.") != NULL;
 }
 
-/* A setting that older results do not have has the value that it had then. */
+/* A setting that older results do not have has the value that it had then, and what they do not say
+ * of threads is not known. */
 static bool is_known_before(const char *path)
 {
     bool known = false;
     for (size_t i = 0; i < TP_SETTINGS; i++)
         known |= tp_settings[i].before && strstr(path, tp_settings[i].path);
+    for (size_t i = 0; i < tp_metric_count; i++)
+        known |= tp_metrics[i].of_threads && strstr(path, tp_metrics[i].path);
     return known;
 }
 

@@ -139,9 +139,18 @@ static void print_report_topic(FILE *out)
         "               the steady state\n"
         "  <=10, ~30    below 1 and below 10 steps of a 10 ns clock: read as a bound and as +-1\n"
         "               step\n"
+        "  threads      with --threads recorded or N: real ones. per call is then the time on a\n"
+        "               core of all of them, without waiting; single calls are those of all. An\n"
+        "               object goes from thread to thread in the order of the trace, and nothing\n"
+        "               else is ordered; recorded pauses are not kept, and all threads meet every\n"
+        "               %d calls, untimed. Memory and counts are those of one thread\n"
+        "  waited       share of the threads' time in which they waited for such an object\n"
+        "  one thread   1.9x of one thread: against the same calls by one, in the same run, by "
+        "the\n"
+        "               time that passed. Other work on the machine shows here first\n"
         "  policy time  on the virtual source: the policy's bookkeeping on this CPU. Not GPU\n"
         "               time, no cudaMalloc\n\n",
-        65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
+        65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s, 65536);
     fputs(gpu_text, out);
     fputs(oom_text, out);
     print_pick(out);
@@ -151,5 +160,5 @@ static void print_report_topic(FILE *out)
 const struct tp_topic tp_topic_report = {
     "report", "how to read the numbers",
     "oom out-of-memory fragmentation peak reserved resident rss address-space idle latency "
-    "percentiles pick capacity fits",
+    "percentiles pick capacity fits threads waited",
     .print = print_report_topic};

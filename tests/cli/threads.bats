@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# --threads: real threads play the timed passes. What they do is tested in test_crew and
+# test_thread_plan; here is what the user sees, and what does not go.
+load common
+
+web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f >/dev/null; }
+
+@test "each recorded thread by one of its own: the head, the table and JSON say so" {
+    web 8 web.tpt
+    ok play web.tpt -s arena -s lru --threads recorded --json
+    is "$out" "[r['throughput']['threads_played'] for r in d['runs']]" '[8, 8]'
+    is "$out" "[r['throughput']['one_lock'] for r in d['runs']]" '[False, True]'
+    is "$out" "[0 <= r['throughput']['waited'] <= 1 for r in d['runs']]" '[True, True]'
+    is "$out" "[r['throughput']['speedup'] > 0 < r['throughput']['calls_per_second'] for r in d['runs']]" '[True, True]'
+    is "$out" "[r['settings']['threads'] for r in d['runs']]" "['recorded', 'recorded']"
+    is "$out" "sum(k['count'] for k in r['latency'].values()) % r['trace']['operations']" 0
+    ok play web.tpt -s arena -s lru --threads recorded
+    matches "$out" 'played by 8 threads on [0-9]+ cores?, as recorded'
+    matches "$out" 'against +system'
+    matches "$out" 'waited: for an object of another thread; in no other figure'
+    matches "$out" '^  lru: one lock around every call'
+    lacks "$out" 'no lock contention'
+    ok play web.tpt -s arena --threads recorded
+    matches "$out" '[0-9.]+x of one thread +[0-9,]+ calls a second'
+    matches "$out" '[0-9.]+ % waited'
+}
+
+@test "one thread by default: nothing is said of waiting" {
+    web 8 web.tpt
+    ok play web.tpt -s arena --json
+    is "$out" "[r['throughput'][k] for k in ('threads_played', 'calls_per_second', 'speedup', 'waited', 'one_lock')]" '[1, None, None, None, False]'
+    ok play web.tpt -s arena
+    matches "$out" '8 recorded threads played by 1: no lock contention in these times'
+    matches "$out" '\(--threads recorded plays 8\)'
+    lacks "$out" waited
+}
+
+@test "N threads: several recorded ones each, and never more than there are" {
+    web 8 web.tpt
+    ok play web.tpt -s arena --threads 3
+    matches "$out" '8 recorded threads played by 3 on [0-9]+ core'
+    ok play web.tpt -s arena --threads 100 --json
+    is "$out" "r['throughput']['threads_played']" 8
+    web 1 one.tpt
+    ok play one.tpt -s arena --threads 100
+    matches "$out" 'played by one thread'
+}
+
+@test "memory and counts are those of one thread" {
+    web 8 web.tpt
+    ok play web.tpt -s arena --threads recorded --json
+    cp "$out" several.json
+    ok play web.tpt -s arena --json
+    is "$out" "r['memory'] == json.load(open('several.json'))['runs'][0]['memory']" True
+    is "$out" "r['source_calls'] == json.load(open('several.json'))['runs'][0]['source_calls']" True
+}
+
+@test "a real allocator in its own process" {
+    web 4 web.tpt
+    ok play web.tpt -s system --threads recorded --json
+    is "$out" "r['throughput']['threads_played']" 4
+}
+
+@test "compare: the column waited, no core to pin to, and another setting than before" {
+    web 4 web.tpt
+    ok "$TAPOOL" compare web.tpt -s arena -s lru --threads recorded --rounds 2 --min-time 1ms
+    matches "$out" 'played by 4 threads'
+    matches "$out" waited
+    matches "$out" 'waited: for an object of another thread; in no other figure'
+    lacks "$out" pinned
+    play web.tpt -s arena -s lru --threads 2 --json >two.json
+    play web.tpt -s arena -s lru --json >one.json
+    ok "$TAPOOL" compare one.json two.json
+    matches "$out" '--threads 1 and 2'
+}
+
+@test "where threads cannot play: one sentence, and 2" {
+    "$TAPOOL" gen training-step --layers 1 -o gpu.tpt >/dev/null
+    refused 2 'plays host traces in this machine.s memory' play gpu.tpt -s arena --threads 2
+    web 2 web.tpt
+    refused 2 "plays host traces in this machine.s memory: '--source host'" \
+        play web.tpt -s arena --source virtual --threads recorded
+    refused 2 "threads" play web.tpt -s arena --threads 0
+    refused 2 "threads" play web.tpt -s arena --threads many
+}
+
+@test "65,535 threads: recorded is too many, N plays them" {
+    { lines
+      for ((i = 0; i < 65535; i++)); do
+          printf '{"op":"alloc","id":%d,"size":8,"thread":%d}\n' "$i" "$i"
+      done; } >many.jsonl
+    refused 2 '65535 threads are too many: at most 1024 play together' \
+        play many.jsonl -s bump --threads recorded
+    ok play_once many.jsonl -s bump --threads 8 --json
+    is "$out" "r['throughput']['threads_played']" 8
+}
+
+@test "more threads than the machine allows: how many there were room for, and 4" {
+    sanitized && skip "a sanitizer needs its address space"
+    { lines
+      for ((i = 0; i < 1000; i++)); do
+          printf '{"op":"alloc","id":%d,"size":8,"thread":%d}\n' "$i" "$i"
+      done; } >many.jsonl
+    limited() (ulimit -v 400000; "$TAPOOL" replay many.jsonl -s bump --threads recorded)
+    refused 4 'only [0-9]+ of 1000 threads can run here' limited
+    matches "$err" "--threads N"
+}
+
+@test "a signal ends all threads" {
+    web 8 web.tpt
+    "$TAPOOL" replay web.tpt -s arena --threads recorded --min-time 1h >"$SCRATCH/o" 2>"$SCRATCH/e" 3>&- &
+    local pid=$! rc=0
+    sleep 1
+    kill -TERM "$pid" # SIGINT is ignored in a job of a shell without a terminal
+    timeout 60 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
+    wait "$pid" || rc=$?
+    [ "$rc" -eq 143 ]
+}

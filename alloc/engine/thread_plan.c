@@ -7,11 +7,9 @@
 
 #include <string.h>
 
-enum {
-    LINE = 4, /* cells of a cache line */
-    NO_OBJECT = UINT32_MAX,
-    NO_STEP = UINT32_MAX
-};
+enum { LINE = 4 }; /* cells of a cache line */
+#define NO_OBJECT UINT32_MAX
+#define NO_STEP   UINT32_MAX
 static_assert(LINE * sizeof(struct tp_slot) == 64, "the cache line of most processors");
 static_assert(TP_WINDOW_MAX <= TP_TURN_NUMBER, "an object has fewer turns than a window has steps");
 

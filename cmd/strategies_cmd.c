@@ -4,12 +4,18 @@
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/gpus.h"
 #include "cmd/measure/spec.h"
+#include "cmd/report/conformance_text.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/text.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { NAME = 2, SUMMARY = 19, RUNS = 37, GAP = 2, DEFAULT = 24, HELP = 34, WHY = 700 };
+
+struct strategies_opts {
+    bool conformance;
+};
 
 static const char *const group_names[] = {[TP_GROUP_POLICY] = "policies of tapool",
                                           [TP_GROUP_REAL] = "real allocators",
@@ -106,11 +112,24 @@ static void print_how(struct tp_page *page, const struct tp_gpu *gpu)
     tp_page_line(page);
 }
 
+static void print_own(struct tp_page *page, const struct tp_gpu *gpu)
+{
+    static const struct tp_strategy any = {.caps = 0};
+    char where[64];
+    runs_on(&any, gpu, where, sizeof where);
+    tp_page_at(page, 0, "strategies of your own");
+    tp_page_line(page);
+    tp_page_at(page, NAME, TP_PLUGIN_WORD ":PATH");
+    tp_page_at(page, SUMMARY, "a shared library");
+    tp_page_row(page, RUNS, where, resembles_column(gpu), "tapool help plugin");
+}
+
 static void print_all(struct tp_page *page, const struct tp_gpu *gpu)
 {
     print_group(page, TP_GROUP_POLICY, gpu);
     print_group(page, TP_GROUP_REAL, gpu);
     print_group(page, TP_GROUP_YARDSTICK, gpu);
+    print_own(page, gpu);
     tp_page_line(page);
     print_how(page, gpu);
     tp_page_put(page, 0, "Options and defaults: tapool strategies arena");
@@ -130,14 +149,25 @@ static void print_option_row(struct tp_page *page, const struct tp_opt *row)
     tp_str_drop(&help);
 }
 
-static void print_one(struct tp_page *page, const struct tp_strategy *s, const struct tp_gpu *gpu)
+/* Prints the first lines of a strategy that is somebody else's. */
+static void print_plugin(struct tp_page *page, const struct tp_loaded_plugin *p)
+{
+    tp_page_row(page, NAME, "plug-in", DEFAULT, "%s%s%s", p->file,
+                p->version[0] ? ", version " : "", p->version);
+}
+
+static void print_one(struct tp_page *page, const struct tp_strategy *s,
+                      const struct tp_loaded_plugin *plugin, const struct tp_gpu *gpu)
 {
     char where[64], summary[64], why[WHY];
     runs_on(s, gpu, where, sizeof where);
     not_here(s, gpu, why, sizeof why);
     summary_of(s, summary, sizeof summary);
     tp_page_put(page, 0, "%s: %s", s->name, summary);
-    tp_page_row(page, NAME, "resembles", DEFAULT, "%s", s->resembles);
+    if (plugin)
+        print_plugin(page, plugin);
+    if (s->resembles[0])
+        tp_page_row(page, NAME, "resembles", DEFAULT, "%s", s->resembles);
     tp_page_row(page, NAME, "runs here on", DEFAULT, "%s", why[0] ? why : where);
     tp_page_line(page);
     if (!s->options) {
@@ -148,41 +178,85 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s, const s
             print_option_row(page, row);
         tp_page_line(page);
         const struct tp_opt *first = s->options;
-        if (first->bare)
+        if (plugin)
+            tp_page_put(page, 0, "Set them as -s " TP_PLUGIN_WORD ":%s,%s=%s", plugin->path,
+                        first->name, first->def ? first->def : "VALUE");
+        else if (first->bare)
             tp_page_put(page, 0, "Set them as -s %s:%s%s", s->name, first->arg,
                         first[1].name ? ",OPTION=VALUE" : "");
         else
             tp_page_put(page, 0, "Set them as -s %s:%s=%s", s->name, first->name,
                         first->def ? first->def : "VALUE");
     }
+    if (!s->to_use[0])
+        return;
     tp_page_line(page);
     tp_page_put(page, 0, "To use it:");
     tp_page_lines(page, NAME, s->to_use);
 }
 
-static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *err)
+static int check_conformance(const char *name, FILE *out, struct tp_err *err)
 {
-    struct tp_page page;
-    struct tp_gpu gpu = {0};
-    tp_page_init(&page, out, 0);
-    if (args->count > 1)
-        return tp_fail(err, TP_EUSAGE, "strategies takes one name at most");
-    const struct tp_strategy *s = args->count ? tp_find_strategy(args->words[0], err) : NULL;
-    if (args->count && !s)
-        return TP_EUSAGE;
-    tp_gpu_open(&gpu);
-    if (s)
-        print_one(&page, s, &gpu);
-    else
-        print_all(&page, &gpu);
-    tp_gpu_close(&gpu);
+    struct tp_strategy_spec spec;
+    int status = tp_strategy_spec_parse(&spec, name, err);
+    if (status)
+        return status;
+    status = tp_conformance_print(&spec, out, err);
+    tp_strategy_spec_release(&spec);
+    return status;
+}
+
+/* Prints the page of a strategy that is named as for -s; a name alone needs no options. */
+static int show_one(const char *name, struct tp_page *page, const struct tp_gpu *gpu,
+                    struct tp_err *err)
+{
+    struct tp_strategy_spec spec;
+    const bool bare = !strchr(name, ':') && strcasecmp(name, TP_PLUGIN_WORD) != 0;
+    const struct tp_strategy *s = bare ? tp_find_strategy(name, err) : NULL;
+    int status = s ? TP_OK : bare ? TP_EUSAGE : tp_strategy_spec_parse(&spec, name, err);
+    if (status)
+        return status;
+    print_one(page, s ? s : spec.strategy, s ? NULL : spec.plugin, gpu);
+    if (!s)
+        tp_strategy_spec_release(&spec);
     return TP_OK;
 }
 
+static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct strategies_opts *o = args->opts;
+    struct tp_page page;
+    struct tp_gpu gpu = {0};
+    int status = TP_OK;
+    tp_page_init(&page, out, 0);
+    if (args->count > 1)
+        return tp_fail(err, TP_EUSAGE, "strategies takes one name at most");
+    if (o->conformance && !args->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--conformance needs a strategy"),
+                       "tapool strategies --conformance plugin:./mine.so");
+    if (o->conformance)
+        return check_conformance(args->words[0], out, err);
+    tp_gpu_open(&gpu);
+    if (args->count)
+        status = show_one(args->words[0], &page, &gpu, err);
+    else
+        print_all(&page, &gpu);
+    tp_gpu_close(&gpu);
+    return status;
+}
+
+static const struct tp_opt rows[] = {
+    TP_FLAG_ROW(struct strategies_opts, conformance,
+                .help = "instead: play NAME, with options as for -s, on every source beside a "
+                        "model; exit 4 where it fails a check"),
+    {.name = NULL}};
+
 const struct tp_command tp_command_strategies = {
     .name = "strategies",
-    .usage = "strategies [NAME]",
+    .usage = "strategies [NAME | --conformance NAME[:OPTS]]",
     .summary = "the policies, what each resembles, where each runs; with a name, its options",
     .about = "",
+    .opts_size = sizeof(struct strategies_opts),
+    .options = rows,
     .run = run_strategies,
 };

@@ -74,7 +74,7 @@ static char *clean_page(const char *in)
 {
     struct tp_str out = {0};
     size_t left = PAGE_TEXT;
-    for (const char *at = in ? in : ""; at && left;) {
+    for (const char *at = in; at && left;) {
         char line[PAGE_TEXT + 1], clean[PAGE_TEXT + 1];
         size_t length = strcspn(at, "\n");
         snprintf(line, sizeof line, "%.*s", (int)(length < left ? length : left), at);

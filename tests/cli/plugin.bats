@@ -218,3 +218,69 @@ left_out() {
     misfit overlap -DOVERLAP
     left_out 4 'event 111: ' --verify -s plugin:./overlap.so
 }
+
+# conforms STRATEGY CHECKS: passes them all.
+conforms() {
+    ok "$TAPOOL" strategies --conformance "$1" || return 1
+    matches "$out" "^$2 of $2 checks? passed\.$" || return 1
+    [ "$(grep -c '^  ok ' "$out")" -eq "$2" ] || return 1
+    lacks "$out" FAILED
+}
+
+# fails_in SENTENCE STRATEGY: some checks fail, one with this sentence.
+fails_in() {
+    capture "$TAPOOL" strategies --conformance "$2"
+    [ "$rc" -eq 4 ] || fail "exit code $rc, not 4: $(cat "$err")" || return 1
+    one_sentence "$err" || return 1
+    matches "$err" "^tapool: strategy 'plugin:misfit' fails [1-9][0-9]* of 16 checks$" || return 1
+    matches "$out" "^  ok " || return 1
+    matches "$out" "^ +$1" || return 1
+    [ "$(grep -c '^  FAILED' "$out")" -eq "$(sed -n 's/.* fails \([0-9]*\) of .*/\1/p' "$err")" ]
+}
+
+@test "the conformance suite passes the example, and each strategy of tapool's own" {
+    buddy
+    conforms plugin:./buddy.so 16
+    conforms plugin:./buddy.so,range=4KiB 16
+    conforms x=plugin:./buddy.so,range=16MiB 16
+    for name in arena lru stream-pool bump direct bump:on_full=fail; do
+        conforms "$name" 16
+    done
+    conforms system 2
+    conforms cudaMallocAsync 1
+    matches "$out" 'A pool of the driver is played on a GPU'
+    refused 2 '^tapool: --conformance needs a strategy$' "$TAPOOL" strategies --conformance
+    refused 2 "unknown strategy 'none'" "$TAPOOL" strategies --conformance none
+    refused 3 'is not there' "$TAPOOL" strategies --conformance plugin:./none.so
+}
+
+@test "the conformance suite finds what is wrong, and goes on after it" {
+    misfit right
+    conforms plugin:./right.so 16
+    misfit overlap -DOVERLAP
+    fails_in 'seed 20240611000, step [0-9]+: overlap: a block of [0-9]+ bytes lies over a live one' plugin:./overlap.so
+    misfit crash -DCRASH
+    fails_in 'it died of signal 11 \(Segmentation fault\)$' plugin:./crash.so
+    misfit leave -DLEAVE
+    fails_in 'it ended its process with code 7$' plugin:./leave.so
+    misfit leak -DLEAK
+    fails_in 'seed [0-9]+, at the end: fini kept bytes of the source$' plugin:./leak.so
+    misfit addresses -DADDRESSES
+    fails_in 'seed 20240711: other addresses lead to other figures' plugin:./addresses.so
+    misfit outside -DOUTSIDE
+    fails_in 'seed [0-9]+, step [0-9]+: block outside the source.s memory: ' plugin:./outside.so
+}
+
+@test "a plug-in has a page, and the list says how to name one" {
+    buddy
+    ok "$TAPOOL" strategies plugin:./buddy.so
+    matches "$out" '^plugin:buddy: halves of powers of two$'
+    matches "$out" '^  plug-in +buddy\.so, version 1\.0$'
+    matches "$out" '^Set them as -s plugin:./buddy.so,range=256KiB$'
+    lacks "$out" 'To use it|resembles'
+    ok "$TAPOOL" strategies
+    matches "$out" '^  plugin:PATH +a shared library +host virtual +tapool help plugin$'
+    misfit loud '-DSUMMARY="\033]0;title\007\033[2J"' '-DVERSION="\033[31m1"'
+    ok "$TAPOOL" strategies plugin:./loud.so
+    harmless "$out"
+}

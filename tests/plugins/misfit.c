@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RANGE = 64 << 20, WHEN = 100 };
+enum { RANGE = 32 << 20, WHEN = 100 };
 
 #ifndef NAME
 #define NAME "misfit"
@@ -32,7 +32,7 @@ struct misfit {
     const struct tp_env *env;
     tp_addr range, next, last;
     unsigned calls;
-    unsigned char live[RANGE / 16]; /* 1 where a block begins */
+    unsigned live[RANGE / 16]; /* the bytes of the block that begins there */
 };
 
 static int misfit_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *err)
@@ -47,14 +47,23 @@ static int misfit_init(void *st, const struct tp_env *env, const void *opts, str
 static void misfit_fini(void *st)
 {
     struct misfit *m = st;
-    tp_src_put(m->env->source, m->range, RANGE);
+    (void)m;
+#ifndef LEAK
+    if (tp_src_put(m->env->source, m->range, RANGE))
+        tp_src_put(m->env->source, m->range, RANGE); /* one that is refused is asked again */
+#endif
 }
 
 static int misfit_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
 {
     struct misfit *m = st;
+    (void)thr;
+    if (!rq->size || !rq->align || rq->align & (rq->align - 1))
+        return TP_EINVAL;
+    if (rq->align > 16)
+        return TP_EUNSUP;
     bool now = ++m->calls == WHEN;
-    (void)thr, (void)now;
+    (void)now;
 #ifdef CRASH
     if (now)
         *(volatile int *)(uintptr_t)(m->calls - WHEN) = 1;
@@ -63,21 +72,23 @@ static int misfit_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_
     if (now)
         exit(7);
 #endif
-#ifdef HANG
-    while (now)
-        pause();
+#ifdef ADDRESSES
+    m->next +=
+        (m->range * UINT64_C(0x9E3779B97F4A7C15) >> 58) * 16; /* other addresses, other blocks */
 #endif
     *out = (struct tp_block){.addr = m->next, .granted = (rq->size + 15) & ~UINT64_C(15)};
+    if (out->granted > m->range + RANGE - m->next)
+        return TP_EOOM;
 #ifdef OVERLAP
     if (now)
         out->addr = m->last;
 #endif
-    if (!rq->size || rq->align > 16)
-        return rq->size ? TP_EUNSUP : TP_EINVAL;
-    if (out->granted > m->range + RANGE - m->next)
-        return TP_EOOM;
+#ifdef OUTSIDE
+    if (now)
+        out->addr = m->range + RANGE - 8;
+#endif
     m->last = m->next;
-    m->live[(m->next - m->range) / 16] = 1;
+    m->live[(m->next - m->range) / 16] = (unsigned)out->granted;
     m->next += out->granted;
     return TP_OK;
 }
@@ -86,11 +97,18 @@ static int misfit_free(void *st, void *thr, tp_addr addr, const struct tp_req *r
 {
     struct misfit *m = st;
     uint64_t at = addr - m->range;
-    (void)thr, (void)rq;
-    if (at >= RANGE || at % 16 || !m->live[at / 16])
+    (void)thr;
+    if (at >= RANGE || at % 16 || !m->live[at / 16] || rq->size > m->live[at / 16])
         return TP_EINVAL;
     m->live[at / 16] = 0;
     return TP_OK;
+}
+
+static void misfit_stats(void *st, struct tp_stats *out)
+{
+    struct misfit *m = st;
+    *out = (struct tp_stats){.carved_bytes = m->next - m->range,
+                             .peak_carved_bytes = m->next - m->range};
 }
 
 static const struct tp_opt rows[] = {
@@ -107,7 +125,8 @@ const struct tp_strategy misfit = {.name = NAME,
                                    .init = misfit_init,
                                    .fini = misfit_fini,
                                    .alloc = misfit_alloc,
-                                   .free = misfit_free};
+                                   .free = misfit_free,
+                                   .stats = misfit_stats};
 
 #if defined ABI || defined MAGIC || defined SIZE
 #ifndef ABI

@@ -7,6 +7,7 @@
   hand     what `system` says beside a loop over the same calls written by hand
   traces   reading traces, sizes of .tpt, a trace of 10^8 events (scripts/bench_traces.py)
   answer   how long a user waits for `tapool replay FILE`, and for which passes
+  peers    `arena` beside the malloc libraries of this machine (scripts/bench_peers.py)
 
 Sections named on the command line are measured, all without any. All strategies of a table take turns, ROUNDS times; a figure is the median of its rounds, net of the
 engine's share, which stands beside it. Times are of this machine, now: compare within one run.
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 
+from bench_peers import print_peers
 from bench_traces import SHARED, print_traces
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
@@ -244,7 +246,9 @@ def main(tapool, libc_loop, decode_loop, known_cost, *wanted):
                 "tables": lambda folder: print_tables(tapool, folder),
                 "hand": lambda folder: print_by_hand(tapool, libc_loop, folder),
                 "traces": lambda folder: print_traces(tapool, decode_loop, folder),
-                "answer": lambda folder: print_answer(tapool, folder)}
+                "answer": lambda folder: print_answer(tapool, folder),
+                "peers": lambda folder: print_peers(tapool, ROUNDS, MIN_TIME)}
+    wanted = [name.removeprefix("--") for name in wanted]
     for name in wanted:
         if name not in sections:
             sys.exit("bench: there is no section '%s'; there are %s" % (name, ", ".join(sections)))

@@ -28,6 +28,15 @@ struct arena_kept {
     uint32_t count;
 };
 
+/* When idle blocks were last collected: no more than so many times for each range, and after so
+ * small a share of all pages was taken. */
+enum { COLLECTS = 2, COLLECT_SHARE = 16 };
+struct arena_collected {
+    uint64_t range; /* sequence of the newest one */
+    uint64_t taken; /* arena_pages.taken */
+    uint32_t left;
+};
+
 struct arena {
     uint64_t direct;    /* sizes up to this many bytes take the fast paths; 0 with threads */
     uint64_t alignment; /* copy of classes.alignment */
@@ -43,7 +52,7 @@ struct arena {
     struct arena_kept kept;
     struct arena_thread *threads; /* the newest thread; links lead to older ones */
     uint64_t refill_target;       /* bytes */
-    uint64_t collected_at;        /* the newest range when idle blocks were last collected */
+    struct arena_collected collected;
     struct arena_central central[ARENA_MAX_CLASSES];
     struct tp_lock *locks; /* one for each pool; NULL where one thread plays everything */
 };
@@ -179,16 +188,22 @@ static inline struct arena_span *kept_take(struct arena_kept *kept, uint64_t pag
     return NULL;
 }
 
-/* Where one thread plays everything: turns idle blocks into free pages before a range is got, once
- * for each range, so that a program that repeats itself soon needs neither. False: nothing was
- * found. */
+/* Where one thread plays everything: turns idle blocks into free pages before a range is got, a few
+ * times for each range, so that a program that repeats itself soon needs neither; and not before
+ * enough was taken since the last time. False: nothing was found. */
 static inline bool arena_collect(struct arena *st)
 {
+    struct arena_collected *last = &st->collected;
     uint64_t before = st->pages.free_pages;
-    if (st->shared || st->collected_at == st->pages.sequence)
+    if (last->range != st->pages.sequence)
+        last->left = COLLECTS;
+    last->range = st->pages.sequence;
+    if (st->shared || !last->left ||
+        (st->pages.taken - last->taken) * COLLECT_SHARE < st->pages.pages)
         return false;
     tp_arena_reclaim(st, NULL);
-    st->collected_at = st->pages.sequence;
+    last->left--;
+    last->taken = st->pages.taken;
     return st->pages.free_pages != before;
 }
 

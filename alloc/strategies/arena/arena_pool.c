@@ -260,13 +260,21 @@ void tp_arena_put(struct arena *st, uint32_t class, tp_addr addr)
     central_unlock(st, class);
 }
 
+/* Gives all blocks of a cache to the pool, and its array back. The pool's lock is held. */
+static void cache_empty(struct arena *st, struct arena_thread *thr, uint32_t class)
+{
+    struct arena_cache *cache = &thr->caches[class];
+    pool_put(st, class, cache->floor, cache_count(cache));
+    array_free(&st->mem, cache_array(cache));
+    *cache = (struct arena_cache){.block = cache->block};
+    thr->step[class] = 0;
+}
+
 void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class)
 {
     central_lock(st, class);
-    cache_drain(st, &thr->caches[class], class, cache_count(&thr->caches[class]));
+    cache_empty(st, thr, class);
     central_unlock(st, class);
-    array_free(&st->mem, cache_array(&thr->caches[class]));
-    thr->caches[class] = (struct arena_cache){.block = thr->caches[class].block};
 }
 
 /* ---- idle memory becomes free pages ---- */
@@ -279,18 +287,14 @@ static void class_collect(struct arena *st, struct arena_thread *own, uint32_t c
 {
     struct arena_central *pool = &st->central[class];
     if (own) {
-        cache_drain(st, &own->caches[class], class, cache_count(&own->caches[class]));
+        cache_empty(st, own, class);
         return;
     }
     if (!pool->stocked)
         return;
-    for (struct arena_thread *thr = st->threads; thr; thr = thr->older) {
-        struct arena_cache *cache = &thr->caches[class];
-        cache_drain(st, cache, class, cache_count(cache));
-        thr->step[class] = 0;
-        /* the next free takes the slow path, which sets pool->stocked */
-        cache->ceiling = cache->floor;
-    }
+    /* without an array the next free takes the slow path, which sets pool->stocked */
+    for (struct arena_thread *thr = st->threads; thr; thr = thr->older)
+        cache_empty(st, thr, class);
     pool->stocked = st->shared; /* with threads the flag is not kept up to date, so it stays true */
 }
 

@@ -569,6 +569,34 @@ static void idle_blocks_are_collected_before_a_range_is_got(void **state)
     close_arena(r);
 }
 
+/* A program that repeats itself comes to a state in which nothing is collected and nothing is got.
+ */
+static void collecting_comes_to_an_end(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 400, COUNT = 40 };
+    struct rig *r = open_arena("", &tp_source_virtual);
+    const struct arena *st = r->st;
+    uint64_t collected = 0, reserved = 0;
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        if (round == ROUNDS) {
+            collected = st->collected.taken;
+            reserved = r->account.reserved;
+        }
+        for (uint64_t size = 1024; size <= 32768; size += size / 8) {
+            tp_addr blocks[COUNT];
+            for (int i = 0; i < COUNT; i++)
+                blocks[i] = rig_alloc(r, 0, size);
+            for (int i = 0; i < COUNT; i++)
+                rig_free(r, 0, blocks[i], size);
+        }
+    }
+    assert_true(collected > 0);
+    assert_int_equal(st->collected.taken, collected);
+    assert_int_equal(r->account.reserved, reserved);
+    close_arena(r);
+}
+
 /* The next request of the same length gets it; one of another length finds it merged. */
 static void a_freed_large_object_waits_for_its_length(void **state)
 {
@@ -721,6 +749,7 @@ int main(void)
         cmocka_unit_test(a_vain_reclaim_is_not_repeated),
         cmocka_unit_test(a_reclaim_takes_whole_spans_only),
         cmocka_unit_test(idle_blocks_are_collected_before_a_range_is_got),
+        cmocka_unit_test(collecting_comes_to_an_end),
         cmocka_unit_test(a_freed_large_object_waits_for_its_length),
         cmocka_unit_test(few_large_objects_wait),
         cmocka_unit_test(a_large_object_grows_into_a_kept_one),

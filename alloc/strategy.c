@@ -6,7 +6,7 @@
 
 #define ALL_CAPS                                                                                   \
     (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS | TP_CAP_NOFREE |             \
-     TP_CAP_FOREIGN | TP_CAP_ASYNC | TP_CAP_ONE_LOCK)
+     TP_CAP_FOREIGN | TP_CAP_ASYNC | TP_CAP_ONE_LOCK | TP_CAP_PRELOAD)
 
 /* Can the name be written on the command line, as in -s NAME:option=value and label=NAME? A plug-in
  * is called plugin:NAME. */
@@ -60,6 +60,10 @@ static const char *caps_fault(const struct tp_strategy *s)
         return "TP_CAP_ONE_LOCK needs TP_CAP_THREADS";
     if (s->caps & TP_CAP_ASYNC && s->caps & TP_CAP_FOREIGN)
         return "TP_CAP_ASYNC takes its memory from the source, TP_CAP_FOREIGN takes none";
+    const struct tp_opt *bare = tp_opt_bare(s->options);
+    if (s->caps & TP_CAP_PRELOAD &&
+        (!(s->caps & TP_CAP_FOREIGN) || !bare || bare->type != TP_OPT_TEXT))
+        return "TP_CAP_PRELOAD needs TP_CAP_FOREIGN and a bare option for the path";
     return NULL;
 }
 

@@ -31,6 +31,9 @@ enum tp_caps {
     TP_CAP_ASYNC = 1u << 6,
     /* with TP_CAP_THREADS: holds one lock through every call, so that calls never overlap */
     TP_CAP_ONE_LOCK = 1u << 7,
+    /* FOREIGN: its first option, which is bare, is the path of a library that must be preloaded
+     * into the process that plays it */
+    TP_CAP_PRELOAD = 1u << 8,
 };
 
 enum tp_group { TP_GROUP_POLICY, TP_GROUP_REAL, TP_GROUP_YARDSTICK };

@@ -25,6 +25,7 @@ static const struct tp_opt rows[] = {
     TP_STRATEGY_ROW(ROW(strategies),
                     "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
                     "may be repeated; without it the usual set is compared"),
+    TP_ALLOC_ROW(ROW(alloc)),
     TP_TEXT_AT("base", ROW(base), .arg = "NAME",
                .help = "what the others are compared with: a strategy's label; of several results "
                        "the FILE (default: the first)"),
@@ -166,9 +167,9 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
  * from a .tapool.ini or the environment are ignored: they are meant for live comparisons. */
 static int check_stored(const struct tp_args *args, struct tp_err *err)
 {
-    static const char *const live[] = {"strategy", "source",  "rounds",  "min-time",
-                                       "capacity", "touch",   "limit",   "space",
-                                       "device",   "timeout", "threads", NULL};
+    static const char *const live[] = {"strategy", "alloc",   "source", "rounds", "min-time",
+                                       "capacity", "touch",   "limit",  "space",  "device",
+                                       "timeout",  "threads", NULL};
     for (size_t i = 0; live[i]; i++)
         if (tp_config_typed(args, rows, live[i]))
             return tp_fail(err, TP_EUSAGE, "--%s goes with traces: a stored result has its own",

@@ -1,7 +1,16 @@
 /* tapool: replays recorded allocations against allocator strategies. See cmd/cli/cli.c. */
 #include "cmd/cli/cli.h"
 
+#include "cmd/measure/child.h"
+
+#include <string.h>
+
+/* A process that plays a real allocator begins at once: reading the command line would already use
+ * the malloc that is measured. */
 int main(int argc, char **argv)
 {
+    struct tp_err err;
+    if (argc == 2 && !strcmp(argv[1], "__child") && tp_child_serve(&err) == TP_OK)
+        return 0;
     return tp_cli_main(argc, argv);
 }

@@ -20,6 +20,7 @@
     ROW(type, of, stream_pool)             \
     ROW(type, of, bump)                    \
     ROW(type, of, system)                  \
+    ROW(type, of, lib)                     \
     ROW(type, of, cuda_malloc_async)       \
     ROW(type, of, direct)
 #define SOURCES(ROW, type, of)             \
@@ -97,7 +98,8 @@ TABLE(tp_topics, TOPICS, tp_topic, tp_topic)
 #undef DECLARE
 #undef POINT
 
-const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena, NULL};
+const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_lib,
+                                                     &tp_strategy_arena, NULL};
 const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,       &tp_strategy_lru,
                                                        &tp_strategy_stream_pool, &tp_strategy_bump,
                                                        &tp_strategy_direct,      NULL};

@@ -1,4 +1,5 @@
 /* tapool replay: opens the traces, plays every strategy on each of them and reports. */
+#include "alloc/base/grow.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/measure/child.h"
@@ -6,6 +7,7 @@
 #include "cmd/measure/figures.h"
 #include "cmd/measure/fork_replay.h"
 #include "cmd/measure/machine.h"
+#include "cmd/measure/measure.h"
 #include "cmd/measure/memory_passes.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/measure/replay_ahead.h"
@@ -35,6 +37,7 @@ static const struct tp_opt rows[] = {
     TP_STRATEGY_ROW(ROW(strategies),
                     "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
                     "may be repeated; without it the usual set is played"),
+    TP_ALLOC_ROW(ROW(alloc)),
     TP_SOURCE_ROW(ROW(source),
                   "where memory comes from: host, virtual or cuda; decorators follow with '+', "
                   "such as host+shuffle or virtual+limit:capacity=1GiB (default: host for host "
@@ -84,6 +87,7 @@ static const struct tp_opt rows[] = {
                    "exit with 1 when it holds for any strategy: oom (an allocation failed), "
                    "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"),
     TP_THP_ROW(ROW(thp)),
+    TP_TIMEOUT_ROW(ROW(timeout)),
     TP_FLAG_AT("verify", ROW(verify),
                .help =
                    "first play once beside a shadow that checks every block: overlap, alignment, "
@@ -104,9 +108,9 @@ struct replay {
     struct tp_job *jobs;
     size_t job_count;
     struct tp_report report;
-    bool lost; /* a device failed after some results, which are reported before the error */
     /* The first strategy that failed while others were played, TP_OK: none did. */
     struct tp_err failed;
+    bool lost; /* a device failed after some results, which are reported before the error */
 };
 
 /* ---- playing ---- */
@@ -146,13 +150,13 @@ static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_progra
 
 /* Puts the path of the trace in front of an error, unless the error begins with it: a damaged file
  * that is played in place names itself. */
-static int name_trace(const struct tp_job *job, int status, struct tp_err *err)
+static int name_trace(const struct tp_trace *trace, int status, struct tp_err *err)
 {
-    const char *name = strcmp(job->trace.path, "-") ? job->trace.path : "stdin";
+    const char *name = strcmp(trace->path, "-") ? trace->path : "stdin";
     size_t length = strlen(name);
     if (strncmp(err->text, name, length) == 0 && err->text[length] == ':')
         return status;
-    return tp_prefix(err, status, "%s", job->trace.path);
+    return tp_prefix(err, status, "%s", trace->path);
 }
 
 static struct tp_replay_cfg configure(const struct replay *r, const struct tp_job *job,
@@ -178,6 +182,8 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                 .nth = (uint32_t)(spec - job->specs),
                                 .occupy = job->use.occupy,
                                 .occupy_scale = job->use.scale,
+                                .timeout_ns = tp_timeout_of(r->o->timeout, facts->events,
+                                                            min_time_of(r->o, job, spec->strategy)),
                                 .interrupted = tp_stop_flag(),
                                 .progress = tp_progress_show};
     if (!(spec->strategy->caps & TP_CAP_FOREIGN)) {
@@ -234,7 +240,7 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
     if (!status && whole_process)
         status = tp_memory_passes(&cfg, spec, out->run, err);
     tp_progress_clear(&line);
-    return status && status != TP_ESTOP ? name_trace(job, status, err) : status;
+    return status;
 }
 
 /* Plays in parallel the passes of a trace that are not timed; `results` has one element for each
@@ -275,22 +281,33 @@ static int hold_devices(struct replay *r, struct tp_err *err)
     return status;
 }
 
-/* Notes that a strategy could not be played. The error of the first ends the command; what is said
- * of others is printed now. */
-static void note_failure(struct replay *r, const struct tp_err *err)
-{
-    if (r->failed.status)
-        tp_error_print(err);
-    else
-        r->failed = *err;
-}
-
-/* Whether the failure of one strategy leaves the others as they are. An input that cannot be used
- * is the trace, unless it is the library of a real allocator. */
+/* Whether the failure of one strategy leaves the others as they are. A real allocator is played in
+ * a process of its own, so that all its errors are its own. */
 static bool is_its_own(int status, const struct tp_strategy *s)
 {
     return status == TP_EBROKEN || status == TP_ELATE ||
-           (status == TP_EINPUT && s->caps & TP_CAP_FOREIGN);
+           (s->caps & TP_CAP_FOREIGN && status && status != TP_ESTOP && status != TP_ENOMEM);
+}
+
+/* Notes that a strategy could not be played, while others are. The error of the first ends the
+ * command; what is said of others is printed now. `label` is NULL where the strategy has none. */
+static int note_failure(struct replay *r, const struct tp_job *job, const char *label,
+                        struct tp_err *err)
+{
+    struct tp_report *rep = &r->report;
+    struct tp_failed_row row = {.trace = &job->trace, .err = *err};
+    snprintf(row.label, sizeof row.label, "%s", label ? label : "");
+    int status = TP_ONE_MORE(&rep->failed, rep->failed_count, err, .what = "failed replays");
+    if (status)
+        return status;
+    rep->failed[rep->failed_count++] = row;
+    if (label)
+        name_trace(&job->trace, (int)err->status, err);
+    if (rep->failed_count == 1)
+        r->failed = *err;
+    else
+        tp_error_print(err);
+    return TP_OK;
 }
 
 /* Takes the result that would be the next one out of the report. */
@@ -307,8 +324,10 @@ static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *e
 {
     struct tp_result *next = &r->report.results[r->report.count];
     int status = TP_OK;
-    if (job->refused.status)
-        note_failure(r, &job->refused);
+    if (job->refused.status) {
+        struct tp_err refused = job->refused;
+        status = note_failure(r, job, NULL, &refused);
+    }
     for (size_t s = 0; !status && s < job->spec_count; s++)
         status = begin(r, job, &job->specs[s], &next[s], err);
     if (!status)
@@ -317,11 +336,12 @@ static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *e
         next = &r->report.results[r->report.count];
         status = *tp_stop_flag() ? TP_ESTOP : play(r, job, &job->specs[s], next, err);
         r->report.count += !status;
-        if (!is_its_own(status, job->specs[s].strategy))
-            continue;
-        note_failure(r, err);
-        leave_out(&r->report);
-        status = TP_OK;
+        if (is_its_own(status, job->specs[s].strategy)) {
+            status = note_failure(r, job, job->specs[s].label, err);
+            leave_out(&r->report);
+        } else if (status && status != TP_ESTOP) {
+            status = name_trace(&job->trace, status, err);
+        }
     }
     return status;
 }
@@ -457,6 +477,7 @@ static void release(struct replay *r)
     for (size_t i = 0; i < r->report.planned; i++)
         free(r->report.results[i].run);
     free(r->report.results);
+    free(r->report.failed);
     for (size_t i = 0; i < r->job_count; i++)
         tp_job_release(&r->jobs[i]);
     free(r->jobs);

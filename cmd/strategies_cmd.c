@@ -2,7 +2,9 @@
  * shows the options of one. */
 #include "cmd/cli/commands.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/measure/child.h"
 #include "cmd/measure/gpus.h"
+#include "cmd/measure/libraries.h"
 #include "cmd/measure/spec.h"
 #include "cmd/report/conformance_text.h"
 #include "cmd/ui/option_words.h"
@@ -69,8 +71,39 @@ static int resembles_column(const struct tp_gpu *gpu)
 /* Writes the summary. For a malloc it is the name of the library that answers in this process. */
 static void summary_of(const struct tp_strategy *s, char *out, size_t size)
 {
-    if (!tp_strategy_library(s, out, size))
+    if (s->caps & TP_CAP_PRELOAD || !tp_strategy_library(s, out, size))
         snprintf(out, size, "%s", s->summary);
+}
+
+/* Prints a library of this machine, or why it cannot be played. */
+static void print_library(struct tp_page *page, const struct tp_strategy *s, const char *name,
+                          int resembles)
+{
+    char text[64], library[TP_RUN_LIBRARY] = "", path[TP_LIBRARY_PATH];
+    struct tp_strategy_spec spec;
+    struct tp_err err = {0};
+    snprintf(text, sizeof text, "%s:%s", s->name, name);
+    if (tp_strategy_spec_parse(&spec, text, &err) || tp_library_find(name, path, &err))
+        return;
+    int status = tp_child_library(&spec, library, sizeof library, &err);
+    tp_strategy_spec_release(&spec);
+    const char *file = strrchr(path, '/');
+    const char *version = tp_library_version(library);
+    tp_page_at(page, NAME, "%s", text);
+    tp_page_at(page, SUMMARY, "%s", *version ? version : "-");
+    tp_page_row(page, RUNS, status ? "-" : "host", resembles, "%s%s", status ? "not here: " : "",
+                status ? err.text : file + 1);
+}
+
+static void print_libraries(struct tp_page *page, const struct tp_strategy *s, int resembles)
+{
+    const struct tp_library *here[TP_LIBRARIES_MAX];
+    size_t count = tp_libraries_here(here);
+    tp_page_at(page, NAME, "%s:PATH", s->name);
+    tp_page_at(page, SUMMARY, "%s", s->summary);
+    tp_page_row(page, RUNS, "host", resembles, "%s", s->resembles);
+    for (size_t i = 0; i < count; i++)
+        print_library(page, s, here[i]->name, resembles);
 }
 
 static void print_group(struct tp_page *page, enum tp_group group, const struct tp_gpu *gpu)
@@ -88,6 +121,10 @@ static void print_group(struct tp_page *page, enum tp_group group, const struct 
         char where[64], summary[64], why[WHY];
         if (s->group != group)
             continue;
+        if (s->caps & TP_CAP_PRELOAD) {
+            print_libraries(page, s, resembles);
+            continue;
+        }
         runs_on(s, gpu, where, sizeof where);
         not_here(s, gpu, why, sizeof why);
         summary_of(s, summary, sizeof summary);

@@ -267,6 +267,7 @@ void tp_player_begin(struct tp_player *p)
 
 int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
 {
+    struct tp_position *at = p->strategy == p->cfg->strategy ? p->cfg->position : NULL;
     for (;;) {
         if (tp_player_interrupted(p))
             return -tp_fail(err, TP_ESTOP, "interrupted");
@@ -277,6 +278,10 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
             p->in_prologue = false; /* the prologue is not counted */
             p->skipped = p->failed = p->skipped_trims = p->aside_ticks = 0;
             p->crew_times = (struct tp_crew_times){0};
+        }
+        if (got > 0 && at) {
+            at->first = tp_window_event(w, 0);
+            at->last = tp_window_event(w, w->count - 1);
         }
         if (got > 0 && p->occupier)
             tp_occupy_window(p, w);

@@ -81,6 +81,7 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
     struct tp_usage_device *d = device_of(p, insn);
     struct tp_usage_object *o = &u->objects[insn->slot];
     uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
+    u->untold |= u->foreign && !granted;
     if (both)
         d->granted_high = d->granted + granted;
     d->requested += insn->size - o->requested;
@@ -283,6 +284,20 @@ static void forget_reserved(struct tp_device_run *run)
     memset(&run->curve, 0, sizeof run->curve);
 }
 
+/* Clears the figures of granted bytes for an allocator that does not tell the size of a block. */
+static void forget_granted(struct tp_device_run *run)
+{
+    run->peak_granted = TP_NONE;
+    run->at_peak.granted = run->at_peak.idle = TP_NONE;
+    run->first_failure.at.granted = run->first_failure.at.idle = TP_NONE;
+    run->internal_fragmentation = run->internal_fragmentation_weighted = NAN;
+    run->unused_reserved = run->unused_reserved_weighted = NAN;
+    run->mean_granted = NAN;
+    for (uint32_t i = 0; i < run->phase_count; i++)
+        run->phases[i].peak_granted = TP_NONE;
+    memset(&run->curve, 0, sizeof run->curve);
+}
+
 static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_device_run *run = d->run;
@@ -312,6 +327,8 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     fill_calls(u, d, &in->account);
     if (u->silent)
         forget_reserved(run);
+    if (u->untold)
+        forget_granted(run);
     tp_usage_device_finish(u, d);
 }
 

@@ -501,6 +501,13 @@ INLINE bool play_other(struct tp_player *p, const struct tp_insn *insn, struct s
     return counts;
 }
 
+/* Says at which event the replay is, for who watches it from outside. */
+INLINE void note_position(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    if (p->cfg->position)
+        p->cfg->position->first = p->cfg->position->last = tp_window_event(w, index);
+}
+
 /* Plays a part of a window. `counts` is a constant on paths without a failure, so the test for a
  * stop costs them nothing. */
 INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct part part,
@@ -522,8 +529,10 @@ INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct par
             stop_before(p, w, (uint32_t)(insn - w->insns), v.mode);
             return;
         }
-        if (v.mode == MODE_OBSERVED)
+        if (v.mode == MODE_OBSERVED) {
+            note_position(p, w, (uint32_t)(insn - w->insns));
             p->observer->before(p, w, (uint32_t)(insn - w->insns));
+        }
         if (insn->op == TP_ALLOC)
             counts = play_alloc(p, &hot, insn, &standing, &time, v);
         else if (insn->op == TP_FREE)
@@ -729,6 +738,8 @@ static void drain(struct tp_player *p, struct tp_slot *slots, size_t count)
 void tp_player_drain(struct tp_player *p)
 {
     size_t cells = 0;
+    if (p->cfg->position)
+        p->cfg->position->first = p->cfg->position->last = TP_NONE;
     if (p->device)
         wait_for_devices(p); /* because blocks of all streams are freed on stream 0 */
     if (p->lost)

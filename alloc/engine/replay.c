@@ -97,5 +97,7 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
         if (cfg->passes & passes[i].pass)
             status = passes[i].run(&own, out, err);
     }
+    if (!status && cfg->strategy->library)
+        cfg->strategy->library(out->library, sizeof out->library);
     return status;
 }

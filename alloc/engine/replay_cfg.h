@@ -39,6 +39,12 @@ struct tp_source_layer {
 };
 
 struct tp_player;
+/* Where a replay is, for a process that watches it and may have to end it: the events of the window
+ * that is being played, or in the untimed passes the event itself. Both 0: before the first event;
+ * both TP_NONE: after the last. */
+struct tp_position {
+    volatile uint64_t first, last;
+};
 
 /* State that the passes of one tp_replay share; private to the engine. */
 struct tp_replay_shared {
@@ -92,7 +98,11 @@ struct tp_replay_cfg {
     double occupy_scale;
     /* a value other than 0 stops the replay with TP_ESTOP; may be NULL */
     const volatile sig_atomic_t *interrupted;
-    tp_progress_fn *progress; /* may be NULL */
+    /* of a replay in a process of its own, which is ended when it takes longer; 0: never. tp_replay
+     * does not look at it */
+    uint64_t timeout_ns;
+    struct tp_position *position; /* kept up to date; may be NULL */
+    tp_progress_fn *progress;     /* may be NULL */
     void *progress_ctx;
     struct tp_replay_shared shared; /* set to zeros by the caller */
 };

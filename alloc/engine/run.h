@@ -211,8 +211,12 @@ enum tp_run_flags {
     TP_RUN_ONE_LOCK = 1u << 8
 };
 
+enum { TP_RUN_LIBRARY = 64 };
+
 struct tp_run {
     uint32_t flags;
+    /* the library that served a real allocator, as its member `library` says; "": none */
+    char library[TP_RUN_LIBRARY];
     /* passes that were run: enum tp_pass, or-ed; figures of other passes are zero */
     uint32_t passes;
     uint32_t device_count;

@@ -41,6 +41,7 @@ struct tp_usage {
     bool timed;
     bool foreign;
     bool silent; /* a foreign allocator that does not report what it holds */
+    bool untold; /* a foreign allocator that does not say how large a block is */
     bool device; /* a real device */
     bool pool;   /* memory comes from the driver's pool, which the meter does not see */
     int status;  /* set when a check found the books wrong */

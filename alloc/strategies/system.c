@@ -10,20 +10,13 @@
  * Another library may replace the C library's malloc (LD_PRELOAD, a sanitizer). It is named in
  * reports, and its reserved bytes are not known, because mallinfo2 then reports a heap that nobody
  * uses. */
-#include "alloc/strategies/common/chores.h"
+#include "alloc/strategies/common/malloc_calls.h"
 
-#include <dlfcn.h>
 #include <limits.h>
-#include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define SYSTEM_ALIGN 16u /* bytes; alignment that malloc promises */
 
 struct system_opts {
     uint64_t mmap_threshold, trim_threshold, top_pad; /* bytes; TP_OPT_KEYWORD(0): left unchanged */
+    struct tp_opt_list env;                           /* for the caller, who starts the process */
 };
 
 struct system {
@@ -42,45 +35,8 @@ static const struct tp_opt system_rows[] = {
                                "default: left as it is"),
     SYSTEM_ROW(trim_threshold, "M_TRIM_THRESHOLD: idle bytes at the top before they go back"),
     SYSTEM_ROW(top_pad, "M_TOP_PAD: bytes asked for beyond what is needed"),
+    MALLOC_ENV_ROW(struct system_opts),
     {.name = NULL}};
-
-/* Finds the library that implements `malloc`. */
-static bool find_library(Dl_info *out)
-{
-    void *symbol = dlsym(RTLD_DEFAULT, "malloc");
-    return symbol && dladdr(symbol, out) && out->dli_fname;
-}
-
-/* Is the library the C library? A sanitizer's runtime counts as such, because the user did not
- * choose it. */
-static bool is_libc(const Dl_info *library)
-{
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return true;
-#endif
-    Dl_info libc;
-    void *symbol = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
-    return symbol && dladdr(symbol, &libc) && libc.dli_fbase == library->dli_fbase;
-}
-
-/* Finds the library that replaces the C library's malloc; false: there is none. */
-static bool find_front(Dl_info *out)
-{
-    return find_library(out) && !is_libc(out);
-}
-
-/* Writes the name of the library, such as "glibc 2.36" or "libjemalloc.so.2". */
-static void system_library(char *out, size_t size)
-{
-    Dl_info library;
-    if (!find_front(&library)) {
-        if (!confstr(_CS_GNU_LIBC_VERSION, out, size))
-            snprintf(out, size, "the C library");
-        return;
-    }
-    const char *slash = strrchr(library.dli_fname, '/');
-    snprintf(out, size, "%s", slash ? slash + 1 : library.dli_fname);
-}
 
 static uint64_t reserved_now(void)
 {
@@ -116,7 +72,7 @@ static int system_init(void *state, const struct tp_env *env, const void *option
     char name[64];
     Dl_info library;
     bool known = !find_front(&library);
-    system_library(name, sizeof name);
+    malloc_library(name, sizeof name);
     const char *front = known ? NULL : name;
     int rc = set_option(M_MMAP_THRESHOLD, opts->mmap_threshold, "mmap_threshold", front, err);
     if (!rc)
@@ -133,63 +89,11 @@ static void system_fini(void *state)
     (void)state;
 }
 
-static void *aligned_block(const struct tp_req *rq)
-{
-    void *p = NULL;
-    return posix_memalign(&p, rq->align, rq->size) ? NULL : p;
-}
-
-static int system_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
-{
-    (void)state, (void)thread;
-    if (UNLIKELY(!request_is_sound(rq)))
-        return TP_EINVAL;
-    void *p = rq->align <= SYSTEM_ALIGN ? malloc(rq->size) : aligned_block(rq);
-    *out = (struct tp_block){(uintptr_t)p, 0};
-    return p ? TP_OK : TP_EOOM;
-}
-
-static int system_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
-{
-    (void)state, (void)thread, (void)rq;
-    free((void *)(uintptr_t)addr);
-    return TP_OK;
-}
-
-/* A block with an alignment above malloc's own is allocated anew, because realloc does not keep
- * such an alignment. */
-static int system_move(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                       struct tp_block *out)
-{
-    (void)state, (void)thread;
-    if (UNLIKELY(!request_is_sound(rq)))
-        return TP_EINVAL;
-    void *old = (void *)(uintptr_t)addr, *p = NULL;
-    if (rq->align <= SYSTEM_ALIGN) {
-        p = realloc(old, rq->size);
-    } else {
-        p = aligned_block(rq);
-        size_t usable = malloc_usable_size(old);
-        if (p)
-            memcpy(p, old, usable < rq->size ? usable : rq->size);
-        if (p)
-            free(old);
-    }
-    *out = (struct tp_block){(uintptr_t)p, 0};
-    return p ? TP_OK : TP_EOOM;
-}
-
 static int system_trim(void *state, uint64_t keep)
 {
     (void)state;
     malloc_trim(keep);
     return TP_OK;
-}
-
-static uint64_t system_usable(void *state, tp_addr addr)
-{
-    (void)state;
-    return malloc_usable_size((void *)(uintptr_t)addr);
 }
 
 static void system_stats(void *state, struct tp_stats *out)
@@ -215,11 +119,11 @@ const struct tp_strategy tp_strategy_system = {
     .options = system_rows,
     .init = system_init,
     .fini = system_fini,
-    .alloc = system_alloc,
-    .free = system_free,
-    .move = system_move,
+    .alloc = malloc_alloc,
+    .free = malloc_free,
+    .move = malloc_move,
     .trim = system_trim,
-    .usable = system_usable,
+    .usable = malloc_usable,
     .stats = system_stats,
-    .library = system_library,
+    .library = malloc_library,
 };

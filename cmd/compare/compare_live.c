@@ -78,6 +78,7 @@ static int make_job(struct contest *k, const struct tp_compare_opts *o, struct t
 {
     struct tp_replay_opts replay = {
         .strategies = o->strategies,
+        .alloc = o->alloc,
         .source = o->source,
         .touch = o->touch,
         .capacity = o->capacity,

@@ -10,7 +10,7 @@
 struct tp_compare_opts {
     struct tp_opt_list strategies, metrics, fail_on;
     struct tp_open_opts open;
-    char *source, *base, *sort;
+    char *source, *alloc, *base, *sort;
     struct tp_exports exports;
     uint32_t touch, color;
     uint64_t rounds, min_time, seed, capacity, timeout, threads;

@@ -466,8 +466,9 @@ static void note_served(struct tp_compare *c, const struct tp_compare_table *t)
         if (r->run->library) {
             names[used] = tp_compare_name(r);
             bool known = !isnan(tp_record_total(r->run, peak));
-            rows[used] = (struct tp_served){names[used].s, r->run->library, known,
-                                            tp_compare_by_resident(t)};
+            rows[used] = (struct tp_served){names[used].s,
+                                            tp_served_library(r->run->strategy, r->run->library),
+                                            known, tp_compare_by_resident(t)};
             used++;
         }
     }

@@ -15,7 +15,8 @@ extern const struct tp_format *const tp_formats[];
 extern const struct tp_trace_writer *const tp_trace_writers[];
 extern const struct tp_profile *const tp_profiles[];
 
-/* The strategies that are played without -s, for host and for device traces. */
+/* The strategies that are played without -s, for host and for device traces. `lib` stands for every
+ * library that is found. */
 enum { TP_DEFAULT_MAX = 16 };
 extern const struct tp_strategy *const tp_default_host[];
 extern const struct tp_strategy *const tp_default_device[];

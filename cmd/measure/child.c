@@ -5,18 +5,22 @@
  * use the heap that is measured. */
 #include "cmd/measure/child.h"
 
+#include "cmd/measure/libraries.h"
 #include "cmd/measure/process.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/progress.h"
+#include "cmd/ui/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The head of the shared memory; the run follows at RUN_OFFSET. Parent and child are the same
@@ -24,14 +28,17 @@
 struct child_job {
     uint64_t size; /* bytes of the whole mapping */
     pid_t parent;
-    char spec[TP_SPEC_TEXT];
+    char spec[TP_SPEC_TEXT + TP_LIBRARY_PATH];
     char label[TP_LABEL_MAX];
+    char library[TP_RUN_LIBRARY]; /* the answer, where only that is asked */
     uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
     bool stop_on_oom, drop_prologue, huge_pages, progress, answered;
     int status;
     struct tp_err err;
+    struct tp_position position; /* where the replay is, should it not come back */
 };
+#define ASKING_NS  UINT64_C(5000000000) /* the longest time to ask a library for its version */
 #define RUN_OFFSET ((sizeof(struct child_job) + 63) & ~(size_t)63)
 
 static struct tp_run *run_of(struct child_job *job)
@@ -48,10 +55,32 @@ static int map_job(int fd, size_t size, struct child_job **out, struct tp_err *e
     return TP_OK;
 }
 
-static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                    struct child_job **out, int *fd, struct tp_err *err)
+/* Writes the strategy as the child is to read it: a library by the path that was found. */
+static int write_spec(struct child_job *job, const struct tp_strategy_spec *spec,
+                      struct tp_err *err)
 {
-    uint16_t devices = tp_program_facts(cfg->program)->devices;
+    struct tp_str s = TP_STR_IN(job->spec);
+    const struct tp_opt *rows = spec->strategy->options;
+    const char *separator = ":";
+    tp_str_add(&s, "%s", spec->strategy->name);
+    if (spec->preload) {
+        bool braces = strchr(spec->preload, ',') != NULL;
+        tp_str_add(&s, ":%s%s%s", braces ? "{" : "", spec->preload, braces ? "}" : "");
+        separator = ",";
+        rows++; /* the bare one */
+    }
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        size_t before = s.length;
+        tp_opt_add(&s, separator, rows, row, spec->opts);
+        separator = s.length > before ? "," : separator;
+    }
+    return s.cut ? tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label) : TP_OK;
+}
+
+/* Makes the shared job with room for a run of so many devices. */
+static int make_job(const struct tp_strategy_spec *spec, uint16_t devices, struct child_job **out,
+                    int *fd, struct tp_err *err)
+{
     size_t size = RUN_OFFSET + tp_run_size(devices);
     *fd = memfd_create("tapool-job", MFD_CLOEXEC);
     if (*fd < 0 || ftruncate(*fd, (off_t)size))
@@ -61,13 +90,13 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
         return status;
     struct child_job *job = *out;
     job->size = size; /* set before anything can fail, because unmapping needs it */
-    char options[TP_SPEC_TEXT - 128];
-    if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
-        return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
-    snprintf(job->spec, sizeof job->spec, "%s%s%s", spec->strategy->name, options[0] ? ":" : "",
-             options);
     snprintf(job->label, sizeof job->label, "%s", spec->label);
     job->parent = getpid();
+    return write_spec(job, spec, err);
+}
+
+static void fill_job(struct child_job *job, const struct tp_replay_cfg *cfg)
+{
     job->touch = cfg->touch;
     job->passes = cfg->passes;
     job->min_replays = cfg->min_replays;
@@ -81,13 +110,48 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     job->drop_prologue = cfg->drop_prologue;
     job->huge_pages = cfg->huge_pages;
     job->progress = cfg->progress != NULL;
-    return TP_OK;
 }
 
-/* The child finds the program at descriptor 3 and the job at 4. */
+/* ---- starting it ---- */
+
+enum { ENV_MAX = 64 };
+
+/* The variables of the child beyond the user's. The library stands in front of what the user
+ * preloads. */
+static int make_environment(const struct tp_strategy_spec *spec, struct tp_str *preload,
+                            char ***out, struct tp_err *err)
+{
+    char *extra[ENV_MAX + 1];
+    size_t count = 0;
+    const struct tp_opt_list *env = tp_strategy_spec_env(spec);
+    const char *users = getenv("LD_PRELOAD");
+    if (env && env->count > ENV_MAX)
+        return tp_fail(err, TP_EUSAGE, "'%s' sets more than %d variables", spec->label, ENV_MAX);
+    for (; env && count < env->count; count++)
+        extra[count] = env->items[count];
+    if (spec->preload && strpbrk(spec->preload, " :"))
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "'%s' cannot be preloaded: a colon or a blank in a path ends it",
+                               spec->preload),
+                       "name it by a link without one");
+    if (spec->preload) {
+        tp_str_add(preload, "LD_PRELOAD=%s%s%s", spec->preload, users && *users ? ":" : "",
+                   users ? users : "");
+        int status = tp_str_status(preload, err);
+        if (status)
+            return status;
+        extra[count++] = preload->s;
+    }
+    *out = tp_environment_for_child(extra, count);
+    return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* The child finds the program at descriptor 3 and the job at 4. Where it is only asked for its
+ * library, 3 is the job as well. */
 enum { PROGRAM_FD = 3, JOB_FD = 4 };
 
-static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
+static int start(int program_fd, int job_fd, char **environment, pid_t *pid, struct tp_err *err)
 {
     char *argv[] = {(char *)(uintptr_t) "tapool", (char *)(uintptr_t) "__child", NULL};
     char path[4096];
@@ -99,13 +163,12 @@ static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
     int high_job = fcntl(job_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
     posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
     posix_spawn_file_actions_adddup2(&actions, high_job, JOB_FD);
+    /* What a library prints is not part of tapool's output. */
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     const char *program = tp_child_own_executable(path, sizeof path);
     int failed = high_program < 0 || high_job < 0 ? errno : 0;
-    char **environment = failed ? NULL : tp_environment_for_child(NULL);
     if (!failed)
-        failed =
-            environment ? posix_spawn(pid, program, &actions, NULL, argv, environment) : ENOMEM;
-    free(environment);
+        failed = posix_spawn(pid, program, &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     if (high_program >= 0)
         close(high_program);
@@ -115,21 +178,53 @@ static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
                   : TP_OK;
 }
 
-static int await(pid_t pid, const struct child_job *job, const struct tp_replay_cfg *cfg,
+static int spawn(const struct tp_strategy_spec *spec, int program_fd, int job_fd, pid_t *pid,
                  struct tp_err *err)
 {
-    const struct tp_child_wait wait = {.interrupted = cfg->interrupted};
-    int how = 0, status = tp_child_await(pid, &wait, &how);
+    char **environment = NULL;
+    struct tp_str preload = {0};
+    int status = make_environment(spec, &preload, &environment, err);
+    if (!status)
+        status = start(program_fd, job_fd, environment, pid, err);
+    free(environment);
+    tp_str_drop(&preload);
+    return status;
+}
+
+/* ---- waiting for it ---- */
+
+/* Where the replay was when it was looked at for the last time. */
+static struct tp_text place_of(const struct child_job *job)
+{
+    uint64_t first = job->position.first, last = job->position.last;
+    if (last == TP_NONE)
+        return tp_text_of("after the last event");
+    if (!last)
+        return tp_text_of("before its first event");
+    return first == last ? tp_text_of("at event %s", tp_count(first).s)
+                         : tp_text_of("between events %s and %s", tp_count(first ? first : 1).s,
+                                      tp_count(last).s);
+}
+
+static int await(pid_t pid, const struct child_job *job, const struct tp_child_wait *wait,
+                 struct tp_err *err)
+{
+    int how = 0, status = tp_child_await(pid, wait, &how);
     if (status == TP_ESTOP)
         return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status == TP_ELATE)
+        return tp_hint(err,
+                       tp_fail(err, TP_ELATE, "'%s' had not ended after %s: it was %s", job->label,
+                               tp_duration(wait->timeout_ns).s, place_of(job).s),
+                       "was it stuck? --timeout TIME gives it longer, --timeout none for ever");
     if (status)
         return tp_fail(err, (enum tp_status)status, "a child process is lost: %s", strerror(errno));
     if (WIFSIGNALED(how))
-        return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process", job->label,
-                       WTERMSIG(how), strsignal(WTERMSIG(how)));
+        return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process, %s",
+                       job->label, WTERMSIG(how), strsignal(WTERMSIG(how)), place_of(job).s);
     if (!job->answered)
-        return tp_fail(err, TP_EBROKEN, "'%s' ended its process with code %d", job->label,
-                       WEXITSTATUS(how));
+        return tp_fail(err, TP_EBROKEN, "'%s' ended its process with code %d, %s", job->label,
+                       WEXITSTATUS(how), place_of(job).s);
     if (job->status && err)
         *err = job->err;
     return job->status;
@@ -141,13 +236,19 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     struct child_job *job = NULL;
     int program_fd = -1, job_fd = -1;
     pid_t pid = 0;
-    int status = make_job(cfg, spec, &job, &job_fd, err);
+    const struct tp_child_wait wait = {.interrupted = cfg->interrupted,
+                                       .timeout_ns = cfg->timeout_ns};
+    int status = spec->preload ? tp_library_check(spec->preload, err) : TP_OK;
+    if (!status)
+        status = make_job(spec, tp_program_facts(cfg->program)->devices, &job, &job_fd, err);
+    if (!status)
+        fill_job(job, cfg);
     if (!status)
         status = tp_program_export(cfg->program, &program_fd, err);
     if (!status)
-        status = spawn(program_fd, job_fd, &pid, err);
+        status = spawn(spec, program_fd, job_fd, &pid, err);
     if (!status)
-        status = await(pid, job, cfg, err);
+        status = await(pid, job, &wait, err);
     if (!status)
         memcpy(out, run_of(job), tp_run_size(tp_program_facts(cfg->program)->devices));
     if (job)
@@ -159,18 +260,81 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     return status;
 }
 
+int tp_child_library(const struct tp_strategy_spec *spec, char *out, size_t size,
+                     struct tp_err *err)
+{
+    struct child_job *job = NULL;
+    int job_fd = -1;
+    pid_t pid = 0;
+    const struct tp_child_wait wait = {.timeout_ns = ASKING_NS};
+    int status = spec->preload ? tp_library_check(spec->preload, err) : TP_OK;
+    if (!status)
+        status = make_job(spec, 1, &job, &job_fd, err);
+    if (!status)
+        status = spawn(spec, job_fd, job_fd, &pid, err);
+    if (!status)
+        status = await(pid, job, &wait, err);
+    if (!status)
+        snprintf(out, size, "%s", job->library);
+    if (job)
+        munmap(job, job->size);
+    if (job_fd >= 0)
+        close(job_fd);
+    return status;
+}
+
 /* ---- the child's side ---- */
+
+/* What a fork of this process ends with, see watch(). */
+enum { FORKED = 113 };
+
+/* A library that forks would leave two processes that play the same job. The copy ends at once. */
+static void end_copy(void)
+{
+    _exit(FORKED);
+}
+
+/* What the child looks at between windows. */
+struct watch {
+    struct tp_progress_line line;
+    bool shows, forked;
+    volatile sig_atomic_t stop;
+};
+
+static void watch(void *ctx, const char *pass, double fraction)
+{
+    struct watch *w = ctx;
+    int how = 0;
+    if (w->shows)
+        tp_progress_show(&w->line, pass, fraction);
+    while (waitpid(-1, &how, WNOHANG) > 0)
+        w->forked |= WIFEXITED(how) && WEXITSTATUS(how) == FORKED;
+    w->stop = w->forked;
+}
+
+/* A malloc that never answers would show as tapool's own lack of memory. */
+static int try_malloc(const struct child_job *job, struct tp_err *err)
+{
+    void *volatile p = malloc(1);
+    if (!p)
+        return tp_fail(err, TP_EBROKEN, "the first malloc of '%s' returned NULL", job->label);
+    free(p);
+    return TP_OK;
+}
 
 static int answer(struct child_job *job, struct tp_program *program, struct tp_err *err)
 {
     struct tp_strategy_spec spec;
     struct tp_clock clock;
-    struct tp_progress_line line;
     bool timed = job->passes & (TP_PASS_THROUGHPUT | TP_PASS_LATENCY);
-    int status = tp_strategy_spec_parse(&spec, job->spec, err);
+    struct watch w = {.shows = job->progress};
+    int status = try_malloc(job, err);
+    if (!status)
+        status = tp_strategy_spec_parse(&spec, job->spec, err);
     if (status)
         return status;
-    tp_progress_start(&line, job->label);
+    pthread_atfork(NULL, NULL, end_copy);
+    tp_progress_start(&w.line, job->label);
     struct tp_replay_cfg cfg = {.program = program,
                                 .strategy = spec.strategy,
                                 .strategy_opts = spec.opts,
@@ -187,22 +351,62 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
                                 .drop_prologue = job->drop_prologue,
                                 .huge_pages = job->huge_pages,
                                 .seed = job->seed,
-                                .progress = job->progress ? tp_progress_show : NULL,
-                                .progress_ctx = &line};
+                                .position = &job->position,
+                                .interrupted = &w.stop,
+                                .progress = watch,
+                                .progress_ctx = &w};
     if (timed)
         status = tp_clock_calibrate(&clock, err);
     if (!status)
         status = tp_replay(&cfg, run_of(job), err);
-    tp_progress_clear(&line);
+    watch(&w, "", 1);
+    tp_progress_clear(&w.line);
+    if (w.forked)
+        status =
+            tp_fail(err, TP_EBROKEN, "'%s' forked its process while it was played", job->label);
     tp_strategy_spec_release(&spec);
+    return status;
+}
+
+/* Answers only which library serves this process, as the strategy finds it. */
+static int answer_library(struct child_job *job, struct tp_err *err)
+{
+    struct tp_strategy_spec spec;
+    int status = try_malloc(job, err);
+    if (!status)
+        status = tp_strategy_spec_parse(&spec, job->spec, err);
+    if (status)
+        return status;
+    void *state = calloc(1, spec.strategy->state_size);
+    const struct tp_env env = {0};
+    status = state ? spec.strategy->init(state, &env, spec.opts, err)
+                   : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status) {
+        tp_strategy_library(spec.strategy, job->library, sizeof job->library);
+        spec.strategy->fini(state);
+    }
+    free(state);
+    tp_strategy_spec_release(&spec);
+    return status;
+}
+
+/* Plays the program that the parent handed over. */
+static int answer_replay(struct child_job *job, size_t size, struct tp_err *err)
+{
+    struct tp_program *program = NULL;
+    int status = tp_program_import(PROGRAM_FD, &program, err);
+    if (!status && size < RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
+        status = tp_fail(err, TP_EBROKEN, "the job of a child process is too short");
+    if (!status)
+        status = answer(job, program, err);
+    tp_program_release(program);
     return status;
 }
 
 int tp_child_serve(struct tp_err *err)
 {
     struct child_job *job = NULL;
-    struct tp_program *program = NULL;
-    struct stat st;
+    struct stat st, other;
     tp_child_begin(0); /* the parent's id is not known before the job is mapped */
     if (fstat(JOB_FD, &st) || (size_t)st.st_size < sizeof *job)
         return tp_fail(err, TP_EUSAGE, "'__child' is tapool's own");
@@ -211,14 +415,9 @@ int tp_child_serve(struct tp_err *err)
         return status;
     if (getppid() != job->parent) /* the parent ended before tp_child_begin took effect */
         return TP_OK;
-    status = tp_program_import(PROGRAM_FD, &program, &job->err);
-    if (!status &&
-        (uint64_t)st.st_size < RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
-        status = tp_fail(&job->err, TP_EBROKEN, "the job of a child process is too short");
-    if (!status)
-        status = answer(job, program, &job->err);
-    tp_program_release(program);
-    job->status = status;
+    bool asked = !fstat(PROGRAM_FD, &other) && other.st_ino == st.st_ino;
+    job->status =
+        asked ? answer_library(job, &job->err) : answer_replay(job, (size_t)st.st_size, &job->err);
     job->answered = true;
     munmap(job, (size_t)st.st_size);
     return TP_OK; /* the parent reports job->status */

@@ -15,7 +15,13 @@
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                     struct tp_run *out, struct tp_err *err);
 
-/* The child's part of tp_child_replay. TP_EUSAGE: this process was not started by tp_child_replay.
+/* Asks a fresh process in which the strategy is played for the library that serves it, as
+ * "libjemalloc.so.2 5.3.0". Errors are those of a replay: it does not load, has no malloc, ... */
+int tp_child_library(const struct tp_strategy_spec *spec, char *out, size_t size,
+                     struct tp_err *err);
+
+/* The child's part of both. Calls nothing that allocates before the job is mapped, so that a
+ * library's heap begins with what is played. TP_EUSAGE: this process was not started by them.
  * All other errors go to the parent, which reports them. */
 int tp_child_serve(struct tp_err *err);
 

@@ -1,6 +1,9 @@
 /* Derived figures; see figures.h. */
 #include "cmd/measure/figures.h"
 
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/libraries.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -293,6 +296,28 @@ bool tp_result_reuses_unsafely(const struct tp_result *r)
            (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(r->spec, "compat", "origin"));
 }
 
+static bool is_preloaded(const char *strategy)
+{
+    const struct tp_strategy *s = tp_find_strategy(strategy, NULL);
+    return s && s->caps & TP_CAP_PRELOAD;
+}
+
+const char *tp_served_library(const char *strategy, const char *library)
+{
+    return is_preloaded(strategy) ? "preloaded" : library;
+}
+
+struct tp_text tp_versioned_label(const char *label, const char *strategy, const char *library)
+{
+    const char *version = library && is_preloaded(strategy) ? tp_library_version(library) : "";
+    return tp_text_of("%s%s%s", label, *version ? " " : "", version);
+}
+
+struct tp_text tp_result_name(const struct tp_result *r)
+{
+    return tp_versioned_label(r->spec->label, r->spec->strategy->name, r->run->library);
+}
+
 static bool are_alike(const struct tp_served *a, const struct tp_served *b)
 {
     return a->library && b->library && a->known == b->known && !strcmp(a->library, b->library);
@@ -314,7 +339,10 @@ bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *
                rows[i].known && rows[i].resident
                    ? "its address space is by its own statistics, its calls are not seen."
                : rows[i].known    ? "its memory is by its own statistics, its calls are not seen."
-               : rows[i].resident ? "its address space and its calls are not seen."
+               : rows[i].resident ? served > 1
+                                        ? "the address space of each and its calls are not seen."
+                                        : "its address space and its calls are not seen."
+               : served > 1       ? "what each holds is not known, nor its calls."
                                   : "what it holds is not known, nor its calls.");
     return true;
 }

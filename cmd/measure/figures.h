@@ -152,6 +152,15 @@ struct tp_served {
 
 enum { TP_SERVED_MAX = 32, TP_SERVED_TEXT = 320 };
 
+/* The word for the library of a row: libraries that were preloaded share one note, as their rows
+ * have their versions. */
+const char *tp_served_library(const char *strategy, const char *library);
+
+/* The label of a row with the version of its library: "lib:jemalloc 5.3.0", where the strategy is
+ * such a one, "arena" otherwise. */
+struct tp_text tp_versioned_label(const char *label, const char *strategy, const char *library);
+struct tp_text tp_result_name(const struct tp_result *r);
+
 /* The note below a table about row i: "system is glibc 2.36: ...". Rows of the same library share
  * the note of the first of them. false: row i needs no note of its own. */
 bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size);

@@ -114,7 +114,8 @@ static int make_environment(struct launch *l, const struct tp_measure *m, struct
     memcpy(l->padding, "_TAPOOL_PADDING=", 16);
     memset(l->padding + 16, 'x', pad);
     l->padding[16 + pad - (pad == PADDING_MAX)] = '\0';
-    l->envp = tp_environment_for_child(l->padding);
+    char *const extra[] = {l->padding};
+    l->envp = tp_environment_for_child(extra, 1);
     return l->envp ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 

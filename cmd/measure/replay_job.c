@@ -9,11 +9,13 @@
 
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/figures.h"
+#include "cmd/measure/libraries.h"
 #include "cuda/cuda_options.h"
 #include "cuda/device_map.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FITS_EVENTS = 1000000 };
 
@@ -59,16 +61,58 @@ static int add_strategy(struct tp_job *job, const char *text, struct tp_err *err
     return TP_OK;
 }
 
+/* Adds an allocator of --alloc: a strategy by its name, or else a library. */
+static int add_alloc(struct tp_job *job, const char *name, struct tp_err *err)
+{
+    char text[TP_SPEC_TEXT];
+    bool libc = !strcasecmp(name, "glibc") || !strcasecmp(name, "libc");
+    bool known = libc || tp_find_strategy(name, NULL);
+    snprintf(text, sizeof text, "%s%s", known ? "" : "lib:", libc ? "system" : name);
+    return add_strategy(job, text, err);
+}
+
+static int parse_allocs(struct tp_job *job, const char *list, struct tp_err *err)
+{
+    int status = TP_OK;
+    while (!status && list && *list) {
+        char name[256];
+        size_t length = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        status = length && length < sizeof name
+                     ? add_alloc(job, name, err)
+                     : tp_fail(err, TP_EUSAGE, "--alloc has a name that is none: '%.40s'", list);
+        list += length + (list[length] == ',');
+    }
+    return status;
+}
+
 static int parse_named(struct tp_job *job, const struct tp_replay_opts *o, struct tp_err *err)
 {
-    size_t max = o->strategies.count ? o->strategies.count : 2 * TP_DEFAULT_MAX;
+    size_t max = o->strategies.count + strlen(o->alloc ? o->alloc : "");
+    max = max ? max : 2 * TP_DEFAULT_MAX + TP_LIBRARIES_MAX;
     job->specs = calloc(max, sizeof *job->specs);
     int status = job->specs ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t i = 0; !status && i < o->strategies.count; i++)
         status = add_strategy(job, o->strategies.items[i], err);
-    if (!status && o->strategies.count && !job->spec_count) {
+    if (!status)
+        status = parse_allocs(job, o->alloc, err);
+    if (!status && (o->strategies.count || o->alloc) && !job->spec_count) {
         *err = job->refused;
         status = (int)err->status;
+    }
+    return status;
+}
+
+/* Adds the malloc libraries of this machine. */
+static int add_libraries(struct tp_job *job, const struct tp_strategy *s, struct tp_err *err)
+{
+    const struct tp_library *here[TP_LIBRARIES_MAX];
+    size_t count = tp_libraries_here(here);
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        char text[TP_SPEC_TEXT];
+        snprintf(text, sizeof text, "%s:%s", s->name, here[i]->name);
+        status = add_strategy(job, text, err);
     }
     return status;
 }
@@ -108,7 +152,11 @@ static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
             status = add_pools(job, gpu, err);
             pools = true;
         }
-        if (!status && (own || !(usual[i]->caps & TP_CAP_FOREIGN)))
+        if (status || (!own && usual[i]->caps & TP_CAP_FOREIGN))
+            continue;
+        if (usual[i]->caps & TP_CAP_PRELOAD)
+            status = add_libraries(job, usual[i], err);
+        else
             status = add_strategy(job, usual[i]->name, err);
     }
     return status;
@@ -283,7 +331,7 @@ int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp
         status = parse_named(job, o, err);
     if (!status)
         status = parse_source(job, o, gpu, err);
-    if (!status && !o->strategies.count)
+    if (!status && !job->spec_count)
         status = add_usual(job, gpu, err);
     if (status)
         return status;

@@ -18,10 +18,10 @@ struct tp_replay_opts {
     struct tp_opt_list strategies, fail_on, map_device;
     struct tp_open_opts open;
     struct tp_exports exports;
-    char *source;
+    char *source, *alloc;
     uint32_t touch, on_oom, color, occupy;
     uint32_t passes; /* bits of enum tp_pass; 0: not given */
-    uint64_t min_time, repeat, seed, capacity, threads;
+    uint64_t min_time, repeat, seed, capacity, threads, timeout;
     bool verbose, bytes, fits, no_fits, verify, thp;
     double occupy_scale;
 };

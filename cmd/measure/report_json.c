@@ -33,6 +33,19 @@ void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *c)
     tp_json_real(j, clock, "stamp_ns", c->stamp_ns);
 }
 
+/* What could not be measured; nothing where all could. */
+static void write_failed(struct tp_json *j, cJSON *root, const struct tp_report *rep)
+{
+    cJSON *list = rep->failed_count ? tp_json_array(j, root, "failed") : NULL;
+    for (size_t i = 0; i < rep->failed_count; i++) {
+        const struct tp_failed_row *row = &rep->failed[i];
+        cJSON *o = tp_json_item(j, list);
+        tp_json_text(j, o, "trace", row->trace->meta.name);
+        tp_json_text(j, o, "label", row->label[0] ? row->label : NULL);
+        tp_json_text(j, o, "error", row->err.text);
+    }
+}
+
 cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep)
 {
     cJSON *root = tp_json_object(j, NULL, NULL);
@@ -42,6 +55,7 @@ cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep)
     tp_json_clock(j, root, &rep->clock);
     tp_json_uint(j, root, "seed", rep->seed);
     tp_json_bool(j, root, "partial", rep->partial);
+    write_failed(j, root, rep);
     return root;
 }
 
@@ -185,6 +199,8 @@ static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *row
     for (const struct tp_opt *row = rows; row && row->name; row++) {
         char value[TP_SPEC_TEXT];
         tp_opt_format(row, opts, value, sizeof value);
+        if (row->type == TP_OPT_LIST && !value[0])
+            continue; /* given not once: as in a document of before there was such an option */
         tp_json_text(j, in, row->name, value);
     }
 }
@@ -240,12 +256,11 @@ static void write_plugin(struct tp_json *j, cJSON *in, const struct tp_loaded_pl
 
 static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result *r)
 {
-    char library[TP_LIBRARY];
     cJSON *s = tp_json_object(j, run, "strategy");
     tp_json_text(j, s, "name", r->spec->strategy->name);
     tp_json_text(j, s, "label", r->spec->label);
-    if (tp_strategy_library(r->spec->strategy, library, sizeof library))
-        tp_json_text(j, s, "library", library);
+    if (r->run->library[0])
+        tp_json_text(j, s, "library", r->run->library);
     if (r->spec->plugin)
         write_plugin(j, tp_json_object(j, s, "plugin"), r->spec->plugin);
     write_options(j, tp_json_object(j, s, "options"), r->spec->strategy->options, r->spec->opts);

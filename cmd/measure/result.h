@@ -33,11 +33,20 @@ struct tp_result {
     struct tp_run *run; /* owned by whoever made the report */
 };
 
+/* A strategy that could not be measured, while others could: a library that dies, say. */
+struct tp_failed_row {
+    const struct tp_trace *trace;
+    char label[64]; /* of the strategy; "" where the sentence names it */
+    struct tp_err err;
+};
+
 struct tp_report {
     struct tp_result *results; /* grouped by trace */
     /* `planned` results were to be measured and `count` are. A result from index `count` on has
      * only trace, facts and spec. */
     size_t count, planned;
+    struct tp_failed_row *failed; /* array of `failed_count`, owned by whoever made the report */
+    size_t failed_count;
     struct tp_clock clock;
     const struct tp_opt *rows; /* rows of the command's options; NULL: no command line */
     const void *opts;          /* the options that `rows` describe */

@@ -2,6 +2,7 @@
 #include "cmd/measure/spec.h"
 #include "alloc/base/str.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/measure/libraries.h"
 #include "cmd/ui/option_words.h"
 
 #include <stdlib.h>
@@ -60,9 +61,59 @@ static int need_bare_value(const struct tp_strategy_spec *spec, struct tp_err *e
     const char *value = bare_value(spec);
     if (!value || *value)
         return TP_OK;
-    const char *arg = tp_opt_bare(s->options)->arg;
-    return tp_hint(err, tp_fail(err, TP_EUSAGE, "strategy '%s' needs its %s", s->name, arg),
-                   "write %s:%s", s->name, arg);
+    const struct tp_opt *bare = tp_opt_bare(s->options);
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "strategy '%s' needs its %s", s->name, bare->name),
+                   "write %s:%s", s->name, bare->arg);
+}
+
+const struct tp_opt_list *tp_strategy_spec_env(const struct tp_strategy_spec *spec)
+{
+    const struct tp_opt *row =
+        spec->strategy->caps & TP_CAP_FOREIGN ? tp_opt_find(spec->strategy->options, "env") : NULL;
+    return row && row->type == TP_OPT_LIST ? (const void *)((const char *)spec->opts + row->offset)
+                                           : NULL;
+}
+
+/* A variable that decides what is loaded, or what tapool itself does, is not for an allocator. */
+static bool is_forbidden(const char *variable)
+{
+    static const char *const starts[] = {"LD_", "TAPOOL_", "_TAPOOL_", NULL};
+    for (size_t i = 0; starts[i]; i++)
+        if (!strncmp(variable, starts[i], strlen(starts[i])))
+            return true;
+    return false;
+}
+
+static int check_env(const struct tp_strategy_spec *spec, struct tp_err *err)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const struct tp_opt_list *env = tp_strategy_spec_env(spec);
+    for (size_t i = 0; env && i < env->count; i++) {
+        const char *item = env->items[i];
+        size_t name = strspn(item, letters);
+        if (!name || item[name] != '=' || (*item >= '0' && *item <= '9'))
+            return tp_hint(err,
+                           tp_fail(err, TP_EUSAGE, "env of '%s' is '%s', which sets no variable",
+                                   spec->strategy->name, item),
+                           "write env=NAME=VALUE, as in env=MALLOC_ARENA_MAX=1");
+        if (is_forbidden(item))
+            return tp_fail(err, TP_EUSAGE,
+                           "env of '%s' may not set %.*s, which is not the allocator's own",
+                           spec->strategy->name, (int)name, item);
+    }
+    return TP_OK;
+}
+
+static int find_preload(struct tp_strategy_spec *spec, struct tp_err *err)
+{
+    char path[TP_LIBRARY_PATH];
+    if (!(spec->strategy->caps & TP_CAP_PRELOAD))
+        return TP_OK;
+    int status = tp_library_find(bare_value(spec), path, err);
+    if (status)
+        return status;
+    spec->preload = strdup(path);
+    return spec->preload ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
 /* Starts the label of a strategy: its name, and the bare value, of which a path shows only the
@@ -139,6 +190,10 @@ static int parse_spec(struct tp_strategy_spec *spec, char *text, struct tp_err *
                           &spec->opts, err);
     if (!status)
         status = need_bare_value(spec, err);
+    if (!status)
+        status = check_env(spec, err);
+    if (!status)
+        status = find_preload(spec, err);
     if (!status && !spec->labelled)
         start_label(spec);
     return status;
@@ -160,7 +215,14 @@ void tp_strategy_spec_release(struct tp_strategy_spec *spec)
     if (spec->strategy)
         drop_options(spec->strategy->options, spec->opts);
     tp_plugin_drop(spec->plugin);
+    free(spec->preload);
     *spec = (struct tp_strategy_spec){0};
+}
+
+struct tp_text tp_strategy_spec_name(const struct tp_strategy_spec *spec)
+{
+    const char *value = bare_value(spec);
+    return tp_text_of("%s%s%s", spec->strategy->name, value ? ":" : "", value ? value : "");
 }
 
 const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size)

@@ -6,6 +6,7 @@
 #ifndef TP_SPEC_H
 #define TP_SPEC_H
 
+#include "alloc/base/numbers.h"
 #include "alloc/engine/replay.h"
 #include "cmd/measure/plugin.h"
 
@@ -17,6 +18,7 @@ struct tp_strategy_spec {
     void *opts;                      /* owned; NULL when the strategy has none */
     char label[TP_LABEL_MAX];        /* unique in a report */
     bool labelled;                   /* the user gave the label */
+    char *preload; /* owned: path of the library to preload (TP_CAP_PRELOAD), or NULL */
 };
 
 /* Parses "[LABEL=]NAME[:OPTION=VALUE,...]", where NAME may be "plugin" and the first value a path.
@@ -26,10 +28,16 @@ struct tp_strategy_spec {
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
 void tp_strategy_spec_release(struct tp_strategy_spec *spec);
 
-/* The library behind a real allocator on this machine, written to `text`; NULL: `s` is no real
+/* How the strategy is named without its options: "arena", "lib:jemalloc". */
+struct tp_text tp_strategy_spec_name(const struct tp_strategy_spec *spec);
+
+/* The library behind a real allocator in this process, written to `text`; NULL: `s` is no real
  * allocator. */
-enum { TP_LIBRARY = 64 };
 const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size);
+
+/* The variables "NAME=VALUE" for the process that plays a real allocator; NULL: it has no option
+ * `env`. */
+const struct tp_opt_list *tp_strategy_spec_env(const struct tp_strategy_spec *spec);
 
 /* Whether the strategy has a choice option `name` that is set to `word`. */
 bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word);

@@ -27,6 +27,8 @@ static void print_text(const struct tp_replay_output *o, FILE *out)
             tp_page_line(&page);
         if (planned == 1)
             tp_report_detail(r, &r->results[first], &page);
+        if (planned == 1)
+            tp_report_missing(r, r->results[first].trace, &page);
         else
             tp_report_table(r, first, count, &page);
     }

@@ -8,7 +8,7 @@
 struct tp_replay_output {
     const struct tp_replay_opts *opts;
     const struct tp_report *report; /* with at least one result */
-    bool lost;                      /* the report is partial because a device was lost */
+    bool lost; /* the caller reports the error that made the report incomplete */
 };
 
 /* Writes the exports, then prints to `out`. TP_ESTOP: the report was interrupted, and the printed

@@ -10,6 +10,10 @@ void tp_report_detail(const struct tp_report *r, const struct tp_result *result,
                       struct tp_page *page);
 void tp_report_table(const struct tp_report *r, size_t first, size_t count, struct tp_page *page);
 
+/* Says which strategies could not be measured on a trace, and why. */
+void tp_report_missing(const struct tp_report *r, const struct tp_trace *trace,
+                       struct tp_page *page);
+
 /* Prints the table of several results, the meanings of its marks, and which policies ran out of
  * memory; on a text page or a Markdown page. */
 int tp_report_rows(const struct tp_report *r, const struct tp_result *results, size_t count,

@@ -168,7 +168,8 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         return;
     }
     print_sum_line(&requested, page);
-    print_sum_line(&rounding, page);
+    if (at->granted != TP_NONE)
+        print_sum_line(&rounding, page);
     if (at->reserved == TP_NONE) {
         if (tp_run_resident(r->run) == TP_NONE)
             tp_page_put(page, TEXT, "what else it holds is not known");

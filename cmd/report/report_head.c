@@ -293,11 +293,9 @@ static void describe_device(const struct tp_result *r, bool exact, struct tp_str
 
 static void describe_source(const struct tp_result *r, bool exact, struct tp_str *s)
 {
-    char library[TP_LIBRARY];
     bool nothing = tp_result_is_virtual(r);
     if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
-        tp_str_add(s, "%s: its own heap, in a process of its own",
-                   tp_strategy_library(r->spec->strategy, library, sizeof library));
+        tp_str_add(s, "%s: its own heap, in a process of its own", r->run->library);
     } else if (tp_result_is_device(r)) {
         describe_device(r, exact, s);
     } else if (nothing && r->facts->kind == TP_KIND_DEVICE) {

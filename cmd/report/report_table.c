@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NOTE = 2 }; /* column of the table and of the notes below it */
+enum { NOTE = 2, WHY = 14 }; /* column of the table and of the notes below it */
 
 /* The result that a cell is filled from. */
 struct row {
@@ -42,7 +42,7 @@ static void add_times(struct tp_table *t, double times)
 
 static void fill_name(const struct row *row, struct tp_table *t)
 {
-    tp_table_add(t, "%s", row->r->spec->label);
+    tp_table_add(t, "%s", tp_result_name(row->r).s);
 }
 
 static void fill_peak(const struct row *row, struct tp_table *t)
@@ -507,16 +507,16 @@ static void print_resident(const struct tp_result *results, size_t count, struct
 /* Prints notes on the libraries behind real allocators. */
 static void print_served(const struct tp_result *results, size_t count, struct tp_page *page)
 {
-    char names[TP_SERVED_MAX][TP_LIBRARY], text[TP_SERVED_TEXT];
+    char text[TP_SERVED_TEXT];
     struct tp_served rows[TP_SERVED_MAX];
     size_t used = 0;
     for (size_t i = 0; i < count && used < TP_SERVED_MAX; i++) {
-        const struct tp_strategy_spec *spec = results[i].spec;
-        const char *library = tp_strategy_library(spec->strategy, names[used], TP_LIBRARY);
-        if (library)
-            rows[used++] = (struct tp_served){spec->label, library,
-                                              tp_run_peak_reserved(results[i].run) != TP_NONE,
-                                              tp_results_by_resident(results, count)};
+        const char *library = results[i].run->library;
+        if (library[0])
+            rows[used++] = (struct tp_served){
+                results[i].spec->label, tp_served_library(results[i].spec->strategy->name, library),
+                tp_run_peak_reserved(results[i].run) != TP_NONE,
+                tp_results_by_resident(results, count)};
     }
     for (size_t i = 0; i < used; i++)
         if (tp_served_note(rows, used, i, text, sizeof text))
@@ -621,6 +621,24 @@ int tp_report_rows(const struct tp_report *rep, const struct tp_result *results,
     return status;
 }
 
+void tp_report_missing(const struct tp_report *r, const struct tp_trace *trace,
+                       struct tp_page *page)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->failed_count; i++) {
+        const struct tp_failed_row *row = &r->failed[i];
+        if (row->trace != trace)
+            continue;
+        any = true;
+        tp_page_styled(page, 0, TP_RED, "not measured");
+        bool named = strstr(row->err.text, row->label) != NULL;
+        tp_page_at(page, WHY, "%s%s%s", named ? "" : row->label, named ? "" : ": ", row->err.text);
+        tp_page_line(page);
+    }
+    if (any)
+        tp_page_line(page);
+}
+
 void tp_report_table(const struct tp_report *rep, size_t first, size_t count, struct tp_page *page)
 {
     const struct tp_result *results = &rep->results[first];
@@ -629,11 +647,12 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_report_head(sourced, tp_report_place(sourced).s, page);
     tp_page_line(page);
     tp_report_rows(rep, results, count, page, NULL);
+    tp_report_missing(rep, results->trace, page);
     for (size_t i = 0; rep->verbose && i < count; i++)
         tp_report_verbose(rep, &results[i], page);
     tp_report_pick(results, count, page->exact, &pick);
     tp_pick_print(&pick, page);
     tp_report_warnings(results, count, 0, page);
     tp_page_put(page, 0, "%sNumbers: tapool help report    One policy in detail: -s %s alone",
-                rep->verbose ? "" : "Details: -v    ", sourced->spec->strategy->name);
+                rep->verbose ? "" : "Details: -v    ", tp_strategy_spec_name(sourced->spec).s);
 }

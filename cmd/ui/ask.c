@@ -56,7 +56,7 @@ static pid_t start(const char *const *argv, int stdout_fd)
 {
     posix_spawn_file_actions_t actions;
     pid_t pid = -1;
-    char **environment = tp_environment_for_child(NULL);
+    char **environment = tp_environment_for_child(NULL, 0);
     if (!environment || posix_spawn_file_actions_init(&actions)) {
         free(environment);
         return -1;

@@ -10,6 +10,7 @@ const struct tp_fact tp_environment[] = {
     {"TMPDIR", "where programs above 32 MiB are kept while they are played"},
     {"TAPOOL_SAMPLES", "another folder for sample:NAME"},
     {"TAPOOL_CUDA_DRIVER", "another library than libcuda.so.1"},
+    {TP_LIBRARY_VARIABLE, "the folders to look in for lib:NAME, with colons; empty: none"},
     {"TAPOOL_VALGRIND", "another valgrind to count instructions with; empty: none"},
     {TP_CONFIG_VARIABLE, "another file than " TP_CONFIG_NAME "; empty: none"},
     {"TAPOOL_OPTION", "a value for --option (tapool help config)"},
@@ -41,20 +42,30 @@ static bool is_kept(const char *variable)
            tp_environment_names(variable, strcspn(variable, "="));
 }
 
-char **tp_environment_for_child(char *extra)
+static bool is_among(const char *variable, char *const *list, size_t count)
+{
+    size_t name = strcspn(variable, "=") + 1;
+    for (size_t i = 0; i < count; i++)
+        if (!strncmp(variable, list[i], name))
+            return true;
+    return false;
+}
+
+char **tp_environment_for_child(char *const *extra, size_t extra_count)
 {
     static char no_file[] = TP_CONFIG_VARIABLE "=", reasons[] = TP_REASONS_VARIABLE "=1";
     size_t count = 0;
     while (environ && environ[count])
         count++;
-    char **out = calloc(count + 4, sizeof *out), **next = out;
+    char **out = calloc(count + extra_count + 3, sizeof *out), **next = out;
     if (!out)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        if (is_kept(environ[i]))
+        if (is_kept(environ[i]) && !is_among(environ[i], extra, extra_count))
             *next++ = environ[i];
     *next++ = no_file;
     *next++ = reasons;
-    *next = extra;
+    for (size_t i = 0; i < extra_count; i++)
+        *next++ = extra[i];
     return out;
 }

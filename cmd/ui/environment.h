@@ -11,6 +11,10 @@
 #define TP_CONFIG_NAME     ".tapool.ini"
 #define TP_CONFIG_VARIABLE "TAPOOL_CONFIG" /* path of another file; empty: no file is read */
 
+/* A list of folders, separated by colons, in which lib:NAME is looked for instead of where the
+ * dynamic linker looks. Empty: nowhere. */
+#define TP_LIBRARY_VARIABLE "TAPOOL_LIBRARY_PATH"
+
 /* A name and its explanation in the documentation. */
 struct tp_fact {
     const char *name;
@@ -31,9 +35,9 @@ extern const char *const tp_reason_words[TP_REASON_COUNT];
 
 /* The environment of a child process that measures or is asked something: that of the user without
  * variables that set options, and without a configuration file. So both sides of a comparison get
- * the same options, and an older build gets none that it does not know. `extra` is one more
- * "NAME=VALUE", borrowed, or NULL. The caller frees the array but not its texts; NULL: out of
- * memory. */
-char **tp_environment_for_child(char *extra);
+ * the same options, and an older build gets none that it does not know. `extra` are `count` more
+ * texts "NAME=VALUE", borrowed, each instead of a variable of that name. The caller frees the array
+ * but not its texts; NULL: out of memory. */
+char **tp_environment_for_child(char *const *extra, size_t count);
 
 #endif

@@ -23,6 +23,10 @@ enum tp_opt_from tp_strategy_from(const char *text);
 #define TP_STRATEGY_ROW(at, what)                                                                  \
     TP_LIST_AT("strategy", at, .letter = 's', .arg = "NAME[:OPTS]", .help = what,                  \
                .value_from = tp_strategy_from)
+#define TP_ALLOC_ROW(at)                                                                           \
+    TP_TEXT_AT("alloc", at, .from = TP_OPT_USER, .arg = "NAMES",                                   \
+               .help = "allocators by name, with commas: 'glibc,jemalloc,arena' is short for -s "  \
+                       "system -s lib:jemalloc -s arena")
 #define TP_SOURCE_ROW(at, what) TP_TEXT_AT("source", at, .arg = "NAME", .help = what)
 #define TP_CAPACITY_ROW(at, what)                                                                  \
     TP_SIZE_AT("capacity", at, .def = "recorded", .max = UINT64_C(1) << 60,                        \

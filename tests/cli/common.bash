@@ -14,6 +14,7 @@ CLI=$TAPOOL_ROOT/tests/cli
 SAMPLES=$TAPOOL_ROOT/traces/samples
 unset TAPOOL_SAMPLES NO_COLOR
 export TAPOOL_CUDA_DRIVER=/nonexistent # no test depends on the machine's GPU; cuda.bats has its own
+export TAPOOL_LIBRARY_PATH=             # nor on its malloc libraries; lib.bats has its own
 export TAPOOL_CONFIG=                   # nor on a .tapool.ini of the one who runs it
 export TAPOOL LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}

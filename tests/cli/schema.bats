@@ -97,6 +97,9 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
         "$TAPOOL_ROOT/scripts/plugin-example/buddy.c" -o buddy.so
     replayed plugin "$SAMPLES/sqlite.json" -s plugin:./buddy.so
     is plugin.json 'r["strategy"]["plugin"]' "{'file': 'buddy.so', 'version': '1.0'}"
+    printf 'none\n' >none.so
+    capture "$TAPOOL" replay sample:sqlite -s arena -s lib:./none.so --min-time 0 --export-json missing.json
+    is missing.json 'd["failed"][0]["label"]' lib:none.so
     # a real device, or what stands for one
     without=--without=real_device,measured,driver,occupy,occupy_scale,source.device
     if [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ]; then

@@ -54,8 +54,8 @@ static void play(struct tp_program *program, const struct tp_strategy *s, uint32
 static void play_all(struct tp_program *program)
 {
     for (size_t i = 0; tp_strategies[i]; i++) {
-        if (tp_strategies[i]->caps & TP_CAP_ASYNC)
-            continue; /* needs a GPU */
+        if (tp_strategies[i]->caps & (TP_CAP_ASYNC | TP_CAP_PRELOAD))
+            continue; /* needs a GPU, or a library in its process */
         play(program, tp_strategies[i], 8);
         play(program, tp_strategies[i], 3);
     }

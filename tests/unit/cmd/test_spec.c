@@ -61,7 +61,7 @@ static bool maps_a_job(void)
 static void options_too_long_for_a_child_are_refused_and_leave_nothing(void **state)
 {
     (void)state;
-    static char text[512];
+    static char text[2048];
     char *texts[3] = {text, text, text};
     static const struct tp_opt rows[] = {
         {.name = "a", .type = TP_OPT_TEXT, .offset = 0},

@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# The strategy lib: malloc libraries, preloaded in a process of their own. The libraries are made by
+# the build of the tests (tests/mallocs); those of the machine are used where they are there.
+load common
+
+setup() {
+    sanitized && skip "the sanitizer's malloc cannot be replaced"
+    MALLOCS=${TAPOOL_MALLOCS:?}
+    enter_folder
+    # event 2 and 3 ask for the size at which the odd ones misbehave
+    cat >odd.jsonl <<'JSON'
+{"format": "tapool-trace", "version": 1, "meta": {"kind": "host"}}
+{"op": "alloc", "id": 1, "size": 100}
+{"op": "alloc", "id": 2, "size": 7777}
+{"op": "alloc", "id": 3, "size": 7777}
+{"op": "alloc", "id": 4, "size": 200}
+{"op": "free", "id": 1}
+{"op": "free", "id": 2}
+{"op": "free", "id": 3}
+{"op": "free", "id": 4}
+JSON
+}
+
+# odd NAME ARGUMENT...: a replay of odd.jsonl by a library of the tests.
+odd() {
+    local name=$1
+    shift
+    "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/$name.so" --min-time 0 "$@"
+}
+
+@test "the calls that a library gets are those of the trace, times the replays" {
+    local trace
+    export COUNTS_FILE=$PWD/counts
+    for trace in sample:jq sample:sqlite; do
+        rm -f counts
+        # what a process does beside the trace: a replay of 4 calls of malloc and 4 of free
+        ok odd counts --passes usage --format json
+        ok "$TAPOOL" replay "$trace" -s "lib:$MALLOCS/counts.so" --passes usage,throughput,latency \
+            --min-time 1ms --format json
+        python3 - "$out" counts <<'PY'
+import json, os, subprocess, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+base, seen = [[int(w) for w in line.split()] for line in open(sys.argv[2])]
+info = subprocess.run([os.environ["TAPOOL"], "info", "--json", run["trace"]["path"]],
+                      check=True, capture_output=True)
+count = json.loads(info.stdout)["operations"]
+allocs, reallocs = count["alloc"], count.get("realloc", 0)
+played = [(s - b + extra) for s, b, extra in zip(seen, base, (4, 0, 4))]
+replays = played[0] / allocs
+assert replays == int(replays), (played, allocs)
+assert played[1] == replays * reallocs, (played, replays, reallocs)
+assert played[2] == played[0], played
+# usage; cold, then the steady ones; one to warm up, then the latencies
+told = 1 + 1 + run["throughput"]["replays"] + 1 + run["latency"]["alloc"]["count"] / allocs
+assert told == replays, (told, replays)
+PY
+    done
+}
+
+@test "the heap of system is the program's alone: a .json and its .tpt have the same figures" {
+    local name
+    for name in jq sqlite python-threads; do
+        ok "$TAPOOL" replay "sample:$name" -s system --passes usage --format json
+        python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["runs"][0]["memory"])' "$out" >of_json
+        ok "$TAPOOL" convert "sample:$name" -o "$name.tpt"
+        ok "$TAPOOL" replay "$name.tpt" -s system --passes usage --format json
+        python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["runs"][0]["memory"])' "$out" >of_tpt
+        cmp of_json of_tpt
+    done
+}
+
+@test "a library that misbehaves is named in one sentence, with the event" {
+    local path="$MALLOCS"
+    refused 4 "^tapool: odd.jsonl: 'lib:aborts.so' died of signal 6 \(Aborted\) in its process, before its first event$" odd aborts
+    refused 4 "^tapool: odd.jsonl: the first malloc of 'lib:refuses.so' returned NULL$" odd refuses
+    refused 4 "^tapool: odd.jsonl: 'lib:exits.so' ended its process with code 23, at event 2$" odd exits
+    refused 4 "^tapool: odd.jsonl: 'lib:crashes.so' died of signal 6 \(Aborted\) in its process, at event 2$" odd crashes
+    refused 4 "^tapool: odd.jsonl: 'lib:forks.so' forked its process while it was played$" odd forks
+    refused 4 "^tapool: odd.jsonl: 'lib:hangs.so' had not ended after 300 ms: it was at event 2$" odd hangs --timeout 300ms
+    refused 4 "^tapool: odd.jsonl: event 3: strategy 'lib' handed out bytes that belong to the block of event 2, which is live$" odd overlaps --verify
+    refused 4 "^tapool: odd.jsonl: event 2: strategy 'lib' handed out an address that is not aligned to 16$" odd misaligns --verify
+    refused 3 "^tapool: odd.jsonl: library '.*/no_malloc.so' has no malloc$" odd no_malloc
+    refused 3 "half.so' has malloc, but no free$" odd half
+}
+
+@test "a file that is no library, or no library for this machine" {
+    printf 'no library\n' >text.so
+    refused 3 "^tapool: odd.jsonl: library './text.so' is no shared library$" "$TAPOOL" replay odd.jsonl -s lib:./text.so
+    python3 - "$MALLOCS/silent.so" <<'PY'
+import sys
+raw = bytearray(open(sys.argv[1], "rb").read())
+raw[18:20] = (243).to_bytes(2, "little") # e_machine
+open("other.so", "wb").write(raw)
+raw[18:20] = (62).to_bytes(2, "little")
+open("cut.so", "wb").write(raw[:100])
+PY
+    refused 3 "other.so' is for another machine: riscv, this one is " "$TAPOOL" replay odd.jsonl -s lib:./other.so
+    capture "$TAPOOL" replay odd.jsonl -s lib:./cut.so
+    [ "$rc" = 3 ]
+    matches "$err" "cut.so' cannot be loaded: "
+    mkdir folder.so
+    refused 3 "folder.so' is no regular file$" "$TAPOOL" replay odd.jsonl -s lib:./folder.so
+    mkfifo pipe.so
+    refused 3 "pipe.so' is no regular file$" "$TAPOOL" replay odd.jsonl -s lib:./pipe.so
+    refused 2 "^tapool: library './absent.so': No such file or directory$" "$TAPOOL" replay odd.jsonl -s lib:./absent.so
+    cp "$MALLOCS/silent.so" "c d.so"
+    refused 2 "c d.so' cannot be preloaded: a colon or a blank in a path ends it$" "$TAPOOL" replay odd.jsonl -s "lib:./c d.so"
+    ln -s "c d.so" e.so
+    ok "$TAPOOL" replay odd.jsonl -s lib:./e.so --min-time 0
+}
+
+@test "names that are none" {
+    refused 2 "^tapool: no malloc library 'jemaloc' was found$" "$TAPOOL" replay odd.jsonl -s lib:jemaloc
+    matches "$err" "did you mean 'jemalloc'"
+    refused 2 "^tapool: the malloc library 'jemalloc' is not on this machine: libjemalloc.so.2 was not found$" \
+        "$TAPOOL" replay odd.jsonl -s lib:jemalloc
+    refused 2 "^tapool: 'glibc' is no library to preload$" "$TAPOOL" replay odd.jsonl -s lib:glibc
+    matches "$err" "'-s system' plays the C library's malloc"
+    refused 2 "^tapool: strategy 'lib' needs its library$" "$TAPOOL" replay odd.jsonl -s lib
+    matches "$err" 'write lib:NAME\|PATH'
+}
+
+@test "the other rows are still measured" {
+    capture odd aborts -s system -s "lib:$MALLOCS/hangs.so" -s arena --timeout 300ms --export-json x.json
+    [ "$rc" = 4 ]
+    matches "$out" '^  system +[0-9]'
+    matches "$out" '^  arena +[0-9]'
+    matches "$out" "^not measured  'lib:aborts.so' died of signal 6"
+    matches "$out" "^not measured  'lib:hangs.so' had not ended after 300 ms: it was at event 2$"
+    matches "$err" "^tapool: odd.jsonl: 'lib:aborts.so' died"
+    python3 -c 'import json
+d = json.load(open("x.json"))
+assert [r["strategy"]["label"] for r in d["runs"]] == ["system", "arena"], d["runs"]
+assert [f["label"] for f in d["failed"]] == ["lib:aborts.so", "lib:hangs.so"], d["failed"]'
+}
+
+@test "a library without malloc_usable_size: what it handed out is not known, and not zero" {
+    ok odd silent --format json
+    is "$out" 'r["memory"]["peak_granted_bytes"], r["memory"]["internal_fragmentation"]' '(None, None)'
+    is "$out" 'r["memory"]["at_peak_demand"]["requested_bytes"]' 15854
+    is "$out" 'r["strategy"]["library"]' silent.so
+    ok odd silent --verify
+    lacks "$out" rounding
+    ok "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/silent.so,sized" --min-time 0
+    refused 2 "has no call that frees a block of a known size" \
+        "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/counts.so,sized" --min-time 0
+}
+
+@test "env= sets variables for the process alone, and is in the label and in the options" {
+    ok "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/counts.so,env=COUNTS_FILE=$PWD/first" \
+        -s "lib:$MALLOCS/counts.so,env={COUNTS_FILE=$PWD/a,b},env=OTHER=1" --passes usage --format json
+    [ -s first ] && [ -s a,b ]
+    python3 -c 'import json, os, sys
+s = [r["strategy"] for r in json.load(open(sys.argv[1]))["runs"]]
+cwd = os.getcwd()
+assert s[0]["options"]["env"] == f"COUNTS_FILE={cwd}/first", s
+assert s[1]["options"]["env"] == f"COUNTS_FILE={cwd}/a,b,OTHER=1", s
+assert s[0]["label"].startswith("lib:counts.so,env=COUNTS_FILE="), s
+assert s[0]["label"] != s[1]["label"], s' "$out"
+    ok "$TAPOOL" replay sample:sqlite -s system -s system,env=X=1 --passes usage --format json || true
+    ok "$TAPOOL" replay sample:python-threads -s system -s big=system:env=MALLOC_TOP_PAD_=16777216 --passes usage --format json
+    python3 -c 'import json, sys
+runs = json.load(open(sys.argv[1]))["runs"]
+few, many = (r["memory"]["peak_reserved_bytes"] for r in runs)
+assert many > few + 10000000, (few, many)
+assert "env" not in runs[0]["strategy"]["options"]' "$out"
+    for name in LD_PRELOAD=x LD_LIBRARY_PATH=x LD_AUDIT=x TAPOOL_CONFIG=x _TAPOOL_REASONS=1; do
+        refused 2 "may not set ${name%%=*}, which is not the allocator's own$" \
+            "$TAPOOL" replay odd.jsonl -s "system:env=$name"
+    done
+    for name in '' X 1X=2 '=2' 'A B=1'; do
+        refused 2 "sets no variable$" "$TAPOOL" replay odd.jsonl -s "system:env=$name"
+    done
+}
+
+@test "what a library prints is no part of the output" {
+    ok "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/counts.so" --min-time 0 --format json
+    python3 -m json.tool "$out" >/dev/null
+}
+
+@test "libraries by name: found in the folders of TAPOOL_LIBRARY_PATH, listed, and in the usual set" {
+    mkdir one two
+    cp "$MALLOCS/silent.so" two/libmimalloc.so.2
+    cp "$MALLOCS/counts.so" two/libjemalloc.so.2
+    printf 'INPUT(libx.so)\n' >one/libjemalloc.so.2 # a linker script, which is passed over
+    export TAPOOL_LIBRARY_PATH=$PWD/one:$PWD/two
+    ok "$TAPOOL" strategies
+    matches "$out" '^  lib:jemalloc +2 +host +libjemalloc.so.2$'
+    matches "$out" '^  lib:mimalloc +2 +host +libmimalloc.so.2$'
+    lacks "$out" 'tcmalloc  '
+    ok "$TAPOOL" replay odd.jsonl --min-time 0 --format json
+    is "$out" '[x["strategy"]["label"] for x in d["runs"]]' "['system', 'lib:jemalloc', 'lib:mimalloc', 'arena']"
+    ok "$TAPOOL" replay odd.jsonl --min-time 0 --alloc mimalloc,glibc,arena --format json
+    is "$out" '[x["strategy"]["label"] for x in d["runs"]]' "['lib:mimalloc', 'system', 'arena']"
+    refused 2 "no malloc library 'nonsense'" "$TAPOOL" replay odd.jsonl --alloc glibc,nonsense
+    cp "$MALLOCS/aborts.so" two/libhoard.so
+    ok "$TAPOOL" strategies
+    matches "$out" "^  lib:hoard +- +- +not here: 'lib:hoard' died of signal 6"
+    export TAPOOL_LIBRARY_PATH=
+    ok "$TAPOOL" replay odd.jsonl --min-time 0 --format json
+    is "$out" '[x["strategy"]["label"] for x in d["runs"]]' "['system', 'arena']"
+}
+
+@test "the libraries of this machine play and keep every block" {
+    unset TAPOOL_LIBRARY_PATH
+    ok "$TAPOOL" strategies
+    found=$(awk '/^  lib:[a-z]/ && $3 == "host" { print $1 }' "$out")
+    [ -n "$found" ] || skip "there is no malloc library"
+    for name in $found; do
+        ok "$TAPOOL" replay sample:sqlite -s "$name" --verify --passes usage,throughput --format json ||
+            ok "$TAPOOL" replay sample:sqlite -s "$name" --verify
+    done
+}

@@ -1,0 +1,152 @@
+/* Malloc libraries for the tests of the strategy lib. Each is this file with one of the macros
+ * below; it passes calls on to glibc's malloc and misbehaves at blocks of ODD_SIZE bytes, so that a
+ * test chooses the event by a size in its trace.
+ *
+ *     COUNTS      misbehaves never; at its end it adds a line "allocs reallocs frees" to the file
+ *                 that COUNTS_FILE names
+ *     PADS        takes 64 bytes more for each block
+ *     SILENT      has no malloc_usable_size, and a sized free
+ *     HALF        has malloc, but no free
+ *     NO_MALLOC   has none of it
+ *     ABORTS      aborts in its constructor
+ *     REFUSES     returns NULL always
+ *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes */
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define API      __attribute__((visibility("default")))
+#define ODD_SIZE 7777u
+
+/* The C library's own, under the names that it keeps for those who replace malloc. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *p, size_t size);
+extern void *__libc_memalign(size_t align, size_t size);
+extern void __libc_free(void *p);
+
+API void odd_malloc_is_here(void);
+void odd_malloc_is_here(void) {}
+
+#ifndef NO_MALLOC
+
+#if defined COUNTS
+static unsigned long allocs, reallocs, frees;
+#define COUNT(what) ((void)what++)
+
+__attribute__((destructor)) static void tell(void)
+{
+    char line[96];
+    const char *path = getenv("COUNTS_FILE");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+    int length = snprintf(line, sizeof line, "%lu %lu %lu\n", allocs, reallocs, frees);
+    if (fd >= 0 && write(fd, line, (size_t)length) != length)
+        _exit(1);
+}
+#else
+#define COUNT(what) ((void)0)
+#endif
+
+#if defined ABORTS
+__attribute__((constructor)) static void begin(void)
+{
+    abort();
+}
+#endif
+
+/* Blocks that lie in here belong to nobody, and are never freed. */
+static _Alignas(16) char odd_bytes[2 * ODD_SIZE];
+#if defined OVERLAPS
+static int odd_turn;
+#endif
+
+static int is_odd(const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)odd_bytes < sizeof odd_bytes;
+}
+
+/* What happens instead of a block of ODD_SIZE bytes. */
+static void *odd_block(void)
+{
+#if defined OVERLAPS
+    odd_turn = !odd_turn;
+    return odd_bytes + 16 * odd_turn;
+#elif defined MISALIGNS
+    return odd_bytes + 4;
+#elif defined HANGS
+    for (;;)
+        pause();
+#elif defined FORKS
+    if (fork() < 0)
+        abort();
+#elif defined EXITS
+    _exit(23);
+#elif defined CRASHES
+    abort();
+#endif
+    return __libc_malloc(ODD_SIZE);
+}
+
+API void *malloc(size_t size)
+{
+    COUNT(allocs);
+#if defined REFUSES
+    return NULL;
+#elif defined PADS
+    return __libc_malloc(size + 64);
+#endif
+    return size == ODD_SIZE ? odd_block() : __libc_malloc(size);
+}
+
+#ifndef HALF
+API void free(void *p)
+{
+    if (p)
+        COUNT(frees);
+    if (!is_odd(p))
+        __libc_free(p);
+}
+
+API void *calloc(size_t count, size_t size)
+{
+    COUNT(allocs);
+#if defined REFUSES
+    return NULL;
+#endif
+    return __libc_calloc(count, size);
+}
+
+API void *realloc(void *p, size_t size)
+{
+    COUNT(reallocs);
+    if (is_odd(p))
+        return NULL;
+    return __libc_realloc(p, size);
+}
+
+API int posix_memalign(void **out, size_t align, size_t size)
+{
+    COUNT(allocs);
+    *out = __libc_memalign(align, size);
+    return *out ? 0 : 12;
+}
+
+#if defined SILENT
+API void free_sized(void *p, size_t size);
+void free_sized(void *p, size_t size)
+{
+    (void)size;
+    __libc_free(p);
+}
+#else
+/* glibc's serves its own blocks; this library must have one of its own to be asked. */
+API size_t malloc_usable_size(void *p)
+{
+    return p && !is_odd(p) ? (((size_t *)p)[-1] & ~(size_t)7) - sizeof(size_t) : 0;
+}
+#endif
+#endif /* HALF */
+#endif /* NO_MALLOC */

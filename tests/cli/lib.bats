@@ -50,8 +50,10 @@ replays = played[0] / allocs
 assert replays == int(replays), (played, allocs)
 assert played[1] == replays * reallocs, (played, replays, reallocs)
 assert played[2] == played[0], played
-# usage; cold, then the steady ones; one to warm up, then the latencies
-told = 1 + 1 + run["throughput"]["replays"] + 1 + run["latency"]["alloc"]["count"] / allocs
+# usage; cold, then the steady ones; one to warm up, then the latencies. On a machine that is busy one
+# replay may be all there is time for: then it is the cold one, and nothing is warmed up.
+steady = run["throughput"]["replays"]
+told = 1 + run["latency"]["alloc"]["count"] / allocs + (steady + 2 if steady > 1 else 1)
 assert told == replays, (told, replays)
 PY
     done

@@ -252,6 +252,10 @@ static int compare_all(struct compare *k, const struct tp_args *args, FILE *out,
         status = tp_compare_sort(&k->found, k->o->sort, err);
     if (!status)
         status = report(k, out, err);
+    if (!status && k->found.failed.status) {
+        *err = k->found.failed;
+        status = (int)err->status;
+    }
     return status ? status : tp_compare_check(&k->found, k->conditions, k->o->fail_on.count, err);
 }
 

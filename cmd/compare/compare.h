@@ -102,6 +102,7 @@ struct tp_compare {
     struct tp_compare_mean *means; /* owned; empty if there is one trace */
     size_t mean_count;
     char (*notes)[TP_COMPARE_NOTE]; /* owned; sentences below the tables */
+    struct tp_err failed;           /* the first row that could not be measured; TP_OK: all could */
     size_t note_count, notes_left;  /* `notes_left` counts notes beyond TP_COMPARE_NOTES */
 };
 

@@ -113,13 +113,37 @@ static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts
     return tp_timeout_of(o->timeout, k->trace.events, o->min_time);
 }
 
+/* Takes a side out of the contest that could not be played, if it is one that fails by itself, such
+ * as a library that dies, and others are left to compare. Returns TP_OK if it was taken out. */
+static int drop_side(struct contest *k, size_t i, int status, struct tp_compare *c,
+                     struct tp_err *err)
+{
+    struct tp_job *job = &k->job;
+    size_t after = job->spec_count - i - 1;
+    if (!(job->specs[i].strategy->caps & TP_CAP_FOREIGN) || job->spec_count <= 2 ||
+        status == TP_ESTOP || status == TP_ENOMEM)
+        return status;
+    tp_compare_note(c, "not measured: %s", err->text);
+    if (!c->failed.status)
+        c->failed = *err;
+    tp_strategy_spec_release(&job->specs[i]);
+    tp_stored_release(&k->usage[i]);
+    free(k->texts[i]);
+    job->spec_count--;
+    memmove(&job->specs[i], &job->specs[i + 1], after * sizeof *job->specs);
+    memmove(&k->texts[i], &k->texts[i + 1], after * sizeof *k->texts);
+    memmove(&k->sides[i], &k->sides[i + 1], after * sizeof *k->sides);
+    k->texts[job->spec_count] = NULL;
+    return TP_OK;
+}
+
 static int measure_memory(const struct tp_compare_live *live, struct contest *k,
                           const struct tp_compare_opts *o, struct tp_progress_line *line,
-                          struct tp_err *err)
+                          struct tp_compare *c, struct tp_err *err)
 {
     int status = TP_OK;
     tp_progress_begin(line, "memory and counts", k->job.spec_count);
-    for (size_t i = 0; !status && i < k->job.spec_count; i++) {
+    for (size_t i = 0; !status && i < k->job.spec_count;) {
         tp_progress_at(line, k->job.specs[i].label, i);
         const struct tp_measure m = {.trace = k->trace.path,
                                      .strategy = k->texts[i],
@@ -130,6 +154,10 @@ static int measure_memory(const struct tp_compare_live *live, struct contest *k,
                                      .timeout_ns = timeout_of(k, o),
                                      .interrupted = tp_stop_flag()};
         status = tp_measure(&m, &k->usage[i], err);
+        if (status)
+            status = drop_side(k, i, status, c, err);
+        else
+            i++;
     }
     return status;
 }
@@ -148,7 +176,7 @@ static int core_of(const struct tp_compare_opts *o)
 }
 
 static int play_contest(const struct tp_compare_live *live, struct contest *k,
-                        const struct tp_compare_opts *o, struct tp_err *err)
+                        const struct tp_compare_opts *o, struct tp_compare *c, struct tp_err *err)
 {
     struct tp_progress_line line = {0};
     const struct tp_rounds_cfg cfg = {.trace = &k->trace,
@@ -163,7 +191,7 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
                                       .progress = show_progress,
                                       .progress_ctx = &line};
     uint64_t started = tp_wall_ns();
-    int status = measure_memory(live, k, o, &line, err);
+    int status = measure_memory(live, k, o, &line, c, err);
     tp_progress_begin(&line, "rounds", o->rounds);
     tp_progress_at(&line, k->trace.name, 0);
     if (!status)
@@ -206,6 +234,9 @@ static int fill_head(struct contest *k, uint32_t threads, struct tp_compare_tabl
         return tp_fail(err, TP_ENOMEM, "out of memory");
     t->no_run->device_count = f->devices;
     t->no_run->throughput.crew.threads = threads < f->threads ? threads : f->threads;
+    if (k->usage[sourced].runs->library)
+        snprintf(t->no_run->library, sizeof t->no_run->library, "%s",
+                 k->usage[sourced].runs->library);
     for (uint16_t d = 0; d < f->devices; d++)
         t->no_run->devices[d].capacity = TP_NONE;
     for (size_t i = 0; i < k->usage[sourced].runs->source_options.count; i++) {
@@ -239,7 +270,10 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
     t->run = k->usage[0].runs;
     t->wall_ns = k->wall_ns;
     for (size_t i = 0; i < k->job.spec_count; i++) {
-        struct tp_compare_row *row = tp_compare_add_row(t, k->job.specs[i].label);
+        const struct tp_strategy_spec *spec = &k->job.specs[i];
+        struct tp_text name =
+            tp_versioned_label(spec->label, spec->strategy->name, k->usage[i].runs->library);
+        struct tp_compare_row *row = tp_compare_add_row(t, spec->labelled ? spec->label : name.s);
         if (!row)
             return tp_fail(err, TP_ENOMEM, "out of memory");
         row->from = &k->usage[i];
@@ -322,7 +356,7 @@ int tp_compare_measure(const struct tp_compare_opts *o, char *const *words, size
     choose_arguments(live, o);
     int status = prepare(live, o, words, count, err);
     for (size_t i = 0; !status && i < count; i++) {
-        status = play_contest(live, &live->contests[i], o, err);
+        status = play_contest(live, &live->contests[i], o, c, err);
         if (!status)
             status = check_scopes(&live->contests[i], err);
         if (!status)

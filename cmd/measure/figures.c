@@ -315,7 +315,9 @@ struct tp_text tp_versioned_label(const char *label, const char *strategy, const
 
 struct tp_text tp_result_name(const struct tp_result *r)
 {
-    return tp_versioned_label(r->spec->label, r->spec->strategy->name, r->run->library);
+    return r->spec->labelled
+               ? tp_text_of("%s", r->spec->label)
+               : tp_versioned_label(r->spec->label, r->spec->strategy->name, r->run->library);
 }
 
 static bool are_alike(const struct tp_served *a, const struct tp_served *b)

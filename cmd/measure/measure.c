@@ -23,12 +23,14 @@
 
 enum { ARGUMENTS = 64, PADDING_MAX = 4096, COMPLAINT = 4096 };
 
+#define GRACE_NS UINT64_C(1000000000)
+
 /* The arguments of exec. Everything is made before the fork, because the child may not allocate. */
 struct launch {
     char *argv[ARGUMENTS + 1];
     char **envp;        /* owned */
     char program[4096]; /* path of the tapool that replays */
-    char min_time[32], seed[24];
+    char min_time[32], seed[24], timeout[32];
     char padding[PADDING_MAX + 16];
     size_t count;
     int input;             /* /dev/null: reading a terminal would stop a background group */
@@ -98,6 +100,9 @@ static int make_arguments(struct launch *l, const struct tp_measure *m, struct t
     add_option(l, "--min-time", l->min_time);
     add_option(l, "--seed", m->seed ? l->seed : NULL);
     add_option(l, "--source", m->source);
+    /* It names the event at which a real allocator is stuck. An older build does not know it. */
+    snprintf(l->timeout, sizeof l->timeout, "%lluns", (unsigned long long)m->timeout_ns);
+    add_option(l, "--timeout", m->timeout_ns && !m->binary ? l->timeout : NULL);
     add_all(l, m->more);
     add(l, "--");
     add(l, m->trace);
@@ -183,6 +188,15 @@ static bool read_complaint(int fd, struct tp_err *out)
     return sentence != NULL;
 }
 
+/* Takes the name of a prepared trace, which tells the user nothing, off the sentence. */
+static void drop_prepared(struct tp_err *own, const char *trace)
+{
+    size_t length = strlen(trace);
+    if (!strncmp(trace, "/proc/self/fd/", 14) && !strncmp(own->text, trace, length) &&
+        !strncmp(own->text + length, ": ", 2))
+        memmove(own->text, own->text + length + 2, strlen(own->text + length + 2) + 1);
+}
+
 /* The status for an exit code of the child. Code 1 means a verdict, which a replay without
  * --fail-on cannot give, so it becomes TP_EIO. */
 static enum tp_status status_of(int code)
@@ -206,6 +220,7 @@ static int explain(const struct launch *l, const struct tp_measure *m, int how, 
     if (!read_complaint(l->complaint, &own))
         return tp_fail(err, status_of(code), "'%s' replaying '%s' ended with code %d and no word",
                        named(m), m->strategy, code);
+    drop_prepared(&own, m->trace);
     int status = m->binary ? tp_fail(err, status_of(code), "%s: %.400s", m->binary, own.text)
                            : tp_fail(err, status_of(code), "%s", own.text);
     if (own.hint[0])
@@ -222,7 +237,9 @@ static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err
     if (pid == 0)
         become(l, m, parent);
     setpgid(pid, pid); /* parent and child both do it, as either may run first */
-    const struct tp_child_wait wait = {m->interrupted, m->timeout_ns, true};
+    /* The child's own timeout comes first, because it can say more. */
+    const uint64_t grace = m->timeout_ns && !m->binary ? GRACE_NS : 0;
+    const struct tp_child_wait wait = {m->interrupted, m->timeout_ns + grace, true};
     int status = tp_child_await(pid, &wait, &how);
     if (status == TP_ESTOP || (m->interrupted && *m->interrupted))
         return tp_fail(err, TP_ESTOP, "interrupted");

@@ -350,7 +350,10 @@ static void print_source(const struct tp_result *r, const char *label, int note,
     struct tp_str text = {0};
     const char *touched = touched_text(r);
     bool contents = !tp_result_is_virtual(r) && !tp_result_is_device(r);
-    describe_source(r, page->exact, &text);
+    if (r->spec->strategy->caps & TP_CAP_PRELOAD && !strcmp(label, tp_report_place(r).s))
+        tp_str_add(&text, "each malloc has its own heap, in a process of its own"); /* a table */
+    else
+        describe_source(r, page->exact, &text);
     tp_page_side(page, label, note);
     tp_page_at(page, note, "%s; %s%s%s", tp_str_text(&text), played_by(r).s, touched ? "; " : "",
                touched ? touched : "");

@@ -213,3 +213,16 @@ assert "env" not in runs[0]["strategy"]["options"]' "$out"
             ok "$TAPOOL" replay sample:sqlite -s "$name" --verify
     done
 }
+
+@test "compare measures the other libraries, says which one it could not, and ends with its code" {
+    capture "$TAPOOL" compare odd.jsonl -s system -s "lib:$MALLOCS/hangs.so" -s "lib:$MALLOCS/counts.so" \
+        --rounds 2 --min-time 0 --timeout 300ms --json
+    [ "$rc" = 4 ]
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert [r["label"] for r in d["tables"][0]["rows"]] == ["system", "lib:counts.so"], d["tables"][0]["rows"]' "$out"
+    matches "$out" "not measured: 'lib:hangs.so' had not ended after 300 ms: it was at event 2"
+    matches "$err" "^tapool: 'lib:hangs.so' had not ended after 300 ms: it was at event 2$"
+    ok "$TAPOOL" compare odd.jsonl --alloc glibc,arena --rounds 2 --min-time 0
+    refused 4 "'lib:hangs.so' had not ended" "$TAPOOL" compare odd.jsonl -s system -s "lib:$MALLOCS/hangs.so" --rounds 2 --timeout 300ms
+}

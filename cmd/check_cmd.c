@@ -6,6 +6,7 @@
 #include "alloc/base/clock.h"
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/measure/libraries.h"
 #include "cmd/measure/process.h"
 #include "cmd/measure/spec.h"
 #include "cmd/ui/exports.h"
@@ -59,11 +60,14 @@ static int check_core(const struct tp_check_opts *o, struct tp_err *err)
 /* Refuses impossible options before any work is done. */
 static int check_options(const struct tp_check_opts *o, struct tp_err *err)
 {
+    char path[TP_LIBRARY_PATH];
     int status = check_binary("base-bin", o->base_bin, err);
     if (!status)
         status = check_binary("bin", o->bin, err);
     if (!status)
         status = check_strategy(o->base_strategy, err);
+    if (!status && o->base_lib)
+        status = tp_library_find(o->base_lib, path, err);
     if (!status)
         status = check_core(o, err);
     return status ? status : tp_exports_look(&o->exports, tp_gate_format_words, err);
@@ -130,15 +134,10 @@ static void describe_baseline(struct tp_check *k)
 
 /* ---- running ---- */
 
-static bool is_live(const struct tp_check *k)
-{
-    return k->o->base_bin || k->o->base_strategy;
-}
-
 static int check_times(struct tp_check *k, struct tp_err *err)
 {
     struct tp_class_check *noisy = &k->gate.classes[TP_CLASS_NOISY];
-    if (is_live(k))
+    if (tp_check_is_live(k->o))
         return tp_check_noisy(k, err);
     snprintf(noisy->reason, sizeof noisy->reason, "needs the old build");
     snprintf(noisy->how, sizeof noisy->how, "--base-bin OLD-TAPOOL or --base-strategy");
@@ -171,7 +170,7 @@ static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *er
 {
     uint64_t from = tp_wall_ns();
     struct tp_err found = {0}, lost = {0};
-    k->ended = is_live(k) ? tp_check_enough(k, err) : TP_OK;
+    k->ended = tp_check_is_live(k->o) ? tp_check_enough(k, err) : TP_OK;
     if (!k->ended)
         k->ended = check_classes(k, err);
     k->gate.wall_ns = tp_wall_ns() - from;
@@ -201,6 +200,8 @@ static int run_with(struct tp_check *k, FILE *out, struct tp_err *err)
         describe_baseline(k);
     if (!status)
         status = tp_check_select(k, err);
+    if (!status)
+        status = tp_check_base_libraries(k, err);
     if (status && is_check(k->o)) {
         tp_check_end(k, status, err);
         tp_check_report_end(k, out);

@@ -34,8 +34,8 @@ struct lib {
 
 static const struct tp_opt lib_rows[] = {
     TP_TEXT_AT("library", offsetof(struct lib_opts, library), .arg = "NAME|PATH", .bare = true,
-               .help = "jemalloc, mimalloc, tcmalloc, tbbmalloc, rpmalloc, snmalloc, ...: looked\n"
-                       "up as the dynamic linker would; with a slash: the path of a file"),
+               .help = "jemalloc, mimalloc, tcmalloc, tbbmalloc, rpmalloc, hoard, ...:\n"
+                       "looked up as the dynamic linker would; with a slash: a file"),
     TP_FLAG_ROW(struct lib_opts, sized, .def = "no",
                 .help = "tell the size when a block is freed, where the library has a\n"
                         "call for it; programs call free"),

@@ -14,6 +14,7 @@
  *
  * Known weakness: only one gap is named with its reason. */
 #include "cmd/gate/check_job.h"
+#include "cmd/measure/spec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,36 @@ static void add(struct tp_check_gaps *gaps, size_t cell, const char *reason, boo
         gaps->first = cell;
         snprintf(gaps->reason, sizeof gaps->reason, "%.399s", reason);
     }
+}
+
+static int name_base(struct tp_gate_cell *cell, const char *library, struct tp_err *err)
+{
+    struct tp_strategy_spec spec;
+    struct tp_str text = {0};
+    int status = tp_strategy_spec_parse(&spec, cell->spec, err);
+    if (status)
+        return status;
+    if (spec.preload) {
+        tp_strategy_spec_add(&text, &spec, library);
+        status = tp_str_status(&text, err);
+        cell->base = text.s;
+    } else {
+        status = tp_hint(err,
+                         tp_fail(err, TP_EUSAGE,
+                                 "--base-lib is about malloc libraries, and cell '%s' plays none",
+                                 cell->strategy),
+                         "-s NAME=lib:PATH selects the cells of one");
+    }
+    tp_strategy_spec_release(&spec);
+    return status;
+}
+
+int tp_check_base_libraries(struct tp_check *k, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && k->o->base_lib && i < k->gate.cell_count; i++)
+        status = name_base(&k->gate.cells[i], k->o->base_lib, err);
+    return status;
 }
 
 void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason)

@@ -89,8 +89,11 @@ int tp_check_open_baseline(struct tp_check *k, struct tp_err *err)
 
 static void drop_cells(struct tp_check *k)
 {
-    while (k->gate.cell_count)
-        free(k->gate.cells[--k->gate.cell_count].label);
+    while (k->gate.cell_count) {
+        const struct tp_gate_cell *cell = &k->gate.cells[--k->gate.cell_count];
+        free(cell->label);
+        free(cell->base);
+    }
 }
 
 void tp_check_release(struct tp_check *k)

@@ -25,7 +25,7 @@
 
 struct tp_check_opts {
     struct tp_opt_list strategies, require, tolerances;
-    char *baseline, *source, *reason, *bin, *base_bin, *base_strategy;
+    char *baseline, *source, *reason, *bin, *base_bin, *base_strategy, *base_lib;
     struct tp_exports exports;
     uint32_t touch, color, inconclusive;
     uint64_t pairs, min_time, timeout, core, seed, aa;
@@ -39,6 +39,12 @@ enum { TP_CHECK_TOUCH_AUTO }; /* first keyword of --touch; the others are those 
 enum { TP_CHECK_CORE_AUTO, TP_CHECK_CORE_NONE }; /* keywords of --core */
 
 extern const struct tp_opt tp_check_rows[];
+
+/* Whether there is a base to compare times with. */
+static inline bool tp_check_is_live(const struct tp_check_opts *o)
+{
+    return o->base_bin || o->base_strategy || o->base_lib;
+}
 
 /* A growing list that owns `items`. */
 struct tp_findings {
@@ -80,6 +86,10 @@ int tp_check_open_baseline(struct tp_check *k, struct tp_err *err);
  * baseline, may define new cells. TP_EINPUT: a trace is missing, or it is not the program that the
  * baseline was made with. */
 int tp_check_select(struct tp_check *k, struct tp_err *err);
+
+/* With --base-lib: names for each cell the same strategy with the other library. TP_EUSAGE: a cell
+ * plays none. */
+int tp_check_base_libraries(struct tp_check *k, struct tp_err *err);
 void tp_check_release(struct tp_check *k);
 
 /* Writes "tapool check TRACE -s STRATEGY --baseline FILE --update", quoted for a shell. `trace` and

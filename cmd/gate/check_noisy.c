@@ -25,6 +25,8 @@ void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[
         sides[0].binary = o->base_bin;
     if (o->base_strategy)
         sides[0].strategy = o->base_strategy;
+    if (c->base)
+        sides[0].strategy = c->base;
 }
 
 static void show(void *line, unsigned done, unsigned total)
@@ -176,6 +178,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
     snprintf(class->against, sizeof class->against, "vs %.100s, %u live pairs",
              k->o->base_bin        ? k->o->base_bin
              : k->o->base_strategy ? k->o->base_strategy
+             : k->o->base_lib      ? k->o->base_lib
                                    : "itself",
              k->gate.pairs);
     tp_check_gaps_describe(k, &n->gaps, class);

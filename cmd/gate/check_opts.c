@@ -39,6 +39,10 @@ const struct tp_opt tp_check_rows[] = {
     TP_TEXT_AT("base-strategy", ROW(base_strategy), .arg = "NAME[:OPTS]",
                .value_from = tp_strategy_from,
                .help = "compare times with those of this strategy instead"),
+    TP_TEXT_AT("base-lib", ROW(base_lib), .excludes = "base-strategy", .from = TP_OPT_USER,
+               .arg = "PATH",
+               .help = "compare times of the cells of lib: with those of this library: the one of "
+                       "the merge base"),
     TP_TEXT_AT("bin", ROW(bin), .from = TP_OPT_USER, .arg = "PATH",
                .help = "the tapool that is checked (default: this one)"),
     TP_UINT_AT("pairs", ROW(pairs), .def = "20", .min = 2, .max = TP_ROUNDS_MAX,
@@ -63,7 +67,7 @@ const struct tp_opt tp_check_rows[] = {
         "plan", ROW(plan), .excludes = "aa" OF_A_CHECK,
         .help =
             "say what a check would take and how small a slowdown it would see; checks nothing"),
-    TP_UINT_AT("aa", ROW(aa), .excludes = "base-bin base-strategy" OF_A_CHECK, .def = "0",
+    TP_UINT_AT("aa", ROW(aa), .excludes = "base-bin base-strategy base-lib" OF_A_CHECK, .def = "0",
                .max = 100000,
                .help = "check this build against itself N times and count the false alarms"),
     TP_UINT_AT("core", ROW(core), .def = "auto", .max = 65535, .choices = core_words,

@@ -97,13 +97,14 @@ static bool is_repeated(const struct tp_check *k, size_t at, bool trace)
 
 static void add_options(const struct tp_check *k, struct tp_str *s)
 {
-    static const char *const of_all[] = {"baseline",      "source", "bin",    "base-bin",
-                                         "base-strategy", "touch",  "effect", "alpha"};
+    static const char *const of_all[] = {"baseline", "source",        "bin",
+                                         "base-bin", "base-strategy", "base-lib",
+                                         "touch",    "effect",        "alpha"};
     static const char *const of_times[] = {"core", "pairs", "min-time", "thorough"};
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
         tp_str_row(s, tp_opt_find(tp_check_rows, of_all[i]), k->o);
     tp_str_add(s, " --seed %" PRIu64, k->gate.seed);
-    if (!k->o->base_bin && !k->o->base_strategy)
+    if (!tp_check_is_live(k->o))
         return;
     for (size_t i = 0; i < sizeof of_times / sizeof *of_times; i++)
         tp_str_row(s, tp_opt_find(tp_check_rows, of_times[i]), k->o);

@@ -140,7 +140,7 @@ static void print_latency(const struct tp_check *k, const struct plan *p, struct
     row(page, "latency");
     tp_page_more(page, TEXT, "at most %zu tests; %zu replays in %u pairs a cell", p->tests,
                  k->gate.cell_count * 2 * (k->gate.pairs + 1), k->gate.pairs);
-    if (!k->o->base_bin && !k->o->base_strategy)
+    if (!tp_check_is_live(k->o))
         tp_page_more(page, TEXT, ", with --base-bin or --base-strategy");
     row(page, "time");
     tp_page_more(page, TEXT, "about %s; %s if every cell needs a fresh set",

@@ -23,6 +23,7 @@ struct tp_gate_cell {
     /* Used by the check only, not by writers. */
     char *label;              /* owned; holds `strategy` if no other text does, or NULL */
     const char *spec, *touch; /* strategy without label; keyword of --touch */
+    char *base;               /* owned: the strategy with the library of --base-lib, or NULL */
     const struct tp_baseline_cell *held; /* NULL: the baseline has no such cell */
     size_t prepared;                     /* index into tp_check.traces */
 };

@@ -13,15 +13,27 @@ static const char text[] =
     "\n"
     "  tapool info server.txt            what it asked for: sizes, lifetimes, live memory\n"
     "  tapool convert server.txt -o server.tpt           small, and quick to play\n"
-    "  tapool replay server.tpt          the malloc of this machine beside tapool's models\n"
+    "  tapool strategies                 the malloc libraries of this machine\n"
+    "  tapool replay server.tpt          each of them beside the C library's and arena\n"
+    "  tapool compare server.tpt --alloc glibc,jemalloc,mimalloc      which is faster, for sure\n"
     "\n"
-    "Another library is played in its place by what would give it to the program:\n"
+    "Each is preloaded in a process of its own, as people use it, and what tapool itself needs is "
+    "not\n"
+    "in its heap:\n"
     "\n"
-    "  LD_PRELOAD=libjemalloc.so.2 tapool replay server.tpt -s system\n"
+    "  -s lib:jemalloc                   by name: looked up as the dynamic linker would\n"
+    "  -s lib:./libmy.so                 by path: any file with malloc, realloc and free\n"
+    "  -s lib:jemalloc,env=MALLOC_CONF=narenas:1    its own knobs; -s system:env=... likewise\n"
+    "  -s lib:jemalloc,sized             blocks are freed with their size, where it has that\n"
+    "\n"
+    "One that dies, hangs (--timeout) or does not load is named with the event; the others are\n"
+    "measured. --verify finds blocks that overlap or are not aligned. A library under work is "
+    "gated\n"
+    "against its old build: tapool check -s my=lib:./libmy.so --base-lib main/libmy.so\n"
     "\n"
     "  threads    neither recording knows them all: they are played as one, without contention\n"
     "  arena      a model of how such libraries work, nothing to link\n"
-    "  to use it  start the program with the same LD_PRELOAD\n";
+    "  to use it  LD_PRELOAD=libmimalloc.so.2 ./server, or link it: -lmimalloc\n";
 
 const struct tp_topic tp_topic_malloc = {
     "malloc", "recording a program on Linux, and choosing its malloc",

@@ -60,20 +60,7 @@ static int write_spec(struct child_job *job, const struct tp_strategy_spec *spec
                       struct tp_err *err)
 {
     struct tp_str s = TP_STR_IN(job->spec);
-    const struct tp_opt *rows = spec->strategy->options;
-    const char *separator = ":";
-    tp_str_add(&s, "%s", spec->strategy->name);
-    if (spec->preload) {
-        bool braces = strchr(spec->preload, ',') != NULL;
-        tp_str_add(&s, ":%s%s%s", braces ? "{" : "", spec->preload, braces ? "}" : "");
-        separator = ",";
-        rows++; /* the bare one */
-    }
-    for (const struct tp_opt *row = rows; row && row->name; row++) {
-        size_t before = s.length;
-        tp_opt_add(&s, separator, rows, row, spec->opts);
-        separator = s.length > before ? "," : separator;
-    }
+    tp_strategy_spec_add(&s, spec, spec->preload);
     return s.cut ? tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label) : TP_OK;
 }
 

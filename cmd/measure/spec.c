@@ -314,6 +314,25 @@ void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count)
     }
 }
 
+void tp_strategy_spec_add(struct tp_str *out, const struct tp_strategy_spec *spec,
+                          const char *library)
+{
+    const struct tp_opt *rows = spec->strategy->options;
+    const char *separator = ":";
+    tp_str_add(out, "%s", spec->strategy->name);
+    if (library) {
+        bool braces = strchr(library, ',') != NULL;
+        tp_str_add(out, ":%s%s%s", braces ? "{" : "", library, braces ? "}" : "");
+        separator = ",";
+        rows++; /* the bare one */
+    }
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        size_t before = out->length;
+        tp_opt_add(out, separator, rows, row, spec->opts);
+        separator = out->length > before ? "," : separator;
+    }
+}
+
 bool tp_opts_text(const struct tp_opt *rows, const void *opts, char *out, size_t size)
 {
     struct tp_str s = tp_str_in(out, size);

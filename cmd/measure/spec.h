@@ -39,6 +39,11 @@ const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t 
  * `env`. */
 const struct tp_opt_list *tp_strategy_spec_env(const struct tp_strategy_spec *spec);
 
+/* Adds the strategy as "NAME:OPTION=VALUE,...", which reads back to the same; with `library`, which
+ * may be NULL, in place of the value that stands first. */
+void tp_strategy_spec_add(struct tp_str *out, const struct tp_strategy_spec *spec,
+                          const char *library);
+
 /* Whether the strategy has a choice option `name` that is set to `word`. */
 bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word);
 

@@ -226,3 +226,25 @@ assert [r["label"] for r in d["tables"][0]["rows"]] == ["system", "lib:counts.so
     ok "$TAPOOL" compare odd.jsonl --alloc glibc,arena --rounds 2 --min-time 0
     refused 4 "'lib:hangs.so' had not ended" "$TAPOOL" compare odd.jsonl -s system -s "lib:$MALLOCS/hangs.so" --rounds 2 --timeout 300ms
 }
+
+@test "check: the cells of a library are compared live with those of another, and are never exact" {
+    cp "$MALLOCS/silent.so" libmy.so
+    cp "$MALLOCS/pads.so" old.so
+    ok "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update
+    matches "$out" 'my: 0 exact values'
+    refused 3 "only the command line may name" "$TAPOOL" check
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 9 --min-time 1ms --export-json check.json
+    [ "$rc" -le 1 ] # a time may differ or not; what is compared is said
+    matches "$out" '^ +memory and counts +NOT CHECKED: the memory of .my. varies by itself'
+    matches "$out" 'latency +vs ./old.so, 9 live pairs'
+    refused 2 "library './absent.so': No such file" "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./absent.so
+    ok "$TAPOOL" check sample:jq -s arena --update
+    refused 2 "^tapool: --base-lib is about malloc libraries, and cell 'arena' plays none$" \
+        "$TAPOOL" check -s arena --base-lib ./old.so
+}
+
+@test "tapool strategies lib: its options, and how a program gets such a library" {
+    ok "$TAPOOL" strategies lib
+    matches "$out" 'Set them as -s lib:NAME\|PATH,OPTION=VALUE'
+    matches "$out" '^  LD_PRELOAD=libmimalloc.so.2 ./server'
+}

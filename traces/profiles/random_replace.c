@@ -2,12 +2,13 @@
  * size. This is the classic test of fragmentation: holes are everywhere, and rarely of the
  * requested size.
  *
- * The place of an object is its id, so the generator keeps no state. Known weakness: lifetimes are
- * geometric and independent of size, unlike in real programs. */
+ * The place of an object is its id, and the thread that owns it is the place modulo their number,
+ * so the generator keeps no state. Known weakness: lifetimes are geometric and independent of size,
+ * unlike in real programs. */
 #include "traces/profiles/emit.h"
 
 struct replace_opts {
-    uint64_t size, max_size, live, count;
+    uint64_t size, max_size, live, count, threads;
 };
 
 static const struct tp_opt rows[] = {
@@ -17,6 +18,8 @@ static const struct tp_opt rows[] = {
                          "objects that live at once"),
     TP_PROFILE_COUNT_ROW(struct replace_opts, count, "200000", TP_PROFILE_MAX_COUNT,
                          "allocations in all"),
+    TP_PROFILE_COUNT_ROW(struct replace_opts, threads, "1", 1024,
+                         "threads, each with objects of its own"),
     {.name = NULL}};
 
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
@@ -30,9 +33,10 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
         return rc;
     for (uint64_t i = 0; i < o->count && e.status == TP_OK; i++) {
         uint64_t place = i < live ? i : tp_random_below(&e.random, live);
+        uint64_t thread = place % o->threads;
         if (i >= live)
-            tp_emit_free(&e, 0, (int64_t)place);
-        tp_emit_alloc(&e, 0, (int64_t)place, tp_random_doubling(&e.random, o->size, max_size));
+            tp_emit_free(&e, thread, (int64_t)place);
+        tp_emit_alloc(&e, thread, (int64_t)place, tp_random_doubling(&e.random, o->size, max_size));
     }
     return e.status;
 }
@@ -42,7 +46,8 @@ const struct tp_profile tp_profile_random_replace = {
     .summary = "a full heap; free a random object, allocate another of random size",
     .about = "One thread allocates 'live' objects; then each step frees one of them at random and "
              "allocates another, until 'count' objects were allocated. 'live' objects live from "
-             "then on, at the end too. Sizes are between 'size' and 'max-size', every doubling as "
+             "then on, at the end too. With several threads each frees what it allocated. Sizes "
+             "are between 'size' and 'max-size', every doubling as "
              "likely as the next. An event takes 100 ns on average.",
     .kind = TP_KIND_HOST,
     .opts_size = sizeof(struct replace_opts),

@@ -188,6 +188,10 @@ static void test_random_replace(void **state)
         assert_in_range(s.turns[i], 20, 120); /* 60 on average */
     s = watch_ok(&tp_profile_random_replace, "size=5,live=5,count=2000", 3, 0);
     assert_in_range(s.max_size, 1100, 5 * 256); /* auto */
+    must_be(&tp_profile_random_replace, "live=50,count=3000,threads=3",
+            (struct expected){3000, 2950, 50, 50, 3, 1, 0});
+    s = watch_ok(&tp_profile_random_replace, "live=50,count=3000,threads=3", 3, 0);
+    assert_int_equal(s.foreign_frees, 0);
 }
 
 /* The n-th free is of the n-th id, by the other thread, as soon as `live` wait. */

@@ -236,12 +236,32 @@ OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const str
     return TP_OK;
 }
 
+/* The fast path where several OS threads play: the cache is the thread's own, a word of live bits
+ * is not. */
+OUT_OF_LINE int alloc_shared(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                             struct tp_block *out)
+{
+    uint64_t least = rq->size - 1, align = rq->align;
+    if (UNLIKELY(least >= st->classes.direct || align - 1 >= st->alignment || align & (align - 1)))
+        return alloc_slow(st, thr, rq, out);
+    struct arena_cache *cache = &thr->caches[st->classes.of[least / ARENA_STEP]];
+    if (UNLIKELY(cache->top == cache->floor))
+        return alloc_slow(st, thr, rq, out);
+    const struct arena_item *item = --cache->top;
+    *out = (struct tp_block){item->addr, cache->block};
+    if (LIKELY(item->word != NULL))
+        __atomic_fetch_or(item->word, chunk_bit(item->addr), __ATOMIC_ACQ_REL);
+    return TP_OK;
+}
+
 /* A large object that a kept span serves, where one thread plays everything; the rest of the rare
  * requests is left to alloc_slow. */
 OUT_OF_LINE int alloc_rare(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
                            struct tp_block *out)
 {
-    if (rq->size - 1 < st->classes.largest || rq->size > ARENA_MAX_BYTES || st->shared ||
+    if (UNLIKELY(st->shared))
+        return alloc_shared(st, thr, rq, out);
+    if (rq->size - 1 < st->classes.largest || rq->size > ARENA_MAX_BYTES ||
         rq->align - 1 >= ARENA_PAGE || rq->align & (rq->align - 1))
         return alloc_slow(st, thr, rq, out);
     struct arena_span *s = kept_take(&st->kept, pages_of(rq->size));
@@ -311,13 +331,38 @@ OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr ad
     return free_small(st, thr, addr, class);
 }
 
+/* As alloc_shared. */
+OUT_OF_LINE int free_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                            const struct tp_req *rq)
+{
+    uint64_t least = rq->size - 1, *word = NULL;
+    if (UNLIKELY(least >= st->classes.direct || rq->align - 1 >= st->alignment))
+        return free_slow(st, thr, addr, rq);
+    uint32_t class = st->classes.of[least / ARENA_STEP];
+    struct arena_cache *cache = &thr->caches[class];
+    if (UNLIKELY(cache->top >= cache->ceiling))
+        return free_slow(st, thr, addr, rq);
+    if (LIKELY(st->checked)) {
+        struct arena_chunk *chunk = chunk_if_live(&st->chunks, addr);
+        if (UNLIKELY(!chunk || chunk_class(chunk, addr) != class))
+            return TP_EINVAL;
+        word = chunk_word(chunk, addr);
+        if (UNLIKELY(!word_clear_live(st, word, addr)))
+            return TP_EINVAL;
+    }
+    *cache->top++ = (struct arena_item){addr, word};
+    return TP_OK;
+}
+
 /* A large object that will be kept, where one thread plays everything; the rest of the rare frees
  * is left to free_slow. */
 OUT_OF_LINE int free_rare(struct arena *st, struct arena_thread *thr, tp_addr addr,
                           const struct tp_req *rq)
 {
+    if (UNLIKELY(st->shared))
+        return free_shared(st, thr, addr, rq);
     if (rq->size - 1 < st->classes.largest || rq->align & (rq->align - 1) || !rq->align ||
-        st->shared || st->kept.count == KEPT_SPANS)
+        st->kept.count == KEPT_SPANS)
         return free_slow(st, thr, addr, rq);
     struct arena_span *s = large_find(st, addr);
     if (!s || s->pages != pages_of(rq->size) || s->pages > KEPT_PAGES)

@@ -28,8 +28,8 @@ enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
 /* In the order of the bits of enum tp_pass. */
-static const char *const pass_words[] = {"usage", "throughput", "latency",  "verify",
-                                         "fits",  "count",      "resident", NULL};
+static const char *const pass_words[] = {"usage", "throughput", "latency", "verify", "fits",
+                                         "count", "resident",   "mapped",  NULL};
 static const char *const auto_words[] = {"auto", NULL};
 
 #define ROW(member) offsetof(struct tp_replay_opts, member)
@@ -67,8 +67,9 @@ static const struct tp_opt rows[] = {
                     "export-hgrm export-perfetto",
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
-            "(needs usage), throughput, latency, verify, count (instructions), resident (on host); "
-            "with commas (default: usage,throughput,latency,resident and what --fits and "
+            "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "
+            "mapped (of a real allocator); "
+            "with commas (default: usage,throughput,latency,resident,mapped and what --fits and "
             "--verify say)"),
     TP_TOUCH_ROW(ROW(touch), "; auto is first on "
                              "host and none on virtual and cuda"),

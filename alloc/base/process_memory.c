@@ -82,6 +82,43 @@ uint64_t tp_written_read(struct tp_written *w)
     return sum > 0 ? (uint64_t)sum << 10 : 0;
 }
 
+/* ---- mapped ---- */
+
+bool tp_mapped_open(int *fd, const char *folder)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/statm", folder);
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    return *fd >= 0;
+}
+
+void tp_mapped_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+/* The sixth number of statm: pages of data and stack. */
+uint64_t tp_mapped_read(int fd)
+{
+    enum { NUMBERS = 6 };
+    char text[128], *at = text, *end;
+    unsigned long long pages = 0;
+    long page = sysconf(_SC_PAGESIZE);
+    ssize_t got = pread(fd, text, sizeof text - 1, 0);
+    if (got <= 0 || page <= 0)
+        return TP_NONE;
+    text[got] = '\0';
+    for (int i = 0; i < NUMBERS; i++, at = end) {
+        pages = strtoull(at, &end, 10);
+        if (end == at)
+            return TP_NONE;
+    }
+    return pages * (uint64_t)page;
+}
+
+/* ---- huge pages ---- */
+
 bool tp_huge_pages_off(bool off)
 {
     int before = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);

@@ -24,6 +24,12 @@ void tp_written_close(struct tp_written *w);
  * lazily (MADV_FREE). TP_NONE: the kernel did not say. */
 uint64_t tp_written_read(struct tp_written *w);
 
+/* Bytes of the private mappings of a process that can be written, as the kernel keeps them at any
+ * time, written or not. `folder` is /proc/self, or that of another process. */
+bool tp_mapped_open(int *fd, const char *folder);
+void tp_mapped_close(int fd);    /* -1 is fine */
+uint64_t tp_mapped_read(int fd); /* TP_NONE: the kernel did not say */
+
 /* Switches transparent huge pages off for this process (true), or on as the machine has them.
  * Returns what it was before: whether they were off. Without effect where the kernel refuses. */
 bool tp_huge_pages_off(bool off);

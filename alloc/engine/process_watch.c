@@ -96,12 +96,21 @@ static int watch_window(void *ctx, struct tp_player *p, const struct tp_window *
 
 /* ---- the base ---- */
 
+/* Writes every page of [at, at + size), and changes nothing. */
+static void write_pages(void *at, size_t size)
+{
+    volatile unsigned char *bytes = at;
+    for (size_t i = 0; i < size; i += PAGE)
+        bytes[i] = bytes[i];
+    if (size)
+        bytes[size - 1] = bytes[size - 1];
+}
+
 __attribute__((noinline)) static void write_stack(void)
 {
-    volatile unsigned char stack[STACK_BYTES];
-    for (size_t i = 0; i < sizeof stack; i += PAGE)
-        stack[i] = 1;
-    stack[sizeof stack - 1] = 1;
+    unsigned char stack[STACK_BYTES];
+    memset(stack, 0, sizeof stack);
+    write_pages(stack, sizeof stack);
 }
 
 /* Reads all windows once, which makes their buffers as large as they become. */
@@ -123,8 +132,8 @@ static int begin_at(void *ctx, struct tp_player *p, struct tp_err *err)
 {
     struct watched *r = ctx;
     int status = write_windows(p, err);
-    memset(p->slots, 0, p->facts->slots * sizeof *p->slots);
-    memset(p->instances, 0, p->facts->devices * sizeof *p->instances);
+    write_pages(p->slots, p->facts->slots * sizeof *p->slots);
+    write_pages(p->instances, p->facts->devices * sizeof *p->instances);
     write_stack();
     r->w->read(r->w->ctx); /* the kernel's and the reader's own first time */
     r->w->base = r->w->read(r->w->ctx);
@@ -135,6 +144,13 @@ static int begin_at(void *ctx, struct tp_player *p, struct tp_err *err)
 
 /* ---- the replay ---- */
 
+/* The bookkeeping of a real allocator is its own affair; what the engine opens for it is the
+ * engine's. A policy's state and tables are the policy's. */
+static bool is_foreign(const struct tp_replay_cfg *cfg)
+{
+    return cfg->strategy->caps & TP_CAP_FOREIGN;
+}
+
 static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     struct tp_player p;
@@ -143,9 +159,14 @@ static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_er
         return status;
     p.observer = &watching;
     p.observer_state = r;
-    status = tp_play_watched(&p, r->w->pass, watch_window, r, err);
+    if (is_foreign(cfg))
+        status = begin_at(r, &p, err);
+    if (!status)
+        status = tp_play_watched(&p, r->w->pass, watch_window, r, err);
     if (!status)
         r->w->end = look(r);
+    if (r->w->ended)
+        r->w->ended(r->w->ctx);
     p.observer = NULL;
     tp_player_drain(&p);
     return tp_player_end(&p, status, err);
@@ -156,7 +177,7 @@ int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg
 {
     struct watched r = {.w = w, .demand = tp_program_demand(cfg->program, 0)};
     struct tp_replay_cfg hooked = *cfg;
-    hooked.shared.opened = begin_at;
+    hooked.shared.opened = is_foreign(cfg) ? NULL : begin_at;
     hooked.shared.opened_ctx = &r;
     r.step = r.next = r.demand->bytes / STEPS + 1;
     w->base = w->at_peak = TP_NONE;
@@ -166,6 +187,6 @@ int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg
 
 bool tp_watch_applies(const struct tp_replay_cfg *cfg)
 {
-    bool host = cfg->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(cfg) & TP_SRC_HOST;
+    bool host = is_foreign(cfg) || tp_replay_source_flags(cfg) & TP_SRC_HOST;
     return host && tp_program_facts(cfg->program)->devices == 1;
 }

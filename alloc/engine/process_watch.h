@@ -2,7 +2,7 @@
  * count. The resident and the mapped pass are such replays.
  *
  *     base        when all that the engine itself needs is there and written, before the sources
- *                 and the strategy are opened
+ *                 and the strategy are opened; with a real allocator right before the first event
  *     reading     at the event of peak demand, and at each new peak of requested bytes, in steps of
  *                 1 % of peak demand
  *     reading     after the last event, before live blocks are freed
@@ -25,6 +25,7 @@ struct tp_process_watch {
     const char *pass;            /* name for progress */
     uint64_t (*read)(void *ctx); /* bytes of the process; TP_NONE: not known */
     void (*begun)(void *ctx);    /* called when the base was read; NULL: nobody */
+    void (*ended)(void *ctx);    /* called after the last reading; NULL: nobody */
     void *ctx;
     uint64_t base;               /* TP_NONE: not known, and neither are the others */
     uint64_t at_peak, peak, end; /* above the base; at_peak TP_NONE: not reached */

@@ -6,6 +6,7 @@
  *     verify      on request: beside a shadow that finds what the strategy does wrong
  *     fits        on request: the smallest device on which no allocation fails, by bisection
  *     count       on request: the instructions of one replay
+ *     mapped      calls of the kernel by a real allocator, and what is mapped
  *     resident    memory that the kernel says is written, each block written wholly
  *
  * Each pass plays a fresh instance and opens the program again.

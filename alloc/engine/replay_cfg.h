@@ -25,7 +25,9 @@ enum tp_pass {
     TP_PASS_FITS = 16, /* needs the usage pass as well */
     TP_PASS_COUNT = 32,
     /* on host memory, in a process that does nothing else (see pass_resident.c) */
-    TP_PASS_RESIDENT = 64
+    TP_PASS_RESIDENT = 64,
+    /* of a real allocator, in a process that another one follows (see pass_mapped.c) */
+    TP_PASS_MAPPED = 128
 };
 
 enum { TP_SOURCE_LAYERS = 8, TP_GUARD_TIMES = 16 };
@@ -84,6 +86,7 @@ struct tp_replay_cfg {
      * memory, and the replay ends. Without effect where a limit is among the layers. */
     bool guard;
     bool drop_prologue;
+    bool followed;   /* TP_PASS_MAPPED: the parent of this process will follow it */
     bool huge_pages; /* TP_PASS_RESIDENT: transparent huge pages stay as the machine has them */
     uint64_t seed;
     /* OS threads that play the timed passes, recorded thread i by thread i mod `threads`; at most

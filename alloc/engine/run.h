@@ -191,6 +191,20 @@ struct tp_resident {
     bool huge_pages;          /* transparent huge pages were as the machine has them; else off */
 };
 
+/* What a process has mapped, and its calls for it, from the first event to the last. Known for a
+ * real allocator. While it is counted the two processes that do so share this. */
+struct tp_mapped {
+    bool known;
+    bool counting;
+    bool fixed;          /* addresses were not randomised */
+    int32_t why;         /* errno that says why it is not known; 0: it was not looked for */
+    uint64_t base;       /* bytes before the first event */
+    uint64_t peak;       /* the most, base included */
+    uint64_t at_peak;    /* at peak demand, above the base; TP_NONE: not reached */
+    uint64_t end;        /* after the last event, above the base */
+    uint64_t gets, puts; /* calls that get memory, and that give it back */
+};
+
 enum tp_run_flags {
     TP_RUN_INFORMATIVE = 1u << 0, /* memory figures come from the allocator's own statistics */
     /* means are weighted by recorded time; without this flag by events */
@@ -227,6 +241,7 @@ struct tp_run {
     /* instructions of one replay by the processor's counter; TP_NONE: not known */
     uint64_t instructions;
     struct tp_resident resident;
+    struct tp_mapped mapped;
     struct tp_device_run devices[]; /* array of device_count entries */
 };
 

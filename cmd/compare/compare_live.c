@@ -105,7 +105,8 @@ static int make_job(struct contest *k, const struct tp_compare_opts *o, struct t
 static const char *passes_of(const struct contest *k)
 {
     const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
-    return tp_fits_by_default(f->kind, f->events) ? "usage,fits,resident" : "usage,resident";
+    return tp_fits_by_default(f->kind, f->events) ? "usage,fits,resident,mapped"
+                                                  : "usage,resident,mapped";
 }
 
 static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts *o)

@@ -322,8 +322,7 @@ static void mark_plain(const struct tp_compare_row *base, const struct tp_metric
         now->change = 0;
     else if (was->value > 0)
         now->change = now->value / was->value - 1;
-    bool exact = !tp_metric_is_by_kernel(m) &&
-                 (m->class != TP_CLASS_EXACT || (r->run->exact && base->run->exact));
+    bool exact = tp_metric_is_exact_in(m, r->run->exact && base->run->exact);
     now->mark = tp_metric_is_time(m) ? TP_MARK_UNTESTED : exact ? TP_MARK_EXACT : TP_MARK_REPORTED;
 }
 

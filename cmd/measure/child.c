@@ -5,6 +5,7 @@
  * use the heap that is measured. */
 #include "cmd/measure/child.h"
 
+#include "cmd/measure/follow.h"
 #include "cmd/measure/libraries.h"
 #include "cmd/measure/process.h"
 #include "cmd/ui/environment.h"
@@ -193,16 +194,19 @@ static struct tp_text place_of(const struct child_job *job)
                                       tp_count(last).s);
 }
 
-static int await(pid_t pid, const struct child_job *job, const struct tp_child_wait *wait,
-                 struct tp_err *err)
+static int await(pid_t pid, struct child_job *job, struct tp_child_wait wait, struct tp_err *err)
 {
-    int how = 0, status = tp_child_await(pid, wait, &how);
+    struct tp_follow follow = TP_FOLLOW(&run_of(job)->mapped);
+    wait.stopped = tp_follow_stop;
+    wait.ctx = &follow;
+    int how = 0, status = tp_child_await(pid, &wait, &how);
+    tp_follow_end(&follow);
     if (status == TP_ESTOP)
         return tp_fail(err, TP_ESTOP, "interrupted");
     if (status == TP_ELATE)
         return tp_hint(err,
                        tp_fail(err, TP_ELATE, "'%s' had not ended after %s: it was %s", job->label,
-                               tp_duration(wait->timeout_ns).s, place_of(job).s),
+                               tp_duration(wait.timeout_ns).s, place_of(job).s),
                        "was it stuck? --timeout TIME gives it longer, --timeout none for ever");
     if (status)
         return tp_fail(err, (enum tp_status)status, "a child process is lost: %s", strerror(errno));
@@ -232,10 +236,13 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
         fill_job(job, cfg);
     if (!status)
         status = tp_program_export(cfg->program, &program_fd, err);
+    bool followed = cfg->passes & TP_PASS_MAPPED, were_fixed = followed && tp_addresses_fixed(true);
     if (!status)
         status = spawn(spec, program_fd, job_fd, &pid, err);
+    if (followed && !were_fixed)
+        tp_addresses_fixed(false);
     if (!status)
-        status = await(pid, job, &wait, err);
+        status = await(pid, job, wait, err);
     if (!status)
         memcpy(out, run_of(job), tp_run_size(tp_program_facts(cfg->program)->devices));
     if (job)
@@ -260,7 +267,7 @@ int tp_child_library(const struct tp_strategy_spec *spec, char *out, size_t size
     if (!status)
         status = spawn(spec, job_fd, job_fd, &pid, err);
     if (!status)
-        status = await(pid, job, &wait, err);
+        status = await(pid, job, wait, err);
     if (!status)
         snprintf(out, size, "%s", job->library);
     if (job)
@@ -337,6 +344,7 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
                                 .stop_on_oom = job->stop_on_oom,
                                 .drop_prologue = job->drop_prologue,
                                 .huge_pages = job->huge_pages,
+                                .followed = job->passes & TP_PASS_MAPPED,
                                 .seed = job->seed,
                                 .position = &job->position,
                                 .interrupted = &w.stop,

@@ -68,6 +68,19 @@ GETTER(first_failed_event, whole(tp_run_first_failure(of->r->run)))
 
 GETTER(has_huge_pages, whole(of->r->run->resident.huge_pages))
 
+static struct tp_figure_value mapped(const struct tp_figure_of *of, uint64_t value)
+{
+    return whole(of->r->run->mapped.known ? value : TP_NONE);
+}
+
+GETTER(peak_mapped, mapped(of, of->r->run->mapped.peak - of->r->run->mapped.base))
+GETTER(mapped_at_peak, mapped(of, of->r->run->mapped.at_peak))
+GETTER(end_mapped, mapped(of, of->r->run->mapped.end))
+GETTER(mapped_gets, mapped(of, of->r->run->mapped.gets))
+GETTER(mapped_puts, mapped(of, of->r->run->mapped.puts))
+GETTER(has_fixed_addresses, whole(of->r->run->mapped.fixed))
+GETTER(why_not_mapped, text(of->r->run->mapped.known ? NULL : strerror(of->r->run->mapped.why)))
+
 GETTER(is_played_once, whole(has(of, TP_RUN_PLAYED_ONCE)))
 GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))
 
@@ -163,6 +176,12 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     .name = (name_), .path = "resident." #of "_bytes", .unit = TP_UNIT_BYTES, \
     .class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = 0.05, \
     RUN_FIELD(resident.of.median)
+
+/* What a real allocator has mapped. */
+#define MAPPED(name_, of, unit_, get_) \
+    .name = (name_), .path = "mapped." of, .unit = TP_UNIT_##unit_, GET_WHOLE(get_)
+#define MAPPED_METRIC(name_, of, unit_, get_, family_) \
+    EXACT(family_), MAPPED(name_, of, unit_, get_)
 
 /* Figures of the latency of single calls. */
 #define PART(call, of, unit_) \

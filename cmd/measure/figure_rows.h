@@ -124,6 +124,24 @@ REPORTED(RESIDENT(end, high))
 REPORTED(RUN("resident.", passes, COUNT), RUN_FIELD(resident.passes))
 REPORTED(RUN("resident.", huge_pages, COUNT), GET_FLAG(has_huge_pages))
 
+/* ---- what a real allocator has mapped, by its calls of the kernel ---- */
+
+COMPARED(51, MAPPED_METRIC("peak_mapped", "peak_bytes", BYTES, peak_mapped, MEMORY),
+         MEANS("most that a real allocator had mapped and could write, above what there\n"
+               "was before the first event: exact for one build of it on one machine"))
+COMPARED(52, MAPPED_METRIC("mapped_at_peak", "at_peak_bytes", BYTES, mapped_at_peak, MEMORY),
+         MEANS("the same at peak demand; mapped.end: after the last event"))
+REPORTED(MAPPED("mapped.end_bytes", "end_bytes", BYTES, end_mapped))
+COMPARED(53, MAPPED_METRIC("mapped_gets", "get", COUNT, mapped_gets, CALLS),
+         HEAD("gets", "mapped"),
+         MEANS("its calls of mmap, mremap and brk that get memory; mapped_puts: of munmap,\n"
+               "brk and madvise (DONTNEED, FREE) that give it back"))
+COMPARED(54, MAPPED("mapped_puts", "put", COUNT, mapped_puts), .class = TP_CLASS_REPORT,
+         .family = TP_FAMILY_CALLS,
+         HEAD("returns", "mapped"))
+REPORTED(RUN("mapped.", fixed_addresses, COUNT), GET_FLAG(has_fixed_addresses))
+REPORTED(RUN("mapped.", unknown, COUNT), GET_TEXT(why_not_mapped))
+
 /* ---- what failed: by device, then on all of them ---- */
 
 REPORTED(DEVICE("", failed_allocations, COUNT), FIELD(failed_allocations),

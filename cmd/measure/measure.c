@@ -239,7 +239,8 @@ static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err
     setpgid(pid, pid); /* parent and child both do it, as either may run first */
     /* The child's own timeout comes first, because it can say more. */
     const uint64_t grace = m->timeout_ns && !m->binary ? GRACE_NS : 0;
-    const struct tp_child_wait wait = {m->interrupted, m->timeout_ns + grace, true};
+    const struct tp_child_wait wait = {
+        .interrupted = m->interrupted, .timeout_ns = m->timeout_ns + grace, .group = true};
     int status = tp_child_await(pid, &wait, &how);
     if (status == TP_ESTOP || (m->interrupted && *m->interrupted))
         return tp_fail(err, TP_ESTOP, "interrupted");

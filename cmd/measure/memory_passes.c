@@ -11,6 +11,7 @@
 #include "cmd/measure/child.h"
 #include "cmd/measure/fork_replay.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 enum { PASSES = 3 };
@@ -18,7 +19,9 @@ enum { PASSES = 3 };
 
 unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg)
 {
-    return tp_watch_applies(cfg) ? cfg->passes : cfg->passes & ~(unsigned)TP_MEMORY_PASSES;
+    bool foreign = (cfg->strategy->caps & TP_CAP_FOREIGN) != 0;
+    unsigned without = !tp_watch_applies(cfg) ? TP_MEMORY_PASSES : foreign ? 0 : TP_PASS_MAPPED;
+    return cfg->passes & ~without;
 }
 
 /* ---- three passes as one ---- */
@@ -84,6 +87,23 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
     return status;
 }
 
+/* A child that cannot be followed is no error: what is mapped is then not known. */
+static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                       struct tp_run *scratch, struct tp_mapped *out, struct tp_err *err)
+{
+    struct tp_replay_cfg one = *cfg;
+    one.passes = TP_PASS_MAPPED;
+    one.progress = NULL;
+    if (cfg->progress)
+        cfg->progress(cfg->progress_ctx, "mapped", 0);
+    scratch->passes = 0;
+    int status = tp_child_replay(&one, spec, scratch, err);
+    *out = scratch->mapped;
+    out->known &= !status;
+    out->why = status && !out->why ? EIO : out->why;
+    return status == TP_EBROKEN ? TP_OK : status;
+}
+
 int tp_memory_passes(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                      struct tp_run *out, struct tp_err *err)
 {
@@ -91,6 +111,8 @@ int tp_memory_passes(const struct tp_replay_cfg *cfg, const struct tp_strategy_s
     int status = scratch ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status && cfg->passes & TP_PASS_RESIDENT)
         status = play_resident(cfg, spec, scratch, &out->resident, err);
+    if (!status && cfg->passes & TP_PASS_MAPPED)
+        status = play_mapped(cfg, spec, scratch, &out->mapped, err);
     out->passes |= cfg->passes & TP_MEMORY_PASSES;
     free(scratch);
     return status;

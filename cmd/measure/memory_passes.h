@@ -5,8 +5,9 @@
 #include "cmd/measure/spec.h"
 
 /* enum tp_pass, or-ed: those of cfg->passes that tp_memory_passes plays. Where memory is not the
- * host's, or there are several devices, they measure nothing and are not among them. */
-enum { TP_MEMORY_PASSES = TP_PASS_RESIDENT };
+ * host's, or there are several devices, they measure nothing. What is mapped is measured for real
+ * allocators alone, because for policies `reserved` is exact. */
+enum { TP_MEMORY_PASSES = TP_PASS_RESIDENT | TP_PASS_MAPPED };
 
 /* The passes of cfg that have a meaning: without those above where there is nothing to measure. */
 unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg);

@@ -46,7 +46,8 @@ const struct tp_pass_row tp_pass_rows[TP_PASS_ROWS] = {
     {"throughput", TP_PASS_THROUGHPUT, "throughput."},
     {"latency", TP_PASS_LATENCY, "latency."},
     {"count", TP_PASS_COUNT, "instructions."},
-    {"resident", TP_PASS_RESIDENT, "resident."}};
+    {"resident", TP_PASS_RESIDENT, "resident."},
+    {"mapped", TP_PASS_MAPPED, "mapped."}};
 
 const struct tp_pass_row *tp_metric_pass(const struct tp_metric *m)
 {
@@ -88,6 +89,14 @@ bool tp_metric_is_one_call(const struct tp_metric *m)
 bool tp_metric_is_by_kernel(const struct tp_metric *m)
 {
     return tp_metric_pass(m)->pass == TP_PASS_RESIDENT;
+}
+
+bool tp_metric_is_exact_in(const struct tp_metric *m, bool exact_run)
+{
+    bool counted = tp_metric_pass(m)->pass == TP_PASS_MAPPED;
+    if (counted || tp_metric_is_by_kernel(m))
+        return m->class == TP_CLASS_EXACT;
+    return exact_run || m->class != TP_CLASS_EXACT;
 }
 
 bool tp_metric_is_ns_per_op(const struct tp_metric *m)

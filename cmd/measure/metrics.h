@@ -137,7 +137,7 @@ struct tp_pass_row {
     unsigned pass;      /* enum tp_pass */
     const char *object; /* member of a run that the pass fills; NULL: it has no such member */
 };
-enum { TP_PASS_ROWS = 7 };
+enum { TP_PASS_ROWS = 8 };
 extern const struct tp_pass_row tp_pass_rows[TP_PASS_ROWS]; /* in the order of documents */
 
 /* The pass that measures a metric: the one whose `object` holds it, or else `usage`. */
@@ -162,6 +162,10 @@ bool tp_metric_is_one_call(const struct tp_metric *m);
 
 /* Whether the metric is memory as the kernel counts it: the same again but for a few pages. */
 bool tp_metric_is_by_kernel(const struct tp_metric *m);
+
+/* Whether any difference in the metric is real, in a run whose memory is exact or is not. What is
+ * resident never is exact; the calls of a real allocator are, whose own statistics are not. */
+bool tp_metric_is_exact_in(const struct tp_metric *m, bool exact_run);
 
 /* Whether the metric is ns_per_op, the time of whole replays less the engine's share. The gate's
  * verdict on the time of a cell rests on it. */

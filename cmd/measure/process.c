@@ -87,13 +87,23 @@ static uint64_t stop_both(pid_t pid, const struct hearing *h)
     return tp_wall_ns() - from;
 }
 
+static bool is_late(uint64_t end)
+{
+    return end && tp_wall_ns() >= end;
+}
+
 /* Waits for the child, and ends it if it is interrupted or its time is over. */
 static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hearing *h, int *how)
 {
     uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
     int reason = TP_OK;
     pid_t got;
-    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR) ||
+           (got > 0 && WIFSTOPPED(*how))) {
+        if (got > 0 && w->stopped)
+            w->stopped(w->ctx, pid, *how);
+        if (got > 0 && !(w->interrupted && *w->interrupted) && !is_late(end))
+            continue;
         uint64_t stopped = stop_both(pid, h);
         end += end ? stopped : 0;
         if (!reason && w->interrupted && *w->interrupted)

@@ -26,6 +26,9 @@ bool tp_child_own_file(char *path, size_t size);
 bool tp_child_begin(pid_t parent);
 
 struct tp_child_wait {
+    /* called when the child, which is traced, has stopped with this wait status; NULL: it is not */
+    void (*stopped)(void *ctx, pid_t pid, int how);
+    void *ctx;                                /* of `stopped` */
     const volatile sig_atomic_t *interrupted; /* not 0: the child is ended; may be NULL */
     uint64_t timeout_ns;                      /* the child is ended after this; 0: never */
     /* The child leads a process group. The whole group is ended with the child, and stopped

@@ -529,6 +529,8 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
         write_throughput(j, o, &whole);
     if (run->passes & TP_PASS_RESIDENT)
         write_figures(j, tp_json_object(j, o, "resident"), "resident.", &whole);
+    if (run->passes & TP_PASS_MAPPED)
+        write_figures(j, tp_json_object(j, o, "mapped"), "mapped.", &whole);
     if (run->passes & TP_PASS_COUNT)
         write_figures(j, tp_json_object(j, o, "instructions"), "instructions.", &whole);
     if (run->passes & TP_PASS_LATENCY)

@@ -192,6 +192,22 @@ static void print_resident(const struct tp_run *run, struct tp_page *page)
     print_spread("  end", &resident->end, page);
 }
 
+static void print_mapped(const struct tp_run *run, struct tp_page *page)
+{
+    const struct tp_mapped *m = &run->mapped;
+    if (!(run->passes & TP_PASS_MAPPED))
+        return;
+    if (!m->known) {
+        line(page, "mapped", "not known: its process cannot be followed (%s)", strerror(m->why));
+        return;
+    }
+    line(page, "mapped", "%s, by %s calls that get memory and %s that give it back%s",
+         tp_bytes(m->peak - m->base, true).s, tp_count(m->gets).s, tp_count(m->puts).s,
+         m->fixed ? "" : "; addresses were randomised");
+    bytes_line(page, "  at peak demand", m->at_peak, TP_NONE);
+    bytes_line(page, "  end", m->end, TP_NONE);
+}
+
 static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
                         struct tp_page *page)
 {
@@ -244,6 +260,7 @@ void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, s
         print_device(r, &r->run->devices[d], page);
     }
     print_resident(r->run, page);
+    print_mapped(r->run, page);
     line(page, "skipped_operations", "%s", tp_count(r->run->skipped_operations).s);
     line(page, "skipped_trims", "%s", tp_count(r->run->skipped_trims).s);
     print_sizes(rep, r, page);

@@ -127,6 +127,8 @@ def mask_system(lines):
             continue
         elif re.match(r" +[\d.,]+ \w+ +resident then:", line):
             line = re.sub(r"^ +[\d.,]+ \w+ +", "       N  ", line)
+        elif re.match(r"    mapped   ", line):
+            line = re.sub(r"^(    mapped +).*", r"\1N", line)
         elif re.match(r"      (at peak demand|peak|end)   ", line):
             line = re.sub(r"^(      [a-z ]+  ).*", r"\1N", line)
         elif block == "detail" and re.match(r" {5}[+=]", line):

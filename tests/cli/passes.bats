@@ -8,7 +8,7 @@ members() { # JSON-FILE: those that a pass fills
     python3 -c '
 import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]
-filled = "memory source_calls failed_allocations throughput latency resident instructions devices".split()
+filled = "memory source_calls failed_allocations throughput latency resident mapped instructions devices".split()
 print(" ".join(run["passes"]), "|", " ".join(name for name in filled if name in run))' "$1"
 }
 
@@ -22,6 +22,7 @@ passes() { # LIST
     [ "$(passes latency,throughput)" = "throughput latency | throughput latency" ]
     [ "$(passes count)" = "count | instructions" ]
     [ "$(passes resident)" = "resident | resident" ]
+    [ "$(passes usage,mapped)" = "usage | memory source_calls failed_allocations devices" ] # of a policy it is known
     [ "$(passes usage,fits,verify)" = \
         "verify usage fits | memory source_calls failed_allocations devices" ]
     python3 -c '
@@ -58,9 +59,32 @@ assert "resident" not in virtual and virtual["passes"] == ["usage"], virtual
 EOF
 }
 
+@test "what a real allocator maps is the same in every replay" {
+    python3 - "$TAPOOL" <<'EOF'
+import json, subprocess, sys
+
+def mapped(strategy="system"):
+    out = subprocess.run([sys.argv[1], "replay", "sample:python-threads", "-s", strategy, "--json", "--passes", "mapped"],
+                         check=True, capture_output=True)
+    return json.loads(out.stdout)["runs"][0]["mapped"]
+
+first = mapped()
+if first["unknown"] is not None:
+    assert all(first[k] is None for k in ("peak_bytes", "at_peak_bytes", "end_bytes", "get", "put")), first
+    print("# cannot follow: " + first["unknown"])
+    sys.exit(0)
+assert first["peak_bytes"] >= first["at_peak_bytes"] > 0 and first["get"] > 0, first
+for _ in range(4):
+    assert mapped() == first
+# more is taken at a time, and that is seen
+padded = mapped("system:top_pad=1MiB")
+assert padded["peak_bytes"] > first["peak_bytes"] and padded["get"] < first["get"], (padded, first)
+EOF
+}
+
 @test "passes that cannot be are refused" {
     local replay=("$TAPOOL" replay sample:sqlite -s arena)
-    refused 2 "^tapool: option 'passes' is 'nonsense', which is none of usage, throughput, latency, verify, fits, count, resident$" \
+    refused 2 "^tapool: option 'passes' is 'nonsense', which is none of usage, throughput, latency, verify, fits, count, resident, mapped$" \
         "${replay[@]}" --json --passes nonsense
     refused 2 "^tapool: option 'passes' is '', which is none of usage," "${replay[@]}" --json --passes usage,,latency
     refused 2 "^tapool: the pass 'fits' needs the pass 'usage'$" "${replay[@]}" --json --passes fits

@@ -221,6 +221,7 @@ static const struct {
             {"runs[0].latency", "latency"},
             {"runs[0].instructions", "instructions"},
             {"runs[0].resident", "resident"},
+            {"runs[0].mapped", "mapped"},
             {"runs[0].warnings", "warnings"}};
 
 static void expect_damage(const cJSON *tree, const char *path, const char *what)
@@ -301,7 +302,8 @@ static void test_figures(void **state)
 static void test_lacking(void **state)
 {
     (void)state;
-    static const char *const passes[] = {"throughput", "latency", "instructions", "resident"};
+    static const char *const passes[] = {"throughput", "latency", "instructions", "resident",
+                                         "mapped"};
     struct tp_stored s;
     struct tp_err err;
     char text[200], name[64];

@@ -140,6 +140,7 @@ static void every_member_of_the_schema_has_a_row(void **state)
                    {"driver", "measured.driver."},
                    {"failed_by", "failed_by."},
                    {"resident", "resident."},
+                   {"mapped", "mapped."},
                    {"throughput", "throughput."},
                    {"instructions", "instructions."}};
     (void)state;

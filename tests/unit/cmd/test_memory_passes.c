@@ -113,6 +113,11 @@ static void only_memory_of_the_host_on_one_device_is_measured(void **state)
 {
     (void)state;
     assert_int_equal(tp_memory_passes_of(&cfg), TP_PASS_USAGE | TP_PASS_RESIDENT);
+    cfg.passes |= TP_PASS_MAPPED; /* of a real allocator alone */
+    assert_int_equal(tp_memory_passes_of(&cfg), TP_PASS_USAGE | TP_PASS_RESIDENT);
+    told.caps |= TP_CAP_FOREIGN;
+    assert_int_equal(tp_memory_passes_of(&cfg), cfg.passes);
+    told.caps &= ~(unsigned)TP_CAP_FOREIGN;
     cfg.layers[0].ops = &tp_source_virtual;
     assert_int_equal(tp_memory_passes_of(&cfg), TP_PASS_USAGE);
     const struct tp_insn insns[] = {

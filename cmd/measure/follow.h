@@ -1,0 +1,31 @@
+/* Follows a child from call to call of the kernel and counts those by which it gets memory and
+ * gives it back. The child has asked for it (alloc/engine/pass_mapped.c). Only its first thread is
+ * followed. */
+#ifndef TP_FOLLOW_H
+#define TP_FOLLOW_H
+
+#include "alloc/engine/run.h"
+
+#include <sys/types.h>
+
+struct tp_follow {
+    struct tp_mapped *mapped; /* shared with the child, which says when to count */
+    int statm;                /* of the child; -1: not open */
+    uint64_t now;             /* bytes that were mapped after the last call */
+    uint64_t call, argument;  /* the call that it is in, and its third argument */
+    bool begun;
+};
+
+#define TP_FOLLOW(shared) ((struct tp_follow){.mapped = (shared), .statm = -1})
+
+/* For tp_child_await: the child has stopped, for one of its calls or for a signal. Lets it go on.
+ */
+void tp_follow_stop(void *follow, pid_t pid, int how);
+
+void tp_follow_end(struct tp_follow *f);
+
+/* Makes the addresses of children that are started from here on the same every time (`off`), or as
+ * they were. Without effect where the system does not allow it. Returns whether they were so. */
+bool tp_addresses_fixed(bool fixed);
+
+#endif

@@ -30,12 +30,14 @@ static void print_sum_line(const struct sum_line *line, struct tp_page *page)
     tp_page_line(page);
 }
 
-static void note_idle(const struct tp_device_run *d, bool exact, char *note, size_t size)
+static void note_idle(const struct tp_result *r, const struct tp_device_run *d, bool exact,
+                      char *note, size_t size)
 {
     const struct tp_at_peak *at = &d->at_peak;
     struct tp_str s = tp_str_in(note, size);
     if (at->pieces == TP_NONE) {
-        tp_str_add(&s, "by the allocator's own statistics");
+        if (!r->spec->plugin) /* one without a walk says nothing of its pieces */
+            tp_str_add(&s, "by the allocator's own statistics");
         return;
     }
     if (at->pieces)
@@ -148,7 +150,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     snprintf(rounding.note, sizeof rounding.note,
              "%s of what was handed out (internal fragmentation)",
              tp_percent(d->internal_fragmentation).s);
-    note_idle(d, page->exact, idle.note, sizeof idle.note);
+    note_idle(r, d, page->exact, idle.note, sizeof idle.note);
     note_reserved(d, page->exact, reserved.note, sizeof reserved.note);
     if (!d->trace_peak_requested && !d->peak_reserved) {
         tp_page_put(page, LABEL, "the program allocates nothing here");
@@ -416,6 +418,10 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
              : foreign              ? "host"
                                     : r->source->layers[0].ops->name);
     tp_report_head(r, label, page);
+    if (r->spec->plugin)
+        tp_page_put(page, tp_page_beside(r->trace->file, label), "plug-in %s%s%s",
+                    r->spec->plugin->file, r->spec->plugin->version[0] ? " " : "",
+                    r->spec->plugin->version);
     tp_page_line(page);
     print_all_memory(r, page);
     print_speed(r, page);

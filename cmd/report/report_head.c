@@ -307,9 +307,6 @@ static void describe_source(const struct tp_result *r, bool exact, struct tp_str
         if (nothing)
             tp_str_add(s, ": byte and call counts are exact, times are the policy's own work only");
     }
-    if (r->spec->plugin)
-        tp_str_add(s, "; plug-in %s%s%s", r->spec->plugin->file,
-                   r->spec->plugin->version[0] ? " " : "", r->spec->plugin->version);
 }
 
 /* What was written into the blocks; NULL if the text about --occupy has already said it. */

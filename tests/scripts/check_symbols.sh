@@ -5,7 +5,8 @@
 # tp_profile_*, and one that is a folder nothing else but what begins with its own name; a format's
 # folder exports tp_format_* and tp_writer_* constants, and beside them what begins with tp_ and its
 # name; every other exported name begins with tp_; and no folder but cmd/ keeps mutable data at file
-# scope. Prints one line per finding and exits 1 when there is any.
+# scope. The executable exports the names that are marked TP_API, for plug-ins, and no other. Prints
+# one line per finding and exits 1 when there is any.
 #
 # How: nm in its sysv format, which names the section, once for all objects. Symbols and sections that
 # sanitizers and coverage add are left out; their builds also move data around, so mutability is
@@ -41,5 +42,15 @@ if ! grep -q '^ok ' "$WORK/findings"; then
     cat -- "$WORK/findings"
     echo "$(wc -l <"$WORK/findings") findings"
     exit 1
+fi
+# What plug-ins may call: the names that are marked TP_API in the headers, and no other.
+if [ -x "$BUILD/tapool" ]; then
+    "$NM" -D --defined-only "$BUILD/tapool" | sed -n 's/^.* [A-Z] \(tp_[a-z_]*\)$/\1/p' | sort >"$WORK/exported"
+    sed -n 's/^TP_API [^(]*[ *]\(tp_[a-z_]*\)(.*/\1/p' alloc/*.h alloc/base/*.h | sort >"$WORK/promised"
+    if ! diff "$WORK/promised" "$WORK/exported" |
+        sed -n 's/^< \(.*\)/\1 is TP_API, and not exported/p; s/^> \(.*\)/\1 is exported, and not TP_API/p' |
+        tee "$WORK/wrong" | { ! grep .; }; then
+        exit 1
+    fi
 fi
 sed 's/^ok //' "$WORK/findings"

@@ -256,6 +256,13 @@ build_tree
 rm -- "$OBJECTS/x.dir/alloc/sources/two.c.o"
 caught 'alloc/sources/two.c: has no object' symbols
 
+fresh_tree
+build_tree
+echo 'TP_API int tp_wanted(void);' >>alloc/base/err.h
+echo 'void tp_left(void) {} int main(void) { return 0; }' | "$CC" -x c - -rdynamic -o "$OBJECTS/tapool"
+caught 'tp_wanted is TP_API, and not exported' symbols
+caught 'tp_left is exported, and not TP_API' symbols
+
 if [ "$bad" -gt 0 ]; then
     echo "$bad of $done_checks checks of the checks failed"
     exit 1

@@ -100,6 +100,22 @@ static int check_header(const Elf64_Ehdr *h, const char *what, struct tp_err *er
     return TP_OK;
 }
 
+/* The segments that are loaded must be there: the dynamic linker maps what is not, and dies of it.
+ */
+static int check_segments(const struct elf_bytes *f, const Elf64_Ehdr *h, const char *what,
+                          struct tp_err *err)
+{
+    for (unsigned i = 0; i < h->e_phnum; i++) {
+        Elf64_Phdr p;
+        if (h->e_phentsize != sizeof p || h->e_phoff > f->size ||
+            !read_at(f, h->e_phoff + i * sizeof p, &p, sizeof p) ||
+            (p.p_type == PT_LOAD && (p.p_offset > f->size || p.p_filesz > f->size - p.p_offset)))
+            return tp_fail(err, TP_EINPUT, "%s is cut off: it has %llu bytes", what,
+                           (unsigned long long)f->size);
+    }
+    return TP_OK;
+}
+
 /* The sections of the file, in new memory; NULL: it has none that can be read. */
 static Elf64_Shdr *read_sections(const struct elf_bytes *f, const Elf64_Ehdr *h)
 {
@@ -191,6 +207,8 @@ int tp_elf_look(const char *path, const char *what, const char *symbol, void *da
         status = tp_fail(err, TP_EINPUT, "%s is no shared library", what);
     if (!status)
         status = check_header(&h, what, err);
+    if (!status)
+        status = check_segments(&f, &h, what, err);
     if (!status)
         look_for(&f, &h, symbol, data, size, out);
     if (f.fd >= 0)

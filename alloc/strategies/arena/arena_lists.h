@@ -130,6 +130,8 @@ static inline int cache_reserve(const struct arena_mem *mem, struct arena_cache 
 static inline void cache_drop_oldest(struct arena_cache *cache, uint32_t count)
 {
     uint32_t held = cache_count(cache);
+    if (!count) /* there may be no array */
+        return;
     memmove(cache->floor, cache->floor + count, (held - count) * sizeof *cache->floor);
     cache->top -= count;
 }

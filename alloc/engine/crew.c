@@ -93,25 +93,30 @@ static bool came(const uint64_t *turn, uint64_t number)
     return __atomic_load_n(turn, __ATOMIC_ACQUIRE) == number;
 }
 
+/* Waits with the core given to others. false: the replay stops. */
+static bool wait_long(const struct tp_player *p, const uint64_t *turn, uint64_t number)
+{
+    uint64_t begin = tp_stamp();
+    double before = core_ns();
+    for (uint32_t i = 0; !came(turn, number); i++) {
+        if (tp_crew_stops(p) || tp_player_interrupted(p))
+            return false;
+        give_core_away(i);
+    }
+    p->turns->waited_ns += core_ns() - before;
+    p->turns->waited_ticks += tp_stamp() - begin;
+    return true;
+}
+
 bool tp_turn_wait(const struct tp_player *p, const uint64_t *turn, uint64_t number)
 {
-    struct tp_turns *t = p->turns;
-    uint64_t begin = tp_stamp(), spun;
-    for (uint32_t i = 0; i < t->spins && !came(turn, number); i++)
+    uint64_t begin = tp_stamp();
+    for (uint32_t i = 0; i < p->turns->spins && !came(turn, number); i++)
         pause_briefly();
-    spun = tp_stamp() - begin;
-    t->waited_ns += (double)spun * ns_per_tick(p);
-    if (!came(turn, number)) {
-        double before = core_ns();
-        for (uint32_t i = 0; !came(turn, number); i++) {
-            if (tp_crew_stops(p) || tp_player_interrupted(p))
-                return false;
-            give_core_away(i);
-        }
-        t->waited_ns += core_ns() - before;
-    }
-    t->waited_ticks += tp_stamp() - begin;
-    return true;
+    uint64_t spun = tp_stamp() - begin;
+    p->turns->waited_ns += (double)spun * ns_per_tick(p);
+    p->turns->waited_ticks += spun;
+    return came(turn, number) || wait_long(p, turn, number);
 }
 
 /* Takes a semaphore: at once where it is about to be posted. */

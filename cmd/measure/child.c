@@ -8,6 +8,7 @@
 #include "cmd/measure/follow.h"
 #include "cmd/measure/libraries.h"
 #include "cmd/measure/process.h"
+#include "cmd/measure/replay_answer.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/text.h"
@@ -34,10 +35,8 @@ struct child_job {
     char library[TP_RUN_LIBRARY]; /* the answer, where only that is asked */
     uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
-    bool stop_on_oom, drop_prologue, huge_pages, progress, answered;
-    int status;
-    struct tp_err err;
-    struct tp_position position; /* where the replay is, should it not come back */
+    bool stop_on_oom, drop_prologue, huge_pages, progress;
+    struct tp_replay_answer answer;
 };
 #define ASKING_NS  UINT64_C(5000000000) /* the longest time to ask a library for its version */
 #define RUN_OFFSET ((sizeof(struct child_job) + 63) & ~(size_t)63)
@@ -179,46 +178,15 @@ static int spawn(const struct tp_strategy_spec *spec, int program_fd, int job_fd
     return status;
 }
 
-/* ---- waiting for it ---- */
-
-/* Where the replay was when it was looked at for the last time. */
-static struct tp_text place_of(const struct child_job *job)
-{
-    uint64_t first = job->position.first, last = job->position.last;
-    if (last == TP_NONE)
-        return tp_text_of("after the last event");
-    if (!last)
-        return tp_text_of("before its first event");
-    return first == last ? tp_text_of("at event %s", tp_count(first).s)
-                         : tp_text_of("between events %s and %s", tp_count(first ? first : 1).s,
-                                      tp_count(last).s);
-}
-
 static int await(pid_t pid, struct child_job *job, struct tp_child_wait wait, struct tp_err *err)
 {
     struct tp_follow follow = TP_FOLLOW(&run_of(job)->mapped);
+    int how = 0;
     wait.stopped = tp_follow_stop;
     wait.ctx = &follow;
-    int how = 0, status = tp_child_await(pid, &wait, &how);
+    int waited = tp_child_await(pid, &wait, &how);
     tp_follow_end(&follow);
-    if (status == TP_ESTOP)
-        return tp_fail(err, TP_ESTOP, "interrupted");
-    if (status == TP_ELATE)
-        return tp_hint(err,
-                       tp_fail(err, TP_ELATE, "'%s' had not ended after %s: it was %s", job->label,
-                               tp_duration(wait.timeout_ns).s, place_of(job).s),
-                       "was it stuck? --timeout TIME gives it longer, --timeout none for ever");
-    if (status)
-        return tp_fail(err, (enum tp_status)status, "a child process is lost: %s", strerror(errno));
-    if (WIFSIGNALED(how))
-        return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process, %s",
-                       job->label, WTERMSIG(how), strsignal(WTERMSIG(how)), place_of(job).s);
-    if (!job->answered)
-        return tp_fail(err, TP_EBROKEN, "'%s' ended its process with code %d, %s", job->label,
-                       WEXITSTATUS(how), place_of(job).s);
-    if (job->status && err)
-        *err = job->err;
-    return job->status;
+    return tp_replay_answer_judge(&job->answer, waited, how, wait.timeout_ns, job->label, err);
 }
 
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
@@ -346,7 +314,7 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
                                 .huge_pages = job->huge_pages,
                                 .followed = job->passes & TP_PASS_MAPPED,
                                 .seed = job->seed,
-                                .position = &job->position,
+                                .position = &job->answer.position,
                                 .interrupted = &w.stop,
                                 .progress = watch,
                                 .progress_ctx = &w};
@@ -411,9 +379,9 @@ int tp_child_serve(struct tp_err *err)
     if (getppid() != job->parent) /* the parent ended before tp_child_begin took effect */
         return TP_OK;
     bool asked = !fstat(PROGRAM_FD, &other) && other.st_ino == st.st_ino;
-    job->status =
-        asked ? answer_library(job, &job->err) : answer_replay(job, (size_t)st.st_size, &job->err);
-    job->answered = true;
+    job->answer.status = asked ? answer_library(job, &job->answer.err)
+                               : answer_replay(job, (size_t)st.st_size, &job->answer.err);
+    job->answer.given = true;
     munmap(job, (size_t)st.st_size);
-    return TP_OK; /* the parent reports job->status */
+    return TP_OK; /* the parent reports it */
 }

@@ -2,19 +2,17 @@
 #include "cmd/measure/fork_replay.h"
 
 #include "cmd/measure/process.h"
+#include "cmd/measure/replay_answer.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The head of the shared memory; the run follows at RUN_OFFSET. */
 struct tp_fork_job {
-    bool answered;
-    int status;
-    struct tp_err err;
+    struct tp_replay_answer answer;
 };
 #define RUN_OFFSET ((sizeof(struct tp_fork_job) + 63) & ~(size_t)63)
 
@@ -27,8 +25,11 @@ static void play(const struct tp_fork *f, pid_t parent)
 {
     if (!tp_child_begin(parent))
         _exit(1);
-    f->job->status = tp_replay(f->cfg, run_of(f), &f->job->err);
-    f->job->answered = true;
+    struct tp_replay_cfg cfg = *f->cfg;
+    struct tp_replay_answer *answer = &f->job->answer;
+    cfg.position = &answer->position;
+    answer->status = tp_replay(&cfg, run_of(f), &answer->err);
+    answer->given = true;
     _exit(0); /* exit would write the parent's buffered output a second time */
 }
 
@@ -61,29 +62,12 @@ int tp_fork_start(struct tp_fork *f, const struct tp_replay_cfg *cfg, struct tp_
     return status;
 }
 
-static int judge(const struct tp_fork *f, int waited, int how, const char *label,
-                 struct tp_err *err)
-{
-    if (waited == TP_ESTOP)
-        return tp_fail(err, TP_ESTOP, "interrupted");
-    if (waited)
-        return tp_fail(err, (enum tp_status)waited, "a child process is lost: %s", strerror(errno));
-    if (WIFSIGNALED(how))
-        return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process", label,
-                       WTERMSIG(how), strsignal(WTERMSIG(how)));
-    if (!f->job->answered)
-        return tp_fail(err, TP_EBROKEN, "'%s' ended its process with code %d", label,
-                       WEXITSTATUS(how));
-    if (f->job->status && err)
-        *err = f->job->err;
-    return f->job->status;
-}
-
 int tp_fork_finish(struct tp_fork *f, const char *label, struct tp_err *err)
 {
-    const struct tp_child_wait wait = {.interrupted = f->cfg->interrupted};
+    const struct tp_child_wait wait = {.interrupted = f->cfg->interrupted,
+                                       .timeout_ns = f->cfg->timeout_ns};
     int how = 0, waited = tp_child_await(f->pid, &wait, &how);
-    int status = judge(f, waited, how, label, err);
+    int status = tp_replay_answer_judge(&f->job->answer, waited, how, wait.timeout_ns, label, err);
     if (!status)
         memcpy(f->run, run_of(f), f->run_size);
     release(f);

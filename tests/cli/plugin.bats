@@ -203,11 +203,14 @@ left_out() {
 @test "a plug-in that crashes or leaves is a sentence, and the other rows are measured" {
     misfit crash -DCRASH
     misfit leave -DLEAVE
-    left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' died of signal 11 \(Segmentation fault\) in its process" -s plugin:./crash.so
+    left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' died of signal 11 \(Segmentation fault\) in its process, at event 111$" -s plugin:./crash.so
     left_out 4 "^tapool: sample:sqlite: 'x' ended its process with code 7" -s x=plugin:./leave.so
     refused 4 "'plugin:misfit' died of signal 11" play_once sample:sqlite -s plugin:./crash.so
     refused 4 "'plugin:misfit' died of signal 11" play_once sample:sqlite -s plugin:./crash.so --source virtual
     left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' died of signal 11" -s plugin:./crash.so --source virtual
+    misfit hang -DHANG
+    left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' had not ended after 1 s: it was at event 111$" \
+        -s plugin:./hang.so --timeout 1s
     ok "$TAPOOL" gen pair --count 300 -o other.json # not the last trace's alone
     capture play_once other.json sample:sqlite -s plugin:./crash.so -s arena --json
     [ "$rc" -eq 4 ]

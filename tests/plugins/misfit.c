@@ -72,6 +72,10 @@ static int misfit_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_
     if (now)
         exit(7);
 #endif
+#ifdef HANG
+    while (now)
+        pause();
+#endif
 #ifdef ADDRESSES
     m->next +=
         (m->range * UINT64_C(0x9E3779B97F4A7C15) >> 58) * 16; /* other addresses, other blocks */

@@ -238,7 +238,13 @@ static int check_conformance(const char *name, FILE *out, struct tp_err *err)
     int status = tp_strategy_spec_parse(&spec, name, err);
     if (status)
         return status;
-    status = tp_conformance_print(&spec, out, err);
+    if (spec.preload)
+        status = tp_hint(
+            err, tp_fail(err, TP_EUSAGE, "'%s' is played in a process of its own only", spec.label),
+            "'tapool replay TRACE -s %s --verify' checks every block of a trace",
+            tp_strategy_spec_name(&spec).s);
+    else
+        status = tp_conformance_print(&spec, out, err);
     tp_strategy_spec_release(&spec);
     return status;
 }

@@ -316,7 +316,11 @@ bool tp_conformance_plays(const struct tp_conformance_check *check,
     const bool pool = caps & TP_CAP_ASYNC, own = c->options && strstr(c->options, "pool=own");
     if (!(on->checks & check->bit) || !(caps & TP_CAP_FOREIGN) != !!on->base)
         return false;
-    if (check->bit == TP_CONFORM_TABLE || !on->base)
+    if (check->bit == TP_CONFORM_TABLE)
+        return true;
+    if (caps & TP_CAP_PRELOAD) /* its library is in no process but the one that it is played in */
+        return false;
+    if (!on->base)
         return true;
     if (pool ? !on->base->get_async : on->pool_only)
         return false;

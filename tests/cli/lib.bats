@@ -247,4 +247,6 @@ assert [r["label"] for r in d["tables"][0]["rows"]] == ["system", "lib:counts.so
     ok "$TAPOOL" strategies lib
     matches "$out" 'Set them as -s lib:NAME\|PATH,OPTION=VALUE'
     matches "$out" '^  LD_PRELOAD=libmimalloc.so.2 ./server'
+    refused 2 "'lib:silent.so' is played in a process of its own only$" \
+        "$TAPOOL" strategies --conformance "lib:$MALLOCS/silent.so"
 }

@@ -1,5 +1,6 @@
 /* The passes in processes of their own: how many there are, where they are played, and how several
  * become one figure. */
+#include "alloc/base/own.h"
 #include "cmd/measure/memory_passes.h"
 #include "tests/unit/one_run.h"
 
@@ -11,7 +12,8 @@
 extern const struct tp_source_ops tp_source_host, tp_source_virtual;
 extern const struct tp_strategy tp_strategy_direct;
 
-enum { MIB = 1 << 20, FEW = 16 * 4096 };
+/* A sanitizer writes its shadow too. */
+enum { MIB = 1 << 20, FEW = (TP_SANITIZED ? 128 : 16) * 4096 };
 
 /* `direct`, which tells what it was told to do in each of its processes. */
 static struct tp_strategy told;

@@ -12,11 +12,14 @@ enum { HEAD = 64 };
 
 #if TP_SANITIZED
 
+/* Sanitizers end a process that asks for more than they can have. */
+#define MOST (SIZE_MAX >> 24)
+
 void *tp_own_zeroed(size_t count, size_t size)
 {
     size_t bytes;
     void *p = NULL;
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX ||
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > MOST ||
         posix_memalign(&p, HEAD, bytes ? bytes : 1))
         return NULL;
     return memset(p, 0, bytes);
@@ -24,7 +27,7 @@ void *tp_own_zeroed(size_t count, size_t size)
 
 void *tp_own_resized(void *p, size_t bytes)
 {
-    return bytes > PTRDIFF_MAX ? NULL : realloc(p, bytes ? bytes : 1);
+    return bytes > MOST ? NULL : realloc(p, bytes ? bytes : 1);
 }
 
 void tp_own_free(void *p)

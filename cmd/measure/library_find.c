@@ -10,6 +10,7 @@
 #include "cmd/measure/libraries.h"
 
 #include "alloc/base/opt.h"
+#include "alloc/base/own.h"
 #include "cmd/measure/elf_file.h"
 #include "cmd/ui/environment.h"
 
@@ -47,6 +48,10 @@ int tp_library_check(const char *path, struct tp_err *err)
     char what[TP_ERR_TEXT];
     struct tp_elf_symbol found;
     snprintf(what, sizeof what, "library '%.300s'", path);
+    if (TP_SANITIZED)
+        return tp_fail(err, TP_EUSAGE,
+                       "%s: this tapool is built with a sanitizer, whose malloc cannot be replaced",
+                       what);
     int status = tp_elf_look(path, what, "malloc", NULL, 0, &found, err);
     if (status || !found.known || found.there)
         return status;

@@ -99,7 +99,7 @@ PY
     refused 3 "other.so' is for another machine: riscv, this one is " "$TAPOOL" replay odd.jsonl -s lib:./other.so
     capture "$TAPOOL" replay odd.jsonl -s lib:./cut.so
     [ "$rc" = 3 ]
-    matches "$err" "cut.so' cannot be loaded: "
+    matches "$err" "cut.so' is cut off: it has 100 bytes"
     mkdir folder.so
     refused 3 "folder.so' is no regular file$" "$TAPOOL" replay odd.jsonl -s lib:./folder.so
     mkfifo pipe.so

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 
 struct mapping {
     struct tp_mapped *out;
@@ -39,7 +40,9 @@ static void begin_counting(void *ctx)
 
 static void end_counting(void *ctx)
 {
-    ((struct mapping *)ctx)->out->counting = false;
+    struct mapping *m = ctx;
+    m->out->counting = false;
+    m->out->over = true;
 }
 
 /* Lets the parent follow this process. */
@@ -49,6 +52,14 @@ static int begin_following(void)
         return errno;
     raise(SIGSTOP); /* the parent lets it go on */
     return 0;
+}
+
+/* Whether this process has one thread: a folder has two links, and one more for each folder in it.
+ */
+static bool is_alone(void)
+{
+    struct stat tasks;
+    return !stat("/proc/self/task", &tasks) && tasks.st_nlink == 3;
 }
 
 int tp_pass_mapped(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
@@ -65,10 +76,15 @@ int tp_pass_mapped(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
         out->mapped.why = cfg->followed ? errno : ECHILD;
         return TP_OK;
     }
-    out->mapped.why = begin_following();
+    const int why = begin_following();
+    if (why) /* else the parent may have written its own */
+        out->mapped.why = why;
     out->mapped.fixed = personality(0xffffffff) & ADDR_NO_RANDOMIZE;
     int status = out->mapped.why ? TP_OK : tp_watch_process(&w, cfg, err);
     tp_mapped_close(m.statm);
+    /* the calls of other threads are not followed */
+    if (!out->mapped.why && !is_alone())
+        out->mapped.why = TP_MAPPED_THREADS;
     out->mapped.known = !status && !out->mapped.why && w.base != TP_NONE && w.end != TP_NONE;
     out->mapped.at_peak = w.at_peak;
     out->mapped.end = w.end;

@@ -193,13 +193,15 @@ struct tp_resident {
 
 /* What a process has mapped, and its calls for it, from the first event to the last. Known for a
  * real allocator. While it is counted the two processes that do so share this. */
+enum { TP_MAPPED_THREADS = -1 }; /* the library has threads of its own */
 struct tp_mapped {
     bool known;
     bool counting;
-    bool fixed;          /* addresses were not randomised */
-    int32_t why;         /* errno that says why it is not known; 0: it was not looked for */
-    uint64_t base;       /* bytes before the first event */
-    uint64_t peak;       /* the most, base included */
+    bool over;     /* what is to be counted is over, and the parent lets the process go */
+    bool fixed;    /* addresses were not randomised */
+    int32_t why;   /* errno or TP_MAPPED_THREADS: why it is not known; 0: it was not looked for */
+    uint64_t base; /* bytes before the first event */
+    uint64_t peak; /* the most, base included */
     uint64_t at_peak;    /* at peak demand, above the base; TP_NONE: not reached */
     uint64_t end;        /* after the last event, above the base */
     uint64_t gets, puts; /* calls that get memory, and that give it back */

@@ -174,11 +174,14 @@ static int lib_free(void *state, void *thread, tp_addr addr, const struct tp_req
  * keeps the contents, and a second block the alignment. */
 static void *move_untold(void *old, const struct tp_req *rq)
 {
-    void *kept = realloc(old, rq->size), *p = kept ? aligned_block(rq) : NULL;
-    if (p) {
-        memcpy(p, kept, rq->size);
-        free(kept);
+    void *p = aligned_block(rq); /* first, so that a failure leaves the old block as it is */
+    void *kept = p ? realloc(old, rq->size) : NULL;
+    if (!kept) {
+        free(p);
+        return NULL;
     }
+    memcpy(p, kept, rq->size);
+    free(kept);
     return p;
 }
 

@@ -258,7 +258,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},
         {has_resident, "Resident is what the kernel counts, blocks written wholly"},
-        {has_waited, "waited: for an object of another thread; in no other figure"},
+        {has_waited, "waited: for an object of another thread; not in ns per call"},
         {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
     };
     size_t count = 0;

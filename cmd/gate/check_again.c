@@ -45,6 +45,8 @@ static void count(const struct tp_check *k, struct again_tally *t, size_t found[
     for (size_t i = 0; i < k->findings.count; i++) {
         const struct tp_finding *f = &k->findings.items[i];
         enum tp_class class = f->metric ? f->metric->class : TP_CLASS_EXACT;
+        if (class == TP_CLASS_REPORT) /* resident memory of a library: beside the exact figures */
+            class = TP_CLASS_EXACT;
         found[class] += f->verdict == TP_REGRESSION;
         better += f->verdict == TP_IMPROVED;
         *open += f->verdict == TP_INCONCLUSIVE;

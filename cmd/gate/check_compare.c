@@ -46,7 +46,7 @@ bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, 
     return false;
 }
 
-static enum tp_verdict judge(const struct tp_metric *m, double base, double now, double allowed)
+enum tp_verdict tp_check_judge(const struct tp_metric *m, double base, double now, double allowed)
 {
     double worse = m->better == TP_BETTER_LESS ? now - base : base - now;
     if (isnan(worse))
@@ -71,7 +71,7 @@ static void compare_value(const struct tp_baseline *b, const struct tp_baseline_
     f->change = v->value != 0 ? now[0] / v->value - 1 : NAN;
     f->allowed = tp_tolerance_of(b, held, v->metric, v->value, v->metric->allowed);
     f->note[0] = '\0';
-    f->verdict = judge(v->metric, f->base, f->now, f->allowed);
+    f->verdict = tp_check_judge(v->metric, f->base, f->now, f->allowed);
     if (!tp_check_agrees(v->metric, now[0], now[1], f->note, sizeof f->note))
         f->verdict = TP_REGRESSION;
     else if (isnan(now[0]))

@@ -211,5 +211,5 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err)
     class->values = k->findings.count - before;
     class->checked = class->values > 0;
     describe(k, &gaps, class);
-    return status;
+    return !status && k->o->base_lib ? tp_check_library(k, err) : status;
 }

@@ -3,6 +3,7 @@
  *
  *     check_cells     selects the cells and prepares their traces
  *     check_exact     class E: two replays each, against the baseline
+ *     check_library   memory of malloc libraries, against those of --base-lib
  *     check_counted   class D: instructions, against the baseline or the base build
  *     check_noisy     class N: live pairs against the base build or strategy
  *     check_base      what the base build cannot do: gaps, not errors
@@ -107,6 +108,8 @@ int tp_check_hash(const struct tp_check *k, const struct tp_gate_cell *c, struct
 /* ---- what is checked ---- */
 
 int tp_check_exact(struct tp_check *k, struct tp_err *err);
+/* The memory of malloc libraries against those of --base-lib, as part of class E. */
+int tp_check_library(struct tp_check *k, struct tp_err *err);
 int tp_check_counted(struct tp_check *k, struct tp_err *err);
 int tp_check_noisy(struct tp_check *k, struct tp_err *err);
 
@@ -131,6 +134,9 @@ int tp_check_compare(const struct tp_baseline *b, const struct tp_baseline_cell 
  * nondeterministic, because a line was deleted or an older tapool wrote the file. Such values are
  * not checked. */
 size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_record *run);
+
+/* The verdict on a value of class E or R; `allowed` is an amount. */
+enum tp_verdict tp_check_judge(const struct tp_metric *m, double base, double now, double allowed);
 
 /* Whether two replays gave the same value. If they did not, writes a sentence about it to `note`.
  */

@@ -41,8 +41,8 @@ const struct tp_opt tp_check_rows[] = {
                .help = "compare times with those of this strategy instead"),
     TP_TEXT_AT("base-lib", ROW(base_lib), .excludes = "base-strategy", .from = TP_OPT_USER,
                .arg = "PATH",
-               .help = "compare times of the cells of lib: with those of this library: the one of "
-                       "the merge base"),
+               .help = "compare times, resident and mapped memory of the cells of lib: with those "
+                       "of this library: the one of the merge base"),
     TP_TEXT_AT("bin", ROW(bin), .from = TP_OPT_USER, .arg = "PATH",
                .help = "the tapool that is checked (default: this one)"),
     TP_UINT_AT("pairs", ROW(pairs), .def = "20", .min = 2, .max = TP_ROUNDS_MAX,

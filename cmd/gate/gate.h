@@ -39,6 +39,7 @@ struct tp_finding {
     double allowed;   /* tolerance: class E an absolute amount, else a share */
     struct tp_difference difference; /* class N only */
     unsigned sets;                   /* class N: 1, or 2 after a fresh set */
+    bool live;      /* compared with what was measured in this job, so no baseline can take it in */
     char note[256]; /* "became nondeterministic: 131.4 and 131.6 MiB in two replays", or "" */
 };
 

@@ -125,11 +125,13 @@ static void print_finding(const struct tp_finding *f, int column, struct tp_page
         tp_page_put(page, column, "%s", tp_finding_note(f).s);
 }
 
-/* Whether to propose --update for an improvement. A time cannot be locked in, because no baseline
- * decides about times; and next to a regression the update would accept that too. */
+/* Whether to propose --update for an improvement over the baseline. A time cannot be locked in,
+ * because no baseline decides about times; and next to a regression the update would accept that
+ * too. */
 static bool can_lock_in(const struct tp_gate *g, const struct tp_cause *c)
 {
-    return c->verdict == TP_IMPROVED && !tp_finding_is_timed(c->lead) && !g->told[TP_REGRESSION];
+    return c->verdict == TP_IMPROVED && !tp_finding_is_timed(c->lead) && !c->lead->live &&
+           !g->told[TP_REGRESSION];
 }
 
 static void print_cause(const struct tp_gate *g, const struct tp_cause *c,

@@ -27,11 +27,12 @@ static const char text[] =
     "  -s lib:jemalloc,sized             blocks are freed with their size, where it has that\n"
     "\n"
     "One that dies, hangs (--timeout) or does not load is named with the event; the others are\n"
-    "measured. --verify finds blocks that overlap or are not aligned. A library under work is "
-    "gated\n"
-    "against its old build: tapool check -s my=lib:./libmy.so --base-lib main/libmy.so\n"
+    "measured. --verify finds blocks that overlap or are not aligned. A library under work is\n"
+    "gated against its old build, in time, resident and mapped memory:\n"
     "\n"
-    "  threads    neither recording knows them all: they are played as one, without contention\n"
+    "  tapool check -s my=lib:./libmy.so --base-lib main/libmy.so\n"
+    "\n"
+    "  threads    one plays all that a trace has; --threads recorded: as many, with contention\n"
     "  arena      a model of how such libraries work, nothing to link\n"
     "  to use it  LD_PRELOAD=libmimalloc.so.2 ./server, or link it: -lmimalloc\n";
 

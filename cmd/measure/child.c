@@ -64,11 +64,18 @@ static int write_spec(struct child_job *job, const struct tp_strategy_spec *spec
     return s.cut ? tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label) : TP_OK;
 }
 
+/* Bytes of a shared job. The size that stands in it is for the child: what a library has written
+ * over must not decide what is unmapped here. */
+static size_t job_size(uint16_t devices)
+{
+    return RUN_OFFSET + tp_run_size(devices);
+}
+
 /* Makes the shared job with room for a run of so many devices. */
 static int make_job(const struct tp_strategy_spec *spec, uint16_t devices, struct child_job **out,
                     int *fd, struct tp_err *err)
 {
-    size_t size = RUN_OFFSET + tp_run_size(devices);
+    size_t size = job_size(devices);
     *fd = memfd_create("tapool-job", MFD_CLOEXEC);
     if (*fd < 0 || ftruncate(*fd, (off_t)size))
         return tp_fail(err, TP_EIO, "shared memory for a child process: %s", strerror(errno));
@@ -195,11 +202,12 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     struct child_job *job = NULL;
     int program_fd = -1, job_fd = -1;
     pid_t pid = 0;
+    const uint16_t devices = tp_program_facts(cfg->program)->devices;
     const struct tp_child_wait wait = {.interrupted = cfg->interrupted,
                                        .timeout_ns = cfg->timeout_ns};
     int status = spec->preload ? tp_library_check(spec->preload, err) : TP_OK;
     if (!status)
-        status = make_job(spec, tp_program_facts(cfg->program)->devices, &job, &job_fd, err);
+        status = make_job(spec, devices, &job, &job_fd, err);
     if (!status)
         fill_job(job, cfg);
     if (!status)
@@ -212,9 +220,9 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     if (!status)
         status = await(pid, job, wait, err);
     if (!status)
-        memcpy(out, run_of(job), tp_run_size(tp_program_facts(cfg->program)->devices));
+        memcpy(out, run_of(job), tp_run_size(devices));
     if (job)
-        munmap(job, job->size);
+        munmap(job, job_size(devices));
     if (job_fd >= 0)
         close(job_fd);
     if (program_fd >= 0)
@@ -237,9 +245,9 @@ int tp_child_library(const struct tp_strategy_spec *spec, char *out, size_t size
     if (!status)
         status = await(pid, job, wait, err);
     if (!status)
-        snprintf(out, size, "%s", job->library);
+        snprintf(out, size, "%.*s", (int)sizeof job->library - 1, job->library);
     if (job)
-        munmap(job, job->size);
+        munmap(job, job_size(1));
     if (job_fd >= 0)
         close(job_fd);
     return status;

@@ -143,14 +143,19 @@ static bool is_exported(const Elf64_Sym *s)
     return s->st_shndx != SHN_UNDEF && (bind == STB_GLOBAL || bind == STB_WEAK) && type != STT_TLS;
 }
 
+/* More symbols than any library has: a sparse file could name so many that the search never ends.
+ */
+enum { SYMBOLS_MOST = 1 << 24 };
+
 /* Looks through a table of symbols. False: it cannot be read. */
 static bool find_symbol(const struct elf_bytes *f, const Elf64_Shdr *table, const Elf64_Shdr *names,
                         const char *name, Elf64_Sym *found, bool *there)
 {
     Elf64_Sym chunk[SYMBOL_CHUNK];
     uint64_t count = table->sh_size / sizeof(Elf64_Sym);
-    if (table->sh_entsize != sizeof(Elf64_Sym) || table->sh_offset > f->size ||
-        table->sh_size > f->size - table->sh_offset || names->sh_offset > f->size)
+    if (table->sh_entsize != sizeof(Elf64_Sym) || count > SYMBOLS_MOST ||
+        table->sh_offset > f->size || table->sh_size > f->size - table->sh_offset ||
+        names->sh_offset > f->size)
         return false;
     for (uint64_t at = 0; at < count && !*there; at += SYMBOL_CHUNK) {
         size_t n = count - at < SYMBOL_CHUNK ? (size_t)(count - at) : SYMBOL_CHUNK;

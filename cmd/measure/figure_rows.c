@@ -73,13 +73,20 @@ static struct tp_figure_value mapped(const struct tp_figure_of *of, uint64_t val
     return whole(of->r->run->mapped.known ? value : TP_NONE);
 }
 
+const char *tp_mapped_why(const struct tp_mapped *m)
+{
+    if (m->known)
+        return NULL;
+    return m->why == TP_MAPPED_THREADS ? "it has threads of its own" : strerror(m->why);
+}
+
 GETTER(peak_mapped, mapped(of, of->r->run->mapped.peak - of->r->run->mapped.base))
 GETTER(mapped_at_peak, mapped(of, of->r->run->mapped.at_peak))
 GETTER(end_mapped, mapped(of, of->r->run->mapped.end))
 GETTER(mapped_gets, mapped(of, of->r->run->mapped.gets))
 GETTER(mapped_puts, mapped(of, of->r->run->mapped.puts))
 GETTER(has_fixed_addresses, whole(of->r->run->mapped.fixed))
-GETTER(why_not_mapped, text(of->r->run->mapped.known ? NULL : strerror(of->r->run->mapped.why)))
+GETTER(why_not_mapped, text(tp_mapped_why(&of->r->run->mapped)))
 
 GETTER(is_played_once, whole(has(of, TP_RUN_PLAYED_ONCE)))
 GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))

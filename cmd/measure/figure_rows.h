@@ -191,7 +191,7 @@ COMPARED(49, OF_THREADS(speedup, RATIO), .better = TP_BETTER_MORE, GET_REAL(spee
          MEANS("that time against one thread's in the same run; 2 threads: at best 2"))
 COMPARED(50, OF_THREADS(waited, SHARE), GET_REAL(waited), HEAD("", "waited"),
          MEANS("share of the threads' time spent waiting for an object of another\n"
-               "thread: it slows the two above, and is in no other figure"))
+               "thread: it slows the two above, and is not in ns_per_op"))
 REPORTED(RUN("throughput.", one_lock, COUNT), GET_FLAG(one_lock),
          MEANS("several threads, and one lock held through every call: the policy's\n"
                "own, or tapool's around a policy that has none"))

@@ -34,6 +34,9 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run);
 /* Why there is no time per call, to be printed after "Speed"; NULL: there is a time. */
 const char *tp_result_no_speed(const struct tp_result *r);
 
+/* Why it is not known what a library has mapped; NULL: it is known. */
+const char *tp_mapped_why(const struct tp_mapped *m);
+
 /* Whether the time has an interval, which needs more than one measurement. */
 bool tp_run_has_interval(const struct tp_run *run);
 

@@ -86,7 +86,8 @@ void tp_follow_stop(void *follow, pid_t pid, int how)
         look_at_call(f, pid);
     else
         sent = (uintptr_t)WSTOPSIG(how);
-    ptrace(f->mapped->why ? PTRACE_DETACH : PTRACE_SYSCALL, pid, NULL, (void *)sent);
+    const bool last = f->mapped->why || f->mapped->over;
+    ptrace(last ? PTRACE_DETACH : PTRACE_SYSCALL, pid, NULL, (void *)sent);
 }
 
 void tp_follow_end(struct tp_follow *f)

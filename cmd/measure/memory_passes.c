@@ -101,7 +101,7 @@ static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy
     *out = scratch->mapped;
     out->known &= !status;
     out->why = status && !out->why ? EIO : out->why;
-    return status == TP_EBROKEN ? TP_OK : status;
+    return status;
 }
 
 int tp_memory_passes(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,

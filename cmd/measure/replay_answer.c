@@ -39,7 +39,9 @@ int tp_replay_answer_judge(const struct tp_replay_answer *a, int waited, int how
     if (!a->given)
         return tp_fail(err, TP_EBROKEN, "'%s' ended its process with code %d, %s", label,
                        WEXITSTATUS(how), place_of(a).s);
-    if (a->status && err)
+    if (a->status && err) {
         *err = a->err;
+        err->text[sizeof err->text - 1] = err->hint[sizeof err->hint - 1] = '\0';
+    }
     return a->status;
 }

@@ -1,5 +1,6 @@
 /* Parsing of strategy and source specifications; see spec.h. */
 #include "cmd/measure/spec.h"
+#include "alloc/base/clean.h"
 #include "alloc/base/str.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/libraries.h"
@@ -122,9 +123,12 @@ static struct tp_str start_label(struct tp_strategy_spec *spec)
 {
     struct tp_str label = TP_STR_IN(spec->label);
     const char *value = bare_value(spec), *slash = value ? strrchr(value, '/') : NULL;
+    char name[TP_LABEL_MAX];
     tp_str_add(&label, "%s", spec->strategy->name);
-    if (value)
-        tp_str_add(&label, ":%s", slash ? slash + 1 : value);
+    if (value) {
+        tp_clean_text(slash ? slash + 1 : value, name, sizeof name);
+        tp_str_add(&label, ":%s", name);
+    }
     return label;
 }
 

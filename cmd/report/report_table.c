@@ -530,7 +530,7 @@ static void print_thread_notes(const struct tp_result *results, size_t count, st
     for (size_t i = 0; i < count; i++)
         if (tp_threads_of(results[i].run).one_lock)
             tp_str_item(&locked, ", ", "%s", results[i].spec->label);
-    tp_page_dim(page, NOTE, "waited: for an object of another thread; in no other figure.");
+    tp_page_dim(page, NOTE, "waited: for an object of another thread; not in ns per call.");
     if (locked.length)
         tp_page_dim(page, NOTE, "%s: one lock around every call.", tp_str_text(&locked));
     tp_str_drop(&locked);

@@ -198,7 +198,7 @@ static void print_mapped(const struct tp_run *run, struct tp_page *page)
     if (!(run->passes & TP_PASS_MAPPED))
         return;
     if (!m->known) {
-        line(page, "mapped", "not known: its process cannot be followed (%s)", strerror(m->why));
+        line(page, "mapped", "not known: its process cannot be followed (%s)", tp_mapped_why(m));
         return;
     }
     line(page, "mapped", "%s, by %s calls that get memory and %s that give it back%s",

@@ -235,8 +235,17 @@ assert [r["label"] for r in d["tables"][0]["rows"]] == ["system", "lib:counts.so
     refused 3 "only the command line may name" "$TAPOOL" check
     capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 9 --min-time 1ms --export-json check.json
     [ "$rc" -le 1 ] # a time may differ or not; what is compared is said
-    matches "$out" '^ +memory and counts +NOT CHECKED: the memory of .my. varies by itself'
+    matches "$out" '^ +memory and counts +vs ./old.so, resident and mapped +1 of 1 cell '
     matches "$out" 'latency +vs ./old.so, 9 live pairs'
+    ok "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./libmy.so --pairs 9 --min-time 1ms
+    cp "$MALLOCS/pads.so" libmy.so # holds more for each block, which no time need show
+    cp "$MALLOCS/silent.so" old.so
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 9 --min-time 1ms --format json
+    [ "$rc" = 1 ]
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+worse = {f["metric"] for f in d["findings"] if f["verdict"] == "regression"}
+assert {"peak_mapped", "mapped_at_peak", "resident_at_peak", "peak_resident"} <= worse, worse' "$out"
     refused 2 "library './absent.so': No such file" "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./absent.so
     ok "$TAPOOL" check sample:jq -s arena --update
     refused 2 "^tapool: --base-lib is about malloc libraries, and cell 'arena' plays none$" \

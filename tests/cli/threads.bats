@@ -17,7 +17,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     ok play web.tpt -s arena -s lru --threads recorded
     matches "$out" 'played by 8 threads on [0-9]+ cores?, as recorded'
     matches "$out" 'against +system'
-    matches "$out" 'waited: for an object of another thread; in no other figure'
+    matches "$out" 'waited: for an object of another thread; not in ns per call'
     matches "$out" '^  lru: one lock around every call'
     lacks "$out" 'no lock contention'
     ok play web.tpt -s arena --threads recorded
@@ -66,7 +66,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     ok "$TAPOOL" compare web.tpt -s arena -s lru --threads recorded --rounds 2 --min-time 1ms
     matches "$out" 'played by 4 threads'
     matches "$out" waited
-    matches "$out" 'waited: for an object of another thread; in no other figure'
+    matches "$out" 'waited: for an object of another thread; not in ns per call'
     lacks "$out" pinned
     play web.tpt -s arena -s lru --threads 2 --json >two.json
     play web.tpt -s arena -s lru --json >one.json

@@ -422,7 +422,9 @@ static int resize_large(struct arena *st, tp_addr addr, const struct tp_req *rq,
     uint64_t pages = pages_of(rq->size);
     if (!s)
         return TP_EINVAL;
-    if (classes_of(&st->classes, rq) != ARENA_NO_CLASS || addr & (rq->align - 1))
+    /* by the place in the range: which addresses the source chose must decide nothing */
+    if (classes_of(&st->classes, rq) != ARENA_NO_CLASS || rq->align > s->range->align ||
+        s->page * ARENA_PAGE & (rq->align - 1))
         return TP_EUNSUP;
     int rc = TP_OK;
     if (s->behind && s->behind->state == ARENA_SPAN_KEPT)

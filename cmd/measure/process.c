@@ -157,5 +157,8 @@ int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
     sigprocmask(SIG_SETMASK, &mask, NULL);
     sigaction(SIGCHLD, &before, NULL);
     errno = error;
+    /* A signal to the whole group ends the child first; this process hears of it only now. */
+    if (!status && WIFSIGNALED(*how) && w->interrupted && *w->interrupted)
+        return TP_ESTOP;
     return status;
 }

@@ -1,6 +1,6 @@
-/* The memory of malloc libraries (--base-lib): what a library maps and what it holds resident, against
- * those of the other library in the same job. A stored value would not do, because it changes with
- * the kernel and the C library. Each library is played twice:
+/* The memory of malloc libraries (--base-lib): what a library maps and what it holds resident,
+ * against those of the other library in the same job. A stored value would not do, because it
+ * changes with the kernel and the C library. Each library is played twice:
  *
  *     mapped memory, its calls    a function of library and trace: any change counts
  *     resident memory             the kernel's count of pages: within the metric's tolerance

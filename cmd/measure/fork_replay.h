@@ -6,13 +6,10 @@
 #define TP_FORK_REPLAY_H
 
 #include "alloc/engine/replay.h"
-
-#include <stddef.h>
-#include <sys/types.h>
+#include "cmd/measure/forked.h"
 
 struct tp_fork {
-    pid_t pid;
-    struct tp_fork_job *job;
+    struct tp_forked child;
     const struct tp_replay_cfg *cfg;
     struct tp_run *run;
     size_t run_size;

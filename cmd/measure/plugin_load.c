@@ -10,15 +10,13 @@
 #include "alloc/base/opt.h"
 #include "alloc/base/str.h"
 #include "cmd/measure/elf_file.h"
-#include "cmd/measure/process.h"
+#include "cmd/measure/forked.h"
 #include "cmd/ui/option_words.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { PATH_TEXT = 256, NAME_TEXT = 40, WORD_TEXT = 64, PAGE_TEXT = 4000 };
 enum { ROWS_MAX = 64, WORDS_MAX = 64 };
@@ -237,34 +235,28 @@ static int load_here(struct tp_loaded_plugin *p, const char *path, const char *w
 /* ---- trying it in a child ---- */
 
 struct trial {
-    bool done;
-    int status;
-    struct tp_err err;
+    const char *path, *what;
 };
 
-static void try_here(struct trial *t, const char *path, const char *what, pid_t parent)
+static int try_here(void *ctx, struct tp_err *err)
 {
+    const struct trial *t = ctx;
     struct tp_loaded_plugin p = {0};
-    if (!tp_child_begin(parent))
-        _exit(1);
-    t->status = load_here(&p, path, what, &t->err);
-    t->done = true;
-    _exit(0);
+    return load_here(&p, t->path, t->what, err);
 }
 
-static int judge_trial(const struct trial *t, int waited, int how, const char *what,
-                       struct tp_err *err)
+static int judge_trial(const struct tp_forked_end *t, const char *what, struct tp_err *err)
 {
-    if (waited == TP_ELATE)
+    if (t->waited == TP_ELATE)
         return tp_fail(err, TP_EINPUT, "%s had not been loaded after 10 s", what);
-    if (waited)
+    if (t->waited)
         return tp_fail(err, TP_EIO, "a child process is lost");
-    if (WIFSIGNALED(how))
+    if (WIFSIGNALED(t->how))
         return tp_fail(err, TP_EINPUT, "%s died of signal %d (%s) while it was loaded", what,
-                       WTERMSIG(how), strsignal(WTERMSIG(how)));
-    if (!t->done)
+                       WTERMSIG(t->how), strsignal(WTERMSIG(t->how)));
+    if (!t->given)
         return tp_fail(err, TP_EINPUT, "%s ended its process with code %d while it was loaded",
-                       what, WEXITSTATUS(how));
+                       what, WEXITSTATUS(t->how));
     if (t->status && err)
         *err = t->err;
     return t->status;
@@ -272,19 +264,10 @@ static int judge_trial(const struct trial *t, int waited, int how, const char *w
 
 static int try_in_child(const char *path, const char *what, struct tp_err *err)
 {
-    struct trial *t =
-        mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     const struct tp_child_wait wait = {.timeout_ns = LOAD_NS};
-    int how = 0;
-    pid_t parent = getpid(), pid = t == MAP_FAILED ? -1 : fork();
-    if (!pid)
-        try_here(t, path, what, parent);
-    int waited = pid < 0 ? TP_OK : tp_child_await(pid, &wait, &how);
-    int status = pid < 0 ? tp_fail(err, TP_EIO, "a child process cannot start")
-                         : judge_trial(t, waited, how, what, err);
-    if (t != MAP_FAILED)
-        munmap(t, sizeof *t);
-    return status;
+    struct tp_forked_end end;
+    int status = tp_forked_run(try_here, &(struct trial){path, what}, &wait, &end, err);
+    return status ? status : judge_trial(&end, what, err);
 }
 
 /* ---- loading ---- */

@@ -1,0 +1,72 @@
+/* See forked.h. */
+#include "cmd/measure/forked.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int tp_forked_open(struct tp_forked *f, size_t size, struct tp_err *err)
+{
+    void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    *f = (struct tp_forked){.size = size};
+    if (shared == MAP_FAILED)
+        return tp_fail(err, TP_EIO, "shared memory for a child process: %s", strerror(errno));
+    f->shared = shared;
+    return TP_OK;
+}
+
+int tp_forked_start(struct tp_forked *f, void (*run)(void *ctx, void *shared), void *ctx,
+                    struct tp_err *err)
+{
+    fflush(NULL); /* code that calls exit there would write it a second time */
+    pid_t parent = getpid();
+    f->pid = fork();
+    if (f->pid > 0)
+        return TP_OK;
+    if (f->pid < 0)
+        return tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(errno));
+    if (!tp_child_begin(parent))
+        _exit(1);
+    run(ctx, f->shared);
+    _exit(0); /* exit would write the parent's buffered output a second time */
+}
+
+void tp_forked_close(struct tp_forked *f)
+{
+    munmap(f->shared, f->size);
+    *f = (struct tp_forked){0};
+}
+
+struct forked_call {
+    int (*run)(void *ctx, struct tp_err *err);
+    void *ctx;
+};
+
+static void answer(void *ctx, void *shared)
+{
+    const struct forked_call *c = ctx;
+    struct tp_forked_end *end = shared;
+    end->status = c->run(c->ctx, &end->err);
+    end->given = true;
+}
+
+int tp_forked_run(int (*run)(void *ctx, struct tp_err *err), void *ctx,
+                  const struct tp_child_wait *wait, struct tp_forked_end *end, struct tp_err *err)
+{
+    struct tp_forked f;
+    struct forked_call call = {run, ctx};
+    int status = tp_forked_open(&f, sizeof *end, err);
+    if (status)
+        return status;
+    status = tp_forked_start(&f, answer, &call, err);
+    if (!status) {
+        int how = 0, waited = tp_child_await(f.pid, wait, &how);
+        memcpy(end, f.shared, sizeof *end);
+        end->waited = waited;
+        end->how = how;
+    }
+    tp_forked_close(&f);
+    return status;
+}

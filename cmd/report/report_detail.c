@@ -395,16 +395,20 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
     else {
         double ns = tp_speed_of(r->run).ns;
         struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);
+        uint64_t resident = tp_run_resident(r->run);
         tp_page_at(page, 0, "In short: %s ", r->spec->label);
         if (!isnan(ns))
             tp_page_more(page, 0, "took %s ns per call%s", tp_digits(ns).s,
-                         held.high == TP_NONE ? "" : " and ");
-        if (held.high == TP_NONE)
-            tp_page_more(page, 0, " for a program that needed %s; what it held is not known.",
-                         needed.s);
-        else
+                         held.high == TP_NONE && resident == TP_NONE ? "" : " and ");
+        if (held.high != TP_NONE)
             tp_page_more(page, 0, "held %s for a program that needed %s.",
                          tp_range_text(&held, page->exact).s, needed.s);
+        else if (resident != TP_NONE)
+            tp_page_more(page, 0, "had %s resident for a program that needed %s.",
+                         tp_bytes(resident, page->exact).s, needed.s);
+        else
+            tp_page_more(page, 0, " for a program that needed %s; what it held is not known.",
+                         needed.s);
     }
     tp_page_line(page);
 }

@@ -80,16 +80,28 @@ static int open_file(const char *path, const char *what, struct elf_bytes *f, st
     return TP_OK;
 }
 
+/* A library for this processor whose addresses are of another size (x32). `e_machine` lies at the
+ * same place in files of 32 bits. */
+static int fail_class(const Elf64_Ehdr *h, const char *what, struct tp_err *err)
+{
+    const char *name = machine_name(h->e_machine);
+    if (h->e_ident[EI_CLASS] == ELFCLASS32)
+        return tp_fail(err, TP_EINPUT,
+                       "%s is for programs of 32 bits on %s%s, this one has 64 bits", what, name,
+                       h->e_machine == EM_X86_64 ? " (x32)" : "");
+    return tp_fail(err, TP_EINPUT, "%s is of a class that ELF does not have", what);
+}
+
 static int check_header(const Elf64_Ehdr *h, const char *what, struct tp_err *err)
 {
     const unsigned own_data = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-    /* `e_machine` lies at the same place in files of 32 bits */
-    if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != own_data ||
-        (OWN_MACHINE != EM_NONE && h->e_machine != OWN_MACHINE))
+    if (h->e_ident[EI_DATA] != own_data || (OWN_MACHINE != EM_NONE && h->e_machine != OWN_MACHINE))
         return tp_fail(err, TP_EINPUT, "%s is for another machine: %s, this one is %s", what,
                        h->e_ident[EI_DATA] == own_data ? machine_name(h->e_machine)
                                                        : "of another byte order",
                        OWN_MACHINE == EM_NONE ? "another" : machine_name(OWN_MACHINE));
+    if (h->e_ident[EI_CLASS] != ELFCLASS64)
+        return fail_class(h, what, err);
     if (h->e_type != ET_DYN)
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT, "%s is %s, no shared library", what,

@@ -119,12 +119,35 @@ static void a_file_with_a_wrong_byte_is_no_crash(void **state)
     assert_true(refused > 10 && missed > 10);
 }
 
+/* A header of another class, with the machine of this one. */
+static void the_class_of_a_file_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned char class;
+        const char *says;
+    } rows[] = {{ELFCLASS32, "it is for programs of 32 bits on "},
+                {7, "it is of a class that ELF does not have"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tp_plugin head;
+        struct tp_elf_symbol found;
+        struct tp_err err;
+        write_damaged(whole, whole_size);
+        int fd = open(damaged, O_WRONLY);
+        assert_int_equal(pwrite(fd, &rows[i].class, 1, EI_CLASS), 1);
+        close(fd);
+        assert_int_equal(look(damaged, TP_PLUGIN_SYMBOL, &head, &found, &err), TP_EINPUT);
+        assert_int_equal(strncmp(err.text, rows[i].says, strlen(rows[i].says)), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_symbol_is_found_with_its_bytes),
         cmocka_unit_test(a_file_that_is_cut_is_no_crash),
         cmocka_unit_test(a_file_with_a_wrong_byte_is_no_crash),
+        cmocka_unit_test(the_class_of_a_file_is_named),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

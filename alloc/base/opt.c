@@ -109,6 +109,8 @@ static const char *show_number(const struct tp_opt *row, uint64_t value, char *o
     return out;
 }
 
+enum { SET_CHOICES = 32 }; /* a set is a uint32_t with a bit for each */
+
 static size_t count_words(const char *const *words)
 {
     size_t n = 0;
@@ -506,17 +508,25 @@ static bool reads_as_bare(const struct tp_opt *rows, const char *text)
     return !row || (text[length] != '=' && row->type != TP_OPT_FLAG);
 }
 
+/* The brace that closes the one at `open`, or NULL. */
+static char *closing_brace(char *open)
+{
+    unsigned depth = 0;
+    char *at = open;
+    do {
+        depth += *at == '{';
+        depth -= *at == '}';
+    } while (*at && depth && *++at);
+    return *at && (!at[1] || at[1] == ',') ? at : NULL;
+}
+
 bool tp_opt_cut_value(char **rest, char **value)
 {
     char *at = *rest;
     *value = at;
     if (*at == '{') {
-        unsigned depth = 0;
-        do {
-            depth += *at == '{';
-            depth -= *at == '}';
-        } while (*at && depth && *++at);
-        if (*at != '}' || (at[1] && at[1] != ','))
+        at = closing_brace(at);
+        if (!at)
             return false;
         *at++ = '\0';
         ++*value;
@@ -572,8 +582,10 @@ int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const
         if (bare ? tp_opt_cut_value(&rest, &value) : cut_item(&rest, &name, &value))
             rc = set_item(rows, base, name, value, owner, err);
         else
-            rc = tp_fail(err, TP_EUSAGE, "the braces in option '%s' of %s do not match", name,
-                         owner);
+            rc = tp_hint(err,
+                         tp_fail(err, TP_EUSAGE, "the braces in option '%s' of %s do not match",
+                                 name, owner),
+                         TP_OPT_BRACES);
         bare = NULL;
     }
     free(copy);
@@ -587,8 +599,20 @@ const struct tp_opt *tp_opt_bare(const struct tp_opt *rows)
     return rows && rows->name && rows->bare ? rows : NULL;
 }
 
-static void add_item(struct tp_str *out, const char *separator, const struct tp_opt *rows,
-                     const struct tp_opt *row, const char *value)
+bool tp_opt_can_be_value(const char *text)
+{
+    unsigned depth = 0;
+    bool match = true;
+    for (const char *at = text; *at && match; at++) {
+        match = *at != '}' || depth;
+        depth += *at == '{';
+        depth -= *at == '}';
+    }
+    return (match && !depth) || (!strchr(text, ',') && *text != '{');
+}
+
+void tp_opt_add_value(struct tp_str *out, const char *separator, const struct tp_opt *rows,
+                      const struct tp_opt *row, const char *value)
 {
     bool braces = strchr(value, ',') || *value == '{' || (row->bare && !reads_as_bare(rows, value));
     tp_str_item(out, separator, "%s%s%s%s%s", row->bare ? "" : row->name, row->bare ? "" : "=",
@@ -602,18 +626,18 @@ void tp_opt_add(struct tp_str *out, const char *separator, const struct tp_opt *
     if (row->type == TP_OPT_TEXT) {
         const char *text = *(char *const *)member;
         if (text && *text)
-            add_item(out, separator, rows, row, text);
+            tp_opt_add_value(out, separator, rows, row, text);
         return;
     }
     if (row->type == TP_OPT_LIST) {
         const struct tp_opt_list *list = member;
         for (size_t i = 0; i < list->count; i++)
-            add_item(out, i ? "," : separator, rows, row, list->items[i]);
+            tp_opt_add_value(out, i ? "," : separator, rows, row, list->items[i]);
         return;
     }
     char value[WORDS_TEXT];
     tp_opt_format(row, base, value, sizeof value);
-    add_item(out, separator, rows, row, value);
+    tp_opt_add_value(out, separator, rows, row, value);
 }
 
 void tp_opts_add(struct tp_str *out, const struct tp_opt *rows, const void *base)
@@ -638,6 +662,8 @@ static const char *row_fault(const struct tp_opt *row, size_t opts_size)
     bool words = row->type == TP_OPT_CHOICE || row->type == TP_OPT_SET;
     if (words && !count_words(row->choices))
         return "it has no choices";
+    if (row->type == TP_OPT_SET && count_words(row->choices) > SET_CHOICES)
+        return "it has over 32 choices, of which a set has one bit each";
     if (row->choices && !words && !number && row->type != TP_OPT_LIST)
         return "its type takes no choices";
     if ((row->max && (!(number || row->type == TP_OPT_SHARE) || row->max < row->min)) ||

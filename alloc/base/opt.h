@@ -21,6 +21,15 @@ int tp_opt_set(const struct tp_opt *row, void *base, const char *value, struct t
 int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const char *owner,
                   struct tp_err *err);
 
+/* Whether the text can be given as the value of an option: not if it has a comma, so that it needs
+ * braces, and a brace of its own without its match. */
+bool tp_opt_can_be_value(const char *text);
+
+/* The hint to those who gave one. */
+#define TP_OPT_BRACES                                                                              \
+    "braces stand around a value with a comma, and those in it must match; a file takes a link "   \
+    "without them"
+
 /* Cuts the value that such a text begins with, which may stand in braces, off *rest, which it
  * modifies; *rest is NULL at the end. False: the braces do not match. */
 bool tp_opt_cut_value(char **rest, char **value);
@@ -42,6 +51,10 @@ void tp_opts_add(struct tp_str *out, const struct tp_opt *rows, const void *base
  * option that is unset adds nothing, a list one item for each of its values. */
 void tp_opt_add(struct tp_str *out, const char *separator, const struct tp_opt *rows,
                 const struct tp_opt *row, const void *base);
+
+/* The same for a value that is given as text. */
+void tp_opt_add_value(struct tp_str *out, const char *separator, const struct tp_opt *rows,
+                      const struct tp_opt *row, const char *value);
 
 /* Sets the option back to the default of its row. */
 int tp_opt_reset(const struct tp_opt *row, void *base, struct tp_err *err);

@@ -220,16 +220,27 @@ static int not_found(const char *name, struct tp_err *err)
                           "names a file");
 }
 
-int tp_library_find(const char *given, char *path, struct tp_err *err)
+static int find_path(const char *given, char *path, struct tp_err *err)
 {
-    if (!strchr(given, '/'))
-        return find_name(given, path) ? TP_OK : not_found(given, err);
     if (access(given, F_OK))
         return tp_fail(err, TP_EUSAGE, "library '%s': %s", given, strerror(errno));
     int length = snprintf(path, TP_LIBRARY_PATH, "%s", given);
     return length < TP_LIBRARY_PATH
                ? TP_OK
                : tp_fail(err, TP_EUSAGE, "library '%.80s...': its path is too long", given);
+}
+
+int tp_library_find(const char *given, char *path, struct tp_err *err)
+{
+    bool named = !strchr(given, '/');
+    int status = !named                   ? find_path(given, path, err)
+                 : find_name(given, path) ? TP_OK
+                                          : not_found(given, err);
+    if (status || tp_opt_can_be_value(path))
+        return status;
+    return tp_hint(
+        err, tp_fail(err, TP_EUSAGE, "library '%s': the braces in its path do not match", path),
+        TP_OPT_BRACES);
 }
 
 size_t tp_libraries_here(const struct tp_library *out[TP_LIBRARIES_MAX])

@@ -85,6 +85,19 @@ static bool is_forbidden(const char *variable)
     return false;
 }
 
+/* Refuses a variable that is set twice: the process would get only one of the values. `name` is how
+ * long its name is. */
+static int check_env_once(const struct tp_strategy_spec *spec, const struct tp_opt_list *env,
+                          size_t at, size_t name, struct tp_err *err)
+{
+    for (size_t i = 0; i < at; i++)
+        if (!strncmp(env->items[i], env->items[at], name + 1))
+            return tp_fail(err, TP_EUSAGE, "env of '%s' sets %.*s twice: '%s' and '%s'",
+                           spec->strategy->name, (int)name, env->items[at], env->items[i],
+                           env->items[at]);
+    return TP_OK;
+}
+
 static int check_env(const struct tp_strategy_spec *spec, struct tp_err *err)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -101,6 +114,9 @@ static int check_env(const struct tp_strategy_spec *spec, struct tp_err *err)
             return tp_fail(err, TP_EUSAGE,
                            "env of '%s' may not set %.*s, which is not the allocator's own",
                            spec->strategy->name, (int)name, item);
+        int status = check_env_once(spec, env, i, name, err);
+        if (status)
+            return status;
     }
     return TP_OK;
 }
@@ -166,7 +182,9 @@ static int find_strategy(struct tp_strategy_spec *spec, const char *name, char *
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "strategy '" TP_PLUGIN_WORD "' needs its PATH"),
                        "write " TP_PLUGIN_WORD ":PATH");
     if (!tp_opt_cut_value(options, &path))
-        return tp_fail(err, TP_EUSAGE, "the braces around the path of a plugin do not match");
+        return tp_hint(
+            err, tp_fail(err, TP_EUSAGE, "the braces around the path of a plugin do not match"),
+            TP_OPT_BRACES);
     int status = tp_plugin_load(path, &spec->plugin, err);
     if (!status)
         spec->strategy = &spec->plugin->strategy;
@@ -325,10 +343,9 @@ void tp_strategy_spec_add(struct tp_str *out, const struct tp_strategy_spec *spe
     const char *separator = ":";
     tp_str_add(out, "%s", spec->strategy->name);
     if (library) {
-        bool braces = strchr(library, ',') != NULL;
-        tp_str_add(out, ":%s%s%s", braces ? "{" : "", library, braces ? "}" : "");
+        tp_opt_add_value(out, separator, rows, rows, library); /* the bare one */
         separator = ",";
-        rows++; /* the bare one */
+        rows++;
     }
     for (const struct tp_opt *row = rows; row && row->name; row++) {
         size_t before = out->length;

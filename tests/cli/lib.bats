@@ -107,6 +107,14 @@ PY
     refused 2 "^tapool: library './absent.so': No such file or directory$" "$TAPOOL" replay odd.jsonl -s lib:./absent.so
     cp "$MALLOCS/silent.so" "c d.so"
     refused 2 "c d.so' cannot be preloaded: a colon or a blank in a path ends it$" "$TAPOOL" replay odd.jsonl -s "lib:./c d.so"
+    mkdir 'd{e},f' 'd}e,f'
+    cp "$MALLOCS/silent.so" 'd{e},f/x.so'
+    cp "$MALLOCS/silent.so" 'd}e,f/libx.so'
+    ok "$TAPOOL" replay odd.jsonl -s 'lib:{./d{e},f/x.so}' --min-time 0
+    refused 2 "the braces in option 'library' of strategy 'lib' do not match$" "$TAPOOL" replay odd.jsonl -s 'lib:{./d}e,f/libx.so}'
+    TAPOOL_LIBRARY_PATH=$PWD/'d}e,f' refused 2 "^tapool: library '.*/d}e,f/libx.so': the braces in its path do not match$" \
+        "$TAPOOL" replay odd.jsonl -s lib:x
+    matches "$err" '^hint: .* a file takes a link without them$'
     ln -s "c d.so" e.so
     ok "$TAPOOL" replay odd.jsonl -s lib:./e.so --min-time 0
 }
@@ -170,6 +178,8 @@ assert "env" not in runs[0]["strategy"]["options"]' "$out"
         refused 2 "may not set ${name%%=*}, which is not the allocator's own$" \
             "$TAPOOL" replay odd.jsonl -s "system:env=$name"
     done
+    refused 2 "^tapool: env of 'system' sets A twice: 'A=1' and 'A=2'$" \
+        "$TAPOOL" replay odd.jsonl -s system:env=A=1,env=AB=1,env=A=2
     for name in '' X 1X=2 '=2' 'A B=1'; do
         refused 2 "sets no variable$" "$TAPOOL" replay odd.jsonl -s "system:env=$name"
     done

@@ -72,6 +72,12 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     refused 2 "^tapool: strategy 'plugin' needs its PATH$" play_once sample:sqlite -s plugin
     refused 2 "^tapool: a plugin has a path" play_once sample:sqlite -s plugin:,range=1
     refused 2 "the braces around the path of a plugin do not match$" play_once sample:sqlite -s 'plugin:{a'
+    refused 2 "the braces around the path of a plugin do not match$" play_once sample:sqlite -s 'plugin:{./a}b,c.so}'
+    matches "$err" '^hint: .* a file takes a link without them$'
+    cp buddy.so 'a{b},c.so'
+    ok play_once sample:sqlite -s 'plugin:{./a{b},c.so}'
+    cp buddy.so 'a}b.so'
+    ok play_once sample:sqlite -s 'plugin:./a}b.so'
 }
 
 @test "what is no plug-in is refused, in words" {
@@ -124,6 +130,8 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     unusable "^tapool: plugin './foreign.so': TP_CAP_FOREIGN is for real allocators$" ./foreign.so
     misfit option '-DOPTION="a=b"'
     unusable "^tapool: plugin './option.so': option 'a=b' of strategy 'misfit': its name cannot be written$" ./option.so
+    misfit wide -DWIDE
+    unusable "^tapool: plugin './wide.so': option 'wide' of strategy 'misfit': it has over 32 choices, of which a set has one bit each$" ./wide.so
     misfit name '-DNAME="\033[31mred"'
     unusable "^tapool: plugin './name.so': its strategy's name is missing or cannot be typed$" ./name.so
     misfit none '-DNAME=NULL'

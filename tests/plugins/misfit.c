@@ -115,8 +115,19 @@ static void misfit_stats(void *st, struct tp_stats *out)
                              .peak_carved_bytes = m->next - m->range};
 }
 
+#ifdef WIDE
+#define TEN(digit)                                                                                 \
+    "a" digit, "b" digit, "c" digit, "d" digit, "e" digit, "f" digit, "g" digit, "h" digit,        \
+        "i" digit, "j" digit
+static const char *const wide[] = {TEN("0"), TEN("1"), TEN("2"), TEN("3"), NULL};
+#endif
+
 static const struct tp_opt rows[] = {
-    TP_SIZE_AT(OPTION, 0, .def = "0", .max = 4096, .help = "where blocks begin"), {.name = NULL}};
+    TP_SIZE_AT(OPTION, 0, .def = "0", .max = 4096, .help = "where blocks begin"),
+#ifdef WIDE
+    TP_SET_AT("wide", 4, .choices = wide, .help = "more than a set has room for"),
+#endif
+    {.name = NULL}};
 
 extern const struct tp_strategy misfit;
 const struct tp_strategy misfit = {.name = NAME,

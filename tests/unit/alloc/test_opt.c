@@ -164,8 +164,9 @@ static const struct refusal refusals[] = {
     {"count", "option 'count' of strategy 'arena' needs a value", "write count=N"},
     {"count=1,,lag=1us", "the name of an option of strategy 'arena' is missing", ""},
     {"=1", "the name of an option of strategy 'arena' is missing", ""},
-    {"conf={a:{1}", "the braces in option 'conf' of strategy 'arena' do not match", ""},
-    {"conf={a}b,count=1", "the braces in option 'conf' of strategy 'arena' do not match", ""},
+    {"conf={a:{1}", "the braces in option 'conf' of strategy 'arena' do not match", TP_OPT_BRACES},
+    {"conf={a}b,count=1", "the braces in option 'conf' of strategy 'arena' do not match",
+     TP_OPT_BRACES},
 };
 
 static void sentences(void **state)
@@ -356,6 +357,26 @@ static void nearest(void **state)
     assert_int_equal(tp_opts_parse(rows, &o, longest, owner, &err), TP_EUSAGE);
 }
 
+static void a_text_that_cannot_be_given_is_told_apart(void **state)
+{
+    (void)state;
+    static const char *const can[] = {"", "a,b", "a}b", "a{b", "{}", "a{b}c,d", "{a},{b}"};
+    static const char *const cannot[] = {"{a", "a}b,c", "a,b{c", "a}{b,c"};
+    struct arena_opts o;
+    defaults_of(&o);
+    for (size_t i = 0; i < sizeof can / sizeof *can; i++) {
+        char text[64] = "";
+        struct tp_str s = TP_STR_IN(text);
+        assert_true(tp_opt_can_be_value(can[i]));
+        tp_opt_add_value(&s, ",", rows, tp_opt_find(rows, "conf"), can[i]);
+        assert_int_equal(tp_opts_parse(rows, &o, text, owner, NULL), TP_OK);
+        assert_string_equal(o.conf, can[i]);
+    }
+    for (size_t i = 0; i < sizeof cannot / sizeof *cannot; i++)
+        assert_false(tp_opt_can_be_value(cannot[i]));
+    tp_opts_release(rows, &o);
+}
+
 static void check_one(struct tp_opt row, const char *what)
 {
     const struct tp_opt table[] = {row, {.name = NULL}};
@@ -389,6 +410,14 @@ static void tables_are_checked(void **state)
     CHANGED(1, r.offset = SIZE_MAX - 7; check_one(r, "outside"));
     CHANGED(1, r.offset = 1; check_one(r, "outside"));
     CHANGED(5, r.choices = NULL; check_one(r, "no choices"));
+    static const char *many[34];
+    for (int i = 0; i < 32; i++)
+        many[i] = "word";
+    CHANGED(5, r.type = TP_OPT_SET; r.choices = many; r.def = NULL; check_one(r, NULL));
+    many[32] = "word";
+    CHANGED(5, r.type = TP_OPT_SET; r.choices = many; r.def = NULL;
+            check_one(r, "over 32 choices"));
+    CHANGED(5, r.choices = many; r.def = NULL; check_one(r, NULL));
     CHANGED(0, r.choices = words; check_one(r, "takes no choices"));
     CHANGED(1, r.min = 10; check_one(r, "range is wrong"));
     CHANGED(1, r.help = NULL; check_one(r, "help is missing"));
@@ -497,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_bare_value_stands_only_first),
         cmocka_unit_test(sets_and_lists_read_back),
         cmocka_unit_test(nearest),
+        cmocka_unit_test(a_text_that_cannot_be_given_is_told_apart),
         cmocka_unit_test(tables_are_checked),
         cmocka_unit_test(more_types),
         cmocka_unit_test(what_differs_from_its_default),

@@ -249,6 +249,11 @@ const char *tp_program_mark(const struct tp_program *p, uint32_t index); /* NULL
 /* Drops a reference; the last one frees the program. NULL is fine. Not thread safe. */
 void tp_program_release(struct tp_program *p);
 
+/* Reads the windows of a program in a file of its own format (.tpt) into memory, if they take at
+ * most TP_PROGRAM_MEMORY bytes, so that nothing is decoded while it is played: decoding beside a
+ * strategy takes the caches from it. No cursor may be open. On failure nothing has changed. */
+int tp_program_load(struct tp_program *p, struct tp_err *err);
+
 /* Writes the whole program to a descriptor for a child process; the caller closes it. The file
  * holds the decoded instructions, whatever form the program is kept in, so the child decodes
  * nothing. */

@@ -116,18 +116,56 @@ static int copy_program(struct tp_program *p, struct tp_program *copy, struct tp
     return rc ? rc : tp_program_walk(p, copy_window, copy, err);
 }
 
+/* A copy that is kept as a program that was built; NULL after a failure. */
+static int plain_copy(struct tp_program *p, struct tp_program **out, struct tp_err *err)
+{
+    struct tp_program *copy = tp_program_new();
+    int rc = copy ? copy_program(p, copy, err)
+                  : tp_fail(err, TP_ENOMEM, "out of memory while copying the program");
+    if (rc)
+        tp_program_release(copy);
+    *out = rc ? NULL : copy;
+    return rc;
+}
+
 int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err)
 {
     *fd = -1;
     if (!p->backing)
         return export_kept(p, fd, err);
-    struct tp_program *copy = tp_program_new();
-    int rc = copy ? copy_program(p, copy, err)
-                  : tp_fail(err, TP_ENOMEM, "out of memory while copying the program");
+    struct tp_program *copy = NULL;
+    int rc = plain_copy(p, &copy, err);
     if (!rc)
         rc = export_kept(copy, fd, err);
     tp_program_release(copy);
     return rc;
+}
+
+int tp_program_load(struct tp_program *p, struct tp_err *err)
+{
+    const struct tp_program_facts *f = &p->facts;
+    uint64_t most = TP_PROGRAM_MEMORY / sizeof(struct tp_insn);
+    if (!p->backing || f->prologue > most || f->instructions > most - f->prologue)
+        return TP_OK;
+    struct tp_program *copy = NULL;
+    int rc = plain_copy(p, &copy, err);
+    if (rc)
+        return rc;
+    p->backing->release(p->backing_ctx);
+    p->backing = NULL;
+    p->facts = copy->facts;
+    p->data_bytes = copy->data_bytes;
+    p->fd = copy->fd;
+    p->windows = copy->windows;
+    p->blocks = copy->blocks;
+    p->window_room = copy->window_room;
+    p->block_room = copy->block_room;
+    copy->fd = -1; /* the windows are p's now; demand and names, which others may look at, stay */
+    copy->facts.windows = 0;
+    copy->windows = NULL;
+    copy->blocks = NULL;
+    tp_program_release(copy);
+    return TP_OK;
 }
 
 /* ---- import ---- */

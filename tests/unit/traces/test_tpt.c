@@ -171,6 +171,29 @@ static void test_import(void **state)
     free(b.data);
 }
 
+/* Nothing is decoded while a program is timed: a .tpt of a size that fits is plain instructions by
+ * then, and what was read of it before stays readable. */
+static void test_load(void **state)
+{
+    (void)state;
+    struct tpt_mix mix = random_mix(12);
+    struct tp_program *p = tpt_program(&mix), *q = NULL;
+    struct tpt_bytes b = tpt_write(p, NULL, false);
+    struct tp_err err = {0};
+    assert_int_equal(tpt_open(b.data, b.size, NULL, &q, &err), TP_OK);
+    const struct tp_demand *demand = tp_program_demand(q, 0);
+    assert_true(tp_program_facts(q)->windows == 0);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(tp_program_load(q, &err), TP_OK);
+        assert_true(tp_program_facts(q)->windows > 0);
+        assert_ptr_equal(tp_program_demand(q, 0), demand);
+        tpt_same(p, q);
+    }
+    tp_program_release(q);
+    tp_program_release(p);
+    free(b.data);
+}
+
 /* Texts, remarks, what was recorded. */
 static void test_meta(void **state)
 {
@@ -270,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_two_cursors),
         cmocka_unit_test(test_import),
+        cmocka_unit_test(test_load),
         cmocka_unit_test(test_meta),
         cmocka_unit_test(test_sink),
     };

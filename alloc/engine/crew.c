@@ -18,6 +18,8 @@ enum {
     STACK = 512 * 1024, /* bytes of a thread; a preloaded library may have much thread-local data */
     SPINS = 2000,       /* pauses before a waiting thread gives its core away */
     SPINS_CROWDED = 50, /* likewise, where there are more threads than cores */
+    SPINS_SHORT = 200,  /* of these, before it asks how long it has been on a core */
+    SHORT_NS = 20000,   /* more than they take; what is beyond was without a core */
     YIELDS = 100,       /* before it sleeps */
     NAP_NS = 20000
 };
@@ -35,8 +37,8 @@ struct hand {
     int status;
     struct tp_err err;
     uint64_t begin, end; /* of the part, ticks */
-    double busy_ns;
-    job_fn *job; /* NULL: end the thread */
+    double core_ns;      /* in calls */
+    job_fn *job;         /* NULL: end the thread */
     sem_t go;
     pthread_t os;
 };
@@ -93,30 +95,41 @@ static bool came(const uint64_t *turn, uint64_t number)
     return __atomic_load_n(turn, __ATOMIC_ACQUIRE) == number;
 }
 
-/* Waits with the core given to others. false: the replay stops. */
+static void spin(const uint64_t *turn, uint64_t number, uint32_t pauses)
+{
+    for (uint32_t i = 0; i < pauses && !came(turn, number); i++)
+        pause_briefly();
+}
+
+static uint32_t short_spins(const struct tp_player *p)
+{
+    return p->turns->spins < SPINS_SHORT ? p->turns->spins : SPINS_SHORT;
+}
+
+/* Waits on a core, then with the core given to others. false: the replay stops. A thread may lose
+ * its core in either, so its time on one is read. */
 static bool wait_long(const struct tp_player *p, const uint64_t *turn, uint64_t number)
 {
-    uint64_t begin = tp_stamp();
     double before = core_ns();
+    spin(turn, number, p->turns->spins - short_spins(p));
     for (uint32_t i = 0; !came(turn, number); i++) {
         if (tp_crew_stops(p) || tp_player_interrupted(p))
             return false;
         give_core_away(i);
     }
     p->turns->waited_ns += core_ns() - before;
-    p->turns->waited_ticks += tp_stamp() - begin;
     return true;
 }
 
 bool tp_turn_wait(const struct tp_player *p, const uint64_t *turn, uint64_t number)
 {
     uint64_t begin = tp_stamp();
-    for (uint32_t i = 0; i < p->turns->spins && !came(turn, number); i++)
-        pause_briefly();
-    uint64_t spun = tp_stamp() - begin;
-    p->turns->waited_ns += (double)spun * ns_per_tick(p);
-    p->turns->waited_ticks += spun;
-    return came(turn, number) || wait_long(p, turn, number);
+    spin(turn, number, short_spins(p));
+    double spun = (double)(tp_stamp() - begin) * ns_per_tick(p);
+    p->turns->waited_ns += spun < SHORT_NS ? spun : SHORT_NS;
+    bool goes_on = came(turn, number) || wait_long(p, turn, number);
+    p->turns->waited_ticks += tp_stamp() - begin;
+    return goes_on;
 }
 
 /* Takes a semaphore: at once where it is about to be posted. */
@@ -173,8 +186,7 @@ static void play_lane(struct hand *h)
     h->begin = tp_stamp();
     crew->play(&h->p, &w);
     h->end = tp_stamp();
-    double busy = core_ns() - before - h->turns.waited_ns;
-    h->busy_ns = busy > 0 ? busy : 0;
+    h->core_ns = core_ns() - before - h->turns.waited_ns;
     if (h->p.stop)
         __atomic_store_n(&crew->stop, true, __ATOMIC_RELAXED);
 }
@@ -361,7 +373,7 @@ static uint64_t add_times(struct tp_player *p)
             continue;
         first = h->begin < first ? h->begin : first;
         last = h->end > last ? h->end : last;
-        p->crew_times.busy_ns += h->busy_ns;
+        p->crew_times.core_ns += h->core_ns;
         p->crew_times.ticks += h->end - h->begin;
         p->crew_times.waited_ticks += h->turns.waited_ticks;
     }
@@ -446,7 +458,7 @@ static uint64_t play_alone(struct tp_player *p, const struct tp_window *w, uint3
     p->crew = crew;
     p->ticks = ticks;
     p->stopped += at;
-    p->crew_times.busy_ns += (double)lasted * ns_per_tick(p);
+    p->crew_times.core_ns += (double)lasted * ns_per_tick(p);
     p->crew_times.ticks += lasted;
     return lasted;
 }

@@ -24,7 +24,7 @@ struct tp_turns {
     const bool *stop;      /* atomic: another thread has stopped */
     uint32_t spins;        /* before the core is given to somebody else */
     uint64_t waited_ticks; /* in this part */
-    double waited_ns;      /* of these, the time on a core */
+    double waited_ns;      /* of these, on a core; what is short is taken to be */
 };
 
 /* OS threads that the player was configured for; 1: there is no crew. */

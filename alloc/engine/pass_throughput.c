@@ -77,29 +77,30 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
 /* What one replay took; ns per operation that took place, NAN where none did. */
 struct replayed {
     double ns_per_op;
-    double wall_ns_per_op; /* the same unless several threads played */
-    double waited;         /* share */
+    double wall_ns_per_op;  /* the same unless several threads played */
+    double waited, blocked; /* shares */
 };
 
 /* Where the values of replays go; NULL: they are not kept. */
 struct kept {
-    struct tp_series *ns, *wall, *waited;
+    struct tp_series *ns, *wall, *waited, *blocked;
 };
 
 static struct kept kept_of(struct tp_throughput *t)
 {
     bool several = t->crew.threads != 0;
-    return (struct kept){&t->runs, several ? &t->crew.wall : NULL,
-                         several ? &t->crew.waited : NULL};
+    return several ? (struct kept){&t->runs, &t->crew.wall, &t->crew.waited, &t->crew.blocked}
+                   : (struct kept){.ns = &t->runs};
 }
 
 static void keep(const struct kept *k, const struct replayed *r)
 {
     tp_series_add(k->ns, r->ns_per_op);
-    if (k->wall)
-        tp_series_add(k->wall, r->wall_ns_per_op);
-    if (k->waited)
-        tp_series_add(k->waited, r->waited);
+    if (!k->wall)
+        return;
+    tp_series_add(k->wall, r->wall_ns_per_op);
+    tp_series_add(k->waited, r->waited);
+    tp_series_add(k->blocked, r->blocked);
 }
 
 /* The players of the pass. */
@@ -111,6 +112,17 @@ struct players {
     uint64_t empty_replays, alone_replays;
 };
 
+/* The shares of several threads' time, and the time of their calls. */
+static void read_crew(const struct tp_player *p, uint64_t counted, struct replayed *out)
+{
+    const struct tp_crew_times *crew = &p->crew_times;
+    double scale = p->cfg->clock->ns_per_tick, all = (double)crew->ticks * scale;
+    double calls = (double)(crew->ticks - crew->waited_ticks) * scale;
+    out->ns_per_op = calls / (double)counted;
+    out->waited = all > 0 ? 1 - calls / all : 0;
+    out->blocked = crew->core_ns < calls ? (calls - crew->core_ns) / all : 0;
+}
+
 /* Plays one replay and adds its time to `spent`. On a device this is host time: the work between
  * the operations is not measured, but the replay waits for it at the end. */
 static int replay_ns(struct tp_player *p, struct replayed *out, struct tp_spent *spent,
@@ -121,10 +133,10 @@ static int replay_ns(struct tp_player *p, struct replayed *out, struct tp_spent 
     double scale = p->cfg->clock->ns_per_tick, wall = (double)(tp_stamp() - start) * scale;
     double ns = (double)ticks * scale;
     uint64_t counted = played_operations(p);
-    const struct tp_crew_times *crew = &p->crew_times;
-    out->wall_ns_per_op = counted ? ns / (double)counted : (double)NAN;
-    out->ns_per_op = p->crew && counted ? crew->busy_ns / (double)counted : out->wall_ns_per_op;
-    out->waited = crew->ticks ? (double)crew->waited_ticks / (double)crew->ticks : 0;
+    *out = (struct replayed){0};
+    out->ns_per_op = out->wall_ns_per_op = counted ? ns / (double)counted : (double)NAN;
+    if (p->crew && counted)
+        read_crew(p, counted, out);
     spent->timed_ns += p->device ? wall : ns;
     spent->wall_ns += wall;
     return status;

@@ -73,11 +73,17 @@ struct tp_instance {
     uint64_t unused[2];
 };
 
-/* Times of several OS threads, each thread's added up. */
+/* Times of several OS threads, each thread's added up.
+ *
+ *     one thread    call  call  .......  call ----- call      ticks = calls + waited
+ *                               waited        blocked
+ *
+ * What is left when `waited` is taken off are the calls, with all that a call waits for: a lock, a
+ * page fault. */
 struct tp_crew_times {
-    double busy_ns;        /* on a core, without waiting for another thread's object */
-    uint64_t ticks;        /* from each window's first to its last instruction */
-    uint64_t waited_ticks; /* share of `ticks` */
+    uint64_t ticks;        /* from each part's first to its last instruction */
+    uint64_t waited_ticks; /* of these, for an object of another thread, on a core or not */
+    double core_ns;        /* of the others, on a core; the rest was blocked */
 };
 
 struct tp_player;

@@ -146,13 +146,15 @@ struct tp_crew_run {
     uint64_t threads;        /* OS threads; 0: one played everything, and the series are empty */
     struct tp_series wall;   /* ns per operation by the time that passed, engine share included */
     struct tp_series waited; /* share of the threads' time in which they waited for an object */
+    /* share of their time in which they did not wait, and had no core: in a lock or a page fault */
+    struct tp_series blocked;
     /* as `wall`, by one thread on an instance of its own, in replays interleaved with the others */
     struct tp_series alone;
 };
 
 struct tp_throughput {
-    /* ns per operation of each replay, engine share included. Of several threads the time on a core
-     * of all of them, without waiting */
+    /* ns per operation of each replay, engine share included. Of several threads the time that
+     * passed in each, added up, without waiting for an object */
     struct tp_series runs;
     /* ns per operation of the empty strategy, in replays interleaved with `runs` */
     struct tp_series engine;

@@ -176,9 +176,10 @@ static bool any_by_resident(const struct tp_compare *c)
 int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
                        struct tp_err *err)
 {
-    static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99", "waited", NULL};
-    static const char *const real[] = {"resident_at_peak", "ns_per_op", "alloc.p99", "waited",
-                                       NULL};
+    static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99",
+                                       "waited",        "blocked",   NULL};
+    static const char *const real[] = {"resident_at_peak", "ns_per_op", "alloc.p99",
+                                       "waited",           "blocked",   NULL};
     static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
                                          "ns_per_op", NULL};
     static const char *const picks[] = {"peak_reserved",

@@ -233,6 +233,11 @@ static bool has_waited(const struct tp_compare_row *r, const struct tp_metric *m
     return !strcmp(m->name, "waited") && !isnan(cell_of(r, m)->value);
 }
 
+static bool has_blocked(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return !strcmp(m->name, "blocked") && !isnan(cell_of(r, m)->value);
+}
+
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
                        const char *lines[TP_COMPARE_LEGEND + 1])
 {
@@ -259,6 +264,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
                          "not exact"},
         {has_resident, "Resident is what the kernel counts, blocks written wholly"},
         {has_waited, "waited: for an object of another thread; not in ns per call"},
+        {has_blocked, "blocked: calls without a core, in a lock or a page fault; in ns per call"},
         {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
     };
     size_t count = 0;

@@ -107,6 +107,7 @@ GETTER(threads_played, whole(tp_threads_of(of->r->run).played))
 GETTER(calls_per_second, whole(tp_threads_of(of->r->run).calls_per_second))
 GETTER(speedup, real(tp_threads_of(of->r->run).speedup))
 GETTER(waited, real(tp_threads_of(of->r->run).waited))
+GETTER(blocked, real(tp_threads_of(of->r->run).blocked))
 GETTER(one_lock, whole(tp_threads_of(of->r->run).one_lock))
 
 static const struct tp_latency *calls(const struct tp_figure_of *of, const struct tp_metric *f)

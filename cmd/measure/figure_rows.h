@@ -181,8 +181,8 @@ COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_SPEED(engine),
          HEAD("tapool's,", "ns per call"),
          MEANS("tapool's own share, by a policy that does nothing, in the same run"))
 REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
-         MEANS("threads that played the timed passes (--threads); of several,\n"
-               "ns_per_op is the time on a core of all of them for each call"))
+         MEANS("threads that played the timed passes (--threads); of several, ns_per_op is\n"
+               "what a call took the thread that made it, waiting in a lock included"))
 COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
          GET_WHOLE(calls_per_second), HEAD("calls", "per second"),
          MEANS("of several threads, by the time that passed, tapool's share included"))
@@ -192,6 +192,9 @@ COMPARED(49, OF_THREADS(speedup, RATIO), .better = TP_BETTER_MORE, GET_REAL(spee
 COMPARED(50, OF_THREADS(waited, SHARE), GET_REAL(waited), HEAD("", "waited"),
          MEANS("share of the threads' time spent waiting for an object of another\n"
                "thread: it slows the two above, and is not in ns_per_op"))
+COMPARED(55, OF_THREADS(blocked, SHARE), GET_REAL(blocked), HEAD("", "blocked"),
+         MEANS("share of it that calls spent without a core: in a lock, a page fault, or\n"
+               "because others ran. It is in ns_per_op"))
 REPORTED(RUN("throughput.", one_lock, COUNT), GET_FLAG(one_lock),
          MEANS("several threads, and one lock held through every call: the policy's\n"
                "own, or tapool's around a policy that has none"))

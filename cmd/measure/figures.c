@@ -78,6 +78,7 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
                               .calls_per_second = TP_NONE,
                               .speedup = NAN,
                               .waited = NAN,
+                              .blocked = NAN,
                               .one_lock = run->flags & TP_RUN_ONE_LOCK};
     double wall = tp_series_median(&crew->wall).median;
     double alone = tp_series_median(&crew->alone).median;
@@ -85,6 +86,7 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
         return t;
     t.calls_per_second = (uint64_t)(1e9 / wall + 0.5);
     t.waited = tp_series_median(&crew->waited).median;
+    t.blocked = tp_series_median(&crew->blocked).median;
     if (alone > 0)
         t.speedup = alone / wall;
     return t;

@@ -27,6 +27,7 @@ struct tp_by_threads {
         calls_per_second; /* by the time that passed, engine share included; TP_NONE: unknown */
     double speedup; /* of that time against one thread on an instance of its own; NAN: unknown */
     double waited;  /* share of their time in which they waited for an object; NAN: unknown */
+    double blocked; /* share of it in which a call had no core, as in a lock; NAN: unknown */
     bool one_lock;  /* one lock is held through every call of the strategy */
 };
 struct tp_by_threads tp_threads_of(const struct tp_run *run);

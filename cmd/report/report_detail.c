@@ -222,7 +222,9 @@ static void print_threads(const struct tp_result *r, struct tp_page *page)
     tp_page_put(page, SPEED_NOTE, "%s calls a second%s", tp_count(t.calls_per_second).s,
                 t.one_lock ? "; one lock around every call" : "");
     tp_page_at(page, LABEL, "%s waited", tp_percent(t.waited).s);
-    tp_page_put(page, SPEED_NOTE, "for an object of another thread; not in ns per call");
+    tp_page_put(page, SPEED_NOTE, "for another thread's object; not in ns per call");
+    tp_page_at(page, LABEL, "%s blocked", tp_percent(t.blocked).s);
+    tp_page_put(page, SPEED_NOTE, "calls without a core: in a lock, a page fault");
 }
 
 static void print_speed(const struct tp_result *r, struct tp_page *page)

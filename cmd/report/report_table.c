@@ -29,7 +29,15 @@ struct column {
     unsigned marks; /* marks that its cells may have: bits SEE_... */
 };
 
-enum { SEE_TIME = 1, SEE_INTERVAL = 2, SEE_P99 = 4, SEE_IDLE = 8, SEE_SPACE = 16, SEE_WAITED = 32 };
+enum {
+    SEE_TIME = 1,
+    SEE_INTERVAL = 2,
+    SEE_P99 = 4,
+    SEE_IDLE = 8,
+    SEE_SPACE = 16,
+    SEE_WAITED = 32,
+    SEE_BLOCKED = 64
+};
 
 /* Three decimals below 10, because policies near 1 differ only there. */
 static void add_times(struct tp_table *t, double times)
@@ -119,6 +127,11 @@ static void fill_p99(const struct row *row, struct tp_table *t)
 static void fill_waited(const struct row *row, struct tp_table *t)
 {
     tp_table_add(t, "%s", tp_percent(tp_threads_of(row->r->run).waited).s);
+}
+
+static void fill_blocked(const struct row *row, struct tp_table *t)
+{
+    tp_table_add(t, "%s", tp_percent(tp_threads_of(row->r->run).blocked).s);
 }
 
 static void fill_speedup(const struct row *row, struct tp_table *t)
@@ -275,6 +288,10 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
                                          .fill = fill_waited,
                                          .shown = by_threads,
                                          .marks = SEE_WAITED},
+                           col_blocked = {.column.head = {"", "blocked"},
+                                          .fill = fill_blocked,
+                                          .shown = by_threads,
+                                          .marks = SEE_BLOCKED},
                            col_calls = {.column.head = {"system", "calls"},
                                         .other = {"driver", "calls"},
                                         .fill = fill_calls},
@@ -298,11 +315,11 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
 /* The columns, in three orders. Columns that do not fit are dropped from the right, so the least
  * important ones are last: memory details on a host, times on a virtual device, and the slowest
  * calls on a real device, where peaks are ranges and take more room. */
-enum { COLUMNS = 16 };
+enum { COLUMNS = 17 };
 static const struct column *const host_columns[COLUMNS] = {
-    &col_name,       &col_resident, &col_peak,   &col_needed,      &col_fits,  &col_time,
-    &col_p99,        &col_speedup,  &col_waited, &col_policy_time, &col_space, &col_calls,
-    &col_next_calls, &col_reuse,    &col_idle,   &col_idle_brief};
+    &col_name,  &col_resident,   &col_peak,   &col_needed,  &col_fits,        &col_time,
+    &col_p99,   &col_speedup,    &col_waited, &col_blocked, &col_policy_time, &col_space,
+    &col_calls, &col_next_calls, &col_reuse,  &col_idle,    &col_idle_brief};
 static const struct column *const device_columns[COLUMNS] = {
     &col_name,       &col_peak,  &col_needed, &col_fits,        &col_idle, &col_calls,
     &col_next_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
@@ -523,14 +540,19 @@ static void print_served(const struct tp_result *results, size_t count, struct t
             tp_page_dim(page, NOTE, "%s", text);
 }
 
-/* Prints what `waited` means, and which policies have one lock. */
-static void print_thread_notes(const struct tp_result *results, size_t count, struct tp_page *page)
+/* Prints what threads wait for, and which policies have one lock. */
+static void print_thread_notes(const struct tp_result *results, size_t count, unsigned see,
+                               struct tp_page *page)
 {
     struct tp_str locked = {0};
     for (size_t i = 0; i < count; i++)
         if (tp_threads_of(results[i].run).one_lock)
             tp_str_item(&locked, ", ", "%s", results[i].spec->label);
-    tp_page_dim(page, NOTE, "waited: for an object of another thread; not in ns per call.");
+    if (see & SEE_WAITED)
+        tp_page_dim(page, NOTE, "waited: for an object of another thread; not in ns per call.");
+    if (see & SEE_BLOCKED)
+        tp_page_dim(page, NOTE,
+                    "blocked: calls without a core, in a lock or a page fault; in ns per call.");
     if (locked.length)
         tp_page_dim(page, NOTE, "%s: one lock around every call.", tp_str_text(&locked));
     tp_str_drop(&locked);
@@ -575,8 +597,8 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
         tp_page_dim(page, NOTE,
                     "(c) no more than tapool's own share, which is taken off: too noisy, or too "
                     "few calls.");
-    if (see & SEE_WAITED)
-        print_thread_notes(results, count, page);
+    if (by_threads(results, count))
+        print_thread_notes(results, count, see, page);
     if (apart && see & SEE_SPACE)
         tp_page_dim(page, NOTE,
                     "%s is each one's own peak, which may lie at another event than the "

@@ -11,6 +11,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     is "$out" "[r['throughput']['threads_played'] for r in d['runs']]" '[8, 8]'
     is "$out" "[r['throughput']['one_lock'] for r in d['runs']]" '[False, True]'
     is "$out" "[0 <= r['throughput']['waited'] <= 1 for r in d['runs']]" '[True, True]'
+    is "$out" "[0 <= r['throughput']['blocked'] <= 1 for r in d['runs']]" '[True, True]'
     is "$out" "[r['throughput']['speedup'] > 0 < r['throughput']['calls_per_second'] for r in d['runs']]" '[True, True]'
     is "$out" "[r['settings']['threads'] for r in d['runs']]" "['recorded', 'recorded']"
     is "$out" "sum(k['count'] for k in r['latency'].values()) % r['trace']['operations']" 0
@@ -18,17 +19,19 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$out" 'played by 8 threads on [0-9]+ cores?, as recorded'
     matches "$out" 'against +system'
     matches "$out" 'waited: for an object of another thread; not in ns per call'
+    matches "$out" 'blocked: calls without a core, in a lock or a page fault; in ns per call'
     matches "$out" '^  lru: one lock around every call'
     lacks "$out" 'no lock contention'
     ok play web.tpt -s arena --threads recorded
     matches "$out" '[0-9.]+x of one thread +[0-9,]+ calls a second'
-    matches "$out" '[0-9.]+ % waited'
+    matches "$out" '[0-9.]+ % waited +for another thread.s object; not in ns per call$'
+    matches "$out" '[0-9.]+ % blocked +calls without a core'
 }
 
 @test "one thread by default: nothing is said of waiting" {
     web 8 web.tpt
     ok play web.tpt -s arena --json
-    is "$out" "[r['throughput'][k] for k in ('threads_played', 'calls_per_second', 'speedup', 'waited', 'one_lock')]" '[1, None, None, None, False]'
+    is "$out" "[r['throughput'][k] for k in ('threads_played', 'calls_per_second', 'speedup', 'waited', 'blocked', 'one_lock')]" '[1, None, None, None, None, False]'
     ok play web.tpt -s arena
     matches "$out" '8 recorded threads played by 1: no lock contention in these times'
     matches "$out" '\(--threads recorded plays 8\)'

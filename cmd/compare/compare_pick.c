@@ -29,20 +29,31 @@ static bool has_failed(const struct tp_compare_row *r)
 
 /* ---- who is faster ---- */
 
+/* The metric by which speed is judged: what passed for the user, if threads played. */
+static const struct tp_metric *time_of(const struct tp_compare_table *t)
+{
+    const struct tp_metric *wall = tp_metric_find("wall_ns_per_op", NULL);
+    for (size_t i = 0; i < t->count; i++)
+        if (!isnan(value_of(&t->rows[i], wall->name)))
+            return wall;
+    return tp_metric_find("ns_per_op", NULL);
+}
+
 /* change[x][y]: by how much row x is faster than row y, as ns / ns - 1; 0: not shown by a test. */
 struct races {
     double change[TP_ROUND_SIDES][TP_ROUND_SIDES];
 };
 
-static bool can_race(const struct tp_compare_row *a, const struct tp_compare_row *b)
+static bool can_race(const struct tp_compare_row *a, const struct tp_compare_row *b,
+                     const struct tp_metric *time)
 {
-    return a->rounds && b->rounds && a->cold == b->cold && !isnan(value_of(a, "ns_per_op")) &&
-           !isnan(value_of(b, "ns_per_op")) && !has_failed(a) && !has_failed(b);
+    return a->rounds && b->rounds && a->cold == b->cold && !isnan(value_of(a, time->name)) &&
+           !isnan(value_of(b, time->name)) && !has_failed(a) && !has_failed(b);
 }
 
 static void race(const struct tp_compare *c, const struct tp_compare_table *t, struct races *out)
 {
-    const struct tp_metric *time = tp_metric_find("ns_per_op", NULL);
+    const struct tp_metric *time = time_of(t);
     struct tp_difference *d = calloc(PAIRS_MAX, sizeof *d);
     double p[PAIRS_MAX];
     double *places[PAIRS_MAX][2];
@@ -50,7 +61,7 @@ static void race(const struct tp_compare *c, const struct tp_compare_table *t, s
     for (size_t i = 0; d && i < t->count && i < TP_ROUND_SIDES; i++)
         for (size_t j = 0; j < i; j++) {
             const struct tp_compare_row *x = &t->rows[i], *y = &t->rows[j];
-            if (!can_race(x, y))
+            if (!can_race(x, y, time))
                 continue;
             tp_difference_measure(tp_rounds_values(y->rounds, y->side, time),
                                   tp_rounds_values(x->rounds, x->side, time), c->rounds,
@@ -78,7 +89,8 @@ static bool is_faster(const void *ctx, size_t x, size_t y, double *change)
 
 /* ---- the records ---- */
 
-static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident)
+static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident,
+                                  const struct tp_metric *time)
 {
     const struct tp_strategy *known = tp_find_strategy(r->run->strategy, NULL);
     return (struct tp_choice){.label = r->label,
@@ -93,7 +105,7 @@ static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident)
                               .calls_first =
                                   value_of(r, "source_calls.get") + value_of(r, "source_calls.put"),
                               .calls_later = value_of(r, "source_calls.next_pass"),
-                              .ns = value_of(r, "ns_per_op"),
+                              .ns = value_of(r, time->name),
                               .low = NAN,
                               .high = NAN};
 }
@@ -112,7 +124,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
         return NULL;
     bool resident = tp_compare_by_resident(t);
     for (size_t i = 0; i < t->count && i < TP_PICK_MAX; i++)
-        list[i] = choice_of(&t->rows[i], resident);
+        list[i] = choice_of(&t->rows[i], resident, time_of(t));
     race(c, t, races);
     double operations = t->run->operations == TP_NONE ? NAN : (double)t->run->operations;
     uint64_t capacity = t->head.run ? t->head.run->devices[0].capacity : TP_NONE;
@@ -123,6 +135,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                        .loop = t->run->loop,
                                        .resident = resident,
                                        .policy_time = !strcmp(t->run->scope, "policy"),
+                                       .wall = !tp_metric_is_ns_per_op(time_of(t)),
                                        .operations = operations,
                                        .capacity = capacity == TP_NONE ? NAN : (double)capacity,
                                        .callee = tp_compare_callee(t->run),

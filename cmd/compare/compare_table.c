@@ -113,7 +113,8 @@ static bool any_known(const struct tp_compare *c, const struct tp_metric *m)
     for (size_t t = 0; t < c->count; t++)
         for (size_t r = 0; r < c->tables[t].count; r++) {
             const struct tp_compare_row *row = &c->tables[t].rows[r];
-            if ((row->rounds && m->class == TP_CLASS_NOISY) || has_value(row, m))
+            bool measured = row->rounds && m->class == TP_CLASS_NOISY && !m->of_threads;
+            if (measured || has_value(row, m))
                 return true;
         }
     return false;
@@ -176,10 +177,10 @@ static bool any_by_resident(const struct tp_compare *c)
 int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
                        struct tp_err *err)
 {
-    static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99",
-                                       "waited",        "blocked",   NULL};
-    static const char *const real[] = {"resident_at_peak", "ns_per_op", "alloc.p99",
-                                       "waited",           "blocked",   NULL};
+    static const char *const host[] = {"peak_reserved", "wall_ns_per_op", "ns_per_op", "waited",
+                                       "blocked",       "alloc.p99",      NULL};
+    static const char *const real[] = {"resident_at_peak", "wall_ns_per_op", "ns_per_op", "waited",
+                                       "blocked",          "alloc.p99",      NULL};
     static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
                                          "ns_per_op", NULL};
     static const char *const picks[] = {"peak_reserved",
@@ -190,6 +191,7 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
                                         "reuse",
                                         "failed_allocations",
                                         "ns_per_op",
+                                        "wall_ns_per_op",
                                         "source_calls.next_pass",
                                         NULL};
     for (size_t i = 0; i < names->count; i++) {

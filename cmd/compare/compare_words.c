@@ -233,6 +233,11 @@ static bool has_waited(const struct tp_compare_row *r, const struct tp_metric *m
     return !strcmp(m->name, "waited") && !isnan(cell_of(r, m)->value);
 }
 
+static bool has_wall(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return !strcmp(m->name, "wall_ns_per_op") && !isnan(cell_of(r, m)->value);
+}
+
 static bool has_blocked(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     return !strcmp(m->name, "blocked") && !isnan(cell_of(r, m)->value);
@@ -263,6 +268,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},
         {has_resident, "Resident is what the kernel counts, blocks written wholly"},
+        {has_wall, "wall time: what passed for each call of all threads together, waiting too"},
         {has_waited, "waited: for an object of another thread; not in ns per call"},
         {has_blocked, "blocked: calls without a core, in a lock or a page fault; in ns per call"},
         {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},

@@ -157,9 +157,13 @@ static void print_report_topic(FILE *out)
         "               or without a core. It is in no call's time\n"
         "  blocked      share of it in which a call had no core: it slept in a lock, waited for\n"
         "               memory from the system, or the scheduler let others run\n"
+        "  wall time    what passed for each call of all threads together, from each window's "
+        "first\n"
+        "               call to its last, tapool's share included: what a user waits for, so the\n"
+        "               Pick judges by it. Calls a second are the same time said otherwise\n"
         "  one thread   1.9x of one thread: against the same calls by one, in the same run, by "
-        "the\n"
-        "               time that passed. Other work on the machine shows here first\n"
+        "wall\n"
+        "               time. Other work on the machine shows here first\n"
         "  policy time  on the virtual source: the policy's bookkeeping on this CPU. Not GPU\n"
         "               time, no cudaMalloc\n\n",
         65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s, 65536);

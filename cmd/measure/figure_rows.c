@@ -104,6 +104,7 @@ static struct tp_figure_value part_of_speed(const struct tp_figure_of *of,
 }
 
 GETTER(threads_played, whole(tp_threads_of(of->r->run).played))
+GETTER(wall_ns, real(tp_threads_of(of->r->run).wall))
 GETTER(calls_per_second, whole(tp_threads_of(of->r->run).calls_per_second))
 GETTER(speedup, real(tp_threads_of(of->r->run).speedup))
 GETTER(waited, real(tp_threads_of(of->r->run).waited))
@@ -175,6 +176,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     .class = TP_CLASS_##class_, .allowed = (allowed_), .family = TP_FAMILY_TIME
 #define THROUGHPUT(of, class_, allowed_) RUN("throughput.", of, NS), TIME(class_, allowed_)
 #define OF_THREADS(of, unit_) RUN("throughput.", of, unit_), TIME(REPORT, 0), .of_threads = true
+#define THROUGHPUT_OF_THREADS(of) THROUGHPUT(of, NOISY, 0.05), .of_threads = true
 
 /* Memory of the process, by the kernel. */
 #define RESIDENT(of, value) \

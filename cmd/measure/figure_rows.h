@@ -135,7 +135,7 @@ REPORTED(MAPPED("mapped.end_bytes", "end_bytes", BYTES, end_mapped))
 COMPARED(53, MAPPED_METRIC("mapped_gets", "get", COUNT, mapped_gets, CALLS),
          HEAD("gets", "mapped"),
          MEANS("its calls of mmap, mremap and brk that get memory; mapped_puts: of munmap,\n"
-               "brk and madvise (DONTNEED, FREE) that give it back"))
+               "mremap, brk and madvise (DONTNEED, FREE) that give it back"))
 COMPARED(54, MAPPED("mapped_puts", "put", COUNT, mapped_puts), .class = TP_CLASS_REPORT,
          .family = TP_FAMILY_CALLS,
          HEAD("returns", "mapped"))
@@ -183,15 +183,19 @@ COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_SPEED(engine),
 REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
          MEANS("threads that played the timed passes (--threads); of several, ns_per_op is\n"
                "what a call took the thread that made it, waiting in a lock included"))
+COMPARED(56, THROUGHPUT_OF_THREADS(wall_ns_per_op), GET_REAL(wall_ns),
+         HEAD("wall time,", "ns per call"),
+         MEANS("time that passed for each call of all threads together, tapool's share\n"
+               "included: from each window's first call to its last"))
 COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
          GET_WHOLE(calls_per_second), HEAD("calls", "per second"),
-         MEANS("of several threads, by the time that passed, tapool's share included"))
+         MEANS("of several threads, by that time"))
 COMPARED(49, OF_THREADS(speedup, RATIO), .better = TP_BETTER_MORE, GET_REAL(speedup),
          HEAD("against", "one thread"),
          MEANS("that time against one thread's in the same run; 2 threads: at best 2"))
 COMPARED(50, OF_THREADS(waited, SHARE), GET_REAL(waited), HEAD("", "waited"),
          MEANS("share of the threads' time spent waiting for an object of another\n"
-               "thread: it slows the two above, and is not in ns_per_op"))
+               "thread: it slows the three above, and is not in ns_per_op"))
 COMPARED(55, OF_THREADS(blocked, SHARE), GET_REAL(blocked), HEAD("", "blocked"),
          MEANS("share of it that calls spent without a core: in a lock, a page fault, or\n"
                "because others ran. It is in ns_per_op"))

@@ -75,20 +75,28 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
 {
     const struct tp_crew_run *crew = &run->throughput.crew;
     struct tp_by_threads t = {.played = crew->threads ? crew->threads : 1,
+                              .wall = NAN,
+                              .wall_low = NAN,
+                              .wall_high = NAN,
                               .calls_per_second = TP_NONE,
                               .speedup = NAN,
                               .waited = NAN,
                               .blocked = NAN,
                               .one_lock = run->flags & TP_RUN_ONE_LOCK};
-    double wall = tp_series_median(&crew->wall).median;
+    struct tp_median wall = tp_series_median(&crew->wall);
     double alone = tp_series_median(&crew->alone).median;
-    if (!(wall > 0))
+    if (!(wall.median > 0))
         return t;
-    t.calls_per_second = (uint64_t)(1e9 / wall + 0.5);
+    t.wall = wall.median;
+    if (tp_run_has_interval(run)) {
+        t.wall_low = wall.low;
+        t.wall_high = wall.high;
+    }
+    t.calls_per_second = (uint64_t)(1e9 / t.wall + 0.5);
     t.waited = tp_series_median(&crew->waited).median;
     t.blocked = tp_series_median(&crew->blocked).median;
     if (alone > 0)
-        t.speedup = alone / wall;
+        t.speedup = alone / t.wall;
     return t;
 }
 

@@ -23,8 +23,10 @@ struct tp_speed tp_speed_of(const struct tp_run *run);
 /* What real threads did. All unknown where one thread played everything. */
 struct tp_by_threads {
     uint64_t played; /* threads; 1 where one played everything */
-    uint64_t
-        calls_per_second; /* by the time that passed, engine share included; TP_NONE: unknown */
+    /* ns that passed for each call of all threads together, engine share included: the median and
+     * its 95 % interval; NAN: unknown, and the interval also of a single replay */
+    double wall, wall_low, wall_high;
+    uint64_t calls_per_second; /* by that time; TP_NONE: unknown */
     double speedup; /* of that time against one thread on an instance of its own; NAN: unknown */
     double waited;  /* share of their time in which they waited for an object; NAN: unknown */
     double blocked; /* share of it in which a call had no core, as in a lock; NAN: unknown */

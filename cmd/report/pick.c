@@ -181,7 +181,8 @@ static const struct step {
     [FAST] =
         {slow, false, time_of,
          "where times are real, those stay that nobody is faster than by 5 % and beyond doubt: "
-         "the intervals do not meet; in compare, a test shows it"},
+         "the intervals do not meet; in compare, a test shows it. Of several threads it is the "
+         "time that passed, 'wall time', in which they also wait for each other"},
     [LOW_PEAK] = {holding, false, peak_of, "those within 5 % of the least peak stay"},
 };
 
@@ -212,6 +213,12 @@ static void take(struct pick_field *f, size_t step)
 }
 
 /* ---- words ---- */
+
+/* The column by which speed is judged. */
+static const char *time_name(const struct pick_field *f)
+{
+    return f->q->wall ? "wall time" : "ns per call";
+}
 
 /* Appends to one of the texts of a pick. */
 #define say(text, ...) tp_append(text, TP_PICK_WORDS, __VA_ARGS__)
@@ -245,9 +252,9 @@ static void say_less(const struct pick_field *f, size_t pick, size_t rival, char
         choice(f, rival)->label, fits ? "needs" : "held", bytes(f, figure(f, rival)).s,
         tp_change(figure(f, pick) / figure(f, rival) - 1).s);
     if (is_faster(f, pick, rival, &change))
-        say(text, ", ns per call %s", tp_change(change).s);
+        say(text, ", %s %s", time_name(f), tp_change(change).s);
     else if (is_faster(f, rival, pick, &change))
-        say(text, ", though ns per call %s", tp_change(1 / (1 + change) - 1).s);
+        say(text, ", though %s %s", time_name(f), tp_change(1 / (1 + change) - 1).s);
 }
 
 /* Compares the calls of pick and rival. The calls were counted with unlimited memory, so the text
@@ -269,7 +276,7 @@ static void say_time(const struct pick_field *f, size_t pick, size_t rival, char
 {
     double change;
     is_faster(f, pick, rival, &change);
-    say(text, "ns per call %s against %s", tp_change(change).s, choice(f, rival)->label);
+    say(text, "%s %s against %s", time_name(f), tp_change(change).s, choice(f, rival)->label);
     say_memory(f, pick, rival, text);
 }
 
@@ -413,7 +420,7 @@ static void say_quicker(const struct pick_field *f, size_t pick, char *text)
         }
     if (quick == f->count)
         return;
-    say(text, "If time is what you lack: %s, ns per call %s", choice(f, quick)->label,
+    say(text, "If time is what you lack: %s, %s %s", choice(f, quick)->label, time_name(f),
         tp_change(best).s);
     say_memory(f, quick, pick, text);
 }

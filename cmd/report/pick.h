@@ -21,7 +21,8 @@ struct tp_choice {
     double peak;    /* peak reserved, or as the question says what is resident at peak demand */
     /* Calls to the source: in the first pass on a fresh instance, and in the next pass on it. */
     double calls_first, calls_later;
-    double ns, low, high; /* ns per call and its 95 % interval */
+    /* ns per call and its 95 % interval; where threads played, of the time that passed */
+    double ns, low, high;
 };
 
 /* The policies to choose from, and what all of them have in common. */
@@ -33,6 +34,7 @@ struct tp_pick_question {
     bool loop;          /* the trace is one period of a loop, so a first pass happens only once */
     bool resident;      /* `peak` of each choice is what is resident */
     bool policy_time;   /* times do not include the calls to the source */
+    bool wall;          /* times are what passed while several threads played */
     double operations;  /* number of operations in the trace */
     double capacity;    /* bytes of the device; NAN: not limited */
     const char *callee; /* who answers calls to the source: "driver" or "system" */

@@ -218,8 +218,11 @@ static void print_threads(const struct tp_result *r, struct tp_page *page)
     struct tp_by_threads t = tp_threads_of(r->run);
     if (t.calls_per_second == TP_NONE)
         return;
+    tp_page_at(page, LABEL, "%s ns of wall time", tp_digits(t.wall).s);
+    tp_page_put(page, SPEED_NOTE, "for each call of all threads: %s a second",
+                tp_count(t.calls_per_second).s);
     tp_page_at(page, LABEL, "%s of one thread", tp_times(t.speedup).s);
-    tp_page_put(page, SPEED_NOTE, "%s calls a second%s", tp_count(t.calls_per_second).s,
+    tp_page_put(page, SPEED_NOTE, "by that time%s",
                 t.one_lock ? "; one lock around every call" : "");
     tp_page_at(page, LABEL, "%s waited", tp_percent(t.waited).s);
     tp_page_put(page, SPEED_NOTE, "for another thread's object; not in ns per call");

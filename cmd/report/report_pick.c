@@ -19,10 +19,21 @@ static bool is_small(const struct tp_result *r)
     return tp_find_warning("small-trace")->applies(r, text, sizeof text);
 }
 
+/* The time by which it is judged: where several threads played, what passed for the user. */
+static struct tp_median time_of(const struct tp_run *run)
+{
+    const struct tp_speed one = tp_speed_of(run);
+    const struct tp_by_threads several = tp_threads_of(run);
+    if (run->throughput.runs.count < ENOUGH)
+        return (struct tp_median){NAN, NAN, NAN};
+    return several.played > 1
+               ? (struct tp_median){several.wall, several.wall_low, several.wall_high}
+               : (struct tp_median){one.ns, one.low, one.high};
+}
+
 static struct tp_choice choice_of(const struct tp_result *r, bool resident)
 {
-    struct tp_speed speed = tp_speed_of(r->run);
-    bool enough = r->run->throughput.runs.count >= ENOUGH;
+    struct tp_median time = time_of(r->run);
     return (struct tp_choice){
         .label = r->spec->label,
         .yardstick = r->spec->strategy->group == TP_GROUP_YARDSTICK,
@@ -35,9 +46,9 @@ static struct tp_choice choice_of(const struct tp_result *r, bool resident)
         .peak = known(resident ? tp_run_resident(r->run) : tp_run_peak_reserved(r->run)),
         .calls_first = known(tp_run_calls(r->run)),
         .calls_later = known(tp_run_next_calls(r->run)),
-        .ns = enough ? speed.ns : NAN,
-        .low = enough ? speed.low : NAN,
-        .high = enough ? speed.high : NAN};
+        .ns = time.median,
+        .low = time.low,
+        .high = time.high};
 }
 
 void tp_report_pick(const struct tp_result *results, size_t count, bool exact, struct tp_pick *out)
@@ -55,6 +66,7 @@ void tp_report_pick(const struct tp_result *results, size_t count, bool exact, s
                                        .loop = results->trace && tp_trace_is_loop(results->trace),
                                        .resident = resident,
                                        .policy_time = tp_result_is_virtual(sourced),
+                                       .wall = tp_threads_of(results->run).played > 1,
                                        .operations = (double)f->operations,
                                        .capacity = known(sourced->run->devices[0].capacity),
                                        .callee = tp_result_callee(sourced),

@@ -36,7 +36,8 @@ enum {
     SEE_IDLE = 8,
     SEE_SPACE = 16,
     SEE_WAITED = 32,
-    SEE_BLOCKED = 64
+    SEE_BLOCKED = 64,
+    SEE_WALL = 128
 };
 
 /* Three decimals below 10, because policies near 1 differ only there. */
@@ -88,21 +89,37 @@ static const char *no_time(const struct tp_result *r)
                                            : NULL;
 }
 
-static void fill_time(const struct row *row, struct tp_table *t)
+/* Adds a time with its interval, "14.20 ±0.31", which a single measurement has not. */
+static void add_time(struct tp_table *t, double ns, double low, double high)
 {
-    struct tp_speed s = tp_speed_of(row->r->run);
-    double half = s.high - s.ns > s.ns - s.low ? s.high - s.ns : s.ns - s.low;
-    if (no_time(row->r))
-        tp_table_add(t, "%s", no_time(row->r));
-    else if (!tp_run_has_interval(row->r->run)) /* a single measurement has no interval */
-        tp_table_add(t, "%s (b)", tp_digits(s.ns).s);
+    double half = high - ns > ns - low ? high - ns : ns - low;
+    if (isnan(half))
+        tp_table_add(t, "%s (b)", tp_digits(ns).s);
     else
-        tp_table_add(t, "%s ±%.*f", tp_digits(s.ns).s,
+        tp_table_add(t, "%s ±%.*f", tp_digits(ns).s,
                      half >= 10    ? 0
                      : half >= 1   ? 1
                      : half >= 0.1 ? 2
                                    : 3,
                      half);
+}
+
+static void fill_time(const struct row *row, struct tp_table *t)
+{
+    struct tp_speed s = tp_speed_of(row->r->run);
+    if (no_time(row->r))
+        tp_table_add(t, "%s", no_time(row->r));
+    else
+        add_time(t, s.ns, s.low, s.high);
+}
+
+static void fill_wall(const struct row *row, struct tp_table *t)
+{
+    struct tp_by_threads s = tp_threads_of(row->r->run);
+    if (isnan(s.wall))
+        tp_table_add(t, "-");
+    else
+        add_time(t, s.wall, s.wall_low, s.wall_high);
 }
 
 /* The time without its interval, for a narrow table in which times do not decide. */
@@ -281,6 +298,10 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
                                       .fill = fill_p99,
                                       .shown = shows_p99,
                                       .marks = SEE_P99},
+                           col_wall = {.column.head = {"wall time", "ns, ±95 %"},
+                                       .fill = fill_wall,
+                                       .shown = by_threads,
+                                       .marks = SEE_INTERVAL | SEE_WALL},
                            col_speedup = {.column.head = {"against", "1 thread"},
                                           .fill = fill_speedup,
                                           .shown = by_threads},
@@ -315,11 +336,11 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
 /* The columns, in three orders. Columns that do not fit are dropped from the right, so the least
  * important ones are last: memory details on a host, times on a virtual device, and the slowest
  * calls on a real device, where peaks are ranges and take more room. */
-enum { COLUMNS = 17 };
+enum { COLUMNS = 18 };
 static const struct column *const host_columns[COLUMNS] = {
-    &col_name,  &col_resident,   &col_peak,   &col_needed,  &col_fits,        &col_time,
-    &col_p99,   &col_speedup,    &col_waited, &col_blocked, &col_policy_time, &col_space,
-    &col_calls, &col_next_calls, &col_reuse,  &col_idle,    &col_idle_brief};
+    &col_name,  &col_resident, &col_peak,       &col_needed,  &col_fits, &col_wall,
+    &col_time,  &col_speedup,  &col_waited,     &col_blocked, &col_p99,  &col_policy_time,
+    &col_space, &col_calls,    &col_next_calls, &col_reuse,   &col_idle, &col_idle_brief};
 static const struct column *const device_columns[COLUMNS] = {
     &col_name,       &col_peak,  &col_needed, &col_fits,        &col_idle, &col_calls,
     &col_next_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
@@ -548,6 +569,9 @@ static void print_thread_notes(const struct tp_result *results, size_t count, un
     for (size_t i = 0; i < count; i++)
         if (tp_threads_of(results[i].run).one_lock)
             tp_str_item(&locked, ", ", "%s", results[i].spec->label);
+    if (see & SEE_WALL)
+        tp_page_dim(page, NOTE,
+                    "wall time: what passed for each call of all threads together, waiting too.");
     if (see & SEE_WAITED)
         tp_page_dim(page, NOTE, "waited: for an object of another thread; not in ns per call.");
     if (see & SEE_BLOCKED)

@@ -17,13 +17,15 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     is "$out" "sum(k['count'] for k in r['latency'].values()) % r['trace']['operations']" 0
     ok play web.tpt -s arena -s lru --threads recorded
     matches "$out" 'played by 8 threads on [0-9]+ cores?, as recorded'
-    matches "$out" 'against +system'
+    matches "$out" 'wall time +ns per call +against +p99'
+    matches "$out" 'wall time: what passed for each call of all threads together, waiting too'
     matches "$out" 'waited: for an object of another thread; not in ns per call'
     matches "$out" 'blocked: calls without a core, in a lock or a page fault; in ns per call'
     matches "$out" '^  lru: one lock around every call'
     lacks "$out" 'no lock contention'
     ok play web.tpt -s arena --threads recorded
-    matches "$out" '[0-9.]+x of one thread +[0-9,]+ calls a second'
+    matches "$out" '[0-9.,]+ ns of wall time +for each call of all threads: [0-9,]+ a second$'
+    matches "$out" '[0-9.]+x of one thread +by that time$'
     matches "$out" '[0-9.]+ % waited +for another thread.s object; not in ns per call$'
     matches "$out" '[0-9.]+ % blocked +calls without a core'
 }
@@ -31,7 +33,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
 @test "one thread by default: nothing is said of waiting" {
     web 8 web.tpt
     ok play web.tpt -s arena --json
-    is "$out" "[r['throughput'][k] for k in ('threads_played', 'calls_per_second', 'speedup', 'waited', 'blocked', 'one_lock')]" '[1, None, None, None, None, False]'
+    is "$out" "[r['throughput'][k] for k in ('threads_played', 'wall_ns_per_op', 'calls_per_second', 'speedup', 'waited', 'blocked', 'one_lock')]" '[1, None, None, None, None, None, False]'
     ok play web.tpt -s arena
     matches "$out" '8 recorded threads played by 1: no lock contention in these times'
     matches "$out" '\(--threads recorded plays 8\)'
@@ -66,9 +68,9 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
 
 @test "compare: the column waited, no core to pin to, and another setting than before" {
     web 4 web.tpt
-    ok "$TAPOOL" compare web.tpt -s arena -s lru --threads recorded --rounds 2 --min-time 1ms
+    ok "$TAPOOL" compare web.tpt -s arena -s lru --threads recorded --rounds 2 --min-time 1ms -v
     matches "$out" 'played by 4 threads'
-    matches "$out" waited
+    matches "$out" 'wall time: what passed for each call of all threads together, waiting too'
     matches "$out" 'waited: for an object of another thread; not in ns per call'
     lacks "$out" pinned
     play web.tpt -s arena -s lru --threads 2 --json >two.json

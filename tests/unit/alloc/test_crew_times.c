@@ -1,8 +1,8 @@
-/* What several threads' time is counted as, whatever the scheduler does: all that a call takes is in
- * the call's time, also where it sleeps in a lock; all that a thread waits for an object is not.
+/* What several threads' time is counted as, whatever the scheduler does: all that a call takes is
+ * in the call's time, also where it sleeps in a lock; all that a thread waits for an object is not.
  *
- * The strategy here naps in some of its calls and counts for how long at least. A nap may last longer
- * than asked for, never shorter, so every assertion is a bound that no load can break. */
+ * The strategy here naps in some of its calls and counts for how long at least. A nap may last
+ * longer than asked for, never shorter, so every assertion is a bound that no load can break. */
 #include "alloc/base/random.h"
 #include "alloc/engine/crew.h"
 #include "alloc/engine/passes.h"

@@ -447,6 +447,19 @@ static int resize_small(const struct arena *st, uint32_t class, tp_addr addr,
     return TP_OK;
 }
 
+static int resize_locked(struct arena *st, tp_addr addr, const struct tp_req *rq,
+                         struct tp_block *out)
+{
+    tp_lock_take(&st->heap);
+    uint32_t class = st->checked ? ARENA_NO_CLASS : class_of_block(st, addr);
+    int rc = class == ARENA_NO_CLASS ? resize_large(st, addr, rq, out)
+                                     : resize_small(st, class, addr, rq, out);
+    tp_lock_drop(&st->heap);
+    return rc;
+}
+
+/* A small block never changes its class in place, so with `checks`, where its live bit says that it
+ * is one, it needs no lock. */
 static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
                         struct tp_block *out)
 {
@@ -454,12 +467,9 @@ static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp
     struct arena *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
-    tp_lock_take(&st->heap);
-    uint32_t class = class_of_block(st, addr);
-    int rc = class == ARENA_NO_CLASS ? resize_large(st, addr, rq, out)
-                                     : resize_small(st, class, addr, rq, out);
-    tp_lock_drop(&st->heap);
-    return rc;
+    uint32_t class = st->checked ? class_of_block(st, addr) : ARENA_NO_CLASS;
+    return class == ARENA_NO_CLASS ? resize_locked(st, addr, rq, out)
+                                   : resize_small(st, class, addr, rq, out);
 }
 
 static int arena_trim(void *state, uint64_t keep)

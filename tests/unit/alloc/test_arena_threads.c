@@ -387,6 +387,47 @@ static void a_full_device_is_shared(void **state)
     close_shared(sr);
 }
 
+/* ---- what needs no lock ---- */
+
+/* Makes the page heap's lock one that whoever takes it again does not wait for but gives back, and
+ * takes it. */
+static void hold_heap(struct arena *st)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_destroy(&st->heap.mutex);
+    assert_int_equal(pthread_mutex_init(&st->heap.mutex, &kind), 0);
+    assert_int_equal(pthread_mutex_lock(&st->heap.mutex), 0);
+    pthread_mutexattr_destroy(&kind);
+}
+
+/* Whether the lock was left alone since hold_heap; it is free then. */
+static bool heap_is_held(struct arena *st)
+{
+    return pthread_mutex_unlock(&st->heap.mutex) == 0;
+}
+
+static void a_thread_needs_no_lock_for_its_own_blocks(void **state)
+{
+    (void)state;
+    struct shared_rig *sr = open_shared("", NULL);
+    const struct rig *r = &sr->r;
+    struct arena *st = r->st;
+    struct tp_req rq = {.size = 100, .align = 16}, longer = {.size = 110, .align = 16};
+    struct tp_block b;
+    assert_int_equal(r->s->alloc(st, sr->threads[0], &rq, &b), TP_OK);
+    assert_int_equal(r->s->free(st, sr->threads[0], b.addr, &rq), TP_OK);
+    hold_heap(st);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(r->s->alloc(st, sr->threads[0], &rq, &b), TP_OK);
+        assert_int_equal(r->s->resize(st, sr->threads[0], b.addr, &longer, &b), TP_OK);
+        assert_int_equal(r->s->free(st, sr->threads[0], b.addr, &longer), TP_OK);
+    }
+    assert_true(heap_is_held(st));
+    close_shared(sr);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +435,7 @@ int main(void)
         cmocka_unit_test(live_bits_share_words),
         cmocka_unit_test(of_two_frees_at_once_one_succeeds),
         cmocka_unit_test(a_full_device_is_shared),
+        cmocka_unit_test(a_thread_needs_no_lock_for_its_own_blocks),
     };
     return cmocka_run_group_tests_name("arena, threads", tests, NULL, NULL);
 }

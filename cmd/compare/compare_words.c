@@ -1,6 +1,7 @@
 /* The texts of a comparison: heads of columns, cells, and the legend of the marks; see compare.h.
  */
 #include "cmd/compare/compare.h"
+#include "cmd/measure/figures.h"
 #include "cmd/measure/metric_text.h"
 
 #include <math.h>
@@ -268,9 +269,9 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},
         {has_resident, "Resident is what the kernel counts, blocks written wholly"},
-        {has_wall, "wall time: what passed for each call of all threads together, waiting too"},
-        {has_waited, "waited: for an object of another thread; not in ns per call"},
-        {has_blocked, "blocked: calls without a core, in a lock or a page fault; in ns per call"},
+        {has_wall, TP_WALL_NOTE},
+        {has_waited, TP_WAITED_NOTE},
+        {has_blocked, TP_BLOCKED_NOTE},
         {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
     };
     size_t count = 0;

@@ -570,13 +570,11 @@ static void print_thread_notes(const struct tp_result *results, size_t count, un
         if (tp_threads_of(results[i].run).one_lock)
             tp_str_item(&locked, ", ", "%s", results[i].spec->label);
     if (see & SEE_WALL)
-        tp_page_dim(page, NOTE,
-                    "wall time: what passed for each call of all threads together, waiting too.");
+        tp_page_dim(page, NOTE, TP_WALL_NOTE ".");
     if (see & SEE_WAITED)
-        tp_page_dim(page, NOTE, "waited: for an object of another thread; not in ns per call.");
+        tp_page_dim(page, NOTE, TP_WAITED_NOTE ".");
     if (see & SEE_BLOCKED)
-        tp_page_dim(page, NOTE,
-                    "blocked: calls without a core, in a lock or a page fault; in ns per call.");
+        tp_page_dim(page, NOTE, TP_BLOCKED_NOTE ".");
     if (locked.length)
         tp_page_dim(page, NOTE, "%s: one lock around every call.", tp_str_text(&locked));
     tp_str_drop(&locked);

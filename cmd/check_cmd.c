@@ -196,7 +196,7 @@ static int run_with(struct tp_check *k, FILE *out, struct tp_err *err)
     int status = tp_check_open_baseline(k, err);
     bool found = k->has_baseline; /* true even if the file could not be read */
     k->has_baseline = found && !status;
-    if (found || !status)
+    if (found)
         describe_baseline(k);
     if (!status)
         status = tp_check_select(k, err);

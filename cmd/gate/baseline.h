@@ -128,7 +128,8 @@ bool tp_tolerance_parse(const struct tp_metric *m, const char *text, struct tp_t
 bool tp_tolerance_fits(const struct tp_metric *m, double value);
 
 /* By how much a value may exceed `base` before it is a regression: the tolerance of the cell, else
- * that of all cells, else `fallback`. Class E: an absolute amount; class D: a share of `base`. */
+ * that of all cells, else `fallback`. Class E: an absolute amount; others: a share of `base`. `c`
+ * is NULL where the baseline has no such cell. */
 double tp_tolerance_of(const struct tp_baseline *b, const struct tp_baseline_cell *c,
                        const struct tp_metric *m, double base, double fallback);
 

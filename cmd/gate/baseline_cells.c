@@ -164,7 +164,8 @@ double tp_tolerance_of(const struct tp_baseline *b, const struct tp_baseline_cel
                        const struct tp_metric *m, double base, double fallback)
 {
     size_t i = (size_t)(m - tp_metrics);
-    const struct tp_tolerance *t = c->tolerances[i].given ? &c->tolerances[i] : &b->tolerances[i];
+    bool own = c && c->tolerances[i].given;
+    const struct tp_tolerance *t = own ? &c->tolerances[i] : &b->tolerances[i];
     if (!t->given)
         return fallback;
     return t->relative ? t->value * base : t->value;

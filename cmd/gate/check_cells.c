@@ -6,7 +6,9 @@
  *     TRACE         cells of these traces        the same
  *     -s            cells of these strategies    these strategies on all traces of the baseline
  *     TRACE -s      cells of both                each trace with each strategy
- */
+ *
+ * --base-lib compares with nothing that is stored. So TRACE and -s define its cells where the
+ * baseline has none of these strategies, or is not there. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/grow.h"
@@ -75,7 +77,7 @@ int tp_check_open_baseline(struct tp_check *k, struct tp_err *err)
     if (o->baseline || !found)
         snprintf(k->file, sizeof k->file, "%s", o->baseline ? o->baseline : TP_BASELINE_NAME);
     bool defined = k->word_count && o->strategies.count;
-    if (!found && !(defined && (o->update || o->aa || o->plan)))
+    if (!found && !(defined && (o->update || o->aa || o->plan || o->base_lib)))
         return fail_without(k, err);
     if (!found) {
         k->baseline.file = strdup(k->file);
@@ -118,11 +120,15 @@ void tp_check_cell_text(const struct tp_gate_cell *c, char *text, size_t size)
 static int add_cell(struct tp_check *k, const struct tp_gate_cell *cell, struct tp_err *err)
 {
     int status = TP_ONE_MORE(&k->gate.cells, k->gate.cell_count, err, .what = "cells");
-    if (status)
+    if (status) {
         free(cell->label);
-    else
-        k->gate.cells[k->gate.cell_count++] = *cell;
-    return status;
+        return status;
+    }
+    struct tp_gate_cell *added = &k->gate.cells[k->gate.cell_count++];
+    *added = *cell;
+    added->more[0] = "--touch";
+    added->more[1] = cell->touch;
+    return TP_OK;
 }
 
 /* ---- selecting from the baseline ---- */
@@ -177,12 +183,22 @@ static bool wants_strategy(const struct tp_check *k, const struct tp_baseline_ce
     return !k->o->strategies.count;
 }
 
+void tp_check_add_definition(struct tp_str *s, const char *strategy, const char *spec)
+{
+    struct tp_str given = {0};
+    if (strcmp(strategy, spec) != 0)
+        tp_str_add(&given, "%s=", strategy);
+    tp_str_add(&given, "%s", spec);
+    tp_str_strategy(s, tp_str_text(&given));
+    tp_str_drop(&given);
+}
+
 /* Refuses a strategy that runs code from a file unless the user has named that very file: the
  * baseline may come with a foreign repository. */
 static int check_trust(const struct tp_check *k, const struct tp_baseline_cell *c,
                        struct tp_err *err)
 {
-    char command[TP_ERR_TEXT], given[TP_SPEC_TEXT];
+    char command[TP_ERR_TEXT];
     struct tp_str s = TP_STR_IN(command);
     if (tp_strategy_from(c->spec) == TP_OPT_ANYWHERE)
         return TP_OK;
@@ -190,10 +206,7 @@ static int check_trust(const struct tp_check *k, const struct tp_baseline_cell *
         if (is_definition(c, k->o->strategies.items[i]) ||
             !strcmp(k->o->strategies.items[i], c->spec))
             return TP_OK;
-    bool labelled = strcmp(c->strategy, c->spec) != 0;
-    snprintf(given, sizeof given, "%s%s%s", labelled ? c->strategy : "", labelled ? "=" : "",
-             c->spec);
-    tp_str_strategy(&s, given);
+    tp_check_add_definition(&s, c->strategy, c->spec);
     int status = tp_fail(err, TP_EINPUT,
                          "%s: the cell '%.80s, %.80s' runs code from a file, which only the "
                          "command line may name",
@@ -509,15 +522,27 @@ static int define_all(struct tp_check *k, struct tp_err *err)
 
 /* ---- the selection ---- */
 
+/* Whether the baseline has a cell of a strategy that was named. */
+static bool has_wanted(const struct tp_check *k)
+{
+    for (size_t i = 0; i < k->baseline.count; i++)
+        if (wants_strategy(k, &k->baseline.cells[i]))
+            return true;
+    return false;
+}
+
 int tp_check_select(struct tp_check *k, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
-    bool defines = o->strategies.count && (o->update || !k->has_baseline);
+    bool apart = o->base_lib && k->word_count && !has_wanted(k);
+    bool defines = o->strategies.count && (o->update || !k->has_baseline || apart);
     int status = defines ? define_all(k, err) : select_held(k, err);
+    for (size_t i = 0; apart && defines && i < k->gate.cell_count; i++)
+        k->gate.cells[i].held = NULL; /* one of this label plays something else */
     for (size_t i = 0; !status && !o->update && i < k->gate.cell_count; i++)
         status = tp_check_hash(k, &k->gate.cells[i], err);
     if (status)
         drop_cells(k);
-    k->gate.cells_total = k->has_baseline ? k->baseline.count : k->gate.cell_count;
+    k->gate.cells_total = defines && !o->update ? k->gate.cell_count : k->baseline.count;
     return status;
 }

@@ -5,6 +5,7 @@
 #include "cmd/gate/check_job.h"
 
 #include "cmd/gate/gate_words.h"
+#include "cmd/measure/catalog.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/stop.h"
 
@@ -31,17 +32,8 @@ enum tp_verdict tp_check_judge_counts(double base, double now, double allowed)
 static int count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
                  const struct tp_side *side, double *out, struct tp_err *err)
 {
-    const struct tp_gate_cell *c = &k->gate.cells[cell];
-    const char *const more[] = {"--touch", c->touch, NULL};
-    const struct tp_measure m = {.binary = side->binary,
-                                 .trace = k->traces[c->prepared].path,
-                                 .strategy = side->strategy,
-                                 .source = c->source,
-                                 .more = more,
-                                 .seed = 1,
-                                 .core = k->core,
-                                 .timeout_ns = tp_check_timeout(k, cell),
-                                 .interrupted = tp_stop_flag()};
+    struct tp_measure m = tp_check_measure(k, cell, side);
+    m.core = k->core;
     int status = tp_instructions_count(counter, &m, out, err);
     *out = tp_json_rounded(*out);
     tp_progress_did(k->progress);
@@ -104,6 +96,16 @@ static int find_base(const struct tp_check *k, struct counting *d, size_t cell,
     return end_of(k, cell, status, &why, err);
 }
 
+/* A library's instructions are not counted: they have no exact number, because it may decide by the
+ * clock and by addresses. */
+bool tp_check_has_counts(const struct tp_gate_cell *c)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(c->spec, ":"), c->spec);
+    const struct tp_strategy *s = tp_find_strategy(name, NULL);
+    return !s || !(s->caps & TP_CAP_PRELOAD);
+}
+
 static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
     struct counting *d = ctx;
@@ -112,9 +114,12 @@ static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
     double now = NAN, base = NAN;
     const struct tp_metric *m = tp_metric_find("instructions", NULL);
     const struct tp_gate_cell *c = &k->gate.cells[cell];
-    static const struct tp_baseline_cell nothing = {0};
     tp_check_sides(k, cell, sides);
     bool found;
+    if (!tp_check_has_counts(c)) {
+        k->gate.classes[TP_CLASS_INSTRUCTIONS].without++;
+        return TP_OK;
+    }
     int status = count(k, &d->counter, cell, &sides[1], &now, &why);
     if (status) {
         tp_check_gap(&d->gaps, cell, why.text);
@@ -123,8 +128,7 @@ static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
     status = find_base(k, d, cell, &sides[0], &base, &found, err);
     if (status || !found)
         return status;
-    double allowed =
-        tp_tolerance_of(&k->baseline, c->held ? c->held : &nothing, m, base, d->counter.allowed);
+    double allowed = tp_tolerance_of(&k->baseline, c->held, m, base, d->counter.allowed);
     const struct tp_finding f = {.cell = &k->gate.cells[cell],
                                  .metric = m,
                                  .verdict = tp_check_judge_counts(base, now, allowed),
@@ -149,7 +153,9 @@ static void describe(const struct tp_check *k, const struct counting *d,
     else if (class->checked)
         snprintf(class->against, sizeof class->against, "vs baseline, %s", counter);
     tp_check_gaps_describe(k, &d->gaps, class);
-    if (!class->checked && d->counter.counter && !other)
+    if (class->without == k->gate.cell_count)
+        snprintf(class->reason, sizeof class->reason, "those of a malloc library are not exact");
+    else if (!class->checked && d->counter.counter && !other)
         snprintf(class->how, sizeof class->how, "--base-bin OLD-TAPOOL counts both");
 }
 

@@ -44,6 +44,22 @@ uint64_t tp_check_timeout(const struct tp_check *k, size_t cell)
                          k->min_time_ns);
 }
 
+struct tp_measure tp_check_measure(const struct tp_check *k, size_t cell,
+                                   const struct tp_side *side)
+{
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
+    return (struct tp_measure){
+        .binary = side->binary,
+        .trace = k->traces[c->prepared].path,
+        .strategy = side->strategy,
+        .source = c->source,
+        .more = c->more,
+        .seed = 1, /* fixed, so that host+shuffle gives the same memory in every check */
+        .core = -1,
+        .timeout_ns = tp_check_timeout(k, cell),
+        .interrupted = tp_stop_flag()};
+}
+
 int tp_check_name(const struct tp_gate_cell *c, int status, struct tp_err *err)
 {
     char cell[200];
@@ -100,19 +116,10 @@ static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify
     char passes[32];
     snprintf(passes, sizeof passes, "usage%s%s", wants_fits(k, c) ? ",fits" : "",
              verify ? ",verify" : "");
-    const char *const more[] = {"--touch", c->touch, NULL};
-    const struct tp_measure m = {
-        .binary = k->o->bin,
-        .trace = k->traces[c->prepared].path,
-        .strategy = c->spec,
-        .source = c->source,
-        .passes = passes,
-        .more = more,
-        .seed = 1, /* fixed, so that host+shuffle gives the same memory in every check */
-        .core = -1,
-        .padding = nth ? (size_t)(tp_check_seed(k->gate.seed, nth) % 4096) : 0,
-        .timeout_ns = tp_check_timeout(k, cell),
-        .interrupted = tp_stop_flag()};
+    const struct tp_side side = {.binary = k->o->bin, .strategy = c->spec};
+    struct tp_measure m = tp_check_measure(k, cell, &side);
+    m.passes = passes;
+    m.padding = nth ? (size_t)(tp_check_seed(k->gate.seed, nth) % 4096) : 0;
     int status = tp_measure(&m, out, err);
     tp_progress_did(k->progress);
     if (status)
@@ -162,9 +169,11 @@ static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
     int status = tp_check_play_twice(k, cell, runs, &verified, err);
     if (!status) {
         gaps->verified += verified;
-        bool varies = !c->held->value_count && !runs[0].runs[0].exact;
+        bool varies = !(c->held && c->held->value_count) && !runs[0].runs[0].exact;
         gaps->varies += varies;
         gaps->who = varies ? c->strategy : gaps->who;
+    }
+    if (!status && c->held) {
         gaps->loose += c->held->loose_count;
         note_unheld(gaps, cell, tp_check_unheld(c->held, &runs[0].runs[0]));
         if (tp_check_compare(&k->baseline, c->held, &runs[0].runs[0], &runs[1].runs[0],

@@ -79,13 +79,13 @@ struct tp_check {
 /* ---- which cells ---- */
 
 /* Finds the baseline and reads it. A missing baseline is no error if the command line names TRACE
- * and -s for --update, --aa or --plan. TP_EUSAGE: there is no baseline; the hint is the command
- * that makes one. */
+ * and -s for --update, --aa, --plan or --base-lib. TP_EUSAGE: there is no baseline; the hint is the
+ * command that makes one. */
 int tp_check_open_baseline(struct tp_check *k, struct tp_err *err);
 
-/* Selects the cells to check and prepares their traces. --update, and --aa and --plan without a
- * baseline, may define new cells. TP_EINPUT: a trace is missing, or it is not the program that the
- * baseline was made with. */
+/* Selects the cells to check and prepares their traces. --update, and --aa, --plan and --base-lib
+ * without a baseline, may define new cells. TP_EINPUT: a trace is missing, or it is not the program
+ * that the baseline was made with. */
 int tp_check_select(struct tp_check *k, struct tp_err *err);
 
 /* With --base-lib: names for each cell the same strategy with the other library. TP_EUSAGE: a cell
@@ -97,6 +97,9 @@ void tp_check_release(struct tp_check *k);
  * `strategy` may be NULL; parts that are NULL or the default are left out. */
 void tp_check_update_command(const struct tp_check *k, const char *trace, const char *strategy,
                              char *text, size_t size);
+
+/* Adds "-s LABEL=SPEC", or "-s SPEC" where the strategy has no label, quoted for a shell. */
+void tp_check_add_definition(struct tp_str *s, const char *strategy, const char *spec);
 
 /* Reads and prepares the trace at `path` unless that was done before; `index` is its place in
  * k->traces. */
@@ -115,6 +118,11 @@ int tp_check_noisy(struct tp_check *k, struct tp_err *err);
 
 /* How long one replay of a cell may take, in nanoseconds; 0: no limit. */
 uint64_t tp_check_timeout(const struct tp_check *k, size_t cell);
+
+/* A replay of a cell, with the build and the strategy of a side. The caller sets `passes` and what
+ * else is its own. */
+struct tp_measure tp_check_measure(const struct tp_check *k, size_t cell,
+                                   const struct tp_side *side);
 
 /* Measures the memory of a cell twice, each time in a new process. The addresses of stack and heap
  * differ between the two, because exact values must not depend on them. Sets `verified` if the
@@ -146,6 +154,9 @@ bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, 
  * settings of the replay that change memory "replay.NAME". The caller releases `out` with
  * tp_record_options_release. */
 int tp_check_options(const struct tp_record *r, struct tp_record_options *out, struct tp_err *err);
+
+/* Whether instructions are counted in the cell: not in one of a malloc library. */
+bool tp_check_has_counts(const struct tp_gate_cell *c);
 
 /* Counts the instructions per operation of a cell with the build that is checked. */
 int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,

@@ -8,7 +8,6 @@
  * A figure that differs between two replays of one library is not compared. It can, where addresses
  * differ from process to process, or where a library decides by the clock. */
 #include "cmd/gate/check_job.h"
-#include "cmd/ui/stop.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,19 +22,12 @@ struct played {
 static int play(const struct tp_check *k, size_t cell, const struct tp_side *side,
                 struct tp_stored *out, struct tp_err *err)
 {
-    const struct tp_gate_cell *c = &k->gate.cells[cell];
-    const struct tp_measure m = {.binary = side->binary,
-                                 .trace = k->traces[c->prepared].path,
-                                 .strategy = side->strategy,
-                                 .source = c->source,
-                                 .passes = "usage,resident,mapped",
-                                 .seed = 1,
-                                 .core = -1,
-                                 .timeout_ns = tp_check_timeout(k, cell),
-                                 .interrupted = tp_stop_flag()};
+    struct tp_measure m = tp_check_measure(k, cell, side);
+    m.binary = k->o->bin; /* the libraries differ, and not what plays them */
+    m.passes = "usage,resident,mapped";
     int status = tp_measure(&m, out, err);
     tp_progress_did(k->progress);
-    return status ? tp_check_name(c, status, err) : TP_OK;
+    return status ? tp_check_name(&k->gate.cells[cell], status, err) : TP_OK;
 }
 
 /* A class R metric has a share of the base as its tolerance, a class E metric an amount. */
@@ -63,14 +55,16 @@ static int compare(struct tp_check *k, size_t cell, const struct tp_metric *m,
     if (!is_told(m, sides[0]) || !is_told(m, sides[1]))
         return TP_OK;
     double base = fmax(sides[0][0], sides[0][1]), now = fmin(sides[1][0], sides[1][1]);
-    double allowed = m->class == TP_CLASS_EXACT ? m->allowed : m->allowed * base;
-    const struct tp_finding f = {.cell = &k->gate.cells[cell],
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
+    double tolerated = tp_tolerance_of(&k->baseline, c->held, m, base, m->allowed);
+    double allowed = m->class == TP_CLASS_EXACT ? tolerated : tolerated * base;
+    const struct tp_finding f = {.cell = c,
                                  .metric = m,
                                  .verdict = tp_check_judge(m, base, now, allowed),
                                  .base = base,
                                  .now = now,
                                  .change = base > 0 ? now / base - 1 : NAN,
-                                 .allowed = m->allowed,
+                                 .allowed = tolerated,
                                  .live = true};
     ++*values;
     return tp_findings_add(&k->findings, &f, err);

@@ -41,10 +41,9 @@ static int play(const struct tp_check *k, size_t cell, bool alone, unsigned roun
                 struct tp_rounds *out, struct tp_err *err)
 {
     const struct tp_gate_cell *c = &k->gate.cells[cell];
-    const char *const more[] = {"--touch", c->touch, NULL};
     const struct tp_rounds_cfg cfg = {.trace = &k->traces[c->prepared],
                                       .source = c->source,
-                                      .more = more,
+                                      .more = c->more,
                                       .rounds = rounds,
                                       .min_time_ns = k->min_time_ns,
                                       .seed = seed,

@@ -110,6 +110,16 @@ static void add_options(const struct tp_check *k, struct tp_str *s)
         tp_str_row(s, tp_opt_find(tp_check_rows, of_times[i]), k->o);
 }
 
+/* Adds the strategy of a cell. A label alone is not enough where the baseline has no such cell, or
+ * may not name the file that its strategy runs. */
+static void add_strategy(const struct tp_gate_cell *c, struct tp_str *s)
+{
+    if (c->held && tp_strategy_from(c->spec) == TP_OPT_ANYWHERE)
+        tp_str_strategy(s, c->strategy);
+    else
+        tp_check_add_definition(s, c->strategy, c->spec);
+}
+
 /* Builds the command that repeats what failed. It names this very binary by its path, because the
  * first tapool in PATH may be another one. */
 static void describe_again(struct tp_check *k)
@@ -123,7 +133,7 @@ static void describe_again(struct tp_check *k)
             tp_str_word(&s, k->findings.items[i].cell->path);
     for (size_t i = 0; i < k->findings.count; i++)
         if (is_bad(k, &k->findings.items[i]) && !is_repeated(k, i, false))
-            tp_str_strategy(&s, k->findings.items[i].cell->strategy);
+            add_strategy(k->findings.items[i].cell, &s);
     add_options(k, &s);
     if (bad && !s.cut && s.length < sizeof k->gate.again) /* a cut command would be no use */
         memcpy(k->gate.again, s.s, s.length + 1);

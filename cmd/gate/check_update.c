@@ -204,6 +204,8 @@ static int measure_counted(struct update *u, size_t cell, struct tp_baseline_cel
     struct tp_err why = {0};
     char reason[sizeof u->uncounted];
     int status = TP_EIO;
+    if (!tp_check_has_counts(c))
+        return TP_OK;
     if (u->fingerprint[0])
         status = tp_check_count(u->k, &u->counting, cell, &out->instructions, &why);
     if (*tp_stop_flag())

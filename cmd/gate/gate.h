@@ -23,6 +23,7 @@ struct tp_gate_cell {
     /* Used by the check only, not by writers. */
     char *label;              /* owned; holds `strategy` if no other text does, or NULL */
     const char *spec, *touch; /* strategy without label; keyword of --touch */
+    const char *more[3];      /* --touch as arguments of a replay; set by tp_check_select */
     char *base;               /* owned: the strategy with the library of --base-lib, or NULL */
     const struct tp_baseline_cell *held; /* NULL: the baseline has no such cell */
     size_t prepared;                     /* index into tp_check.traces */
@@ -71,6 +72,7 @@ struct tp_class_check {
     bool named;    /* `reason` names cells: "web.tpt, lru (base/tapool: unknown strategy 'lru')" */
     char how[256]; /* what the user can do to have the class checked, or "" */
     size_t cells, values; /* number of cells and of values that were checked */
+    size_t without;       /* cells in which there is nothing of this class to check */
 };
 
 /* The smallest slowdown of ns_per_op that a job finds with 90 % power, over all cells that test

@@ -284,7 +284,8 @@ bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class)
 {
     const struct tp_class_check *c = &g->classes[class];
     return c->checked &&
-           ((class == TP_CLASS_INSTRUCTIONS && c->cells < g->cell_count) || c->reason[0]);
+           ((class == TP_CLASS_INSTRUCTIONS && c->cells + c->without < g->cell_count) ||
+            c->reason[0]);
 }
 
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class)

@@ -262,6 +262,61 @@ assert {"peak_mapped", "mapped_at_peak", "resident_at_peak", "peak_resident"} <=
         "$TAPOOL" check -s arena --base-lib ./old.so
 }
 
+# repeated OUTPUT: runs what its last line says again; the shell reads it.
+repeated() { eval "capture $(sed -n 's/^  again:  //p' "$1")"; }
+
+@test "check: two libraries need no baseline, and what failed can be repeated as it is printed" {
+    mkdir main
+    cp "$MALLOCS/pads.so" 'lib my.so'
+    ln -s 'lib my.so' libmy.so
+    cp "$MALLOCS/silent.so" main/libmy.so
+    cat >old-tapool <<SH
+#!/bin/sh
+echo "\$*" >>old-arguments
+exec "$TAPOOL" "\$@"
+SH
+    chmod +x old-tapool
+    capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms \
+        --base-bin ./old-tapool
+    [ "$rc" = 1 ]
+    matches "$out" '^no baseline'
+    matches "$out" '^REGRESSION  jq.json, my$'
+    matches "$out" 'memory and counts +vs main/libmy.so, resident and mapped +1 of 1 cell'
+    matches "$out" 'instructions +NOT CHECKED: those of a malloc library are not exact$'
+    matches old-arguments 'throughput'
+    lacks old-arguments 'mapped' # the libraries differ, and not what plays them
+    matches "$out" '^  again: .* check sample:jq -s my=lib:./libmy.so '
+    not test -e tapool-baseline.json
+    refused 2 'there is no tapool-baseline.json' "$TAPOOL" check sample:jq -s my=lib:./libmy.so
+    # beside a baseline that has other cells, and one that has another cell of this label
+    ok "$TAPOOL" check sample:jq -s arena -s my=lib:./main/libmy.so --update
+    capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms
+    [ "$rc" = 1 ]
+    matches "$out" '^REGRESSION  jq.json, my$'
+    matches "$out" ' 1 of 1 cell '
+    # a cell of the baseline, whose file only the command line may name
+    ok "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms
+    [ "$rc" = 1 ]
+    cp "$out" first
+    repeated first
+    [ "$rc" = 1 ] || fail "exit code $rc" "$(cat "$err")"
+    matches "$out" '^REGRESSION  jq.json, my$'
+}
+
+@test "check: instructions are not counted in the cells of a library, and are in the others" {
+    cp "$MALLOCS/silent.so" libmy.so
+    ok "$TAPOOL" check sample:python-threads -s my=lib:./libmy.so --update
+    lacks tapool-baseline.json instructions
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-bin "$TAPOOL" --pairs 9 --min-time 0 --require instructions
+    [ "$rc" = 1 ]
+    matches "$out" 'instructions +NOT CHECKED, though required: those of a malloc library are not exact$'
+    ok "$TAPOOL" check sample:python-threads -s arena --update
+    capture "$TAPOOL" check -s my=lib:./libmy.so -s arena
+    matches "$out" 'instructions .* 1 of 2 cells ' || skip "nothing counts instructions here"
+    lacks "$out" 'not in every cell: .*my'
+}
+
 @test "tapool strategies lib: its options, and how a program gets such a library" {
     ok "$TAPOOL" strategies lib
     matches "$out" 'Set them as -s lib:NAME\|PATH,OPTION=VALUE'

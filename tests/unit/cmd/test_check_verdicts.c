@@ -487,6 +487,7 @@ static void begin_outcome(struct outcome *x)
     *x = (struct outcome){.cell = {.trace = "web.tpt",
                                    .path = "my traces/web.tpt",
                                    .strategy = "arena",
+                                   .spec = "arena",
                                    .source = "host"}};
     x->k.o = &x->o;
     assert_int_equal(tp_opts_defaults(tp_check_rows, &x->o, &x->err), TP_OK);

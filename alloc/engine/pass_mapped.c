@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 
 struct mapping {
-    struct tp_mapped *out;
+    struct tp_mapped *shared;
     struct tp_process_watch *w;
     int statm;
 };
@@ -34,15 +34,15 @@ static uint64_t read_mapped(void *ctx)
 static void begin_counting(void *ctx)
 {
     struct mapping *m = ctx;
-    m->out->base = m->out->peak = m->w->base;
-    m->out->counting = true;
+    m->shared->base = m->w->base;
+    m->shared->counting = true;
 }
 
 static void end_counting(void *ctx)
 {
     struct mapping *m = ctx;
-    m->out->counting = false;
-    m->out->over = true;
+    m->shared->counting = false;
+    m->shared->over = true;
 }
 
 /* Lets the parent follow this process. */
@@ -62,31 +62,41 @@ static bool is_alone(void)
     return !stat("/proc/self/task", &tasks) && tasks.st_nlink == 3;
 }
 
+/* Plays, followed, and sets what this process knows of it. */
+static int play(struct mapping *m, const struct tp_replay_cfg *cfg, struct tp_mapped *out,
+                struct tp_err *err)
+{
+    struct tp_process_watch w = {.pass = "mapped",
+                                 .read = read_mapped,
+                                 .begun = begin_counting,
+                                 .ended = end_counting,
+                                 .ctx = m};
+    m->w = &w;
+    out->why = begin_following();
+    if (!out->why) /* else the parent may have written its own */
+        out->why = m->shared->why;
+    out->fixed = personality(0xffffffff) & ADDR_NO_RANDOMIZE;
+    int status = out->why ? TP_OK : tp_watch_process(&w, cfg, err);
+    if (!out->why && !is_alone()) /* the calls of other threads are not followed */
+        out->why = TP_MAPPED_THREADS;
+    out->known = !status && !out->why && w.base != TP_NONE && w.end != TP_NONE;
+    out->base = w.base;
+    out->at_peak = w.at_peak;
+    out->end = w.end;
+    return status;
+}
+
 int tp_pass_mapped(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
-    struct mapping m = {.out = &out->mapped};
-    struct tp_process_watch w = {.pass = "mapped", .read = read_mapped, .ctx = &m};
-    w.begun = begin_counting;
-    w.ended = end_counting;
-    m.w = &w;
+    struct mapping m = {.shared = cfg->follower};
     out->mapped = (struct tp_mapped){.at_peak = TP_NONE};
     if (!tp_watch_applies(cfg))
         return TP_OK;
-    if (!cfg->followed || !tp_mapped_open(&m.statm, "/proc/self")) {
-        out->mapped.why = cfg->followed ? errno : ECHILD;
+    if (!m.shared || !tp_mapped_open(&m.statm, "/proc/self")) {
+        out->mapped.why = m.shared ? errno : ECHILD;
         return TP_OK;
     }
-    const int why = begin_following();
-    if (why) /* else the parent may have written its own */
-        out->mapped.why = why;
-    out->mapped.fixed = personality(0xffffffff) & ADDR_NO_RANDOMIZE;
-    int status = out->mapped.why ? TP_OK : tp_watch_process(&w, cfg, err);
+    int status = play(&m, cfg, &out->mapped, err);
     tp_mapped_close(m.statm);
-    /* the calls of other threads are not followed */
-    if (!out->mapped.why && !is_alone())
-        out->mapped.why = TP_MAPPED_THREADS;
-    out->mapped.known = !status && !out->mapped.why && w.base != TP_NONE && w.end != TP_NONE;
-    out->mapped.at_peak = w.at_peak;
-    out->mapped.end = w.end;
     return status;
 }

@@ -41,6 +41,7 @@ struct tp_source_layer {
 };
 
 struct tp_player;
+struct tp_mapped;
 /* Where a replay is, for a process that watches it and may have to end it: the events of the window
  * that is being played, or in the untimed passes the event itself. Both 0: before the first event;
  * both TP_NONE: after the last. */
@@ -86,7 +87,9 @@ struct tp_replay_cfg {
      * memory, and the replay ends. Without effect where a limit is among the layers. */
     bool guard;
     bool drop_prologue;
-    bool followed;   /* TP_PASS_MAPPED: the parent of this process will follow it */
+    /* TP_PASS_MAPPED: shared with the parent of this process, which follows it; NULL: nobody does
+     */
+    struct tp_mapped *follower;
     bool huge_pages; /* TP_PASS_RESIDENT: transparent huge pages stay as the machine has them */
     uint64_t seed;
     /* OS threads that play the timed passes, recorded thread i by thread i mod `threads`; at most

@@ -194,7 +194,8 @@ struct tp_resident {
 };
 
 /* What a process has mapped, and its calls for it, from the first event to the last. Known for a
- * real allocator. While it is counted the two processes that do so share this. */
+ * real allocator. The process that plays and the one that follows it share such a struct for
+ * `counting`, `over`, `base` and `why`. */
 enum { TP_MAPPED_THREADS = -1 }; /* the library has threads of its own */
 struct tp_mapped {
     bool known;

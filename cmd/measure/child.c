@@ -2,9 +2,11 @@
  * a shared job that holds the request and receives the result. fork without exec is not enough,
  * because the child's heap would be a copy of the parent's, with the holes that reading the trace
  * has left in it. The program is passed as plain instructions, because decoding another form would
- * use the heap that is measured. */
+ * use the heap that is measured. The child reads the request once, before the library is played,
+ * and the parent believes only what replay_answer.h lets pass. */
 #include "cmd/measure/child.h"
 
+#include "alloc/base/own.h"
 #include "cmd/measure/follow.h"
 #include "cmd/measure/libraries.h"
 #include "cmd/measure/process.h"
@@ -28,23 +30,16 @@
 /* The head of the shared memory; the run follows at RUN_OFFSET. Parent and child are the same
  * executable, so they agree on the layout. */
 struct child_job {
-    uint64_t size; /* bytes of the whole mapping */
+    struct tp_replay_answer answer;
     pid_t parent;
     char spec[TP_SPEC_TEXT + TP_LIBRARY_PATH];
     char label[TP_LABEL_MAX];
-    char library[TP_RUN_LIBRARY]; /* the answer, where only that is asked */
     uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
     bool stop_on_oom, drop_prologue, huge_pages, progress;
-    struct tp_replay_answer answer;
 };
 #define ASKING_NS  UINT64_C(5000000000) /* the longest time to ask a library for its version */
-#define RUN_OFFSET ((sizeof(struct child_job) + 63) & ~(size_t)63)
-
-static struct tp_run *run_of(struct child_job *job)
-{
-    return (struct tp_run *)(void *)((char *)job + RUN_OFFSET);
-}
+#define RUN_OFFSET TP_REPLAY_RUN_AT(sizeof(struct child_job))
 
 static int map_job(int fd, size_t size, struct child_job **out, struct tp_err *err)
 {
@@ -64,8 +59,7 @@ static int write_spec(struct child_job *job, const struct tp_strategy_spec *spec
     return s.cut ? tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label) : TP_OK;
 }
 
-/* Bytes of a shared job. The size that stands in it is for the child: what a library has written
- * over must not decide what is unmapped here. */
+/* Bytes of a shared job. */
 static size_t job_size(uint16_t devices)
 {
     return RUN_OFFSET + tp_run_size(devices);
@@ -83,7 +77,6 @@ static int make_job(const struct tp_strategy_spec *spec, uint16_t devices, struc
     if (status)
         return status;
     struct child_job *job = *out;
-    job->size = size; /* set before anything can fail, because unmapping needs it */
     snprintf(job->label, sizeof job->label, "%s", spec->label);
     job->parent = getpid();
     return write_spec(job, spec, err);
@@ -185,46 +178,70 @@ static int spawn(const struct tp_strategy_spec *spec, int program_fd, int job_fd
     return status;
 }
 
-static int await(pid_t pid, struct child_job *job, struct tp_child_wait wait, struct tp_err *err)
+/* A child, and what it shares with this process. */
+struct started {
+    struct child_job *job;
+    int job_fd;
+    pid_t pid;
+    const struct tp_program_facts *facts;
+};
+
+static int open_started(struct started *c, const struct tp_strategy_spec *spec,
+                        const struct tp_program_facts *facts, struct tp_err *err)
 {
-    struct tp_follow follow = TP_FOLLOW(&run_of(job)->mapped);
-    int how = 0;
+    *c = (struct started){.job_fd = -1, .facts = facts};
+    int status = spec->preload ? tp_library_check(spec->preload, err) : TP_OK;
+    return status ? status : make_job(spec, facts->devices, &c->job, &c->job_fd, err);
+}
+
+static void close_started(struct started *c)
+{
+    if (c->job)
+        munmap(c->job, job_size(c->facts->devices));
+    if (c->job_fd >= 0)
+        close(c->job_fd);
+}
+
+/* Waits for the child, which follows it where it asks for that, and takes its run. */
+static int await(const struct started *c, const char *label, struct tp_child_wait wait,
+                 struct tp_run *out, struct tp_err *err)
+{
+    struct tp_follow follow = TP_FOLLOW(&c->job->answer.mapped);
+    struct tp_replay_end end = {.shared = c->job,
+                                .run_at = RUN_OFFSET,
+                                .facts = c->facts,
+                                .timeout_ns = wait.timeout_ns,
+                                .label = label};
     wait.stopped = tp_follow_stop;
     wait.ctx = &follow;
-    int waited = tp_child_await(pid, &wait, &how);
+    end.waited = tp_child_await(c->pid, &wait, &end.how);
     tp_follow_end(&follow);
-    return tp_replay_answer_judge(&job->answer, waited, how, wait.timeout_ns, job->label, err);
+    int status = tp_replay_answer_take(&end, out, err);
+    if (!status && follow.begun && !tp_follow_add(&follow, &out->mapped))
+        status = tp_replay_fail_written(label, err);
+    return status;
 }
 
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                     struct tp_run *out, struct tp_err *err)
 {
-    struct child_job *job = NULL;
-    int program_fd = -1, job_fd = -1;
-    pid_t pid = 0;
-    const uint16_t devices = tp_program_facts(cfg->program)->devices;
+    struct started c;
+    int program_fd = -1;
     const struct tp_child_wait wait = {.interrupted = cfg->interrupted,
                                        .timeout_ns = cfg->timeout_ns};
-    int status = spec->preload ? tp_library_check(spec->preload, err) : TP_OK;
+    int status = open_started(&c, spec, tp_program_facts(cfg->program), err);
     if (!status)
-        status = make_job(spec, devices, &job, &job_fd, err);
-    if (!status)
-        fill_job(job, cfg);
+        fill_job(c.job, cfg);
     if (!status)
         status = tp_program_export(cfg->program, &program_fd, err);
     bool followed = cfg->passes & TP_PASS_MAPPED, were_fixed = followed && tp_addresses_fixed(true);
     if (!status)
-        status = spawn(spec, program_fd, job_fd, &pid, err);
+        status = spawn(spec, program_fd, c.job_fd, &c.pid, err);
     if (followed && !were_fixed)
         tp_addresses_fixed(false);
     if (!status)
-        status = await(pid, job, wait, err);
-    if (!status)
-        memcpy(out, run_of(job), tp_run_size(devices));
-    if (job)
-        munmap(job, job_size(devices));
-    if (job_fd >= 0)
-        close(job_fd);
+        status = await(&c, spec->label, wait, out, err);
+    close_started(&c);
     if (program_fd >= 0)
         close(program_fd);
     return status;
@@ -233,23 +250,20 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
 int tp_child_library(const struct tp_strategy_spec *spec, char *out, size_t size,
                      struct tp_err *err)
 {
-    struct child_job *job = NULL;
-    int job_fd = -1;
-    pid_t pid = 0;
-    const struct tp_child_wait wait = {.timeout_ns = ASKING_NS};
-    int status = spec->preload ? tp_library_check(spec->preload, err) : TP_OK;
+    static const struct tp_program_facts nothing = {.devices = 0}; /* is played */
+    struct started c;
+    struct tp_run *run = malloc(tp_run_size(0));
+    int status = open_started(&c, spec, &nothing, err);
+    if (!status && !run)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
-        status = make_job(spec, 1, &job, &job_fd, err);
+        status = spawn(spec, c.job_fd, c.job_fd, &c.pid, err);
     if (!status)
-        status = spawn(spec, job_fd, job_fd, &pid, err);
+        status = await(&c, spec->label, (struct tp_child_wait){.timeout_ns = ASKING_NS}, run, err);
     if (!status)
-        status = await(pid, job, wait, err);
-    if (!status)
-        snprintf(out, size, "%.*s", (int)sizeof job->library - 1, job->library);
-    if (job)
-        munmap(job, job_size(1));
-    if (job_fd >= 0)
-        close(job_fd);
+        snprintf(out, size, "%s", run->library);
+    close_started(&c);
+    free(run);
     return status;
 }
 
@@ -292,7 +306,8 @@ static int try_malloc(const struct child_job *job, struct tp_err *err)
     return TP_OK;
 }
 
-static int answer(struct child_job *job, struct tp_program *program, struct tp_err *err)
+static int answer(const struct child_job *job, struct tp_replay_answer *shared,
+                  struct tp_program *program, struct tp_run *run, struct tp_err *err)
 {
     struct tp_strategy_spec spec;
     struct tp_clock clock;
@@ -320,16 +335,16 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
                                 .stop_on_oom = job->stop_on_oom,
                                 .drop_prologue = job->drop_prologue,
                                 .huge_pages = job->huge_pages,
-                                .followed = job->passes & TP_PASS_MAPPED,
+                                .follower = &shared->mapped,
                                 .seed = job->seed,
-                                .position = &job->answer.position,
+                                .position = &shared->position,
                                 .interrupted = &w.stop,
                                 .progress = watch,
                                 .progress_ctx = &w};
     if (timed)
         status = tp_clock_calibrate(&clock, err);
     if (!status)
-        status = tp_replay(&cfg, run_of(job), err);
+        status = tp_replay(&cfg, run, err);
     watch(&w, "", 1);
     tp_progress_clear(&w.line);
     if (w.forked)
@@ -340,7 +355,7 @@ static int answer(struct child_job *job, struct tp_program *program, struct tp_e
 }
 
 /* Answers only which library serves this process, as the strategy finds it. */
-static int answer_library(struct child_job *job, struct tp_err *err)
+static int answer_library(const struct child_job *job, struct tp_run *run, struct tp_err *err)
 {
     struct tp_strategy_spec spec;
     int status = try_malloc(job, err);
@@ -353,7 +368,7 @@ static int answer_library(struct child_job *job, struct tp_err *err)
     status = state ? spec.strategy->init(state, &env, spec.opts, err)
                    : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status) {
-        tp_strategy_library(spec.strategy, job->library, sizeof job->library);
+        tp_strategy_library(spec.strategy, run->library, sizeof run->library);
         spec.strategy->fini(state);
     }
     free(state);
@@ -362,16 +377,36 @@ static int answer_library(struct child_job *job, struct tp_err *err)
 }
 
 /* Plays the program that the parent handed over. */
-static int answer_replay(struct child_job *job, size_t size, struct tp_err *err)
+static int answer_replay(const struct child_job *job, struct tp_replay_answer *shared,
+                         struct tp_run *run, size_t run_size, struct tp_err *err)
 {
     struct tp_program *program = NULL;
     int status = tp_program_import(PROGRAM_FD, &program, err);
-    if (!status && size < RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
-        status = tp_fail(err, TP_EBROKEN, "the job of a child process is too short");
+    if (!status && run_size != tp_run_size(tp_program_facts(program)->devices))
+        status = tp_fail(err, TP_EBROKEN, "the job of a child process is of another size");
     if (!status)
-        status = answer(job, program, err);
+        status = answer(job, shared, program, run, err);
     tp_program_release(program);
     return status;
+}
+
+/* Answers with memory of this process's own. The request is a copy as well: what is played may
+ * write over the shared one. */
+static void answer_job(struct child_job *shared, size_t size, bool asked)
+{
+    struct tp_replay_board board;
+    struct tp_err err = {0};
+    struct child_job *job = tp_own_zeroed(1, sizeof *job);
+    struct tp_run *run = tp_own_zeroed(1, size - RUN_OFFSET);
+    if (job && run) {
+        memcpy(job, shared, sizeof *job);
+        tp_replay_board_open(&board, shared, RUN_OFFSET, size - RUN_OFFSET);
+        int status = asked ? answer_library(job, run, &err)
+                           : answer_replay(job, &shared->answer, run, size - RUN_OFFSET, &err);
+        tp_replay_board_give(&board, run, status, &err, job->label);
+    }
+    tp_own_free(run);
+    tp_own_free(job);
 }
 
 int tp_child_serve(struct tp_err *err)
@@ -379,7 +414,7 @@ int tp_child_serve(struct tp_err *err)
     struct child_job *job = NULL;
     struct stat st, other;
     tp_child_begin(0); /* the parent's id is not known before the job is mapped */
-    if (fstat(JOB_FD, &st) || (size_t)st.st_size < sizeof *job)
+    if (fstat(JOB_FD, &st) || (size_t)st.st_size < job_size(0))
         return tp_fail(err, TP_EUSAGE, "'__child' is tapool's own");
     int status = map_job(JOB_FD, (size_t)st.st_size, &job, err);
     if (status)
@@ -387,9 +422,7 @@ int tp_child_serve(struct tp_err *err)
     if (getppid() != job->parent) /* the parent ended before tp_child_begin took effect */
         return TP_OK;
     bool asked = !fstat(PROGRAM_FD, &other) && other.st_ino == st.st_ino;
-    job->answer.status = asked ? answer_library(job, &job->answer.err)
-                               : answer_replay(job, (size_t)st.st_size, &job->answer.err);
-    job->answer.given = true;
+    answer_job(job, (size_t)st.st_size, asked);
     munmap(job, (size_t)st.st_size);
     return TP_OK; /* the parent reports it */
 }

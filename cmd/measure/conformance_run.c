@@ -33,13 +33,15 @@ static int judge(const struct tp_forked_end *v, struct tp_err *err, struct tp_co
     else if (WIFSIGNALED(v->how))
         tp_fail(&r->why, TP_EBROKEN, "it died of signal %d (%s)", WTERMSIG(v->how),
                 strsignal(WTERMSIG(v->how)));
-    else if (!v->given)
+    else if (v->torn)
+        tp_fail(&r->why, TP_EBROKEN, "it wrote over memory of tapool");
+    else if (!v->answer.given)
         tp_fail(&r->why, TP_EBROKEN, "it ended its process with code %d", WEXITSTATUS(v->how));
-    else if (v->status == TP_EBROKEN)
-        r->why = v->err;
-    else if (v->status && err)
-        *err = v->err;
-    return v->given && v->status != TP_EBROKEN ? v->status : TP_OK;
+    else if (v->answer.status == TP_EBROKEN)
+        r->why = v->answer.err;
+    else if (v->answer.status && err)
+        *err = v->answer.err;
+    return r->why.status ? TP_OK : v->answer.status;
 }
 
 static int play_one(const struct tp_conformance_case *c, const volatile sig_atomic_t *interrupted,

@@ -41,12 +41,24 @@ static void count(struct tp_follow *f)
     if (now == TP_NONE)
         return;
     f->now = now;
-    if (now > f->mapped->peak)
-        f->mapped->peak = now;
+    if (now > f->counted.peak)
+        f->counted.peak = now;
     if (effect == BOTH) /* brk also asks where the end is, and mremap moves */
         effect = now > before ? GETS : now < before ? PUTS : f->call == SYS_mremap ? GETS : NONE;
-    f->mapped->gets += effect == GETS;
-    f->mapped->puts += effect == PUTS;
+    f->counted.gets += effect == GETS;
+    f->counted.puts += effect == PUTS;
+}
+
+/* Keeps why the child is not followed, and tells it. */
+static void give_up(struct tp_follow *f, int why)
+{
+    f->counted.why = f->shared->why = why;
+}
+
+static void begin_counting(struct tp_follow *f)
+{
+    f->counted.counting = true;
+    f->counted.base = f->counted.peak = f->now = f->shared->base;
 }
 
 /* A stop for a call: remembers it at its begin, and counts it at its end. */
@@ -54,14 +66,15 @@ static void look_at_call(struct tp_follow *f, pid_t pid)
 {
     struct __ptrace_syscall_info info;
     if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, (void *)sizeof info, &info) <= 0) {
-        f->mapped->why = errno ? errno : ENOSYS;
+        give_up(f, errno ? errno : ENOSYS);
         return;
     }
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
         f->call = info.entry.nr;
         f->argument = info.entry.args[2];
-    } else if (info.op == PTRACE_SYSCALL_INFO_EXIT && f->mapped->counting && !info.exit.is_error) {
-        f->now = f->now ? f->now : f->mapped->base;
+    } else if (info.op == PTRACE_SYSCALL_INFO_EXIT && f->shared->counting && !info.exit.is_error) {
+        if (!f->counted.counting)
+            begin_counting(f);
         count(f);
     }
 }
@@ -73,7 +86,7 @@ static void begin(struct tp_follow *f, pid_t pid)
     f->begun = true;
     if (!tp_mapped_open(&f->statm, folder) ||
         ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))
-        f->mapped->why = errno;
+        give_up(f, errno);
 }
 
 void tp_follow_stop(void *follow, pid_t pid, int how)
@@ -86,7 +99,7 @@ void tp_follow_stop(void *follow, pid_t pid, int how)
         look_at_call(f, pid);
     else
         sent = (uintptr_t)WSTOPSIG(how);
-    const bool last = f->mapped->why || f->mapped->over;
+    const bool last = f->counted.why || f->shared->over;
     ptrace(last ? PTRACE_DETACH : PTRACE_SYSCALL, pid, NULL, (void *)sent);
 }
 
@@ -103,4 +116,17 @@ bool tp_addresses_fixed(bool fixed)
     if (before >= 0)
         personality(fixed ? now | (unsigned)ADDR_NO_RANDOMIZE : now & ~(unsigned)ADDR_NO_RANDOMIZE);
     return now & (unsigned)ADDR_NO_RANDOMIZE;
+}
+
+bool tp_follow_add(const struct tp_follow *f, struct tp_mapped *out)
+{
+    const struct tp_mapped *c = &f->counted;
+    if (c->counting && c->base != out->base)
+        return false;
+    out->peak = c->counting ? c->peak : out->base; /* without a call nothing has changed */
+    out->gets = c->gets;
+    out->puts = c->puts;
+    out->known &= !c->why;
+    out->why = out->why ? out->why : c->why;
+    return true;
 }

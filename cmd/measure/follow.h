@@ -9,20 +9,25 @@
 #include <sys/types.h>
 
 struct tp_follow {
-    struct tp_mapped *mapped; /* shared with the child, which says when to count */
+    struct tp_mapped *shared; /* with the child, which says when to count */
+    struct tp_mapped counted; /* what this process has found: what it plays cannot write there */
     int statm;                /* of the child; -1: not open */
     uint64_t now;             /* bytes that were mapped after the last call */
     uint64_t call, argument;  /* the call that it is in, and its third argument */
     bool begun;
 };
 
-#define TP_FOLLOW(shared) ((struct tp_follow){.mapped = (shared), .statm = -1})
+#define TP_FOLLOW(of) ((struct tp_follow){.shared = (of), .statm = -1})
 
 /* For tp_child_await: the child has stopped, for one of its calls or for a signal. Lets it go on.
  */
 void tp_follow_stop(void *follow, pid_t pid, int how);
 
 void tp_follow_end(struct tp_follow *f);
+
+/* Adds what was counted to what the child says of itself. false: the two do not agree on where the
+ * count began, and something wrote over one of them. */
+bool tp_follow_add(const struct tp_follow *f, struct tp_mapped *out);
 
 /* Makes the addresses of children that are started from here on the same every time (`off`), or as
  * they were. Without effect where the system does not allow it. Returns whether they were so. */

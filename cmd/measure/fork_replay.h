@@ -11,19 +11,20 @@
 struct tp_fork {
     struct tp_forked child;
     const struct tp_replay_cfg *cfg;
+    const char *label;
     struct tp_run *run;
     size_t run_size;
 };
 
-/* Starts the replay. `cfg` and `run` are as for tp_replay, and are borrowed until it is finished.
- * TP_EIO: it could not be started, and nothing is to be finished. */
-int tp_fork_start(struct tp_fork *f, const struct tp_replay_cfg *cfg, struct tp_run *run,
-                  struct tp_err *err);
+/* Starts the replay. `cfg` and `run` are as for tp_replay, `label` names the strategy in sentences;
+ * all are borrowed until it is finished. TP_EIO: it could not be started, and nothing is to be
+ * finished. */
+int tp_fork_start(struct tp_fork *f, const struct tp_replay_cfg *cfg, const char *label,
+                  struct tp_run *run, struct tp_err *err);
 
 /* Waits for the replay and fills in the run, which an error leaves as it was. Errors are those of
- * tp_replay, or TP_EBROKEN where the process did not end by itself; `label` names the strategy in
- * the sentence. */
-int tp_fork_finish(struct tp_fork *f, const char *label, struct tp_err *err);
+ * tp_replay, or TP_EBROKEN where the process did not end by itself or wrote over its answer. */
+int tp_fork_finish(struct tp_fork *f, struct tp_err *err);
 
 /* Both, one after the other. */
 int tp_fork_replay(const struct tp_replay_cfg *cfg, const char *label, struct tp_run *run,

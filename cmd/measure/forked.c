@@ -47,9 +47,9 @@ struct forked_call {
 static void answer(void *ctx, void *shared)
 {
     const struct forked_call *c = ctx;
-    struct tp_forked_end *end = shared;
-    end->status = c->run(c->ctx, &end->err);
-    end->given = true;
+    struct tp_err err = {0};
+    int status = c->run(c->ctx, &err);
+    tp_answer_give(shared, status, &err, NULL, 0);
 }
 
 int tp_forked_run(int (*run)(void *ctx, struct tp_err *err), void *ctx,
@@ -57,15 +57,14 @@ int tp_forked_run(int (*run)(void *ctx, struct tp_err *err), void *ctx,
 {
     struct tp_forked f;
     struct forked_call call = {run, ctx};
-    int status = tp_forked_open(&f, sizeof *end, err);
+    int status = tp_forked_open(&f, sizeof end->answer, err);
     if (status)
         return status;
     status = tp_forked_start(&f, answer, &call, err);
     if (!status) {
-        int how = 0, waited = tp_child_await(f.pid, wait, &how);
-        memcpy(end, f.shared, sizeof *end);
-        end->waited = waited;
-        end->how = how;
+        end->how = 0;
+        end->waited = tp_child_await(f.pid, wait, &end->how);
+        end->torn = !tp_answer_take(f.shared, NULL, 0, &end->answer);
     }
     tp_forked_close(&f);
     return status;

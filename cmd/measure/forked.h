@@ -4,6 +4,7 @@
 #ifndef TP_FORKED_H
 #define TP_FORKED_H
 
+#include "cmd/measure/answer.h"
 #include "cmd/measure/process.h"
 
 struct tp_forked {
@@ -23,10 +24,9 @@ void tp_forked_close(struct tp_forked *f);
 
 /* How a fork ended, and what it answered before. */
 struct tp_forked_end {
-    int waited, how; /* as tp_child_await returned and stored them */
-    bool given;      /* `run` returned; else the next two are not set */
-    int status;
-    struct tp_err err;
+    int waited, how;         /* as tp_child_await returned and stored them */
+    bool torn;               /* something wrote over the answer, which is not to be believed */
+    struct tp_answer answer; /* given where `run` returned */
 };
 
 /* Runs `run` in a fork and waits for it. TP_EIO: it could not be started, and `end` is not set. */

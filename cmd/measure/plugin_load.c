@@ -254,12 +254,14 @@ static int judge_trial(const struct tp_forked_end *t, const char *what, struct t
     if (WIFSIGNALED(t->how))
         return tp_fail(err, TP_EINPUT, "%s died of signal %d (%s) while it was loaded", what,
                        WTERMSIG(t->how), strsignal(WTERMSIG(t->how)));
-    if (!t->given)
+    if (t->torn)
+        return tp_fail(err, TP_EINPUT, "%s wrote over memory of tapool while it was loaded", what);
+    if (!t->answer.given)
         return tp_fail(err, TP_EINPUT, "%s ended its process with code %d while it was loaded",
                        what, WEXITSTATUS(t->how));
-    if (t->status && err)
-        *err = t->err;
-    return t->status;
+    if (t->answer.status && err)
+        *err = t->answer.err;
+    return t->answer.status;
 }
 
 static int try_in_child(const char *path, const char *what, struct tp_err *err)

@@ -40,13 +40,13 @@ static void start(struct worker *w, const struct tp_ahead *item,
     w->cfg.passes = tp_ahead_passes(&w->cfg);
     w->cfg.progress = NULL;
     w->cfg.interrupted = interrupted;
-    w->started = tp_fork_start(&w->fork, &w->cfg, item->run, NULL) == TP_OK;
+    w->started = tp_fork_start(&w->fork, &w->cfg, "", item->run, NULL) == TP_OK;
 }
 
 static void finish(struct worker *w)
 {
     if (w->started)
-        tp_fork_finish(&w->fork, "", NULL);
+        tp_fork_finish(&w->fork, NULL);
     w->started = false;
 }
 

@@ -130,6 +130,18 @@ PY
     matches "$err" 'write lib:NAME\|PATH'
 }
 
+@test "a library that writes over the answer of its process is named, and its figures are not believed" {
+    local name
+    for name in scribbles doodles; do
+        refused 4 "^tapool: odd.jsonl: 'lib:$name.so' wrote over memory of tapool in its process$" odd "$name"
+        refused 4 "'lib:$name.so' wrote over memory of tapool" odd "$name" --passes usage --format json
+        refused 4 "'lib:$name.so' wrote over memory of tapool" odd "$name" --passes mapped --format json
+        capture odd "$name" -s system -s arena --json
+        [ "$rc" = 4 ]
+        is "$out" '[x["strategy"]["label"] for x in d["runs"]]' "['system', 'arena']"
+    done
+}
+
 @test "the other rows are still measured" {
     capture odd aborts -s system -s "lib:$MALLOCS/hangs.so" -s arena --timeout 300ms --export-json x.json
     [ "$rc" = 4 ]

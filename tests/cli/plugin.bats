@@ -227,6 +227,13 @@ left_out() {
     [ "$(grep -c '^tapool: .*died of signal 11' "$err")" -eq 2 ]
 }
 
+@test "a plug-in that writes over the answer of its process is named, and its figures are not believed" {
+    misfit scribble -DSCRIBBLE
+    left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' wrote over memory of tapool in its process$" -s plugin:./scribble.so
+    left_out 4 "'plugin:misfit' wrote over memory of tapool in its process$" -s plugin:./scribble.so --source virtual
+    fails_in 'it wrote over memory of tapool$' plugin:./scribble.so
+}
+
 @test "a plug-in that cannot be loaded, and one that overlaps, leave the other rows measured" {
     misfit none -DNO_SYMBOL
     left_out 3 "exports no 'tapool_plugin'" -s plugin:./none.so

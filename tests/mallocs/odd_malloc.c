@@ -10,12 +10,17 @@
  *     NO_MALLOC   has none of it
  *     ABORTS      aborts in its constructor
  *     REFUSES     returns NULL always
- *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes */
+ *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
+ *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
+ *     DOODLES     the same when the process ends, where the answer was given already */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define API      __attribute__((visibility("default")))
@@ -68,6 +73,38 @@ static int is_odd(const void *p)
     return (uintptr_t)p - (uintptr_t)odd_bytes < sizeof odd_bytes;
 }
 
+#if defined SCRIBBLES
+/* Finds the shared memory in the list of mappings, "FROM-TO rw-s ... /memfd:tapool-job", and fills
+ * it. What is called here must not allocate. */
+static void scribble(void)
+{
+    static char maps[1 << 16];
+    size_t used = 0;
+    int fd = open("/proc/self/maps", O_RDONLY);
+    for (ssize_t got = 1; fd >= 0 && got > 0; used += (size_t)got)
+        got = read(fd, maps + used, sizeof maps - 1 - used);
+    close(fd);
+    char *name = strstr(maps, "tapool-job"), *line = name;
+    while (line && line > maps && line[-1] != '\n')
+        line--;
+    char *from = line ? (char *)strtoul(line, &line, 16) : NULL;
+    char *to = from ? (char *)strtoul(line + 1, NULL, 16) : NULL;
+    if (from < to)
+        memset(from, 0xff, (size_t)(to - from));
+}
+#endif
+
+#if defined DOODLES
+/* The memory is no longer mapped then, but its descriptor is still there. */
+__attribute__((destructor)) static void doodle(void)
+{
+    struct stat st;
+    static const char bytes[64] = {1, 2, 3};
+    if (!fstat(4, &st) && pwrite(4, bytes, sizeof bytes, st.st_size / 2) < 0)
+        abort();
+}
+#endif
+
 /* What happens instead of a block of ODD_SIZE bytes. */
 static void *odd_block(void)
 {
@@ -86,6 +123,8 @@ static void *odd_block(void)
     _exit(23);
 #elif defined CRASHES
     abort();
+#elif defined SCRIBBLES
+    scribble();
 #endif
     return __libc_malloc(ODD_SIZE);
 }

@@ -228,10 +228,15 @@ static void do_together(struct tp_crew *crew, job_fn *job, bool playing)
 
 /* ---- opening ---- */
 
+uint32_t tp_crew_threads(const struct tp_replay_cfg *cfg)
+{
+    uint32_t recorded = tp_program_facts(cfg->program)->threads;
+    return cfg->threads > recorded ? recorded : cfg->threads;
+}
+
 uint32_t tp_crew_size(const struct tp_player *p)
 {
-    uint32_t asked = p->cfg->threads;
-    return asked > p->facts->threads ? p->facts->threads : asked;
+    return tp_crew_threads(p->cfg);
 }
 
 static void set_up(struct tp_player *p, struct tp_crew *crew)

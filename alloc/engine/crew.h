@@ -27,7 +27,8 @@ struct tp_turns {
     double waited_ns;      /* of these, on a core; what is short is taken to be */
 };
 
-/* OS threads that the player was configured for; 1: there is no crew. */
+/* OS threads that a replay is configured for, or a player; 1: there is no crew. */
+uint32_t tp_crew_threads(const struct tp_replay_cfg *cfg);
 uint32_t tp_crew_size(const struct tp_player *p);
 
 /* Is one lock held through every call, the strategy's own or the crew's? */

@@ -5,6 +5,7 @@
  *
  * The strategy and the empty strategy take turns, so that a slowdown of the machine affects
  * both. */
+#include "alloc/engine/alone.h"
 #include "alloc/engine/crew.h"
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
@@ -106,10 +107,9 @@ static void keep(const struct kept *k, const struct replayed *r)
 /* The players of the pass. */
 struct players {
     struct tp_player p, empty;
-    struct tp_player alone; /* one thread, where `p` are several; else not open */
-    struct tp_replay_cfg alone_cfg;
-    struct tp_spent used, empty_used, alone_used;
-    uint64_t empty_replays, alone_replays;
+    struct tp_alone alone; /* one thread, where `p` are several; else not open */
+    struct tp_spent used, empty_used;
+    uint64_t empty_replays;
 };
 
 /* The shares of several threads' time, and the time of their calls. */
@@ -167,16 +167,26 @@ static int play_turn(struct tp_player *p, struct kept kept, double time_ns, stru
     return status;
 }
 
-/* The empty strategy's turn, and one thread's where there are several. */
-static int play_others(struct players *all, struct tp_throughput *t, double time_ns,
+/* One thread's turn, in its own process. */
+static int play_alone(struct tp_player *p, double time_ns, struct tp_series *out,
+                      struct tp_err *err)
+{
+    const struct kept kept = {.ns = out};
+    struct tp_spent used = {0};
+    uint64_t replays = 0;
+    return play_turn(p, kept, time_ns, &used, &replays, err);
+}
+
+/* The empty strategy's turn, and one thread's where there are several, `cold` or not as those. */
+static int play_others(struct players *all, struct tp_throughput *t, double time_ns, bool cold,
                        struct tp_err *err)
 {
-    const struct kept engine = {.ns = &t->engine}, alone = {.ns = &t->crew.alone};
+    const struct kept engine = {.ns = &t->engine};
     int status =
         play_turn(&all->empty, engine, time_ns, &all->empty_used, &all->empty_replays, err);
     return status || !t->crew.threads
                ? status
-               : play_turn(&all->alone, alone, time_ns, &all->alone_used, &all->alone_replays, err);
+               : tp_alone_turn(&all->alone, time_ns, cold, &t->crew.alone, err);
 }
 
 static int play_steady(struct players *all, struct tp_run *out, struct tp_err *err)
@@ -184,17 +194,16 @@ static int play_steady(struct players *all, struct tp_run *out, struct tp_err *e
     const struct tp_replay_cfg *cfg = all->p.cfg;
     struct tp_throughput *t = &out->throughput;
     struct tp_spent used = {0};
-    struct replayed warm;
     double time = (double)cfg->min_time_ns, turn = time / ROUNDS;
-    int status = t->crew.threads ? replay_ns(&all->alone, &warm, &all->alone_used, err) : TP_OK;
+    int status = t->crew.threads ? tp_alone_turn(&all->alone, 0, true, NULL, err) : TP_OK;
     while (!status && (!tp_spent_all(&used, time) || t->replays < cfg->min_replays)) {
         status = play_turn(&all->p, kept_of(t), turn, &used, &t->replays, err);
         if (!status)
-            status = play_others(all, t, turn / ENGINE_SHARE, err);
+            status = play_others(all, t, turn / ENGINE_SHARE, false, err);
         tp_progress(cfg, "speed", tp_spent_share(&used, time));
     }
     while (!status && all->empty_replays < ENGINE_REPLAYS)
-        status = play_others(all, t, 0, err);
+        status = play_others(all, t, 0, false, err);
     t->wall_ns = (uint64_t)used.timed_ns;
     return status;
 }
@@ -218,7 +227,7 @@ static int play_repeats(struct players *all, const struct tp_replay_cfg *cfg, st
         status = tp_player_end(&p, status, err);
     }
     while (!status && all->empty_replays < (cfg->repeat > 1 ? cfg->repeat : 1))
-        status = play_others(all, t, 0, err);
+        status = play_others(all, t, 0, true, err);
     t->wall_ns = (uint64_t)all->used.timed_ns;
     return status;
 }
@@ -239,20 +248,17 @@ static int play_cold(struct players *all, struct replayed *cold, struct tp_run *
 static int open_players(struct players *all, const struct tp_replay_cfg *cfg, struct tp_run *out,
                         struct tp_err *err)
 {
-    *all = (struct players){.alone_cfg = *cfg};
-    all->alone_cfg.threads = 1;
-    int status = tp_player_open(&all->p, cfg, cfg->strategy, err);
-    if (status)
-        return status;
-    uint32_t threads = tp_crew_size(&all->p);
-    if (threads > 1)
+    uint32_t threads = tp_crew_threads(cfg);
+    int status = TP_OK;
+    *all = (struct players){0};
+    if (threads > 1) { /* before any thread starts */
         out->throughput.crew.threads = threads;
-    if (threads > 1 && tp_crew_locks(cfg->strategy))
-        out->flags |= TP_RUN_ONE_LOCK;
-    status = tp_player_open(&all->empty, cfg, &tp_strategy_empty, err);
-    if (!status && threads > 1)
-        status = tp_player_open(&all->alone, &all->alone_cfg, cfg->strategy, err);
-    return status;
+        out->flags |= tp_crew_locks(cfg->strategy) ? TP_RUN_ONE_LOCK : 0;
+        status = tp_alone_open(&all->alone, cfg, play_alone, err);
+    }
+    if (!status)
+        status = tp_player_open(&all->p, cfg, cfg->strategy, err);
+    return status ? status : tp_player_open(&all->empty, cfg, &tp_strategy_empty, err);
 }
 
 /* Closes what is open. */
@@ -260,8 +266,7 @@ static int close_players(struct players *all, int status, struct tp_err *err)
 {
     if (all->p.cfg)
         status = tp_player_end(&all->p, status, err);
-    if (all->alone.cfg)
-        status = tp_player_end(&all->alone, status, err);
+    tp_alone_close(&all->alone);
     if (all->empty.cfg)
         tp_player_close(&all->empty, NULL);
     return status;

@@ -9,7 +9,7 @@
 static int check_threads(const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(cfg->program);
-    uint32_t threads = cfg->threads < f->threads ? cfg->threads : f->threads;
+    uint32_t threads = tp_crew_threads(cfg);
     bool host = cfg->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(cfg) & TP_SRC_HOST;
     if (cfg->threads > 1 && (f->kind != TP_KIND_HOST || f->devices > 1 || !host))
         return tp_hint(err,

@@ -148,7 +148,7 @@ struct tp_crew_run {
     struct tp_series waited; /* share of the threads' time in which they waited for an object */
     /* share of their time in which they did not wait, and had no core: in a lock or a page fault */
     struct tp_series blocked;
-    /* as `wall`, by one thread on an instance of its own, in replays interleaved with the others */
+    /* as `wall`, by one thread in a process that has no other, in replays interleaved with these */
     struct tp_series alone;
 };
 

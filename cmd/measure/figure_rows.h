@@ -192,7 +192,8 @@ COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
          MEANS("of several threads, by that time"))
 COMPARED(49, OF_THREADS(speedup, RATIO), .better = TP_BETTER_MORE, GET_REAL(speedup),
          HEAD("against", "one thread"),
-         MEANS("that time against one thread's in the same run; 2 threads: at best 2"))
+         MEANS("one thread's time for the same calls, in a process of its own, by that\n"
+               "time; 2 threads: at best 2"))
 COMPARED(50, OF_THREADS(waited, SHARE), GET_REAL(waited), HEAD("", "waited"),
          MEANS("share of the threads' time spent waiting for an object of another\n"
                "thread: it slows the three above, and is not in ns_per_op"))

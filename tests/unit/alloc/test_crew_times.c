@@ -9,7 +9,11 @@
 #include "tests/unit/one_run.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <time.h>
+#include <unistd.h>
 
 extern const struct tp_source_ops tp_source_host;
 
@@ -33,6 +37,27 @@ static void nap_perhaps(void)
     __atomic_add_fetch(&nap.napped, nap.ns, __ATOMIC_RELAXED);
 }
 
+/* What is seen of the process that one thread plays in; all processes share it. */
+struct elsewhere {
+    pid_t here;
+    uint64_t calls;   /* atomic: in another process */
+    uint64_t several; /* atomic: of these, where there was a second thread once */
+    bool aborts, hangs;
+};
+static struct elsewhere *elsewhere;
+
+static void look_where_this_is(void)
+{
+    if (getpid() == elsewhere->here)
+        return;
+    __atomic_add_fetch(&elsewhere->calls, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&elsewhere->several, !__libc_single_threaded, __ATOMIC_RELAXED);
+    if (elsewhere->aborts)
+        kill(getpid(), SIGKILL);
+    while (elsewhere->hangs)
+        pause();
+}
+
 static int napping_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *e)
 {
     (void)st, (void)env, (void)opts, (void)e;
@@ -50,6 +75,7 @@ static int napping_alloc(void *st, void *thr, const struct tp_req *rq, struct tp
     void *block = malloc(BLOCK);
     assert_non_null(block);
     nap_perhaps();
+    look_where_this_is();
     *out = (struct tp_block){(uintptr_t)block, rq->size};
     return TP_OK;
 }
@@ -126,7 +152,66 @@ static void assert_at_least(double value, double ns)
         fail_msg("%.0f ns, not at least %.0f", value, ns);
 }
 
-/* ---- tests ---- */
+/* ---- one thread ---- */
+
+/* It must be the first test: a process that had threads never gets rid of them. */
+static void one_thread_plays_where_there_never_was_another(void **state)
+{
+    (void)state;
+    struct tp_program *p = handed_over(10);
+    struct tp_replay_cfg cfg = threads_on(p, 2, 2);
+    assert_true(__libc_single_threaded);
+    cfg.min_replays = 3;
+    for (int once = 0; once < 2; once++) {
+        elsewhere->calls = 0;
+        cfg.min_time_ns = once ? 0 : 1000000;
+        replay(&cfg);
+        assert_true(run->throughput.crew.alone.total > 0);
+        assert_true(elsewhere->calls >= 10 * run->throughput.crew.alone.total);
+        assert_int_equal(elsewhere->calls % 10, 0);
+        assert_true(once || !elsewhere->several);
+    }
+    assert_false(__libc_single_threaded);
+    tp_program_release(p);
+}
+
+static void a_process_that_ends_is_told(void **state)
+{
+    (void)state;
+    struct tp_program *p = handed_over(10);
+    struct tp_replay_cfg cfg = threads_on(p, 2, 2);
+    elsewhere->aborts = true;
+    assert_int_equal(tp_replay(&cfg, run, &err), TP_EBROKEN);
+    assert_string_equal(
+        err.text, "strategy 'napping', played by one thread, was killed by signal 9 (Killed)");
+    elsewhere->aborts = false;
+    tp_program_release(p);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* Ctrl-C while the other process plays, and never ends. */
+static void an_interruption_ends_it(void **state)
+{
+    (void)state;
+    struct tp_program *p = handed_over(10);
+    struct tp_replay_cfg cfg = threads_on(p, 2, 2);
+    cfg.interrupted = &interrupted;
+    elsewhere->hangs = true;
+    signal(SIGALRM, interrupt);
+    alarm(1);
+    assert_int_equal(tp_replay(&cfg, run, &err), TP_ESTOP);
+    elsewhere->hangs = false;
+    tp_program_release(p);
+}
+
+/* ---- times ---- */
 
 /* What a call waits for in a lock is in ns per call and is called blocked. */
 static void a_call_without_a_core_takes_its_time(void **state)
@@ -199,12 +284,20 @@ static void who_waits_for_an_object_is_seen_to(void **state)
 static int setup(void **state)
 {
     (void)state;
+    elsewhere =
+        mmap(NULL, sizeof *elsewhere, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (elsewhere == MAP_FAILED)
+        return -1;
+    elsewhere->here = getpid();
     return tp_clock_calibrate(&a_clock, &err) || new_run();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thread_plays_where_there_never_was_another),
+        cmocka_unit_test(a_process_that_ends_is_told),
+        cmocka_unit_test(an_interruption_ends_it),
         cmocka_unit_test(a_call_without_a_core_takes_its_time),
         cmocka_unit_test(waiting_is_for_objects_alone),
         cmocka_unit_test(who_waits_for_an_object_is_seen_to),

@@ -1,0 +1,166 @@
+/* See alone.h. Orders and answers go through a pair of sockets, whose end is the end of the other
+ * process; values and errors are in memory that both share. */
+#include "alloc/engine/alone.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 50 }; /* between two looks for an interruption */
+
+struct tp_alone_shared {
+    struct tp_series values; /* of the last order */
+    int status;
+    struct tp_err err;
+};
+
+struct order {
+    double time_ns;
+    bool fresh;
+};
+
+/* ---- the fork ---- */
+
+static int obey(const struct tp_alone *a, const struct tp_replay_cfg *cfg, const struct order *o,
+                struct tp_player *p)
+{
+    struct tp_alone_shared *s = a->shared;
+    int status = TP_OK;
+    s->values = (struct tp_series){0};
+    if (o->fresh && p->cfg)
+        status = tp_player_close(p, &s->err);
+    if (!status && !p->cfg)
+        status = tp_player_open(p, cfg, cfg->strategy, &s->err);
+    return status ? status : a->play(p, o->time_ns, &s->values, &s->err);
+}
+
+/* Plays as it is told until it is killed, or its parent ends. */
+_Noreturn static void serve(const struct tp_alone *a, int line, pid_t parent)
+{
+    struct tp_replay_cfg cfg = *a->cfg;
+    struct tp_player p = {0};
+    struct order o;
+    cfg.threads = 1;
+    cfg.progress = NULL;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (getppid() == parent && recv(line, &o, sizeof o, MSG_WAITALL) == (ssize_t)sizeof o) {
+        a->shared->status = obey(a, &cfg, &o, &p);
+        if (send(line, "", 1, MSG_NOSIGNAL) != 1)
+            break;
+    }
+    _exit(0); /* exit would write the parent's buffered output a second time */
+}
+
+/* ---- its parent ---- */
+
+/* A fork without what others have asked for to be run in one: with a single thread nothing is held
+ * that would have to be let go, and a handler may take this for a fork of the allocator's own. */
+static pid_t fork_quietly(void)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    return _Fork();
+#else
+    return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#endif
+}
+
+static int fail(struct tp_alone *a, const char *what, struct tp_err *err)
+{
+    int error = errno;
+    if (a->shared)
+        munmap(a->shared, sizeof *a->shared);
+    *a = (struct tp_alone){0};
+    return tp_fail(err, TP_EIO, "%s of the one thread that others are set against: %s", what,
+                   strerror(error));
+}
+
+int tp_alone_open(struct tp_alone *a, const struct tp_replay_cfg *cfg, tp_alone_fn *play,
+                  struct tp_err *err)
+{
+    int ends[2];
+    pid_t self = getpid();
+    void *shared = mmap(NULL, sizeof *a->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0);
+    *a = (struct tp_alone){.cfg = cfg, .play = play};
+    if (shared == MAP_FAILED)
+        return fail(a, "memory", err);
+    a->shared = shared;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return fail(a, "a line to the process", err);
+    a->pid = fork_quietly();
+    if (a->pid == 0) {
+        close(ends[0]);
+        serve(a, ends[1], self);
+    }
+    int error = errno;
+    close(ends[1]);
+    a->line = ends[0];
+    if (a->pid > 0)
+        return TP_OK;
+    close(ends[0]);
+    errno = error;
+    return fail(a, "the process", err);
+}
+
+void tp_alone_close(struct tp_alone *a)
+{
+    if (!a->shared)
+        return;
+    if (a->pid > 0) {
+        kill(a->pid, SIGKILL);
+        while (waitpid(a->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    close(a->line);
+    munmap(a->shared, sizeof *a->shared);
+    *a = (struct tp_alone){0};
+}
+
+static int lost(struct tp_alone *a, struct tp_err *err)
+{
+    int how = 0;
+    const char *name = a->cfg->strategy->name;
+    while (waitpid(a->pid, &how, 0) < 0 && errno == EINTR)
+        ;
+    a->pid = 0;
+    if (WIFSIGNALED(how))
+        return tp_fail(err, TP_EBROKEN, "strategy '%s', played by one thread, was killed by signal %d (%s)",
+                       name, WTERMSIG(how), strsignal(WTERMSIG(how)));
+    return tp_fail(err, TP_EBROKEN, "strategy '%s', played by one thread, ended its process", name);
+}
+
+/* Waits for the answer. A signal may reach this process alone, so it looks for itself. */
+static int await(struct tp_alone *a, struct tp_err *err)
+{
+    const volatile sig_atomic_t *interrupted = a->cfg->interrupted;
+    struct pollfd line = {.fd = a->line, .events = POLLIN};
+    char answer;
+    while (poll(&line, 1, LOOK_MS) <= 0)
+        if (interrupted && *interrupted)
+            return tp_fail(err, TP_ESTOP, "interrupted");
+    return recv(a->line, &answer, 1, 0) == 1 ? TP_OK : lost(a, err);
+}
+
+int tp_alone_turn(struct tp_alone *a, double time_ns, bool fresh, struct tp_series *out,
+                  struct tp_err *err)
+{
+    const struct order o = {time_ns, fresh};
+    struct tp_alone_shared *s = a->shared;
+    if (send(a->line, &o, sizeof o, MSG_NOSIGNAL) != (ssize_t)sizeof o)
+        return lost(a, err);
+    int status = await(a, err);
+    if (status)
+        return status;
+    if (s->status && err)
+        *err = s->err;
+    for (uint32_t i = 0; !s->status && out && i < s->values.count; i++)
+        tp_series_add(out, s->values.values[i]);
+    return s->status;
+}

@@ -208,6 +208,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
                               .captured = &job->captured,
                               .use = &job->use,
                               .touch = cfg.touch,
+                              .threads = cfg.threads,
                               .min_time_ns = cfg.min_time_ns,
                               .run = calloc(1, tp_run_size(facts->devices))};
     return out->run ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");

@@ -86,8 +86,8 @@ int tp_alone_open(struct tp_alone *a, const struct tp_replay_cfg *cfg, tp_alone_
 {
     int ends[2];
     pid_t self = getpid();
-    void *shared = mmap(NULL, sizeof *a->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                        -1, 0);
+    void *shared =
+        mmap(NULL, sizeof *a->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     *a = (struct tp_alone){.cfg = cfg, .play = play};
     if (shared == MAP_FAILED)
         return fail(a, "memory", err);
@@ -131,8 +131,9 @@ static int lost(struct tp_alone *a, struct tp_err *err)
         ;
     a->pid = 0;
     if (WIFSIGNALED(how))
-        return tp_fail(err, TP_EBROKEN, "strategy '%s', played by one thread, was killed by signal %d (%s)",
-                       name, WTERMSIG(how), strsignal(WTERMSIG(how)));
+        return tp_fail(err, TP_EBROKEN,
+                       "strategy '%s', played by one thread, was killed by signal %d (%s)", name,
+                       WTERMSIG(how), strsignal(WTERMSIG(how)));
     return tp_fail(err, TP_EBROKEN, "strategy '%s', played by one thread, ended its process", name);
 }
 

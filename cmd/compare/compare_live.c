@@ -9,6 +9,7 @@
 #include "cmd/compare/compare_opts.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/replay_job.h"
+#include "cmd/measure/warnings.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
@@ -255,8 +256,17 @@ static int fill_head(struct contest *k, uint32_t threads, struct tp_compare_tabl
                                  .captured = &k->job.captured,
                                  .use = &k->job.use,
                                  .touch = tp_touch_named(k->usage[sourced].runs->touch),
+                                 .threads = threads,
                                  .run = t->no_run};
     return TP_OK;
+}
+
+/* The runs whose warnings are shown are those of the untimed passes, which one thread plays. */
+static void note_crowd(struct tp_compare *c, const struct tp_result *head)
+{
+    char text[TP_WARNING_TEXT];
+    if (tp_find_warning("shared-cores")->applies(head, text, sizeof text))
+        tp_compare_note(c, "%s", text);
 }
 
 static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct tp_compare *c,
@@ -286,7 +296,11 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
     int status = find_base(k, o->base, &base, err);
     for (size_t i = 0; i < t->count; i++)
         t->rows[i].base = base;
-    return status ? status : fill_head(k, tp_replay_threads(o->threads), t, err);
+    if (!status)
+        status = fill_head(k, tp_replay_threads(o->threads), t, err);
+    if (!status)
+        note_crowd(c, &t->head);
+    return status;
 }
 
 /* Checks that all runs of a table may be compared, which includes the scope of latency. */

@@ -29,6 +29,7 @@ struct tp_result {
     const struct tp_captured *captured;
     const struct tp_device_use *use; /* not used by a foreign allocator */
     enum tp_touch touch;
+    uint32_t threads; /* that were asked for, as in struct tp_replay_cfg */
     uint64_t min_time_ns;
     struct tp_run *run; /* owned by whoever made the report */
 };

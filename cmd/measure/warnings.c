@@ -3,6 +3,7 @@
 #include "cmd/measure/warnings.h"
 
 #include "alloc/device_pages.h"
+#include "cmd/measure/machine.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -209,6 +210,18 @@ static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
                origin ? "; leave 'compat' out for a safe one" : "");
 }
 
+static bool shared_cores(const struct tp_result *r, char *text, size_t size)
+{
+    uint64_t threads = tp_threads_of(r->run).played, cores = tp_machine_cores_to_use();
+    const struct tp_text each =
+        cores > 1 ? tp_text_of(" --threads %s gives each a core.", tp_count(cores).s)
+                  : tp_text_of("%s", "");
+    return threads > cores &&
+           say(text, size,
+               "%s threads share %s, so wall time and waiting are the scheduler's too.%s",
+               tp_count(threads).s, tp_plural(cores, "core").s, each.s);
+}
+
 static bool slow_build(const struct tp_result *r, char *text, size_t size)
 {
     return strcmp(TAPOOL_BUILD, "release") != 0 &&
@@ -330,6 +343,18 @@ static const struct tp_warning warn_drift = {
     "here.\n"
     "Close other programs, pin the process (taskset), or raise --min-time.",
     drift};
+static const struct tp_warning warn_shared_cores = {
+    "shared-cores", "more threads play than there are cores",
+    "With --threads more threads play than this process has cores. So some of them wait for a core "
+    "at\n"
+    "any time, which an allocator has no part in: a thread that has lost its core holds up those "
+    "that\n"
+    "wait for its objects, or for a lock that it holds. Calls a second and 'waited' then differ "
+    "from\n"
+    "machine to machine and from run to run, and at best all cores together are used up.\n"
+    "--threads N with as many as there are cores keeps the scheduler out: each plays several\n"
+    "recorded threads.",
+    shared_cores};
 static const struct tp_warning warn_slow_build = {
     "slow-build", "not a release build: times are not comparable",
     "This tapool was not built with the release preset: assertions or sanitizers are in its hot\n"
@@ -338,11 +363,10 @@ static const struct tp_warning warn_slow_build = {
     slow_build};
 
 const struct tp_warning *const tp_warnings[] = {
-    &warn_small_trace,   &warn_page_per_block,   &warn_memory_not_touched,
-    &warn_put_refused,   &warn_synthetic_time,   &warn_idle_streams,
-    &warn_shared_device, &warn_simulated_driver, &warn_unused_gpu,
-    &warn_unsafe_reuse,  &warn_aged_heap,        &warn_wrapped,
-    &warn_drift,         &warn_slow_build,       NULL};
+    &warn_small_trace,    &warn_page_per_block, &warn_memory_not_touched, &warn_put_refused,
+    &warn_synthetic_time, &warn_idle_streams,   &warn_shared_device,      &warn_simulated_driver,
+    &warn_unused_gpu,     &warn_unsafe_reuse,   &warn_aged_heap,          &warn_wrapped,
+    &warn_drift,          &warn_shared_cores,   &warn_slow_build,         NULL};
 
 const struct tp_warning *tp_find_warning(const char *id)
 {

@@ -341,6 +341,24 @@ static void print_serial(const struct tp_result *r, int note, struct tp_page *pa
         tp_page_put(page, note, "(--threads recorded plays %s)", tp_count(r->facts->threads).s);
 }
 
+/* Says that more threads were asked for than the trace has. */
+static void print_fewer(const struct tp_result *r, int note, struct tp_page *page)
+{
+    uint64_t has = r->facts->threads;
+    bool recorded = r->threads == TP_THREADS_AS_RECORDED;
+    if (r->threads <= 1 || (recorded ? has > 1 : r->threads <= has))
+        return;
+    const struct tp_text asked =
+        recorded ? tp_text_of("recorded") : tp_text_of("%u", (unsigned)r->threads);
+    if (has == 1)
+        tp_page_put(page, note, "(the trace %s: --threads %s changes nothing)",
+                    tp_is_recorded(r->trace, "threads") ? "has one thread" : "names no threads",
+                    asked.s);
+    else
+        tp_page_put(page, note, "(the trace has %s threads%s: --threads %s plays no more)",
+                    tp_count(has).s, has < r->facts->recorded_threads ? " at a time" : "", asked.s);
+}
+
 static void print_source(const struct tp_result *r, const char *label, int note,
                          struct tp_page *page)
 {
@@ -360,6 +378,7 @@ static void print_source(const struct tp_result *r, const char *label, int note,
                      contents ? "contents kept, " : "");
     tp_page_line(page);
     print_serial(r, note, page);
+    print_fewer(r, note, page);
 }
 
 struct tp_text tp_report_place(const struct tp_result *r)

@@ -46,9 +46,31 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$out" '8 recorded threads played by 3 on [0-9]+ core'
     ok play web.tpt -s arena --threads 100 --json
     is "$out" "r['throughput']['threads_played']" 8
+    ok play web.tpt -s arena --threads 100
+    matches "$out" '^ +\(the trace has 8 threads: --threads 100 plays no more\)'
+    ok play web.tpt -s arena --threads 8
+    lacks "$out" 'plays no more'
     web 1 one.tpt
-    ok play one.tpt -s arena --threads 100
-    matches "$out" 'played by one thread'
+    for n in 100 recorded; do
+        ok play one.tpt -s arena --threads "$n"
+        matches "$out" 'played by one thread'
+        matches "$out" "^ +\(the trace has one thread: --threads $n changes nothing\)"
+    done
+    ok "$TAPOOL" compare one.tpt -s arena -s lru --threads 2 --rounds 2 --min-time 0
+    matches "$out" '^ +\(the trace has one thread: --threads 2 changes nothing\)'
+    ok play_once "$TAPOOL_ROOT/tests/fuzz/corpus/mtrace/real" -s bump --threads 2
+    matches "$out" '\(the trace names no threads: --threads 2 changes nothing\)'
+}
+
+@test "more threads than cores: that the scheduler has a part in it" {
+    web 4 web.tpt
+    on_one() { taskset -c "$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')" "$@"; }
+    ok on_one "$TAPOOL" replay web.tpt -s arena --threads 2 --min-time 1ms
+    matches "$out" '! shared-cores +2 threads share 1 core, so wall time and waiting are the scheduler.s'
+    ok on_one "$TAPOOL" compare web.tpt -s arena -s lru --threads 2 --rounds 2 --min-time 0
+    matches "$out" '2 threads share 1 core, so wall time and waiting are the scheduler.s too'
+    ok on_one "$TAPOOL" replay web.tpt -s arena --min-time 1ms
+    lacks "$out" shared-cores
 }
 
 @test "memory and counts are those of one thread" {

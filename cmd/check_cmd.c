@@ -57,6 +57,20 @@ static int check_core(const struct tp_check_opts *o, struct tp_err *err)
                    (unsigned long long)o->core);
 }
 
+/* The times of several threads are the scheduler's too: a gate over many cells would be open too
+ * often, or cry wolf. Memory and counts are those of one thread anyhow. */
+static int check_threads(const struct tp_check_opts *o, struct tp_err *err)
+{
+    if (o->threads == 1)
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EUSAGE,
+                           "check plays by one thread: times of several depend too much on the "
+                           "scheduler to gate many cells"),
+                   "'tapool compare TRACE -s A -s B --threads N --fail-on \"wall_ns_per_op>+5%%\"' "
+                   "gates two of them");
+}
+
 /* Refuses impossible options before any work is done. */
 static int check_options(const struct tp_check_opts *o, struct tp_err *err)
 {
@@ -70,6 +84,8 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
         status = tp_library_find(o->base_lib, path, err);
     if (!status)
         status = check_core(o, err);
+    if (!status)
+        status = check_threads(o, err);
     return status ? status : tp_exports_look(&o->exports, tp_gate_format_words, err);
 }
 

@@ -29,7 +29,7 @@ struct tp_check_opts {
     char *baseline, *source, *reason, *bin, *base_bin, *base_strategy, *base_lib;
     struct tp_exports exports;
     uint32_t touch, color, inconclusive;
-    uint64_t pairs, min_time, timeout, core, seed, aa;
+    uint64_t pairs, min_time, timeout, core, seed, aa, threads;
     double effect, alpha;
     bool update, allow_missing, thorough, plan, verbose;
 };

@@ -72,6 +72,10 @@ const struct tp_opt tp_check_rows[] = {
                .help = "check this build against itself N times and count the false alarms"),
     TP_UINT_AT("core", ROW(core), .def = "auto", .max = 65535, .choices = core_words,
                .help = "where timed processes are pinned; auto is the last core that may be used"),
+    TP_UINT_AT("threads", ROW(threads), .def = "1", .min = 1, .max = UINT16_MAX,
+               .choices = tp_threads_words,
+               .help = "1 and no other: one thread plays every cell. 'tapool compare TRACE -s A -s "
+                       "B --threads N' compares times of several, and gates with --fail-on"),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_UINT_AT("seed", ROW(seed), .def = "random", .max = UINT64_C(1) << 53, .choices = seed_words,
                .help =

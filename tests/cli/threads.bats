@@ -111,6 +111,19 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     refused 2 "threads" play web.tpt -s arena --threads many
 }
 
+@test "check: of one thread only, and what gates several instead" {
+    refused 2 'check plays by one thread' "$TAPOOL" check --threads 2
+    matches "$err" 'compare TRACE -s A -s B --threads N --fail-on "wall_ns_per_op>\+5%"'
+    refused 2 'check plays by one thread' "$TAPOOL" check --threads recorded
+    refused 2 'there is no tapool-baseline.json' "$TAPOOL" check --threads 1
+    web 2 web.tpt
+    ok "$TAPOOL" compare web.tpt -s arena -s arena --threads 2 --rounds 2 --min-time 0 \
+        --fail-on 'wall_ns_per_op>+5000%'
+    capture "$TAPOOL" compare web.tpt -s arena -s lru --threads 2 --rounds 2 --min-time 0 \
+        --fail-on 'wall_ns_per_op>0ns'
+    [ "$rc" -eq 1 ]
+}
+
 @test "65,535 threads: recorded is too many, N plays them" {
     { lines
       for ((i = 0; i < 65535; i++)); do

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 """Measures, prints, asserts nothing; scripts/bench.sh builds what it needs and calls it.
 
-  goals    micro-profiles with the figure that each policy should reach, and how well known
-           costs are read
+  goals    micro-profiles with the figure that each policy should reach
+  latency  how well calls of known cost are read
   tables   every strategy beside `system` on the micro-profiles and the samples
-  hand     what `system` says beside a loop over the same calls written by hand
   traces   reading traces, sizes of .tpt, a trace of 10^8 events (scripts/bench_traces.py)
   answer   how long a user waits for `tapool replay FILE`, and for which passes
-  peers    `arena` beside the malloc libraries of this machine (scripts/bench_peers.py)
+  peers    speed, memory, threads, hand, same: beside malloc libraries (scripts/bench_peers.py); and
+           latency
 
-Sections named on the command line are measured, all without any. All strategies of a table take turns, ROUNDS times; a figure is the median of its rounds, net of the
-engine's share, which stands beside it. Times are of this machine, now: compare within one run.
+Sections named on the command line are measured, all without any. All strategies of a table take
+turns, ROUNDS times; a figure is the median of its rounds unless its section says otherwise, net of
+the engine's share, which stands beside it. Times are of this machine, now: compare within one run.
 """
 import glob
-import json
 import os
 import resource
 import statistics
@@ -22,19 +22,10 @@ import sys
 import tempfile
 import time
 
-from bench_peers import print_peers
+from bench_common import (ROUNDS, SAMPLES, gen, median_of, output_of, print_goal, print_verdicts,
+                          replay, rounds_of, verdict)
+from bench_peers import print_by_hand, print_memory, print_same, print_speed, print_threads
 from bench_traces import SHARED, print_traces
-
-ROUNDS = int(os.environ.get("ROUNDS", "5"))
-MIN_TIME = os.environ.get("MIN_TIME", "200ms")
-SAMPLES = ["sqlite", "jq", "python-threads"]
-
-
-def gen(tapool, folder, name, profile, *options):
-    path = os.path.join(folder, name + ".jsonl")
-    subprocess.run([tapool, "gen", profile, "-f", "-o", path, *map(str, options)], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return path
 
 
 def write(folder, name, events, kind="host"):
@@ -70,35 +61,6 @@ def uniform_sizes():
         yield "alloc", i, 16 + (state >> 33) % 1009
 
 
-def replay(tapool, trace, strategy, *options):
-    command = [tapool, "replay", trace, "-s", strategy, "--min-time", MIN_TIME, "--json", *options]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    return json.loads(done.stdout)["runs"][0]
-
-
-def median_of(runs, *path):
-    values = []
-    for value in runs:
-        for key in path:
-            value = value[key]
-        values.append(value)
-    return statistics.median(values)
-
-
-def rounds_of(tapool, cells, rounds=ROUNDS):
-    """cells: name -> (trace, strategy, options). They take turns."""
-    runs = {name: [] for name in cells}
-    for _ in range(rounds):
-        for name, (trace, strategy, options) in cells.items():
-            runs[name].append(replay(tapool, trace, strategy, *options))
-    return runs
-
-
-def print_goal(work, value, goal, beat, unit="ns"):
-    met = "reached" if value <= goal else "MISSED"
-    print("  %-52s %8.2f %-3s <= %-6g %-8s %s" % (work, value, unit, goal, met, beat))
-
-
 # work, trace, strategy, options, operations counted as one, goal, to beat
 def goals(tapool, folder):
     pairs = {s: gen(tapool, folder, "pair-%d" % s, "pair", "--size", s)
@@ -127,31 +89,31 @@ def goals(tapool, folder):
 
 def print_known_costs(known_cost):
     """How far the latency pass reads from operations of known cost, to either side."""
-    lines = subprocess.run([known_cost], check=True, stdout=subprocess.PIPE, text=True).stdout
-    for line in lines.splitlines():
+    print("calls of known cost in the latency pass: by how much the reading is off")
+    for line in output_of(known_cost).splitlines():
         name, known, apart, tries = line.split()
-        print_goal("latency of %s, %s ns, %s tries: |%+.2f|" % (name, known, tries, float(apart)),
-                   abs(float(apart)), 1.5, "-")
+        print_goal("latency of %s, %s ns" % (name, known), abs(float(apart)), 1.5, "ns",
+                   "%+.2f, %s tries" % (float(apart), tries))
 
 
-def print_goals(tapool, known_cost, folder):
+def print_goals(tapool, folder):
     rows, _, _, _ = goals(tapool, folder)
     runs = rounds_of(tapool, {r[0]: (r[1], r[2], r[3]) for r in rows})
     print("goals, ns of a pair of calls (of a call for bump), net; medians of %d rounds" % ROUNDS)
-    print("  %-52s %12s %9s %-8s %s" % ("", "here", "goal", "", "to beat"))
     for work, _, _, _, ops, goal, beat in rows:
-        print_goal(work, ops * median_of(runs[work], "throughput", "ns_per_op"), goal, beat)
+        print_goal(work, ops * median_of(runs[work], "throughput", "ns_per_op"), goal,
+                   more="to beat: " + beat)
     for name, row in (("pair", "arena, pair, 64 B"), ("batch", "arena, batch of 64, 64 B")):
         share = median_of(runs[row], "throughput", "engine_ns_per_op")
-        print_goal("engine, empty strategy, %s, an event" % name, share, 2, "1.5-1.9")
+        print_goal("engine, empty strategy, %s, an event" % name, share, 2,
+                   more="to beat: 1.5-1.9")
         reading = median_of(runs[row], "latency", "alloc", "empty_ns")
-        print_goal("engine, latency pass, %s, an event" % name, reading, 30, "22")
+        print_goal("engine, latency pass, %s, an event" % name, reading, 30, more="to beat: 22")
     uniform = write(folder, "uniform", uniform_sizes())
     memory = replay(tapool, uniform, "arena", "--touch", "none")["memory"]
     ratio = ((memory["peak_carved_bytes"] + memory["peak_metadata_bytes"])
              / memory["trace_peak_requested_bytes"])
-    print_goal("arena, (carved + metadata) / requested, 10^6 live", ratio, 1.15, "2-8", "x")
-    print_known_costs(known_cost)
+    print_goal("arena, (carved + metadata) / requested, 10^6 live", ratio, 1.15, "x", "to beat: 2-8")
 
 
 def print_table(tapool, title, traces, strategies, rounds=ROUNDS):
@@ -169,23 +131,6 @@ def print_table(tapool, title, traces, strategies, rounds=ROUNDS):
                 median_of(mine, "throughput", "cold_ns_per_op"),
                 median_of(mine, "memory", "peak_reserved_bytes") // 1024,
                 median_of(mine, "throughput", "engine_ns_per_op")), flush=True)
-
-
-def print_by_hand(tapool, libc_loop, folder):
-    print("\nsystem against a loop over the same calls written by hand; medians of %d rounds"
-          % ROUNDS)
-    for sample in SAMPLES:
-        calls = os.path.join(folder, "calls")
-        trace = os.path.join("traces", "samples", sample + ".json")
-        with open(calls, "wb") as file:
-            subprocess.run([libc_loop, "extract", trace], check=True, stdout=file)
-        mine, hand = [], []
-        for _ in range(ROUNDS):
-            mine.append(replay(tapool, "sample:" + sample, "system"))
-            hand.append(float(subprocess.run([libc_loop, calls], check=True,
-                                             stdout=subprocess.PIPE).stdout))
-        a, b = median_of(mine, "throughput", "ns_per_op"), statistics.median(hand)
-        print("  %-22s %8.2f %8.2f %8.3f" % (sample, a, b, a / b))
 
 
 def print_tables(tapool, folder):
@@ -236,25 +181,38 @@ def print_answer(tapool, folder):
                                    for _ in range(ROUNDS))
                  for passes in ("usage,fits", "throughput", "latency")]
         wall = statistics.median(w for w, _ in known)
-        print("  %-32s %6.2f %6.2f %12.2f %6.2f %9.2f   <= 2 %s" % (
-            os.path.basename(trace), wall, statistics.median(b for _, b in known), *parts,
-            "reached" if wall <= 2 else "MISSED"), flush=True)
+        name = os.path.basename(trace)
+        print("  %-32s %6.2f %6.2f %12.2f %6.2f %9.2f   %s" % (
+            name, wall, statistics.median(b for _, b in known), *parts,
+            verdict("answer, " + name, wall, 2)), flush=True)
+
+
+PEERS = ["speed", "memory", "threads", "hand", "latency", "same"]
 
 
 def main(tapool, libc_loop, decode_loop, known_cost, *wanted):
-    sections = {"goals": lambda folder: print_goals(tapool, known_cost, folder),
+    sections = {"goals": lambda folder: print_goals(tapool, folder),
+                "latency": lambda _: print_known_costs(known_cost),
                 "tables": lambda folder: print_tables(tapool, folder),
-                "hand": lambda folder: print_by_hand(tapool, libc_loop, folder),
                 "traces": lambda folder: print_traces(tapool, decode_loop, folder),
                 "answer": lambda folder: print_answer(tapool, folder),
-                "peers": lambda folder: print_peers(tapool, ROUNDS, MIN_TIME)}
+                "speed": lambda folder: print_speed(tapool, folder),
+                "memory": lambda folder: print_memory(tapool, folder),
+                "threads": lambda folder: print_threads(tapool, folder),
+                "hand": lambda folder: print_by_hand(tapool, libc_loop, folder),
+                "same": lambda folder: print_same(tapool, folder)}
     wanted = [name.removeprefix("--") for name in wanted]
+    wanted = [part for name in wanted for part in (PEERS if name == "peers" else [name])]
     for name in wanted:
         if name not in sections:
-            sys.exit("bench: there is no section '%s'; there are %s" % (name, ", ".join(sections)))
-    for name in wanted or sections:
+            sys.exit("bench: there is no section '%s'; there are peers, %s"
+                     % (name, ", ".join(sections)))
+    for name in dict.fromkeys(wanted or sections):
+        start = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             sections[name](folder)
+        print("  (%s: %.0f s)\n" % (name, time.monotonic() - start), flush=True)
+    print_verdicts()
 
 
 main(*sys.argv[1:])

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Measures, and asserts nothing: timed figures do not belong into tests. scripts/bench.py says what.
 #
-#   ROUNDS=5 MIN_TIME=200ms BUILD=build/release scripts/bench.sh [goals] [tables] [hand] [traces] [answer] [peers]
+#   ROUNDS=5 MIN_TIME=200ms COMPARISONS=20 BUILD=build/release scripts/bench.sh [SECTION]...
 #
-# A section may also be written as an option (--peers). TAPOOL_TRACES names a folder with .tpt files that
-# `peers` plays beside the samples.
+# scripts/bench.py lists the sections; without any all are measured. bench.sh --peers are those about
+# malloc libraries, and take some five minutes; COMPARISONS is how often a library is compared with
+# itself there.
+#
 # EVENTS=1e7 makes the long traces of the section `traces` shorter; they take 1 GB in $TMPDIR.
 set -euo pipefail
 cd "$(dirname "$0")/.."

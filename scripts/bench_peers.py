@@ -1,109 +1,193 @@
-"""The section `peers` of scripts/bench.py: `arena` beside the malloc libraries that people use.
+"""What scripts/bench.py measures of malloc libraries, as people use them: preloaded.
 
-On the samples, sample:web and every .tpt in the folder $TAPOOL_TRACES: ns per call net of the engine's
-share, resident memory at peak demand, and the address space held there, each over what it is compared
-with. The libraries are preloaded, as people use them; those that this machine lacks are left out. All
-rows of a trace take turns, ROUNDS times, and a figure is the least of its rounds: what other processes
-do makes a time longer, never shorter.
+  speed    `arena` beside `system` and each library of this machine: ns per call, net
+  memory   resident at peak demand; and the address space that `arena` holds then
+  threads  two threads: each with objects of its own; one allocates and the other frees
+  hand     `system` and each library, beside a loop over the same calls written by hand
+  same     a library compared with itself: COMPARISONS times, and no difference may be shown
+
+Speed and memory are those of the samples, sample:web and every .tpt in the folder $TAPOOL_TRACES.
+All rows of a trace take turns, ROUNDS times, and a time is the least of its rounds: what other
+processes do makes a time longer, never shorter.
 """
-import ctypes.util
 import glob
 import json
-import math
 import os
 import subprocess
 
-TRACES = ["sample:sqlite", "sample:jq", "sample:python-threads", "sample:web"]
-LIBRARIES = ["jemalloc", "mimalloc", "tcmalloc_minimal"]
+from bench_common import (ROUNDS, SAMPLES, gen, geometric_mean, libraries, output_of, print_goal,
+                          replay, rounds_of, value_of)
+
+COMPARISONS = int(os.environ.get("COMPARISONS", "20"))
 RESERVED_GOALS = {"sample:sqlite": 1.6, "sample:jq": 1.4, "sample:python-threads": 1.4,
                   "sample:web": 1.2}
-
-
-def peers():
-    """name -> what is preloaded, or None for the C library's own malloc"""
-    found = {name: ctypes.util.find_library(name) for name in LIBRARIES}
-    return {"glibc": None, **{name.split("_")[0]: path for name, path in found.items() if path}}
+SCALES = 1.5  # a library that two threads make so much faster is meant to scale
 
 
 def traces():
     folder = os.environ.get("TAPOOL_TRACES")
-    return TRACES + (sorted(glob.glob(os.path.join(folder, "*.tpt"))) if folder else [])
+    return (["sample:" + sample for sample in SAMPLES] + ["sample:web"] +
+            (sorted(glob.glob(os.path.join(folder, "*.tpt"))) if folder else []))
 
 
-def play(tapool, trace, strategy, library, *options):
+def peers(tapool):
+    return ["system", *libraries(tapool)]
+
+
+def print_row(name, cells):
+    print("  %-22s" % name + "".join("%15s" % cell for cell in cells), flush=True)
+
+
+def least(runs, *path):
+    values = [value_of(run, *path) for run in runs]
+    return min(value for value in values if value is not None)
+
+
+def in_turn(tapool, trace, strategies, *options, rounds=ROUNDS):
+    return rounds_of(tapool, {s: (trace, s, options) for s in strategies}, rounds)
+
+
+def print_speed(tapool, _folder):
+    others = peers(tapool)
+    print("ns per call, net, the least of %d rounds; the last column: arena over the best peer"
+          % ROUNDS)
+    print_row("", ["arena", *others, "ratio"])
+    ratios = []
+    for trace in traces():
+        runs = in_turn(tapool, trace, ["arena", *others], "--passes", "throughput")
+        ns = {name: least(of_name, "throughput", "ns_per_op") for name, of_name in runs.items()}
+        ratios.append(ns["arena"] / min(ns[name] for name in others))
+        print_row(os.path.basename(trace), ["%.2f" % value for value in ns.values()] +
+                  ["%.2f" % ratios[-1]])
+    print_goal("arena over the best peer, geometric mean", geometric_mean(ratios), 0.95, "x")
+    print_goal("arena over the best peer, the worst trace", max(ratios), 1.2, "x")
+
+
+def print_memory(tapool, _folder):
+    others = peers(tapool)
+    print("resident at peak demand, KiB; arena over the leanest of all, over the leanest library")
+    print_row("", ["arena", *others, "of all", "of others"])
+    of_all, of_others, reserved = [], [], {}
+    for trace in traces():
+        runs = in_turn(tapool, trace, ["arena", *others], "--passes", "usage,resident", rounds=1)
+        held = {name: least(of_name, "resident", "at_peak_bytes") for name, of_name in runs.items()}
+        at = runs["arena"][0]["memory"]["at_peak_demand"]
+        reserved[trace] = at["reserved_bytes"] / at["requested_bytes"]
+        of_all.append(held["arena"] / min(held[name] for name in others))
+        of_others.append(held["arena"] / min(held[name] for name in others[1:] or others))
+        print_row(os.path.basename(trace), ["%d" % (value // 1024) for value in held.values()] +
+                  ["%.2f" % of_all[-1], "%.2f" % of_others[-1]])
+    print_goal("arena over the leanest of all, geometric mean", geometric_mean(of_all), 1.10, "x")
+    print_goal("arena over the leanest library, geometric mean", geometric_mean(of_others), 0.95,
+               "x")
+    for trace, ratio in reserved.items():
+        print_goal("arena, reserved / requested, " + os.path.basename(trace), ratio,
+                   RESERVED_GOALS.get(trace), "x")
+
+
+# ---- threads ----
+
+def played_by_two(tapool, trace, strategies):
+    """strategy -> least ns of a call on a core; of the clock, by one thread and by two; empty."""
+    runs = in_turn(tapool, trace, strategies, "--threads", "2", "--passes", "throughput")
+    rows = {}
+    for name, of_name in runs.items():
+        walls = [(run["throughput"]["speedup"], 1e9 / run["throughput"]["calls_per_second"])
+                 for run in of_name]
+        rows[name] = (least(of_name, "throughput", "ns_per_op"),
+                      min(speedup * wall for speedup, wall in walls),
+                      min(wall for _, wall in walls),
+                      least(of_name, "throughput", "engine_ns_per_op"))
+    return rows
+
+
+def print_own(tapool, trace, strategies):
+    """Returns what an event takes by the empty strategy."""
+    print("two threads, each with objects of its own, of 16 to 4,096 bytes: the least of %d rounds"
+          % ROUNDS)
+    rows = played_by_two(tapool, trace, strategies)
+    for name, (ns, alone, wall, _) in rows.items():
+        speedup = alone / wall
+        scales = name == "arena" or (name != "system" and speedup >= SCALES)
+        print_goal("%s, times as fast as by one thread" % name, speedup, 1.8 if scales else None,
+                   "x", "%.2f ns per call, net" % ns, most=False)
+    return min(row[3] for row in rows.values())
+
+
+def print_queue(tapool, trace, strategies):
+    print("one thread allocates, the other frees: ns of both calls for an object, net")
+    rows = played_by_two(tapool, trace, strategies)
+    best = [min(row[i] for name, row in rows.items() if name != "arena") for i in (0, 2)]
+    for name, (ns, _, wall, _) in rows.items():
+        print_goal("%s, ns an object" % name, 2 * ns, None, "ns",
+                   "%.1f by the clock, with waiting and tapool's share" % (2 * wall))
+    print_goal("arena over the best peer, ns an object", rows["arena"][0] / best[0], 1.2, "x")
+    print_goal("arena over the best peer, by the clock", rows["arena"][2] / best[1], 1.2, "x")
+    return min(row[3] for row in rows.values())
+
+
+def print_threads(tapool, folder):
+    strategies = ["arena", *peers(tapool)]
+    own = gen(tapool, folder, "own", "random-replace", "--threads", 2)
+    queue = gen(tapool, folder, "queue", "producer-consumer")
+    for label, share in (("own objects", print_own(tapool, own, strategies)),
+                         ("queue", print_queue(tapool, queue, strategies))):
+        print_goal("empty strategy, two threads, %s, an event" % label, share, 5)
+
+
+# ---- beside a loop by hand ----
+
+def by_hand(libc_loop, calls, library):
+    """The steady ns per call of the loop, with the file of `library` preloaded, "" for none."""
     env = dict(os.environ)
     env.pop("LD_PRELOAD", None)
     if library:
         env["LD_PRELOAD"] = library
-    done = subprocess.run([tapool, "replay", trace, "-s", strategy, "--json", *options], env=env,
-                          check=True, stdout=subprocess.PIPE)
-    return json.loads(done.stdout)["runs"][0]
+        if os.environ.get("TAPOOL_LIBRARY_PATH"):
+            env["LD_LIBRARY_PATH"] = os.environ["TAPOOL_LIBRARY_PATH"]
+    return float(output_of(libc_loop, calls, env=env))
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
+def print_by_hand(tapool, libc_loop, folder):
+    print("what tapool reads beside a loop over the same calls written by hand: the least of %d "
+          "rounds" % ROUNDS)
+    calls = os.path.join(folder, "calls")
+    for sample in SAMPLES:
+        with open(calls, "wb") as file:
+            trace = os.path.join("traces", "samples", sample + ".json")
+            subprocess.run([libc_loop, "extract", trace], check=True, stdout=file)
+        for name in peers(tapool):
+            mine, hand = [], []
+            for _ in range(ROUNDS):
+                mine.append(replay(tapool, "sample:" + sample, name, "--passes", "throughput"))
+                played = mine[-1]["strategy"].get("library", "") if name != "system" else ""
+                hand.append(by_hand(libc_loop, calls, played.split(" ")[0]))
+            a, b = least(mine, "throughput", "ns_per_op"), min(hand)
+            print_goal("%s, %s" % (sample, name), abs(a / b - 1) * 100, 5, "% apart",
+                       "%.2f ns, by hand %.2f" % (a, b))
 
 
-def print_row(name, cells):
-    print("  %-24s" % name + "".join("%11s" % cell for cell in cells), flush=True)
+# ---- the same beside itself ----
+
+def shown(compared):
+    """metric -> change, of those that a comparison says differ."""
+    metrics = compared["tables"][0]["rows"][1]["metrics"]
+    return {name: m["change"] for name, m in metrics.items()
+            if m["mark"] == "shown" or (m["mark"] == "exact" and m["change"])}
 
 
-def times_of(tapool, trace, sides, rounds, min_time):
-    values = {name: [] for name in sides}
-    for _ in range(rounds):
-        for name, (strategy, library) in sides.items():
-            run = play(tapool, trace, strategy, library, "--passes", "throughput", "--min-time",
-                       min_time)
-            values[name].append(run["throughput"]["ns_per_op"])
-    return {name: min(v for v in of_side if v is not None) for name, of_side in values.items()}
-
-
-def memory_of(tapool, trace, sides):
-    """name -> resident bytes at peak demand; and what arena reserves for each byte requested"""
-    resident, reserved = {}, None
-    for name, (strategy, library) in sides.items():
-        run = play(tapool, trace, strategy, library, "--passes", "usage,resident")
-        resident[name] = run["resident"]["at_peak_bytes"]
-        if name == "arena":
-            at = run["memory"]["at_peak_demand"]
-            reserved = at["reserved_bytes"] / at["requested_bytes"]
-    return resident, reserved
-
-
-def print_times(tapool, sides, rounds, min_time):
-    print("ns per call, net; the last column: arena over the best peer")
-    print_row("", [*sides, "ratio"])
-    ratios = []
-    for trace in traces():
-        ns = times_of(tapool, trace, sides, rounds, min_time)
-        ratios.append(ns["arena"] / min(ns[name] for name in sides if name != "arena"))
-        print_row(os.path.basename(trace),
-                  ["%.2f" % ns[name] for name in sides] + ["%.2f" % ratios[-1]])
-    print("  geometric mean %.3f (goal <= 0.95), worst %.2f (goal <= 1.2)"
-          % (geometric_mean(ratios), max(ratios)))
-
-
-def print_memory(tapool, sides):
-    print("resident at peak demand, KiB; arena over the leanest of all, over the leanest beside "
-          "glibc; reserved / requested")
-    print_row("", [*sides, "of all", "of others", "reserved"])
-    of_all, of_others = [], []
-    for trace in traces():
-        resident, reserved = memory_of(tapool, trace, sides)
-        rest = {name: value for name, value in resident.items() if name != "arena"}
-        others = [value for name, value in rest.items() if name != "glibc"] or [rest["glibc"]]
-        of_all.append(resident["arena"] / min(rest.values()))
-        of_others.append(resident["arena"] / min(others))
-        goal = " <=%.1f" % RESERVED_GOALS[trace] if trace in RESERVED_GOALS else ""
-        print_row(os.path.basename(trace),
-                  ["%d" % (resident[name] // 1024) for name in sides] +
-                  ["%.2f" % of_all[-1], "%.2f" % of_others[-1], "%.2f%s" % (reserved, goal)])
-    print("  geometric means %.3f (goal <= 1.10) and %.3f (goal <= 0.95)"
-          % (geometric_mean(of_all), geometric_mean(of_others)))
-
-
-def print_peers(tapool, rounds, min_time):
-    sides = {"arena": ("arena", None)}
-    sides.update({name: ("system", library) for name, library in peers().items()})
-    print_times(tapool, sides, rounds, min_time)
-    print_memory(tapool, sides)
+def print_same(tapool, _folder):
+    words = libraries(tapool)
+    cells = [("sample:" + sample, word) for word in words for sample in SAMPLES]
+    false = 0
+    print("a library compared with itself, %d times in all, each sample and library in turn" %
+          COMPARISONS)
+    for i in range(COMPARISONS if cells else 0):
+        trace, word = cells[i % len(cells)]
+        differ = shown(json.loads(output_of(tapool, "compare", trace, "-s", "a=" + word, "-s",
+                                            "b=" + word, "--seed", i + 1, "--json")))
+        false += len(differ)
+        for name, change in differ.items():
+            print("  %s, %s, --seed %d: %s differs by %+.1f %%" % (trace, word, i + 1, name,
+                                                                 100 * change), flush=True)
+    print_goal("false differences in %d comparisons" % (COMPARISONS if cells else 0), false, 0, "")

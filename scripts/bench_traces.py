@@ -20,7 +20,8 @@ import subprocess
 import sys
 import time
 
-ROUNDS = int(os.environ.get("ROUNDS", "5"))
+from bench_common import ROUNDS, print_goal
+
 EVENTS = int(float(os.environ.get("EVENTS", "1e8")))
 SHARED = os.environ.get("TAPOOL_SHARED", os.path.join("..", "shared"))
 SIDE = (b"META", b"NAME", b"FACT", b"END ")  # blocks of a .tpt without instructions
@@ -105,14 +106,6 @@ def run(command):
             usage.ru_maxrss)
 
 
-def print_figure(work, value, goal, unit, more="", most=False):
-    """`most`: the goal is the most there may be, not the least."""
-    met = "" if goal is None else "reached" if (value <= goal if most else value >= goal) \
-        else "MISSED"
-    wanted = "" if goal is None else "%s %g" % ("<=" if most else ">=", goal)
-    print("  %-46s %8.2f %-10s %-8s %-8s %s" % (work, value, unit, wanted, met, more), flush=True)
-
-
 def print_decoding(loop, label, path, goal):
     walks, busy = [], []
     instructions = int(run([loop, "open", path])[0].split()[1])
@@ -120,9 +113,9 @@ def print_decoding(loop, label, path, goal):
         out, _, seconds, _ = run([loop, path, "5"])
         walks += [float(line) for line in out.splitlines() if not line.startswith("best")]
         busy.append(5 * instructions / seconds / 1e6)
-    print_figure("decoding, " + label, 1e3 / statistics.median(walks), goal, "M/s",
-                 "%.2f a busy second; the fastest %.1f" % (statistics.median(busy),
-                                                           1e3 / min(walks)))
+    print_goal("decoding, " + label, 1e3 / statistics.median(walks), goal, "M/s",
+               "%.2f a busy second; the fastest %.1f" % (statistics.median(busy),
+                                                         1e3 / min(walks)), most=False)
 
 
 def print_reading(loop, label, path, goal, megabytes=False):
@@ -133,9 +126,9 @@ def print_reading(loop, label, path, goal, megabytes=False):
     bytes_ = os.path.getsize(path)
     millions = (bytes_ if megabytes else events) / 1e6
     busy = statistics.median(busy for _, _, busy, _ in rounds)
-    print_figure(label, millions / seconds, goal, "MB/s" if megabytes else "M/s",
-                 "%.2f a busy second; %.2f M events, %.0f MB, peak %.0f MiB" % (
-                     millions / busy, events / 1e6, bytes_ / 1e6, rounds[0][3] / 1024))
+    print_goal(label, millions / seconds, goal, "MB/s" if megabytes else "M/s",
+               "%.2f a busy second; %.2f M events, %.0f MB, peak %.0f MiB" % (
+                   millions / busy, events / 1e6, bytes_ / 1e6, rounds[0][3] / 1024), most=False)
 
 
 def bytes_of_events(path):
@@ -173,9 +166,9 @@ def print_sizes(tapool, folder):
         else:
             print("  %s is no trace with events" % os.path.basename(path))
     large = [r for r in rows if r[1] >= 1000]  # with fewer the headers are all there is
-    print_figure("bytes an event, %d files" % len(rows), all_bytes / all_events, 6, "B", most=True)
+    print_goal("bytes an event, %d files" % len(rows), all_bytes / all_events, 6, "B")
     worst = max(large)
-    print_figure("bytes an event, the worst from 1,000 events on", worst[0], 6, "B", worst[2], True)
+    print_goal("bytes an event, the worst from 1,000 events on", worst[0], 6, "B", worst[2])
 
 
 def print_long(tapool, folder, profile, per, goal):
@@ -188,8 +181,8 @@ def print_long(tapool, folder, profile, per, goal):
                 ("convert to .tpt", ["convert", path, "-o", again, "-f"], None)]
     for label, command, wanted in commands:
         _, seconds, busy, peak = run([tapool, *command])
-        print_figure("%s, %s" % (profile, label), seconds, wanted if EVENTS == 10**8 else None,
-                     "s", "busy %.1f s, peak %.0f MiB" % (busy, peak / 1024), True)
+        print_goal("%s, %s" % (profile, label), seconds, wanted if EVENTS == 10**8 else None,
+                   "s", "busy %.1f s, peak %.0f MiB" % (busy, peak / 1024))
     os.remove(path)
     os.remove(again)
 

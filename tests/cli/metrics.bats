@@ -163,9 +163,10 @@ for event in json.load(open(sys.argv[1]))["events"]:
 print(peak)
 END
 )
-        json r.json "$SAMPLES/$sample.json" -s direct -s bump -s arena
+        json r.json "$SAMPLES/$sample.json" -s direct -s bump -s arena --passes usage
         is r.json '[x["memory"]["trace_peak_requested_bytes"] for x in d["runs"]]' "[$peak, $peak, $peak]"
-        json r.json "$SAMPLES/$sample.json" -s direct -s bump -s arena --source virtual+limit:capacity=128KiB
+        json r.json "$SAMPLES/$sample.json" -s direct -s bump -s arena --passes usage \
+            --source virtual+limit:capacity=128KiB
         is r.json '[x["memory"]["trace_peak_requested_bytes"] for x in d["runs"]]' "[$peak, $peak, $peak]"
     done
 }
@@ -192,7 +193,7 @@ exact() {
     local file=$1
     shift
     json r.json sample:sqlite sample:jq sample:python-threads -s arena -s bump -s direct "$@" || return 1
-    python3 "$CLI/class_e.py" r.json >"$file"
+    python3 "$CLI/class_e.py" r.json -curve >"$file"
 }
 
 same() { diff "$1" "$2" >&2 || fail "$1 and $2 differ"; }
@@ -201,11 +202,11 @@ same() { diff "$1" "$2" >&2 || fail "$1 and $2 differ"; }
     for source in host virtual host+shuffle virtual+shuffle; do
         exact "$source.1" --source "$source"
         [ "$(wc -l <"$source.1")" -gt 300 ]
-        exact "$source.2" --source "$source"
+        exact "$source.2" --source "$source" --passes usage # nor do the timed passes change it
         same "$source.1" "$source.2"
     done
     for source in host+shuffle virtual+shuffle; do
-        exact "$source.3" --source "$source" --seed 77
+        exact "$source.3" --source "$source" --seed 77 --passes usage
         same "$source.1" "$source.3"
     done
     # where memory comes from, and in what order, is no matter

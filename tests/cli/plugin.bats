@@ -184,6 +184,7 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     refused 3 'only the command line may name' "$TAPOOL" check -s mine --update
     refused 3 'only the command line may name' "$TAPOOL" check --bin "$TAPOOL"
     ok "$TAPOOL" check -s "$key"
+    export TAPOOL_VALGRIND= # the instructions of a plug-in were counted by now
     ok "$TAPOOL" check -s mine=$key
     ok "$TAPOOL" check -s mine=$key -s "$key" --bin "$TAPOOL"
     refused 2 "has no cell of the strategy" "$TAPOOL" check -s "mine=plugin:./other.so"

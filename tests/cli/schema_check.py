@@ -13,9 +13,9 @@ What is shipped is open for readers, who meet documents of later versions with m
 baseline, in which a slip of the pen must not be passed over. Here every schema is closed, so that tapool
 writes nothing that is not described.
 
-Shape: every object has members or is a map of names, all are open or all are closed, every member has a
-description and is required unless that begins with 'only', every definition is used and every reference
-resolves.
+Shape: every object has members or is a map of names, all are open or all are closed, all objects of an
+array follow one schema, every member has a description and is required unless that begins with 'only',
+every definition is used and every reference resolves.
 """
 import copy
 import json
@@ -98,6 +98,12 @@ def object_faults(path, node, open_one):
             yield "%s: '%s' is %srequired: %s" % (place(path), name, "" if name in required else "not ", about)
 
 
+def resolved(schema, items):
+    """The items, each reference replaced by what it names."""
+    return [schema["$defs"][item["$ref"].rsplit("/", 1)[1]] if "$ref" in item else item
+            for item in items]
+
+
 def shape(path):
     schema = load(path)
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -107,6 +113,8 @@ def shape(path):
             bad += object_faults(at, node, is_open(schema))
         if isinstance(node.get("$ref"), str):
             used.add(node["$ref"])
+        if "prefixItems" in node and "object" in json.dumps(resolved(schema, node["prefixItems"])):
+            bad.append("%s: objects of an array have schemas of their own" % place(at))
     defined = {"#/$defs/" + name for name in schema["$defs"]}
     bad += ["%s is not defined" % r for r in sorted(used - defined)]
     bad += ["%s is not used" % r for r in sorted(defined - used)]
@@ -158,8 +166,18 @@ def retype(parent, key):
     parent[key] = "x" if isinstance(parent[key], (dict, list)) else {"x": 1}
 
 
-def mutants_of(document, optional):
+def first_paths(document):
+    """One path to each member: all objects of an array follow one schema, as `shape` holds."""
+    seen = set()
     for path in paths(document):
+        kind = tuple("[]" if isinstance(key, int) else key for key in path)
+        if kind not in seen:
+            seen.add(kind)
+            yield path
+
+
+def mutants_of(document, optional):
+    for path in first_paths(document):
         if isinstance(at(document, path), dict):
             other = copy.deepcopy(document)
             at(other, path)["Unknown!"] = 1

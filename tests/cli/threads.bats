@@ -3,6 +3,12 @@
 # test_thread_plan; here is what the user sees, and what does not go.
 load common
 
+# one_each N: an object of each of so many threads. A loop of the shell would take 20 s under bats.
+one_each() {
+    lines
+    seq 0 $(($1 - 1)) | sed 's/.*/{"op":"alloc","id":&,"size":8,"thread":&}/'
+}
+
 web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f >/dev/null; }
 
 @test "each recorded thread by one of its own: the head, the table and JSON say so" {
@@ -125,10 +131,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
 }
 
 @test "65,535 threads: recorded is too many, N plays them" {
-    { lines
-      for ((i = 0; i < 65535; i++)); do
-          printf '{"op":"alloc","id":%d,"size":8,"thread":%d}\n' "$i" "$i"
-      done; } >many.jsonl
+    one_each 65535 >many.jsonl
     refused 2 '65535 threads are too many: at most 1024 play together' \
         play many.jsonl -s bump --threads recorded
     ok play_once many.jsonl -s bump --threads 8 --json
@@ -137,10 +140,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
 
 @test "more threads than the machine allows: how many there were room for, and 4" {
     sanitized && skip "a sanitizer needs its address space"
-    { lines
-      for ((i = 0; i < 1000; i++)); do
-          printf '{"op":"alloc","id":%d,"size":8,"thread":%d}\n' "$i" "$i"
-      done; } >many.jsonl
+    one_each 1000 >many.jsonl
     limited() (ulimit -v 400000; "$TAPOOL" replay many.jsonl -s bump --threads recorded)
     refused 4 'only [0-9]+ of 1000 threads can run here' limited
     matches "$err" "--threads N"

@@ -483,10 +483,11 @@ static void summary_begin(size_t bytes)
 {
     snprintf(summary, sizeof summary, "/tmp/tapool-summary-XXXXXX");
     int fd = mkstemp(summary);
-    assert_true(fd >= 0);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    assert_non_null(file);
     for (size_t i = 0; i < bytes; i++)
-        assert_int_equal(write(fd, "x", 1), 1);
-    close(fd);
+        assert_int_equal(fputc('x', file), 'x');
+    assert_int_equal(fclose(file), 0);
     setenv("GITHUB_STEP_SUMMARY", summary, 1);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: scripts/test.sh [--no-install] [--quick | --only STAGE]
+# usage: scripts/test.sh [--no-install] [--quick | --only STAGE [--again]]
 #
 # Builds tapool and runs its tests, in stages: every test with gcc (dev); the unit tests and all that
 # reads input with the address and undefined-behaviour sanitizers (asan); the unit tests, less the slow
@@ -12,6 +12,7 @@
 #   --no-install   install nothing: say what is missing and exit 2
 #   --quick        the plain gcc build and its tests only, as --only dev
 #   --only STAGE   one stage: dev, asan, bare, clang or tsan
+#   --again        with it: another stage ran on this tree, so leave out what looks at the sources alone
 #   --help         this text
 #
 # The last line is `N passed, N failed`, counted over all stages (a test runs in several); a stage
@@ -21,6 +22,7 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 only=all
+once=ON
 while [ $# -gt 0 ]; do
     case $1 in
     --no-install) INSTALL=no ;;
@@ -30,6 +32,7 @@ while [ $# -gt 0 ]; do
         only=${1:-}
         [[ " dev asan bare clang tsan " == *" $only "* ]] || fail 2 "unknown stage '$only'" "--help lists all"
         ;;
+    --again) once=OFF ;;
     --help | -h)
         usage
         exit 0
@@ -84,7 +87,7 @@ dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_test
 
 # The other builds must find the exact figures of this one.
 other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF)
-[ "$only" = all ] || other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE=ON) # there is no other
+[ "$only" = all ] || other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE=$once) # there is no other
 
 # A second machine under the sanitizers is worth its time where this one has more than a bare one.
 bare_too() { has_toolkit && "$ROOT/scripts/bare.sh" --check; }
@@ -97,15 +100,16 @@ asan_stage() {
 
 # The same script on a machine that has only what the first lines of this one install.
 bare_stage() {
-    local status=0 log=$ROOT/build/bare.log
-    "$ROOT/scripts/bare.sh" scripts/test.sh --no-install --only asan 2>&1 | tee -- "$log" || status=$?
+    local status=0 log=$ROOT/build/bare.log again=()
+    [ "$only" != all ] || again=(--again)
+    "$ROOT/scripts/bare.sh" scripts/test.sh --no-install --only asan "${again[@]}" 2>&1 | tee -- "$log" || status=$?
     count_tests "$log" "$status"
 }
 
 # The slow tests play on one thread: the two stages below have nothing to add to them.
 clang_stage() {
     targets=(tests_unit tests_builds)
-    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" "${other_build[@]}" &&
+    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" -DCMAKE_C_FLAGS_DEBUG="-O1 -g1" "${other_build[@]}" &&
         run_tests clang-dev -L 'unit|builds' -LE slow
 }
 

@@ -156,7 +156,7 @@ static int arena_thread_init(void *state, void *thread)
     struct arena *st = state;
     struct arena_thread *thr = thread;
     for (uint32_t c = 0; c < st->classes.count; c++)
-        thr->caches[c].block = st->classes.size[c];
+        thr->caches[c].block = (uint32_t)st->classes.size[c];
     tp_lock_take(&st->heap);
     thr->older = st->threads;
     if (thr->older)

@@ -1,15 +1,17 @@
 /* The free lists of `arena`: a cache per thread and class, a central pool per class.
  *
- *     thread cache   items | oldest ... newest |      each: address, and the word of its live bit
- *                          floor            top
+ *     thread cache   | drained | oldest ... newest |    |     each: address, and the word of its
+ *                              floor           top ceiling   live bit
  *     central pool   span -> span -> span             each: bits of its pooled blocks
  *                    first          last
  *
  * A cache is an array, never links inside the blocks, so that it also works for memory that the
  * host cannot write; an item knows the word of its block's live bit, so that an allocation need not
- * look for it. The pool is no list of blocks at all but bits in the chunks: a drain and a refill
- * take no memory, a span whose blocks are all pooled is known at once, and a refill hands out
- * neighbours in the order of their addresses, however they were freed.
+ * look for it. A drain only moves `floor` up, and the items slide down when `top` meets the end of
+ * the array, which is half as long again as the limit. The pool is no list of blocks at all but
+ * bits in the chunks: a drain and a refill take no memory, a span whose blocks are all pooled is
+ * known at once, and a refill hands out neighbours in the order of their addresses, however they
+ * were freed.
  *
  * A cache belongs to its thread alone. A pool belongs to its class's lock. Bookkeeping memory is
  * got under the heap lock, which is taken after a pool's lock. */
@@ -46,7 +48,8 @@ struct arena_central {
 struct arena_cache {
     struct arena_item *top; /* one past the newest item */
     struct arena_item *floor, *ceiling;
-    uint64_t block; /* bytes */
+    uint32_t block;   /* bytes */
+    uint32_t drained; /* items of the array that lie before `floor` */
 };
 static_assert(sizeof(struct arena_cache) == 32, "a class is found by a shift");
 
@@ -66,7 +69,7 @@ struct arena_mem {
 
 static inline struct arena_array *cache_array(const struct arena_cache *cache)
 {
-    return cache->floor ? (struct arena_array *)(void *)((char *)cache->floor -
+    return cache->floor ? (struct arena_array *)(void *)((char *)(cache->floor - cache->drained) -
                                                          offsetof(struct arena_array, items))
                         : NULL;
 }
@@ -76,9 +79,10 @@ static inline uint32_t cache_count(const struct arena_cache *cache)
     return (uint32_t)(cache->top - cache->floor);
 }
 
+/* Items from `floor` to the end of the array. */
 static inline uint32_t cache_room(const struct arena_cache *cache)
 {
-    return cache->floor ? (uint32_t)cache_array(cache)->room : 0;
+    return cache->floor ? (uint32_t)cache_array(cache)->room - cache->drained : 0;
 }
 
 static inline void cache_set_ceiling(struct arena_cache *cache, uint32_t limit)
@@ -101,15 +105,29 @@ static inline void array_free(const struct arena_mem *mem, struct arena_array *a
     tp_lock_drop(mem->heap);
 }
 
-/* Makes room for at least `count` items in all, but no more than `most` where that is enough. The
- * caller must set the ceiling. TP_ENOMEM: nothing has changed. */
-static inline int cache_reserve(const struct arena_mem *mem, struct arena_cache *cache,
-                                uint32_t count, uint32_t most)
+/* Slides all items to the start of the array. The caller must set the ceiling. */
+static inline void cache_slide(struct arena_cache *cache)
 {
-    uint32_t room = cache_room(cache), held = cache_count(cache);
+    uint32_t held = cache_count(cache);
+    if (!cache->drained) /* there may be no array */
+        return;
+    struct arena_item *first = cache->floor - cache->drained;
+    memmove(first, cache->floor, held * sizeof *first);
+    cache->floor = first;
+    cache->top = cache->ceiling = first + held;
+    cache->drained = 0;
+}
+
+/* Makes room for at least `count` items in all, and for twice as many as before if that is no more
+ * than half as many again as `limit`. The caller must set the ceiling. TP_ENOMEM: nothing has
+ * changed. */
+static inline int cache_reserve(const struct arena_mem *mem, struct arena_cache *cache,
+                                uint32_t count, uint32_t limit)
+{
+    uint32_t room = cache_room(cache), held = cache_count(cache), most = limit + limit / 2;
     if (room >= count)
         return TP_OK;
-    uint32_t wanted = room ? room * 2 : LIST_FIRST_ROOM;
+    uint32_t wanted = room ? (room + cache->drained) * 2 : LIST_FIRST_ROOM;
     wanted = wanted < most ? wanted : most;
     wanted = wanted < count ? count : wanted;
     tp_lock_take(mem->heap);
@@ -123,17 +141,31 @@ static inline int cache_reserve(const struct arena_mem *mem, struct arena_cache 
     array_free(mem, cache_array(cache));
     cache->floor = array->items;
     cache->top = cache->ceiling = array->items + held;
+    cache->drained = 0;
     return TP_OK;
+}
+
+/* Makes room for one more item than the cache holds: by sliding where a third of the array or more
+ * is drained, so that each item is moved about once, else in a longer array. False: out of memory,
+ * and nothing is drained. */
+static inline bool cache_open(const struct arena_mem *mem, struct arena_cache *cache,
+                              uint32_t limit)
+{
+    uint32_t held = cache_count(cache);
+    if (cache_room(cache) > held)
+        return true;
+    bool slides = cache->drained != 0;
+    if ((!slides || cache->drained < held / 2) && !cache_reserve(mem, cache, held + 1, limit))
+        return true;
+    cache_slide(cache);
+    return slides;
 }
 
 /* Forgets the oldest `count` items. */
 static inline void cache_drop_oldest(struct arena_cache *cache, uint32_t count)
 {
-    uint32_t held = cache_count(cache);
-    if (!count) /* there may be no array */
-        return;
-    memmove(cache->floor, cache->floor + count, (held - count) * sizeof *cache->floor);
-    cache->top -= count;
+    cache->floor += count;
+    cache->drained += count;
 }
 
 /* ---- the spans of a pool ---- */

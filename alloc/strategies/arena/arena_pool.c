@@ -27,22 +27,30 @@ static uint64_t *word_at(const struct arena *st, struct arena_chunk **chunk, tp_
 
 /* ---- spans of a class: the pool's lock is held ---- */
 
+/* Every so many bits of a word, from the lowest. */
+static uint64_t bits_every(uint64_t step)
+{
+    uint64_t bits = 1;
+    for (; step < 64; step *= 2)
+        bits |= bits << step;
+    return bits;
+}
+
 /* Sets the bits of all blocks of a span, word by word, or clears them. */
 static void span_fill_bits(const struct arena *st, const struct arena_span *s, bool set)
 {
     uint64_t block = st->classes.size[s->class], granules = block / ARENA_STEP, bit = 0;
+    uint64_t every = set ? bits_every(granules) : 0, over = 64 % granules;
     struct arena_chunk *chunk = NULL;
     tp_addr at = span_addr(s), end = at + s->blocks * block;
     for (uint64_t step = word_step(block); at < end; at += step) {
-        uint64_t bits = 0, ends = (end - at) / ARENA_STEP;
+        uint64_t bits = every << bit, ends = (end - at) / ARENA_STEP;
         if (block > WORD_BYTES)
-            bits = chunk_bit(at);
-        else {
-            for (; bit < 64 && bit < ends; bit += granules)
-                bits |= UINT64_C(1) << bit;
-            bit -= 64;
-        }
-        *word_pooled(word_at(st, &chunk, at)) = set ? bits : 0;
+            bits = set ? chunk_bit(at) : 0;
+        else if (UNLIKELY(ends < 64))
+            bits &= (UINT64_C(1) << ends) - 1;
+        bit = bit < over ? bit + granules - over : bit - over; /* of the next word's first block */
+        *word_pooled(word_at(st, &chunk, at)) = bits;
     }
 }
 
@@ -221,6 +229,7 @@ int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, 
     pool->stocked = true;
     if (!rc) {
         uint32_t count = pool->count < step ? (uint32_t)pool->count : step;
+        cache_slide(cache);
         if (cache_reserve(&st->mem, cache, count, limit))
             count = cache_room(cache) < count ? cache_room(cache) : count;
         rc = count ? TP_OK : TP_ENOMEM;
@@ -246,8 +255,12 @@ void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t cla
     uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
     central_lock(st, class);
     st->central[class].stocked = true;
-    if (held >= limit || cache_reserve(&st->mem, cache, held + 1, limit))
+    if (held >= limit)
         cache_drain(st, cache, class, drain);
+    if (!cache_open(&st->mem, cache, limit)) {
+        cache_drain(st, cache, class, drain);
+        cache_slide(cache);
+    }
     central_unlock(st, class);
     cache_set_ceiling(cache, limit);
 }

@@ -143,6 +143,31 @@ static void arena_size_bounds_every_range(void **state)
 
 enum { OBJECTS = 400 };
 
+/* However little a drain hands over, a free moves about one item of the cache, and not all. */
+static void a_small_drain_moves_no_cache(void **state)
+{
+    (void)state;
+    enum { SIZE = 16, LIMIT = 4096, BLOCKS = 4 * LIMIT };
+    struct rig *r = open_arena("refill_target=1", &tp_source_virtual);
+    const struct arena_thread *thr = r->threads[0];
+    const struct arena_cache *cache = &thr->caches[class_of(r, SIZE)];
+    tp_addr *blocks = calloc(BLOCKS, sizeof *blocks);
+    assert_non_null(blocks);
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = rig_alloc(r, 0, SIZE);
+    uint64_t moved = 0;
+    for (int i = 0; i < BLOCKS; i++) {
+        const struct arena_item *at = cache->top;
+        assert_int_equal(rig_free(r, 0, blocks[i], SIZE), TP_OK);
+        moved += cache->top == at + 1 ? 0 : cache_count(cache);
+    }
+    assert_int_equal(cached(r, 0, SIZE), LIMIT);
+    if (moved > UINT64_C(3) * BLOCKS)
+        fail_msg("%d frees moved %llu items", BLOCKS, (unsigned long long)moved);
+    free(blocks);
+    close_arena(r);
+}
+
 /* A program that frees rightly, beside a model of what is live; nothing is looked up. */
 static void without_checks_a_correct_program_is_served(void **state)
 {
@@ -208,6 +233,7 @@ int main(void)
         cmocka_unit_test(classes_are_those_of_the_tables),
         cmocka_unit_test(counts_follow_the_formulas),
         cmocka_unit_test(arena_size_bounds_every_range),
+        cmocka_unit_test(a_small_drain_moves_no_cache),
         cmocka_unit_test(without_checks_a_correct_program_is_served),
         cmocka_unit_test(without_checks_large_frees_are_still_looked_up),
     };

@@ -21,6 +21,8 @@
  * Memory. Everything starts small and grows by a share of what is there:
  *
  *     a refill    1 block, then 2, 4, 8 ...     up to `refill_target`
+ *     a cache     `local_cache_target`, then twice as much after each drain that was
+ *                 followed by a refill, up to 16 times
  *     a span      the pages of one block, then 1/8 of what its class holds, up to `refill_target`
  *     a range     `first_range`, then 1/32 of what is held, up to `arena_size`
  *
@@ -71,7 +73,8 @@ static const struct tp_opt arena_rows[] = {
                         "it begins with one block, and then takes twice as many each time"),
     TP_SIZE_ROW(struct arena_opts, local_cache_target, .def = "64KiB", .max = UINT64_C(1) << 30,
                 .help = "bytes per class that a thread keeps when it frees, at least two\n"
-                        "blocks; above, half a refill goes to the central pool"),
+                        "blocks; above, half a refill goes to the central pool. Where those\n"
+                        "have to be got back, twice as much from then on, up to 16 times"),
     TP_FLAG_ROW(struct arena_opts, checks, .def = "yes",
                 .help = "find out wrong frees; no: believe addresses and sizes, faster"),
     {.name = NULL}};
@@ -132,6 +135,7 @@ static int arena_init(void *state, const struct tp_env *env, const void *options
     tp_arena_classes_init(&st->classes, opts->classes, opts->alignment, opts->refill_target,
                           opts->local_cache_target);
     st->direct = st->shared ? 0 : st->classes.direct;
+    st->watched = st->checked ? st->direct : 0;
     st->alignment = opts->alignment;
     tp_arena_pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
     meta_map_init(&st->large, env);
@@ -155,8 +159,10 @@ static int arena_thread_init(void *state, void *thread)
 {
     struct arena *st = state;
     struct arena_thread *thr = thread;
-    for (uint32_t c = 0; c < st->classes.count; c++)
+    for (uint32_t c = 0; c < st->classes.count; c++) {
         thr->caches[c].block = (uint32_t)st->classes.size[c];
+        thr->limit[c] = st->classes.limit[c];
+    }
     tp_lock_take(&st->heap);
     thr->older = st->threads;
     if (thr->older)
@@ -354,11 +360,24 @@ OUT_OF_LINE int free_shared(struct arena *st, struct arena_thread *thr, tp_addr 
     return TP_OK;
 }
 
+/* Without `checks`: address and size are believed. */
+OUT_OF_LINE int free_unchecked(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                               const struct tp_req *rq)
+{
+    struct arena_cache *cache = &thr->caches[st->classes.of[(rq->size - 1) / ARENA_STEP]];
+    if (UNLIKELY(rq->align - 1 >= st->alignment || cache->top >= cache->ceiling))
+        return free_slow(st, thr, addr, rq);
+    *cache->top++ = (struct arena_item){.addr = addr};
+    return TP_OK;
+}
+
 /* A large object that will be kept, where one thread plays everything; the rest of the rare frees
  * is left to free_slow. */
 OUT_OF_LINE int free_rare(struct arena *st, struct arena_thread *thr, tp_addr addr,
                           const struct tp_req *rq)
 {
+    if (rq->size - 1 < st->direct)
+        return st->checked ? free_slow(st, thr, addr, rq) : free_unchecked(st, thr, addr, rq);
     if (UNLIKELY(st->shared))
         return free_shared(st, thr, addr, rq);
     if (rq->size - 1 < st->classes.largest || rq->align & (rq->align - 1) || !rq->align ||
@@ -375,29 +394,24 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
 {
     struct arena *st = state;
     struct arena_thread *thr = thread;
-    uint64_t least = rq->size - 1, *at = NULL;
-    if (UNLIKELY(least >= st->direct || rq->align - 1 >= st->alignment))
+    uint64_t least = rq->size - 1;
+    if (UNLIKELY(least >= st->watched || rq->align - 1 >= st->alignment))
         return free_rare(st, thr, addr, rq);
     size_t class = st->classes.of[least / ARENA_STEP];
-    if (LIKELY(st->chunks.slots)) {
-        uint64_t granule = granule_of(addr), index = granule_index(granule);
-        struct arena_chunk *chunk = chunk_guess(&st->chunks, index);
-        if (UNLIKELY(chunk->index != index || chunk->class[granule_page(granule)] != class))
-            return free_slow(st, thr, addr, rq);
-        at = chunk_live(chunk, granule);
-        if (UNLIKELY(!(*at >> (granule & 63) & 1)))
-            return TP_EINVAL;
-    }
+    uint64_t granule = granule_of(addr), index = granule_index(granule);
+    struct arena_chunk *chunk = chunk_guess(&st->chunks, index);
+    if (UNLIKELY(chunk->index != index || chunk->class[granule_page(granule)] != class))
+        return free_slow(st, thr, addr, rq);
+    uint64_t *word = chunk_live(chunk, granule), bits = *word;
+    if (UNLIKELY(!(bits >> (granule & 63) & 1)))
+        return TP_EINVAL;
     struct arena_cache *cache = &thr->caches[class];
     struct arena_item *top = cache->top;
     if (UNLIKELY(top >= cache->ceiling))
         return free_slow(st, thr, addr, rq);
-    if (LIKELY(at != NULL)) {
-        uint64_t bits = *at;
-        *at = bits & ~granule_bit(addr / ARENA_STEP);
-    }
+    *word = bits & ~granule_bit(granule);
     top->addr = addr;
-    top->word = at;
+    top->word = word;
     cache->top = top + 1;
     return TP_OK;
 }
@@ -460,16 +474,33 @@ static int resize_locked(struct arena *st, tp_addr addr, const struct tp_req *rq
 
 /* A small block never changes its class in place, so with `checks`, where its live bit says that it
  * is one, it needs no lock. */
-static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                        struct tp_block *out)
+OUT_OF_LINE int resize_slow(struct arena *st, tp_addr addr, const struct tp_req *rq,
+                            struct tp_block *out)
 {
-    (void)thread;
-    struct arena *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
     uint32_t class = st->checked ? class_of_block(st, addr) : ARENA_NO_CLASS;
     return class == ARENA_NO_CLASS ? resize_locked(st, addr, rq, out)
                                    : resize_small(st, class, addr, rq, out);
+}
+
+static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                        struct tp_block *out)
+{
+    (void)thread;
+    struct arena *st = state;
+    uint64_t least = rq->size - 1, align = rq->align;
+    if (UNLIKELY(least >= st->watched || align - 1 >= st->alignment || align & (align - 1)))
+        return resize_slow(st, addr, rq, out);
+    uint64_t granule = granule_of(addr), index = granule_index(granule);
+    struct arena_chunk *chunk = chunk_guess(&st->chunks, index);
+    if (UNLIKELY(chunk->index != index || !(*chunk_live(chunk, granule) & granule_bit(granule))))
+        return resize_slow(st, addr, rq, out);
+    uint32_t class = st->classes.of[least / ARENA_STEP];
+    if (chunk->class[granule_page(granule)] != class)
+        return TP_EUNSUP;
+    *out = (struct tp_block){addr, st->classes.size[class]};
+    return TP_OK;
 }
 
 static int arena_trim(void *state, uint64_t keep)

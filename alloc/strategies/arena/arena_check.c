@@ -188,8 +188,9 @@ static const char *check_tree(const struct arena *st)
 static const char *check_cache(const struct arena *st, const struct arena_thread *thr, uint32_t c)
 {
     const struct arena_cache *k = &thr->caches[c];
-    uint32_t limit = st->classes.limit[c], refill = st->classes.refill[c], held = cache_count(k);
-    if (held > (limit > refill ? limit : refill) || thr->step[c] > refill)
+    uint32_t limit = thr->limit[c], refill = st->classes.refill[c], held = cache_count(k);
+    if (held > (limit > refill ? limit : refill) || thr->step[c] > refill ||
+        limit > (uint64_t)st->classes.limit[c] * LIMIT_GROWTH)
         return "a cache stays within its limit";
     if (k->block != st->classes.size[c] || k->top < k->floor || k->ceiling < k->floor ||
         k->ceiling > k->floor + (cache_room(k) < limit ? cache_room(k) : limit))

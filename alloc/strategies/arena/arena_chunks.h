@@ -57,7 +57,7 @@ struct arena_piece {
 };
 
 struct arena_chunks {
-    struct arena_chunk **slots; /* for the fast paths; NULL: they need not check live bits */
+    struct arena_chunk **slots; /* for the fast paths; NULL: none looks at live bits */
     uint64_t factor, mask;      /* of `table`, for the fast paths */
     /* address of the slots and log2 in one word (see the file's first comment); never 0 after
      * init */

@@ -18,6 +18,10 @@
 /* The next span of a class is this share of its pages, and about so many at most. */
 enum { CARVE_SHARE = 8, CARVE_PAGES = (32 << 10) / ARENA_PAGE };
 
+/* A cache that was drained and had to be refilled may hold twice as many blocks from then on, up to
+ * so many times of what it may hold at first. */
+enum { LIMIT_GROWTH = 16 };
+
 /* Freed large objects that wait for a request of their length: programs allocate and free buffers
  * of one length again and again. Any other request sends them to the tree first, where they merge,
  * so that the best fit is still found. */
@@ -39,6 +43,7 @@ struct arena_collected {
 
 struct arena {
     uint64_t direct;    /* sizes up to this many bytes take the fast paths; 0 with threads */
+    uint64_t watched;   /* the same for free and resize; 0 also without `checks` */
     uint64_t alignment; /* copy of classes.alignment */
     struct arena_chunks chunks;
     struct arena_classes classes;

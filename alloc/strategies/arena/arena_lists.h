@@ -56,6 +56,8 @@ static_assert(sizeof(struct arena_cache) == 32, "a class is found by a shift");
 struct arena_thread {
     struct arena_cache caches[ARENA_MAX_CLASSES];
     uint32_t step[ARENA_MAX_CLASSES];   /* blocks that the next refill brings; 0: one */
+    uint32_t limit[ARENA_MAX_CLASSES];  /* blocks that the thread may hold */
+    bool drained[ARENA_MAX_CLASSES];    /* since the last refill */
     struct arena_thread *older, *newer; /* links to the other threads of the instance */
 };
 

@@ -215,12 +215,19 @@ static int pool_carve(struct arena *st, uint32_t class, bool again)
 
 /* ---- caches ---- */
 
+/* What it gave to the pool it could have kept. */
+static void cache_may_hold_more(const struct arena *st, struct arena_thread *thr, uint32_t class)
+{
+    thr->drained[class] = false;
+    if (thr->limit[class] < (uint64_t)st->classes.limit[class] * LIMIT_GROWTH)
+        thr->limit[class] *= 2;
+}
+
 int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, bool again)
 {
     struct arena_central *pool = &st->central[class];
     struct arena_cache *cache = &thr->caches[class];
     uint32_t full = st->classes.refill[class], step = thr->step[class] ? thr->step[class] : 1;
-    uint32_t limit = st->classes.limit[class];
     int rc = TP_OK;
     assert(cache->top == cache->floor);
     central_lock(st, class);
@@ -228,6 +235,9 @@ int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, 
         rc = pool_carve(st, class, again);
     pool->stocked = true;
     if (!rc) {
+        if (thr->drained[class]) /* not before a carve, which may empty all caches */
+            cache_may_hold_more(st, thr, class);
+        uint32_t limit = thr->limit[class];
         uint32_t count = pool->count < step ? (uint32_t)pool->count : step;
         cache_slide(cache);
         if (cache_reserve(&st->mem, cache, count, limit))
@@ -251,12 +261,14 @@ static void cache_drain(struct arena *st, struct arena_cache *cache, uint32_t cl
 void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
 {
     struct arena_cache *cache = &thr->caches[class];
-    uint32_t limit = st->classes.limit[class], held = cache_count(cache);
+    uint32_t limit = thr->limit[class], held = cache_count(cache);
     uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
     central_lock(st, class);
     st->central[class].stocked = true;
-    if (held >= limit)
+    if (held >= limit) {
         cache_drain(st, cache, class, drain);
+        thr->drained[class] = true;
+    }
     if (!cache_open(&st->mem, cache, limit)) {
         cache_drain(st, cache, class, drain);
         cache_slide(cache);
@@ -281,6 +293,8 @@ static void cache_empty(struct arena *st, struct arena_thread *thr, uint32_t cla
     array_free(&st->mem, cache_array(cache));
     *cache = (struct arena_cache){.block = cache->block};
     thr->step[class] = 0;
+    thr->limit[class] = st->classes.limit[class];
+    thr->drained[class] = false;
 }
 
 void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class)

@@ -191,6 +191,32 @@ static void drain_moves_exactly_drain_in_every_class(void **state)
     close_arena(r);
 }
 
+/* What a thread had to get back after it gave it away, it may keep from then on; up to 16 times
+ * what it may keep at first, and not when idle memory has been collected. */
+static void a_cache_that_was_too_small_holds_more(void **state)
+{
+    (void)state;
+    enum { LIMIT = 1024, BLOCKS = 20 * LIMIT };
+    struct rig *r = open_arena("", &tp_source_virtual);
+    const struct arena_thread *thr = r->threads[0];
+    uint32_t class = class_of(r, 64), most[] = {1, 2, 4, 8, 16, 16, 16, 1};
+    tp_addr *blocks = calloc(BLOCKS, sizeof *blocks);
+    assert_non_null(blocks);
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        if (i == 7)
+            assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+        for (int k = 0; k < BLOCKS; k++)
+            blocks[k] = rig_alloc(r, 0, 64);
+        assert_int_equal(thr->limit[class], most[i] * LIMIT);
+        for (int k = 0; k < BLOCKS; k++)
+            assert_int_equal(rig_free(r, 0, blocks[k], 64), TP_OK);
+        assert_true(cached(r, 0, 64) <= most[i] * LIMIT);
+        assert_true(cached(r, 0, 64) > most[i] * LIMIT - LIMIT / 4);
+    }
+    free(blocks);
+    close_arena(r);
+}
+
 /* The oldest ones are handed over. */
 static void drained_blocks_refill_another_thread(void **state)
 {
@@ -731,6 +757,7 @@ int main(void)
         cmocka_unit_test(a_class_gets_pages_by_what_it_holds),
         cmocka_unit_test(drain_begins_above_the_limit),
         cmocka_unit_test(drain_moves_exactly_drain_in_every_class),
+        cmocka_unit_test(a_cache_that_was_too_small_holds_more),
         cmocka_unit_test(drained_blocks_refill_another_thread),
         cmocka_unit_test(a_thread_that_ends_leaves_nothing),
         cmocka_unit_test(idle_spans_become_free_pages),

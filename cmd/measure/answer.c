@@ -27,7 +27,7 @@ void tp_answer_give(struct tp_answer *shared, int status, const struct tp_err *e
 {
     struct tp_answer a;
     if (memcmp(shared, &none, sizeof none) != 0)
-        return; /* as it is, it is no answer */
+        return;              /* as it is, it is no answer */
     memset(&a, 0, sizeof a); /* also what lies between the members */
     a.given = 1;
     a.status = status;

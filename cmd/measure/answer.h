@@ -20,9 +20,9 @@ struct tp_answer {
 /* A checksum of bytes. */
 uint32_t tp_answer_sum(const void *bytes, size_t size);
 
-/* Writes the answer to zeroed memory. `more` are bytes that belong to it, as they stand in the shared
- * memory. Where something else was written in its place already, it is left so for the parent to
- * find. */
+/* Writes the answer to zeroed memory. `more` are bytes that belong to it, as they stand in the
+ * shared memory. Where something else was written in its place already, it is left so for the
+ * parent to find. */
 void tp_answer_give(struct tp_answer *shared, int status, const struct tp_err *err,
                     const void *more, size_t size);
 

@@ -143,7 +143,10 @@ static int start(int program_fd, int job_fd, char **environment, pid_t *pid, str
     char *argv[] = {(char *)(uintptr_t) "tapool", (char *)(uintptr_t) "__child", NULL};
     char path[4096];
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t own_group;
     posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&own_group); /* whose number is that of the child */
+    posix_spawnattr_setflags(&own_group, POSIX_SPAWN_SETPGROUP);
     /* Moving both descriptors above JOB_FD first keeps one from overwriting the other. dup2 then
      * clears O_CLOEXEC. */
     int high_program = fcntl(program_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
@@ -155,7 +158,8 @@ static int start(int program_fd, int job_fd, char **environment, pid_t *pid, str
     const char *program = tp_child_own_executable(path, sizeof path);
     int failed = high_program < 0 || high_job < 0 ? errno : 0;
     if (!failed)
-        failed = posix_spawn(pid, program, &actions, NULL, argv, environment);
+        failed = posix_spawn(pid, program, &actions, &own_group, argv, environment);
+    posix_spawnattr_destroy(&own_group);
     posix_spawn_file_actions_destroy(&actions);
     if (high_program >= 0)
         close(high_program);

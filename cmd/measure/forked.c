@@ -23,8 +23,10 @@ int tp_forked_start(struct tp_forked *f, void (*run)(void *ctx, void *shared), v
     fflush(NULL); /* code that calls exit there would write it a second time */
     pid_t parent = getpid();
     f->pid = fork();
-    if (f->pid > 0)
+    if (f->pid > 0) {
+        tp_child_begun(f->pid);
         return TP_OK;
+    }
     if (f->pid < 0)
         return tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(errno));
     if (!tp_child_begin(parent))

@@ -132,7 +132,6 @@ static void become(const struct launch *l, const struct tp_measure *m, pid_t par
 {
     if (!tp_child_begin(parent))
         _exit(126);
-    setpgid(0, 0); /* its own group, so that it can be ended with all that it starts */
     if (m->core >= 0) {
         cpu_set_t set;
         CPU_ZERO(&set);
@@ -236,11 +235,11 @@ static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err
         return tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(errno));
     if (pid == 0)
         become(l, m, parent);
-    setpgid(pid, pid); /* parent and child both do it, as either may run first */
+    tp_child_begun(pid);
     /* The child's own timeout comes first, because it can say more. */
     const uint64_t grace = m->timeout_ns && !m->binary ? GRACE_NS : 0;
     const struct tp_child_wait wait = {
-        .interrupted = m->interrupted, .timeout_ns = m->timeout_ns + grace, .group = true};
+        .interrupted = m->interrupted, .timeout_ns = m->timeout_ns + grace, .tapool = true};
     int status = tp_child_await(pid, &wait, &how);
     if (status == TP_ESTOP || (m->interrupted && *m->interrupted))
         return tp_fail(err, TP_ESTOP, "interrupted");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
+#define GRACE_NS NS_PER_S /* in which a tapool that was asked to end does so */
 
 bool tp_child_own_file(char *path, size_t size)
 {
@@ -35,10 +36,17 @@ const char *tp_child_own_executable(char *path, size_t size)
 
 bool tp_child_begin(pid_t parent)
 {
+    static const int ignored[] = {SIGINT, SIGHUP, SIGTTIN, SIGTTOU};
+    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
     return getppid() == parent;
+}
+
+void tp_child_begun(pid_t child)
+{
+    setpgid(child, child);
 }
 
 /* ---- waiting ---- */
@@ -67,23 +75,28 @@ static bool sleep_until(uint64_t end, const struct hearing *h)
     return true;
 }
 
+static void tell_group(pid_t pid, int number)
+{
+    kill(-pid, number);
+}
+
 /* Handles Ctrl-Z. The terminal only stops its foreground group, and a child that leads a group of
  * its own is not in it. So the child's group is stopped first, then this process. Returns how long
  * they were stopped in ns, which does not count for the child's timeout. */
-static uint64_t stop_both(pid_t pid, const struct hearing *h)
+static uint64_t stop_both(pid_t pid, const struct tp_child_wait *w, const struct hearing *h)
 {
     struct signalfd_siginfo told;
     sigset_t stop;
     if (h->stops < 0 || read(h->stops, &told, sizeof told) != (ssize_t)sizeof told)
         return 0;
     uint64_t from = tp_wall_ns();
-    kill(-pid, SIGSTOP);
+    tell_group(pid, w->tapool ? SIGTSTP : SIGSTOP);
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
     raise(SIGTSTP); /* pending, because the signal is blocked */
     sigprocmask(SIG_UNBLOCK, &stop, NULL);
     sigprocmask(SIG_BLOCK, &stop, NULL); /* the process goes on here after SIGCONT */
-    kill(-pid, SIGCONT);
+    tell_group(pid, SIGCONT);
     return tp_wall_ns() - from;
 }
 
@@ -92,31 +105,47 @@ static bool is_late(uint64_t end)
     return end && tp_wall_ns() >= end;
 }
 
+/* Does as waitpid without waiting. The rest of the group of a child that has ended is ended before
+ * the child is taken off, because its number may be another's afterwards. */
+static pid_t look(pid_t pid, int *how)
+{
+    siginfo_t info = {.si_pid = 0};
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT))
+        return -1;
+    if (!info.si_pid)
+        return 0;
+    if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+        tell_group(pid, SIGKILL);
+    return waitpid(pid, how, WNOHANG);
+}
+
 /* Waits for the child, and ends it if it is interrupted or its time is over. */
 static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hearing *h, int *how)
 {
     uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
     int reason = TP_OK;
     pid_t got;
-    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR) ||
+    while ((got = look(pid, how)) == 0 || (got < 0 && errno == EINTR) ||
            (got > 0 && WIFSTOPPED(*how))) {
         if (got > 0 && w->stopped)
             w->stopped(w->ctx, pid, *how);
         if (got > 0 && !(w->interrupted && *w->interrupted) && !is_late(end))
             continue;
-        uint64_t stopped = stop_both(pid, h);
+        uint64_t stopped = stop_both(pid, w, h);
         end += end ? stopped : 0;
+        bool asks = !reason && w->tapool;
         if (!reason && w->interrupted && *w->interrupted)
             reason = TP_ESTOP;
-        else if (!sleep_until(reason ? 0 : end, h))
-            reason = TP_ELATE;
-        else
+        else if (sleep_until(end, h))
             continue;
-        kill(w->group ? -pid : pid, SIGKILL);
+        else if (!reason)
+            reason = TP_ELATE;
+        tell_group(pid, asks ? SIGTERM : SIGKILL);
+        end = asks ? tp_wall_ns() + GRACE_NS : 0;
     }
     if (got < 0)
         return TP_EIO;
-    return WIFSIGNALED(*how) ? reason : TP_OK;
+    return WIFSIGNALED(*how) || (w->tapool && *how) ? reason : TP_OK;
 }
 
 /* Whether a terminal may stop tapool; false if it was started with SIGTSTP ignored. */
@@ -141,7 +170,7 @@ int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
     sigaddset(&held, SIGHUP);
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
-    if (w->group && can_be_stopped())
+    if (can_be_stopped())
         h.stops = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
     if (h.stops >= 0)
         sigaddset(&held, SIGTSTP);

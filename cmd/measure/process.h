@@ -1,5 +1,8 @@
 /* What all child processes need: the executable of this tapool, a start that ties the child to its
- * parent, and a parent that waits. */
+ * parent, and a parent that waits.
+ *
+ * Each child leads a process group. What it starts, such as a fork of a malloc library, is in it
+ * and ends with the child. Known weakness: one that makes a session of its own is not. */
 #ifndef TP_PROCESS_H
 #define TP_PROCESS_H
 
@@ -20,10 +23,14 @@ const char *tp_child_own_executable(char *path, size_t size);
  * false: the file was deleted or replaced, or is not known. */
 bool tp_child_own_file(char *path, size_t size);
 
-/* To be called first in a child. The kernel then ends the child with its parent, because nobody
- * would read its answer, and the child ignores Ctrl-C, because the parent decides what that means.
+/* To be called first in a child. The child then leads its group. The kernel ends it with its
+ * parent, because nobody would read its answer, and it ignores Ctrl-C, because the parent decides
+ * what that means. It is no longer of the terminal's foreground, and must not be stopped for it.
  * Safe between fork and exec. false: `parent` ended before this took effect. */
 bool tp_child_begin(pid_t parent);
+
+/* To be called by the parent for a child that it has forked: either may be the first to run. */
+void tp_child_begun(pid_t child);
 
 struct tp_child_wait {
     /* called when the child, which is traced, has stopped with this wait status; NULL: it is not */
@@ -31,14 +38,15 @@ struct tp_child_wait {
     void *ctx;                                /* of `stopped` */
     const volatile sig_atomic_t *interrupted; /* not 0: the child is ended; may be NULL */
     uint64_t timeout_ns;                      /* the child is ended after this; 0: never */
-    /* The child leads a process group. The whole group is ended with the child, and stopped
-     * (Ctrl-Z) while this process is stopped. */
-    bool group;
+    /* The child is a tapool, which has children in groups of their own. It is asked to end or to
+     * stop, so that it does the same with them, and ended by force if it has not in a second. */
+    bool tapool;
 };
 
-/* Waits until a child process has ended and stores its wait status, as of waitpid, in `how`.
- * TP_ESTOP: the child was ended because of `interrupted`. TP_ELATE: it was ended because of its
- * timeout. TP_EIO: waiting failed; errno says why. */
+/* Waits until a child process has ended and stores its wait status, as of waitpid, in `how`. What
+ * is left of its group is ended too. While this process is stopped (Ctrl-Z) the group is. TP_ESTOP:
+ * the child was ended because of `interrupted`. TP_ELATE: it was ended because of its timeout.
+ * TP_EIO: waiting failed; errno says why. */
 int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how);
 
 #endif

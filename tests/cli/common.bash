@@ -214,3 +214,18 @@ END
 
 # snapshot KIND: a pickle to stdout, see snapshot.py.
 snapshot() { python3 -S -E "$CLI/snapshot.py" "$1"; }
+
+# all_gone FILE: no process whose number stands there is left, and there were some.
+all_gone() {
+    local pid
+    [ -s "$1" ] || fail "nothing has lingered" || return 1
+    while read -r pid; do
+        for _ in $(seq 100); do
+            # a process that nobody has taken off yet is none
+            grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$pid/status" || continue 2
+            sleep 0.1
+        done
+        fail "process $pid has outlived tapool"
+        return 1
+    done <"$1"
+}

@@ -235,6 +235,16 @@ left_out() {
     fails_in 'it wrote over memory of tapool$' plugin:./scribble.so
 }
 
+@test "what a plug-in leaves behind ends with its process" {
+    misfit linger -DLINGER
+    export LINGERS_FILE=$PWD/pids
+    ok play_once sample:sqlite -s plugin:./linger.so
+    all_gone pids
+    rm pids
+    ok "$TAPOOL" strategies --conformance plugin:./linger.so
+    all_gone pids
+}
+
 @test "a plug-in that cannot be loaded, and one that overlaps, leave the other rows measured" {
     misfit none -DNO_SYMBOL
     left_out 3 "exports no 'tapool_plugin'" -s plugin:./none.so

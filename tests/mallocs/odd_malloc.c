@@ -9,6 +9,7 @@
  *     HALF        has malloc, but no free
  *     NO_MALLOC   has none of it
  *     ABORTS      aborts in its constructor
+ *     LINGERS     forks in its constructor, and the copy stays
  *     REFUSES     returns NULL always
  *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
  *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
@@ -59,6 +60,23 @@ __attribute__((destructor)) static void tell(void)
 __attribute__((constructor)) static void begin(void)
 {
     abort();
+}
+#endif
+
+#if defined LINGERS
+/* The copy adds its number to the file that LINGERS_FILE names. */
+__attribute__((constructor)) static void begin(void)
+{
+    const char *path = getenv("LINGERS_FILE");
+    char line[32];
+    if (!path || fork())
+        return;
+    alarm(30); /* should it be left after all */
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    int length = snprintf(line, sizeof line, "%d\n", (int)getpid());
+    for (ssize_t put = write(fd, line, (size_t)length); put == length;)
+        pause();
+    _exit(1);
 }
 #endif
 

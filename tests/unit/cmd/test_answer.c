@@ -104,8 +104,8 @@ static void what_changed_after_the_answer_is_not_believed(void **state)
 static void what_changed_before_the_answer_is_found(void **state)
 {
     struct shared *s = *state;
-    const size_t places[] = {offsetof(struct tp_replay_answer, answer), s->run_at - REQUEST / 2, s->run_at - 1, s->run_at,
-                             s->run_at + s->run_size - 1};
+    const size_t places[] = {offsetof(struct tp_replay_answer, answer), s->run_at - REQUEST / 2,
+                             s->run_at - 1, s->run_at, s->run_at + s->run_size - 1};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         memset(s->bytes, 0, s->run_at + s->run_size);
         s->bytes[places[i]] = 1;

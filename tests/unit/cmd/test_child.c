@@ -85,7 +85,7 @@ static void wait_in_process(int tell)
             pause();
     }
     setpgid(child, child);
-    const struct tp_child_wait w = {.group = true};
+    const struct tp_child_wait w = {.timeout_ns = 0};
     bool told = write(tell, &child, sizeof child) == (ssize_t)sizeof child;
     bool ended = told && tp_child_await(child, &w, &how) == TP_OK && WIFEXITED(how);
     _exit(ended ? WEXITSTATUS(how) : 1);
@@ -146,9 +146,93 @@ static void a_stop_that_is_ignored_stops_nobody(void **state)
     assert_int_equal(WEXITSTATUS(how), ANSWER);
 }
 
+/* ---- the group ---- */
+
+static volatile sig_atomic_t asked;
+
+static void note(int number)
+{
+    asked = number;
+}
+
+/* What a child that is waited for leaves in its group. It tells its number and stays. */
+static void leave_one(int tell)
+{
+    pid_t left = fork();
+    alarm(60); /* should it be left after all */
+    if (!left)
+        for (;;)
+            pause();
+    _exit(write(tell, &left, sizeof left) == (ssize_t)sizeof left ? ANSWER : 1);
+}
+
+static void what_a_child_leaves_behind_ends_with_it(void **state)
+{
+    (void)state;
+    int tell[2], how = 0;
+    pid_t left = 0;
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* what is left becomes a child of this process */
+    assert_int_equal(pipe(tell), 0);
+    pid_t child = fork();
+    if (!child) {
+        tp_child_begin(getppid());
+        leave_one(tell[1]);
+    }
+    tp_child_begun(child);
+    assert_int_equal(tp_child_await(child, &(struct tp_child_wait){.timeout_ns = 0}, &how), TP_OK);
+    assert_int_equal(WEXITSTATUS(how), ANSWER);
+    assert_int_equal(read(tell[0], &left, sizeof left), sizeof left);
+    assert_int_equal(waitpid(left, &how, 0), left);
+    assert_true(WIFSIGNALED(how));
+    assert_int_equal(WTERMSIG(how), SIGKILL);
+    close(tell[0]);
+    close(tell[1]);
+}
+
+/* Stands for a tapool that has children: it ends when it is asked to, or takes no notice. */
+static void stand_for_a_tapool(int tell, bool deaf)
+{
+    sigset_t term, before;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, &before);
+    tp_child_begin(getppid());
+    signal(SIGTERM, deaf ? SIG_IGN : note);
+    if (write(tell, "", 1) != 1)
+        _exit(1);
+    while (deaf || !asked)
+        sigsuspend(&before);
+    _exit(ANSWER);
+}
+
+static void a_tapool_is_asked_to_end_before_it_is_ended(void **state)
+{
+    (void)state;
+    const volatile sig_atomic_t stop = 1;
+    const struct tp_child_wait wait = {.interrupted = &stop, .tapool = true};
+    for (int deaf = 0; deaf < 2; deaf++) {
+        int tell[2], how = 0;
+        char begun;
+        assert_int_equal(pipe(tell), 0);
+        pid_t child = fork();
+        if (!child)
+            stand_for_a_tapool(tell[1], deaf);
+        tp_child_begun(child);
+        assert_int_equal(read(tell[0], &begun, 1), 1);
+        assert_int_equal(tp_child_await(child, &wait, &how), TP_ESTOP);
+        assert_int_equal(deaf ? WTERMSIG(how) : WEXITSTATUS(how), deaf ? SIGKILL : ANSWER);
+        close(tell[0]);
+        close(tell[1]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_stop_reaches_the_child),
-                                       cmocka_unit_test(a_stop_that_is_ignored_stops_nobody)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stop_reaches_the_child),
+        cmocka_unit_test(a_stop_that_is_ignored_stops_nobody),
+        cmocka_unit_test(what_a_child_leaves_behind_ends_with_it),
+        cmocka_unit_test(a_tapool_is_asked_to_end_before_it_is_ended),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,7 @@ static int follow(struct tp_follow *f)
         raise(SIGSTOP);
         call();
     }
+    tp_child_begun(pid);
     assert_int_equal(tp_child_await(pid, &wait, &how), TP_OK);
     tp_follow_end(f);
     assert_true(WIFEXITED(how));
@@ -117,6 +118,7 @@ static void a_child_that_is_interrupted_ends(void **state)
         for (;;) /* it stops at each of these */
             getppid();
     }
+    tp_child_begun(pid);
     assert_int_equal(tp_child_await(pid, &wait, &how), TP_ESTOP);
     tp_follow_end(&f);
 }

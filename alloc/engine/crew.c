@@ -482,5 +482,6 @@ void tp_crew_play(struct tp_player *p, const struct tp_window *w, tp_play_fn *pl
     }
     if (play == tp_play_latency)
         memset(p->ticks + to, 0xff, (w->count - to) * sizeof *p->ticks);
+    p->crew_times.window_ticks = lasted;
     p->aside_ticks += tp_stamp() - begin - lasted;
 }

@@ -84,13 +84,14 @@ struct replayed {
 
 /* Where the values of replays go; NULL: they are not kept. */
 struct kept {
-    struct tp_series *ns, *wall, *waited, *blocked;
+    struct tp_series *ns, *wall, *waited, *blocked, *window;
 };
 
 static struct kept kept_of(struct tp_throughput *t)
 {
     bool several = t->crew.threads != 0;
-    return several ? (struct kept){&t->runs, &t->crew.wall, &t->crew.waited, &t->crew.blocked}
+    return several ? (struct kept){&t->runs, &t->crew.wall, &t->crew.waited, &t->crew.blocked,
+                                   &t->crew.window}
                    : (struct kept){.ns = &t->runs};
 }
 
@@ -102,6 +103,12 @@ static void keep(const struct kept *k, const struct replayed *r)
     tp_series_add(k->wall, r->wall_ns_per_op);
     tp_series_add(k->waited, r->waited);
     tp_series_add(k->blocked, r->blocked);
+}
+
+static void keep_window(void *ctx, struct tp_player *p, const struct tp_window *w)
+{
+    (void)w;
+    tp_series_add(ctx, (double)p->crew_times.window_ticks * p->cfg->clock->ns_per_tick);
 }
 
 /* The players of the pass. */
@@ -125,11 +132,12 @@ static void read_crew(const struct tp_player *p, uint64_t counted, struct replay
 
 /* Plays one replay and adds its time to `spent`. On a device this is host time: the work between
  * the operations is not measured, but the replay waits for it at the end. */
-static int replay_ns(struct tp_player *p, struct replayed *out, struct tp_spent *spent,
-                     struct tp_err *err)
+static int replay_ns(struct tp_player *p, struct tp_series *windows, struct replayed *out,
+                     struct tp_spent *spent, struct tp_err *err)
 {
     uint64_t ticks = 0, start = tp_stamp();
-    int status = tp_play_once(p, tp_play_untimed, NULL, NULL, &ticks, err);
+    tp_window_fn *per_window = windows ? keep_window : NULL;
+    int status = tp_play_once(p, tp_play_untimed, per_window, windows, &ticks, err);
     double scale = p->cfg->clock->ns_per_tick, wall = (double)(tp_stamp() - start) * scale;
     double ns = (double)ticks * scale;
     uint64_t counted = played_operations(p);
@@ -146,7 +154,7 @@ static int replay_into(struct tp_player *p, struct kept kept, struct tp_spent *s
                        struct tp_err *err)
 {
     struct replayed r;
-    int status = replay_ns(p, &r, spent, err);
+    int status = replay_ns(p, kept.window, &r, spent, err);
     if (!status && !isnan(r.ns_per_op))
         keep(&kept, &r);
     return status;
@@ -195,6 +203,7 @@ static int play_steady(struct players *all, struct tp_run *out, struct tp_err *e
     struct tp_throughput *t = &out->throughput;
     struct tp_spent used = {0};
     double time = (double)cfg->min_time_ns, turn = time / ROUNDS;
+    t->crew.window = (struct tp_series){0}; /* the cold replay's is not kept */
     int status = t->crew.threads ? tp_alone_turn(&all->alone, 0, true, NULL, err) : TP_OK;
     while (!status && (!tp_spent_all(&used, time) || t->replays < cfg->min_replays)) {
         status = play_turn(&all->p, kept_of(t), turn, &used, &t->replays, err);
@@ -237,7 +246,7 @@ static int play_cold(struct players *all, struct replayed *cold, struct tp_run *
                      struct tp_err *err)
 {
     struct tp_throughput *t = &out->throughput;
-    int status = replay_ns(&all->p, cold, &all->used, err);
+    int status = replay_ns(&all->p, kept_of(t).window, cold, &all->used, err);
     uint64_t played = played_operations(&all->p);
     tp_measured_failures(&all->p, out);
     t->cold_ns_per_op = cold->ns_per_op;

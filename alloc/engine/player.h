@@ -84,6 +84,8 @@ struct tp_crew_times {
     uint64_t ticks;        /* from each part's first to its last instruction */
     uint64_t waited_ticks; /* of these, for an object of another thread, on a core or not */
     double core_ns;        /* of the others, on a core; the rest was blocked */
+    /* from the first start to the last end of each part of the last window */
+    uint64_t window_ticks;
 };
 
 struct tp_player;

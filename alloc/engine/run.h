@@ -141,10 +141,11 @@ struct tp_slow_event {
     uint8_t op;
 };
 
-/* Several OS threads. Each series has one value of each replay. */
+/* Several OS threads. Each series but `window` has one value of each replay. */
 struct tp_crew_run {
     uint64_t threads;        /* OS threads; 0: one played everything, and the series are empty */
     struct tp_series wall;   /* ns per operation by the time that passed, engine share included */
+    struct tp_series window; /* the same time in ns, by window: one value of each window */
     struct tp_series waited; /* share of the threads' time in which they waited for an object */
     /* share of their time in which they did not wait, and had no core: in a lock or a page fault */
     struct tp_series blocked;

@@ -105,6 +105,7 @@ static struct tp_figure_value part_of_speed(const struct tp_figure_of *of,
 
 GETTER(threads_played, whole(tp_threads_of(of->r->run).played))
 GETTER(wall_ns, real(tp_threads_of(of->r->run).wall))
+GETTER(window_ns, real(tp_threads_of(of->r->run).window))
 GETTER(calls_per_second, whole(tp_threads_of(of->r->run).calls_per_second))
 GETTER(speedup, real(tp_threads_of(of->r->run).speedup))
 GETTER(waited, real(tp_threads_of(of->r->run).waited))

@@ -187,6 +187,8 @@ COMPARED(56, THROUGHPUT_OF_THREADS(wall_ns_per_op), GET_REAL(wall_ns),
          HEAD("wall time,", "ns per call"),
          MEANS("time that passed for each call of all threads together, tapool's share\n"
                "included: from each window's first call to its last"))
+REPORTED(RUN("throughput.", window_ns, NS), GET_REAL(window_ns), .of_threads = true,
+         MEANS("the same time of a whole window, at whose end all threads meet: the median"))
 COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
          GET_WHOLE(calls_per_second), HEAD("calls", "per second"),
          MEANS("of several threads, by that time"))

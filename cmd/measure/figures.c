@@ -78,6 +78,7 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
                               .wall = NAN,
                               .wall_low = NAN,
                               .wall_high = NAN,
+                              .window = NAN,
                               .calls_per_second = TP_NONE,
                               .speedup = NAN,
                               .waited = NAN,
@@ -92,6 +93,7 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
         t.wall_low = wall.low;
         t.wall_high = wall.high;
     }
+    t.window = tp_series_median(&crew->window).median;
     t.calls_per_second = (uint64_t)(1e9 / t.wall + 0.5);
     t.waited = tp_series_median(&crew->waited).median;
     t.blocked = tp_series_median(&crew->blocked).median;

@@ -221,6 +221,8 @@ static void print_threads(const struct tp_result *r, struct tp_page *page)
     tp_page_at(page, LABEL, "%s ns of wall time", tp_digits(t.wall).s);
     tp_page_put(page, SPEED_NOTE, "for each call of all threads: %s a second",
                 tp_count(t.calls_per_second).s);
+    tp_page_at(page, LABEL, "%s in each window", tp_duration((uint64_t)t.window).s);
+    tp_page_put(page, SPEED_NOTE, "at whose end all threads meet, untimed");
     tp_page_at(page, LABEL, "%s of one thread", tp_times(t.speedup).s);
     tp_page_put(page, SPEED_NOTE, "by that time%s",
                 t.one_lock ? "; one lock around every call" : "");
@@ -381,6 +383,15 @@ bool tp_report_warnings(const struct tp_result *results, size_t count, int colum
     return any;
 }
 
+/* " (4 threads: one every 16.66 ns)"; "": one thread played. */
+static struct tp_text by_threads(const struct tp_run *run)
+{
+    struct tp_by_threads t = tp_threads_of(run);
+    return isnan(t.wall) ? tp_text_of("%s", "")
+                         : tp_text_of(" (%s threads: one every %s ns)", tp_count(t.played).s,
+                                      tp_digits(t.wall).s);
+}
+
 /* Sums up the result. If allocations failed, the failure is what counts: times and peaks of a
  * program that was only partly played mean little. */
 static void print_in_short(const struct tp_result *r, struct tp_page *page)
@@ -403,7 +414,7 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
         uint64_t resident = tp_run_resident(r->run);
         tp_page_at(page, 0, "In short: %s ", r->spec->label);
         if (!isnan(ns))
-            tp_page_more(page, 0, "took %s ns per call%s", tp_digits(ns).s,
+            tp_page_more(page, 0, "took %s ns per call%s%s", tp_digits(ns).s, by_threads(r->run).s,
                          held.high == TP_NONE && resident == TP_NONE ? "" : " and ");
         if (held.high != TP_NONE)
             tp_page_more(page, 0, "held %s for a program that needed %s.",

@@ -19,6 +19,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     is "$out" "[0 <= r['throughput']['waited'] <= 1 for r in d['runs']]" '[True, True]'
     is "$out" "[0 <= r['throughput']['blocked'] <= 1 for r in d['runs']]" '[True, True]'
     is "$out" "[r['throughput']['speedup'] > 0 < r['throughput']['calls_per_second'] for r in d['runs']]" '[True, True]'
+    is "$out" "[r['throughput']['window_ns'] > r['throughput']['wall_ns_per_op'] for r in d['runs']]" '[True, True]'
     is "$out" "[r['settings']['threads'] for r in d['runs']]" "['recorded', 'recorded']"
     is "$out" "sum(k['count'] for k in r['latency'].values()) % r['trace']['operations']" 0
     ok play web.tpt -s arena -s lru --threads recorded
@@ -31,7 +32,9 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     lacks "$out" 'no lock contention'
     ok play web.tpt -s arena --threads recorded
     matches "$out" '[0-9.,]+ ns of wall time +for each call of all threads: [0-9,]+ a second$'
+    matches "$out" '[0-9.]+ [mu]?s in each window +at whose end all threads meet, untimed$'
     matches "$out" '[0-9.]+x of one thread +by that time$'
+    matches "$out" 'In short: arena took [0-9.,]+ ns per call \(8 threads: one every [0-9.,]+ ns\) and'
     matches "$out" '[0-9.]+ % waited +for another thread.s object; not in ns per call$'
     matches "$out" '[0-9.]+ % blocked +calls without a core'
 }

@@ -434,6 +434,8 @@ static void passes_say_what_threads_did(void **state)
     assert_int_equal(crew->threads, 4);
     assert_int_equal(crew->wall.total, run->throughput.replays);
     assert_int_equal(crew->waited.total, run->throughput.replays);
+    assert_int_equal(crew->blocked.total, run->throughput.replays);
+    assert_int_equal(crew->window.total, run->throughput.replays); /* the program is one */
     assert_true(crew->alone.total >= 1);
     for (uint32_t i = 0; i < crew->waited.count; i++)
         assert_true(crew->waited.values[i] >= 0 && crew->waited.values[i] <= 1);

@@ -151,8 +151,10 @@ static inline void arena_give_back(struct arena *st, uint64_t keep, uint64_t age
 static inline void arena_give(struct arena *st, struct arena_span *s)
 {
     pages_give(&st->pages, s);
-    if (UNLIKELY(st->pages.given % ARENA_DECAY_STEP == 0))
-        arena_give_back(st, 0, ARENA_DECAY);
+    if (LIKELY(st->pages.given < st->pages.next_look))
+        return;
+    st->pages.next_look = st->pages.given + ARENA_DECAY_STEP;
+    arena_give_back(st, 0, ARENA_DECAY);
 }
 
 /* Turns the oldest `count` kept spans into free pages. */

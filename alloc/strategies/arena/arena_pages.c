@@ -130,6 +130,7 @@ int tp_arena_pages_extend(struct arena_pages *h, struct arena_span *s, uint64_t 
     span_set_used(h, next);
     if (s->pages + next->pages > pages)
         span_set_free(h, span_split(h, next, pages - s->pages));
+    h->taken += next->pages;
     span_join(h, s);
     pages_note_carved(h, s);
     return TP_OK;
@@ -142,6 +143,7 @@ void tp_arena_pages_init(struct arena_pages *h, const struct tp_env *env, uint64
     h->next_range = first & ~(ARENA_CHUNK - 1);
     h->range_cap = cap & ~(ARENA_CHUNK - 1);
     h->max_ranges = max_ranges;
+    h->next_look = ARENA_DECAY_STEP;
 }
 
 void tp_arena_pages_fini(struct arena_pages *h)

@@ -45,6 +45,7 @@ struct arena_pages {
     uint64_t free_pages;
     uint64_t taken;            /* pages that were ever taken */
     uint64_t given;            /* spans that were ever given back: the clock of the decay */
+    uint64_t next_look;        /* value of `given` for the next look for ranges that decayed */
     uint64_t idle_ranges;      /* ranges that are wholly free */
     struct carved carved;      /* pages */
     struct arena_span *spares; /* linked by `greater` */

@@ -191,32 +191,6 @@ static void drain_moves_exactly_drain_in_every_class(void **state)
     close_arena(r);
 }
 
-/* What a thread had to get back after it gave it away, it may keep from then on; up to 16 times
- * what it may keep at first, and not when idle memory has been collected. */
-static void a_cache_that_was_too_small_holds_more(void **state)
-{
-    (void)state;
-    enum { LIMIT = 1024, BLOCKS = 20 * LIMIT };
-    struct rig *r = open_arena("", &tp_source_virtual);
-    const struct arena_thread *thr = r->threads[0];
-    uint32_t class = class_of(r, 64), most[] = {1, 2, 4, 8, 16, 16, 16, 1};
-    tp_addr *blocks = calloc(BLOCKS, sizeof *blocks);
-    assert_non_null(blocks);
-    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
-        if (i == 7)
-            assert_int_equal(r->s->trim(r->st, 0), TP_OK);
-        for (int k = 0; k < BLOCKS; k++)
-            blocks[k] = rig_alloc(r, 0, 64);
-        assert_int_equal(thr->limit[class], most[i] * LIMIT);
-        for (int k = 0; k < BLOCKS; k++)
-            assert_int_equal(rig_free(r, 0, blocks[k], 64), TP_OK);
-        assert_true(cached(r, 0, 64) <= most[i] * LIMIT);
-        assert_true(cached(r, 0, 64) > most[i] * LIMIT - LIMIT / 4);
-    }
-    free(blocks);
-    close_arena(r);
-}
-
 /* The oldest ones are handed over. */
 static void drained_blocks_refill_another_thread(void **state)
 {
@@ -705,6 +679,29 @@ static void idle_ranges_decay(void **state)
     close_arena(r);
 }
 
+/* Spans that a resize gives back count too, wherever the looks for idle ranges fall. */
+static void idle_ranges_decay_beside_resizes(void **state)
+{
+    (void)state;
+    const uint64_t mib = 1 << 20;
+    for (unsigned more = 0; more < 2; more++) {
+        struct rig *r = open_arena("first_range=2MiB", &tp_source_virtual);
+        struct tp_block b;
+        const struct tp_req shorter = {.size = mib / 3, .align = 16};
+        rig_alloc(r, 0, mib);
+        rig_free(r, 0, rig_alloc(r, 0, 8 * mib), 8 * mib);
+        for (unsigned i = 0; i < more; i++)
+            rig_free(r, 0, rig_alloc(r, 0, mib / 2), mib / 2);
+        for (unsigned i = 0; i < ARENA_DECAY && !r->account.puts; i++) {
+            tp_addr one = rig_alloc(r, 0, mib / 2);
+            assert_int_equal(r->s->resize(r->st, r->threads[0], one, &shorter, &b), TP_OK);
+            rig_free(r, 0, one, mib / 3);
+        }
+        assert_int_equal(r->account.puts, 1);
+        close_arena(r);
+    }
+}
+
 static void every_block_is_named_by_a_walk(void **state)
 {
     (void)state;
@@ -757,7 +754,6 @@ int main(void)
         cmocka_unit_test(a_class_gets_pages_by_what_it_holds),
         cmocka_unit_test(drain_begins_above_the_limit),
         cmocka_unit_test(drain_moves_exactly_drain_in_every_class),
-        cmocka_unit_test(a_cache_that_was_too_small_holds_more),
         cmocka_unit_test(drained_blocks_refill_another_thread),
         cmocka_unit_test(a_thread_that_ends_leaves_nothing),
         cmocka_unit_test(idle_spans_become_free_pages),
@@ -781,6 +777,7 @@ int main(void)
         cmocka_unit_test(few_large_objects_wait),
         cmocka_unit_test(a_large_object_grows_into_a_kept_one),
         cmocka_unit_test(idle_ranges_decay),
+        cmocka_unit_test(idle_ranges_decay_beside_resizes),
         cmocka_unit_test(every_block_is_named_by_a_walk),
         cmocka_unit_test(a_million_small_objects_cost_little),
     };

@@ -126,6 +126,32 @@ static void counts_follow_the_formulas(void **state)
     }
 }
 
+/* What a thread had to get back after it gave it away, it may keep from then on; up to 16 times
+ * what it may keep at first, and not when idle memory has been collected. */
+static void a_cache_that_was_too_small_holds_more(void **state)
+{
+    (void)state;
+    enum { LIMIT = 1024, BLOCKS = 20 * LIMIT };
+    struct rig *r = open_arena("", &tp_source_virtual);
+    const struct arena_thread *thr = r->threads[0];
+    uint32_t class = class_of(r, 64), most[] = {1, 2, 4, 8, 16, 16, 16, 1};
+    tp_addr *blocks = calloc(BLOCKS, sizeof *blocks);
+    assert_non_null(blocks);
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        if (i == 7)
+            assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+        for (int k = 0; k < BLOCKS; k++)
+            blocks[k] = rig_alloc(r, 0, 64);
+        assert_int_equal(thr->limit[class], most[i] * LIMIT);
+        for (int k = 0; k < BLOCKS; k++)
+            assert_int_equal(rig_free(r, 0, blocks[k], 64), TP_OK);
+        assert_true(cached(r, 0, 64) <= most[i] * LIMIT);
+        assert_true(cached(r, 0, 64) > most[i] * LIMIT - LIMIT / 4);
+    }
+    free(blocks);
+    close_arena(r);
+}
+
 /* Sizes between multiples of 64 KiB are rounded down: it is a bound. */
 static void arena_size_bounds_every_range(void **state)
 {
@@ -232,6 +258,7 @@ int main(void)
         cmocka_unit_test(defaults_are_those_of_the_policy),
         cmocka_unit_test(classes_are_those_of_the_tables),
         cmocka_unit_test(counts_follow_the_formulas),
+        cmocka_unit_test(a_cache_that_was_too_small_holds_more),
         cmocka_unit_test(arena_size_bounds_every_range),
         cmocka_unit_test(a_small_drain_moves_no_cache),
         cmocka_unit_test(without_checks_a_correct_program_is_served),

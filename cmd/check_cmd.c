@@ -160,6 +160,14 @@ static int check_times(struct tp_check *k, struct tp_err *err)
     return TP_OK;
 }
 
+/* Says in the line of a class which cell failed in it or before. */
+static void tell_failed(const struct tp_check *k, struct tp_class_check *class)
+{
+    snprintf(class->reason, sizeof class->reason, "%s", k->failed.text);
+    class->how[0] = '\0';
+    class->named = class->checked;
+}
+
 /* Runs the checks of all classes. An error ends the check: its text becomes the reason of that
  * class, and the classes after it say that the check ended before them. */
 static int check_classes(struct tp_check *k, struct tp_err *err)
@@ -170,8 +178,12 @@ static int check_classes(struct tp_check *k, struct tp_err *err)
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
         struct tp_class_check *class = &k->gate.classes[c];
         bool reached = !status;
+        size_t failed = k->failed_cells;
         if (reached)
             status = checks[c](k, err);
+        bool lacks = k->failed_cells && class->checked && !class->reason[0];
+        if (!status && (k->failed_cells > failed || lacks))
+            tell_failed(k, class);
         if (!status)
             continue;
         snprintf(class->reason, sizeof class->reason, "%s",
@@ -187,8 +199,13 @@ static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *er
     uint64_t from = tp_wall_ns();
     struct tp_err found = {0}, lost = {0};
     k->ended = tp_check_is_live(k->o) ? tp_check_enough(k, err) : TP_OK;
+    k->goes_on = true;
     if (!k->ended)
         k->ended = check_classes(k, err);
+    if (!k->ended && k->failed_cells) {
+        *err = k->failed;
+        k->ended = (int)err->status;
+    }
     k->gate.wall_ns = tp_wall_ns() - from;
     if (k->ended)
         tp_check_end(k, k->ended, err);

@@ -115,28 +115,37 @@ static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts
     return tp_timeout_of(o->timeout, k->trace.events, o->min_time);
 }
 
-/* Takes a side out of the contest that could not be played, if it is one that fails by itself, such
- * as a library that dies, and others are left to compare. Returns TP_OK if it was taken out. */
-static int drop_side(struct contest *k, size_t i, int status, struct tp_compare *c,
-                     struct tp_err *err)
+/* Whether the contest goes on without a side that could not be played, of which `left` are there:
+ * if it is one that fails by itself, such as a library that dies, and others are left to compare.
+ */
+static bool goes_on_without(const struct contest *k, size_t i, size_t left, struct tp_compare *c,
+                            const struct tp_err *why)
+{
+    const struct tp_strategy_spec *spec = &k->job.specs[i];
+    if (!(spec->strategy->caps & TP_CAP_FOREIGN || spec->plugin) || left <= 2 ||
+        why->status == TP_ESTOP || why->status == TP_ENOMEM)
+        return false;
+    tp_compare_note(c, "not measured: %s", why->text);
+    if (!c->failed.status)
+        c->failed = *why;
+    return true;
+}
+
+/* Takes a side out of the contest. */
+static void remove_side(struct contest *k, size_t i)
 {
     struct tp_job *job = &k->job;
     size_t after = job->spec_count - i - 1;
-    if (!(job->specs[i].strategy->caps & TP_CAP_FOREIGN) || job->spec_count <= 2 ||
-        status == TP_ESTOP || status == TP_ENOMEM)
-        return status;
-    tp_compare_note(c, "not measured: %s", err->text);
-    if (!c->failed.status)
-        c->failed = *err;
     tp_strategy_spec_release(&job->specs[i]);
     tp_stored_release(&k->usage[i]);
     free(k->texts[i]);
     job->spec_count--;
     memmove(&job->specs[i], &job->specs[i + 1], after * sizeof *job->specs);
+    memmove(&k->usage[i], &k->usage[i + 1], after * sizeof *k->usage);
     memmove(&k->texts[i], &k->texts[i + 1], after * sizeof *k->texts);
     memmove(&k->sides[i], &k->sides[i + 1], after * sizeof *k->sides);
+    k->usage[job->spec_count] = (struct tp_stored){0};
     k->texts[job->spec_count] = NULL;
-    return TP_OK;
 }
 
 static int measure_memory(const struct tp_compare_live *live, struct contest *k,
@@ -156,12 +165,29 @@ static int measure_memory(const struct tp_compare_live *live, struct contest *k,
                                      .timeout_ns = timeout_of(k, o),
                                      .interrupted = tp_stop_flag()};
         status = tp_measure(&m, &k->usage[i], err);
-        if (status)
-            status = drop_side(k, i, status, c, err);
-        else
+        if (status && goes_on_without(k, i, k->job.spec_count, c, err)) {
+            remove_side(k, i);
+            status = TP_OK;
+        } else {
             i++;
+        }
     }
     return status;
+}
+
+/* Those who are left while rounds are played. */
+struct dropping {
+    const struct contest *k;
+    struct tp_compare *c;
+    size_t left;
+};
+
+static bool drop(void *ctx, size_t side, const struct tp_err *why)
+{
+    struct dropping *d = ctx;
+    bool dropped = goes_on_without(d->k, side, d->left, d->c, why);
+    d->left -= dropped;
+    return dropped;
 }
 
 static void show_progress(void *ctx, unsigned done, unsigned total)
@@ -181,6 +207,7 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
                         const struct tp_compare_opts *o, struct tp_compare *c, struct tp_err *err)
 {
     struct tp_progress_line line = {0};
+    struct dropping dropping = {.k = k, .c = c};
     const struct tp_rounds_cfg cfg = {.trace = &k->trace,
                                       .source = o->source,
                                       .more = live->more,
@@ -190,14 +217,22 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
                                       .core = core_of(o),
                                       .timeout_ns = timeout_of(k, o),
                                       .interrupted = tp_stop_flag(),
+                                      .drop = drop,
+                                      .drop_ctx = &dropping,
                                       .progress = show_progress,
                                       .progress_ctx = &line};
     uint64_t started = tp_wall_ns();
     int status = measure_memory(live, k, o, &line, c, err);
     tp_progress_begin(&line, "rounds", o->rounds);
     tp_progress_at(&line, k->trace.name, 0);
+    dropping.left = k->job.spec_count;
     if (!status)
         status = tp_rounds_play(&cfg, k->sides, k->job.spec_count, &k->rounds, err);
+    for (size_t i = k->job.spec_count; !status && i-- > 0;)
+        if (k->rounds.dropped[i]) {
+            tp_rounds_remove(&k->rounds, i);
+            remove_side(k, i);
+        }
     tp_progress_clear(&line);
     k->wall_ns = tp_wall_ns() - started;
     return status;
@@ -294,6 +329,11 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
         row->cold = 2 * k->rounds.cold[i] > k->rounds.rounds;
     }
     int status = find_base(k, o->base, &base, err);
+    if (status && c->failed.status) { /* it was there before, and could not be measured */
+        tp_compare_note(c, "compared with '%s' instead of '%s'", t->rows[0].label, o->base);
+        base = 0;
+        status = TP_OK;
+    }
     for (size_t i = 0; i < t->count; i++)
         t->rows[i].base = base;
     if (!status)

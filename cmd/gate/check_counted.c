@@ -4,8 +4,8 @@
  * If neither is possible the class is not checked and its line says why. */
 #include "cmd/gate/check_job.h"
 
+#include "alloc/strategy.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/measure/catalog.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/stop.h"
 
@@ -100,9 +100,7 @@ static int find_base(const struct tp_check *k, struct counting *d, size_t cell,
  * clock and by addresses. */
 bool tp_check_has_counts(const struct tp_gate_cell *c)
 {
-    char name[32];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(c->spec, ":"), c->spec);
-    const struct tp_strategy *s = tp_find_strategy(name, NULL);
+    const struct tp_strategy *s = tp_check_strategy(c);
     return !s || !(s->caps & TP_CAP_PRELOAD);
 }
 

@@ -7,11 +7,13 @@
 
 #include "alloc/base/random.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/measure/catalog.h"
 #include "cmd/measure/replay_job.h"
 #include "cmd/ui/stop.h"
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 enum { VERIFY_EVENTS = 1000000 };
 
@@ -23,6 +25,37 @@ uint64_t tp_check_seed(uint64_t seed, uint64_t of)
     return tp_random_split(&state) >> 1;
 }
 
+const struct tp_strategy *tp_check_strategy(const struct tp_gate_cell *c)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(c->spec, ":"), c->spec);
+    return tp_find_strategy(name, NULL);
+}
+
+/* Whether the check goes on without a cell that failed: one that plays somebody else's code. */
+static bool goes_on_without(const struct tp_check *k, const struct tp_gate_cell *c, int status)
+{
+    const struct tp_strategy *s = tp_check_strategy(c);
+    const size_t word = sizeof TP_PLUGIN_WORD - 1;
+    bool plugin = !strncasecmp(c->spec, TP_PLUGIN_WORD, word) && c->spec[word] == ':';
+    return k->goes_on && (plugin || (s && s->caps & TP_CAP_FOREIGN)) && status != TP_ESTOP &&
+           status != TP_ENOMEM;
+}
+
+/* Visits a cell, and notes its failure where the check goes on. */
+static int visit_cell(struct tp_check *k, size_t cell, tp_check_visit *visit, void *ctx,
+                      struct tp_err *err)
+{
+    struct tp_gate_cell *c = &k->gate.cells[cell];
+    int status = visit(k, cell, ctx, err);
+    if (!status || !goes_on_without(k, c, status))
+        return status;
+    c->failed = true;
+    if (!k->failed_cells++)
+        k->failed = *err;
+    return TP_OK;
+}
+
 int tp_check_each(struct tp_check *k, const char *what, size_t steps, tp_check_visit *visit,
                   void *ctx, struct tp_err *err)
 {
@@ -32,7 +65,8 @@ int tp_check_each(struct tp_check *k, const char *what, size_t steps, tp_check_v
     for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
         tp_check_cell_text(&k->gate.cells[i], text, sizeof text);
         tp_progress_at(k->progress, text, i * steps);
-        status = visit(k, i, ctx, err);
+        if (!k->gate.cells[i].failed)
+            status = visit_cell(k, i, visit, ctx, err);
     }
     tp_progress_clear(k->progress);
     return status;

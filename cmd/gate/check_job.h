@@ -70,6 +70,10 @@ struct tp_check {
     struct tp_moved *moved;  /* owned; the gate borrows it; made by tp_check_outcome */
     struct tp_cause *causes; /* owned; the gate borrows it; made by tp_check_outcome */
     int ended;               /* status of the error that ended the check early, or TP_OK */
+    /* A library or a plug-in that fails is the failure of its cell, and the others are checked. */
+    bool goes_on;
+    size_t failed_cells;
+    struct tp_err failed; /* of the first such cell */
     uint64_t min_time_ns;
     int core;
     struct tp_progress_line *progress; /* borrowed; NULL: none */
@@ -272,7 +276,11 @@ int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 /* Puts the name of the cell in front of the sentence in `err`; returns `status`. */
 int tp_check_name(const struct tp_gate_cell *c, int status, struct tp_err *err);
 
-/* Calls `visit` for one cell after the other until a call fails. The line of progress shows `what`
+/* The strategy of a cell; NULL: a plug-in, or one that only another build knows. */
+const struct tp_strategy *tp_check_strategy(const struct tp_gate_cell *c);
+
+/* Calls `visit` for one cell after the other until a call fails and the check does not go on
+ * without that cell. The line of progress shows `what`
  * and counts `steps` steps for each cell. */
 typedef int tp_check_visit(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err);
 int tp_check_each(struct tp_check *k, const char *what, size_t steps, tp_check_visit *visit,

@@ -27,6 +27,7 @@ struct tp_gate_cell {
     char *base;               /* owned: the strategy with the library of --base-lib, or NULL */
     const struct tp_baseline_cell *held; /* NULL: the baseline has no such cell */
     size_t prepared;                     /* index into tp_check.traces */
+    bool failed;                         /* a replay of it did, and the check goes on without it */
 };
 
 /* The result for one metric of one cell, or for an option that changed. */

@@ -59,23 +59,36 @@ static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side
     return status ? status : check_program(cfg, side, &out->runs[0], err);
 }
 
+/* A side could not be played. TP_OK: the others go on without it. */
+static int lose(const struct tp_rounds_cfg *cfg, size_t side, struct tp_rounds *out, int status,
+                const struct tp_err *err)
+{
+    out->dropped[side] = cfg->drop && err && cfg->drop(cfg->drop_ctx, side, err);
+    if (out->dropped[side])
+        return TP_OK;
+    out->failed = side;
+    return status;
+}
+
 /* Plays each side once and discards the times, so that files are in the page cache before the first
  * round. */
 static int warm_up(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
                    struct tp_rounds *out, struct tp_err *err)
 {
-    int status = play_side(cfg, &sides[0], 0, &out->first, err);
-    out->failed = status ? 0 : count;
-    if (!status)
-        out->step_ns = out->first.step_ns;
-    for (size_t s = 1; !status && s < count; s++) {
-        struct tp_stored other;
-        status = play_side(cfg, &sides[s], 0, &other, err);
-        out->failed = status ? s : count;
-        if (!status) /* another version of tapool may measure something else */
-            status =
-                tp_stored_comparable(&out->first, &out->first.runs[0], &other, &other.runs[0], err);
-        tp_stored_release(&other);
+    int status = TP_OK;
+    for (size_t s = 0; !status && s < count; s++) {
+        struct tp_stored answer, *first = &out->first;
+        status = play_side(cfg, &sides[s], 0, &answer, err);
+        if (!status && first->count) /* another version of tapool may measure something else */
+            status = tp_stored_comparable(first, &first->runs[0], &answer, &answer.runs[0], err);
+        if (status) {
+            status = lose(cfg, s, out, status, err);
+        } else if (!first->count) {
+            *first = answer;
+            out->step_ns = first->step_ns;
+            continue;
+        }
+        tp_stored_release(&answer);
     }
     return status;
 }
@@ -100,12 +113,14 @@ static int play_round(const struct tp_rounds_cfg *cfg, const struct tp_side *sid
     shuffle(random, order, out->sides);
     for (size_t i = 0; !status && i < out->sides; i++) {
         struct tp_stored answer;
+        if (out->dropped[order[i]])
+            continue;
         status =
             play_side(cfg, &sides[order[i]], tp_random_below(random, PADDING_BELOW), &answer, err);
         if (!status)
             keep(out, order[i], round, &answer.runs[0]);
         else
-            out->failed = order[i];
+            status = lose(cfg, order[i], out, status, err);
         tp_stored_release(&answer);
     }
     return status;
@@ -142,6 +157,16 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
             cfg->progress(cfg->progress_ctx, r + 1, cfg->rounds);
     }
     return status;
+}
+
+void tp_rounds_remove(struct tp_rounds *r, size_t side)
+{
+    size_t after = r->sides - side - 1;
+    memmove(series(r, side, 0), series(r, side + 1, 0),
+            after * tp_metric_count * r->rounds * sizeof *r->values);
+    memmove(&r->cold[side], &r->cold[side + 1], after * sizeof *r->cold);
+    memmove(&r->dropped[side], &r->dropped[side + 1], after * sizeof *r->dropped);
+    r->sides--;
 }
 
 void tp_rounds_release(struct tp_rounds *r)

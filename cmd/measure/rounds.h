@@ -24,6 +24,9 @@ struct tp_rounds_cfg {
     int core;             /* -1: not pinned */
     uint64_t timeout_ns;  /* for each replay; 0: none */
     const volatile sig_atomic_t *interrupted;
+    /* Asked when a side could not be played: whether the others go on without it. NULL: no. */
+    bool (*drop)(void *ctx, size_t side, const struct tp_err *why);
+    void *drop_ctx;
     void (*progress)(void *ctx, unsigned done, unsigned total); /* may be NULL */
     void *progress_ctx;
 };
@@ -37,11 +40,12 @@ struct tp_side {
 struct tp_rounds {
     size_t sides;
     unsigned rounds;
-    double *values;         /* [side][metric][round], metrics of classes N and R; NAN: not known */
-    unsigned *cold;         /* [side]: rounds in which one replay took longer than min_time_ns */
-    double step_ns;         /* step of the clock */
-    size_t failed;          /* index of the side whose replay failed; equal to `sides`: none */
-    struct tp_stored first; /* the warm-up of side 0, for its names and warnings */
+    double *values; /* [side][metric][round], metrics of classes N and R; NAN: not known */
+    unsigned *cold; /* [side]: rounds in which one replay took longer than min_time_ns */
+    double step_ns; /* step of the clock */
+    size_t failed;  /* index of the side whose replay failed; equal to `sides`: none */
+    bool dropped[TP_ROUND_SIDES]; /* the others went on without it, and its values are no use */
+    struct tp_stored first;       /* the first warm-up, for its names and warnings */
 };
 
 /* Plays the warm-ups and all rounds. The caller releases `out`, also after errors. TP_EINPUT: a
@@ -50,6 +54,9 @@ struct tp_rounds {
 int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
                    struct tp_rounds *out, struct tp_err *err);
 void tp_rounds_release(struct tp_rounds *r);
+
+/* Takes a side out, and moves up those behind it. */
+void tp_rounds_remove(struct tp_rounds *r, size_t side);
 
 /* The values of a metric of one side, one for each round. */
 const double *tp_rounds_values(const struct tp_rounds *r, size_t side, const struct tp_metric *m);

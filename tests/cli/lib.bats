@@ -267,6 +267,61 @@ assert [r["label"] for r in d["tables"][0]["rows"]] == ["system", "lib:counts.so
     refused 4 "'lib:hangs.so' had not ended" "$TAPOOL" compare odd.jsonl -s system -s "lib:$MALLOCS/hangs.so" --rounds 2 --timeout 300ms
 }
 
+# worn COMMAND...: runs it with a library that dies at the third block of its odd size from the end.
+worn() {
+    export WEAR_FILE=$PWD/wear
+    unset WEAR
+    rm -f wear
+    capture "$@"
+    WEAR=$(($(wc -c <wear) - 2))
+    export WEAR
+    rm wear
+    capture "$@"
+}
+
+@test "compare: a library that dies in a later round is left out, and the others are compared" {
+    local name="$MALLOCS/wears_out.so"
+    worn "$TAPOOL" compare odd.jsonl -s "lib:$name" -s system -s arena --rounds 3 --min-time 0 --json
+    [ "$rc" = 4 ]
+    one_sentence "$err"
+    matches "$err" "^tapool: 'lib:wears_out.so' died of signal 6 \\(Aborted\\) in its process, between events 1 and 8$"
+    matches "$out" "not measured: 'lib:wears_out.so' died of signal 6"
+    python3 - "$out" <<'PY'
+import json, sys
+rows = json.load(open(sys.argv[1]))["tables"][0]["rows"]
+assert [r["label"] for r in rows] == ["system", "arena"], rows
+PY
+    ok "$TAPOOL" compare odd.jsonl -s system -s arena --rounds 3 --min-time 0 # as without it
+    worn "$TAPOOL" compare odd.jsonl -s system -s "lib:$name" -s arena --base lib:wears_out.so --rounds 3 --min-time 0
+    [ "$rc" = 4 ]
+    matches "$out" "compared with 'system' instead of 'lib:wears_out.so'"
+}
+
+@test "check: a library that fails is the failure of its cell, and the others are judged" {
+    cp "$MALLOCS/silent.so" good.so
+    cp "$MALLOCS/wears_out.so" bad.so
+    export WEAR_FILE=$PWD/wear
+    ok "$TAPOOL" check odd.jsonl -s bad=lib:./bad.so -s good=lib:./good.so -s arena --update
+    sed -i 's/"peak_reserved": [0-9]*/"peak_reserved": 1/' tapool-baseline.json
+    export WEAR=1
+    capture "$TAPOOL" check -s bad=lib:./bad.so -s good=lib:./good.so -s arena --base-bin "$TAPOOL" --pairs 12 --min-time 0 --export-json x.json
+    [ "$rc" = 4 ] || fail "exit code $rc" "$(cat "$err")"
+    one_sentence "$err"
+    matches "$err" "^tapool: odd.jsonl, bad: 'lib:bad.so' died of signal 6 \\(Aborted\\) in its process, at event 2$"
+    matches "$out" '^REGRESSION  odd.jsonl, arena$'
+    matches "$out" "not in: odd.jsonl, bad: 'lib:bad.so' died of signal 6"
+    matches "$out" ' 2 of 3 cells '
+    matches "$out" '^FAIL \(some memory and counts, some instructions, some latency only\)' ||
+        matches "$out" '^FAIL \(some memory and counts, some latency only\)' # nothing counts here
+    python3 - <<'PY'
+import json
+d = json.load(open("x.json"))
+assert d["exit_code"] == 4 and "bad" in d["error"], d["error"]
+judged = {f["strategy"] for f in d["findings"]}
+assert judged == {"arena", "good"}, judged
+PY
+}
+
 @test "check: the cells of a library are compared live with those of another, and are never exact" {
     cp "$MALLOCS/silent.so" libmy.so
     cp "$MALLOCS/pads.so" old.so

@@ -228,6 +228,21 @@ left_out() {
     [ "$(grep -c '^tapool: .*died of signal 11' "$err")" -eq 2 ]
 }
 
+@test "a plug-in that crashes is left out of a comparison, and is the failure of its cell in a check" {
+    misfit crash -DCRASH
+    misfit right
+    capture "$TAPOOL" compare sample:sqlite -s plugin:./crash.so -s arena -s direct --rounds 2 --min-time 0 --json
+    [ "$rc" -eq 4 ]
+    is "$out" '[x["label"] for x in d["tables"][0]["rows"]]' "['arena', 'direct']"
+    matches "$err" "^tapool: 'plugin:misfit' died of signal 11"
+    ok "$TAPOOL" check sample:sqlite -s mine=plugin:./right.so -s arena --update
+    cp crash.so right.so
+    capture "$TAPOOL" check -s mine=plugin:./right.so -s arena
+    [ "$rc" -eq 4 ]
+    matches "$err" "^tapool: sqlite.json, mine: 'plugin:misfit' died of signal 11"
+    matches "$out" 'memory and counts +vs baseline, exact +1 of 2 cells'
+}
+
 @test "a plug-in that writes over the answer of its process is named, and its figures are not believed" {
     misfit scribble -DSCRIBBLE
     left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' wrote over memory of tapool in its process$" -s plugin:./scribble.so

@@ -12,6 +12,8 @@
  *     LINGERS     forks in its constructor, and the copy stays
  *     REFUSES     returns NULL always
  *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
+ *     WEARS_OUT   aborts at one of them: when the file that WEAR_FILE names, to which each adds a
+ *                 byte, has as many bytes as WEAR says
  *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
  *     DOODLES     the same when the process ends, where the answer was given already */
 #define _GNU_SOURCE
@@ -91,6 +93,18 @@ static int is_odd(const void *p)
     return (uintptr_t)p - (uintptr_t)odd_bytes < sizeof odd_bytes;
 }
 
+#if defined WEARS_OUT
+static void wear(void)
+{
+    const char *path = getenv("WEAR_FILE"), *most = getenv("WEAR");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+    if (fd < 0 || write(fd, "x", 1) != 1 ||
+        (most && lseek(fd, 0, SEEK_END) >= strtol(most, NULL, 10)))
+        abort();
+    close(fd);
+}
+#endif
+
 #if defined SCRIBBLES
 /* Finds the shared memory in the list of mappings, "FROM-TO rw-s ... /memfd:tapool-job", and fills
  * it. What is called here must not allocate. */
@@ -143,6 +157,8 @@ static void *odd_block(void)
     abort();
 #elif defined SCRIBBLES
     scribble();
+#elif defined WEARS_OUT
+    wear();
 #endif
     return __libc_malloc(ODD_SIZE);
 }

@@ -10,6 +10,7 @@
 #include "cmd/measure/measure.h"
 #include "cmd/measure/memory_passes.h"
 #include "cmd/measure/metrics.h"
+#include "cmd/measure/process.h"
 #include "cmd/measure/replay_ahead.h"
 #include "cmd/report/export_files.h"
 #include "cmd/report/replay_output.h"
@@ -221,6 +222,17 @@ static bool is_apart(const struct tp_job *job, const struct tp_strategy_spec *sp
     return spec->plugin && !tp_job_on_device(job) && !(passes & TP_PASS_COUNT);
 }
 
+/* Plays in this process. What a plug-in prints meanwhile is no part of the output. */
+static int play_here(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                     struct tp_run *out, struct tp_err *err)
+{
+    int aside = spec->plugin ? tp_stdout_aside() : -1;
+    int status = tp_replay(cfg, out, err);
+    if (spec->plugin)
+        tp_stdout_back(aside);
+    return status;
+}
+
 /* Plays the passes of one strategy, except those that play_ahead() has played. */
 static int play(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
                 const struct tp_result *out, struct tp_err *err)
@@ -237,7 +249,7 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
     cfg.progress_ctx = &line;
     int status = foreign ? tp_child_replay(&cfg, spec, out->run, err)
                  : apart ? tp_fork_replay(&cfg, spec->label, out->run, err)
-                         : tp_replay(&cfg, out->run, err);
+                         : play_here(&cfg, spec, out->run, err);
     cfg.passes = whole_process;
     if (!status && whole_process)
         status = tp_memory_passes(&cfg, spec, out->run, err);

@@ -128,7 +128,8 @@ REPORTED(RUN("resident.", huge_pages, COUNT), GET_FLAG(has_huge_pages))
 
 COMPARED(51, MAPPED_METRIC("peak_mapped", "peak_bytes", BYTES, peak_mapped, MEMORY),
          MEANS("most that a real allocator had mapped and could write, above what there\n"
-               "was before the first event: exact for one build of it on one machine"))
+               "was before the first event: exact for one build of it on one machine. What\n"
+               "it maps when it starts is not in it: 0 says that this was enough for all"))
 COMPARED(52, MAPPED_METRIC("mapped_at_peak", "at_peak_bytes", BYTES, mapped_at_peak, MEMORY),
          MEANS("the same at peak demand; mapped.end: after the last event"))
 REPORTED(MAPPED("mapped.end_bytes", "end_bytes", BYTES, end_mapped))

@@ -31,6 +31,7 @@ int tp_forked_start(struct tp_forked *f, void (*run)(void *ctx, void *shared), v
         return tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(errno));
     if (!tp_child_begin(parent))
         _exit(1);
+    tp_stdout_aside();
     run(ctx, f->shared);
     _exit(0); /* exit would write the parent's buffered output a second time */
 }

@@ -217,7 +217,9 @@ static int fail_symbol(const char *what, struct tp_err *err)
 static int load_here(struct tp_loaded_plugin *p, const char *path, const char *what,
                      struct tp_err *err)
 {
+    int aside = tp_stdout_aside(); /* its constructors may print */
     p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    tp_stdout_back(aside);
     if (!p->handle)
         return fail_load(path, what, err);
     const struct tp_plugin *head = dlsym(p->handle, TP_PLUGIN_SYMBOL);
@@ -327,8 +329,11 @@ void tp_plugin_drop(struct tp_loaded_plugin *p)
         free((void *)(uintptr_t)p->strategy.resembles);
         free((void *)(uintptr_t)p->strategy.to_use);
     }
-    if (p->handle)
+    if (p->handle) {
+        int aside = tp_stdout_aside(); /* and its destructors */
         dlclose(p->handle);
+        tp_stdout_back(aside);
+    }
     free(p->name);
     free(p->path);
     free(p->file);

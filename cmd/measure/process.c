@@ -4,7 +4,9 @@
 #include "alloc/base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -47,6 +49,23 @@ bool tp_child_begin(pid_t parent)
 void tp_child_begun(pid_t child)
 {
     setpgid(child, child);
+}
+
+int tp_stdout_aside(void)
+{
+    fflush(stdout);
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return kept;
+}
+
+void tp_stdout_back(int aside)
+{
+    fflush(stdout);
+    if (aside >= 0) {
+        dup2(aside, STDOUT_FILENO);
+        close(aside);
+    }
 }
 
 /* ---- waiting ---- */

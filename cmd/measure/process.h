@@ -32,6 +32,11 @@ bool tp_child_begin(pid_t parent);
 /* To be called by the parent for a child that it has forked: either may be the first to run. */
 void tp_child_begun(pid_t child);
 
+/* Between the two calls what this process prints, such as code of somebody else in it, goes to
+ * standard error: it is no part of the answer. The first returns what the second takes. */
+int tp_stdout_aside(void);
+void tp_stdout_back(int aside);
+
 struct tp_child_wait {
     /* called when the child, which is traced, has stopped with this wait status; NULL: it is not */
     void (*stopped)(void *ctx, pid_t pid, int how);

@@ -243,6 +243,19 @@ left_out() {
     matches "$out" 'memory and counts +vs baseline, exact +1 of 2 cells'
 }
 
+@test "what a plug-in prints is no part of the output" {
+    misfit print -DPRINT
+    for passes in usage,throughput,resident count; do # in a process of its own; in tapool's
+        capture play_once sample:sqlite -s plugin:./print.so --format json --passes "$passes"
+        [ "$rc" -eq 0 ] || [ "$passes" = count ] # nothing may count instructions here
+        [ "$rc" -ne 0 ] || python3 -m json.tool "$out" >/dev/null
+        lacks "$out" hello
+        matches "$err" '^hello$'
+    done
+    capture "$TAPOOL" strategies --conformance plugin:./print.so
+    lacks "$out" hello
+}
+
 @test "a plug-in that writes over the answer of its process is named, and its figures are not believed" {
     misfit scribble -DSCRIBBLE
     left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' wrote over memory of tapool in its process$" -s plugin:./scribble.so

@@ -12,6 +12,8 @@
  *     LINGERS     forks in its constructor, and the copy stays
  *     REFUSES     returns NULL always
  *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
+ *     PRINTS      prints to standard output in its constructor, in its destructor and at blocks of
+ *                 ODD_SIZE bytes
  *     WEARS_OUT   aborts at one of them: when the file that WEAR_FILE names, to which each adds a
  *                 byte, has as many bytes as WEAR says
  *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
@@ -93,6 +95,14 @@ static int is_odd(const void *p)
     return (uintptr_t)p - (uintptr_t)odd_bytes < sizeof odd_bytes;
 }
 
+#if defined PRINTS
+__attribute__((constructor, destructor)) static void print(void)
+{
+    if (write(1, "hello\n", 6) != 6)
+        abort();
+}
+#endif
+
 #if defined WEARS_OUT
 static void wear(void)
 {
@@ -157,6 +167,8 @@ static void *odd_block(void)
     abort();
 #elif defined SCRIBBLES
     scribble();
+#elif defined PRINTS
+    print();
 #elif defined WEARS_OUT
     wear();
 #endif

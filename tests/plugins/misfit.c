@@ -100,6 +100,10 @@ static int misfit_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_
         return TP_EUNSUP;
     bool now = ++m->calls == WHEN;
     (void)now;
+#ifdef PRINT
+    if (now && write(1, "hello\n", 6) != 6)
+        abort();
+#endif
 #ifdef CRASH
     if (now)
         *(volatile int *)(uintptr_t)(m->calls - WHEN) = 1;
@@ -204,6 +208,12 @@ TP_PLUGIN(&misfit, VERSION)
 __attribute__((constructor)) static void crash(void)
 {
     abort();
+}
+#endif
+#ifdef PRINT
+__attribute__((constructor, destructor)) static void print(void)
+{
+    puts("hello"); /* into a buffer that is tapool's as well */
 }
 #endif
 #ifdef LEAVE_LOADING

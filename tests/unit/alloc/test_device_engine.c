@@ -2,6 +2,7 @@
  * and when, for how long, outside which time; a device that is lost and a user who asks to stop at
  * every single call of every pass; what is reported of a device. */
 #include "tests/unit/device_double.h"
+#include "tests/unit/occurrences.h"
 #include "tests/unit/one_run.h"
 
 extern const struct tp_strategy tp_strategy_direct, tp_strategy_stream_pool;
@@ -115,14 +116,6 @@ static void calls_come_in_the_order_of_the_recorded_program(void **state)
     assert_int_equal(bench.streams, 3);
     nothing_is_open();
     tp_program_release(p);
-}
-
-static size_t occurrences(const char *text, const char *of)
-{
-    size_t n = 0;
-    for (const char *at = text; (at = strstr(at, of)); at += strlen(of))
-        n++;
-    return n;
 }
 
 /* Both timed passes, as often as they play; of the empty strategy nothing is queued. */

@@ -2,6 +2,7 @@
  * that were never run. tests/data/gate holds what each must write (UPDATE_GOLDEN=1 rewrites it);
  * tests/cli/gate_files.bats parses those files with other tools. */
 #include "tests/unit/gate_rig.h"
+#include "tests/unit/occurrences.h"
 
 #include "cmd/cli/commands.h"
 #include "cmd/gate/gate_markdown.h"
@@ -101,14 +102,6 @@ static void assert_lacks(const char *text, const char *part)
 {
     if (strstr(text, part))
         fail_msg("'%s' in:\n%.3000s", part, text);
-}
-
-static size_t occurrences(const char *text, const char *part)
-{
-    size_t n = 0;
-    for (; (text = strstr(text, part)); text += strlen(part))
-        n++;
-    return n;
 }
 
 static void assert_width(const char *text, int width)

@@ -37,8 +37,16 @@ teardown() {
 
 tool() { python3 -S -E "$CLI/cli_tools.py" "$@"; }
 
+# plain FILE: printable ASCII, tabs and lines. No process is started to see it.
+plain() {
+    local LC_ALL=C text
+    ! IFS= read -r -d '' text <"$1" || return 1 # there is a byte 0
+    [[ $text != *[!$'\t\n -~']* ]]
+}
+
 # harmless FILE: UTF-8 without anything that steers a terminal or turns the direction of reading.
 harmless() {
+    plain "$1" && return
     iconv -f UTF-8 -t UTF-32 "$1" >/dev/null || fail "not UTF-8" || return 1
     ! LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]' "$1" ||
         fail "steers the terminal:" "$(head -c 400 "$1" | cat -v)"
@@ -70,10 +78,10 @@ play_once() { "$TAPOOL" replay --min-time 0 "$@"; }
 
 # one_sentence FILE: an error as the user must see it.
 one_sentence() {
-    local lines
-    lines=$(wc -l <"$1")
-    head -n 1 "$1" | grep -q '^tapool: .*[^.]$' || fail "no 'tapool: ...' sentence:" "$(cat "$1")" || return 1
-    [ "$lines" -eq 1 ] || { [ "$lines" -eq 2 ] && sed -n 2p "$1" | grep -q '^hint: '; } ||
+    local words
+    mapfile words <"$1"
+    [[ ${words[0]} =~ ^'tapool: '.*[^.]$'\n'$ ]] || fail "no 'tapool: ...' sentence:" "$(cat "$1")" || return 1
+    [ "${#words[@]}" -eq 1 ] || { [ "${#words[@]}" -eq 2 ] && [[ ${words[1]} == 'hint: '*$'\n' ]]; } ||
         fail "more than a sentence and a hint:" "$(cat "$1")" || return 1
     harmless "$1"
 }

@@ -24,7 +24,8 @@
  *     a cache     `local_cache_target`, then twice as much after each drain that was
  *                 followed by a refill, up to 16 times
  *     a span      the pages of one block, then 1/8 of what its class holds, up to `refill_target`
- *     a range     `first_range`, then 1/32 of what is held, up to `arena_size`
+ *     a range     `first_range`, then 1/32 of what is held, up to `arena_size`; on a device
+ *                 1/4, up to 16 granules of 2 MiB
  *
  * and what is idle goes back by one step: a span whose blocks are all pooled becomes free pages,
  * but for one in each class; before a range is got, all blocks that lie idle in caches are

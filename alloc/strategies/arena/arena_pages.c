@@ -1,6 +1,8 @@
 /* The slow paths of the page heap of `arena`; see arena_pages.h. */
 #include "alloc/strategies/arena/arena_pages.h"
 
+#include "alloc/source.h"
+
 struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena_span *s,
                                              uint64_t pages, uint64_t align)
 {
@@ -15,12 +17,17 @@ struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena
 }
 
 /* Bytes of the next range where the request needs no more: a share of what is held, so that no more
- * than that share is ever held in vain. Where ranges are counted, each is twice the one before. */
+ * than that share is ever held in vain; but a quarter of it where that is no more than some
+ * granules of the source, because no block lies in two ranges and a device has large blocks. Where
+ * ranges are counted, each is twice the one before. */
 static uint64_t pages_usual_size(const struct arena_pages *h)
 {
     if (h->max_ranges)
         return h->next_range;
     uint64_t share = (h->pages / ARENA_GROWTH_SHARE) * ARENA_PAGE;
+    uint64_t few = h->granule * ARENA_GRANULES, quarter = h->pages * ARENA_PAGE / 4;
+    few = few < quarter ? few : quarter;
+    share = share > few ? share : few;
     share = share > h->next_range ? share : h->next_range;
     return share < h->range_cap ? share : h->range_cap;
 }
@@ -36,6 +43,8 @@ static uint64_t pages_range_size(const struct arena_pages *h, uint64_t bytes, bo
         return 0;
     if (!exact && bytes < pages_usual_size(h))
         bytes = pages_usual_size(h);
+    if (!exact && bytes >= h->granule && unit < h->granule) /* the source gives up as much anyway */
+        unit = h->granule;
     return round_up(bytes, unit);
 }
 
@@ -143,6 +152,7 @@ void tp_arena_pages_init(struct arena_pages *h, const struct tp_env *env, uint64
     h->next_range = first & ~(ARENA_CHUNK - 1);
     h->range_cap = cap & ~(ARENA_CHUNK - 1);
     h->max_ranges = max_ranges;
+    h->granule = tp_src_granule(env->source);
     h->next_look = ARENA_DECAY_STEP;
 }
 

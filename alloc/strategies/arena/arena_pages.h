@@ -27,6 +27,7 @@
 #define ARENA_DECAY        8192u /* spans given back while a range was idle: it goes to the source */
 #define ARENA_DECAY_STEP   512u  /* spans given back between two looks for such ranges */
 #define ARENA_GROWTH_SHARE 32u   /* of the pages held, for the next range */
+#define ARENA_GRANULES     16u   /* of the source, for a range: 64 KiB of 4 KiB, 32 MiB of 2 MiB */
 
 struct arena_slab {
     struct arena_slab *next;
@@ -40,6 +41,7 @@ struct arena_pages {
     uint64_t sequence;                /* sequence number of the last range */
     uint64_t pages;                   /* of all ranges */
     uint64_t next_range, range_cap;   /* bytes; next_range: at least */
+    uint64_t granule;                 /* bytes in which the source gives up memory */
     struct arena_tree free;
     struct arena_aligned *aligned; /* NULL until a search among the best few fails */
     uint64_t free_pages;

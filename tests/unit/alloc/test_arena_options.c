@@ -195,6 +195,29 @@ static void a_small_drain_moves_no_cache(void **state)
 }
 
 /* A program that frees rightly, beside a model of what is live; nothing is looked up. */
+/* A device gives up 2 MiB at a time and has large blocks, which no two ranges share. */
+static void ranges_grow_by_a_quarter_on_a_device(void **state)
+{
+    (void)state;
+    const uint64_t mib = 1 << 20;
+    struct rig *r = calloc(1, sizeof *r);
+    struct rig_cfg cfg = {.strategy = &tp_strategy_arena,
+                          .options = "first_range=2MiB",
+                          .base = &tp_source_virtual,
+                          .base_options = "page=device"};
+    assert_non_null(r);
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    for (uint64_t held = 0, next = 2 * mib; held < 1400 * mib; held += next) {
+        next = held / 4 < 32 * mib ? held / 4 : 32 * mib;
+        next = next < held / 32 ? held / 32 : next;
+        next = next < 2 * mib ? 2 * mib : (next + 2 * mib - 1) / (2 * mib) * (2 * mib);
+        for (uint64_t more = 0; more < next; more += mib)
+            rig_alloc(r, 0, mib);
+        assert_int_equal(r->account.reserved, held + next);
+    }
+    close_arena(r);
+}
+
 static void without_checks_a_correct_program_is_served(void **state)
 {
     (void)state;
@@ -261,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_cache_that_was_too_small_holds_more),
         cmocka_unit_test(arena_size_bounds_every_range),
         cmocka_unit_test(a_small_drain_moves_no_cache),
+        cmocka_unit_test(ranges_grow_by_a_quarter_on_a_device),
         cmocka_unit_test(without_checks_a_correct_program_is_served),
         cmocka_unit_test(without_checks_large_frees_are_still_looked_up),
     };

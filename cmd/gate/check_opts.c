@@ -39,10 +39,11 @@ const struct tp_opt tp_check_rows[] = {
     TP_TEXT_AT("base-strategy", ROW(base_strategy), .arg = "NAME[:OPTS]",
                .value_from = tp_strategy_from,
                .help = "compare times with those of this strategy instead"),
-    TP_TEXT_AT("base-lib", ROW(base_lib), .excludes = "base-strategy", .from = TP_OPT_USER,
-               .arg = "PATH",
-               .help = "compare times, resident and mapped memory of the cells of lib: with those "
-                       "of this library: the one of the merge base"),
+    TP_TEXT_AT(
+        "base-lib", ROW(base_lib), .excludes = "base-strategy", .from = TP_OPT_USER, .arg = "PATH",
+        .help = "compare times, resident and mapped memory of the cells of lib: with those "
+                "of this library: the one of the merge base. Nothing stored is needed: TRACE and "
+                "-s name cells that the baseline does not have"),
     TP_TEXT_AT("bin", ROW(bin), .from = TP_OPT_USER, .arg = "PATH",
                .help = "the tapool that is checked (default: this one)"),
     TP_UINT_AT("pairs", ROW(pairs), .def = "20", .min = 2, .max = TP_ROUNDS_MAX,

@@ -408,6 +408,10 @@ static void answer_job(struct child_job *shared, size_t size, bool asked)
         int status = asked ? answer_library(job, run, &err)
                            : answer_replay(job, &shared->answer, run, size - RUN_OFFSET, &err);
         tp_replay_board_give(&board, run, status, &err, job->label);
+    } else {
+        int status = tp_fail(&err, TP_ENOMEM, "out of memory");
+        tp_answer_give(&shared->answer.answer, status, &err, (char *)shared + RUN_OFFSET,
+                       size - RUN_OFFSET);
     }
     tp_own_free(run);
     tp_own_free(job);

@@ -55,7 +55,8 @@ int tp_stdout_aside(void)
 {
     fflush(stdout);
     int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (kept >= 0) /* else nothing is open there, or it could not be given back */
+        dup2(STDERR_FILENO, STDOUT_FILENO);
     return kept;
 }
 

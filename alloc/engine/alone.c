@@ -41,7 +41,17 @@ static int obey(const struct tp_alone *a, const struct tp_replay_cfg *cfg, const
     return status ? status : a->play(p, o->time_ns, &s->values, &s->err);
 }
 
-/* Plays as it is told until it is killed, or its parent ends. */
+static bool hear(int line, struct order *o)
+{
+    ssize_t got;
+    do
+        got = recv(line, o, sizeof *o, MSG_WAITALL);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof *o;
+}
+
+/* Plays as it is told until it is killed, or its parent ends. What ends the parent comes from a
+ * terminal for both, and is the parent's to answer. */
 _Noreturn static void serve(const struct tp_alone *a, int line, pid_t parent)
 {
     struct tp_replay_cfg cfg = *a->cfg;
@@ -50,7 +60,10 @@ _Noreturn static void serve(const struct tp_alone *a, int line, pid_t parent)
     cfg.threads = 1;
     cfg.progress = NULL;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (getppid() == parent && recv(line, &o, sizeof o, MSG_WAITALL) == (ssize_t)sizeof o) {
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    while (getppid() == parent && hear(line, &o)) {
         a->shared->status = obey(a, &cfg, &o, &p);
         if (send(line, "", 1, MSG_NOSIGNAL) != 1)
             break;

@@ -124,9 +124,11 @@ static void read_crew(const struct tp_player *p, uint64_t counted, struct replay
 {
     const struct tp_crew_times *crew = &p->crew_times;
     double scale = p->cfg->clock->ns_per_tick, all = (double)crew->ticks * scale;
-    double calls = (double)(crew->ticks - crew->waited_ticks) * scale;
+    double waited = (double)crew->waited_ticks * scale, calls = all > waited ? all - waited : 0;
     out->ns_per_op = calls / (double)counted;
-    out->waited = all > 0 ? 1 - calls / all : 0;
+    if (!(all > 0))
+        return;
+    out->waited = 1 - calls / all;
     out->blocked = crew->core_ns < calls ? (calls - crew->core_ns) / all : 0;
 }
 

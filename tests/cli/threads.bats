@@ -149,13 +149,19 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$err" "--threads N"
 }
 
-@test "a signal ends all threads" {
+@test "a signal ends all threads, and to the whole group also the process of one thread" {
     web 8 web.tpt
-    "$TAPOOL" replay web.tpt -s arena --threads recorded --min-time 1h >"$SCRATCH/o" 2>"$SCRATCH/e" 3>&- &
-    local pid=$! rc=0
-    sleep 1
-    kill -TERM "$pid" # SIGINT is ignored in a job of a shell without a terminal
-    timeout 60 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
-    wait "$pid" || rc=$?
-    [ "$rc" -eq 143 ]
+    local pid rc to
+    for to in '' -; do
+        rc=0
+        setsid "$TAPOOL" replay web.tpt -s arena --threads recorded --min-time 1h >"$SCRATCH/o" 2>"$SCRATCH/e" 3>&- &
+        pid=$!
+        sleep 1
+        kill -TERM -- "$to$pid" # SIGINT is ignored in a job of a shell without a terminal
+        timeout 60 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
+        wait "$pid" || rc=$?
+        [ "$rc" -eq 143 ]
+        matches "$SCRATCH/e" interrupted
+        ! pgrep -g "$pid" >/dev/null
+    done
 }

@@ -121,7 +121,8 @@ def print_table(tapool, title, traces, strategies, rounds=ROUNDS):
     print("\n%s: ns per call, net; times those of %s; cold; peak reserved in KiB; engine's share"
           % (title, strategies[0]))
     for label, trace in traces:
-        runs = rounds_of(tapool, {s: (trace, s, []) for s in strategies}, rounds)
+        passes = ["--passes", "usage,throughput"]
+        runs = rounds_of(tapool, {s: (trace, s, passes) for s in strategies}, rounds)
         base = median_of(runs[strategies[0]], "throughput", "ns_per_op")
         for strategy in strategies:
             mine = runs[strategy]
@@ -145,7 +146,8 @@ def print_tables(tapool, folder):
     print_table(tapool, "streams, on a virtual device", [("4 streams", streams)],
                 ["stream-pool", "lru", "arena", "bump", "direct"])
     print_table(tapool, "samples", [(s, "sample:" + s) for s in SAMPLES], host)
-    print_table(tapool, "a large one, one round", [("web", "sample:web")], host, 1)
+    print_table(tapool, "a large one, one round", [("web", "sample:web")],
+                ["system", "arena", "stream-pool"], 1)
 
 
 def began_mid_run():

@@ -149,7 +149,7 @@ def by_hand(libc_loop, calls, library):
 
 
 def print_by_hand(tapool, libc_loop, folder):
-    print("what tapool reads beside a loop over the same calls written by hand: the least of %d "
+    print("how far tapool is from a loop over the same calls written by hand: the least of %d "
           "rounds" % ROUNDS)
     calls = os.path.join(folder, "calls")
     for sample in SAMPLES:
@@ -163,7 +163,7 @@ def print_by_hand(tapool, libc_loop, folder):
                 played = mine[-1]["strategy"].get("library", "") if name != "system" else ""
                 hand.append(by_hand(libc_loop, calls, played.split(" ")[0]))
             a, b = least(mine, "throughput", "ns_per_op"), min(hand)
-            print_goal("%s, %s" % (sample, name), abs(a / b - 1) * 100, 5, "% apart",
+            print_goal("%s, %s" % (sample, name), abs(a / b - 1) * 100, 5, "%",
                        "%.2f ns, by hand %.2f" % (a, b))
 
 

@@ -44,12 +44,14 @@ static void span_fill_bits(const struct arena *st, const struct arena_span *s, b
     struct arena_chunk *chunk = NULL;
     tp_addr at = span_addr(s), end = at + s->blocks * block;
     for (uint64_t step = word_step(block); at < end; at += step) {
-        uint64_t bits = every << bit, ends = (end - at) / ARENA_STEP;
-        if (block > WORD_BYTES)
-            bits = set ? chunk_bit(at) : 0;
-        else if (UNLIKELY(ends < 64))
-            bits &= (UINT64_C(1) << ends) - 1;
-        bit = bit < over ? bit + granules - over : bit - over; /* of the next word's first block */
+        uint64_t bits = set ? chunk_bit(at) : 0, ends = (end - at) / ARENA_STEP;
+        if (block <= WORD_BYTES) {
+            bits = every << bit;
+            if (UNLIKELY(ends < 64))
+                bits &= (UINT64_C(1) << ends) - 1;
+            /* of the first block of the next word */
+            bit = bit < over ? bit + granules - over : bit - over;
+        }
         *word_pooled(word_at(st, &chunk, at)) = bits;
     }
 }

@@ -200,7 +200,7 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
     p->contents = p->touch != TP_TOUCH_NONE;
     /* The empty strategy has one small block, so only its start can be touched. Touching further
      * pages is the program's cost and no share of the engine. */
-    if (strategy == &tp_strategy_empty && p->touch == TP_TOUCH_ALL)
+    if (strategy == tp_replay_empty(cfg) && p->touch == TP_TOUCH_ALL)
         p->touch = TP_TOUCH_FIRST;
     int status = open_all(p, err);
     if (status)

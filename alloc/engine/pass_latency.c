@@ -159,7 +159,7 @@ static int measure_empty(const struct tp_replay_cfg *cfg, double ticks[TP_LAT_KI
     struct tp_histogram *raw = tp_own_zeroed(TP_LAT_KINDS, sizeof *raw);
     if (!raw)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
-    int status = open_with_ticks(&p, cfg, &tp_strategy_empty, err);
+    int status = open_with_ticks(&p, cfg, tp_replay_empty(cfg), err);
     if (!status) {
         uint64_t replays = 0, warm = 0;
         p.operations_max = WARM_OPERATIONS;

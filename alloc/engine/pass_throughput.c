@@ -269,7 +269,7 @@ static int open_players(struct players *all, const struct tp_replay_cfg *cfg, st
     }
     if (!status)
         status = tp_player_open(&all->p, cfg, cfg->strategy, err);
-    return status ? status : tp_player_open(&all->empty, cfg, &tp_strategy_empty, err);
+    return status ? status : tp_player_open(&all->empty, cfg, tp_replay_empty(cfg), err);
 }
 
 /* Closes what is open. */

@@ -704,7 +704,7 @@ void tp_play_untimed(struct tp_player *p, const struct tp_window *w)
     static part_fn *const loops[LOOPS][WHERES] = {LOOPS_OF(play_0), LOOPS_OF(play_1),
                                                   LOOPS_OF(play_2), LOOPS_OF(play_3),
                                                   LOOPS_OF(play_4), LOOPS_OF(play_5)};
-    bool empty = p->strategy == &tp_strategy_empty;
+    bool empty = p->strategy == tp_replay_empty(p->cfg);
     uint32_t copy = empty ? 0 : 1 + p->cfg->nth % (LOOPS - 1);
     if (p->crew)
         tp_crew_play(p, w, tp_play_untimed);

@@ -119,9 +119,14 @@ static inline uint32_t tp_replay_source_flags(const struct tp_replay_cfg *cfg)
     return cfg->layer_count ? cfg->layers[0].ops->flags : 0;
 }
 
-/* The empty strategy does nothing; playing it measures the cost of the engine's own loop. The
- * sources are those that the engine itself opens. */
-extern const struct tp_strategy tp_strategy_empty;
+/* These do nothing; playing one measures what is tapool's own in the figures of a strategy: the
+ * engine's loop and, for a real allocator, the functions that call its malloc. The sources are
+ * those that the engine itself opens. */
+extern const struct tp_strategy tp_strategy_empty, tp_strategy_empty_malloc;
+static inline const struct tp_strategy *tp_replay_empty(const struct tp_replay_cfg *cfg)
+{
+    return cfg->strategy->caps & TP_CAP_FOREIGN ? &tp_strategy_empty_malloc : &tp_strategy_empty;
+}
 extern const struct tp_source_ops tp_source_meter, tp_source_virtual, tp_source_limit;
 
 #endif

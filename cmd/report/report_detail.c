@@ -257,7 +257,8 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
                     tp_result_is_device(r) ? ", on a fresh instance" : ", page faults included");
     }
     tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
-    tp_page_put(page, SPEED_NOTE, "tapool's own share, by a policy that does nothing");
+    tp_page_put(page, SPEED_NOTE, "tapool's own share, by a %s that does nothing",
+                r->spec->strategy->caps & TP_CAP_FOREIGN ? "malloc" : "policy");
     print_threads(r, page);
 }
 

@@ -195,6 +195,27 @@ static void empty_does_nothing(void **state)
     close_rig(r);
 }
 
+/* It refuses what the functions around a real malloc refuse, and gives the thread's own block. */
+static void empty_malloc_does_nothing(void **state)
+{
+    (void)state;
+    struct rig_cfg cfg = {.strategy = &tp_strategy_empty_malloc};
+    struct rig *r = open_rig(&cfg);
+    struct tp_block a, b;
+    struct tp_req rq = {.size = 1 << 20, .align = 4096}, none = {.size = 0, .align = 16};
+    assert_int_equal(rig_try(r, 0, 5000, 16, &a), TP_OK);
+    assert_int_equal(a.addr, (uintptr_t)r->threads[0]);
+    memset((void *)(uintptr_t)a.addr, 1, 64);
+    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &b), TP_OK);
+    assert_int_equal(b.addr, a.addr);
+    assert_int_equal(r->s->alloc(r->st, r->threads[0], &none, &b), TP_EINVAL);
+    assert_int_equal(r->s->move(r->st, r->threads[0], a.addr, &rq, &b), TP_OK);
+    assert_int_equal(b.addr, a.addr);
+    assert_int_equal(r->s->move(r->st, r->threads[0], a.addr, &none, &b), TP_EINVAL);
+    assert_int_equal(rig_free(r, 0, a.addr, 1 << 20), TP_OK);
+    close_rig(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +228,7 @@ int main(void)
         cmocka_unit_test(system_reserves),
         cmocka_unit_test(system_sets_mallopt),
         cmocka_unit_test(empty_does_nothing),
+        cmocka_unit_test(empty_malloc_does_nothing),
     };
     return cmocka_run_group_tests_name("yardsticks", tests, NULL, NULL);
 }

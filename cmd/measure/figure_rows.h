@@ -180,7 +180,7 @@ COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_SPEED(cold),
          MEANS("the same for the first replay on a fresh instance"))
 COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_SPEED(engine),
          HEAD("tapool's,", "ns per call"),
-         MEANS("tapool's own share, by a policy or malloc that does nothing, in the same run"))
+         MEANS("tapool's own share, by a policy (or malloc) that does nothing; same run"))
 REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
          MEANS("threads that played the timed passes (--threads); of several, ns_per_op is\n"
                "what a call took the thread that made it, waiting in a lock included"))

@@ -88,7 +88,7 @@ def print_memory(tapool, _folder):
 # ---- threads ----
 
 def played_by_two(tapool, trace, strategies):
-    """strategy -> least ns of a call on a core; of the clock, by one thread and by two; empty."""
+    """strategy -> least ns of a call; of the clock, by one thread and by two; empty."""
     runs = in_turn(tapool, trace, strategies, "--threads", "2", "--passes", "throughput")
     rows = {}
     for name, of_name in runs.items():

@@ -101,7 +101,7 @@ asan_stage() {
 # The same script on a machine that has only what the first lines of this one install.
 bare_stage() {
     local status=0 log=$ROOT/build/bare.log again=()
-    [ "$only" != all ] || again=(--again)
+    [ "$only" != all ] && [ "$once" = ON ] || again=(--again)
     "$ROOT/scripts/bare.sh" scripts/test.sh --no-install --only asan "${again[@]}" 2>&1 | tee -- "$log" || status=$?
     count_tests "$log" "$status"
 }

@@ -126,7 +126,9 @@ void tp_alone_close(struct tp_alone *a)
 {
     if (!a->shared)
         return;
-    if (a->pid > 0) {
+    siginfo_t info;
+    /* A number that is no child any more may be that of a stranger. */
+    if (a->pid > 0 && waitid(P_PID, (id_t)a->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
         kill(a->pid, SIGKILL);
         while (waitpid(a->pid, NULL, 0) < 0 && errno == EINTR)
             ;
@@ -140,10 +142,12 @@ static int lost(struct tp_alone *a, struct tp_err *err)
 {
     int how = 0;
     const char *name = a->cfg->strategy->name;
-    while (waitpid(a->pid, &how, 0) < 0 && errno == EINTR)
+    pid_t ended;
+    while ((ended = waitpid(a->pid, &how, 0)) < 0 && errno == EINTR)
         ;
+    bool known = ended == a->pid; /* else somebody else has taken how it ended */
     a->pid = 0;
-    if (WIFSIGNALED(how))
+    if (known && WIFSIGNALED(how))
         return tp_fail(err, TP_EBROKEN,
                        "strategy '%s', played by one thread, was killed by signal %d (%s)", name,
                        WTERMSIG(how), strsignal(WTERMSIG(how)));
@@ -172,9 +176,16 @@ int tp_alone_turn(struct tp_alone *a, double time_ns, bool fresh, struct tp_seri
     int status = await(a, err);
     if (status)
         return status;
-    if (s->status && err)
-        *err = s->err;
-    for (uint32_t i = 0; !s->status && out && i < s->values.count; i++)
+    status = s->status;
+    uint32_t count = s->values.count;
+    /* The code that is measured can write there too. */
+    if (status < TP_OK || status > TP_EUNSURE || count > TP_SERIES_MAX)
+        return tp_fail(err, TP_EBROKEN,
+                       "strategy '%s', played by one thread, wrote over its answer",
+                       a->cfg->strategy->name);
+    if (status)
+        return tp_fail(err, (enum tp_status)status, "%.*s", TP_ERR_TEXT - 1, s->err.text);
+    for (uint32_t i = 0; out && i < count; i++)
         tp_series_add(out, s->values.values[i]);
-    return s->status;
+    return TP_OK;
 }

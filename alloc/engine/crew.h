@@ -25,6 +25,7 @@ struct tp_turns {
     uint32_t spins;        /* before the core is given to somebody else */
     uint64_t waited_ticks; /* in this part */
     double waited_ns;      /* of these, on a core; what is short is taken to be */
+    double reading_ns;     /* that a reading of the time on a core takes */
 };
 
 /* OS threads that a replay is configured for, or a player; 1: there is no crew. */

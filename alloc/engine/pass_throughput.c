@@ -236,6 +236,8 @@ static int play_repeats(struct players *all, const struct tp_replay_cfg *cfg, st
         if (!status)
             tp_measured_peaks(&p, out);
         status = tp_player_end(&p, status, err);
+        if (!status) /* in turn, so that a machine that slows down slows all */
+            status = play_others(all, t, 0, true, err);
     }
     while (!status && all->empty_replays < (cfg->repeat > 1 ? cfg->repeat : 1))
         status = play_others(all, t, 0, true, err);

@@ -166,8 +166,8 @@ static void print_report_topic(FILE *out)
         "               Pick judges by it. Calls a second are the same time said otherwise\n"
         "  one thread   1.9x of one thread: against the same calls by one, by wall time, in turn "
         "with\n"
-        "               them. It plays in a process that never had another, where malloc takes no\n"
-        "               locks. Other work on the machine shows here first\n"
+        "               them, in a process of its own, where malloc takes no locks.\n"
+        "               Other work on the machine shows here first\n"
         "  policy time  on the virtual source: the policy's bookkeeping on this CPU. Not GPU\n"
         "               time, no cudaMalloc\n\n",
         65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s, 65536);

@@ -78,7 +78,8 @@ static bool device_holds(const struct tp_device_run *d, const struct tp_program_
 static bool throughput_holds(const struct tp_throughput *t)
 {
     const struct tp_series *const all[] = {&t->runs,        &t->engine,       &t->crew.wall,
-                                           &t->crew.waited, &t->crew.blocked, &t->crew.alone};
+                                           &t->crew.waited, &t->crew.blocked, &t->crew.alone,
+                                           &t->crew.window};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]->count > TP_SERIES_MAX)
             return false;

@@ -24,7 +24,24 @@ static struct nap {
     uint64_t ns;
     uint64_t random; /* atomic */
     uint64_t napped; /* atomic: ns that calls have napped at least */
+    uint64_t burns;  /* ns on a core that each allocation takes */
+    uint64_t burned; /* atomic: ns that they have taken */
 } nap;
+
+static uint64_t on_core_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void burn(void)
+{
+    uint64_t begin = on_core_ns(), now = begin;
+    while (now - begin < nap.burns)
+        now = on_core_ns();
+    __atomic_add_fetch(&nap.burned, now - begin, __ATOMIC_RELAXED);
+}
 
 static void nap_perhaps(void)
 {
@@ -75,6 +92,7 @@ static int napping_alloc(void *st, void *thr, const struct tp_req *rq, struct tp
     void *block = malloc(BLOCK);
     assert_non_null(block);
     nap_perhaps();
+    burn();
     look_where_this_is();
     *out = (struct tp_block){(uintptr_t)block, rq->size};
     return TP_OK;
@@ -236,13 +254,14 @@ static double play(struct tp_program *p, uint32_t threads, uint32_t cores)
     struct tp_player player;
     uint64_t ticks = 0;
     assert_int_equal(tp_player_open(&player, &cfg, &napping, &err), TP_OK);
-    nap.napped = 0;
+    nap.napped = nap.burned = 0;
     assert_int_equal(tp_play_once(&player, tp_play_untimed, NULL, NULL, &ticks, &err), TP_OK);
     const struct tp_crew_times t = player.crew_times;
     assert_true(t.waited_ticks <= t.ticks);
     double calls = (double)(t.ticks - t.waited_ticks) * a_clock.ns_per_tick;
     assert_at_least(calls, (double)nap.napped);
     assert_at_least(calls - t.core_ns, (double)nap.napped);
+    assert_at_least(t.core_ns, (double)nap.burned);
     assert_int_equal(tp_player_end(&player, TP_OK, &err), TP_OK);
     return t.ticks ? (double)t.waited_ticks / (double)t.ticks : 0;
 }
@@ -281,6 +300,18 @@ static void who_waits_for_an_object_is_seen_to(void **state)
     tp_program_release(p);
 }
 
+/* What a call does on a core is never called blocked. */
+static void work_is_not_blocked(void **state)
+{
+    (void)state;
+    struct tp_program *p = handed_over(20);
+    nap = (struct nap){.burns = NAP_NS};
+    for (uint32_t cores = 1; cores <= 2; cores++)
+        play(p, 2, cores);
+    assert_true(nap.burned >= 20 * (uint64_t)NAP_NS);
+    tp_program_release(p);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -300,6 +331,7 @@ int main(void)
         cmocka_unit_test(an_interruption_ends_it),
         cmocka_unit_test(a_call_without_a_core_takes_its_time),
         cmocka_unit_test(waiting_is_for_objects_alone),
+        cmocka_unit_test(work_is_not_blocked),
         cmocka_unit_test(who_waits_for_an_object_is_seen_to),
     };
     return cmocka_run_group_tests_name("crew times", tests, setup, teardown);

@@ -138,6 +138,7 @@ static void a_run_that_leads_out_of_its_bounds_is_none(void **state)
     LEADS_OUT(run->throughput.crew.waited.count = TP_SERIES_MAX + 1);
     LEADS_OUT(run->throughput.crew.blocked.count = TP_SERIES_MAX + 1);
     LEADS_OUT(run->throughput.crew.alone.count = UINT32_MAX);
+    LEADS_OUT(run->throughput.crew.window.count = TP_SERIES_MAX + 1);
     LEADS_OUT(run->latency.slowest_count = TP_SLOWEST + 1);
     LEADS_OUT(run->latency.slowest_count = 1; run->latency.slowest[0].op = TP_OP_COUNT);
     LEADS_OUT(d->phase_count = TP_PHASES + 1);

@@ -163,7 +163,12 @@ static int check_times(struct tp_check *k, struct tp_err *err)
 /* Says in the line of a class which cell failed in it or before. */
 static void tell_failed(const struct tp_check *k, struct tp_class_check *class)
 {
-    snprintf(class->reason, sizeof class->reason, "%s", k->failed.text);
+    snprintf(class->reason, sizeof class->reason, "%.300s", k->failed.text);
+    if (k->failed_cells > 1) {
+        size_t used = strlen(class->reason);
+        snprintf(class->reason + used, sizeof class->reason - used, "; nor %s",
+                 tp_plural(k->failed_cells - 1, "other cell").s);
+    }
     class->how[0] = '\0';
     class->named = class->checked;
 }

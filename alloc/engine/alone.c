@@ -2,6 +2,8 @@
  * process; values and errors are in memory that both share. */
 #include "alloc/engine/alone.h"
 
+#include "alloc/base/own.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -9,11 +11,32 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 50 }; /* between two looks for an interruption */
+#ifdef __GLIBC__
+#define HAS_QUIET_FORK __GLIBC_PREREQ(2, 34)
+#else
+#define HAS_QUIET_FORK 0
+#endif
+
+enum {
+    LOOK_MS = 50,    /* between two looks for an interruption */
+    END_LOOKS = 100, /* for the end of a process that fell silent, LOOK_MS / 5 apart */
+    TASK_LINKS = 2,  /* of /proc/self/task, beside one for each thread */
+    OWN_THREADS = TP_SANITIZED ? 2 : 1 /* the thread sanitizer has one, too */
+};
+
+/* A malloc library may have threads of its own. In a fork they are gone, and what they hold then is
+ * held for good. */
+static bool has_others(void)
+{
+    struct stat st;
+    return stat("/proc/self/task", &st) == 0 && st.st_nlink > TASK_LINKS + OWN_THREADS;
+}
 
 struct tp_alone_shared {
     struct tp_series values; /* of the last order */
@@ -77,7 +100,7 @@ _Noreturn static void serve(const struct tp_alone *a, int line, pid_t parent)
  * that would have to be let go, and a handler may take this for a fork of the allocator's own. */
 static pid_t fork_quietly(void)
 {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+#if HAS_QUIET_FORK
     return _Fork();
 #else
     return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -99,9 +122,11 @@ int tp_alone_open(struct tp_alone *a, const struct tp_replay_cfg *cfg, tp_alone_
 {
     int ends[2];
     pid_t self = getpid();
+    *a = (struct tp_alone){.cfg = cfg, .play = play};
+    if (has_others())
+        return TP_OK;
     void *shared =
         mmap(NULL, sizeof *a->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    *a = (struct tp_alone){.cfg = cfg, .play = play};
     if (shared == MAP_FAILED)
         return fail(a, "memory", err);
     a->shared = shared;
@@ -142,10 +167,16 @@ static int lost(struct tp_alone *a, struct tp_err *err)
 {
     int how = 0;
     const char *name = a->cfg->strategy->name;
-    pid_t ended;
-    while ((ended = waitpid(a->pid, &how, 0)) < 0 && errno == EINTR)
-        ;
-    bool known = ended == a->pid; /* else somebody else has taken how it ended */
+    const struct timespec rest = {.tv_nsec = LOOK_MS * 1000000 / 5};
+    pid_t ended = 0;
+    for (int i = 0; i < END_LOOKS && (ended = waitpid(a->pid, &how, WNOHANG)) == 0; i++)
+        nanosleep(&rest, NULL);
+    bool known = ended == a->pid; /* else somebody else took how it ended, or it only fell silent */
+    if (ended == 0) {
+        kill(a->pid, SIGKILL);
+        while (waitpid(a->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
     a->pid = 0;
     if (known && WIFSIGNALED(how))
         return tp_fail(err, TP_EBROKEN,
@@ -171,6 +202,8 @@ int tp_alone_turn(struct tp_alone *a, double time_ns, bool fresh, struct tp_seri
 {
     const struct order o = {time_ns, fresh};
     struct tp_alone_shared *s = a->shared;
+    if (!s)
+        return TP_OK;
     if (send(a->line, &o, sizeof o, MSG_NOSIGNAL) != (ssize_t)sizeof o)
         return lost(a, err);
     int status = await(a, err);

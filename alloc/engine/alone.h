@@ -28,7 +28,8 @@ struct tp_alone {
     int line; /* to the fork: orders there, a byte back */
 };
 
-/* Starts the fork. After a failure nothing is to be closed. */
+/* Starts the fork; where the process has threads that are not tapool's none is started, and turns
+ * do nothing. After a failure nothing is to be closed. */
 int tp_alone_open(struct tp_alone *a, const struct tp_replay_cfg *cfg, tp_alone_fn *play,
                   struct tp_err *err);
 void tp_alone_close(struct tp_alone *a); /* a zeroed one is fine */

@@ -522,23 +522,18 @@ static int define_all(struct tp_check *k, struct tp_err *err)
 
 /* ---- the selection ---- */
 
-/* Whether the baseline has a cell of a strategy that was named. */
-static bool has_wanted(const struct tp_check *k)
-{
-    for (size_t i = 0; i < k->baseline.count; i++)
-        if (wants_strategy(k, &k->baseline.cells[i]))
-            return true;
-    return false;
-}
-
 int tp_check_select(struct tp_check *k, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
-    bool apart = o->base_lib && k->word_count && !has_wanted(k);
+    /* Two libraries are compared with each other: what is stored of them is a help and no need. */
+    bool apart = o->base_lib && k->word_count && o->strategies.count;
     bool defines = o->strategies.count && (o->update || !k->has_baseline || apart);
     int status = defines ? define_all(k, err) : select_held(k, err);
-    for (size_t i = 0; apart && defines && i < k->gate.cell_count; i++)
-        k->gate.cells[i].held = NULL; /* one of this label plays something else */
+    for (size_t i = 0; !status && apart && i < k->gate.cell_count; i++) {
+        struct tp_gate_cell *c = &k->gate.cells[i];
+        if (c->held && strcmp(c->held->spec, c->spec) != 0)
+            c->held = NULL; /* one of this label plays something else */
+    }
     for (size_t i = 0; !status && !o->update && i < k->gate.cell_count; i++)
         status = tp_check_hash(k, &k->gate.cells[i], err);
     if (status)

@@ -151,7 +151,7 @@ static void describe(const struct tp_check *k, const struct counting *d,
     else if (class->checked)
         snprintf(class->against, sizeof class->against, "vs baseline, %s", counter);
     tp_check_gaps_describe(k, &d->gaps, class);
-    if (class->without == k->gate.cell_count)
+    if (class->without && class->without + k->failed_cells == k->gate.cell_count)
         snprintf(class->reason, sizeof class->reason, "those of a malloc library are not exact");
     else if (!class->checked && d->counter.counter && !other)
         snprintf(class->how, sizeof class->how, "--base-bin OLD-TAPOOL counts both");

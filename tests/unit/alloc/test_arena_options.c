@@ -194,7 +194,6 @@ static void a_small_drain_moves_no_cache(void **state)
     close_arena(r);
 }
 
-/* A program that frees rightly, beside a model of what is live; nothing is looked up. */
 /* A device gives up 2 MiB at a time and has large blocks, which no two ranges share. */
 static void ranges_grow_by_a_quarter_on_a_device(void **state)
 {
@@ -218,6 +217,7 @@ static void ranges_grow_by_a_quarter_on_a_device(void **state)
     close_arena(r);
 }
 
+/* A program that frees rightly, beside a model of what is live; nothing is looked up. */
 static void without_checks_a_correct_program_is_served(void **state)
 {
     (void)state;

@@ -21,8 +21,8 @@
  * Memory. Everything starts small and grows by a share of what is there:
  *
  *     a refill    1 block, then 2, 4, 8 ...     up to `refill_target`
- *     a cache     `local_cache_target`, then twice as much after each drain that was
- *                 followed by a refill, up to 16 times
+ *     a cache     `local_cache_target`, at least two blocks, then twice as much after each
+ *                 drain that was followed by a refill, up to 16 times that target
  *     a span      the pages of one block, then 1/8 of what its class holds, up to `refill_target`
  *     a range     `first_range`, then 1/32 of what is held, up to `arena_size`; on a device
  *                 1/4, up to 16 granules of 2 MiB
@@ -40,7 +40,10 @@
  *
  * Known weaknesses: blocks in a thread's cache serve no other thread until the cache drains or a
  * range would be got; with several OS threads, only until the thread itself runs out of memory or
- * ends. Without `checks` wrong frees are not detected. */
+ * ends. A cache keeps two blocks however large they are, so with the coarse tables a thread may
+ * keep 32 MiB of the class of 16 MiB; and one that has grown stays so until idle memory is
+ * collected or its thread ends, by default 1 MiB in each class. Without `checks` wrong frees are
+ * not detected. */
 #include "alloc/base/opt.h"
 #include "alloc/strategies/arena/arena_core.h"
 
@@ -134,7 +137,7 @@ static int arena_init(void *state, const struct tp_env *env, const void *options
     st->refill_target = opts->refill_target;
     st->mem = (struct arena_mem){env, &st->heap};
     tp_arena_classes_init(&st->classes, opts->classes, opts->alignment, opts->refill_target,
-                          opts->local_cache_target);
+                          (uint32_t)opts->local_cache_target);
     st->direct = st->shared ? 0 : st->classes.direct;
     st->watched = st->checked ? st->direct : 0;
     st->alignment = opts->alignment;

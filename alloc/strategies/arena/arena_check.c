@@ -190,7 +190,7 @@ static const char *check_cache(const struct arena *st, const struct arena_thread
     const struct arena_cache *k = &thr->caches[c];
     uint32_t limit = thr->limit[c], refill = st->classes.refill[c], held = cache_count(k);
     if (held > (limit > refill ? limit : refill) || thr->step[c] > refill ||
-        limit > (uint64_t)st->classes.limit[c] * LIMIT_GROWTH)
+        !classes_may_hold(&st->classes, c, limit))
         return "a cache stays within its limit";
     if (k->block != st->classes.size[c] || k->top < k->floor || k->ceiling < k->floor ||
         k->ceiling > k->floor + (cache_room(k) < limit ? cache_room(k) : limit))

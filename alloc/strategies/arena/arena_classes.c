@@ -30,9 +30,10 @@ static void classes_list(struct arena_classes *t, enum arena_table table)
 }
 
 void tp_arena_classes_init(struct arena_classes *t, enum arena_table table, uint64_t alignment,
-                           uint64_t refill_target, uint64_t cache_target)
+                           uint64_t refill_target, uint32_t cache_target)
 {
     t->alignment = alignment;
+    t->cache_target = cache_target;
     classes_list(t, table);
     t->largest = t->size[t->count - 1];
     t->direct = t->largest < ARENA_DIRECT ? t->largest : ARENA_DIRECT;

@@ -17,6 +17,10 @@
 #define ARENA_PAGE        2048u  /* bytes: spans begin at multiples of it */
 #define ARENA_NO_CLASS    UINT32_MAX
 
+/* A cache that was drained and had to be refilled may hold twice as many blocks from then on, up to
+ * so many times its target. In bytes, because two large blocks may be more than that already. */
+enum { LIMIT_GROWTH = 16 };
+
 enum arena_table { ARENA_FINE, ARENA_COARSE6, ARENA_COARSE12 };
 
 struct arena_classes {
@@ -24,16 +28,24 @@ struct arena_classes {
     uint64_t alignment; /* of every block, bytes */
     uint64_t largest;   /* size of the largest class, bytes */
     uint32_t count;
+    uint32_t cache_target;                 /* bytes of each class that a thread keeps at first */
     uint64_t size[ARENA_MAX_CLASSES];      /* bytes, rising */
     uint32_t refill[ARENA_MAX_CLASSES];    /* blocks, >= 1 */
-    uint32_t limit[ARENA_MAX_CLASSES];     /* blocks in a thread, >= 2 */
+    uint32_t limit[ARENA_MAX_CLASSES];     /* blocks in a thread at first, >= 2 */
     uint32_t drain[ARENA_MAX_CLASSES];     /* blocks, >= 1 */
     uint8_t of[ARENA_DIRECT / ARENA_STEP]; /* class by (size - 1) / 16 */
 };
 
 /* Fills in the classes and their counts. Both targets are in bytes. */
 void tp_arena_classes_init(struct arena_classes *t, enum arena_table table, uint64_t alignment,
-                           uint64_t refill_target, uint64_t cache_target);
+                           uint64_t refill_target, uint32_t cache_target);
+
+/* Whether a cache of a class may ever hold so many blocks. */
+static inline bool classes_may_hold(const struct arena_classes *t, uint32_t class, uint64_t blocks)
+{
+    return blocks <= t->limit[class] ||
+           blocks * t->size[class] <= (uint64_t)t->cache_target * LIMIT_GROWTH;
+}
 
 /* The class of a size from 1 to `largest`. */
 static inline uint32_t classes_of_size(const struct arena_classes *t, uint64_t size)

@@ -18,10 +18,6 @@
 /* The next span of a class is this share of its pages, and about so many at most. */
 enum { CARVE_SHARE = 8, CARVE_PAGES = (32 << 10) / ARENA_PAGE };
 
-/* A cache that was drained and had to be refilled may hold twice as many blocks from then on, up to
- * so many times of what it may hold at first. */
-enum { LIMIT_GROWTH = 16 };
-
 /* Freed large objects that wait for a request of their length: programs allocate and free buffers
  * of one length again and again. Any other request sends them to the tree first, where they merge,
  * so that the best fit is still found. */

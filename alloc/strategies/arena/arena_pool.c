@@ -221,7 +221,7 @@ static int pool_carve(struct arena *st, uint32_t class, bool again)
 static void cache_may_hold_more(const struct arena *st, struct arena_thread *thr, uint32_t class)
 {
     thr->drained[class] = false;
-    if (thr->limit[class] < (uint64_t)st->classes.limit[class] * LIMIT_GROWTH)
+    if (classes_may_hold(&st->classes, class, UINT64_C(2) * thr->limit[class]))
         thr->limit[class] *= 2;
 }
 

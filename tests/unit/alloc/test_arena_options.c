@@ -152,6 +152,36 @@ static void a_cache_that_was_too_small_holds_more(void **state)
     close_arena(r);
 }
 
+/* The growth is bounded in bytes: a class of large blocks, of which a thread keeps two at first,
+ * does not come to hold as many times its memory as it may hold blocks. */
+static void a_cache_of_large_blocks_grows_by_their_bytes(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 40, ROUNDS = 6 };
+    static const struct {
+        uint64_t size;
+        uint32_t first, most; /* blocks */
+    } rows[] = {
+        {16 << 20, 2, 2}, {1 << 20, 2, 2}, {256 << 10, 2, 4}, {64 << 10, 2, 16}, {32 << 10, 2, 32}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rig *r = open_arena("classes=coarse12", &tp_source_virtual);
+        const struct arena_thread *thr = r->threads[0];
+        uint64_t size = rows[i].size;
+        uint32_t class = class_of(r, size);
+        tp_addr blocks[BLOCKS];
+        assert_int_equal(thr->limit[class], rows[i].first);
+        for (int round = 0; round < ROUNDS; round++) {
+            for (int k = 0; k < BLOCKS; k++)
+                blocks[k] = rig_alloc(r, 0, size);
+            for (int k = 0; k < BLOCKS; k++)
+                assert_int_equal(rig_free(r, 0, blocks[k], size), TP_OK);
+        }
+        assert_int_equal(thr->limit[class], rows[i].most);
+        assert_int_equal(cached(r, 0, size), rows[i].most);
+        close_arena(r);
+    }
+}
+
 /* Sizes between multiples of 64 KiB are rounded down: it is a bound. */
 static void arena_size_bounds_every_range(void **state)
 {
@@ -282,6 +312,7 @@ int main(void)
         cmocka_unit_test(classes_are_those_of_the_tables),
         cmocka_unit_test(counts_follow_the_formulas),
         cmocka_unit_test(a_cache_that_was_too_small_holds_more),
+        cmocka_unit_test(a_cache_of_large_blocks_grows_by_their_bytes),
         cmocka_unit_test(arena_size_bounds_every_range),
         cmocka_unit_test(a_small_drain_moves_no_cache),
         cmocka_unit_test(ranges_grow_by_a_quarter_on_a_device),

@@ -41,9 +41,12 @@ static uint64_t pages_range_size(const struct arena_pages *h, uint64_t bytes, bo
         unit = page;
     if (bytes > ARENA_MAX_BYTES || unit > ARENA_MAX_BYTES)
         return 0;
+    bool over = bytes > h->range_cap;
     if (!exact && bytes < pages_usual_size(h))
         bytes = pages_usual_size(h);
-    if (!exact && bytes >= h->granule && unit < h->granule) /* the source gives up as much anyway */
+    /* the source gives up whole granules anyway; but the cap is a promise */
+    if (!exact && bytes >= h->granule && unit < h->granule &&
+        (over || round_up(bytes, h->granule) <= h->range_cap))
         unit = h->granule;
     return round_up(bytes, unit);
 }

@@ -3,7 +3,7 @@
  *                  thread cache              central pool                page heap          source
  *     caller <-> [ a b c d ] LIFO <-> 0110 1110  bits of the <-> spans of 2 KiB pages, <-> ranges
  *                per class  drain,    1111 0000  class's spans   best fit, merged
- *                           refill               carve, idle     get: 1/32 of what is held
+ *                           refill               carve, idle     get: a share of what is held
  *                                                                put: after a decay
  *
  * The design follows tcmalloc (Ghemawat and Menage, 2007) and jemalloc (Evans, 2006). All
@@ -24,8 +24,8 @@
  *     a cache     `local_cache_target`, at least two blocks, then twice as much after each
  *                 drain that was followed by a refill, up to 16 times that target
  *     a span      the pages of one block, then 1/8 of what its class holds, up to `refill_target`
- *     a range     `first_range`, then 1/32 of what is held, up to `arena_size`; on a device
- *                 1/4, up to 16 granules of 2 MiB
+ *     a range     `first_range`, then 1/32 of what is held, up to `arena_size`; 1/4 where that
+ *                 is no more than 16 granules of the source: 32 MiB on a device
  *
  * and what is idle goes back by one step: a span whose blocks are all pooled becomes free pages,
  * but for one in each class; before a range is got, all blocks that lie idle in caches are
@@ -62,8 +62,9 @@ static const struct tp_opt arena_rows[] = {
                         "(a larger object gets its own)"),
     TP_SIZE_ROW(struct arena_opts, first_range, .def = "64KiB", .min = ARENA_CHUNK,
                 .max = UINT64_C(1) << 40,
-                .help = "least range; the next one is 1/32 of what is held, if that is more,\n"
-                        "or twice the last one where max_arenas counts them"),
+                .help = "least range; the next one is 1/32 of what is held, on a device 1/4\n"
+                        "up to 32 MiB, if that is more; or twice the last one where\n"
+                        "max_arenas counts them"),
     TP_UINT_ROW(struct arena_opts, max_arenas, .def = "0",
                 .help = "ranges it may hold, small first ones included; 0 = as needed"),
     TP_SIZE_ROW(struct arena_opts, alignment, .def = "16", .min = ARENA_STEP, .max = ARENA_PAGE,

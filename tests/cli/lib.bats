@@ -381,6 +381,15 @@ SH
     [ "$rc" = 1 ]
     matches "$out" '^REGRESSION  jq.json, my$'
     matches "$out" ' 1 of 1 cell '
+    # a trace that is not stored, of a label that is; and a label that is not beside one that is
+    capture "$TAPOOL" check sample:sqlite -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms
+    [ "$rc" = 1 ]
+    matches "$out" '^REGRESSION  sqlite.json, my$'
+    capture "$TAPOOL" check sample:jq -s my=lib:./main/libmy.so -s new=lib:./libmy.so --base-lib main/libmy.so \
+        --pairs 9 --min-time 1ms
+    [ "$rc" = 1 ]
+    matches "$out" '^REGRESSION  jq.json, new$'
+    lacks "$out" '^REGRESSION  jq.json, my$'
     # a cell of the baseline, whose file only the command line may name
     ok "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update
     capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms

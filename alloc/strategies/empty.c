@@ -1,33 +1,9 @@
 /* The strategy `empty`: returns at once without doing anything.
  *
  * The yardstick of the engine itself: the cost of its replay is the engine's share in every other
- * figure. All blocks of a thread are the same 64 bytes, its handle, so only the first bytes of a
- * block may be touched, and threads do not share them. Every member that the engine may call is
- * set, because the call is part of what is measured. No list of strategies contains it.
- *
- * Its results depend on its arguments, as those of every allocator do. Otherwise the processor
- * would execute the engine's loop in parallel with the call, and the reading of an empty call would
- * be too short. */
-#include "alloc/strategy.h"
-
-enum { SCRATCH = 64 }; /* bytes of a thread's handle */
-
-static int empty_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *err)
-{
-    (void)state, (void)env, (void)opts, (void)err;
-    return TP_OK;
-}
-
-static void empty_fini(void *state)
-{
-    (void)state;
-}
-
-/* Always 0, because no size and no host address has this bit, but the compiler cannot know it. */
-static uint64_t zero_of(uint64_t value)
-{
-    return value >> 63;
-}
+ * figure; common/empty.h has its rules. Every member that the engine may call is set, because the
+ * call is part of what is measured. No list of strategies contains it. */
+#include "alloc/strategies/common/empty.h"
 
 static int empty_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
@@ -87,17 +63,6 @@ static int empty_trim(void *state, uint64_t keep)
     return TP_OK;
 }
 
-static int empty_thread_init(void *state, void *thread)
-{
-    (void)state, (void)thread;
-    return TP_OK;
-}
-
-static void empty_thread_fini(void *state, void *thread)
-{
-    (void)state, (void)thread;
-}
-
 const struct tp_strategy tp_strategy_empty = {
     .name = "empty",
     .summary = "does nothing",
@@ -105,8 +70,8 @@ const struct tp_strategy tp_strategy_empty = {
     .to_use = "a yardstick of the engine; nothing to switch on",
     .group = TP_GROUP_REAL,
     .caps = TP_CAP_FOREIGN | TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_RETAINS | TP_CAP_ALIGN,
-    .state_size = SCRATCH, /* not read: every instance has a state */
-    .thread_size = SCRATCH,
+    .state_size = EMPTY_SCRATCH, /* not read: every instance has a state */
+    .thread_size = EMPTY_SCRATCH,
     .init = empty_init,
     .fini = empty_fini,
     .alloc = empty_alloc,

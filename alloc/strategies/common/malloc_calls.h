@@ -83,15 +83,20 @@ static inline void *aligned_block(const struct tp_req *rq)
     return posix_memalign(&p, rq->align, rq->size) ? NULL : p;
 }
 
+/* Hands out what malloc or realloc gave. */
+static inline int block_of(void *p, struct tp_block *out)
+{
+    *out = (struct tp_block){(uintptr_t)p, 0};
+    return p ? TP_OK : TP_EOOM;
+}
+
 static inline int malloc_alloc(void *state, void *thread, const struct tp_req *rq,
                                struct tp_block *out)
 {
     (void)state, (void)thread;
     if (UNLIKELY(!request_is_sound(rq)))
         return TP_EINVAL;
-    void *p = rq->align <= MALLOC_ALIGN ? malloc(rq->size) : aligned_block(rq);
-    *out = (struct tp_block){(uintptr_t)p, 0};
-    return p ? TP_OK : TP_EOOM;
+    return block_of(rq->align <= MALLOC_ALIGN ? malloc(rq->size) : aligned_block(rq), out);
 }
 
 static inline int malloc_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
@@ -122,9 +127,8 @@ static inline int malloc_move(void *state, void *thread, tp_addr addr, const str
     if (UNLIKELY(!request_is_sound(rq)))
         return TP_EINVAL;
     void *old = (void *)(uintptr_t)addr;
-    void *p = rq->align <= MALLOC_ALIGN ? realloc(old, rq->size) : realloc_aligned(old, rq);
-    *out = (struct tp_block){(uintptr_t)p, 0};
-    return p ? TP_OK : TP_EOOM;
+    return block_of(rq->align <= MALLOC_ALIGN ? realloc(old, rq->size) : realloc_aligned(old, rq),
+                    out);
 }
 
 static inline uint64_t malloc_usable(void *state, tp_addr addr)

@@ -1,5 +1,5 @@
-/* What the kernel says about the memory of this process. Nothing here allocates, so that a reading
- * does not change what it reads. */
+/* What the kernel says about this process: its memory, and its threads. Nothing here allocates, so
+ * that a reading does not change what it reads. */
 #ifndef TP_PROCESS_MEMORY_H
 #define TP_PROCESS_MEMORY_H
 
@@ -29,6 +29,9 @@ uint64_t tp_written_read(struct tp_written *w);
 bool tp_mapped_open(int *fd, const char *folder);
 void tp_mapped_close(int fd);    /* -1 is fine */
 uint64_t tp_mapped_read(int fd); /* TP_NONE: the kernel did not say */
+
+/* Threads of this process, those of libraries included; 0: the kernel does not say. */
+uint64_t tp_process_threads(void);
 
 /* Switches transparent huge pages off for this process (true), or on as the machine has them.
  * Returns what it was before: whether they were off. Without effect where the kernel refuses. */

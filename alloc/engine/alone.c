@@ -3,6 +3,7 @@
 #include "alloc/engine/alone.h"
 
 #include "alloc/base/own.h"
+#include "alloc/base/process_memory.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,17 +26,8 @@
 enum {
     LOOK_MS = 50,    /* between two looks for an interruption */
     END_LOOKS = 100, /* for the end of a process that fell silent, LOOK_MS / 5 apart */
-    TASK_LINKS = 2,  /* of /proc/self/task, beside one for each thread */
     OWN_THREADS = TP_SANITIZED ? 2 : 1 /* the thread sanitizer has one, too */
 };
-
-/* A malloc library may have threads of its own. In a fork they are gone, and what they hold then is
- * held for good. */
-static bool has_others(void)
-{
-    struct stat st;
-    return stat("/proc/self/task", &st) == 0 && st.st_nlink > TASK_LINKS + OWN_THREADS;
-}
 
 struct tp_alone_shared {
     struct tp_series values; /* of the last order */
@@ -123,7 +114,9 @@ int tp_alone_open(struct tp_alone *a, const struct tp_replay_cfg *cfg, tp_alone_
     int ends[2];
     pid_t self = getpid();
     *a = (struct tp_alone){.cfg = cfg, .play = play};
-    if (has_others())
+    /* A malloc library may have threads of its own. In a fork they are gone, and what they hold
+     * then is held for good. */
+    if (tp_process_threads() > OWN_THREADS)
         return TP_OK;
     void *shared =
         mmap(NULL, sizeof *a->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -216,8 +209,13 @@ int tp_alone_turn(struct tp_alone *a, double time_ns, bool fresh, struct tp_seri
         return tp_fail(err, TP_EBROKEN,
                        "strategy '%s', played by one thread, wrote over its answer",
                        a->cfg->strategy->name);
+    if (status && err) {
+        *err = s->err;
+        err->status = (enum tp_status)status;
+        err->text[TP_ERR_TEXT - 1] = err->hint[TP_ERR_TEXT - 1] = '\0';
+    }
     if (status)
-        return tp_fail(err, (enum tp_status)status, "%.*s", TP_ERR_TEXT - 1, s->err.text);
+        return status;
     for (uint32_t i = 0; out && i < count; i++)
         tp_series_add(out, s->values.values[i]);
     return TP_OK;

@@ -18,7 +18,6 @@
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 
 struct mapping {
     struct tp_mapped *shared;
@@ -54,14 +53,6 @@ static int begin_following(void)
     return 0;
 }
 
-/* Whether this process has one thread: a folder has two links, and one more for each folder in it.
- */
-static bool is_alone(void)
-{
-    struct stat tasks;
-    return !stat("/proc/self/task", &tasks) && tasks.st_nlink == 3;
-}
-
 /* Plays, followed, and sets what this process knows of it. */
 static int play(struct mapping *m, const struct tp_replay_cfg *cfg, struct tp_mapped *out,
                 struct tp_err *err)
@@ -77,7 +68,7 @@ static int play(struct mapping *m, const struct tp_replay_cfg *cfg, struct tp_ma
         out->why = m->shared->why;
     out->fixed = personality(0xffffffff) & ADDR_NO_RANDOMIZE;
     int status = out->why ? TP_OK : tp_watch_process(&w, cfg, err);
-    if (!out->why && !is_alone()) /* the calls of other threads are not followed */
+    if (!out->why && tp_process_threads() != 1) /* the calls of others are not followed */
         out->why = TP_MAPPED_THREADS;
     out->known = !status && !out->why && w.base != TP_NONE && w.end != TP_NONE;
     out->base = w.base;

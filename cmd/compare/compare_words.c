@@ -229,19 +229,24 @@ static bool has_resident(const struct tp_compare_row *r, const struct tp_metric 
     return tp_metric_is_by_kernel(m) && !isnan(cell_of(r, m)->value);
 }
 
+static bool is_known(const struct tp_compare_row *r, const struct tp_metric *m, const char *name)
+{
+    return !strcmp(m->name, name) && !isnan(cell_of(r, m)->value);
+}
+
 static bool has_waited(const struct tp_compare_row *r, const struct tp_metric *m)
 {
-    return !strcmp(m->name, "waited") && !isnan(cell_of(r, m)->value);
+    return is_known(r, m, "waited");
 }
 
 static bool has_wall(const struct tp_compare_row *r, const struct tp_metric *m)
 {
-    return !strcmp(m->name, "wall_ns_per_op") && !isnan(cell_of(r, m)->value);
+    return is_known(r, m, "wall_ns_per_op");
 }
 
 static bool has_blocked(const struct tp_compare_row *r, const struct tp_metric *m)
 {
-    return !strcmp(m->name, "blocked") && !isnan(cell_of(r, m)->value);
+    return is_known(r, m, "blocked");
 }
 
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,

@@ -13,7 +13,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 enum { VERIFY_EVENTS = 1000000 };
 
@@ -36,10 +35,9 @@ const struct tp_strategy *tp_check_strategy(const struct tp_gate_cell *c)
 static bool goes_on_without(const struct tp_check *k, const struct tp_gate_cell *c, int status)
 {
     const struct tp_strategy *s = tp_check_strategy(c);
-    const size_t word = sizeof TP_PLUGIN_WORD - 1;
-    bool plugin = !strncasecmp(c->spec, TP_PLUGIN_WORD, word) && c->spec[word] == ':';
-    return k->goes_on && (plugin || (s && s->caps & TP_CAP_FOREIGN)) && status != TP_ESTOP &&
-           status != TP_ENOMEM;
+    bool of_others = tp_strategy_from(c->spec) != TP_OPT_ANYWHERE || /* a plug-in */
+                     (s && s->caps & TP_CAP_FOREIGN);
+    return k->goes_on && of_others && status != TP_ESTOP && status != TP_ENOMEM;
 }
 
 /* Visits a cell, and notes its failure where the check goes on. */

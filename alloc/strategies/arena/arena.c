@@ -33,16 +33,17 @@
  * is wholly free while 8,192 spans are freed goes to the source. Nothing depends on time or on
  * addresses.
  *
- * With several OS threads every call takes the slow path, so that a single thread pays for no lock
- * and no atomic operation: a thread's cache is still its own, live bits are set and cleared by
- * atomic operations, a remote free goes to the freeing thread's cache and in a batch to the pool,
- * and the pool of each class has a lock of its own.
+ * With several OS threads each thread owns the spans that it carves, and nobody else hands out
+ * their blocks: its caches and its pools need no lock, and its own frees no atomic operation. A
+ * block that another thread frees comes back by a list of its owner; see arena_owner.h. The page
+ * heap has a lock, and every call takes a path of its own, so that a single thread pays for none of
+ * this.
  *
  * Known weaknesses: blocks in a thread's cache serve no other thread until the cache drains or a
- * range would be got; with several OS threads, only until the thread itself runs out of memory or
- * ends. A cache keeps two blocks however large they are, so with the coarse tables a thread may
- * keep 32 MiB of the class of 16 MiB; and one that has grown stays so until idle memory is
- * collected or its thread ends, by default 1 MiB in each class. Without `checks` wrong frees are
+ * range would be got; with several OS threads, neither do those of its pools, until it runs out of
+ * memory or ends. A cache keeps two blocks however large they are, so with the coarse tables a
+ * thread may keep 32 MiB of the class of 16 MiB; and one that has grown stays so until idle memory
+ * is collected or its thread ends, by default 1 MiB in each class. Without `checks` wrong frees are
  * not detected. */
 #include "alloc/base/opt.h"
 #include "alloc/strategies/arena/arena_core.h"
@@ -105,25 +106,6 @@ static int check_options(const struct arena_opts *opts, struct tp_err *err)
     return TP_OK;
 }
 
-static int make_locks(struct arena *st)
-{
-    tp_lock_init(&st->heap, st->shared);
-    if (!st->shared)
-        return TP_OK;
-    st->locks = tp_meta_get(st->env, st->classes.count * sizeof *st->locks);
-    for (uint32_t c = 0; st->locks && c < st->classes.count; c++)
-        tp_lock_init(&st->locks[c], true);
-    return st->locks ? TP_OK : TP_ENOMEM;
-}
-
-static void drop_locks(struct arena *st)
-{
-    for (uint32_t c = 0; st->locks && c < st->classes.count; c++)
-        tp_lock_fini(&st->locks[c]);
-    tp_meta_put(st->env, st->locks, st->classes.count * sizeof *st->locks);
-    tp_lock_fini(&st->heap);
-}
-
 static int arena_init(void *state, const struct tp_env *env, const void *options,
                       struct tp_err *err)
 {
@@ -144,8 +126,11 @@ static int arena_init(void *state, const struct tp_env *env, const void *options
     st->alignment = opts->alignment;
     tp_arena_pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
     meta_map_init(&st->large, env);
-    if (make_locks(st) || tp_arena_chunks_init(&st->chunks, env, opts->checks)) {
-        drop_locks(st);
+    tp_lock_init(&st->heap, st->shared);
+    if ((st->shared && tp_arena_owners_init(st)) ||
+        tp_arena_chunks_init(&st->chunks, env, opts->checks)) {
+        tp_arena_owners_fini(st);
+        tp_lock_fini(&st->heap);
         return tp_fail(err, TP_ENOMEM, "out of memory for the tables of strategy 'arena'");
     }
     return TP_OK;
@@ -157,7 +142,8 @@ static void arena_fini(void *state)
     tp_arena_chunks_fini(&st->chunks);
     tp_addr_map_fini(&st->large);
     tp_arena_pages_fini(&st->pages);
-    drop_locks(st);
+    tp_arena_owners_fini(st);
+    tp_lock_fini(&st->heap);
 }
 
 static int arena_thread_init(void *state, void *thread)
@@ -168,12 +154,12 @@ static int arena_thread_init(void *state, void *thread)
         thr->caches[c].block = (uint32_t)st->classes.size[c];
         thr->limit[c] = st->classes.limit[c];
     }
-    tp_lock_take(&st->heap);
+    if (st->shared)
+        return tp_arena_owner_start(st, thr);
     thr->older = st->threads;
     if (thr->older)
         thr->older->newer = thr;
     st->threads = thr;
-    tp_lock_drop(&st->heap);
     return TP_OK;
 }
 
@@ -183,11 +169,12 @@ static void arena_thread_fini(void *state, void *thread)
     struct arena_thread *thr = thread;
     for (uint32_t c = 0; c < st->classes.count; c++)
         tp_arena_empty(st, thr, c);
-    tp_lock_take(&st->heap);
-    *(thr->newer ? &thr->newer->older : &st->threads) = thr->older;
-    if (thr->older)
+    if (st->shared)
+        tp_arena_owner_end(st, thr);
+    else
+        *(thr->newer ? &thr->newer->older : &st->threads) = thr->older;
+    if (!st->shared && thr->older)
         thr->older->newer = thr->newer;
-    tp_lock_drop(&st->heap);
     *thr = (struct arena_thread){0};
 }
 
@@ -211,9 +198,8 @@ static int alloc_large(struct arena *st, struct arena_thread *thr, const struct 
     if (rq->size > ARENA_MAX_BYTES)
         return TP_EOOM;
     do {
-        tp_lock_take(&st->heap);
-        rc = large_locked(st, rq, again, out);
-        tp_lock_drop(&st->heap);
+        rc = st->owners ? tp_arena_large_shared(st, thr, rq, again, out)
+                        : large_serial(st, rq, again, out);
     } while (UNLIKELY(try_again(st, thr, rc, &again)));
     return rc;
 }
@@ -228,8 +214,8 @@ static int refill(struct arena *st, struct arena_thread *thr, uint32_t class)
     return rc;
 }
 
-OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
-                           struct tp_block *out)
+int tp_arena_alloc_slow(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                        struct tp_block *out)
 {
     if (!request_is_sound(rq))
         return TP_EINVAL;
@@ -243,25 +229,7 @@ OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const str
     const struct arena_item *item = --cache->top;
     *out = (struct tp_block){item->addr, cache->block};
     if (item->word)
-        word_set_live(st, item->word, item->addr);
-    return TP_OK;
-}
-
-/* The fast path where several OS threads play: the cache is the thread's own, a word of live bits
- * is not. */
-OUT_OF_LINE int alloc_shared(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
-                             struct tp_block *out)
-{
-    uint64_t least = rq->size - 1, align = rq->align;
-    if (UNLIKELY(least >= st->classes.direct || align - 1 >= st->alignment || align & (align - 1)))
-        return alloc_slow(st, thr, rq, out);
-    struct arena_cache *cache = &thr->caches[st->classes.of[least / ARENA_STEP]];
-    if (UNLIKELY(cache->top == cache->floor))
-        return alloc_slow(st, thr, rq, out);
-    const struct arena_item *item = --cache->top;
-    *out = (struct tp_block){item->addr, cache->block};
-    if (LIKELY(item->word != NULL))
-        __atomic_fetch_or(item->word, chunk_bit(item->addr), __ATOMIC_ACQ_REL);
+        word_set_live(item->word, item->addr);
     return TP_OK;
 }
 
@@ -271,13 +239,13 @@ OUT_OF_LINE int alloc_rare(struct arena *st, struct arena_thread *thr, const str
                            struct tp_block *out)
 {
     if (UNLIKELY(st->shared))
-        return alloc_shared(st, thr, rq, out);
+        return tp_arena_alloc_shared(st, thr, rq, out);
     if (rq->size - 1 < st->classes.largest || rq->size > ARENA_MAX_BYTES ||
         rq->align - 1 >= ARENA_PAGE || rq->align & (rq->align - 1))
-        return alloc_slow(st, thr, rq, out);
+        return tp_arena_alloc_slow(st, thr, rq, out);
     struct arena_span *s = kept_take(&st->kept, pages_of(rq->size));
     if (!s)
-        return alloc_slow(st, thr, rq, out);
+        return tp_arena_alloc_slow(st, thr, rq, out);
     s->state = ARENA_SPAN_LARGE;
     out->addr = span_addr(s);
     out->granted = s->pages * ARENA_PAGE;
@@ -298,7 +266,7 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
     /* two separate stores, because a combined one would wait for the address */
     out->granted = cache->block;
     if (UNLIKELY(top == cache->floor))
-        return alloc_slow(st, thr, rq, out);
+        return tp_arena_alloc_slow(st, thr, rq, out);
     tp_addr addr = (--top)->addr;
     uint64_t *word = top->word;
     cache->top = top;
@@ -317,52 +285,33 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
 OUT_OF_LINE int free_small(struct arena *st, struct arena_thread *thr, tp_addr addr, uint32_t class)
 {
     struct arena_cache *cache = &thr->caches[class];
+    if (st->shared)
+        return tp_arena_free_small_shared(st, thr, addr, class);
     struct arena_chunk *chunk = st->checked ? chunk_if_live(&st->chunks, addr) : NULL;
     if (st->checked && (!chunk || chunk_class(chunk, addr) != class))
         return TP_EINVAL;
+    uint64_t *word = chunk ? chunk_live(chunk, granule_of(addr)) : NULL;
     if (cache->top >= cache->ceiling)
         tp_arena_make_room(st, thr, class);
-    if (chunk && !word_clear_live(st, chunk_word(chunk, addr), addr))
-        return TP_EINVAL;
+    if (word)
+        word_clear_live(word, addr);
     if (cache->top < cache->ceiling)
-        *cache->top++ = (struct arena_item){addr, chunk ? chunk_word(chunk, addr) : NULL};
+        *cache->top++ = (struct arena_item){addr, word};
     else
-        tp_arena_put(st, class, addr);
+        tp_arena_put(st, thr, class, addr);
     return TP_OK;
 }
 
-OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
-                          const struct tp_req *rq)
+int tp_arena_free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                       const struct tp_req *rq)
 {
     if (!request_is_sound(rq))
         return TP_EINVAL;
     uint32_t class = classes_of(&st->classes, rq);
     if (class == ARENA_NO_CLASS)
-        return arena_free_large(st, addr, rq->size);
+        return st->owners ? tp_arena_free_large_shared(st, thr, addr, rq->size)
+                          : arena_free_large(st, addr, rq->size);
     return free_small(st, thr, addr, class);
-}
-
-/* As alloc_shared. */
-OUT_OF_LINE int free_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
-                            const struct tp_req *rq)
-{
-    uint64_t least = rq->size - 1, *word = NULL;
-    if (UNLIKELY(least >= st->classes.direct || rq->align - 1 >= st->alignment))
-        return free_slow(st, thr, addr, rq);
-    uint32_t class = st->classes.of[least / ARENA_STEP];
-    struct arena_cache *cache = &thr->caches[class];
-    if (UNLIKELY(cache->top >= cache->ceiling))
-        return free_slow(st, thr, addr, rq);
-    if (LIKELY(st->checked)) {
-        struct arena_chunk *chunk = chunk_if_live(&st->chunks, addr);
-        if (UNLIKELY(!chunk || chunk_class(chunk, addr) != class))
-            return TP_EINVAL;
-        word = chunk_word(chunk, addr);
-        if (UNLIKELY(!word_clear_live(st, word, addr)))
-            return TP_EINVAL;
-    }
-    *cache->top++ = (struct arena_item){addr, word};
-    return TP_OK;
 }
 
 /* Without `checks`: address and size are believed. */
@@ -371,7 +320,7 @@ OUT_OF_LINE int free_unchecked(struct arena *st, struct arena_thread *thr, tp_ad
 {
     struct arena_cache *cache = &thr->caches[st->classes.of[(rq->size - 1) / ARENA_STEP]];
     if (UNLIKELY(rq->align - 1 >= st->alignment || cache->top >= cache->ceiling))
-        return free_slow(st, thr, addr, rq);
+        return tp_arena_free_slow(st, thr, addr, rq);
     *cache->top++ = (struct arena_item){.addr = addr};
     return TP_OK;
 }
@@ -382,16 +331,17 @@ OUT_OF_LINE int free_rare(struct arena *st, struct arena_thread *thr, tp_addr ad
                           const struct tp_req *rq)
 {
     if (rq->size - 1 < st->direct)
-        return st->checked ? free_slow(st, thr, addr, rq) : free_unchecked(st, thr, addr, rq);
+        return st->checked ? tp_arena_free_slow(st, thr, addr, rq)
+                           : free_unchecked(st, thr, addr, rq);
     if (UNLIKELY(st->shared))
-        return free_shared(st, thr, addr, rq);
+        return tp_arena_free_shared(st, thr, addr, rq);
     if (rq->size - 1 < st->classes.largest || rq->align & (rq->align - 1) || !rq->align ||
         st->kept.count == KEPT_SPANS)
-        return free_slow(st, thr, addr, rq);
+        return tp_arena_free_slow(st, thr, addr, rq);
     struct arena_span *s = large_find(st, addr);
     if (!s || s->pages != pages_of(rq->size) || s->pages > KEPT_PAGES)
-        return free_slow(st, thr, addr, rq);
-    kept_add(st, s);
+        return tp_arena_free_slow(st, thr, addr, rq);
+    kept_add_serial(st, s);
     return TP_OK;
 }
 
@@ -406,14 +356,14 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
     uint64_t granule = granule_of(addr), index = granule_index(granule);
     struct arena_chunk *chunk = chunk_guess(&st->chunks, index);
     if (UNLIKELY(chunk->index != index || chunk->class[granule_page(granule)] != class))
-        return free_slow(st, thr, addr, rq);
+        return tp_arena_free_slow(st, thr, addr, rq);
     uint64_t *word = chunk_live(chunk, granule), bits = *word;
     if (UNLIKELY(!(bits >> (granule & 63) & 1)))
         return TP_EINVAL;
     struct arena_cache *cache = &thr->caches[class];
     struct arena_item *top = cache->top;
     if (UNLIKELY(top >= cache->ceiling))
-        return free_slow(st, thr, addr, rq);
+        return tp_arena_free_slow(st, thr, addr, rq);
     *word = bits & ~granule_bit(granule);
     top->addr = addr;
     top->word = word;
@@ -423,35 +373,57 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
 
 /* ---- resize, trim, usable ---- */
 
+/* The span of a live large object, or NULL. */
+static struct arena_span *large_of_block(const struct arena *st, tp_addr addr)
+{
+    return st->owners ? tp_arena_large_shared_find(st, addr) : large_find(st, addr);
+}
+
 /* The class of a live small block, or ARENA_NO_CLASS. Without `checks` the address is not
  * verified. */
 static uint32_t class_of_block(const struct arena *st, tp_addr addr)
 {
-    if (!st->checked && large_find(st, addr))
+    if (!st->checked && large_of_block(st, addr))
         return ARENA_NO_CLASS;
     const struct arena_chunk *chunk =
         st->checked ? chunk_if_live(&st->chunks, addr) : chunk_find(&st->chunks, addr);
-    return chunk ? chunk_class(chunk, addr) : ARENA_NO_CLASS;
+    uint32_t class = chunk ? chunk_class(chunk, addr) : ARENA_LARGE;
+    return class == ARENA_LARGE ? ARENA_NO_CLASS : class;
 }
 
-static int resize_large(struct arena *st, tp_addr addr, const struct tp_req *rq,
-                        struct tp_block *out)
+static int change_pages(struct arena *st, struct arena_kept *kept, struct arena_span *s,
+                        uint64_t pages)
 {
-    struct arena_span *s = large_find(st, addr);
+    if (s->behind && s->behind->state == ARENA_SPAN_KEPT)
+        kept_release(st, kept, kept->count);
+    if (pages <= s->pages)
+        return pages < s->pages ? tp_arena_pages_shrink(&st->pages, s, pages) : TP_OK;
+    int rc = tp_arena_pages_extend(&st->pages, s, pages);
+    if (rc != TP_EUNSUP || !st->owners || !kept->count)
+        return rc;
+    kept_release(st, kept, kept->count); /* one of them may lie behind; its state does not tell */
+    return tp_arena_pages_extend(&st->pages, s, pages);
+}
+
+static int resize_large(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                        const struct tp_req *rq, struct tp_block *out)
+{
+    struct arena_span *s = large_of_block(st, addr);
     uint64_t pages = pages_of(rq->size);
+    int rc = TP_OK;
     if (!s)
         return TP_EINVAL;
     /* by the place in the range: which addresses the source chose must decide nothing */
     if (classes_of(&st->classes, rq) != ARENA_NO_CLASS || rq->align > s->range->align ||
         s->page * ARENA_PAGE & (rq->align - 1))
         return TP_EUNSUP;
-    int rc = TP_OK;
-    if (s->behind && s->behind->state == ARENA_SPAN_KEPT)
-        kept_release(st, st->kept.count);
-    if (pages < s->pages)
-        rc = tp_arena_pages_shrink(&st->pages, s, pages);
-    else if (pages > s->pages)
-        rc = tp_arena_pages_extend(&st->pages, s, pages);
+    if (pages != s->pages || !st->owners) { /* what need not change needs no lock */
+        tp_lock_take(&st->heap);
+        rc = change_pages(st, kept_of(st, thr), s, pages);
+        if (!rc && st->owners)
+            tp_arena_large_shared_note(st, s);
+        tp_lock_drop(&st->heap);
+    }
     if (!rc)
         *out = (struct tp_block){addr, pages * ARENA_PAGE};
     return rc;
@@ -466,41 +438,27 @@ static int resize_small(const struct arena *st, uint32_t class, tp_addr addr,
     return TP_OK;
 }
 
-static int resize_locked(struct arena *st, tp_addr addr, const struct tp_req *rq,
-                         struct tp_block *out)
-{
-    tp_lock_take(&st->heap);
-    uint32_t class = st->checked ? ARENA_NO_CLASS : class_of_block(st, addr);
-    int rc = class == ARENA_NO_CLASS ? resize_large(st, addr, rq, out)
-                                     : resize_small(st, class, addr, rq, out);
-    tp_lock_drop(&st->heap);
-    return rc;
-}
-
-/* A small block never changes its class in place, so with `checks`, where its live bit says that it
- * is one, it needs no lock. */
-OUT_OF_LINE int resize_slow(struct arena *st, tp_addr addr, const struct tp_req *rq,
-                            struct tp_block *out)
+OUT_OF_LINE int resize_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                            const struct tp_req *rq, struct tp_block *out)
 {
     if (!request_is_sound(rq))
         return TP_EINVAL;
-    uint32_t class = st->checked ? class_of_block(st, addr) : ARENA_NO_CLASS;
-    return class == ARENA_NO_CLASS ? resize_locked(st, addr, rq, out)
+    uint32_t class = class_of_block(st, addr);
+    return class == ARENA_NO_CLASS ? resize_large(st, thr, addr, rq, out)
                                    : resize_small(st, class, addr, rq, out);
 }
 
 static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
                         struct tp_block *out)
 {
-    (void)thread;
     struct arena *st = state;
     uint64_t least = rq->size - 1, align = rq->align;
     if (UNLIKELY(least >= st->watched || align - 1 >= st->alignment || align & (align - 1)))
-        return resize_slow(st, addr, rq, out);
+        return resize_slow(st, thread, addr, rq, out);
     uint64_t granule = granule_of(addr), index = granule_index(granule);
     struct arena_chunk *chunk = chunk_guess(&st->chunks, index);
     if (UNLIKELY(chunk->index != index || !(*chunk_live(chunk, granule) & granule_bit(granule))))
-        return resize_slow(st, addr, rq, out);
+        return resize_slow(st, thread, addr, rq, out);
     uint32_t class = st->classes.of[least / ARENA_STEP];
     if (chunk->class[granule_page(granule)] != class)
         return TP_EUNSUP;
@@ -524,7 +482,7 @@ static uint64_t arena_usable(void *state, tp_addr addr)
     uint32_t class = class_of_block(st, addr);
     if (class != ARENA_NO_CLASS)
         return st->classes.size[class];
-    const struct arena_span *s = large_find(st, addr);
+    const struct arena_span *s = large_of_block(st, addr);
     return s ? s->pages * ARENA_PAGE : 0;
 }
 

@@ -5,19 +5,56 @@
 typedef bool arena_visit_fn(struct arena *st, uint32_t class, const struct arena_item *item,
                             uint64_t *count);
 
+/* Goes through all owners and threads: where one thread plays everything there is no owner, and
+ * each thread comes alone; elsewhere an owner may come without a thread, as the orphans do. */
+struct arena_step {
+    struct arena_owner *owner;
+    struct arena_thread *thr;
+};
+
+static bool step_next(const struct arena *st, struct arena_step *at)
+{
+    if (!st->owners) {
+        at->thr = at->thr ? at->thr->older : st->threads;
+        return at->thr;
+    }
+    at->owner = at->owner ? at->owner->older : st->owners->all;
+    at->thr = at->owner ? at->owner->thr : NULL;
+    return at->owner;
+}
+
 static bool visit_cached(struct arena *st, arena_visit_fn *fn, uint64_t *visited)
 {
-    for (const struct arena_thread *thr = st->threads; thr; thr = thr->older)
-        for (uint32_t c = 0; c < st->classes.count; c++)
-            for (const struct arena_item *i = thr->caches[c].floor; i < thr->caches[c].top; i++)
+    for (struct arena_step at = {0}; step_next(st, &at);)
+        for (uint32_t c = 0; at.thr && c < st->classes.count; c++)
+            for (struct arena_item *i = at.thr->caches[c].floor; i < at.thr->caches[c].top; i++)
                 if (!fn(st, c, i, visited))
                     return false;
     return true;
 }
 
+/* Gives the kept spans of all owners the state that says so, which they lack while threads run, or
+ * takes it from them. */
+static void mark_kept(const struct arena *st, enum arena_span_state state)
+{
+    for (struct arena_step at = {0}; st->owners && step_next(st, &at);)
+        for (uint32_t i = 0; i < at.owner->kept.count; i++)
+            at.owner->kept.spans[i]->state = (uint8_t)state;
+}
+
+static uint64_t *live_at(const struct arena *st, tp_addr addr)
+{
+    return live_word(&st->chunks, chunk_find(&st->chunks, addr), granule_of(addr));
+}
+
+static bool is_gone(const struct arena *st, tp_addr addr)
+{
+    return st->owners && *word_gone(live_at(st, addr)) & chunk_bit(addr);
+}
+
 static bool is_pooled(const struct arena *st, tp_addr addr)
 {
-    return *word_pooled(chunk_word(chunk_find(&st->chunks, addr), addr)) & chunk_bit(addr);
+    return *word_pooled(&st->chunks, live_at(st, addr)) & chunk_bit(addr);
 }
 
 /* Checks that a cached block belongs to the cache's class, that it is not pooled and that its bit
@@ -29,7 +66,7 @@ static bool mark_cached(struct arena *st, uint32_t class, const struct arena_ite
         item->addr % ARENA_STEP ? NULL : chunk_find(&st->chunks, item->addr);
     if (!chunk || chunk_class(chunk, item->addr) != class || is_pooled(st, item->addr))
         return false;
-    uint64_t *word = chunk_word(chunk, item->addr);
+    uint64_t *word = live_at(st, item->addr);
     if (*word & chunk_bit(item->addr) || item->word != (st->checked ? word : NULL))
         return false;
     *word |= chunk_bit(item->addr);
@@ -44,7 +81,7 @@ static bool unmark_cached(struct arena *st, uint32_t class, const struct arena_i
     if (!*marked)
         return false;
     --*marked;
-    *chunk_word(chunk_find(&st->chunks, item->addr), item->addr) &= ~chunk_bit(item->addr);
+    *live_at(st, item->addr) &= ~chunk_bit(item->addr);
     return true;
 }
 
@@ -56,7 +93,8 @@ static void walk_small(const struct arena *st, const struct arena_span *s, tp_wa
     uint64_t block = st->classes.size[s->class], start = span_addr(s);
     for (uint32_t i = 0; i < s->blocks; i++) {
         tp_addr addr = start + i * block;
-        bool live = chunk_is_live(&st->chunks, addr) == st->checked && !is_pooled(st, addr);
+        bool live = chunk_is_live(&st->chunks, addr) == st->checked && !is_pooled(st, addr) &&
+                    !is_gone(st, addr);
         fn(ctx, live ? TP_WALK_LIVE : TP_WALK_CACHED, addr, block);
     }
     uint64_t rest = s->pages * ARENA_PAGE - s->blocks * block;
@@ -71,6 +109,7 @@ int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx)
                                               [ARENA_SPAN_KEPT] = TP_WALK_CACHED};
     struct arena *st = state;
     uint64_t marked = 0;
+    mark_kept(st, ARENA_SPAN_KEPT);
     if (!st->checked)
         visit_cached(st, mark_cached, &marked);
     for (const struct arena_range *r = st->pages.oldest; r; r = r->newer)
@@ -82,6 +121,7 @@ int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx)
         }
     if (!st->checked)
         visit_cached(st, unmark_cached, &marked);
+    mark_kept(st, ARENA_SPAN_LARGE);
     return TP_OK;
 }
 
@@ -91,6 +131,7 @@ struct arena_sums {
     struct class_sums {
         uint64_t pages, pooled, spans, idle; /* spans: with pooled blocks; idle: with no others */
         uint64_t unused;                     /* blocks that are not live */
+        uint64_t gone;                       /* of them, those that their owner has not got back */
     } classes[ARENA_MAX_CLASSES];
 };
 
@@ -105,19 +146,36 @@ static const char *check_small(const struct arena *st, const struct arena_span *
         tp_addr addr = span_addr(s) + i * block;
         const struct arena_chunk *chunk = chunk_find(&st->chunks, addr);
         if (!chunk || chunk_class(chunk, addr) != s->class ||
-            chunk->spans[granule_page(granule_of(addr))] != s)
+            word_span(&st->chunks, live_at(st, addr), granule_of(addr)) != s)
             return "a page knows its span";
         bool is_free = is_pooled(st, addr);
         if (is_free && (chunk_is_live(&st->chunks, addr) || addr < s->low))
             return "a pooled block is not live, and none lies below the lowest";
         pooled += is_free;
         sums->unused += !chunk_is_live(&st->chunks, addr);
+        sums->gone += is_gone(st, addr);
     }
     sums->pages += s->pages;
     sums->pooled += pooled;
     sums->spans += pooled != 0;
     sums->idle += pooled == s->blocks;
     return pooled == s->pooled ? NULL : "a span counts its pooled blocks";
+}
+
+/* A large object is found by its address. */
+static const char *check_large(const struct arena *st, const struct arena_span *s)
+{
+    tp_addr addr = span_addr(s);
+    if (!st->owners) {
+        const uint64_t *found = tp_addr_map_find(&st->large, addr);
+        return found && *found == (uintptr_t)s ? NULL : "a large object is in its table";
+    }
+    const struct arena_page *page = page_at(&st->chunks, addr);
+    if (!page || tag_class(page_tag(page)) != ARENA_LARGE || page->span != s || is_gone(st, addr))
+        return "a page knows its large object";
+    return !st->checked || chunk_is_live(&st->chunks, addr) == (s->state == ARENA_SPAN_LARGE)
+               ? NULL
+               : "a kept span is not live";
 }
 
 static const char *check_span(const struct arena *st, const struct arena_span *s,
@@ -138,8 +196,7 @@ static const char *check_span(const struct arena *st, const struct arena_span *s
         return check_small(st, s, &sums->classes[s->class]);
     sums->large++;
     sums->kept += s->state == ARENA_SPAN_KEPT;
-    const uint64_t *found = tp_addr_map_find(&st->large, span_addr(s));
-    return found && *found == (uintptr_t)s ? NULL : "a large object is in its table";
+    return check_large(st, s);
 }
 
 static const char *check_pages(const struct arena *st, struct arena_sums *sums)
@@ -167,7 +224,10 @@ static const char *check_pages(const struct arena *st, struct arena_sums *sums)
         return "wholly free ranges are counted";
     if (sums->free_spans != h->free.count || sums->free_pages != h->free_pages)
         return "the tree counts the free spans";
-    return sums->large == st->large.count && sums->kept == st->kept.count
+    uint64_t kept = st->kept.count;
+    for (struct arena_step at = {0}; st->owners && step_next(st, &at);)
+        kept += at.owner->kept.count;
+    return (st->owners || sums->large == st->large.count) && sums->kept == kept
                ? NULL
                : "the table counts the large objects, and the kept ones are listed";
 }
@@ -195,31 +255,52 @@ static const char *check_cache(const struct arena *st, const struct arena_thread
     if (k->block != st->classes.size[c] || k->top < k->floor || k->ceiling < k->floor ||
         k->ceiling > k->floor + (cache_room(k) < limit ? cache_room(k) : limit))
         return "a cache's pointers are in order";
-    if (held && !st->central[c].stocked && !st->shared)
+    if (held && !st->shared && !st->central[c].stocked)
         return "a cache that holds something is known to";
     return NULL;
 }
 
-/* Checks the pool and the caches of one class. */
-static const char *check_class(const struct arena *st, uint32_t c, const struct class_sums *sums)
+/* Checks the list of a pool's spans and adds the pool to the sums of all pools of the class. */
+static const char *check_pool(const struct arena_central *pool, uint32_t c, struct class_sums *sums)
 {
-    const struct arena_central *pool = &st->central[c];
-    uint64_t cached = 0, spans = 0;
-    if (pool->count != sums->pooled || pool->pages != sums->pages || pool->idle != sums->idle)
-        return "a pool counts its blocks, its pages and its idle spans";
-    for (const struct arena_span *s = pool->first; s; s = s->greater, spans++)
+    uint64_t pooled = 0, idle = 0;
+    for (const struct arena_span *s = pool->first; s; s = s->greater) {
         if (s->state != ARENA_SPAN_SMALL || s->class != c || !s->pooled ||
             (s->greater ? s->greater->smaller : pool->last) != s)
             return "the spans of a pool are linked both ways";
-    if (spans != sums->spans)
-        return "every span with pooled blocks is linked to its pool";
-    for (const struct arena_thread *thr = st->threads; thr; thr = thr->older) {
-        const char *broken = check_cache(st, thr, c);
-        if (broken)
-            return broken;
-        cached += cache_count(&thr->caches[c]);
+        sums->spans++;
+        pooled += s->pooled;
+        idle += s->pooled == s->blocks;
     }
-    if (st->checked && pool->count + cached != sums->unused)
+    sums->pages += pool->pages;
+    sums->pooled += pooled;
+    sums->idle += idle;
+    return pool->count == pooled && pool->idle == idle
+               ? NULL
+               : "a pool counts its blocks and its idle spans";
+}
+
+/* Checks the pools and the caches of one class against what its spans say. */
+static const char *check_class(const struct arena *st, uint32_t c, const struct class_sums *sums)
+{
+    struct class_sums seen = {0};
+    uint64_t cached = 0;
+    const struct arena_central *shared =
+        st->owners ? &st->owners->orphans->pools[c] : &st->central[c];
+    const char *broken = check_pool(shared, c, &seen);
+    for (struct arena_step at = {0}; !broken && step_next(st, &at);) {
+        broken = at.owner ? check_pool(&at.owner->pools[c], c, &seen) : NULL;
+        if (!broken && at.thr)
+            broken = check_cache(st, at.thr, c);
+        cached += at.thr ? cache_count(&at.thr->caches[c]) : 0;
+    }
+    if (broken)
+        return broken;
+    if (seen.pooled != sums->pooled || seen.pages != sums->pages || seen.idle != sums->idle)
+        return "the pools of a class hold its pooled blocks, its pages and its idle spans";
+    if (seen.spans != sums->spans)
+        return "every span with pooled blocks is linked to its pool";
+    if (st->checked && sums->pooled + cached + sums->gone != sums->unused)
         return "every block that is not live is in one list";
     return NULL;
 }
@@ -254,7 +335,9 @@ int tp_arena_check(void *state, struct tp_err *err)
 {
     struct arena *st = state;
     struct arena_sums sums = {0};
+    mark_kept(st, ARENA_SPAN_KEPT);
     const char *broken = check_pages(st, &sums);
+    mark_kept(st, ARENA_SPAN_LARGE);
     if (!broken)
         broken = check_tree(st);
     if (!broken)

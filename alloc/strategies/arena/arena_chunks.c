@@ -3,21 +3,20 @@
 
 const struct arena_chunk tp_arena_no_chunk = {.index = UINT64_MAX};
 
-/* Zeroed memory of `bytes` bytes behind a piece header, aligned to a cache line. NULL: out of
- * memory. */
-static void *piece_new(const struct tp_env *env, struct arena_piece **list, size_t bytes)
+void *tp_arena_piece_new(const struct tp_env *env, struct arena_piece **list, size_t bytes,
+                         size_t align)
 {
-    size_t all = bytes + sizeof(struct arena_piece) + CHUNK_LINE - 1;
+    size_t all = bytes + sizeof(struct arena_piece) + align - 1;
     struct arena_piece *piece = tp_meta_get(env, all);
     if (!piece)
         return NULL;
     *piece = (struct arena_piece){*list, all};
     *list = piece;
     uintptr_t at = (uintptr_t)(piece + 1);
-    return (void *)((at + CHUNK_LINE - 1) & ~(uintptr_t)(CHUNK_LINE - 1));
+    return (void *)((at + align - 1) & ~(uintptr_t)(align - 1));
 }
 
-static void pieces_fini(const struct tp_env *env, struct arena_piece **list)
+void tp_arena_pieces_fini(const struct tp_env *env, struct arena_piece **list)
 {
     for (struct arena_piece *piece = *list, *next; piece; piece = next) {
         next = piece->next;
@@ -44,7 +43,8 @@ static int chunks_grow(struct arena_chunks *t, unsigned log2)
     if (log2 > CHUNK_MOST_LOG2)
         return TP_ENOMEM;
     uint64_t old = t->table;
-    struct arena_chunk **slots = piece_new(t->env, &t->tables, sizeof(none) << log2);
+    struct arena_chunk **slots =
+        tp_arena_piece_new(t->env, &t->tables, sizeof(none) << log2, CHUNK_LINE);
     if (!slots)
         return TP_ENOMEM;
     uint64_t table = (uintptr_t)slots + log2;
@@ -61,7 +61,7 @@ static int chunks_grow(struct arena_chunks *t, unsigned log2)
     }
     if (outgrown && !t->env->concurrent) {
         t->tables->next = NULL;
-        pieces_fini(t->env, &outgrown);
+        tp_arena_pieces_fini(t->env, &outgrown);
     }
     return TP_OK;
 }
@@ -74,8 +74,14 @@ int tp_arena_chunks_init(struct arena_chunks *t, const struct tp_env *env, bool 
 
 void tp_arena_chunks_fini(struct arena_chunks *t)
 {
-    pieces_fini(t->env, &t->tables);
-    pieces_fini(t->env, &t->slabs);
+    tp_arena_pieces_fini(t->env, &t->tables);
+    tp_arena_pieces_fini(t->env, &t->slabs);
+}
+
+static size_t chunk_bytes(const struct arena_chunks *t)
+{
+    return t->env->concurrent ? sizeof(struct arena_chunk)
+                              : offsetof(struct arena_chunk, spans[CHUNK_PAGES]);
 }
 
 static int chunks_reserve(struct arena_chunks *t)
@@ -85,14 +91,8 @@ static int chunks_reserve(struct arena_chunks *t)
         return TP_ENOMEM;
     if (t->spares)
         return TP_OK;
-    struct arena_chunk *slab = piece_new(t->env, &t->slabs, CHUNK_SLAB * sizeof *slab);
-    if (!slab)
-        return TP_ENOMEM;
-    for (uint32_t i = CHUNK_SLAB; i-- > 0;) {
-        slab[i].spare = t->spares;
-        t->spares = &slab[i];
-    }
-    return TP_OK;
+    t->spares = tp_arena_piece_new(t->env, &t->slabs, chunk_bytes(t), CHUNK_LINE);
+    return t->spares ? TP_OK : TP_ENOMEM;
 }
 
 /* The chunk of an address, made if it is missing; NULL when memory is exhausted. */
@@ -110,7 +110,7 @@ static struct arena_chunk *chunk_make(struct arena_chunks *t, tp_addr addr)
     return chunk;
 }
 
-int tp_arena_chunks_mark(struct arena_chunks *t, struct arena_span *s, uint64_t block)
+int tp_arena_chunks_mark(struct arena_chunks *t, struct arena_span *s, uint64_t block, uint64_t tag)
 {
     tp_addr start = span_addr(s), end = start + s->blocks * block;
     uint64_t step = block > ARENA_PAGE ? block : ARENA_PAGE;
@@ -122,9 +122,23 @@ int tp_arena_chunks_mark(struct arena_chunks *t, struct arena_span *s, uint64_t 
             return TP_ENOMEM;
         uint64_t page = granule_page(granule_of(at));
         __atomic_store_n(&chunk->class[page], s -> class, __ATOMIC_RELAXED);
-        chunk->spans[page] = s;
+        if (t->env->concurrent) {
+            chunk->pages[page].span = s;
+            __atomic_store_n(&chunk->pages[page].tag, tag, __ATOMIC_RELEASE);
+        } else
+            chunk->spans[page] = s;
     }
     return TP_OK;
+}
+
+void tp_arena_chunks_tag(const struct arena_chunks *t, struct arena_span *s, uint64_t block,
+                         uint64_t tag)
+{
+    tp_addr start = span_addr(s), end = start + s->blocks * block;
+    uint64_t step = block > ARENA_PAGE ? block : ARENA_PAGE;
+    for (tp_addr at = start; at < end; at += step)
+        __atomic_store_n(&chunk_page(chunk_find(t, at), granule_of(at))->tag, tag,
+                         __ATOMIC_RELEASE);
 }
 
 /* Takes a chunk out of the table. Later chunks move back into the hole, so there are no
@@ -144,7 +158,8 @@ static void chunk_forget(struct arena_chunks *t, struct arena_chunk *chunk)
     }
     slots[hole] = (struct arena_chunk *)(uintptr_t)&tp_arena_no_chunk;
     t->count--;
-    *chunk = (struct arena_chunk){.spare = t->spares};
+    memset(chunk, 0, chunk_bytes(t));
+    chunk->spare = t->spares;
     t->spares = chunk;
 }
 

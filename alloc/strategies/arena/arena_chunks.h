@@ -32,11 +32,20 @@
 
 #define CHUNK_SHIFT      16
 #define CHUNK_PAGES      32u
-#define CHUNK_SLAB       1u
 #define CHUNK_WORDS      64u /* words of bits: one covers 1 KiB, so that no two pages share one */
+#define PAGE_WORDS       (CHUNK_WORDS / CHUNK_PAGES)
 #define CHUNK_LINE       64u /* bytes of a cache line; what slots and chunks are aligned to */
 #define CHUNK_FIRST_LOG2 5u  /* slots of the first table */
 #define CHUNK_MOST_LOG2  32u /* slots of the largest one */
+
+/* All of a page where several OS threads play, in one cache line; see arena_owner.h. */
+struct arena_page {
+    uint64_t live[PAGE_WORDS], pooled[PAGE_WORDS]; /* as those of a chunk */
+    uint64_t gone[PAGE_WORDS]; /* atomic: set = a block that another than its owner has freed */
+    uint64_t tag;              /* atomic: owner and class; 0: no block begins in the page */
+    struct arena_span *span;
+};
+static_assert(sizeof(struct arena_page) == CHUNK_LINE, "two pages share no cache line");
 
 struct arena_chunk {
     uint64_t index;            /* addresses of the chunk >> CHUNK_SHIFT */
@@ -44,9 +53,17 @@ struct arena_chunk {
     uint64_t unused[2];        /* padding: the bits begin on a cache line of their own */
     /* class of each page where a small block may begin; other entries are stale or 0 */
     uint8_t class[CHUNK_PAGES];
-    uint64_t live[CHUNK_WORDS];
-    uint64_t pooled[CHUNK_WORDS];
-    struct arena_span *spans[CHUNK_PAGES]; /* as `class` */
+    union {
+        struct { /* one thread */
+            uint64_t live[CHUNK_WORDS];
+            uint64_t pooled[CHUNK_WORDS];
+            struct arena_span *spans[CHUNK_PAGES]; /* as `class` */
+        };
+        struct { /* several; not allocated with one */
+            struct arena_page pages[CHUNK_PAGES];
+            uint64_t next[CHUNK_WORDS]; /* links words with bits in `gone` */
+        };
+    };
 };
 static_assert(offsetof(struct arena_chunk, live) == CHUNK_LINE, "the head is one cache line");
 
@@ -115,11 +132,6 @@ INLINE uint64_t granule_index(uint64_t granule)
     return granule >> (CHUNK_SHIFT - 4);
 }
 
-INLINE uint64_t granule_word(uint64_t granule)
-{
-    return (granule >> 6) & (CHUNK_WORDS - 1);
-}
-
 INLINE uint64_t granule_bit(uint64_t granule)
 {
     return UINT64_C(1) << (granule & 63);
@@ -157,26 +169,51 @@ INLINE uint64_t *chunk_live(struct arena_chunk *chunk, uint64_t granule)
     return (uint64_t *)(void *)((char *)chunk->live + (granule >> 3 & (CHUNK_WORDS - 1) << 3));
 }
 
-static inline uint64_t *chunk_word(struct arena_chunk *chunk, tp_addr addr)
-{
-    return chunk_live(chunk, granule_of(addr));
-}
-
 static inline uint64_t chunk_bit(tp_addr addr)
 {
     return granule_bit(granule_of(addr));
 }
 
-/* The word of `pooled` beside a word of `live`, and the chunk of a block by its word. */
-static inline uint64_t *word_pooled(uint64_t *word)
+INLINE struct arena_page *chunk_page(struct arena_chunk *chunk, uint64_t granule)
 {
-    return word + CHUNK_WORDS;
+    return &chunk->pages[granule_page(granule)];
 }
 
-static inline struct arena_chunk *word_chunk(uint64_t *word, uint64_t granule)
+/* Which word of a page. */
+INLINE uint64_t granule_word(uint64_t granule)
 {
+    return (granule >> 6) & (PAGE_WORDS - 1);
+}
+
+/* As chunk_live, however many threads play. */
+static inline uint64_t *live_word(const struct arena_chunks *t, struct arena_chunk *chunk,
+                                  uint64_t granule)
+{
+    return UNLIKELY(t->env->concurrent) ? &chunk_page(chunk, granule)->live[granule_word(granule)]
+                                        : chunk_live(chunk, granule);
+}
+
+/* The word of `pooled` beside a word of `live`. */
+static inline uint64_t *word_pooled(const struct arena_chunks *t, uint64_t *word)
+{
+    return word + (UNLIKELY(t->env->concurrent) ? PAGE_WORDS : CHUNK_WORDS);
+}
+
+/* Likewise of `gone`, where several threads play. */
+static inline uint64_t *word_gone(uint64_t *word)
+{
+    return word + 2 * PAGE_WORDS;
+}
+
+/* The span of a block by the word of its live bit. */
+static inline struct arena_span *word_span(const struct arena_chunks *t, uint64_t *word,
+                                           uint64_t granule)
+{
+    if (UNLIKELY(t->env->concurrent))
+        return ((struct arena_page *)(void *)(word - granule_word(granule)))->span;
     char *first = (char *)word - (granule >> 3 & (CHUNK_WORDS - 1) << 3);
-    return (struct arena_chunk *)(void *)(first - offsetof(struct arena_chunk, live));
+    const struct arena_chunk *chunk = (void *)(first - offsetof(struct arena_chunk, live));
+    return chunk->spans[granule_page(granule)];
 }
 
 /* Relaxed order is enough: a valid free comes from a thread that got the block after its page was
@@ -190,9 +227,13 @@ static inline uint8_t chunk_class(const struct arena_chunk *chunk, tp_addr addr)
 static inline struct arena_chunk *chunk_if_live(const struct arena_chunks *t, tp_addr addr)
 {
     struct arena_chunk *chunk = addr % ARENA_STEP ? NULL : chunk_find(t, addr);
-    if (!chunk || !(__atomic_load_n(chunk_word(chunk, addr), __ATOMIC_RELAXED) & chunk_bit(addr)))
+    if (!chunk)
         return NULL;
-    return chunk;
+    uint64_t granule = granule_of(addr), *word = live_word(t, chunk, granule);
+    uint64_t live = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (UNLIKELY(t->env->concurrent))
+        live &= ~__atomic_load_n(word_gone(word), __ATOMIC_RELAXED);
+    return live & granule_bit(granule) ? chunk : NULL;
 }
 
 static inline bool chunk_is_live(const struct arena_chunks *t, tp_addr addr)
@@ -202,16 +243,27 @@ static inline bool chunk_is_live(const struct arena_chunks *t, tp_addr addr)
 
 /* ---- making and forgetting, in arena_chunks.c ---- */
 
+/* Zeroed memory behind a piece header, aligned to a power of two; it stays until all pieces of the
+ * list go. NULL: out of memory. */
+void *tp_arena_piece_new(const struct tp_env *env, struct arena_piece **list, size_t bytes,
+                         size_t align);
+void tp_arena_pieces_fini(const struct tp_env *env, struct arena_piece **list);
+
 int tp_arena_chunks_init(struct arena_chunks *t, const struct tp_env *env, bool watched);
 void tp_arena_chunks_fini(struct arena_chunks *t);
 
-/* Notes class and span of every page of a small span in which a block begins. TP_ENOMEM: only some
- * pages were noted, which does no harm. */
-int tp_arena_chunks_mark(struct arena_chunks *t, struct arena_span *s, uint64_t block);
+/* Notes class, span and, of shared chunks, the tag of every page of a small span in which a block
+ * begins. TP_ENOMEM: only some pages were noted, which does no harm. */
+int tp_arena_chunks_mark(struct arena_chunks *t, struct arena_span *s, uint64_t block,
+                         uint64_t tag);
+
+/* Notes another tag for a span that was marked. */
+void tp_arena_chunks_tag(const struct arena_chunks *t, struct arena_span *s, uint64_t block,
+                         uint64_t tag);
 
 /* Drops the chunks of a range that goes back to the source; for a huge range it walks the table
  * instead of the addresses. With threads the chunks stay, with all bits clear, because a wrong free
- * may be reading one. */
+ * may be reading one, and a word of one may be in a list of frees. */
 void tp_arena_chunks_forget(struct arena_chunks *t, tp_addr base, uint64_t bytes);
 
 #endif

@@ -7,26 +7,18 @@
  *
  * Locks, in the order in which they are taken. All are off where one thread plays everything:
  *
- *     locks[c]    the pool of class c and its list of spans; never two at once
- *     heap        pages, writers of the chunk table, large objects, threads, source, tp_meta_get */
+ *     owners->locks[c]      the pool of class c that no thread owns; never two at once
+ *     heap                  pages, writers of the chunk table, large objects, owners without a
+ *                           thread, source, tp_meta_get
+ */
 #ifndef TP_ARENA_CORE_H
 #define TP_ARENA_CORE_H
 
 #include "alloc/strategies/arena/arena_chunks.h"
-#include "alloc/strategies/arena/arena_lists.h"
+#include "alloc/strategies/arena/arena_owner.h"
 
 /* The next span of a class is this share of its pages, and about so many at most. */
 enum { CARVE_SHARE = 8, CARVE_PAGES = (32 << 10) / ARENA_PAGE };
-
-/* Freed large objects that wait for a request of their length: programs allocate and free buffers
- * of one length again and again. Any other request sends them to the tree first, where they merge,
- * so that the best fit is still found. */
-enum { KEPT_SPANS = 8, KEPT_PAGES = (256 << 10) / ARENA_PAGE };
-struct arena_kept {
-    struct arena_span *spans[KEPT_SPANS]; /* oldest first; their addresses stay in `large` */
-    uint64_t pages[KEPT_SPANS];           /* their lengths */
-    uint32_t count;
-};
 
 /* When idle blocks were last collected: no more than so many times for each range, and after so
  * small a share of all pages was taken. */
@@ -55,38 +47,32 @@ struct arena {
     uint64_t refill_target;       /* bytes */
     struct arena_collected collected;
     struct arena_central central[ARENA_MAX_CLASSES];
-    struct tp_lock *locks; /* one for each pool; NULL where one thread plays everything */
+    struct arena_owners *owners; /* NULL where one thread plays everything */
 };
 
-static inline void central_lock(const struct arena *st, uint32_t class)
+/* The pool of a class that a thread's cache is filled from, and the thread's kept spans. */
+static inline struct arena_central *pool_of(struct arena *st, struct arena_thread *thr,
+                                            uint32_t class)
 {
-    if (__builtin_expect(st->locks != NULL, 0))
-        tp_lock_take(&st->locks[class]);
+    return UNLIKELY(st->owners != NULL) ? &thr->owner->pools[class] : &st->central[class];
 }
 
-static inline void central_unlock(const struct arena *st, uint32_t class)
+static inline struct arena_kept *kept_of(struct arena *st, struct arena_thread *thr)
 {
-    if (__builtin_expect(st->locks != NULL, 0))
-        tp_lock_drop(&st->locks[class]);
+    return UNLIKELY(st->owners != NULL) ? &thr->owner->kept : &st->kept;
 }
 
-/* Marks a small block as live in the word of its live bit. */
-static inline void word_set_live(const struct arena *st, uint64_t *word, tp_addr addr)
+/* Marks a block as live in the word of its live bit, which only the block's owner writes. */
+static inline void word_set_live(uint64_t *word, tp_addr addr)
 {
-    if (st->shared) /* two threads' blocks may share the word */
-        __atomic_fetch_or(word, chunk_bit(addr), __ATOMIC_ACQ_REL);
-    else
-        *word |= chunk_bit(addr);
+    uint64_t bits = __atomic_load_n(word, __ATOMIC_RELAXED);
+    __atomic_store_n(word, bits | chunk_bit(addr), __ATOMIC_RELAXED);
 }
 
-/* Marks a small block as not live. False: another thread has just freed it, so this is a double
- * free. */
-static inline bool word_clear_live(const struct arena *st, uint64_t *word, tp_addr addr)
+static inline void word_clear_live(uint64_t *word, tp_addr addr)
 {
-    if (st->shared)
-        return __atomic_fetch_and(word, ~chunk_bit(addr), __ATOMIC_ACQ_REL) & chunk_bit(addr);
-    *word &= ~chunk_bit(addr);
-    return true;
+    uint64_t bits = __atomic_load_n(word, __ATOMIC_RELAXED);
+    __atomic_store_n(word, bits & ~chunk_bit(addr), __ATOMIC_RELAXED);
 }
 
 /* ---- in arena_pool.c; no lock is held but where it is said ---- */
@@ -100,8 +86,8 @@ int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, 
  * there is no memory for its first array it stays without. */
 void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t class);
 
-/* Gives a block that is in no list to the pool. */
-void tp_arena_put(struct arena *st, uint32_t class, tp_addr addr);
+/* Gives a block that is in no list to the thread's pool. */
+void tp_arena_put(struct arena *st, struct arena_thread *thr, uint32_t class, tp_addr addr);
 
 /* Gives all blocks of a cache to the pool, and its array back. */
 void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class);
@@ -109,6 +95,59 @@ void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class);
 /* Turns idle spans of all classes into free pages, of cached blocks too. own: only this thread's
  * caches are emptied, because other threads are running; NULL: all caches are emptied. */
 void tp_arena_reclaim(struct arena *st, struct arena_thread *own);
+
+/* After the last block of a span was pooled: the span is kept or becomes free pages. */
+void tp_arena_span_is_idle(struct arena *st, struct arena_central *pool, struct arena_span *s);
+
+/* Turns all idle spans of a pool into free pages but for so many. */
+void tp_arena_release_idle(struct arena *st, struct arena_central *pool, uint64_t keep);
+
+/* ---- in arena_owners.c, where several OS threads play; no lock is held ---- */
+
+int tp_arena_owners_init(struct arena *st);
+void tp_arena_owners_fini(struct arena *st);
+int tp_arena_owner_start(struct arena *st, struct arena_thread *thr);
+void tp_arena_owner_end(struct arena *st, struct arena_thread *thr);
+
+/* Fills an empty pool, of an empty cache, from what other threads have freed, else from a span that
+ * nobody owns. Where there is neither it stays empty. */
+void tp_arena_gather(struct arena *st, struct arena_thread *thr, uint32_t class);
+
+/* Takes back what other threads have freed, and makes idle spans free pages: of this thread and of
+ * what nobody owns; NULL: of all threads, none of which is running. */
+void tp_arena_reclaim_owned(struct arena *st, struct arena_thread *own);
+
+/* Frees a live small block on a page with the tag of another. TP_EINVAL: another call came first.
+ */
+int tp_arena_free_remote(struct arena *st, struct arena_thread *thr, struct arena_chunk *chunk,
+                         uint64_t granule, uint64_t tag);
+
+/* ---- in arena_shared.c, where several OS threads play ---- */
+
+int tp_arena_alloc_shared(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                          struct tp_block *out);
+int tp_arena_free_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                         const struct tp_req *rq);
+int tp_arena_free_small_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                               uint32_t class);
+int tp_arena_large_shared(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                          bool again, struct tp_block *out);
+int tp_arena_free_large_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                               uint64_t size);
+
+/* The span of a live large object, or NULL. */
+struct arena_span *tp_arena_large_shared_find(const struct arena *st, tp_addr addr);
+
+/* Notes the length of a large object's span for those who free it. The heap lock is held. */
+void tp_arena_large_shared_note(const struct arena *st, const struct arena_span *s);
+
+/* ---- in arena.c ---- */
+
+/* What the fast paths leave over. */
+int tp_arena_alloc_slow(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                        struct tp_block *out);
+int tp_arena_free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                       const struct tp_req *rq);
 
 /* ---- spans: the heap lock is held ---- */
 
@@ -154,11 +193,13 @@ static inline void arena_give(struct arena *st, struct arena_span *s)
 }
 
 /* Turns the oldest `count` kept spans into free pages. */
-static inline void kept_release(struct arena *st, uint32_t count)
+static inline void kept_release(struct arena *st, struct arena_kept *kept, uint32_t count)
 {
-    struct arena_kept *kept = &st->kept;
     for (uint32_t i = 0; i < count; i++) {
-        tp_addr_map_remove(&st->large, span_addr(kept->spans[i]), NULL);
+        if (LIKELY(!st->owners))
+            tp_addr_map_remove(&st->large, span_addr(kept->spans[i]), NULL);
+        else
+            tp_arena_chunks_tag(&st->chunks, kept->spans[i], ARENA_PAGE, 0);
         arena_give(st, kept->spans[i]);
     }
     kept->count -= count;
@@ -167,12 +208,19 @@ static inline void kept_release(struct arena *st, uint32_t count)
 }
 
 /* Keeps a freed large span; there must be room for it. */
-static inline void kept_add(struct arena *st, struct arena_span *s)
+static inline void kept_add(struct arena_kept *kept, struct arena_span *s)
 {
-    assert(st->kept.count < KEPT_SPANS);
+    assert(kept->count < KEPT_SPANS);
+    kept->pages[kept->count] = s->pages;
+    kept->spans[kept->count++] = s;
+}
+
+/* Likewise, where one thread plays everything. Where several do the state stays as it is, because
+ * another thread may look at it under the heap lock, which this one does not hold. */
+static inline void kept_add_serial(struct arena *st, struct arena_span *s)
+{
     s->state = ARENA_SPAN_KEPT;
-    st->kept.pages[st->kept.count] = s->pages;
-    st->kept.spans[st->kept.count++] = s;
+    kept_add(&st->kept, s);
 }
 
 /* The newest kept span of this length, no longer kept; NULL: none. */
@@ -213,14 +261,15 @@ static inline bool arena_collect(struct arena *st)
 /* Like span_from_tree, but also gets new ranges from the source. again: all idle memory was
  * reclaimed, so free ranges that are too small are given back first, after which the source may
  * have enough. */
-static inline int arena_get_span(struct arena *st, uint64_t wanted, uint64_t least, uint64_t align,
-                                 enum arena_span_state state, bool again, struct arena_span **out)
+static inline int arena_get_span(struct arena *st, struct arena_kept *kept, uint64_t wanted,
+                                 uint64_t least, uint64_t align, enum arena_span_state state,
+                                 bool again, struct arena_span **out)
 {
     int rc = span_from_tree(st, wanted, least, align, state, out);
     if (rc != TP_EOOM)
         return rc;
-    if (st->kept.count) {
-        kept_release(st, st->kept.count);
+    if (kept->count) {
+        kept_release(st, kept, kept->count);
         rc = span_from_tree(st, wanted, least, align, state, out);
         if (rc != TP_EOOM)
             return rc;
@@ -239,9 +288,9 @@ static inline int arena_get_span(struct arena *st, uint64_t wanted, uint64_t lea
     return rc ? rc : span_from_tree(st, wanted, least, align, state, out);
 }
 
-/* ---- large objects ---- */
+/* ---- large objects, where one thread plays everything ---- */
 
-static inline int large_locked(struct arena *st, const struct tp_req *rq, bool again,
+static inline int large_serial(struct arena *st, const struct tp_req *rq, bool again,
                                struct tp_block *out)
 {
     uint64_t pages = pages_of(rq->size);
@@ -252,10 +301,10 @@ static inline int large_locked(struct arena *st, const struct tp_req *rq, bool a
         *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
         return TP_OK;
     }
-    kept_release(st, st->kept.count);
+    kept_release(st, &st->kept, st->kept.count);
     rc = tp_addr_map_reserve(&st->large, st->large.count + 1);
     if (!rc)
-        rc = arena_get_span(st, pages, pages, rq->align, ARENA_SPAN_LARGE, again, &s);
+        rc = arena_get_span(st, &st->kept, pages, pages, rq->align, ARENA_SPAN_LARGE, again, &s);
     if (rc)
         return rc;
     tp_addr_map_insert(&st->large, span_addr(s), (uintptr_t)s);
@@ -263,7 +312,7 @@ static inline int large_locked(struct arena *st, const struct tp_req *rq, bool a
     return TP_OK;
 }
 
-/* The span of a live large object, or NULL. The heap lock is held. */
+/* The span of a live large object, or NULL. */
 static inline struct arena_span *large_find(const struct arena *st, tp_addr addr)
 {
     struct arena_span *s = meta_map_at(&st->large, addr);
@@ -272,18 +321,16 @@ static inline struct arena_span *large_find(const struct arena *st, tp_addr addr
 
 static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size)
 {
-    tp_lock_take(&st->heap);
     struct arena_span *s = large_find(st, addr);
     bool fits = s && s->pages == pages_of(size);
     if (fits && s->pages <= KEPT_PAGES) {
         if (st->kept.count == KEPT_SPANS)
-            kept_release(st, 1);
-        kept_add(st, s);
+            kept_release(st, &st->kept, 1);
+        kept_add_serial(st, s);
     } else if (fits) {
         tp_addr_map_remove(&st->large, addr, NULL);
         arena_give(st, s);
     }
-    tp_lock_drop(&st->heap);
     return fits ? TP_OK : TP_EINVAL;
 }
 

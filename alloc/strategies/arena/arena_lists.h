@@ -13,8 +13,9 @@
  * known at once, and a refill hands out neighbours in the order of their addresses, however they
  * were freed.
  *
- * A cache belongs to its thread alone. A pool belongs to its class's lock. Bookkeeping memory is
- * got under the heap lock, which is taken after a pool's lock. */
+ * A cache belongs to its thread alone. Where one thread plays everything there is one pool for each
+ * class; elsewhere each thread has its own, see arena_owner.h. Bookkeeping memory is got under the
+ * heap lock. */
 #ifndef TP_ARENA_LISTS_H
 #define TP_ARENA_LISTS_H
 
@@ -55,10 +56,25 @@ static_assert(sizeof(struct arena_cache) == 32, "a class is found by a shift");
 
 struct arena_thread {
     struct arena_cache caches[ARENA_MAX_CLASSES];
-    uint32_t step[ARENA_MAX_CLASSES];   /* blocks that the next refill brings; 0: one */
-    uint32_t limit[ARENA_MAX_CLASSES];  /* blocks that the thread may hold */
-    bool drained[ARENA_MAX_CLASSES];    /* since the last refill */
-    struct arena_thread *older, *newer; /* links to the other threads of the instance */
+    uint32_t step[ARENA_MAX_CLASSES];  /* blocks that the next refill brings; 0: one */
+    uint32_t limit[ARENA_MAX_CLASSES]; /* blocks that the thread may hold */
+    bool drained[ARENA_MAX_CLASSES];   /* since the last refill */
+    union {
+        struct { /* one OS thread: links to the other threads of the instance */
+            struct arena_thread *older, *newer;
+        };
+        struct arena_owner *owner; /* several: what the thread owns, see arena_owner.h */
+    };
+};
+
+/* Freed large objects that wait for a request of their length: programs allocate and free buffers
+ * of one length again and again. Any other request sends them to the tree first, where they merge,
+ * so that the best fit is still found. */
+enum { KEPT_SPANS = 8, KEPT_PAGES = (256 << 10) / ARENA_PAGE };
+struct arena_kept {
+    struct arena_span *spans[KEPT_SPANS]; /* oldest first; their addresses stay in `large` */
+    uint64_t pages[KEPT_SPANS];           /* their lengths */
+    uint32_t count;
 };
 
 /* Where lists get bookkeeping memory. */

@@ -22,10 +22,10 @@ static uint64_t *word_at(const struct arena *st, struct arena_chunk **chunk, tp_
 {
     if (!*chunk || (*chunk)->index != at >> CHUNK_SHIFT)
         *chunk = chunk_find(&st->chunks, at);
-    return chunk_live(*chunk, granule_of(at));
+    return live_word(&st->chunks, *chunk, granule_of(at));
 }
 
-/* ---- spans of a class: the pool's lock is held ---- */
+/* ---- spans of a class: the caller owns the pool, or holds its lock ---- */
 
 /* Every so many bits of a word, from the lowest. */
 static uint64_t bits_every(uint64_t step)
@@ -52,15 +52,16 @@ static void span_fill_bits(const struct arena *st, const struct arena_span *s, b
             /* of the first block of the next word */
             bit = bit < over ? bit + granules - over : bit - over;
         }
-        *word_pooled(word_at(st, &chunk, at)) = bits;
+        *word_pooled(&st->chunks, word_at(st, &chunk, at)) = bits;
     }
 }
 
 /* Turns an idle span into free pages. */
-static void span_release(struct arena *st, uint32_t class, struct arena_span *s)
+static void span_release(struct arena *st, struct arena_central *pool, struct arena_span *s)
 {
-    struct arena_central *pool = &st->central[class];
     span_fill_bits(st, s, false);
+    if (st->owners)
+        tp_arena_chunks_tag(&st->chunks, s, st->classes.size[s->class], 0);
     pool_unlink(pool, s);
     pool->count -= s->blocks;
     pool->pages -= s->pages;
@@ -70,42 +71,40 @@ static void span_release(struct arena *st, uint32_t class, struct arena_span *s)
     tp_lock_drop(&st->heap);
 }
 
-static void pool_release_idle(struct arena *st, uint32_t class, uint64_t keep)
+void tp_arena_release_idle(struct arena *st, struct arena_central *pool, uint64_t keep)
 {
-    struct arena_central *pool = &st->central[class];
     for (struct arena_span *s = pool->first, *next; s && pool->idle > keep; s = next) {
         next = s->greater;
         if (s->pooled == s->blocks)
-            span_release(st, class, s);
+            span_release(st, pool, s);
     }
 }
 
-/* A span whose last block was pooled: it is kept or becomes free pages. */
-OUT_OF_LINE void span_is_idle(struct arena *st, uint32_t class, struct arena_span *s)
+void tp_arena_span_is_idle(struct arena *st, struct arena_central *pool, struct arena_span *s)
 {
-    if (++st->central[class].idle > KEPT_IDLE)
-        span_release(st, class, s);
+    uint64_t keep = st->owners && s->pages < CARVE_PAGES ? CARVE_PAGES / s->pages : KEPT_IDLE;
+    if (++pool->idle > keep)
+        span_release(st, pool, s);
 }
 
 /* Moves blocks that are in no list to the pool. */
-static void pool_put(struct arena *st, uint32_t class, const struct arena_item *items,
+static void pool_put(struct arena *st, struct arena_central *pool, const struct arena_item *items,
                      uint32_t count)
 {
-    struct arena_central *pool = &st->central[class];
     pool->count += count;
     for (const struct arena_item *item = items; item < items + count; item++) {
         uint64_t granule = granule_of(item->addr), *word = item->word;
         if (UNLIKELY(!word))
-            word = chunk_live(chunk_find(&st->chunks, item->addr), granule);
-        struct arena_span *s = word_chunk(word, granule)->spans[granule_page(granule)];
-        uint64_t bits = *word_pooled(word);
-        assert(!(bits & granule_bit(granule)));
-        *word_pooled(word) = bits | granule_bit(granule);
+            word = live_word(&st->chunks, chunk_find(&st->chunks, item->addr), granule);
+        struct arena_span *s = word_span(&st->chunks, word, granule);
+        uint64_t *pooled = word_pooled(&st->chunks, word);
+        assert(!(*pooled & granule_bit(granule)));
+        *pooled |= granule_bit(granule);
         s->low = item->addr < s->low ? item->addr : s->low;
         if (UNLIKELY(!s->pooled))
             pool_link(pool, s);
         if (UNLIKELY(++s->pooled == s->blocks))
-            span_is_idle(st, class, s);
+            tp_arena_span_is_idle(st, pool, s);
     }
 }
 
@@ -120,7 +119,8 @@ static uint32_t span_take(struct arena *st, struct arena_span *s, struct arena_i
     tp_addr addr = step == WORD_BYTES ? s->low & ~(tp_addr)(WORD_BYTES - 1) : s->low;
     struct arena_chunk *chunk = NULL;
     for (;; addr += step) {
-        uint64_t *word = word_at(st, &chunk, addr), bits = *word_pooled(word);
+        uint64_t *word = word_at(st, &chunk, addr);
+        uint64_t *pooled = word_pooled(&st->chunks, word), bits = *pooled;
         tp_addr base = addr & ~(tp_addr)(WORD_BYTES - 1);
         if (!bits)
             continue;
@@ -128,7 +128,7 @@ static uint32_t span_take(struct arena *st, struct arena_span *s, struct arena_i
             (--at)->addr = base + (uint64_t)__builtin_ctzll(bits) * ARENA_STEP;
             at->word = (uint64_t *)((uintptr_t)word & kept);
         }
-        *word_pooled(word) = bits;
+        *pooled = bits;
         if (!left)
             break;
     }
@@ -138,9 +138,9 @@ static uint32_t span_take(struct arena *st, struct arena_span *s, struct arena_i
 }
 
 /* Moves `count` blocks, which the pool must have, to an empty cache with room for them. */
-static void pool_take(struct arena *st, struct arena_cache *cache, uint32_t class, uint32_t count)
+static void pool_take(struct arena *st, struct arena_central *pool, struct arena_cache *cache,
+                      uint32_t count)
 {
-    struct arena_central *pool = &st->central[class];
     struct arena_item *at = cache->top = cache->floor + count;
     pool->count -= count;
     while (count) {
@@ -162,9 +162,9 @@ static uint64_t tail_of(uint64_t pages, uint64_t block)
 
 /* Pages of the next span of a class: a share of what the class holds, so that a class that needs
  * little gets little. Of the next few lengths that one is taken whose last page is used best. */
-static uint64_t carve_pages(const struct arena *st, uint32_t class)
+static uint64_t carve_pages(const struct arena_central *pool, uint64_t block)
 {
-    uint64_t block = st->classes.size[class], held = st->central[class].pages;
+    uint64_t held = pool->pages;
     uint64_t least = pages_of(block), most = CARVE_PAGES;
     uint64_t pages = held / CARVE_SHARE < most ? held / CARVE_SHARE : most;
     uint64_t best = pages > least ? pages : least, end = best + held / 2;
@@ -176,10 +176,12 @@ static uint64_t carve_pages(const struct arena *st, uint32_t class)
 }
 
 /* Takes pages for a span of a class and gives those back in which no block would lie. */
-static int carve_span(struct arena *st, uint32_t class, bool again, struct arena_span **out)
+static int carve_span(struct arena *st, struct arena_thread *thr, uint32_t class, bool again,
+                      struct arena_span **out)
 {
     uint64_t block = st->classes.size[class];
-    int rc = arena_get_span(st, carve_pages(st, class), pages_of(block), ARENA_PAGE,
+    uint64_t wanted = carve_pages(pool_of(st, thr, class), block);
+    int rc = arena_get_span(st, kept_of(st, thr), wanted, pages_of(block), ARENA_PAGE,
                             ARENA_SPAN_SMALL, again, out);
     if (rc)
         return rc;
@@ -191,19 +193,20 @@ static int carve_span(struct arena *st, uint32_t class, bool again, struct arena
     s->pooled = s->blocks;
     s->low = span_addr(s);
     if (!rc)
-        rc = tp_arena_chunks_mark(&st->chunks, s, block);
+        rc =
+            tp_arena_chunks_mark(&st->chunks, s, block, st->owners ? tag_of(thr->owner, class) : 0);
     if (rc)
         pages_give(&st->pages, s);
     return rc;
 }
 
 /* Carves a span for a class whose pool is empty. */
-static int pool_carve(struct arena *st, uint32_t class, bool again)
+static int pool_carve(struct arena *st, struct arena_thread *thr, uint32_t class, bool again)
 {
-    struct arena_central *pool = &st->central[class];
+    struct arena_central *pool = pool_of(st, thr, class);
     struct arena_span *s = NULL;
     tp_lock_take(&st->heap);
-    int rc = carve_span(st, class, again, &s);
+    int rc = carve_span(st, thr, class, again, &s);
     tp_lock_drop(&st->heap);
     if (rc)
         return rc;
@@ -227,14 +230,15 @@ static void cache_may_hold_more(const struct arena *st, struct arena_thread *thr
 
 int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, bool again)
 {
-    struct arena_central *pool = &st->central[class];
+    struct arena_central *pool = pool_of(st, thr, class);
     struct arena_cache *cache = &thr->caches[class];
     uint32_t full = st->classes.refill[class], step = thr->step[class] ? thr->step[class] : 1;
     int rc = TP_OK;
     assert(cache->top == cache->floor);
-    central_lock(st, class);
+    if (!pool->count && st->owners)
+        tp_arena_gather(st, thr, class);
     if (!pool->count)
-        rc = pool_carve(st, class, again);
+        rc = pool_carve(st, thr, class, again);
     pool->stocked = true;
     if (!rc) {
         if (thr->drained[class]) /* not before a carve, which may empty all caches */
@@ -245,53 +249,49 @@ int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, 
         if (cache_reserve(&st->mem, cache, count, limit))
             count = cache_room(cache) < count ? cache_room(cache) : count;
         rc = count ? TP_OK : TP_ENOMEM;
-        pool_take(st, cache, class, count);
+        pool_take(st, pool, cache, count);
         cache_set_ceiling(cache, limit);
         thr->step[class] = step < full / 2 ? step * 2 : full;
     }
-    central_unlock(st, class);
     return rc;
 }
 
-/* Moves the oldest `count` blocks of a cache to the pool. The pool's lock is held. */
-static void cache_drain(struct arena *st, struct arena_cache *cache, uint32_t class, uint32_t count)
+/* Moves the oldest `count` blocks of a cache to the pool. */
+static void cache_drain(struct arena *st, struct arena_central *pool, struct arena_cache *cache,
+                        uint32_t count)
 {
-    pool_put(st, class, cache->floor, count);
+    pool_put(st, pool, cache->floor, count);
     cache_drop_oldest(cache, count);
 }
 
 void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
 {
+    struct arena_central *pool = pool_of(st, thr, class);
     struct arena_cache *cache = &thr->caches[class];
     uint32_t limit = thr->limit[class], held = cache_count(cache);
     uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
-    central_lock(st, class);
-    st->central[class].stocked = true;
+    pool->stocked = true;
     if (held >= limit) {
-        cache_drain(st, cache, class, drain);
+        cache_drain(st, pool, cache, drain);
         thr->drained[class] = true;
     }
     if (!cache_open(&st->mem, cache, limit)) {
-        cache_drain(st, cache, class, drain);
+        cache_drain(st, pool, cache, drain);
         cache_slide(cache);
     }
-    central_unlock(st, class);
     cache_set_ceiling(cache, limit);
 }
 
-void tp_arena_put(struct arena *st, uint32_t class, tp_addr addr)
+void tp_arena_put(struct arena *st, struct arena_thread *thr, uint32_t class, tp_addr addr)
 {
     const struct arena_item item = {.addr = addr};
-    central_lock(st, class);
-    pool_put(st, class, &item, 1);
-    central_unlock(st, class);
+    pool_put(st, pool_of(st, thr, class), &item, 1);
 }
 
-/* Gives all blocks of a cache to the pool, and its array back. The pool's lock is held. */
-static void cache_empty(struct arena *st, struct arena_thread *thr, uint32_t class)
+void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class)
 {
     struct arena_cache *cache = &thr->caches[class];
-    pool_put(st, class, cache->floor, cache_count(cache));
+    pool_put(st, pool_of(st, thr, class), cache->floor, cache_count(cache));
     array_free(&st->mem, cache_array(cache));
     *cache = (struct arena_cache){.block = cache->block};
     thr->step[class] = 0;
@@ -299,43 +299,30 @@ static void cache_empty(struct arena *st, struct arena_thread *thr, uint32_t cla
     thr->drained[class] = false;
 }
 
-void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class)
-{
-    central_lock(st, class);
-    cache_empty(st, thr, class);
-    central_unlock(st, class);
-}
-
 /* ---- idle memory becomes free pages ---- */
 
-/* Moves the cached blocks of a class to its pool. own: only those of this thread, because others
- * are running; NULL: those of all threads. The pool's lock is held. A program may fail thousands of
- * times while memory is full, so caches that cannot have changed since the last time are not
- * visited. */
-static void class_collect(struct arena *st, struct arena_thread *own, uint32_t class)
+/* Moves the cached blocks of a class to its pool, those of all threads. A program may fail
+ * thousands of times while memory is full, so caches that cannot have changed since the last time
+ * are not visited. */
+static void class_collect(struct arena *st, uint32_t class)
 {
-    struct arena_central *pool = &st->central[class];
-    if (own) {
-        cache_empty(st, own, class);
-        return;
-    }
-    if (!pool->stocked)
+    if (!st->central[class].stocked)
         return;
     /* without an array the next free takes the slow path, which sets pool->stocked */
     for (struct arena_thread *thr = st->threads; thr; thr = thr->older)
-        cache_empty(st, thr, class);
-    pool->stocked = st->shared; /* with threads the flag is not kept up to date, so it stays true */
+        tp_arena_empty(st, thr, class);
+    st->central[class].stocked = false;
 }
 
 void tp_arena_reclaim(struct arena *st, struct arena_thread *own)
 {
-    for (uint32_t c = 0; c < st->classes.count; c++) {
-        central_lock(st, c);
-        class_collect(st, own, c);
-        pool_release_idle(st, c, 0);
-        central_unlock(st, c);
+    if (st->owners) {
+        tp_arena_reclaim_owned(st, own);
+        return;
     }
-    tp_lock_take(&st->heap);
-    kept_release(st, st->kept.count);
-    tp_lock_drop(&st->heap);
+    for (uint32_t c = 0; c < st->classes.count; c++) {
+        class_collect(st, c);
+        tp_arena_release_idle(st, &st->central[c], 0);
+    }
+    kept_release(st, &st->kept, st->kept.count);
 }

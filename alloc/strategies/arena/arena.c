@@ -154,13 +154,7 @@ static int arena_thread_init(void *state, void *thread)
         thr->caches[c].block = (uint32_t)st->classes.size[c];
         thr->limit[c] = st->classes.limit[c];
     }
-    if (st->shared)
-        return tp_arena_owner_start(st, thr);
-    thr->older = st->threads;
-    if (thr->older)
-        thr->older->newer = thr;
-    st->threads = thr;
-    return TP_OK;
+    return st->shared ? tp_arena_owner_start(st, thr) : TP_OK;
 }
 
 static void arena_thread_fini(void *state, void *thread)
@@ -171,10 +165,8 @@ static void arena_thread_fini(void *state, void *thread)
         tp_arena_empty(st, thr, c);
     if (st->shared)
         tp_arena_owner_end(st, thr);
-    else
-        *(thr->newer ? &thr->newer->older : &st->threads) = thr->older;
-    if (!st->shared && thr->older)
-        thr->older->newer = thr->newer;
+    else if (thr->stocked)
+        thread_unlink(st, thr);
     *thr = (struct arena_thread){0};
 }
 

@@ -43,7 +43,7 @@ struct arena {
     struct tp_addr_map large; /* address -> struct arena_span * */
     struct arena_pages pages;
     struct arena_kept kept;
-    struct arena_thread *threads; /* the newest thread; links lead to older ones */
+    struct arena_thread *threads; /* one OS thread: those that are stocked, the newest first */
     uint64_t refill_target;       /* bytes */
     struct arena_collected collected;
     struct arena_central central[ARENA_MAX_CLASSES];
@@ -60,6 +60,25 @@ static inline struct arena_central *pool_of(struct arena *st, struct arena_threa
 static inline struct arena_kept *kept_of(struct arena *st, struct arena_thread *thr)
 {
     return UNLIKELY(st->owners != NULL) ? &thr->owner->kept : &st->kept;
+}
+
+/* Where one thread plays everything: a thread's caches may hold blocks from now on, or no more. */
+static inline void thread_link(struct arena *st, struct arena_thread *thr)
+{
+    thr->stocked = true;
+    thr->newer = NULL;
+    thr->older = st->threads;
+    if (thr->older)
+        thr->older->newer = thr;
+    st->threads = thr;
+}
+
+static inline void thread_unlink(struct arena *st, struct arena_thread *thr)
+{
+    thr->stocked = false;
+    *(thr->newer ? &thr->newer->older : &st->threads) = thr->older;
+    if (thr->older)
+        thr->older->newer = thr->newer;
 }
 
 /* Marks a block as live in the word of its live bit, which only the block's owner writes. */

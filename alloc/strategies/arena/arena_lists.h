@@ -40,8 +40,6 @@ struct arena_central {
     uint64_t count;                  /* pooled blocks */
     uint64_t pages;                  /* of all spans of the class */
     uint64_t idle;                   /* spans whose blocks are all pooled */
-    /* one thread only: caches may hold blocks again since a reclaim emptied them all */
-    bool stocked;
 };
 
 /* On the hot path. A free that reaches `ceiling` takes the slow path: ceiling is the end of the
@@ -60,8 +58,9 @@ struct arena_thread {
     uint32_t limit[ARENA_MAX_CLASSES]; /* blocks that the thread may hold */
     bool drained[ARENA_MAX_CLASSES];   /* since the last refill */
     union {
-        struct { /* one OS thread: links to the other threads of the instance */
+        struct { /* one OS thread: links all threads that are stocked */
             struct arena_thread *older, *newer;
+            bool stocked; /* a cache may hold blocks since the last reclaim emptied it */
         };
         struct arena_owner *owner; /* several: what the thread owns, see arena_owner.h */
     };

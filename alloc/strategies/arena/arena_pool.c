@@ -228,6 +228,12 @@ static void cache_may_hold_more(const struct arena *st, struct arena_thread *thr
         thr->limit[class] *= 2;
 }
 
+static void note_stocked(struct arena *st, struct arena_thread *thr)
+{
+    if (!st->owners && !thr->stocked)
+        thread_link(st, thr);
+}
+
 int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, bool again)
 {
     struct arena_central *pool = pool_of(st, thr, class);
@@ -239,9 +245,9 @@ int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, 
         tp_arena_gather(st, thr, class);
     if (!pool->count)
         rc = pool_carve(st, thr, class, again);
-    pool->stocked = true;
-    if (!rc) {
-        if (thr->drained[class]) /* not before a carve, which may empty all caches */
+    if (!rc) { /* a carve may have emptied all caches */
+        note_stocked(st, thr);
+        if (thr->drained[class])
             cache_may_hold_more(st, thr, class);
         uint32_t limit = thr->limit[class];
         uint32_t count = pool->count < step ? (uint32_t)pool->count : step;
@@ -270,7 +276,7 @@ void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t cla
     struct arena_cache *cache = &thr->caches[class];
     uint32_t limit = thr->limit[class], held = cache_count(cache);
     uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
-    pool->stocked = true;
+    note_stocked(st, thr);
     if (held >= limit) {
         cache_drain(st, pool, cache, drain);
         thr->drained[class] = true;
@@ -301,17 +307,13 @@ void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class)
 
 /* ---- idle memory becomes free pages ---- */
 
-/* Moves the cached blocks of a class to its pool, those of all threads. A program may fail
- * thousands of times while memory is full, so caches that cannot have changed since the last time
- * are not visited. */
-static void class_collect(struct arena *st, uint32_t class)
+/* A program may fail thousands of times while memory is full, so only threads are visited that may
+ * have blocks again: without an array the next free takes the slow path, which notes the thread. */
+static void empty_all(struct arena *st)
 {
-    if (!st->central[class].stocked)
-        return;
-    /* without an array the next free takes the slow path, which sets pool->stocked */
-    for (struct arena_thread *thr = st->threads; thr; thr = thr->older)
-        tp_arena_empty(st, thr, class);
-    st->central[class].stocked = false;
+    for (struct arena_thread *thr; (thr = st->threads) != NULL; thread_unlink(st, thr))
+        for (uint32_t c = 0; c < st->classes.count; c++)
+            tp_arena_empty(st, thr, c);
 }
 
 void tp_arena_reclaim(struct arena *st, struct arena_thread *own)
@@ -320,9 +322,8 @@ void tp_arena_reclaim(struct arena *st, struct arena_thread *own)
         tp_arena_reclaim_owned(st, own);
         return;
     }
-    for (uint32_t c = 0; c < st->classes.count; c++) {
-        class_collect(st, c);
+    empty_all(st);
+    for (uint32_t c = 0; c < st->classes.count; c++)
         tp_arena_release_idle(st, &st->central[c], 0);
-    }
     kept_release(st, &st->kept, st->kept.count);
 }

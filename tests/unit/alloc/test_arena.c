@@ -506,7 +506,7 @@ static void a_vain_reclaim_is_not_repeated(void **state)
     (void)state;
     enum { BLOCKS = 1024, STALE = 7 };
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
-    struct arena_thread *thr = r->threads[1];
+    struct arena_thread *thr = r->threads[1], *other = r->threads[2];
     tp_addr blocks[BLOCKS];
     struct tp_block none;
     for (int i = 0; i < BLOCKS; i++)
@@ -518,9 +518,11 @@ static void a_vain_reclaim_is_not_repeated(void **state)
     for (int i = 0; i < 5; i++)
         assert_int_equal(rig_try(r, i % 3, 256, 16, &none), TP_EOOM);
     assert_int_equal(thr->step[0], STALE);
-    rig_free(r, 1, blocks[1], 64); /* news of this class */
+    other->step[0] = STALE;
+    rig_free(r, 1, blocks[1], 64); /* news of this thread */
     assert_int_equal(rig_try(r, 0, 256, 16, &none), TP_EOOM);
     assert_int_not_equal(thr->step[0], STALE);
+    assert_int_equal(other->step[0], STALE);
     for (int i = 3; i < BLOCKS; i += 2)
         rig_free(r, 2, blocks[i], 64);
     rig_alloc(r, 0, 256);

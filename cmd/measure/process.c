@@ -125,18 +125,26 @@ static bool is_late(uint64_t end)
     return end && tp_wall_ns() >= end;
 }
 
-/* Does as waitpid without waiting. The rest of the group of a child that has ended is ended before
- * the child is taken off, because its number may be another's afterwards. */
+/* Does as waitpid without waiting, and says so where a traced child has stopped. The rest of the
+ * group of a child that has ended is ended before the child is taken off, because its number may
+ * be another's afterwards. A stop is taken as a stop alone: the child may have ended since. */
 static pid_t look(pid_t pid, int *how)
 {
     siginfo_t info = {.si_pid = 0};
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT))
         return -1;
-    if (!info.si_pid)
+    bool traced = info.si_code == CLD_TRAPPED;
+    if (!info.si_pid || info.si_code == CLD_STOPPED)
         return 0;
-    if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+    if (!traced) {
         tell_group(pid, SIGKILL);
-    return waitpid(pid, how, WNOHANG);
+        return waitpid(pid, how, WNOHANG);
+    }
+    info.si_pid = 0;
+    if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG))
+        return -1;
+    *how = W_STOPCODE(info.si_status);
+    return info.si_pid;
 }
 
 /* Waits for the child, and ends it if it is interrupted or its time is over. */

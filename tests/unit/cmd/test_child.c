@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -166,27 +167,71 @@ static void leave_one(int tell)
     _exit(write(tell, &left, sizeof left) == (ssize_t)sizeof left ? ANSWER : 1);
 }
 
-static void what_a_child_leaves_behind_ends_with_it(void **state)
+/* Waits for a child that leaves one behind, and makes sure of the end of that one. */
+static void await_the_end_of_both(void (*child_of)(int tell), int *how)
 {
-    (void)state;
-    int tell[2], how = 0;
+    int tell[2], end = 0;
     pid_t left = 0;
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what is left becomes a child of this process */
     assert_int_equal(pipe(tell), 0);
     pid_t child = fork();
     if (!child) {
         tp_child_begin(getppid());
-        leave_one(tell[1]);
+        child_of(tell[1]);
     }
     tp_child_begun(child);
-    assert_int_equal(tp_child_await(child, &(struct tp_child_wait){.timeout_ns = 0}, &how), TP_OK);
-    assert_int_equal(WEXITSTATUS(how), ANSWER);
+    assert_int_equal(tp_child_await(child, &(struct tp_child_wait){.timeout_ns = 0}, how), TP_OK);
     assert_int_equal(read(tell[0], &left, sizeof left), sizeof left);
-    assert_int_equal(waitpid(left, &how, 0), left);
-    assert_true(WIFSIGNALED(how));
-    assert_int_equal(WTERMSIG(how), SIGKILL);
+    assert_int_equal(waitpid(left, &end, 0), left);
+    assert_true(WIFSIGNALED(end));
+    assert_int_equal(WTERMSIG(end), SIGKILL);
     close(tell[0]);
     close(tell[1]);
+}
+
+static void what_a_child_leaves_behind_ends_with_it(void **state)
+{
+    (void)state;
+    int how = 0;
+    await_the_end_of_both(leave_one, &how);
+    assert_int_equal(WEXITSTATUS(how), ANSWER);
+}
+
+/* Ends a child at the moment when it was seen to have stopped. */
+static bool ends_who_stopped;
+
+/* Stands before the C library's. */
+int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+    int status = (int)syscall(SYS_waitid, type, id, info, options, NULL);
+    if (ends_who_stopped && status == 0 && info && info->si_pid && info->si_code == CLD_STOPPED) {
+        ends_who_stopped = false;
+        kill(info->si_pid, SIGKILL);
+        for (int i = 0; i < LOOKS && state_of(info->si_pid) != 'Z'; i++)
+            sleep_ms(1);
+    }
+    return status;
+}
+
+static void leave_one_and_stop(int tell)
+{
+    pid_t left = fork();
+    alarm(60);
+    while (!left)
+        pause();
+    if (write(tell, &left, sizeof left) == (ssize_t)sizeof left)
+        raise(SIGSTOP);
+    _exit(1);
+}
+
+static void a_child_that_ends_while_its_stop_is_looked_at_takes_its_group_along(void **state)
+{
+    (void)state;
+    int how = 0;
+    ends_who_stopped = true;
+    await_the_end_of_both(leave_one_and_stop, &how);
+    assert_false(ends_who_stopped);
+    assert_int_equal(WTERMSIG(how), SIGKILL);
 }
 
 /* Stands for a tapool that has children: it ends when it is asked to, or takes no notice. */
@@ -232,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_stop_reaches_the_child),
         cmocka_unit_test(a_stop_that_is_ignored_stops_nobody),
         cmocka_unit_test(what_a_child_leaves_behind_ends_with_it),
+        cmocka_unit_test(a_child_that_ends_while_its_stop_is_looked_at_takes_its_group_along),
         cmocka_unit_test(a_tapool_is_asked_to_end_before_it_is_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "cmd/measure/spec.h"
 #include "cmd/report/conformance_text.h"
 #include "cmd/ui/option_words.h"
+#include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 
 #include <string.h>
@@ -75,39 +76,45 @@ static void summary_of(const struct tp_strategy *s, char *out, size_t size)
         snprintf(out, size, "%s", s->summary);
 }
 
-/* Prints a library of this machine, or why it cannot be played. */
-static void print_library(struct tp_page *page, const struct tp_strategy *s, const char *name,
-                          int resembles)
+/* Prints a library of this machine, or why it cannot be played. TP_ESTOP: interrupted. */
+static int print_library(struct tp_page *page, const struct tp_strategy *s, const char *name,
+                         int resembles)
 {
     char text[64], library[TP_RUN_LIBRARY] = "", path[TP_LIBRARY_PATH];
     struct tp_strategy_spec spec;
     struct tp_err err = {0};
     snprintf(text, sizeof text, "%s:%s", s->name, name);
     if (tp_strategy_spec_parse(&spec, text, &err) || tp_library_find(name, path, &err))
-        return;
-    int status = tp_child_library(&spec, library, sizeof library, &err);
+        return TP_OK;
+    int status = tp_child_library(&spec, tp_stop_flag(), library, sizeof library, &err);
     tp_strategy_spec_release(&spec);
+    if (status == TP_ESTOP)
+        return status;
     const char *file = strrchr(path, '/');
     const char *version = tp_library_version(library);
     tp_page_at(page, NAME, "%s", text);
     tp_page_at(page, SUMMARY, "%s", *version ? version : "-");
     tp_page_row(page, RUNS, status ? "-" : "host", resembles, "%s%s", status ? "not here: " : "",
                 status ? err.text : file + 1);
+    return TP_OK;
 }
 
-static void print_libraries(struct tp_page *page, const struct tp_strategy *s, int resembles)
+static int print_libraries(struct tp_page *page, const struct tp_strategy *s, int resembles)
 {
+    int status = TP_OK;
     const struct tp_library *here[TP_LIBRARIES_MAX];
     size_t count = tp_libraries_here(here);
     tp_page_at(page, NAME, "%s:PATH", s->name);
     tp_page_at(page, SUMMARY, "%s", s->summary);
     tp_page_row(page, RUNS, "host", resembles, "%s", s->resembles);
-    for (size_t i = 0; i < count; i++)
-        print_library(page, s, here[i]->name, resembles);
+    for (size_t i = 0; !status && i < count; i++)
+        status = print_library(page, s, here[i]->name, resembles);
+    return status;
 }
 
-static void print_group(struct tp_page *page, enum tp_group group, const struct tp_gpu *gpu)
+static int print_group(struct tp_page *page, enum tp_group group, const struct tp_gpu *gpu)
 {
+    int status = TP_OK;
     bool heads = group == TP_GROUP_POLICY;
     int resembles = resembles_column(gpu);
     tp_page_at(page, 0, "%s", group_names[group]);
@@ -116,13 +123,13 @@ static void print_group(struct tp_page *page, enum tp_group group, const struct 
     if (heads)
         tp_page_at(page, resembles, "resembles");
     tp_page_line(page);
-    for (size_t i = 0; tp_strategies[i]; i++) {
+    for (size_t i = 0; !status && tp_strategies[i]; i++) {
         const struct tp_strategy *s = tp_strategies[i];
         char where[64], summary[64], why[WHY];
         if (s->group != group)
             continue;
         if (s->caps & TP_CAP_PRELOAD) {
-            print_libraries(page, s, resembles);
+            status = print_libraries(page, s, resembles);
             continue;
         }
         runs_on(s, gpu, where, sizeof where);
@@ -132,6 +139,7 @@ static void print_group(struct tp_page *page, enum tp_group group, const struct 
         tp_page_at(page, SUMMARY, "%s", summary);
         tp_page_row(page, RUNS, where, resembles, "%s", why[0] ? why : s->resembles);
     }
+    return status;
 }
 
 /* Prints what to do to make a GPU usable; nothing if one is usable. */
@@ -161,15 +169,21 @@ static void print_own(struct tp_page *page, const struct tp_gpu *gpu)
     tp_page_row(page, RUNS, where, resembles_column(gpu), "tapool help plugin");
 }
 
-static void print_all(struct tp_page *page, const struct tp_gpu *gpu)
+/* Prints the list. A library that does not answer would outlive a tapool that just ends, so signals
+ * are noted and end what is asked. */
+static int print_all(struct tp_page *page, const struct tp_gpu *gpu, struct tp_err *err)
 {
-    print_group(page, TP_GROUP_POLICY, gpu);
-    print_group(page, TP_GROUP_REAL, gpu);
-    print_group(page, TP_GROUP_YARDSTICK, gpu);
+    static const enum tp_group groups[] = {TP_GROUP_POLICY, TP_GROUP_REAL, TP_GROUP_YARDSTICK};
+    struct tp_stop stop; /* never restored, because the process ends after this */
+    tp_stop_catch(&stop, true);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (print_group(page, groups[i], gpu))
+            return tp_fail(err, TP_ESTOP, "interrupted");
     print_own(page, gpu);
     tp_page_line(page);
     print_how(page, gpu);
     tp_page_put(page, 0, "Options and defaults: tapool strategies arena");
+    return TP_OK;
 }
 
 /* Prints an option. A help text of several lines explains the choices itself, so they are not
@@ -283,7 +297,7 @@ static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *
     if (args->count)
         status = show_one(args->words[0], &page, &gpu, err);
     else
-        print_all(&page, &gpu);
+        status = print_all(&page, &gpu, err);
     tp_gpu_close(&gpu);
     return status;
 }

@@ -251,10 +251,11 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     return status;
 }
 
-int tp_child_library(const struct tp_strategy_spec *spec, char *out, size_t size,
-                     struct tp_err *err)
+int tp_child_library(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
+                     char *out, size_t size, struct tp_err *err)
 {
     static const struct tp_program_facts nothing = {.devices = 0}; /* is played */
+    const struct tp_child_wait wait = {.interrupted = interrupted, .timeout_ns = ASKING_NS};
     struct started c;
     struct tp_run *run = malloc(tp_run_size(0));
     int status = open_started(&c, spec, &nothing, err);
@@ -263,7 +264,7 @@ int tp_child_library(const struct tp_strategy_spec *spec, char *out, size_t size
     if (!status)
         status = spawn(spec, c.job_fd, c.job_fd, &c.pid, err);
     if (!status)
-        status = await(&c, spec->label, (struct tp_child_wait){.timeout_ns = ASKING_NS}, run, err);
+        status = await(&c, spec->label, wait, run, err);
     if (!status)
         snprintf(out, size, "%s", run->library);
     close_started(&c);

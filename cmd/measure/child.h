@@ -5,6 +5,7 @@
 
 #include "cmd/measure/spec.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,9 +17,10 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
                     struct tp_run *out, struct tp_err *err);
 
 /* Asks a fresh process in which the strategy is played for the library that serves it, as
- * "libjemalloc.so.2 5.3.0". Errors are those of a replay: it does not load, has no malloc, ... */
-int tp_child_library(const struct tp_strategy_spec *spec, char *out, size_t size,
-                     struct tp_err *err);
+ * "libjemalloc.so.2 5.3.0". Errors are those of a replay: it does not load, has no malloc, ...
+ * TP_ESTOP: `interrupted` was not 0. */
+int tp_child_library(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
+                     char *out, size_t size, struct tp_err *err);
 
 /* The child's part of both. Calls nothing that allocates before the job is mapped, so that a
  * library's heap begins with what is played. TP_EUSAGE: this process was not started by them.

@@ -160,6 +160,21 @@ PY
     done
 }
 
+@test "strategies: a signal ends a library that does not answer, and tapool" {
+    local signal
+    mkdir two
+    cp "$MALLOCS/stalls.so" two/libhoard.so
+    export LINGERS_FILE=$PWD/pids TAPOOL_LIBRARY_PATH=$PWD/two
+    for signal in INT TERM; do
+        rm -f pids
+        capture timeout --foreground --preserve-status -s "$signal" 1 "$TAPOOL" strategies
+        [ "$rc" -eq $((128 + $(kill -l "$signal"))) ] || fail "exit code $rc on $signal"
+        all_gone pids
+        matches "$out" '^  lib:PATH '
+        lacks "$out" 'lib:hoard'
+    done
+}
+
 @test "the other rows are still measured" {
     capture odd aborts -s system -s "lib:$MALLOCS/hangs.so" -s arena --timeout 300ms --export-json x.json
     [ "$rc" = 4 ]

@@ -10,6 +10,7 @@
  *     NO_MALLOC   has none of it
  *     ABORTS      aborts in its constructor
  *     LINGERS     forks in its constructor, and the copy stays
+ *     STALLS      waits in its constructor for ever
  *     REFUSES     returns NULL always
  *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
  *     PRINTS      prints to standard output in its constructor, in its destructor and at blocks of
@@ -67,14 +68,18 @@ __attribute__((constructor)) static void begin(void)
 }
 #endif
 
-#if defined LINGERS
-/* The copy adds its number to the file that LINGERS_FILE names. */
+#if defined LINGERS || defined STALLS
+/* Stays, and adds its number to the file that LINGERS_FILE names; without that it does not. */
 __attribute__((constructor)) static void begin(void)
 {
     const char *path = getenv("LINGERS_FILE");
     char line[32];
-    if (!path || fork())
+    if (!path)
         return;
+#if defined LINGERS
+    if (fork())
+        return;
+#endif
     alarm(30); /* should it be left after all */
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     int length = snprintf(line, sizeof line, "%d\n", (int)getpid());

@@ -34,7 +34,9 @@ int tp_fork_start(struct tp_fork *f, const struct tp_replay_cfg *cfg, const char
 int tp_fork_finish(struct tp_fork *f, struct tp_err *err)
 {
     const struct tp_child_wait wait = {.interrupted = f->cfg->interrupted,
-                                       .timeout_ns = f->cfg->timeout_ns};
+                                       .timeout_ns = f->cfg->timeout_ns,
+                                       .beside = f->beside,
+                                       .beside_count = f->beside_count};
     struct tp_replay_end end = {.shared = f->child.shared,
                                 .run_at = RUN_AT,
                                 .facts = tp_program_facts(f->cfg->program),

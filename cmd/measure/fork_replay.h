@@ -14,6 +14,10 @@ struct tp_fork {
     const char *label;
     struct tp_run *run;
     size_t run_size;
+    /* Children that the caller has beside this one, as of tp_child_wait; he sets them, if any,
+     * before it is finished. */
+    const pid_t *beside;
+    size_t beside_count;
 };
 
 /* Starts the replay. `cfg` and `run` are as for tp_replay, `label` names the strategy in sentences;

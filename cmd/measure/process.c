@@ -100,23 +100,32 @@ static void tell_group(pid_t pid, int number)
     kill(-pid, number);
 }
 
+/* Tells the group of the child and of each beside it. */
+static void tell_all(pid_t pid, const struct tp_child_wait *w, int number)
+{
+    tell_group(pid, number);
+    for (size_t i = 0; i < w->beside_count; i++)
+        if (w->beside[i] && w->beside[i] != pid)
+            tell_group(w->beside[i], number);
+}
+
 /* Handles Ctrl-Z. The terminal only stops its foreground group, and a child that leads a group of
- * its own is not in it. So the child's group is stopped first, then this process. Returns how long
- * they were stopped in ns, which does not count for the child's timeout. */
-static uint64_t stop_both(pid_t pid, const struct tp_child_wait *w, const struct hearing *h)
+ * its own is not in it. So the children's groups are stopped first, then this process. Returns how
+ * long they were stopped in ns, which does not count for the child's timeout. */
+static uint64_t stop_all(pid_t pid, const struct tp_child_wait *w, const struct hearing *h)
 {
     struct signalfd_siginfo told;
     sigset_t stop;
     if (h->stops < 0 || read(h->stops, &told, sizeof told) != (ssize_t)sizeof told)
         return 0;
     uint64_t from = tp_wall_ns();
-    tell_group(pid, w->tapool ? SIGTSTP : SIGSTOP);
+    tell_all(pid, w, w->tapool ? SIGTSTP : SIGSTOP);
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
     raise(SIGTSTP); /* pending, because the signal is blocked */
     sigprocmask(SIG_UNBLOCK, &stop, NULL);
     sigprocmask(SIG_BLOCK, &stop, NULL); /* the process goes on here after SIGCONT */
-    tell_group(pid, SIGCONT);
+    tell_all(pid, w, SIGCONT);
     return tp_wall_ns() - from;
 }
 
@@ -159,7 +168,7 @@ static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hear
             w->stopped(w->ctx, pid, *how);
         if (got > 0 && !(w->interrupted && *w->interrupted) && !is_late(end))
             continue;
-        uint64_t stopped = stop_both(pid, w, h);
+        uint64_t stopped = stop_all(pid, w, h);
         end += end ? stopped : 0;
         bool asks = !reason && w->tapool;
         if (!reason && w->interrupted && *w->interrupted)

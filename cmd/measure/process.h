@@ -46,12 +46,15 @@ struct tp_child_wait {
     /* The child is a tapool, which has children in groups of their own. It is asked to end or to
      * stop, so that it does the same with them, and ended by force if it has not in a second. */
     bool tapool;
+    /* Other children, each of which leads a group: they are stopped with this one. 0 is none. */
+    const pid_t *beside;
+    size_t beside_count;
 };
 
 /* Waits until a child process has ended and stores its wait status, as of waitpid, in `how`. What
- * is left of its group is ended too. While this process is stopped (Ctrl-Z) the group is. TP_ESTOP:
- * the child was ended because of `interrupted`. TP_ELATE: it was ended because of its timeout.
- * TP_EIO: waiting failed; errno says why. */
+ * is left of its group is ended too. While this process is stopped (Ctrl-Z) the group is, and those
+ * beside it are. TP_ESTOP: the child was ended because of `interrupted`. TP_ELATE: it was ended
+ * because of its timeout. TP_EIO: waiting failed; errno says why. */
 int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how);
 
 #endif

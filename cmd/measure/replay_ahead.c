@@ -30,24 +30,34 @@ unsigned tp_ahead_passes(const struct tp_replay_cfg *cfg)
 struct worker {
     struct tp_fork fork;
     struct tp_replay_cfg cfg;
-    bool started;
 };
 
-static void start(struct worker *w, const struct tp_ahead *item,
+/* Those that run, with the process of each; 0: it has none. */
+struct workers {
+    struct worker *workers;
+    pid_t *pids;
+    unsigned count;
+};
+
+static void start(struct workers *all, size_t i, const struct tp_ahead *item,
                   const volatile sig_atomic_t *interrupted)
 {
+    struct worker *w = &all->workers[i];
     w->cfg = *item->cfg;
     w->cfg.passes = tp_ahead_passes(&w->cfg);
     w->cfg.progress = NULL;
     w->cfg.interrupted = interrupted;
-    w->started = tp_fork_start(&w->fork, &w->cfg, "", item->run, NULL) == TP_OK;
+    bool started = tp_fork_start(&w->fork, &w->cfg, "", item->run, NULL) == TP_OK;
+    w->fork.beside = all->pids;
+    w->fork.beside_count = all->count;
+    all->pids[i] = started ? w->fork.child.pid : 0;
 }
 
-static void finish(struct worker *w)
+static void finish(struct workers *all, size_t i)
 {
-    if (w->started)
-        tp_fork_finish(&w->fork, NULL);
-    w->started = false;
+    if (all->pids[i])
+        tp_fork_finish(&all->workers[i].fork, NULL);
+    all->pids[i] = 0;
 }
 
 /* The number of workers, limited so that their bookkeeping stays within `memory` bytes. */
@@ -68,17 +78,18 @@ void tp_ahead_play(const struct tp_ahead *list, size_t count, unsigned workers, 
                    const volatile sig_atomic_t *interrupted, tp_progress_fn *progress, void *ctx)
 {
     workers = affordable(list, count, workers, memory);
-    struct worker *running = workers > 1 ? calloc(workers, sizeof *running) : NULL;
-    if (!running)
-        return;
-    for (size_t i = 0; i < count + workers; i++) {
-        struct worker *w = &running[i % workers];
+    struct workers all = {.workers = calloc(workers, sizeof *all.workers),
+                          .pids = calloc(workers, sizeof *all.pids),
+                          .count = workers};
+    bool plays = workers > 1 && all.workers && all.pids;
+    for (size_t i = 0; plays && i < count + workers; i++) {
         if (i >= workers)
-            finish(w);
+            finish(&all, i % workers);
         if (i < count && !(interrupted && *interrupted))
-            start(w, &list[i], interrupted);
+            start(&all, i % workers, &list[i], interrupted);
         if (progress && i >= workers)
             progress(ctx, "memory", (double)(i - workers + 1) / (double)count);
     }
-    free(running);
+    free(all.workers);
+    free(all.pids);
 }

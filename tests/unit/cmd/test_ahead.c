@@ -1,8 +1,11 @@
 /* What is played ahead: where it is played, that it is the same, and what is left alone. */
 #include "cmd/measure/replay_ahead.h"
 #include "tests/unit/one_run.h"
+#include "tests/unit/process_state.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern const struct tp_source_ops tp_source_host;
@@ -14,9 +17,14 @@ enum { REPLAYS = 5, PASSES = TP_PASS_USAGE | TP_PASS_FITS };
 static struct tp_strategy told;
 static pid_t test_process;
 static bool dies;
+static int stays; /* not 0: each writes its number there and stays */
 
 static void tell(void *st, struct tp_stats *out)
 {
+    const pid_t self = getpid();
+    if (stays && write(stays, &self, sizeof self) == (ssize_t)sizeof self)
+        for (;;)
+            pause();
     if (tp_strategy_direct.stats)
         tp_strategy_direct.stats(st, out);
     out->start_bytes = (uint64_t)getpid();
@@ -41,6 +49,7 @@ static int setup(void **state)
     told.stats = tell;
     test_process = getpid();
     dies = false;
+    stays = 0;
     set = (struct set){.program = test_program(insns, COUNT(insns), true)};
     for (int i = 0; i < REPLAYS; i++) {
         set.cfgs[i] = run_on(&tp_source_virtual, &told, set.program, PASSES);
@@ -124,6 +133,50 @@ static void who_wants_to_stop_waits_for_none(void **state)
         assert_int_equal(set.list[i].run->passes, 0);
 }
 
+enum { WORKERS = 2 };
+
+/* A process that plays ahead, and those in which it does so. */
+static pid_t play_in_process(pid_t workers[WORKERS])
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t player = fork();
+    assert_true(player >= 0);
+    if (!player) {
+        setpgid(0, 0); /* of a group that nobody waits for Ctrl-Z stops nothing */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        stays = ends[1];
+        play(WORKERS, UINT64_C(1) << 30);
+        _exit(0);
+    }
+    close(ends[1]);
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(read(ends[0], &workers[i], sizeof *workers), sizeof *workers);
+    close(ends[0]);
+    return player;
+}
+
+static void who_plays_ahead_is_stopped_with_tapool(void **state)
+{
+    (void)state;
+    pid_t workers[WORKERS];
+    pid_t player = play_in_process(workers);
+    int how = 0;
+    await_waiting(player);
+    assert_int_equal(kill(player, SIGTSTP), 0);
+    assert_int_equal(waitpid(player, &how, WUNTRACED), player);
+    bool stopped = WIFSTOPPED(how), went_on = true;
+    for (int i = 0; i < WORKERS; i++)
+        stopped = stopped && is_stopped(workers[i], true);
+    kill(player, SIGCONT);
+    for (int i = 0; stopped && i < WORKERS; i++)
+        went_on = went_on && !is_stopped(workers[i], false);
+    kill(player, SIGKILL); /* and with it who plays for it */
+    assert_int_equal(waitpid(player, &how, 0), player);
+    assert_true(stopped);
+    assert_true(went_on);
+}
+
 /* Real memory would be taken twice; and times are never taken beside others. */
 static void only_untimed_passes_on_simulated_memory_are_played_ahead(void **state)
 {
@@ -147,6 +200,7 @@ int main(void)
         TEST(one_core_or_too_little_memory_plays_nothing_ahead),
         TEST(what_goes_wrong_there_is_left_to_be_played),
         TEST(who_wants_to_stop_waits_for_none),
+        TEST(who_plays_ahead_is_stopped_with_tapool),
         TEST(only_untimed_passes_on_simulated_memory_are_played_ahead),
     };
     return cmocka_run_group_tests_name("ahead", tests, NULL, NULL);

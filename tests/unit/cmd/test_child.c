@@ -1,76 +1,26 @@
 /* Waiting for a child that leads a group of its own, as those do that the gate measures: what stops
  * the one who waits stops the child, and lets it go on. */
 #include "cmd/measure/process.h"
+#include "tests/unit/process_state.h"
 
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { ANSWER = 7, LOOKS = 1000 };
+enum { ANSWER = 7 };
 
 static void leave(int number)
 {
     (void)number;
     _exit(ANSWER);
-}
-
-static void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
-}
-
-/* 'T': it is stopped. */
-static char state_of(pid_t pid)
-{
-    char path[64], text[256] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *in = fopen(path, "r");
-    assert_non_null(in);
-    assert_true(fread(text, 1, sizeof text - 1, in) > 0);
-    fclose(in);
-    const char *name_end = strrchr(text, ')');
-    assert_non_null(name_end);
-    return name_end[2];
-}
-
-static bool is_stopped(pid_t pid, bool wanted)
-{
-    for (int i = 0; i < LOOKS && (state_of(pid) == 'T') != wanted; i++)
-        sleep_ms(10);
-    return state_of(pid) == 'T';
-}
-
-/* Whether it holds SIGTSTP back, as who waits does: one that comes before stops the parent alone.
- */
-static bool holds_stops(pid_t pid)
-{
-    char path[64], line[256];
-    unsigned long long held = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *in = fopen(path, "r");
-    assert_non_null(in);
-    while (fgets(line, sizeof line, in))
-        if (sscanf(line, "SigBlk: %llx", &held) == 1)
-            break;
-    fclose(in);
-    return held >> (SIGTSTP - 1) & 1;
-}
-
-static void await_waiting(pid_t pid)
-{
-    for (int i = 0; i < LOOKS && !holds_stops(pid); i++)
-        sleep_ms(10);
-    assert_true(holds_stops(pid));
 }
 
 /* In a process of its own: starts a child, says which on `tell`, waits for it. */

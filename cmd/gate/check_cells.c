@@ -45,12 +45,26 @@ static int hint_first(const struct tp_check *k, int status, const char *what, st
     return status;
 }
 
+/* Two libraries that are compared with each other lack the name of a trace, and no baseline. */
+static bool lacks_a_trace(const struct tp_check *k)
+{
+    return k->o->base_lib && k->o->strategies.count && !k->word_count;
+}
+
+static int hint_trace(int status, struct tp_err *err)
+{
+    return tp_hint(err, status,
+                   "two libraries need no baseline: name the traces that they are to play");
+}
+
 static int fail_without(const struct tp_check *k, struct tp_err *err)
 {
     int status = k->o->baseline
                      ? tp_fail(err, TP_EUSAGE, "there is no baseline '%s'", k->o->baseline)
                      : tp_fail(err, TP_EUSAGE, "there is no %s here or in a parent folder",
                                TP_BASELINE_NAME);
+    if (lacks_a_trace(k))
+        return hint_trace(status, err);
     return hint_first(k, status, "to make one and commit it", err);
 }
 
@@ -357,11 +371,12 @@ static int fail_unused(const struct tp_check *k, const char *what, const char *n
                        const char *trace, const char *strategy, struct tp_err *err)
 {
     char command[2 * TP_ERR_TEXT];
+    int status = tp_fail(err, TP_EUSAGE, "%s has no cell of the %s '%s'%s", k->baseline.file, what,
+                         name, narrowed ? " that was asked for" : "");
+    if (lacks_a_trace(k))
+        return hint_trace(status, err);
     tp_check_update_command(k, trace, strategy, command, sizeof command);
-    return tp_hint(err,
-                   tp_fail(err, TP_EUSAGE, "%s has no cell of the %s '%s'%s", k->baseline.file,
-                           what, name, narrowed ? " that was asked for" : ""),
-                   "to add it: %s", command);
+    return tp_hint(err, status, "to add it: %s", command);
 }
 
 /* Every trace and strategy that was named must select a cell. Otherwise a typing error would check

@@ -30,7 +30,7 @@ static const char text[] =
     "measured. --verify finds blocks that overlap or are not aligned. A library under work is\n"
     "gated against its old build, in time, resident and mapped memory:\n"
     "\n"
-    "  tapool check -s my=lib:./libmy.so --base-lib main/libmy.so TRACE\n"
+    "  tapool check TRACE -s my=lib:./libmy.so --base-lib main/libmy.so\n"
     "\n"
     "  threads    one plays all that a trace has; --threads recorded: as many, with contention\n"
     "  arena      a model of how such libraries work, nothing to link\n"

@@ -390,8 +390,14 @@ SH
     matches "$out" '^  again: .* check sample:jq -s my=lib:./libmy.so '
     not test -e tapool-baseline.json
     refused 2 'there is no tapool-baseline.json' "$TAPOOL" check sample:jq -s my=lib:./libmy.so
+    matches "$err" '^hint: to make one and commit it: '
+    refused 2 'there is no tapool-baseline.json' "$TAPOOL" check -s my=lib:./libmy.so --base-lib main/libmy.so
+    matches "$err" '^hint: two libraries need no baseline: name the traces'
     # beside a baseline that has other cells, and one that has another cell of this label
     ok "$TAPOOL" check sample:jq -s arena -s my=lib:./main/libmy.so --update
+    refused 2 "has no cell of the strategy 'new=lib:./libmy.so'$" \
+        "$TAPOOL" check -s new=lib:./libmy.so --base-lib main/libmy.so
+    matches "$err" '^hint: two libraries need no baseline: name the traces'
     capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms
     [ "$rc" = 1 ]
     matches "$out" '^REGRESSION  jq.json, my$'

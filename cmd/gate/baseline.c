@@ -177,9 +177,9 @@ static void read_tolerances(const struct tp_member *in, struct tp_tolerance *out
         uint16_t device = 0;
         if (!parse_name(m.item->string, &metric, &device) || device)
             fail_name(&m);
-        else if (metric->class > TP_CLASS_INSTRUCTIONS)
-            fail_with(&m, "has no tolerance: it is a time",
-                      "--effect says from what size on a slowdown counts");
+        else if (tp_tolerance_refused(metric))
+            fail_with(&m, tp_text_of("has no tolerance: %s", tp_tolerance_refused(metric)).s,
+                      tp_tolerance_instead(metric));
         else
             read_tolerance(&m, metric, &out[metric - tp_metrics]);
     }

@@ -28,8 +28,8 @@ enum { TP_BASELINE_BYTES = 8 << 20, TP_BASELINE_PATH = 4096, TP_BASELINE_PROCESS
 /* By how much a value may be worse than the base value before it is a regression. */
 struct tp_tolerance {
     bool given; /* false: the metric's default tolerance applies */
-    /* Class E: true if `value` is a share of the base value, false if it is an absolute amount.
-     * Class D ignores this field: its tolerance is always a share. */
+    /* Class E and resident memory: true if `value` is a share of the base value, false if it is an
+     * absolute amount. Class D ignores this field: its tolerance is always a share. */
     bool relative;
     double value; /* >= 0; in the unit of the metric, or a share */
 };
@@ -118,6 +118,13 @@ bool tp_baseline_values_alike(const struct tp_baseline_value *a, const struct tp
 const struct tp_baseline_value *tp_baseline_value_find(const struct tp_baseline_cell *c,
                                                        const struct tp_metric *m, uint16_t device);
 
+/* Why a baseline holds no tolerance of the metric: "it is a time"; NULL: it may hold one. Of class
+ * R only resident memory has one, for --base-lib. */
+const char *tp_tolerance_refused(const struct tp_metric *m);
+
+/* What to do instead; "" if there is nothing. */
+const char *tp_tolerance_instead(const struct tp_metric *m);
+
 /* Reads a tolerance such as "0", "64KiB" or "2%". A percentage is a share of the base value; for a
  * metric that is itself a share it means percentage points. Returns false if the text is malformed
  * or tp_tolerance_fits refuses the value. */
@@ -128,8 +135,8 @@ bool tp_tolerance_parse(const struct tp_metric *m, const char *text, struct tp_t
 bool tp_tolerance_fits(const struct tp_metric *m, double value);
 
 /* By how much a value may exceed `base` before it is a regression: the tolerance of the cell, else
- * that of all cells, else `fallback`. Class E: an absolute amount; others: a share of `base`. `c`
- * is NULL where the baseline has no such cell. */
+ * that of all cells, else `fallback`. Instructions: a share of `base`; others: an absolute amount.
+ * `c` is NULL where the baseline has no such cell. */
 double tp_tolerance_of(const struct tp_baseline *b, const struct tp_baseline_cell *c,
                        const struct tp_metric *m, double base, double fallback);
 

@@ -138,10 +138,27 @@ static bool take_number(const char *text, double *value)
     return !*end && *value <= 1e30;
 }
 
+/* Whether a tolerance of the metric is an amount in its unit, and no share of the base value. */
+static bool is_amount(const struct tp_metric *m)
+{
+    return m->class == TP_CLASS_EXACT || tp_metric_is_by_kernel(m);
+}
+
+const char *tp_tolerance_refused(const struct tp_metric *m)
+{
+    if (is_amount(m) || m->class == TP_CLASS_INSTRUCTIONS)
+        return NULL;
+    return tp_metric_is_time(m) ? "it is a time" : "it decides nothing";
+}
+
+const char *tp_tolerance_instead(const struct tp_metric *m)
+{
+    return m->class == TP_CLASS_NOISY ? "--effect says from what size on a slowdown counts" : "";
+}
+
 bool tp_tolerance_fits(const struct tp_metric *m, double value)
 {
-    bool share = m->unit == TP_UNIT_SHARE || m->class != TP_CLASS_EXACT;
-    return value < 1 || !share;
+    return value < 1 || (is_amount(m) && m->unit != TP_UNIT_SHARE);
 }
 
 bool tp_tolerance_parse(const struct tp_metric *m, const char *text, struct tp_tolerance *out)
@@ -149,7 +166,7 @@ bool tp_tolerance_parse(const struct tp_metric *m, const char *text, struct tp_t
     uint64_t bytes = 0;
     *out = (struct tp_tolerance){.given = true};
     if (take_percent(text, &out->value)) {
-        out->relative = m->class == TP_CLASS_EXACT && m->unit != TP_UNIT_SHARE;
+        out->relative = is_amount(m) && m->unit != TP_UNIT_SHARE;
         return tp_tolerance_fits(m, out->value);
     }
     if (take_number(text, &out->value))

@@ -30,11 +30,10 @@ static int play(const struct tp_check *k, size_t cell, const struct tp_side *sid
     return status ? tp_check_name(&k->gate.cells[cell], status, err) : TP_OK;
 }
 
-/* A class R metric has a share of the base as its tolerance, a class E metric an amount. */
 static bool is_memory_of_library(const struct tp_metric *m)
 {
     return (m->class == TP_CLASS_EXACT && !strncmp(m->path, "mapped.", 7)) ||
-           (!strncmp(m->path, "resident.", 9) && m->allowed > 0);
+           tp_metric_is_by_kernel(m);
 }
 
 /* Whether two replays of a library agree. */
@@ -56,15 +55,17 @@ static int compare(struct tp_check *k, size_t cell, const struct tp_metric *m,
         return TP_OK;
     double base = fmax(sides[0][0], sides[0][1]), now = fmin(sides[1][0], sides[1][1]);
     const struct tp_gate_cell *c = &k->gate.cells[cell];
-    double tolerated = tp_tolerance_of(&k->baseline, c->held, m, base, m->allowed);
-    double allowed = m->class == TP_CLASS_EXACT ? tolerated : tolerated * base;
+    /* By default a metric of class R is allowed a share of the base, one of class E an amount. */
+    bool exact = m->class == TP_CLASS_EXACT;
+    double fallback = exact ? m->allowed : m->allowed * base;
+    double allowed = tp_tolerance_of(&k->baseline, c->held, m, base, fallback);
     const struct tp_finding f = {.cell = c,
                                  .metric = m,
                                  .verdict = tp_check_judge(m, base, now, allowed),
                                  .base = base,
                                  .now = now,
                                  .change = base > 0 ? now / base - 1 : NAN,
-                                 .allowed = tolerated,
+                                 .allowed = exact || !(base > 0) ? allowed : allowed / base,
                                  .live = true};
     ++*values;
     return tp_findings_add(&k->findings, &f, err);

@@ -291,10 +291,11 @@ static int take_tolerances(struct update *u, struct tp_err *err)
         const struct tp_metric *m = tp_metric_find(name, err);
         if (!m)
             return TP_EUSAGE;
-        if (m->class > TP_CLASS_INSTRUCTIONS)
-            return tp_hint(err,
-                           tp_fail(err, TP_EUSAGE, "'%s' has no tolerance: it is a time", name),
-                           "--effect says from what size on a slowdown counts");
+        if (tp_tolerance_refused(m))
+            return tp_hint(
+                err,
+                tp_fail(err, TP_EUSAGE, "'%s' has no tolerance: %s", name, tp_tolerance_refused(m)),
+                "%s", tp_tolerance_instead(m));
         if (!equals || !tp_tolerance_parse(m, equals + 1, &u->given[m - tp_metrics]))
             return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is no METRIC=VALUE", list->items[i]),
                            "as in --tolerance peak_reserved=64KiB or --tolerance overhead=2%%; a "
@@ -324,11 +325,11 @@ static int find_target(struct update *u, struct tp_err *err)
 /* A tolerance for the screen: "64 KiB", "2 %"; for metrics that are shares "0.5 points". */
 static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_tolerance *t)
 {
-    bool exact = m->class == TP_CLASS_EXACT;
+    bool counted = m->class == TP_CLASS_INSTRUCTIONS;
     double value = t->given ? t->value : m->allowed;
-    if (!t->given && !exact)
+    if (!t->given && counted)
         return tp_text_of("the counter's own");
-    if (t->relative || !exact)
+    if (t->relative || counted || (!t->given && m->class != TP_CLASS_EXACT))
         return tp_text_of("%.6g %%", 100 * value);
     if (m->unit == TP_UNIT_SHARE)
         return tp_text_of("%.4g points", 100 * value);

@@ -358,6 +358,21 @@ PY
 d = json.load(open(sys.argv[1]))
 worse = {f["metric"] for f in d["findings"] if f["verdict"] == "regression"}
 assert {"peak_mapped", "mapped_at_peak", "resident_at_peak", "peak_resident"} <= worse, worse' "$out"
+    # both forms of a tolerance are those of the command line
+    ok "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update --tolerance resident_at_peak=900% --tolerance peak_resident=64MiB
+    matches "$out" '^tolerance all cells: resident_at_peak 5 % \(default\) -> 900 %$'
+    matches "$out" '^tolerance all cells: peak_resident 5 % \(default\) -> 64 MiB$'
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 9 --min-time 1ms --format json
+    [ "$rc" = 1 ]
+    python3 -c 'import json, sys
+of = {f["metric"]: f for f in json.load(open(sys.argv[1]))["findings"]}
+assert of["peak_mapped"]["verdict"] == "regression", of
+peak, at = of["peak_resident"], of["resident_at_peak"]
+assert (peak["verdict"], at["verdict"]) == ("unchanged", "unchanged"), (peak, at)
+assert abs(at["allowed"] - 9) < 1e-9 and abs(peak["allowed"] - (64 << 20) / peak["base"]) < 1e-9, (peak, at)' "$out"
+    refused 2 "^tapool: 'mapped_puts' has no tolerance: it decides nothing$" \
+        "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update --tolerance mapped_puts=1
+    rm tapool-baseline.json
     refused 2 "library './absent.so': No such file" "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./absent.so
     ok "$TAPOOL" check sample:jq -s arena --update
     refused 2 "^tapool: --base-lib is about malloc libraries, and cell 'arena' plays none$" \

@@ -149,6 +149,9 @@ static void tolerances_read_as_people_write_them(void **state)
         {"unused_reserved", "5", false, false, 0},
         {"unused_reserved", "0.05", true, false, 0.05},
         {"overhead", "1", true, false, 1},
+        {"resident_at_peak", "10%", true, true, 0.1},
+        {"resident_at_peak", "64KiB", true, false, 65536},
+        {"peak_resident", "100%", true, true, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tp_tolerance t;
@@ -203,6 +206,8 @@ static void damage_is_named(void **state)
         {"peak_reserved[1]", "failed_allocations[1]", "is no metric"},
         {"\"tolerances\"", "\"tolerence\"", "is no member that this tapool knows"},
         {"\"overhead\": \"2.5%\"", "\"ns_per_op\": 0.1", "has no tolerance: it is a time"},
+        {"\"overhead\": \"2.5%\"", "\"mapped_puts\": 1", "has no tolerance: it decides nothing"},
+        {"\"overhead\": \"2.5%\"", "\"end_resident\": \"a lot\"", "neither a number nor a share"},
         {"\"instructions\": 0.02", "\"instructions\": 2", "is a share, and 1 is 100 %"},
         {"\"2.5%\"", "\"a lot\"", "neither a number nor a share"},
         {"\"program_hash\": \"26", "\"program_hash\": \"2G", "is no SHA-256"},

@@ -9,6 +9,7 @@
 #include "cmd/measure/libraries.h"
 #include "cmd/measure/process.h"
 #include "cmd/measure/spec.h"
+#include "cmd/ui/exit.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
 
@@ -199,6 +200,17 @@ static int check_classes(struct tp_check *k, struct tp_err *err)
     return status;
 }
 
+/* Says on standard error which other cells failed; the first of them ends the check. */
+static void tell_others(const struct tp_check *k)
+{
+    for (size_t i = 0; i < k->gate.cell_count; i++) {
+        struct tp_err why;
+        tp_fail(&why, TP_EBROKEN, "%s", tp_cell_failure(&k->gate, &k->gate.cells[i]).s);
+        if (why.text[0])
+            tp_error_print(&why);
+    }
+}
+
 static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
     uint64_t from = tp_wall_ns();
@@ -216,10 +228,12 @@ static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *er
         tp_check_end(k, k->ended, err);
     if (k->ended && !k->findings.count) {
         tp_check_report_end(k, page->out);
+        tell_others(k);
         return k->ended;
     }
     int outcome = tp_check_outcome(k, &found);
     int written = tp_check_report(k, page, &lost);
+    tell_others(k);
     if (k->ended)
         return k->ended;
     if (written || outcome)

@@ -109,6 +109,7 @@ static void drop_cells(struct tp_check *k)
         const struct tp_gate_cell *cell = &k->gate.cells[--k->gate.cell_count];
         free(cell->label);
         free(cell->base);
+        free(cell->failed);
     }
 }
 

@@ -48,7 +48,9 @@ static int visit_cell(struct tp_check *k, size_t cell, tp_check_visit *visit, vo
     int status = visit(k, cell, ctx, err);
     if (!status || !goes_on_without(k, c, status))
         return status;
-    c->failed = true;
+    c->failed = strndup(err->text, TP_GATE_ERROR);
+    if (!c->failed)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
     if (!k->failed_cells++)
         k->failed = *err;
     return TP_OK;

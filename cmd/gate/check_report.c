@@ -46,8 +46,8 @@ static int write_exports(const struct tp_check *k, struct tp_err *err)
 
 static void keep_error(struct tp_gate *g, const struct tp_err *err)
 {
-    snprintf(g->error, sizeof g->error, "%.400s%s%.390s", err->text, err->hint[0] ? ": " : "",
-             err->hint);
+    snprintf(g->error, sizeof g->error, "%.*s%s%.390s", TP_GATE_ERROR, err->text,
+             err->hint[0] ? ": " : "", err->hint);
 }
 
 /* Turns a failed write into the outcome of the check, so that no later report says PASS. */

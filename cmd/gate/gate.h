@@ -13,12 +13,15 @@
 
 struct tp_baseline_cell;
 
-/* A trace, a strategy and a source. All texts but `label` are borrowed. */
+/* A trace, a strategy and a source. All texts are borrowed but for those that are owned. */
 struct tp_gate_cell {
     const char *trace;    /* name */
     const char *path;     /* as the command line or the baseline names the trace */
     const char *strategy; /* label, or the strategy as given */
     const char *source;
+    /* Owned: the sentence on a replay of it that failed, without which the check goes on; NULL:
+     * none did. */
+    char *failed;
 
     /* Used by the check only, not by writers. */
     char *label;              /* owned; holds `strategy` if no other text does, or NULL */
@@ -27,7 +30,6 @@ struct tp_gate_cell {
     char *base;               /* owned: the strategy with the library of --base-lib, or NULL */
     const struct tp_baseline_cell *held; /* NULL: the baseline has no such cell */
     size_t prepared;                     /* index into tp_check.traces */
-    bool failed;                         /* a replay of it did, and the check goes on without it */
 };
 
 /* The result for one metric of one cell, or for an option that changed. */
@@ -83,6 +85,9 @@ struct tp_gate_sharpness {
     const struct tp_gate_cell *cell; /* the cell with `worst`; or NULL */
     size_t cells, untold;            /* cells that test ns_per_op; too noisy ones among these */
 };
+
+/* Bytes of the sentence of an error, which a hint may follow. */
+enum { TP_GATE_ERROR = 400 };
 
 struct tp_gate {
     char baseline[256]; /* path of the file, or "" */

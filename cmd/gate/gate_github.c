@@ -76,15 +76,32 @@ static size_t count_unchecked(const struct tp_gate *g)
     return n;
 }
 
+static size_t count_failed(const struct tp_gate *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->cell_count; i++)
+        n += tp_cell_failure(g, &g->cells[i]).s[0] != '\0';
+    return n;
+}
+
+static void annotate_failed(const struct tp_gate *g, struct annotations *a)
+{
+    for (size_t i = 0; i < g->cell_count && a->done < ANNOTATIONS; i++)
+        if (tp_cell_failure(g, &g->cells[i]).s[0])
+            annotate(a, "tapool check", tp_cell_failure(g, &g->cells[i]).s);
+}
+
 /* Writes everything that fails the job. */
 static void write_errors(const struct tp_gate *g, FILE *out)
 {
     bool open_fails = g->exit_code == 5;
     struct tp_gate_line unmet = tp_gate_unmet(g);
     struct annotations a = {.out = out, .kind = "error"};
-    a.all = (unmet.s[0] != '\0') + g->told[TP_REGRESSION] + (open_fails ? count_open(g) : 0);
+    a.all = (unmet.s[0] != '\0') + count_failed(g) + g->told[TP_REGRESSION] +
+            (open_fails ? count_open(g) : 0);
     if (unmet.s[0])
         annotate(&a, "tapool check", unmet.s);
+    annotate_failed(g, &a);
     annotate_regressions(g, &a);
     if (open_fails)
         annotate_open(g, &a);

@@ -71,6 +71,7 @@ static void write_cells(struct tp_json *j, cJSON *root, const struct tp_gate *g)
         cJSON *o = tp_json_item(j, cells);
         write_cell(j, o, &g->cells[i]);
         add_text(j, o, "path", g->cells[i].path);
+        add_text(j, o, "error", g->cells[i].failed ? g->cells[i].failed : "");
     }
 }
 

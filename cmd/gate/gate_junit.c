@@ -2,7 +2,8 @@
  *
  *     testsuites
  *       testsuite "classes"    a test case per class, skipped if it was not checked, failed
- *                              if --require names it; and one test case for the check itself
+ *                              if --require names it; one test case for the check itself; and
+ *                              one for each cell that could not be measured, though others were
  *       testsuite TRACE        a test case per metric of each strategy on that trace
  *
  * A regression is a failure, and what ended the check early is an error. Inconclusive and
@@ -63,6 +64,10 @@ static struct junit_tally count_classes(const struct tp_gate *g)
     struct junit_tally t = {.tests = TP_CLASS_REPORT + 1,
                             .failures = cells_failed(g),
                             .errors = tp_gate_is_unfinished(g)};
+    for (size_t i = 0; i < g->cell_count; i++) {
+        t.tests += g->cells[i].failed != NULL;
+        t.errors += g->cells[i].failed != NULL;
+    }
     for (int c = 0; c < TP_CLASS_REPORT; c++) {
         t.failures += tp_class_unmet(g, (enum tp_class)c);
         t.skipped += !g->classes[c].checked && !tp_class_unmet(g, (enum tp_class)c);
@@ -107,6 +112,21 @@ static void write_class(const struct tp_gate *g, enum tp_class class, FILE *out)
     fputs("</testcase>\n", out);
 }
 
+/* Writes the start of a test case of a cell. */
+static void write_cell(const struct tp_gate_cell *c, const char *trace, FILE *out)
+{
+    tp_put(out, TP_TO_XML, "    <testcase classname=\"tapool.%s", class_part(trace).s);
+    if (c)
+        tp_put(out, TP_TO_XML, ".%s@%s", class_part(c->strategy).s, class_part(c->source).s);
+}
+
+static void write_failed(const struct tp_gate_cell *c, FILE *out)
+{
+    write_cell(c, c->trace, out);
+    fputs("\" name=\"replay\" time=\"0\">", out);
+    tp_put(out, TP_TO_XML, "<error type=\"failed\" message=\"%s\"/></testcase>\n", c->failed);
+}
+
 static void write_classes(const struct tp_gate *g, FILE *out)
 {
     struct tp_gate_line verdict = tp_gate_verdict(g), unmet = tp_gate_unmet(g);
@@ -120,7 +140,11 @@ static void write_classes(const struct tp_gate *g, FILE *out)
         tp_put(out, TP_TO_XML, "<failure type=\"cells\" message=\"%s\"/>", why);
     else if (tp_gate_is_unfinished(g))
         tp_put(out, TP_TO_XML, "<error type=\"unfinished\" message=\"%s\"/>", why);
-    tp_put(out, TP_TO_XML, "</testcase>\n    <system-out>%s", verdict.s);
+    fputs("</testcase>\n", out);
+    for (size_t i = 0; i < g->cell_count; i++)
+        if (g->cells[i].failed)
+            write_failed(&g->cells[i], out);
+    tp_put(out, TP_TO_XML, "    <system-out>%s", verdict.s);
     write_again(g, out);
     fputs("</system-out>\n  </testsuite>\n", out);
 }
@@ -157,10 +181,7 @@ static void write_failure(const struct tp_gate *g, const struct tp_finding *f, F
 
 static void write_finding(const struct tp_gate *g, const struct tp_finding *f, FILE *out)
 {
-    tp_put(out, TP_TO_XML, "    <testcase classname=\"tapool.%s", class_part(trace_of(f)).s);
-    if (f->cell)
-        tp_put(out, TP_TO_XML, ".%s@%s", class_part(f->cell->strategy).s,
-               class_part(f->cell->source).s);
+    write_cell(f->cell, trace_of(f), out);
     tp_put(out, TP_TO_XML, "\" name=\"%s\" time=\"0\">", tp_finding_name(f).s);
     if (f->verdict == TP_REGRESSION)
         write_failure(g, f, out);

@@ -104,6 +104,17 @@ static void put_head(struct document *d)
     put_part(d);
 }
 
+/* Names the cells that could not be measured. */
+static void put_failed(struct document *d)
+{
+    for (size_t i = 0; i < d->gate->cell_count; i++) {
+        struct tp_gate_line why = tp_cell_failure(d->gate, &d->gate->cells[i]);
+        if (why.s[0])
+            tp_str_put(&d->part, TP_TO_MARKDOWN, "%s\n\n", why.s);
+        put_part(d);
+    }
+}
+
 /* ---- all values ---- */
 
 static void add_verdict(const struct tp_finding *f, struct tp_table *t)
@@ -232,6 +243,7 @@ int tp_gate_markdown(const struct tp_gate *g, FILE *out, size_t limit, struct tp
 {
     struct document d = {.gate = g, .out = out, .left = limit};
     put_head(&d);
+    put_failed(&d);
     put_changes(&d);
     put_values(&d);
     tp_table_drop(&d.row);

@@ -278,6 +278,13 @@ static void print_unmet(const struct tp_gate *g, struct tp_page *page)
             tp_page_put(page, LABEL, "%s", lines[i]);
 }
 
+static void print_failed(const struct tp_gate *g, struct tp_page *page)
+{
+    for (size_t i = 0; i < g->cell_count; i++)
+        if (tp_cell_failure(g, &g->cells[i]).s[0])
+            tp_page_put(page, LABEL, "%s", tp_cell_failure(g, &g->cells[i]).s);
+}
+
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
 {
     struct gate_columns columns = find_columns(g);
@@ -291,6 +298,7 @@ void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
         tp_page_line(page);
     print_verdict(g, page);
     print_unmet(g, page);
+    print_failed(g, page);
     print_inconclusive(g, page);
     print_sensitivity(g, page);
     print_insensitive(g, page);

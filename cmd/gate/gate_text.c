@@ -137,6 +137,14 @@ struct tp_gate_line tp_gate_cell_text(const struct tp_gate *g, const struct tp_g
     return line;
 }
 
+struct tp_gate_line tp_cell_failure(const struct tp_gate *g, const struct tp_gate_cell *c)
+{
+    struct tp_gate_line line = {""};
+    if (c->failed && strncmp(g->error, c->failed, strlen(c->failed)) != 0)
+        tp_clean_text(c->failed, line.s, sizeof line.s);
+    return line;
+}
+
 /* The part of an option's note after its colon. */
 static const char *option_values(const char *note)
 {

@@ -78,6 +78,10 @@ struct tp_gate_line tp_cause_folded(const struct tp_cause *c);
 /* A cause in one sentence: cell, text, values, rule and folded figures. */
 struct tp_gate_line tp_cause_sentence(const struct tp_gate *g, const struct tp_cause *c);
 
+/* The sentence on a cell that could not be measured; "" if it could, or if that is the error of the
+ * gate, which is shown as such. */
+struct tp_gate_line tp_cell_failure(const struct tp_gate *g, const struct tp_gate_cell *c);
+
 /* Whether a finding is about a time, that is of class N. */
 bool tp_finding_is_timed(const struct tp_finding *f);
 

@@ -339,6 +339,29 @@ assert judged == {"arena", "good"}, judged
 PY
 }
 
+@test "check: each of several cells that fail is named, with its reason" {
+    cp "$MALLOCS/wears_out.so" bad.so
+    cp "$MALLOCS/wears_out.so" worse.so
+    local cells=(-s bad=lib:./bad.so -s arena -s worse=lib:./worse.so)
+    export WEAR_FILE=$PWD/wear
+    ok "$TAPOOL" check odd.jsonl "${cells[@]}" --update
+    export WEAR=1
+    capture "$TAPOOL" check "${cells[@]}" --export-json x.json
+    [ "$rc" = 4 ]
+    for name in bad worse; do
+        matches "$out" "odd.jsonl, $name: 'lib:$name.so' died of signal 6 \\(Aborted\\) in its process, at event 2"
+        matches "$err" "^tapool: odd.jsonl, $name: 'lib:$name.so' died of signal 6 \\(Aborted\\) in its process, at event 2$"
+    done
+    [ "$(wc -l <"$err")" = 2 ]
+    python3 -c 'import json
+cells = {c["strategy"]: c["error"] for c in json.load(open("x.json"))["cells"]}
+assert not cells["arena"], cells
+assert all(f"lib:{n}.so" in cells[n] for n in ("bad", "worse")), cells'
+    capture "$TAPOOL" check -s bad=lib:./bad.so -s worse=lib:./worse.so # and nothing was measured
+    [ "$rc" = 4 ]
+    [ "$(grep -c '^tapool: odd.jsonl, ' "$err")" = 2 ]
+}
+
 @test "check: the cells of a library are compared live with those of another, and are never exact" {
     cp "$MALLOCS/silent.so" libmy.so
     cp "$MALLOCS/pads.so" old.so

@@ -163,6 +163,28 @@ static inline void rig_inconclusive(struct gate_rig *r)
     r->gate.wall_ns = UINT64_C(280000000000);
 }
 
+/* Two cells could not be measured, and in another is a regression. */
+static inline void rig_lost(struct gate_rig *r)
+{
+    static char first[] = "kvstore.tpt, arena: 'lib:a.so' died of signal 6 (Aborted) in its "
+                          "process, at event 2";
+    static char second[] = "sqlite.json, lru: 'lib:b.so' had not ended after 10 s: it was at event "
+                           "4,711";
+    rig_partial(r);
+    struct tp_gate *g = &r->gate;
+    r->cells[1].failed = first;
+    r->cells[2].failed = second;
+    r->findings[1] = rig_exact(&r->cells[0], "peak_reserved", 4096, 8192);
+    r->findings[2] = rig_exact(&r->cells[0], "peak_carved", 4096, 4096);
+    rig_count(r, 3);
+    rig_class(&g->classes[TP_CLASS_EXACT], "vs baseline, exact", 2, 3);
+    RIG_TEXT(g->classes[TP_CLASS_EXACT].reason, first);
+    tp_append(g->classes[TP_CLASS_EXACT].reason, 200, "; nor 1 other cell");
+    g->classes[TP_CLASS_EXACT].named = true;
+    RIG_TEXT(g->error, first);
+    g->exit_code = 4;
+}
+
 /* It ended before anything was found. */
 static inline void rig_unfinished(struct gate_rig *r)
 {

@@ -261,11 +261,9 @@ static void test_time(void **state)
 static const struct {
     const char *name;
     void (*make)(struct gate_rig *r);
-} rigs[] = {{"failing", rig_failing},
-            {"partial", rig_partial},
-            {"inconclusive", rig_inconclusive},
-            {"unfinished", rig_unfinished},
-            {"hostile", rig_hostile}};
+} rigs[] = {
+    {"failing", rig_failing},       {"partial", rig_partial}, {"inconclusive", rig_inconclusive},
+    {"unfinished", rig_unfinished}, {"lost", rig_lost},       {"hostile", rig_hostile}};
 enum { RIGS = sizeof rigs / sizeof *rigs };
 
 static void test_screens(void **state)
@@ -569,6 +567,27 @@ static void test_unfinished(void **state)
     assert_has(sink.text, "\n  killed by signal 9\n");
 }
 
+/* Each cell that could not be measured is named, with its reason, once. */
+static void test_lost(void **state)
+{
+    (void)state;
+    struct gate_rig r;
+    struct tp_err err = {0};
+    static const char *const whys[] = {"'lib:a.so' died of", "'lib:b.so' had not ended"};
+    rig_lost(&r);
+    for (size_t i = 0; i < 2; i++) {
+        assert_has(screen(&r.gate, 100, false), whys[i]);
+        assert_has(written("markdown", &r.gate), whys[i]);
+        assert_has(written("json", &r.gate), whys[i]);
+        assert_int_equal(github(&r.gate, &err), TP_OK);
+        assert_has(sink.text, whys[i]);
+    }
+    assert_int_equal(occurrences(screen(&r.gate, 100, false), whys[1]), 1);
+    assert_has(written("junit", &r.gate), "tests=\"9\" failures=\"1\" errors=\"3\" time=");
+    assert_int_equal(occurrences(sink.text, "<error type=\"failed\""), 2);
+    assert_int_equal(occurrences(sink.text, "<testcase"), 9);
+}
+
 /* ---- too many ---- */
 
 /* A sanitizer is several times as slow: it sees the fuller two of the four files. */
@@ -663,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_no_summary),    cmocka_unit_test(test_many),
         cmocka_unit_test(test_github_limits), cmocka_unit_test(test_options),
         cmocka_unit_test(test_exit_line),     cmocka_unit_test(test_unfinished),
+        cmocka_unit_test(test_lost),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

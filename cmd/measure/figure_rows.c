@@ -105,7 +105,11 @@ static struct tp_figure_value part_of_speed(const struct tp_figure_of *of,
 
 GETTER(threads_played, whole(tp_threads_of(of->r->run).played))
 GETTER(wall_ns, real(tp_threads_of(of->r->run).wall))
+GETTER(wall_low, real(tp_threads_of(of->r->run).wall_low))
+GETTER(wall_high, real(tp_threads_of(of->r->run).wall_high))
 GETTER(window_ns, real(tp_threads_of(of->r->run).window))
+GETTER(window_low, real(tp_threads_of(of->r->run).window_low))
+GETTER(window_high, real(tp_threads_of(of->r->run).window_high))
 GETTER(calls_per_second, whole(tp_threads_of(of->r->run).calls_per_second))
 GETTER(speedup, real(tp_threads_of(of->r->run).speedup))
 GETTER(waited, real(tp_threads_of(of->r->run).waited))

@@ -187,9 +187,14 @@ REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
 COMPARED(56, THROUGHPUT_OF_THREADS(wall_ns_per_op), GET_REAL(wall_ns),
          HEAD("wall time,", "ns per call"),
          MEANS("time that passed for each call of all threads together, tapool's share\n"
-               "included: from each window's first call to its last"))
+               "included: from each window's first call to its last; low, high: its interval"))
+REPORTED(RUN("throughput.", low_wall_ns_per_op, NS), GET_REAL(wall_low), .of_threads = true)
+REPORTED(RUN("throughput.", high_wall_ns_per_op, NS), GET_REAL(wall_high), .of_threads = true)
 REPORTED(RUN("throughput.", window_ns, NS), GET_REAL(window_ns), .of_threads = true,
-         MEANS("the same time of a whole window, at whose end all threads meet: the median"))
+         MEANS("the same time of a whole window, at whose end all threads meet: the\n"
+               "median; low, high: its 95 % interval"))
+REPORTED(RUN("throughput.", low_window_ns, NS), GET_REAL(window_low), .of_threads = true)
+REPORTED(RUN("throughput.", high_window_ns, NS), GET_REAL(window_high), .of_threads = true)
 COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
          GET_WHOLE(calls_per_second), HEAD("calls", "per second"),
          MEANS("of several threads, by that time"))

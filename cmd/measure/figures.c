@@ -79,6 +79,8 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
                               .wall_low = NAN,
                               .wall_high = NAN,
                               .window = NAN,
+                              .window_low = NAN,
+                              .window_high = NAN,
                               .calls_per_second = TP_NONE,
                               .speedup = NAN,
                               .waited = NAN,
@@ -93,7 +95,12 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
         t.wall_low = wall.low;
         t.wall_high = wall.high;
     }
-    t.window = tp_series_median(&crew->window).median;
+    struct tp_median window = tp_series_median(&crew->window);
+    t.window = window.median;
+    if (crew->window.count > 1) {
+        t.window_low = window.low;
+        t.window_high = window.high;
+    }
     t.calls_per_second = (uint64_t)(1e9 / t.wall + 0.5);
     t.waited = tp_series_median(&crew->waited).median;
     t.blocked = tp_series_median(&crew->blocked).median;

@@ -31,7 +31,9 @@ struct tp_by_threads {
     /* ns that passed for each call of all threads together, engine share included: the median and
      * its 95 % interval; NAN: unknown, and the interval also of a single replay */
     double wall, wall_low, wall_high;
-    double window;             /* ns of that time in each window, a median; NAN: unknown */
+    /* ns of that time in each window: the median and its 95 % interval; NAN: unknown, and the
+     * interval also of a single window */
+    double window, window_low, window_high;
     uint64_t calls_per_second; /* by that time; TP_NONE: unknown */
     double speedup; /* of that time against one thread on an instance of its own; NAN: unknown */
     double waited;  /* share of their time in which they waited for an object; NAN: unknown */

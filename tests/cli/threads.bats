@@ -22,6 +22,8 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     is "$out" "[r['throughput']['window_ns'] > r['throughput']['wall_ns_per_op'] for r in d['runs']]" '[True, True]'
     is "$out" "[r['settings']['threads'] for r in d['runs']]" "['recorded', 'recorded']"
     is "$out" "sum(k['count'] for k in r['latency'].values()) % r['trace']['operations']" 0
+    ok play_once web.tpt -s arena -s lru --threads recorded --repeat 4 --json
+    is "$out" "[all(t['low_' + k] <= t[k] <= t['high_' + k] for k in ('wall_ns_per_op', 'window_ns')) for t in (r['throughput'] for r in d['runs'])]" '[True, True]'
     ok play web.tpt -s arena -s lru --threads recorded
     matches "$out" 'played by 8 threads on [0-9]+ cores?, as recorded'
     matches "$out" 'wall time +ns per call +against +p99'
@@ -42,7 +44,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
 @test "one thread by default: nothing is said of waiting" {
     web 8 web.tpt
     ok play web.tpt -s arena --json
-    is "$out" "[r['throughput'][k] for k in ('threads_played', 'wall_ns_per_op', 'calls_per_second', 'speedup', 'waited', 'blocked', 'one_lock')]" '[1, None, None, None, None, None, False]'
+    is "$out" "[r['throughput'][k] for k in ('threads_played', 'wall_ns_per_op', 'low_wall_ns_per_op', 'window_ns', 'high_window_ns', 'calls_per_second', 'speedup', 'waited', 'blocked', 'one_lock')]" '[1, None, None, None, None, None, None, None, None, False]'
     ok play web.tpt -s arena
     matches "$out" '8 recorded threads played by 1: no lock contention in these times'
     matches "$out" '\(--threads recorded plays 8\)'

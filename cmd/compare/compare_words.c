@@ -249,6 +249,13 @@ static bool has_blocked(const struct tp_compare_row *r, const struct tp_metric *
     return is_known(r, m, "blocked");
 }
 
+/* Whether several threads played, and nothing sets them against one. */
+static bool lacks_speedup(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return !strcmp(m->name, "speedup") && isnan(cell_of(r, m)->value) &&
+           has_wall(r, tp_metric_find("wall_ns_per_op", NULL));
+}
+
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
                        const char *lines[TP_COMPARE_LEGEND + 1])
 {
@@ -277,6 +284,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {has_wall, TP_WALL_NOTE},
         {has_waited, TP_WAITED_NOTE},
         {has_blocked, TP_BLOCKED_NOTE},
+        {lacks_speedup, TP_NEVER_ALONE_NOTE},
         {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
     };
     size_t count = 0;

@@ -187,7 +187,8 @@ REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
 COMPARED(56, THROUGHPUT_OF_THREADS(wall_ns_per_op), GET_REAL(wall_ns),
          HEAD("wall time,", "ns per call"),
          MEANS("time that passed for each call of all threads together, tapool's share\n"
-               "included: from each window's first call to its last; low, high: its interval"))
+               "included: from each window's first call to its last; low, high: its\n"
+               "95 % interval"))
 REPORTED(RUN("throughput.", low_wall_ns_per_op, NS), GET_REAL(wall_low), .of_threads = true)
 REPORTED(RUN("throughput.", high_wall_ns_per_op, NS), GET_REAL(wall_high), .of_threads = true)
 REPORTED(RUN("throughput.", window_ns, NS), GET_REAL(window_ns), .of_threads = true,
@@ -201,7 +202,8 @@ COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
 COMPARED(49, OF_THREADS(speedup, RATIO), .better = TP_BETTER_MORE, GET_REAL(speedup),
          HEAD("against", "one thread"),
          MEANS("one thread's time for the same calls, in a process of its own, by that\n"
-               "time; 2 threads: at best 2"))
+               "time; 2 threads: at best 2. null: a library that has threads of its own,\n"
+               "because a fork, in which the one would play, lacks them"))
 COMPARED(50, OF_THREADS(waited, SHARE), GET_REAL(waited), HEAD("", "waited"),
          MEANS("share of the threads' time spent waiting for an object of another\n"
                "thread: it slows the three above, and is not in ns_per_op"))

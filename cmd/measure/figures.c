@@ -104,6 +104,7 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
     t.calls_per_second = (uint64_t)(1e9 / t.wall + 0.5);
     t.waited = tp_series_median(&crew->waited).median;
     t.blocked = tp_series_median(&crew->blocked).median;
+    t.never_alone = !crew->alone.count;
     if (alone > 0)
         t.speedup = alone / t.wall;
     return t;

@@ -25,6 +25,8 @@ struct tp_speed tp_speed_of(const struct tp_run *run);
 #define TP_WAITED_NOTE  "waited: for an object of another thread; not in ns per call"
 #define TP_BLOCKED_NOTE "blocked: calls without a core, in a lock or a page fault; in ns per call"
 
+#define TP_NEVER_ALONE_NOTE "against one thread: not known of a library that has threads of its own"
+
 /* What real threads did. All unknown where one thread played everything. */
 struct tp_by_threads {
     uint64_t played; /* threads; 1 where one played everything */
@@ -35,10 +37,11 @@ struct tp_by_threads {
      * interval also of a single window */
     double window, window_low, window_high;
     uint64_t calls_per_second; /* by that time; TP_NONE: unknown */
-    double speedup; /* of that time against one thread on an instance of its own; NAN: unknown */
-    double waited;  /* share of their time in which they waited for an object; NAN: unknown */
-    double blocked; /* share of it in which a call had no core, as in a lock; NAN: unknown */
-    bool one_lock;  /* one lock is held through every call of the strategy */
+    double speedup;   /* of that time against one thread on an instance of its own; NAN: unknown */
+    bool never_alone; /* it is not known because the library has threads of its own */
+    double waited;    /* share of their time in which they waited for an object; NAN: unknown */
+    double blocked;   /* share of it in which a call had no core, as in a lock; NAN: unknown */
+    bool one_lock;    /* one lock is held through every call of the strategy */
 };
 struct tp_by_threads tp_threads_of(const struct tp_run *run);
 

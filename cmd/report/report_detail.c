@@ -223,9 +223,13 @@ static void print_threads(const struct tp_result *r, struct tp_page *page)
                 tp_count(t.calls_per_second).s);
     tp_page_at(page, LABEL, "%s in each window", tp_duration((uint64_t)t.window).s);
     tp_page_put(page, SPEED_NOTE, "at whose end all threads meet, untimed");
-    tp_page_at(page, LABEL, "%s of one thread", tp_times(t.speedup).s);
-    tp_page_put(page, SPEED_NOTE, "by that time%s",
-                t.one_lock ? "; one lock around every call" : "");
+    if (t.never_alone) {
+        tp_page_put(page, LABEL, TP_NEVER_ALONE_NOTE);
+    } else {
+        tp_page_at(page, LABEL, "%s of one thread", tp_times(t.speedup).s);
+        tp_page_put(page, SPEED_NOTE, "by that time%s",
+                    t.one_lock ? "; one lock around every call" : "");
+    }
     tp_page_at(page, LABEL, "%s waited", tp_percent(t.waited).s);
     tp_page_put(page, SPEED_NOTE, "for another thread's object; not in ns per call");
     tp_page_at(page, LABEL, "%s blocked", tp_percent(t.blocked).s);

@@ -37,7 +37,8 @@ enum {
     SEE_SPACE = 16,
     SEE_WAITED = 32,
     SEE_BLOCKED = 64,
-    SEE_WALL = 128
+    SEE_WALL = 128,
+    SEE_SPEEDUP = 256
 };
 
 /* Three decimals below 10, because policies near 1 differ only there. */
@@ -304,7 +305,8 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
                                        .marks = SEE_INTERVAL | SEE_WALL},
                            col_speedup = {.column.head = {"against", "1 thread"},
                                           .fill = fill_speedup,
-                                          .shown = by_threads},
+                                          .shown = by_threads,
+                                          .marks = SEE_SPEEDUP},
                            col_waited = {.column.head = {"", "waited"},
                                          .fill = fill_waited,
                                          .shown = by_threads,
@@ -566,11 +568,17 @@ static void print_thread_notes(const struct tp_result *results, size_t count, un
                                struct tp_page *page)
 {
     struct tp_str locked = {0};
-    for (size_t i = 0; i < count; i++)
-        if (tp_threads_of(results[i].run).one_lock)
+    bool never_alone = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_by_threads t = tp_threads_of(results[i].run);
+        if (t.one_lock)
             tp_str_item(&locked, ", ", "%s", results[i].spec->label);
+        never_alone |= t.never_alone;
+    }
     if (see & SEE_WALL)
         tp_page_dim(page, NOTE, TP_WALL_NOTE ".");
+    if (never_alone && see & SEE_SPEEDUP)
+        tp_page_dim(page, NOTE, TP_NEVER_ALONE_NOTE ".");
     if (see & SEE_WAITED)
         tp_page_dim(page, NOTE, TP_WAITED_NOTE ".");
     if (see & SEE_BLOCKED)

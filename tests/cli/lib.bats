@@ -230,6 +230,23 @@ assert "env" not in runs[0]["strategy"]["options"]' "$out"
     done
 }
 
+@test "a library with threads of its own: why several have no figure against one" {
+    local note="against one thread: not known of a library that has threads of its own"
+    "$TAPOOL" gen web-server --count 60 --live 100 --threads 2 -o web.tpt >/dev/null
+    threads() { "$TAPOOL" "$1" web.tpt -s system -s "lib:$MALLOCS/$2.so" --threads 2 --min-time 0 "${@:3}"; }
+    ok threads replay helped --json
+    is "$out" '[x["throughput"]["speedup"] is None for x in d["runs"]]' '[False, True]'
+    ok threads replay helped
+    matches "$out" "^  $note\\.$"
+    ok "$TAPOOL" replay web.tpt -s "lib:$MALLOCS/helped.so" --threads 2 --min-time 0
+    matches "$out" "^ +$note$"
+    lacks "$out" ' - of one thread'
+    ok threads compare helped --rounds 2 -v
+    matches "$out" "^  $note$"
+    ok threads replay silent
+    lacks "$out" "$note"
+}
+
 @test "what a library prints is no part of the output" {
     capture odd prints --format json
     [ "$rc" = 0 ]

@@ -11,6 +11,7 @@
  *     ABORTS      aborts in its constructor
  *     LINGERS     forks in its constructor, and the copy stays
  *     STALLS      waits in its constructor for ever
+ *     HELPED      has a thread of its own
  *     REFUSES     returns NULL always
  *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
  *     PRINTS      prints to standard output in its constructor, in its destructor and at blocks of
@@ -22,6 +23,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +88,22 @@ __attribute__((constructor)) static void begin(void)
     for (ssize_t put = write(fd, line, (size_t)length); put == length;)
         pause();
     _exit(1);
+}
+#endif
+
+#if defined HELPED
+static void *help(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, help, NULL))
+        abort();
 }
 #endif
 

@@ -8,6 +8,7 @@
 
 #include "alloc/base/own.h"
 #include "cmd/measure/follow.h"
+#include "cmd/measure/left_behind.h"
 #include "cmd/measure/libraries.h"
 #include "cmd/measure/process.h"
 #include "cmd/measure/replay_answer.h"
@@ -156,6 +157,7 @@ static int start(int program_fd, int job_fd, char **environment, pid_t *pid, str
     /* What a library prints is not part of tapool's output. */
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     const char *program = tp_child_own_executable(path, sizeof path);
+    tp_left_behind_adopt();
     int failed = high_program < 0 || high_job < 0 ? errno : 0;
     if (!failed)
         failed = posix_spawn(pid, program, &actions, &own_group, argv, environment);

@@ -1,6 +1,8 @@
 /* See forked.h. */
 #include "cmd/measure/forked.h"
 
+#include "cmd/measure/left_behind.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +23,7 @@ int tp_forked_start(struct tp_forked *f, void (*run)(void *ctx, void *shared), v
                     struct tp_err *err)
 {
     fflush(NULL); /* code that calls exit there would write it a second time */
+    tp_left_behind_adopt();
     pid_t parent = getpid();
     f->pid = fork();
     if (f->pid > 0) {

@@ -6,6 +6,7 @@
 #include "cmd/measure/measure.h"
 
 #include "alloc/base/opt.h"
+#include "cmd/measure/left_behind.h"
 #include "cmd/measure/process.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/text.h"
@@ -229,6 +230,7 @@ static int explain(const struct launch *l, const struct tp_measure *m, int how, 
 
 static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err)
 {
+    tp_left_behind_adopt(); /* it may be ended by force before it has ended its own */
     pid_t parent = getpid(), pid = fork();
     int how = 0;
     if (pid < 0)

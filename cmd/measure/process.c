@@ -2,6 +2,7 @@
 #include "cmd/measure/process.h"
 
 #include "alloc/base/clock.h"
+#include "cmd/measure/left_behind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,8 +135,8 @@ static bool is_late(uint64_t end)
     return end && tp_wall_ns() >= end;
 }
 
-/* Does as waitpid without waiting, and says so where a traced child has stopped. The rest of the
- * group of a child that has ended is ended before the child is taken off, because its number may
+/* Does as waitpid without waiting, and says so where a traced child has stopped. What a child has
+ * left behind is ended before the child is taken off, because its number may
  * be another's afterwards. A stop is taken as a stop alone: the child may have ended since. */
 static pid_t look(pid_t pid, int *how)
 {
@@ -147,6 +148,7 @@ static pid_t look(pid_t pid, int *how)
         return 0;
     if (!traced) {
         tell_group(pid, SIGKILL);
+        tp_left_behind_end(pid);
         return waitpid(pid, how, WNOHANG);
     }
     info.si_pid = 0;

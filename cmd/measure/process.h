@@ -2,7 +2,7 @@
  * parent, and a parent that waits.
  *
  * Each child leads a process group. What it starts, such as a fork of a malloc library, is in it
- * and ends with the child. Known weakness: one that makes a session of its own is not. */
+ * and ends with the child. One that makes a session of its own is found by left_behind.h. */
 #ifndef TP_PROCESS_H
 #define TP_PROCESS_H
 

@@ -144,20 +144,28 @@ PY
 
 @test "what a library leaves behind ends with its process" {
     export LINGERS_FILE=$PWD/pids
-    ok odd lingers
-    all_gone pids
-    rm pids
-    ok "$TAPOOL" compare odd.jsonl -s system -s "lib:$MALLOCS/lingers.so" --rounds 2 --min-time 0
-    all_gone pids
-    for signal in INT TERM; do # and with a tapool that is ended, alone or as the whole group
-        for how in '' --foreground; do
-            rm pids
-            capture timeout $how --preserve-status -s "$signal" 2 "$TAPOOL" compare sample:jq -s system \
-                -s "lib:$MALLOCS/lingers.so" --rounds 100 --min-time 1s
-            [ "$rc" -eq $((128 + $(kill -l "$signal"))) ] || fail "exit code $rc on $signal"
-            all_gone pids
-        done
+    for name in lingers escapes; do
+        rm -f pids
+        ok odd "$name"
+        all_gone pids
+        rm pids
+        ok "$TAPOOL" compare odd.jsonl -s system -s "lib:$MALLOCS/$name.so" --rounds 2 --min-time 0
+        all_gone pids
     done
+    # and with a tapool that is ended, alone or as the whole group
+    while read -r signal name how; do
+        rm pids
+        capture timeout $how --preserve-status -s "$signal" 2 "$TAPOOL" compare sample:jq -s system \
+            -s "lib:$MALLOCS/$name.so" --rounds 100 --min-time 1s
+        [ "$rc" -eq $((128 + $(kill -l "$signal"))) ] || fail "exit code $rc on $signal"
+        all_gone pids
+    done <<'END'
+INT lingers
+INT lingers --foreground
+TERM escapes
+TERM lingers --foreground
+INT escapes --foreground
+END
 }
 
 @test "strategies: a signal ends a library that does not answer, and tapool" {

@@ -265,12 +265,16 @@ left_out() {
 
 @test "what a plug-in leaves behind ends with its process" {
     misfit linger -DLINGER
+    misfit escape -DLINGER -DESCAPE
     export LINGERS_FILE=$PWD/pids
-    ok play_once sample:sqlite -s plugin:./linger.so
-    all_gone pids
-    rm pids
-    ok "$TAPOOL" strategies --conformance plugin:./linger.so
-    all_gone pids
+    for name in linger escape; do
+        rm -f pids
+        ok play_once sample:sqlite -s "plugin:./$name.so"
+        all_gone pids
+        rm pids
+        ok "$TAPOOL" strategies --conformance "plugin:./$name.so"
+        all_gone pids
+    done
 }
 
 @test "a plug-in that cannot be loaded, and one that overlaps, leave the other rows measured" {

@@ -10,6 +10,7 @@
  *     NO_MALLOC   has none of it
  *     ABORTS      aborts in its constructor
  *     LINGERS     forks in its constructor, and the copy stays
+ *     ESCAPES     the same, and the copy makes a session of its own
  *     STALLS      waits in its constructor for ever
  *     HELPED      has a thread of its own
  *     REFUSES     returns NULL always
@@ -70,7 +71,7 @@ __attribute__((constructor)) static void begin(void)
 }
 #endif
 
-#if defined LINGERS || defined STALLS
+#if defined LINGERS || defined ESCAPES || defined STALLS
 /* Stays, and adds its number to the file that LINGERS_FILE names; without that it does not. */
 __attribute__((constructor)) static void begin(void)
 {
@@ -78,9 +79,12 @@ __attribute__((constructor)) static void begin(void)
     char line[32];
     if (!path)
         return;
-#if defined LINGERS
+#if defined LINGERS || defined ESCAPES
     if (fork())
         return;
+#endif
+#if defined ESCAPES
+    setsid();
 #endif
     alarm(30); /* should it be left after all */
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);

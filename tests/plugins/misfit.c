@@ -37,12 +37,16 @@ struct misfit {
 };
 
 #ifdef LINGER
-/* The copy adds its number to the file that LINGERS_FILE names, and stays. */
+/* The copy adds its number to the file that LINGERS_FILE names, and stays; ESCAPE: in a session of
+ * its own. */
 static void linger(void)
 {
     FILE *out = fork() ? NULL : fopen(getenv("LINGERS_FILE"), "a");
     if (!out)
         return;
+#ifdef ESCAPE
+    setsid();
+#endif
     fprintf(out, "%d\n", (int)getpid());
     fclose(out);
     alarm(30); /* should it be left after all */

@@ -1,8 +1,10 @@
 /* Waiting for a child that leads a group of its own, as those do that the gate measures: what stops
  * the one who waits stops the child, and lets it go on. */
+#include "cmd/measure/left_behind.h"
 #include "cmd/measure/process.h"
 #include "tests/unit/process_state.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -120,9 +122,9 @@ static void leave_one(int tell)
 /* Waits for a child that leaves one behind, and makes sure of the end of that one. */
 static void await_the_end_of_both(void (*child_of)(int tell), int *how)
 {
-    int tell[2], end = 0;
+    int tell[2];
     pid_t left = 0;
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* what is left becomes a child of this process */
+    tp_left_behind_adopt();
     assert_int_equal(pipe(tell), 0);
     pid_t child = fork();
     if (!child) {
@@ -132,9 +134,8 @@ static void await_the_end_of_both(void (*child_of)(int tell), int *how)
     tp_child_begun(child);
     assert_int_equal(tp_child_await(child, &(struct tp_child_wait){.timeout_ns = 0}, how), TP_OK);
     assert_int_equal(read(tell[0], &left, sizeof left), sizeof left);
-    assert_int_equal(waitpid(left, &end, 0), left);
-    assert_true(WIFSIGNALED(end));
-    assert_int_equal(WTERMSIG(end), SIGKILL);
+    assert_int_equal(kill(left, 0), -1); /* it is taken off as well */
+    assert_int_equal(errno, ESRCH);
     close(tell[0]);
     close(tell[1]);
 }
@@ -145,6 +146,88 @@ static void what_a_child_leaves_behind_ends_with_it(void **state)
     int how = 0;
     await_the_end_of_both(leave_one, &how);
     assert_int_equal(WEXITSTATUS(how), ANSWER);
+}
+
+static bool is_this_program(pid_t pid)
+{
+    char path[64], own[4096] = "", other[4096] = "";
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return readlink("/proc/self/exe", own, sizeof own - 1) > 0 &&
+           readlink(path, other, sizeof other - 1) > 0 && !strcmp(own, other);
+}
+
+/* What is left makes a session of its own, and leaves another behind in the same way. */
+static void leave_two_sessions(int tell)
+{
+    pid_t first = fork();
+    if (first)
+        _exit(ANSWER);
+    setsid();
+    pid_t second = fork();
+    if (!second)
+        setsid();
+    alarm(60);
+    pid_t self = getpid();
+    if (write(tell, &self, sizeof self) == (ssize_t)sizeof self)
+        for (;;)
+            pause();
+    _exit(1);
+}
+
+static void a_session_of_its_own_does_not_help(void **state)
+{
+    (void)state;
+    int tell[2], how = 0;
+    pid_t left[2];
+    tp_left_behind_adopt();
+    assert_int_equal(pipe(tell), 0);
+    pid_t child = fork();
+    if (!child) {
+        tp_child_begin(getppid());
+        leave_two_sessions(tell[1]);
+    }
+    tp_child_begun(child);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(read(tell[0], &left[i], sizeof *left), sizeof *left);
+    assert_int_equal(tp_child_await(child, &(struct tp_child_wait){.timeout_ns = 0}, &how), TP_OK);
+    assert_int_equal(WEXITSTATUS(how), ANSWER);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(kill(left[i], 0), -1);
+    close(tell[0]);
+    close(tell[1]);
+}
+
+/* Whoever started this process may have given it children. */
+static void children_of_others_are_left_alone(void **state)
+{
+    (void)state;
+    int how = 0;
+    pid_t same_session = fork();
+    if (!same_session) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setpgid(0, 0);
+        for (;;)
+            pause();
+    }
+    pid_t other_program = fork();
+    if (!other_program) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setsid();
+        execlp("sleep", "sleep", "60", (char *)NULL);
+        _exit(1);
+    }
+    while (getsid(other_program) == getsid(0) || is_this_program(other_program))
+        sleep_ms(1);
+    pid_t child = fork();
+    if (!child)
+        _exit(ANSWER);
+    tp_child_begun(child);
+    assert_int_equal(tp_child_await(child, &(struct tp_child_wait){.timeout_ns = 0}, &how), TP_OK);
+    assert_int_equal(waitpid(-1, &how, WNOHANG), 0); /* both are there, and run */
+    kill(same_session, SIGKILL);
+    kill(other_program, SIGKILL);
+    assert_int_equal(waitpid(same_session, &how, 0), same_session);
+    assert_int_equal(waitpid(other_program, &how, 0), other_program);
 }
 
 /* Ends a child at the moment when it was seen to have stopped. */
@@ -227,6 +310,8 @@ int main(void)
         cmocka_unit_test(a_stop_reaches_the_child),
         cmocka_unit_test(a_stop_that_is_ignored_stops_nobody),
         cmocka_unit_test(what_a_child_leaves_behind_ends_with_it),
+        cmocka_unit_test(a_session_of_its_own_does_not_help),
+        cmocka_unit_test(children_of_others_are_left_alone),
         cmocka_unit_test(a_child_that_ends_while_its_stop_is_looked_at_takes_its_group_along),
         cmocka_unit_test(a_tapool_is_asked_to_end_before_it_is_ended),
     };

@@ -10,6 +10,7 @@
 #include "cmd/measure/figures.h"
 #include "cmd/measure/replay_job.h"
 #include "cmd/measure/warnings.h"
+#include "cmd/ui/exit.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
@@ -115,18 +116,32 @@ static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts
     return tp_timeout_of(o->timeout, k->trace.events, o->min_time);
 }
 
+/* Says that a side could not be measured, beside the one whose error ends the command. */
+static void say_failed(const struct tp_err *why, struct tp_progress_line *line)
+{
+    tp_progress_clear(line);
+    if (why->status)
+        tp_error_print(why);
+}
+
 /* Whether the contest goes on without a side that could not be played, of which `left` are there:
  * if it is one that fails by itself, such as a library that dies, and others are left to compare.
- */
+ * The error of the first such side ends the command, or that which leaves too few. */
 static bool goes_on_without(const struct contest *k, size_t i, size_t left, struct tp_compare *c,
-                            const struct tp_err *why)
+                            struct tp_progress_line *line, const struct tp_err *why)
 {
     const struct tp_strategy_spec *spec = &k->job.specs[i];
-    if (!(spec->strategy->caps & TP_CAP_FOREIGN || spec->plugin) || left <= 2 ||
-        why->status == TP_ESTOP || why->status == TP_ENOMEM)
+    if (!(spec->strategy->caps & TP_CAP_FOREIGN || spec->plugin) || why->status == TP_ESTOP ||
+        why->status == TP_ENOMEM)
         return false;
+    if (left <= 2) {
+        say_failed(&c->failed, line);
+        return false;
+    }
     tp_compare_note(c, "not measured: %s", why->text);
-    if (!c->failed.status)
+    if (c->failed.status)
+        say_failed(why, line);
+    else
         c->failed = *why;
     return true;
 }
@@ -165,7 +180,7 @@ static int measure_memory(const struct tp_compare_live *live, struct contest *k,
                                      .timeout_ns = timeout_of(k, o),
                                      .interrupted = tp_stop_flag()};
         status = tp_measure(&m, &k->usage[i], err);
-        if (status && goes_on_without(k, i, k->job.spec_count, c, err)) {
+        if (status && goes_on_without(k, i, k->job.spec_count, c, line, err)) {
             remove_side(k, i);
             status = TP_OK;
         } else {
@@ -179,13 +194,14 @@ static int measure_memory(const struct tp_compare_live *live, struct contest *k,
 struct dropping {
     const struct contest *k;
     struct tp_compare *c;
+    struct tp_progress_line *line;
     size_t left;
 };
 
 static bool drop(void *ctx, size_t side, const struct tp_err *why)
 {
     struct dropping *d = ctx;
-    bool dropped = goes_on_without(d->k, side, d->left, d->c, why);
+    bool dropped = goes_on_without(d->k, side, d->left, d->c, d->line, why);
     d->left -= dropped;
     return dropped;
 }
@@ -207,7 +223,7 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
                         const struct tp_compare_opts *o, struct tp_compare *c, struct tp_err *err)
 {
     struct tp_progress_line line = {0};
-    struct dropping dropping = {.k = k, .c = c};
+    struct dropping dropping = {.k = k, .c = c, .line = &line};
     const struct tp_rounds_cfg cfg = {.trace = &k->trace,
                                       .source = o->source,
                                       .more = live->more,

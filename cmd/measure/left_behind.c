@@ -46,8 +46,8 @@ static bool runs_this_executable(pid_t pid)
 
 static bool is_left_behind(pid_t pid, pid_t group)
 {
-    return pid != group && (getpgid(pid) == group ||
-                            (getsid(pid) != getsid(0) && runs_this_executable(pid)));
+    return pid != group &&
+           (getpgid(pid) == group || (getsid(pid) != getsid(0) && runs_this_executable(pid)));
 }
 
 /* Ends a child and takes it off. */

@@ -309,6 +309,23 @@ assert [r["label"] for r in d["tables"][0]["rows"]] == ["system", "lib:counts.so
     refused 4 "'lib:hangs.so' had not ended" "$TAPOOL" compare odd.jsonl -s system -s "lib:$MALLOCS/hangs.so" --rounds 2 --timeout 300ms
 }
 
+@test "compare: each of several libraries that fail is named, also where too few are left" {
+    local bad=(-s "lib:$MALLOCS/exits.so" -s "lib:$MALLOCS/aborts.so" -s "lib:$MALLOCS/crashes.so")
+    capture "$TAPOOL" compare odd.jsonl "${bad[@]}" -s system -s arena --rounds 2 --min-time 0 --format csv
+    [ "$rc" = 4 ]
+    for name in exits aborts crashes; do
+        matches "$err" "^tapool: 'lib:$name.so' "
+    done
+    [ "$(wc -l <"$err")" = 3 ]
+    matches "$out" '^odd.jsonl,arena,'
+    capture "$TAPOOL" compare odd.jsonl "${bad[@]}" -s arena --rounds 2 --min-time 0
+    [ "$rc" = 4 ]
+    for name in exits aborts crashes; do
+        matches "$err" "^tapool: 'lib:$name.so' "
+    done
+    [ "$(wc -l <"$err")" = 3 ]
+}
+
 # worn COMMAND...: runs it with a library that dies at the third block of its odd size from the end.
 worn() {
     export WEAR_FILE=$PWD/wear

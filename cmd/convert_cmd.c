@@ -5,10 +5,10 @@
 #include "cmd/cli/config.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/open_trace.h"
+#include "cmd/measure/save_trace.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
-#include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 #include "traces/lower/unlower.h"
 
@@ -190,20 +190,9 @@ static int prepare(struct tp_trace *t, const struct convert_opts *o,
 
 /* ---- the whole ---- */
 
-struct job {
-    const struct tp_trace_writer *writer;
-    struct tp_writing writing;
-};
-
-static int write_job(void *ctx, FILE *out, struct tp_err *err)
+static void print_done(const struct tp_trace *t, const char *path, struct tp_page *page)
 {
-    const struct job *job = ctx;
-    return job->writer->write(&job->writing, out, err);
-}
-
-static void print_done(const struct job *job, const char *path, struct tp_page *page)
-{
-    const struct tp_program_facts *f = tp_program_facts(job->writing.program);
+    const struct tp_program_facts *f = tp_program_facts(t->program);
     struct stat st;
     char shown[256];
     tp_clean_text(path, shown, sizeof shown);
@@ -216,57 +205,36 @@ static void print_done(const struct job *job, const char *path, struct tp_page *
     tp_page_command(page, "Next: tapool replay", path);
 }
 
-static int write_trace(struct job *job, const struct convert_opts *o, FILE *out, struct tp_err *err)
-{
-    struct tp_page page;
-    if (!strcmp(o->output, "-"))
-        return write_job(job, out, err);
-    int status = tp_output_write(o->output, o->force, write_job, job, err);
-    if (status)
-        return status;
-    tp_page_init(&page, out, 0);
-    print_done(job, o->output, &page);
-    return TP_OK;
-}
-
 static int convert(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct convert_opts *o = args->opts;
     struct tp_trace trace = {0};
-    struct tp_place_table *places = NULL;
     struct tp_unlower_cfg piece = {.strip = o->strip, .numbers = !o->strip};
-    struct job job = {0};
+    struct tp_saving saving = {
+        .trace = &trace, .path = o->output, .compress = o->compress, .force = o->force};
     bool to_file = strcmp(o->output, "-") != 0, all = o->open.device == TP_OPT_KEYWORD(0);
-    int status = choose_writer(o, &job.writer, err);
+    int status = choose_writer(o, &saving.writer, err);
     if (!status)
-        status = check_compress(args, job.writer, err);
+        status = check_compress(args, saving.writer, err);
     if (!status)
         status = parse_piece(o->from, &piece, err);
     if (!status && to_file)
         status = tp_output_check(o->output, o->force, err);
     struct tp_open_opts open = o->open;
-    open.any_device = !status && job.writer->one_device;
+    open.any_device = !status && saving.writer->one_device;
     if (!status)
         status = tp_open_trace(args->words[0], &open, false, &trace, err);
     if (status)
         return status;
+    saving.device = all || trace.device_chosen ? -1 : (int64_t)o->open.device;
     status = prepare(&trace, o, &piece, err);
-    if (!status && job.writer->whole)
-        status = tp_place_table_gather(&trace.places, tp_program_facts(trace.program)->events,
-                                       tp_stop_asked, &places, err);
-    job.writing =
-        (struct tp_writing){.program = trace.program,
-                            .meta = &trace.meta,
-                            .recorded = &trace.recorded,
-                            .repairs = trace.repairs,
-                            .places = places,
-                            .path = to_file ? o->output : "standard output",
-                            .compress = o->compress,
-                            .device = all || trace.device_chosen ? -1 : (int64_t)o->open.device,
-                            .stop = tp_stop_asked};
     if (!status)
-        status = write_trace(&job, o, out, err);
-    tp_place_table_free(places);
+        status = tp_trace_save(&saving, out, err);
+    if (!status && to_file) {
+        struct tp_page page;
+        tp_page_init(&page, out, 0);
+        print_done(&trace, o->output, &page);
+    }
     tp_trace_close(&trace);
     return status;
 }

@@ -1,0 +1,44 @@
+/* See save_trace.h. */
+#include "cmd/measure/save_trace.h"
+
+#include "cmd/ui/output.h"
+#include "cmd/ui/stop.h"
+
+#include <string.h>
+
+struct save_job {
+    const struct tp_trace_writer *writer;
+    struct tp_writing writing;
+};
+
+static int write_job(void *ctx, FILE *out, struct tp_err *err)
+{
+    const struct save_job *job = ctx;
+    return job->writer->write(&job->writing, out, err);
+}
+
+int tp_trace_save(const struct tp_saving *s, FILE *out, struct tp_err *err)
+{
+    struct tp_place_table *places = NULL;
+    bool to_file = strcmp(s->path, "-") != 0;
+    int status = TP_OK;
+    if (s->writer->whole)
+        status =
+            tp_place_table_gather(&s->trace->places, tp_program_facts(s->trace->program)->events,
+                                  tp_stop_asked, &places, err);
+    struct save_job job = {.writer = s->writer,
+                           .writing = {.program = s->trace->program,
+                                       .meta = &s->trace->meta,
+                                       .recorded = &s->trace->recorded,
+                                       .repairs = s->trace->repairs,
+                                       .places = places,
+                                       .path = to_file ? s->path : "standard output",
+                                       .compress = s->compress,
+                                       .device = s->device,
+                                       .stop = tp_stop_asked}};
+    if (!status)
+        status = to_file ? tp_output_write(s->path, s->force, write_job, &job, err)
+                         : write_job(&job, out, err);
+    tp_place_table_free(places);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* Writes a trace in one of tapool's forms. */
+#ifndef TP_SAVE_TRACE_H
+#define TP_SAVE_TRACE_H
+
+#include "traces/trace.h"
+#include "traces/trace_writer.h"
+
+struct tp_saving {
+    const struct tp_trace_writer *writer;
+    struct tp_trace *trace;
+    const char *path; /* "-": `out` */
+    int64_t device;   /* the one that is written, if the form holds only one; -1 */
+    bool compress, force;
+};
+
+/* The file appears whole or not at all. */
+int tp_trace_save(const struct tp_saving *s, FILE *out, struct tp_err *err);
+
+#endif

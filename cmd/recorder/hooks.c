@@ -1,0 +1,207 @@
+/* The functions of malloc, as the program calls them. Each passes its call on and writes what came
+ * of it: a block once it is there, a free before it is done, so that the order of the times is that
+ * in which addresses change hands. */
+#include "cmd/recorder/recorder.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+TP_HOOK void *malloc(size_t size);
+TP_HOOK void *calloc(size_t count, size_t size);
+TP_HOOK void *realloc(void *old, size_t size);
+TP_HOOK void *reallocarray(void *old, size_t count, size_t size);
+TP_HOOK void free(void *p);
+TP_HOOK void cfree(void *p);
+TP_HOOK void free_sized(void *p, size_t size);
+TP_HOOK void free_aligned_sized(void *p, size_t align, size_t size);
+TP_HOOK int posix_memalign(void **out, size_t align, size_t size);
+TP_HOOK void *aligned_alloc(size_t align, size_t size);
+TP_HOOK void *memalign(size_t align, size_t size);
+TP_HOOK void *valloc(size_t size);
+TP_HOOK void *pvalloc(size_t size);
+TP_HOOK void tapool_mark(const char *text);
+
+/* A program that never calls malloc is seen too: it loaded the recorder. */
+__attribute__((constructor)) static void begin_at_start(void)
+{
+    struct tp_writer *w = tp_writer_enter();
+    if (w)
+        tp_writer_leave(w);
+}
+
+/* Writes a block that `p` is the answer for, and gives it. */
+static void *took(struct tp_writer *w, void *p, size_t size, size_t align)
+{
+    if (TP_LIKELY(w != NULL)) {
+        tp_write_alloc(w, p, size, align);
+        tp_writer_leave(w);
+    }
+    return p;
+}
+
+void *malloc(size_t size)
+{
+    const struct tp_below *below = tp_below_get();
+    struct tp_writer *w = tp_writer_enter();
+    return took(w, below->malloc(size), size, 0);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    const struct tp_below *below = tp_below_get();
+    struct tp_writer *w = tp_writer_enter();
+    return took(w, below->calloc(count, size), count * size, 0); /* no product that overflows */
+}
+
+/* Blocks from before there was an allocator move into it. */
+static void *realloc_early(void *old, size_t size)
+{
+    unsigned char *p = malloc(size);
+    const unsigned char *from = old;
+    for (size_t i = 0; p && i < size && tp_is_early(from + i); i++)
+        p[i] = from[i];
+    return p;
+}
+
+void *realloc(void *old, size_t size)
+{
+    const struct tp_below *below = tp_below_get();
+    if (!old)
+        return malloc(size);
+    if (TP_UNLIKELY(tp_is_early(old)))
+        return realloc_early(old, size);
+    struct tp_writer *w = tp_writer_enter();
+    if (!w)
+        return below->realloc(old, size);
+    uint64_t began = tp_recorder_stamp();
+    void *p = below->realloc(old, size);
+    if (p)
+        tp_write_realloc(w, began, old, p, size);
+    else if (!size) /* the C library's way to free */
+        tp_write_free(w, old);
+    tp_writer_leave(w);
+    return p;
+}
+
+void *reallocarray(void *old, size_t count, size_t size)
+{
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(old, bytes);
+}
+
+/* Writes a free before it is done. false: there is nothing for the allocator to free. */
+static bool frees(void *p)
+{
+    if (!p || TP_UNLIKELY(tp_is_early(p)))
+        return false;
+    struct tp_writer *w = tp_writer_enter();
+    if (TP_LIKELY(w != NULL)) {
+        tp_write_free(w, p);
+        tp_writer_leave(w);
+    }
+    return true;
+}
+
+void free(void *p)
+{
+    if (frees(p))
+        tp_below_get()->free(p);
+}
+
+void cfree(void *p)
+{
+    free(p);
+}
+
+void free_sized(void *p, size_t size)
+{
+    if (frees(p))
+        tp_below.free_sized ? tp_below.free_sized(p, size) : tp_below.free(p);
+}
+
+void free_aligned_sized(void *p, size_t align, size_t size)
+{
+    if (frees(p))
+        tp_below.free_aligned_sized ? tp_below.free_aligned_sized(p, align, size)
+                                    : tp_below.free(p);
+}
+
+/* ---- with an alignment ---- */
+
+static void *not_below(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* The alignment that the allocator uses: the next power of two. */
+static size_t power_of_two(size_t align)
+{
+    return align < 2 ? 1 : (size_t)1 << (64 - __builtin_clzll((unsigned long long)align - 1));
+}
+
+int posix_memalign(void **out, size_t align, size_t size)
+{
+    const struct tp_below *below = tp_below_get();
+    struct tp_writer *w = below->posix_memalign ? tp_writer_enter() : NULL;
+    int status = below->posix_memalign ? below->posix_memalign(out, align, size) : ENOMEM;
+    if (w) {
+        if (!status)
+            tp_write_alloc(w, *out, size, align);
+        tp_writer_leave(w);
+    }
+    return status;
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+    const struct tp_below *below = tp_below_get();
+    if (!below->aligned_alloc)
+        return not_below();
+    struct tp_writer *w = tp_writer_enter();
+    return took(w, below->aligned_alloc(align, size), size, power_of_two(align));
+}
+
+void *memalign(size_t align, size_t size)
+{
+    const struct tp_below *below = tp_below_get();
+    if (!below->memalign)
+        return not_below();
+    struct tp_writer *w = tp_writer_enter();
+    return took(w, below->memalign(align, size), size, power_of_two(align));
+}
+
+void *valloc(size_t size)
+{
+    const struct tp_below *below = tp_below_get();
+    if (!below->valloc)
+        return not_below();
+    struct tp_writer *w = tp_writer_enter();
+    return took(w, below->valloc(size), size, (size_t)getpagesize());
+}
+
+void *pvalloc(size_t size)
+{
+    const struct tp_below *below = tp_below_get();
+    size_t page = (size_t)getpagesize();
+    if (!below->pvalloc)
+        return not_below();
+    struct tp_writer *w = tp_writer_enter();
+    size_t whole = size ? (size + page - 1) & ~(page - 1) : page;
+    return took(w, below->pvalloc(size), whole, page);
+}
+
+/* ---- the program's own word ---- */
+
+void tapool_mark(const char *text)
+{
+    struct tp_writer *w = text ? tp_writer_enter() : NULL;
+    if (!w)
+        return;
+    tp_write_mark(w, text);
+    tp_writer_leave(w);
+}

@@ -1,0 +1,391 @@
+/* The recording of this process: opens it, gives out its chunks, ends it. Runs with the writer's
+ * `inside` set, so what the C library allocates here is not recorded. */
+#include "cmd/recorder/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENVIRONMENT "TAPOOL_RECORDING="
+
+static const uint32_t never_alive;
+struct tp_recorder tp_recorder = {.alive = &never_alive};
+
+enum phase { UNKNOWN, BEGINNING, ON, OFF };
+
+static _Atomic uint32_t phase;
+static _Atomic int64_t process; /* that `phase` is about */
+static int file = -1;
+static dev_t file_device;
+static ino_t file_node;
+static char path[TP_RECORDING_PATH];
+static uint32_t image;
+static pthread_key_t at_end;
+static bool has_key;
+
+/* ---- the environment ---- */
+
+/* The value in /proc/self/environ, for calls that come before the C library knows its own. */
+static bool find_in_proc(char *out, size_t size)
+{
+    char block[4096];
+    const char *name = ENVIRONMENT;
+    size_t matched = 0, length = 0;
+    bool skipping = false, found = false;
+    ssize_t got = 0;
+    int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && !found && (got = read(fd, block, sizeof block)) > 0)
+        for (ssize_t i = 0; i < got && !found; i++) {
+            char c = block[i];
+            if (!c) {
+                found = !name[matched];
+                skipping = false;
+                matched = found ? matched : 0;
+            } else if (!name[matched] && !skipping) {
+                if (length + 1 < size)
+                    out[length++] = c;
+            } else if (skipping || c != name[matched++])
+                skipping = true;
+        }
+    if (fd >= 0)
+        close(fd);
+    out[length] = '\0';
+    return found && length;
+}
+
+static bool find_path(char *out, size_t size)
+{
+    extern char **environ;
+    const size_t name = sizeof ENVIRONMENT - 1;
+    if (!environ)
+        return find_in_proc(out, size);
+    for (char **e = environ; *e; e++)
+        if (!strncmp(*e, ENVIRONMENT, name))
+            return (size_t)snprintf(out, size, "%s", *e + name) < size && out[0];
+    return false;
+}
+
+/* ---- the file ---- */
+
+static void keep_file(int fd)
+{
+    struct stat st;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 900); /* away from what programs count on */
+    if (high >= 0) {
+        close(fd);
+        fd = high;
+    }
+    if (fstat(fd, &st) == 0) {
+        file_device = st.st_dev;
+        file_node = st.st_ino;
+    }
+    file = fd;
+}
+
+static bool is_the_file(int fd)
+{
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == file_device && st.st_ino == file_node;
+}
+
+/* The descriptor, opened again where the program has closed it. */
+static int file_now(void)
+{
+    if (is_the_file(file))
+        return file;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (is_the_file(fd)) {
+        file = fd;
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Gives the file the bytes: what is mapped must be there, or a full disk would be a signal. So
+ * would be the attempt to go beyond what the shell's `ulimit -f` allows. */
+static int make_room(int fd, uint64_t at, uint64_t bytes)
+{
+    static const unsigned char zeros[TP_RECORDING_PAGE];
+    struct rlimit most;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && at + bytes > most.rlim_cur)
+        return EFBIG;
+    if (fallocate(fd, 0, (off_t)at, (off_t)bytes) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    for (uint64_t done = 0; done < bytes; done += sizeof zeros)
+        if (pwrite(fd, zeros, sizeof zeros, (off_t)(at + done)) != (ssize_t)sizeof zeros)
+            return errno ? errno : ENOSPC;
+    return 0;
+}
+
+static void *map_file(int fd, uint64_t at, size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* ---- begin ---- */
+
+static void thread_ended(void *data);
+
+/* A recording of a child's own, beside that of its parent and with the same settings. */
+static int open_for_child(const struct tp_recording_head *parent)
+{
+    struct tp_recording_head *head = NULL;
+    if (snprintf(path, sizeof path, "%s.%ld.recording", parent->path, (long)getpid()) >=
+        (int)sizeof path)
+        return -1;
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || make_room(fd, 0, TP_RECORDING_PAGE) ||
+        !(head = map_file(fd, 0, TP_RECORDING_PAGE)))
+        return fd;
+    memcpy(head, parent, offsetof(struct tp_recording_head, program));
+    head->parent = getpid();
+    atomic_store(&head->bytes, (uint64_t)TP_RECORDING_PAGE);
+    munmap(head, TP_RECORDING_PAGE);
+    return fd;
+}
+
+/* A page that a forked child finds cleared. */
+static bool make_alive(void)
+{
+    uint32_t *page =
+        mmap(NULL, TP_RECORDING_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    if (madvise(page, TP_RECORDING_PAGE, MADV_WIPEONFORK) != 0) {
+        munmap(page, TP_RECORDING_PAGE);
+        return false;
+    }
+    *page = 1;
+    tp_recorder.alive = page;
+    return true;
+}
+
+static void use_head(struct tp_recording_head *head)
+{
+    tp_recorder.head = head;
+    tp_recorder.shift = head->shift;
+    tp_recorder.counter = head->clock == TP_REC_COUNTER;
+}
+
+/* The command line, with blanks between its words. */
+static void note_program(struct tp_recording_head *head)
+{
+    ssize_t got = 0;
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    got = read(fd, head->program, sizeof head->program - 1);
+    close(fd);
+    for (ssize_t i = 0; i < got; i++)
+        if (!head->program[i])
+            head->program[i] = i + 1 < got ? ' ' : '\0';
+    head->program[got > 0 ? got : 0] = '\0';
+}
+
+/* Maps the head of the recording that `path` names, or of the child's own. */
+static bool open_recording(bool forked)
+{
+    struct tp_recording_head *head = NULL;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || !(head = map_file(fd, 0, TP_RECORDING_PAGE)))
+        return fd >= 0 && close(fd) && false;
+    bool good = !memcmp(head->magic, TP_RECORDING_MAGIC, sizeof head->magic) &&
+                head->version == TP_RECORDING_VERSION;
+    use_head(head);
+    if (good && head->parent != getpid()) {
+        int own = -1;
+        good = head->follow >= (forked ? TP_FOLLOW_FORK : TP_FOLLOW_ALL) &&
+               (own = open_for_child(head)) >= 0;
+        munmap(head, TP_RECORDING_PAGE);
+        close(fd);
+        fd = own;
+        head = good ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
+        good = head != NULL;
+        use_head(head ? head : tp_recorder.head);
+    }
+    if (!good) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    keep_file(fd);
+    note_program(head);
+    image = atomic_fetch_add(&head->images, 1);
+    return true;
+}
+
+static bool begin(bool forked)
+{
+    if (!forked && !find_path(path, sizeof path))
+        return false;
+    if (forked && tp_recorder.head && tp_recorder.head->follow < TP_FOLLOW_FORK)
+        return false;
+    if (!open_recording(forked))
+        return false;
+    if (!make_alive()) {
+        tp_recorder_end(TP_REC_NO_MAPPING, errno);
+        return false;
+    }
+    has_key = has_key || pthread_key_create(&at_end, thread_ended) == 0;
+    return true;
+}
+
+bool tp_recorder_begin(void)
+{
+    uint32_t was = atomic_load(&phase);
+    if (was == OFF)
+        return false; /* in its children too */
+    bool forked = was != UNKNOWN && atomic_load(&process) != getpid();
+    if (was != UNKNOWN && !forked)
+        return false; /* another thread is just beginning */
+    if (!atomic_compare_exchange_strong(&phase, &was, BEGINNING))
+        return false;
+    int code = errno;
+    atomic_store(&process, (int64_t)getpid());
+    bool on = begin(forked);
+    atomic_store(&phase, on ? ON : OFF);
+    errno = code;
+    return on;
+}
+
+void tp_recorder_end(enum tp_record_why why, int error)
+{
+    struct tp_recording_head *head = tp_recorder.head;
+    uint32_t none = TP_REC_NO_REASON;
+    if (atomic_compare_exchange_strong(&head->why, &none, (uint32_t)why))
+        atomic_store(&head->error, error);
+    atomic_store(&head->state, (uint32_t)TP_REC_ENDED);
+}
+
+/* ---- chunks ---- */
+
+static void set_chunk(struct tp_writer *w, struct tp_recording_chunk *c)
+{
+    w->chunk = c;
+    w->at = (unsigned char *)(c + 1) + atomic_load(&c->used);
+    w->limit = (unsigned char *)c + c->bytes - TP_RECORDING_EVENT;
+}
+
+void tp_chunk_unmap(struct tp_writer *w)
+{
+    if (w->chunk)
+        munmap(w->chunk, w->chunk->bytes);
+    w->chunk = NULL;
+    w->at = w->limit = NULL;
+}
+
+void tp_chunk_map(struct tp_writer *w)
+{
+    int code = errno, fd = file_now();
+    struct tp_recording_chunk *c =
+        fd >= 0 && w->nth ? map_file(fd, w->offset, w->nth == 1 ? TP_CHUNK_FIRST : TP_CHUNK_BYTES)
+                          : NULL;
+    if (c)
+        set_chunk(w, c);
+    errno = code;
+}
+
+void tp_chunk_forget(struct tp_writer *w)
+{
+    tp_chunk_unmap(w);
+    *w = (struct tp_writer){.inside = w->inside};
+}
+
+static void fill_head(struct tp_writer *w, struct tp_recording_chunk *c, uint32_t bytes)
+{
+    if (!w->nth)
+        w->thread = atomic_fetch_add(&tp_recorder.head->threads, 1);
+    c->bytes = bytes;
+    c->thread = w->thread;
+    c->image = image;
+    c->nth = w->nth++;
+    c->time = w->time;
+    w->address = 0;
+    w->events = 0;
+    atomic_store_explicit(&c->magic, TP_CHUNK_MAGIC, memory_order_release);
+}
+
+/* Whether the recording may grow to `end` bytes; it ends where it may not. */
+static bool within_limits(uint64_t end, uint64_t events)
+{
+    const struct tp_recording_head *head = tp_recorder.head;
+    if (head->max_bytes && end > head->max_bytes)
+        tp_recorder_end(TP_REC_MAX_SIZE, 0);
+    else if (head->max_events && events >= head->max_events)
+        tp_recorder_end(TP_REC_MAX_EVENTS, 0);
+    else
+        return true;
+    return false;
+}
+
+static bool take_chunk(struct tp_writer *w)
+{
+    struct tp_recording_head *head = tp_recorder.head;
+    uint64_t began = tp_recorder_stamp();
+    uint32_t bytes = w->nth ? TP_CHUNK_BYTES : TP_CHUNK_FIRST;
+    uint64_t events = atomic_fetch_add(&head->events, w->events) + w->events;
+    uint64_t at = atomic_fetch_add(&head->bytes, bytes);
+    int fd = file_now(), error = fd < 0 ? errno : 0;
+    tp_chunk_unmap(w);
+    if (!within_limits(at + bytes, events))
+        return false;
+    if (fd < 0) {
+        tp_recorder_end(TP_REC_FILE_GONE, error);
+        return false;
+    }
+    error = make_room(fd, at, bytes);
+    if (error) {
+        tp_recorder_end(TP_REC_DISK_FULL, error);
+        return false;
+    }
+    struct tp_recording_chunk *c = map_file(fd, at, bytes);
+    if (!c) {
+        tp_recorder_end(TP_REC_NO_MAPPING, errno);
+        return false;
+    }
+    w->offset = at;
+    fill_head(w, c, bytes);
+    set_chunk(w, c);
+    c->taking = tp_recorder_stamp() - began;
+    return true;
+}
+
+bool tp_chunk_next(struct tp_writer *w)
+{
+    int code = errno;
+    bool first = !w->nth, taken = take_chunk(w);
+    if (first && taken && has_key)
+        pthread_setspecific(at_end, w);
+    errno = code;
+    return taken;
+}
+
+/* Runs among the destructors of the thread's own data. Others may still free: it asks to be called
+ * again as long as it may, so that it is among the last. */
+static void thread_ended(void *data)
+{
+    struct tp_writer *w = data;
+    bool before = w->inside;
+    w->inside = true;
+    if (w->rounds++ < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+        pthread_setspecific(at_end, w);
+    else if (w->chunk) {
+        atomic_store(&w->chunk->ended, 1);
+        w->finished = true;
+        tp_chunk_unmap(w);
+    }
+    w->inside = before;
+}

@@ -1,0 +1,190 @@
+/* Writes events into the chunk of the calling thread. */
+#include "cmd/recorder/recorder.h"
+
+#include <string.h>
+#include <time.h>
+
+TP_PER_THREAD struct tp_writer mine;
+
+uint64_t tp_recorder_stamp(void)
+{
+    struct timespec ts;
+#if defined(__x86_64__)
+    if (TP_LIKELY(tp_recorder.counter)) {
+        uint32_t low, high, cpu;
+        /* Waits until what came before is done: a block must not be stamped before it is there. */
+        __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(cpu)::"memory");
+        return (uint64_t)high << 32 | low;
+    }
+#elif defined(__aarch64__)
+    if (TP_LIKELY(tp_recorder.counter)) {
+        uint64_t ticks;
+        __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks)::"memory");
+        return ticks;
+    }
+#endif
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+/* A child of fork has its own, cleared page, and this writer from its parent. */
+static bool begin_again(struct tp_writer *w)
+{
+    w->inside = true;
+    bool on = tp_recorder_begin();
+    if (on)
+        tp_chunk_forget(w);
+    w->inside = false;
+    return on;
+}
+
+struct tp_writer *tp_writer_enter(void)
+{
+    struct tp_writer *w = &mine;
+    if (TP_UNLIKELY(w->inside))
+        return NULL;
+    if (TP_UNLIKELY(!*tp_recorder.alive) && !begin_again(w))
+        return NULL;
+    w->inside = true;
+    return w;
+}
+
+bool tp_writer_hush(bool on)
+{
+    bool before = mine.inside;
+    mine.inside = on;
+    return before;
+}
+
+/* Begins an event: makes room for it, and writes the token. NULL: nothing more is recorded. */
+static unsigned char *begin_event(struct tp_writer *w, unsigned op, uint64_t ticks, size_t more)
+{
+    if (TP_UNLIKELY(w->finished && w->chunk == NULL))
+        tp_chunk_map(w);
+    uint64_t time = ticks >> tp_recorder.shift;
+    if (TP_UNLIKELY(!w->nth))
+        w->time = time; /* not that of its first chunk, which takes a while to come */
+    if (TP_UNLIKELY(w->at + more >= w->limit) && !tp_chunk_next(w))
+        return NULL;
+    uint64_t since = time > w->time ? time - w->time : 0;
+    unsigned char *at = w->at;
+    w->time += since;
+    *at++ = (unsigned char)(op | (since < 15 ? since : 15) << 4);
+    return since < 15 ? at : tp_rec_put(at, since - 15);
+}
+
+/* Ends an event that was written up to `at`: from here on, a reader takes it. `ticks` is the stamp
+ * that recording it began with; 0: there was none. */
+static void end_event(struct tp_writer *w, unsigned char *at, uint64_t ticks)
+{
+    const unsigned char *first = (const unsigned char *)(w->chunk + 1);
+    w->at = at;
+    if (TP_UNLIKELY(++w->events % TP_REC_SAMPLED == 0) && ticks) {
+        uint64_t took = tp_recorder_stamp() - ticks;
+        bool good = took < TP_REC_LONG;
+        w->chunk->sampled += good ? took : 0;
+        w->chunk->samples += good;
+    }
+    atomic_store_explicit(&w->chunk->used, (uint32_t)(at - first), memory_order_release);
+    if (TP_UNLIKELY(w->finished))
+        tp_chunk_unmap(w);
+}
+
+static unsigned unit_of(uint64_t a, uint64_t b)
+{
+    return (a | b) & 7 ? TP_REC_BYTES : 0;
+}
+
+/* The last address of a chunk may itself be no multiple of 8: the difference is then in bytes. */
+static unsigned char *put_address(struct tp_writer *w, unsigned char *at, uint64_t address,
+                                  unsigned unit)
+{
+    uint64_t from = w->address, code = 0;
+    w->address = address;
+    if (unit)
+        code = tp_rec_zigzag(address - from);
+    else
+        code = tp_rec_zigzag((address >> 3) - (from >> 3));
+    return tp_rec_put(at, code);
+}
+
+static bool is_on(enum tp_record_state at_most)
+{
+    uint32_t state = atomic_load_explicit(&tp_recorder.head->state, memory_order_relaxed);
+    return TP_LIKELY(state <= (uint32_t)at_most);
+}
+
+void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t align)
+{
+    uint64_t address = (uint64_t)(uintptr_t)p;
+    unsigned unit = unit_of(address, 0);
+    if (!p || !is_on(TP_REC_ON))
+        return;
+    uint64_t now = tp_recorder_stamp();
+    unsigned char *at = begin_event(w, (align ? TP_REC_ALIGNED : TP_REC_ALLOC) | unit, now, 0);
+    if (!at)
+        return;
+    if (align)
+        *at++ = (unsigned char)__builtin_ctzll(align);
+    at = tp_rec_put(at, size);
+    end_event(w, put_address(w, at, address, unit), now);
+}
+
+void tp_write_free(struct tp_writer *w, const void *p)
+{
+    uint64_t address = (uint64_t)(uintptr_t)p;
+    unsigned unit = unit_of(address, 0);
+    if (!p || !is_on(TP_REC_PAUSED))
+        return;
+    uint64_t now = tp_recorder_stamp();
+    unsigned char *at = begin_event(w, TP_REC_FREE | unit, now, 0);
+    if (at)
+        end_event(w, put_address(w, at, address, unit), now);
+}
+
+static void write_moved(struct tp_writer *w, uint64_t began, uint64_t old, uint64_t address,
+                        size_t size)
+{
+    unsigned unit = unit_of(old, address);
+    uint64_t now = tp_recorder_stamp(), took = (now - began) >> tp_recorder.shift;
+    unsigned char *at = begin_event(w, TP_REC_MOVE | unit, began, 0);
+    if (!at)
+        return;
+    at = tp_rec_put(at, took);
+    w->time += took;
+    at = put_address(w, at, old, unit);
+    at = put_address(w, at, address, unit);
+    end_event(w, tp_rec_put(at, size), now);
+}
+
+void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, const void *p,
+                      size_t size)
+{
+    uint64_t from = (uint64_t)(uintptr_t)old, to = (uint64_t)(uintptr_t)p;
+    unsigned unit = unit_of(to, 0);
+    if (!is_on(TP_REC_PAUSED))
+        return;
+    if (from != to) {
+        write_moved(w, began, from, to, size);
+        return;
+    }
+    unsigned char *at = begin_event(w, TP_REC_RESIZE | unit, began, 0);
+    if (!at)
+        return;
+    at = put_address(w, at, to, unit);
+    end_event(w, tp_rec_put(at, size), 0); /* its only stamp is from before the call */
+}
+
+void tp_write_mark(struct tp_writer *w, const char *text)
+{
+    size_t length = strnlen(text, TP_RECORDING_MARK);
+    if (!is_on(TP_REC_ON))
+        return;
+    uint64_t now = tp_recorder_stamp();
+    unsigned char *at = begin_event(w, TP_REC_MARK, now, length);
+    if (!at)
+        return;
+    at = tp_rec_put(at, length);
+    memcpy(at, text, length);
+    end_event(w, at + length, now);
+}

@@ -1,0 +1,141 @@
+/* A recording in progress: the file that the recorder inside a program writes and that `tapool
+ * record` makes a trace of. Both see it as memory, so what a program did is in the file from the
+ * moment that it did it, whatever ends the program.
+ *
+ *      | head | chunk | chunk     | chunk | chunk     | ...        all in pages of 4 KiB
+ *               thread 0            thread 1  thread 0
+ *
+ * A chunk belongs to one thread. It begins with its length, its thread and the time of its first
+ * event, and each event is a token and a few varints: what changed since the event before it in
+ * the chunk. `used` is stored after an event is complete, so a reader takes all events below it.
+ *
+ *      token = operation (low 4 bits) | time since the event before (high 4 bits; 15: 15 + varint)
+ *
+ *      ALLOC    size, address              a block of `size` bytes
+ *      ALIGNED  log2 of alignment, size, address
+ *      FREE     address
+ *      RESIZE   address, size              realloc that did not move the block
+ *      MOVE     time that it took, address, new address, size
+ *      MARK     length, text               a phase of the program begins
+ *
+ * Times are in ticks of the head's clock, shifted. An address is the zigzag difference from the
+ * last address of the chunk, in units of 8 bytes; where one is not a multiple of 8, bit 3 of the
+ * operation (TP_REC_BYTES) says that it is in bytes.
+ *
+ * Known weakness: a recording is read on the kind of machine that wrote it (little-endian). */
+#ifndef TP_RECORDING_H
+#define TP_RECORDING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TP_RECORDING_MAGIC   "tapoolR\1"
+#define TP_RECORDING_VERSION 1u
+#define TP_CHUNK_MAGIC       UINT32_C(0x6b6e6863) /* "chnk" */
+
+enum {
+    TP_RECORDING_PAGE = 4096, /* the head, and the unit of chunks */
+    TP_CHUNK_FIRST = 1 << 12, /* bytes of a thread's first chunk: most threads need no more */
+    TP_CHUNK_BYTES = 1 << 16, /* bytes of the others */
+    TP_RECORDING_EVENT = 64,  /* bytes that an event takes at most, without the text of a MARK */
+    TP_RECORDING_MARK = 256,  /* bytes of the text of a MARK at most */
+    TP_RECORDING_PATH = 1024,
+    TP_RECORDING_PROGRAM = 256,
+    TP_REC_SAMPLED = 128, /* one event in so many is timed to its end; a power of two */
+    TP_REC_LONG = 1 << 13 /* ticks: what took longer was interrupted, and is no sample */
+};
+
+enum tp_record_op {
+    TP_REC_NONE,
+    TP_REC_ALLOC,
+    TP_REC_ALIGNED,
+    TP_REC_FREE,
+    TP_REC_RESIZE,
+    TP_REC_MOVE,
+    TP_REC_MARK,
+    TP_REC_OPS,
+    TP_REC_BYTES = 8 /* addresses in bytes; added to the operation */
+};
+
+enum tp_record_clock { TP_REC_MONOTONIC, TP_REC_COUNTER };
+
+enum tp_record_state {
+    TP_REC_ON,
+    TP_REC_PAUSED, /* only frees are recorded: of blocks that the recording has seen */
+    TP_REC_ENDED
+};
+
+/* Why a recording ended before its program. */
+enum tp_record_why {
+    TP_REC_NO_REASON,
+    TP_REC_DISK_FULL,  /* `error` is the errno */
+    TP_REC_NO_MAPPING, /* `error` is the errno */
+    TP_REC_MAX_SIZE,
+    TP_REC_MAX_EVENTS,
+    TP_REC_DURATION,
+    TP_REC_FILE_GONE /* the program closed the descriptor, and the path leads elsewhere */
+};
+
+/* Page 0. What is not atomic is written by `tapool record` before the program starts. */
+struct tp_recording_head {
+    char magic[8];
+    uint32_t version;
+    uint32_t clock;                     /* enum tp_record_clock */
+    uint32_t shift;                     /* times are ticks >> shift */
+    uint32_t follow;                    /* enum tp_record_follow */
+    double ns_per_tick;                 /* of ticks that are not shifted */
+    int64_t parent;                     /* process id of the program that is recorded */
+    uint64_t max_bytes;                 /* of the file; 0: no limit */
+    uint64_t max_events;                /* 0: no limit; about, for it is looked at between chunks */
+    char path[TP_RECORDING_PATH];       /* of the trace that will be made, absolute */
+    char program[TP_RECORDING_PROGRAM]; /* its command line, cut where it is too long */
+    _Atomic uint64_t bytes;             /* given out, head included: where the next chunk begins */
+    _Atomic uint64_t events;            /* in chunks that are finished */
+    _Atomic uint32_t threads;           /* numbers given out */
+    _Atomic uint32_t images; /* programs that ran in the process: 1, and 1 more for each exec */
+    _Atomic uint32_t state;  /* enum tp_record_state */
+    _Atomic uint32_t why;    /* enum tp_record_why */
+    _Atomic int32_t error;
+};
+_Static_assert(sizeof(struct tp_recording_head) <= TP_RECORDING_PAGE, "the head is one page");
+
+enum tp_record_follow { TP_FOLLOW_NONE, TP_FOLLOW_FORK, TP_FOLLOW_ALL };
+
+struct tp_recording_chunk {
+    _Atomic uint32_t magic; /* stored when the members below it are there */
+    uint32_t bytes;         /* of the chunk, this head included: a multiple of a page */
+    uint32_t thread;
+    uint32_t image;
+    uint64_t nth;           /* of the thread's chunks, from 0 */
+    uint64_t time;          /* ticks >> shift, what the first event's time is counted from */
+    _Atomic uint32_t used;  /* bytes of events after this head */
+    _Atomic uint32_t ended; /* 1: the thread has ended */
+    /* what recording took, ticks: of `samples` of its events, and of taking the chunk itself */
+    uint64_t sampled, taking;
+    uint64_t samples;
+};
+
+/* ---- the code of an event ---- */
+
+static inline unsigned char *tp_rec_put(unsigned char *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (unsigned char)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (unsigned char)value;
+    return at;
+}
+
+static inline uint64_t tp_rec_zigzag(uint64_t difference)
+{
+    return difference << 1 ^ (0 - (difference >> 63));
+}
+
+static inline uint64_t tp_rec_unzigzag(uint64_t code)
+{
+    return code >> 1 ^ (0 - (code & 1));
+}
+
+#endif

@@ -40,6 +40,7 @@
     ROW(type, of, umpire)                  \
     ROW(type, of, mtrace)                  \
     ROW(type, of, malloc_raw)              \
+    ROW(type, of, recording)               \
     ROW(type, of, valgrind)                \
     ROW(type, of, rep)                     \
     ROW(type, of, minimalloc)

@@ -66,6 +66,43 @@ def malloc_raw():
     return data
 
 
+def varint(value):
+    out = b""
+    while value >= 0x80:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+def recording(length):
+    """Three threads, which free each other's blocks, in chunks of `length` bytes: page 0, then chunks as
+    they are taken."""
+    head = struct.pack("=8sIIIId", b"tapoolR\1", 1, 0, 0, 0, 1.0)
+    head += bytes(1336 - len(head)) + struct.pack("=QQIIII", 0, 0, 3, 1, 0, 0)
+    data, chunks = bytearray(head.ljust(4096, b"\0")), {}
+
+    def close(thread):
+        start, nth, began, body, *_ = chunks[thread]
+        data[start:start + 64 + len(body)] = struct.pack(
+            "=IIIIQQIIQQQ", 0x6B6E6863, length, thread, 0, nth, began, len(body), 0, 500, 900, 9) + body
+
+    for n, (is_alloc, p, s, _) in enumerate(events()):
+        thread, now = n % 3, 1000 + 40 * n
+        chunk = chunks.get(thread)
+        if not chunk or len(chunk[3]) + 200 > length:
+            if chunk:
+                close(thread)
+            chunk = chunks[thread] = [len(data), chunk[1] + 1 if chunk else 0, now, bytearray(), now, 0]
+            data.extend(bytes(length))
+        since, unit = now - chunk[4], (p >> 3) - (chunk[5] >> 3)
+        token = bytes([(1 if is_alloc else 3) | min(since, 15) << 4])
+        chunk[3] += token + (varint(since - 15) if since >= 15 else b"") + (varint(s) if is_alloc else b"")
+        chunk[3] += varint(2 * unit if unit >= 0 else -2 * unit - 1)
+        chunk[4:] = now, p
+    for thread in chunks:
+        close(thread)
+    return bytes(data)
+
+
 def kineto():
     rows = []
     for n, (is_alloc, p, s, _) in enumerate(events()):
@@ -129,6 +166,8 @@ def seeds():
     yield "umpire", "modern", umpire(True)
     yield "umpire", "2019", umpire(False)
     yield "kineto", "events", kineto()
+    yield "recording", "chunks", recording(65536)
+    yield "recording", "pages", (pages := recording(4096)) + bytes(max(0, 72_000 - len(pages)))
     yield "minimalloc", "rows", minimalloc()
     yield "malloc_raw", "records", malloc_raw()
     for name, data in json_traces():

@@ -1,0 +1,355 @@
+/* Recordings in progress: the code of events, threads in one order, blocks that move while others
+ * take their places, what a program that was killed left, and what is no recording. The files are
+ * written here, event by event, as the recorder does. */
+#include "tests/unit/trace_fixture.h"
+
+#include "traces/record/recording.h"
+
+extern const struct tp_format tp_format_recording;
+
+enum { THREADS = 4, PAGES = 16 };
+
+/* A recording of at most PAGES pages: each thread has one chunk of one page. */
+struct file {
+    unsigned char bytes[PAGES * TP_RECORDING_PAGE];
+    size_t size;
+    struct {
+        unsigned char *at;
+        uint64_t time, address;
+    } threads[THREADS];
+};
+
+static struct tp_recording_head *head_of(struct file *f)
+{
+    return (struct tp_recording_head *)(void *)f->bytes;
+}
+
+static struct tp_recording_chunk *chunk_of(struct file *f, int thread)
+{
+    return (struct tp_recording_chunk *)(void *)(f->bytes +
+                                                 (size_t)(thread + 1) * TP_RECORDING_PAGE);
+}
+
+/* Ticks are 1 ns and not shifted; the threads begin at 1000. */
+static struct file *begin_file(int threads)
+{
+    struct file *f = calloc(1, sizeof *f);
+    assert_non_null(f);
+    struct tp_recording_head *h = head_of(f);
+    memcpy(h->magic, TP_RECORDING_MAGIC, sizeof h->magic);
+    h->version = TP_RECORDING_VERSION;
+    h->ns_per_tick = 1;
+    atomic_store(&h->images, 1);
+    f->size = (size_t)(threads + 1) * TP_RECORDING_PAGE;
+    for (int i = 0; i < threads; i++) {
+        struct tp_recording_chunk *c = chunk_of(f, i);
+        c->bytes = TP_RECORDING_PAGE;
+        c->thread = (uint32_t)i;
+        c->time = 1000;
+        atomic_store(&c->magic, TP_CHUNK_MAGIC);
+        f->threads[i].at = (unsigned char *)(c + 1);
+        f->threads[i].time = 1000;
+    }
+    return f;
+}
+
+static void put(struct file *f, int thread, uint64_t value)
+{
+    f->threads[thread].at = tp_rec_put(f->threads[thread].at, value);
+}
+
+static void put_token(struct file *f, int thread, unsigned op, uint64_t time)
+{
+    uint64_t since = time - f->threads[thread].time;
+    assert_true(time >= f->threads[thread].time);
+    f->threads[thread].time = time;
+    *f->threads[thread].at++ = (unsigned char)(op | (since < 15 ? since : 15) << 4);
+    if (since >= 15)
+        put(f, thread, since - 15);
+}
+
+static void put_address(struct file *f, int thread, uint64_t address)
+{
+    put(f, thread, tp_rec_zigzag((address >> 3) - (f->threads[thread].address >> 3)));
+    f->threads[thread].address = address;
+}
+
+static void end_event(struct file *f, int thread)
+{
+    struct tp_recording_chunk *c = chunk_of(f, thread);
+    atomic_store(&c->used, (uint32_t)(f->threads[thread].at - (unsigned char *)(c + 1)));
+}
+
+static void alloc(struct file *f, int thread, uint64_t time, uint64_t address, uint64_t size)
+{
+    put_token(f, thread, TP_REC_ALLOC, time);
+    put(f, thread, size);
+    put_address(f, thread, address);
+    end_event(f, thread);
+}
+
+static void release(struct file *f, int thread, uint64_t time, uint64_t address)
+{
+    put_token(f, thread, TP_REC_FREE, time);
+    put_address(f, thread, address);
+    end_event(f, thread);
+}
+
+static void move(struct file *f, int thread, uint64_t time, uint64_t took, uint64_t from,
+                 uint64_t to, uint64_t size)
+{
+    put_token(f, thread, TP_REC_MOVE, time);
+    put(f, thread, took);
+    f->threads[thread].time += took;
+    put_address(f, thread, from);
+    put_address(f, thread, to);
+    put(f, thread, size);
+    end_event(f, thread);
+}
+
+#define A 0x5581c0de2a0
+#define B 0x5581c0de2d0
+#define C 0x7f21ac000b60
+
+/* Reads the file and frees it. The program, and then the repairs as "name=count". */
+static void expect(struct file *f, const char *program, const char *remarks)
+{
+    static char got[1 << 14];
+    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
+    if (r.rc != TP_OK)
+        fail_msg("%s", r.err.text);
+    write_program(r.program, got, sizeof got);
+    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
+        size_t used = strlen(got);
+        if (r.repairs[i])
+            snprintf(got + used, sizeof got - used, "%s=%" PRIu64 " ", tp_repair_names[i],
+                     r.repairs[i]);
+    }
+    if (strcmp(got, program) != 0)
+        fail_msg("\n  expected: %s\n  got: %s", program, got);
+    if (remarks)
+        assert_string_equal(r.meta.remarks, remarks);
+    else
+        assert_null(r.meta.remarks);
+    forget(&r);
+    free(f);
+}
+
+static void refuse(struct file *f, const char *sentence)
+{
+    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
+    if (r.rc != TP_EINPUT || strcmp(r.err.text, sentence) != 0)
+        fail_msg("\n  expected: %s\n  got %d: %s", sentence, r.rc, r.rc ? r.err.text : "no error");
+    free(f);
+}
+
+/* ---- one thread ---- */
+
+static void every_event(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(1);
+    alloc(f, 0, 1000, A, 24);
+    alloc(f, 0, 1007, B + 3, 1); /* decodes to a multiple of 8 in this form of the code */
+    put_token(f, 0, TP_REC_ALIGNED, 1107);
+    put(f, 0, 12);
+    put(f, 0, 5000);
+    put_address(f, 0, C);
+    end_event(f, 0);
+    put_token(f, 0, TP_REC_RESIZE, 1108);
+    put_address(f, 0, A);
+    put(f, 0, 30);
+    end_event(f, 0);
+    move(f, 0, 1110, 40, A, A + 4096, 90000);
+    put_token(f, 0, TP_REC_MARK, 1200);
+    put(f, 0, 6);
+    memcpy(f->threads[0].at, "step 1", 6);
+    f->threads[0].at += 6;
+    end_event(f, 0);
+    release(f, 0, 1300, C);
+    atomic_store(&chunk_of(f, 0)->ended, 1);
+    expect(f,
+           "alloc 0 24 a4 @1; alloc 1 1 a4 +7 @2; alloc 2 5000 a12 +100 @3; realloc 0 30 a4 +1 @4; "
+           "realloc 0 90000 a4 +42 @5; mark 0 0 +50 @6; free 2 5000 a12 +100 @7; end 0 0 @8; ",
+           NULL);
+}
+
+/* An address that is no multiple of 8 is coded in bytes, and so is the way back from it. */
+static void odd_addresses(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(1);
+    alloc(f, 0, 1000, A, 24);
+    put_token(f, 0, TP_REC_FREE | TP_REC_BYTES, 1001);
+    put(f, 0, tp_rec_zigzag(1));
+    end_event(f, 0);
+    put_token(f, 0, TP_REC_FREE | TP_REC_BYTES, 1002);
+    put(f, 0, tp_rec_zigzag((uint64_t)-1));
+    end_event(f, 0);
+    expect(f, "alloc 0 24 a4 @1; free 0 24 a4 +2 @2; ",
+           "frees of blocks that were there before the recording are left out: 1");
+}
+
+static void blocks_from_before(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(1);
+    release(f, 0, 1000, A);
+    move(f, 0, 1010, 5, B, C, 70);
+    alloc(f, 0, 1020, A, 0);
+    expect(f, "alloc 0 70 a4 +15 @1; alloc 1 1 a4 +5 @2; ",
+           "frees of blocks that were there before the recording are left out: 1\n"
+           "blocks that were there before it count from their first realloc on: 1\n"
+           "blocks of 0 bytes are kept as 1 byte: 1");
+}
+
+/* ---- several ---- */
+
+static void threads_are_merged_by_time(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(2);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 1, 1005, B, 20);
+    release(f, 0, 1010, B);
+    alloc(f, 0, 1030, C, 30);
+    release(f, 1, 1020, A);
+    expect(f,
+           "alloc 0 10 a4 @1; alloc 1 20 a4 t1 +5 @2; free 1 20 a4 +5 @3; free 0 10 a4 t1 +10 @4; "
+           "alloc 0 30 a4 +10 @5; ",
+           NULL);
+}
+
+static void at_one_time_frees_come_first(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(2);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 0, 1020, A, 11);
+    release(f, 1, 1020, A);
+    expect(f, "alloc 0 10 a4 @1; free 0 10 a4 t1 +20 @2; alloc 0 11 a4 @3; ", NULL);
+}
+
+/* The old place of a block that moves may be given out again before its realloc returns. */
+static void a_move_is_done_when_its_place_is_taken(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(2);
+    alloc(f, 0, 1000, A, 10);
+    move(f, 0, 1010, 90, A, B, 20);
+    alloc(f, 1, 1030, A, 30);
+    release(f, 1, 1040, A);
+    expect(f,
+           "alloc 0 10 a4 @1; realloc 0 20 a4 +100 @2; alloc 1 30 a4 t1 @3; free 1 30 a4 t1 @4; ",
+           NULL);
+}
+
+/* The place that a move takes may be that of another move, which is then done first. */
+static void moves_make_place_for_one_another(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(3);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 1, 1001, B, 20);
+    move(f, 1, 1005, 300, B, C, 21);
+    move(f, 0, 1010, 290, A, B, 11);
+    alloc(f, 2, 1060, A, 30);
+    expect(f,
+           "alloc 0 10 a4 @1; alloc 1 20 a4 t1 +1 @2; realloc 1 21 a4 t1 +304 @3; "
+           "realloc 0 11 a4 @4; alloc 2 30 a4 t2 @5; ",
+           NULL);
+}
+
+/* Counters of two cores may differ: an allocation waits a while for the free that it needs. */
+static void a_free_that_is_late_is_waited_for(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(3);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 1, 1020, A, 11);
+    release(f, 2, 1100, B); /* no one waits for this */
+    release(f, 2, 1500, A);
+    release(f, 1, 1600, A);
+    expect(
+        f,
+        "alloc 0 10 a4 @1; free 0 10 a4 t1 +500 @2; alloc 0 11 a4 t2 @3; free 0 11 a4 t2 +100 @4; ",
+        "frees of blocks that were there before the recording are left out: 1");
+    f = begin_file(2);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 1, 1020, A, 11);
+    release(f, 0, 1000000, A); /* of the second block: the first one was freed unseen */
+    expect(
+        f,
+        "alloc 0 10 a4 @1; free 0 10 a4 t1 +20 @2; alloc 0 11 a4 t1 @2; free 0 11 a4 +998980 @3; "
+        "double_alloc=1 ",
+        NULL);
+}
+
+/* ---- what was ended, and what is damaged ---- */
+
+static void a_place_without_a_chunk_is_passed_over(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(3);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 2, 1005, B, 20);
+    atomic_store(&chunk_of(f, 1)->magic, 0); /* ended between taking the place and writing there */
+    expect(f, "alloc 0 10 a4 @1; alloc 1 20 a4 t1 +5 @2; ", NULL);
+    f = begin_file(2);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 1, 1005, B, 20);
+    f->size -= TP_RECORDING_PAGE - 40; /* cut within the head of the second */
+    expect(f, "alloc 0 10 a4 @1; ", NULL);
+}
+
+static void the_last_program_counts(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(2);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 1, 1005, B, 20);
+    chunk_of(f, 1)->image = 1;
+    atomic_store(&head_of(f)->images, 2);
+    expect(f, "alloc 0 20 a4 +5 @1; ",
+           "programs ran in the process before this one (exec), and are left out: 1");
+}
+
+static void damage_is_named(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(1);
+    alloc(f, 0, 1000, A, 10);
+    *f->threads[0].at++ = TP_REC_NONE;
+    end_event(f, 0);
+    char sentence[96];
+    snprintf(sentence, sizeof sentence, "x.json: byte %zu: damaged: no event begins here",
+             (size_t)(f->threads[0].at - 1 - f->bytes));
+    refuse(f, sentence);
+    f = begin_file(1);
+    head_of(f)->version = 7;
+    refuse(f, "x.json: a recording of version 7; this tapool reads 1");
+    f = begin_file(1);
+    head_of(f)->ns_per_tick = -1;
+    refuse(f, "x.json: damaged: its clock ticks every -1 ns");
+    f = begin_file(1);
+    f->size = 100;
+    refuse(f, "x.json: no recording: its first page is not whole");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_event),
+        cmocka_unit_test(odd_addresses),
+        cmocka_unit_test(blocks_from_before),
+        cmocka_unit_test(threads_are_merged_by_time),
+        cmocka_unit_test(at_one_time_frees_come_first),
+        cmocka_unit_test(a_move_is_done_when_its_place_is_taken),
+        cmocka_unit_test(moves_make_place_for_one_another),
+        cmocka_unit_test(a_free_that_is_late_is_waited_for),
+        cmocka_unit_test(a_place_without_a_chunk_is_passed_over),
+        cmocka_unit_test(the_last_program_counts),
+        cmocka_unit_test(damage_is_named),
+    };
+    return cmocka_run_group_tests_name("recording", tests, NULL, NULL);
+}

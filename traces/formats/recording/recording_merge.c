@@ -1,0 +1,409 @@
+/* Events of threads are merged by time: a heap of the threads, each with its next event.
+ *
+ * A free is stamped before it is done and an allocation after, so an address is free by the time at
+ * which it is given out again, except where
+ *
+ *     - a realloc moved a block: its old place is free at some time between the two stamps. The
+ *       event waits in the heap for the second one, and is taken earlier when another thread's
+ *       block appears at the old place;
+ *     - two stamps are the same, or the counters of two cores differ by a little: the allocation
+ *       waits for the free, up to SLACK_NS of the recording's time. A free that has not come by
+ * then was not seen, and lowering ends the old block there. */
+#include "traces/formats/recording/recording_merge.h"
+
+#include "alloc/base/id_map.h"
+#include "traces/formats/recording/recording_thread.h"
+#include "traces/lower/pointers.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SLACK_NS 20000.0
+
+enum { CHAIN_MAX = 64, STOP_EVENTS = 1 << 16 };
+
+enum lane_state {
+    LANE_NEXT,    /* its next event is to be read */
+    LANE_READY,   /* its event is due */
+    LANE_MOVING,  /* its MOVE has begun, and is due at its end */
+    LANE_WAITING, /* its event needs an address that is still in use */
+};
+
+/* A thread in the heap. */
+struct merge_lane {
+    struct tp_recording_thread t;
+    struct tp_recording_event ev;
+    uint64_t key;   /* when it is looked at next, ticks >> shift */
+    uint64_t first; /* time of its first chunk */
+    size_t at;      /* its place in the heap */
+    enum lane_state state;
+    bool busy; /* its event is being emitted */
+};
+
+struct merge {
+    const struct tp_reading *r;
+    const struct tp_recording *rec;
+    struct tp_merge_counts *counts;
+    struct merge_lane *lanes; /* one a thread */
+    uint32_t *heap;           /* indices of lanes, the one with the least key first */
+    size_t lanes_room, heap_room, size;
+    struct tp_pointers pointers;
+    struct tp_id_map moving;  /* old address of a MOVE that has begun -> lane */
+    struct tp_id_map waiting; /* address that a lane waits for -> lane */
+    uint32_t objects;
+    uint64_t begin; /* ticks >> shift of the first event */
+    uint64_t slack, last_ns, taken;
+    unsigned chain; /* events that wait for one another, now */
+};
+
+/* ---- the heap ---- */
+
+static bool frees(const struct merge_lane *l)
+{
+    return l->state == LANE_READY && l->ev.op == TP_REC_FREE;
+}
+
+static bool before(const struct merge *m, uint32_t a, uint32_t b)
+{
+    const struct merge_lane *x = &m->lanes[a], *y = &m->lanes[b];
+    if (x->key != y->key)
+        return x->key < y->key;
+    return frees(x) != frees(y) ? frees(x) : a < b;
+}
+
+static void set(struct merge *m, size_t at, uint32_t lane)
+{
+    m->heap[at] = lane;
+    m->lanes[lane].at = at;
+}
+
+static void sift(struct merge *m, size_t at)
+{
+    uint32_t lane = m->heap[at];
+    for (; at && before(m, lane, m->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        set(m, at, m->heap[(at - 1) / 2]);
+    for (size_t child; (child = 2 * at + 1) < m->size; at = child) {
+        child += child + 1 < m->size && before(m, m->heap[child + 1], m->heap[child]);
+        if (!before(m, m->heap[child], lane))
+            break;
+        set(m, at, m->heap[child]);
+    }
+    set(m, at, lane);
+}
+
+static void move_to(struct merge *m, struct merge_lane *l, enum lane_state state, uint64_t key)
+{
+    l->state = state;
+    l->key = key;
+    sift(m, l->at);
+}
+
+static void drop(struct merge *m, const struct merge_lane *l)
+{
+    size_t at = l->at;
+    uint32_t last = m->heap[--m->size];
+    if (at == m->size)
+        return;
+    set(m, at, last);
+    sift(m, at);
+}
+
+/* ---- events ---- */
+
+static uint32_t index_of(const struct merge *m, const struct merge_lane *l)
+{
+    return (uint32_t)(l - m->lanes);
+}
+
+/* The lane that a map has for an address; NULL: none. */
+static struct merge_lane *lane_of(const struct merge *m, const struct tp_id_map *map,
+                                  uint64_t address)
+{
+    const struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
+    return entry ? &m->lanes[entry->index] : NULL;
+}
+
+static int remember(const struct merge *m, struct tp_id_map *map, uint64_t address,
+                    const struct merge_lane *l, struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    int rc = tp_id_map_need(map, (int64_t)address, index_of(m, l), &entry, err);
+    if (!rc)
+        entry->index = index_of(m, l);
+    return rc;
+}
+
+static void forget(const struct merge *m, struct tp_id_map *map, uint64_t address,
+                   const struct merge_lane *l)
+{
+    struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
+    if (entry && entry->index == index_of(m, l))
+        tp_id_map_remove(map, entry);
+}
+
+/* ns since the first event. Events that were put before earlier ones share the later time. */
+static uint64_t time_of(struct merge *m, uint64_t ticks)
+{
+    const struct tp_recording_head *h = &m->rec->head;
+    uint64_t since = ticks > m->begin ? ticks - m->begin : 0;
+    double ns = (double)since * (double)(UINT64_C(1) << h->shift) * h->ns_per_tick;
+    uint64_t now = ns < (double)TP_MAX_TIME ? (uint64_t)ns : TP_MAX_TIME;
+    if (now > m->last_ns)
+        m->last_ns = now;
+    return m->last_ns;
+}
+
+static int lower(struct merge *m, const struct merge_lane *l, struct tp_event *ev,
+                 struct tp_err *err)
+{
+    ev->thread = index_of(m, l);
+    ev->has_time = true;
+    ev->has_offset = true;
+    ev->offset = l->ev.offset;
+    if (m->r->opts->stop && m->taken++ % STOP_EVENTS == 0) {
+        int rc = m->r->opts->stop(err);
+        if (rc)
+            return rc;
+    }
+    return tp_lower_event(m->r->lower, ev, err);
+}
+
+/* A block appears at `address`. One that is there still was freed unseen. */
+static int appear(struct merge *m, const struct merge_lane *l, enum tp_event_op op,
+                  uint64_t address, struct tp_err *err)
+{
+    struct tp_event ev = {.op = op,
+                          .size = l->ev.size,
+                          .has_size = true,
+                          .align = l->ev.align,
+                          .has_align = l->ev.align != 0,
+                          .time_ns = time_of(m, l->ev.end)};
+    m->counts->empty += !ev.size;
+    ev.size += !ev.size;
+    int rc = tp_pointers_add(&m->pointers, address, &ev.id, err);
+    return rc ? rc : lower(m, l, &ev, err);
+}
+
+static int resize(struct merge *m, const struct merge_lane *l, uint64_t to, struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_REALLOC,
+                          .size = l->ev.size + !l->ev.size,
+                          .has_size = true,
+                          .time_ns = time_of(m, l->ev.end)};
+    int64_t lost = 0;
+    if (tp_pointers_find(&m->pointers, l->ev.address) < 0) {
+        m->counts->first_seen++;
+        return appear(m, l, TP_EV_ALLOC, to, err);
+    }
+    m->counts->empty += !l->ev.size;
+    int rc = tp_pointers_move(&m->pointers, l->ev.address, to, &ev.id, &lost, err);
+    if (!rc && lost) {
+        struct tp_event gone = {.op = TP_EV_FREE, .id = lost, .time_ns = ev.time_ns};
+        rc = lower(m, l, &gone, err);
+    }
+    return rc ? rc : lower(m, l, &ev, err);
+}
+
+static int disappear(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_FREE, .time_ns = time_of(m, l->ev.time)};
+    ev.id = tp_pointers_remove(&m->pointers, l->ev.address);
+    if (ev.id > 0)
+        return lower(m, l, &ev, err);
+    m->counts->strangers++;
+    return TP_OK;
+}
+
+static int mark(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+{
+    char name[TP_RECORDING_MARK + 1];
+    memcpy(name, l->ev.mark, l->ev.mark_bytes);
+    name[l->ev.mark_bytes] = '\0';
+    struct tp_event ev = {.op = TP_EV_MARK, .name = name, .time_ns = time_of(m, l->ev.time)};
+    return lower(m, l, &ev, err);
+}
+
+static int emit(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+{
+    switch (l->ev.op) {
+    case TP_REC_ALLOC:
+    case TP_REC_ALIGNED:
+        return appear(m, l, TP_EV_ALLOC, l->ev.address, err);
+    case TP_REC_RESIZE:
+        return resize(m, l, l->ev.address, err);
+    case TP_REC_MOVE:
+        return resize(m, l, l->ev.to, err);
+    case TP_REC_FREE:
+        return disappear(m, l, err);
+    case TP_REC_MARK:
+        return mark(m, l, err);
+    case TP_REC_NONE:
+    case TP_REC_OPS:
+    case TP_REC_BYTES:
+        break;
+    }
+    return TP_OK; /* the decoder gives no other */
+}
+
+/* The address at which an event puts a block; 0: it puts none. */
+static uint64_t arrives_at(const struct tp_recording_event *ev)
+{
+    bool alloc = ev->op == TP_REC_ALLOC || ev->op == TP_REC_ALIGNED;
+    return alloc ? ev->address : ev->op == TP_REC_MOVE ? ev->to : 0;
+}
+
+/* The address that an event leaves; 0: it leaves none. */
+static uint64_t leaves(const struct tp_recording_event *ev)
+{
+    return ev->op == TP_REC_FREE || ev->op == TP_REC_MOVE ? ev->address : 0;
+}
+
+static int finish(struct merge *m, struct merge_lane *l, struct tp_err *err);
+
+static bool in_use(const struct merge *m, uint64_t address)
+{
+    return address && tp_pointers_find(&m->pointers, address) > 0;
+}
+
+/* Empties the place where the event of a lane puts its block, if a MOVE that has begun empties
+ * it. */
+static int make_place(struct merge *m, const struct merge_lane *l, struct tp_err *err);
+
+/* The event of a lane whose turn has not come goes first. */
+static int put_before(struct merge *m, struct merge_lane *l, struct tp_err *err)
+{
+    if (l->busy || m->chain >= CHAIN_MAX)
+        return TP_OK;
+    m->counts->mended++;
+    m->chain++;
+    l->busy = true;
+    int rc = make_place(m, l, err);
+    if (!rc)
+        rc = finish(m, l, err);
+    m->chain--;
+    return rc;
+}
+
+static int make_place(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+{
+    uint64_t to = arrives_at(&l->ev);
+    bool stays = l->ev.op == TP_REC_MOVE && to == l->ev.address;
+    struct merge_lane *there = !stays && in_use(m, to) ? lane_of(m, &m->moving, to) : NULL;
+    return there && there != l ? put_before(m, there, err) : TP_OK;
+}
+
+/* Emits the event of a lane, and then that of the lane that waited for what it leaves. */
+static int finish(struct merge *m, struct merge_lane *l, struct tp_err *err)
+{
+    uint64_t to = arrives_at(&l->ev), from = leaves(&l->ev);
+    l->busy = true;
+    if (l->state == LANE_WAITING)
+        forget(m, &m->waiting, to, l);
+    if (l->ev.op == TP_REC_MOVE)
+        forget(m, &m->moving, l->ev.address, l);
+    int rc = emit(m, l, err);
+    l->busy = false;
+    move_to(m, l, LANE_NEXT, l->ev.end);
+    struct merge_lane *next = rc || !from ? NULL : lane_of(m, &m->waiting, from);
+    return next ? put_before(m, next, err) : rc;
+}
+
+/* The turn of a lane's event has come. */
+static int take_turn(struct merge *m, struct merge_lane *l, struct tp_err *err)
+{
+    uint64_t to = arrives_at(&l->ev);
+    bool stays = l->ev.op == TP_REC_MOVE && to == l->ev.address;
+    if (l->state == LANE_WAITING || stays)
+        return finish(m, l, err);
+    int rc = make_place(m, l, err);
+    if (rc || !in_use(m, to))
+        return rc ? rc : finish(m, l, err);
+    rc = remember(m, &m->waiting, to, l, err);
+    move_to(m, l, LANE_WAITING, l->ev.end + m->slack);
+    return rc;
+}
+
+static int end_thread(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_THREAD_END, .time_ns = time_of(m, l->key)};
+    return l->t.ended ? lower(m, l, &ev, err) : TP_OK;
+}
+
+static int read_next(struct merge *m, struct merge_lane *l, struct tp_err *err)
+{
+    bool more = false;
+    int rc = tp_recording_next(m->rec, &l->t, &l->ev, &more, err);
+    if (!rc && more) {
+        m->counts->events++;
+        move_to(m, l, LANE_READY, l->ev.time);
+    } else if (!rc) {
+        m->counts->alive += l->key - l->first;
+        drop(m, l);
+        rc = end_thread(m, l, err);
+    }
+    return rc;
+}
+
+static int step(struct merge *m, struct merge_lane *l, struct tp_err *err)
+{
+    if (l->state == LANE_NEXT)
+        return read_next(m, l, err);
+    if (l->state == LANE_READY && l->ev.op == TP_REC_MOVE) {
+        int rc = remember(m, &m->moving, l->ev.address, l, err);
+        move_to(m, l, LANE_MOVING, l->ev.end);
+        return rc;
+    }
+    return take_turn(m, l, err);
+}
+
+/* ---- the whole ---- */
+
+static int make_lanes(struct merge *m, struct tp_err *err)
+{
+    const struct tp_recording *rec = m->rec;
+    int rc = TP_READ_GROW(m->r, &m->lanes, &m->lanes_room, rec->threads, "threads", err);
+    if (!rc)
+        rc = TP_READ_GROW(m->r, &m->heap, &m->heap_room, rec->threads, "threads", err);
+    for (size_t i = 0; !rc && i < rec->count; i++) {
+        const struct tp_recorded_chunk *c = &rec->chunks[i];
+        struct merge_lane *l = &m->lanes[c->thread];
+        if (i == 0 || c[-1].thread != c->thread) {
+            *l = (struct merge_lane){.t.chunk = c, .key = c->time, .first = c->time, .at = m->size};
+            m->heap[m->size++] = c->thread;
+            sift(m, m->size - 1);
+            m->begin = m->lanes[m->heap[0]].first;
+        }
+        l->t.end = c + 1;
+    }
+    return rc;
+}
+
+static void release(struct merge *m)
+{
+    for (uint32_t i = 0; m->lanes && i < m->rec->threads && i < m->lanes_room; i++)
+        tp_recording_thread_release(&m->lanes[i].t);
+    TP_GROW_END(&m->lanes, &m->lanes_room, .budget = m->r->budget);
+    TP_GROW_END(&m->heap, &m->heap_room, .budget = m->r->budget);
+    tp_pointers_release(&m->pointers);
+    tp_id_map_release(&m->moving);
+    tp_id_map_release(&m->waiting);
+}
+
+int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *rec,
+                       struct tp_merge_counts *counts, struct tp_err *err)
+{
+    const struct tp_growth how = {.what = "addresses", .budget = r->budget};
+    double tick = rec->head.ns_per_tick * (double)(UINT64_C(1) << rec->head.shift);
+    struct merge m = {.r = r,
+                      .rec = rec,
+                      .counts = counts,
+                      .moving.how = how,
+                      .waiting.how = how,
+                      .slack = (uint64_t)(SLACK_NS / tick) + 1};
+    tp_pointers_init(&m.pointers, &m.objects, r->budget);
+    int rc = rec->threads ? make_lanes(&m, err) : TP_OK;
+    while (!rc && m.size)
+        rc = step(&m, &m.lanes[m.heap[0]], err);
+    release(&m);
+    return rc;
+}

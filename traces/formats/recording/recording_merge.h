@@ -1,0 +1,20 @@
+/* Hands the events of all threads of a recording to lowering, in one order. */
+#ifndef TP_RECORDING_MERGE_H
+#define TP_RECORDING_MERGE_H
+
+#include "traces/formats/recording/recording_chunks.h"
+
+/* What was left out or made of something else; for remarks. */
+struct tp_merge_counts {
+    uint64_t strangers;  /* frees of blocks that the recording has not seen allocated */
+    uint64_t first_seen; /* blocks that it saw first when they were reallocated: taken as new */
+    uint64_t empty;      /* blocks of 0 bytes: taken as 1 byte */
+    uint64_t mended;     /* events that were put before one with an earlier time */
+    uint64_t events;     /* all that were read */
+    uint64_t alive;      /* ticks >> shift from first to last event, summed over the threads */
+};
+
+int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *rec,
+                       struct tp_merge_counts *counts, struct tp_err *err);
+
+#endif

@@ -1,0 +1,134 @@
+/* Decodes chunks; the code is that of traces/record/recording.h. */
+#include "traces/formats/recording/recording_thread.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct bytes {
+    const unsigned char *at, *end;
+    bool bad;
+};
+
+static uint64_t take(struct bytes *b)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && b->at < b->end; shift += 7) {
+        unsigned char byte = *b->at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return value;
+    }
+    b->bad = true;
+    return 0;
+}
+
+static uint64_t take_address(struct bytes *b, struct tp_recording_thread *t, bool in_bytes)
+{
+    uint64_t by = tp_rec_unzigzag(take(b));
+    t->address = in_bytes ? t->address + by : ((t->address >> 3) + by) << 3;
+    return t->address;
+}
+
+static void take_aligned(struct bytes *b, struct tp_recording_event *ev)
+{
+    uint64_t log = take(b);
+    b->bad |= log > 63;
+    ev->align = UINT64_C(1) << (log & 63);
+}
+
+static void take_mark(struct bytes *b, struct tp_recording_event *ev)
+{
+    uint64_t length = take(b);
+    b->bad |= length > TP_RECORDING_MARK || length > (uint64_t)(b->end - b->at);
+    if (b->bad)
+        return;
+    ev->mark = b->at;
+    ev->mark_bytes = length;
+    b->at += length;
+}
+
+static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_recording_event *ev)
+{
+    unsigned token = *b->at++;
+    bool in_bytes = (token & TP_REC_BYTES) != 0;
+    uint64_t since = token >> 4;
+    ev->op = (enum tp_record_op)(token & (TP_REC_BYTES - 1));
+    ev->size = ev->align = 0;
+    t->time += since < 15 ? since : 15 + take(b);
+    ev->time = ev->end = t->time;
+    switch (ev->op) {
+    case TP_REC_ALIGNED:
+        take_aligned(b, ev);
+        /* fall through */
+    case TP_REC_ALLOC:
+        ev->size = take(b);
+        /* fall through */
+    case TP_REC_FREE:
+        ev->address = take_address(b, t, in_bytes);
+        break;
+    case TP_REC_RESIZE:
+        ev->address = take_address(b, t, in_bytes);
+        ev->size = take(b);
+        break;
+    case TP_REC_MOVE:
+        ev->end = t->time += take(b);
+        ev->address = take_address(b, t, in_bytes);
+        ev->to = take_address(b, t, in_bytes);
+        ev->size = take(b);
+        break;
+    case TP_REC_MARK:
+        take_mark(b, ev);
+        break;
+    case TP_REC_NONE:
+    case TP_REC_OPS:
+    case TP_REC_BYTES:
+    default:
+        b->bad = true;
+    }
+}
+
+void tp_recording_thread_release(struct tp_recording_thread *t)
+{
+    free(t->data);
+    t->data = NULL;
+    t->at = t->used = 0;
+}
+
+static int read_chunk(const struct tp_recording *rec, struct tp_recording_thread *t,
+                      struct tp_err *err)
+{
+    const struct tp_recorded_chunk *c = t->chunk++;
+    if (!t->data && !(t->data = malloc(TP_CHUNK_BYTES)))
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", rec->name);
+    t->at = 0;
+    /* A chunk's time is that of the event before its first; never earlier than what was read. */
+    t->time = c->time > t->time ? c->time : t->time;
+    t->address = 0;
+    t->ended = c->ended;
+    return tp_recording_read(rec, c->offset + sizeof(struct tp_recording_chunk), t->data, c->used,
+                             &t->used, err);
+}
+
+int tp_recording_next(const struct tp_recording *rec, struct tp_recording_thread *t,
+                      struct tp_recording_event *ev, bool *more, struct tp_err *err)
+{
+    while (t->at == t->used) {
+        *more = t->chunk < t->end;
+        if (!*more) {
+            tp_recording_thread_release(t);
+            return TP_OK;
+        }
+        int rc = read_chunk(rec, t, err);
+        if (rc)
+            return rc;
+    }
+    struct bytes b = {t->data + t->at, t->data + t->used, false};
+    *more = true;
+    ev->offset = t->chunk[-1].offset + sizeof(struct tp_recording_chunk) + t->at;
+    decode(&b, t, ev);
+    if (b.bad)
+        return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": damaged: no event begins here",
+                       rec->name, ev->offset);
+    t->at = (size_t)(b.at - t->data);
+    return TP_OK;
+}

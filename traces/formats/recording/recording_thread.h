@@ -1,0 +1,32 @@
+/* The events of one thread of a recording, in the order in which it wrote them. */
+#ifndef TP_RECORDING_THREAD_H
+#define TP_RECORDING_THREAD_H
+
+#include "traces/formats/recording/recording_chunks.h"
+
+struct tp_recording_event {
+    enum tp_record_op op;      /* without TP_REC_BYTES */
+    uint64_t time;             /* when it began, ticks >> shift */
+    uint64_t end;              /* when it was done: later than `time` for a MOVE only */
+    uint64_t address, to;      /* `to` is the new address of a MOVE */
+    uint64_t size, align;      /* align: 0 is that of malloc */
+    uint64_t offset;           /* of its token in the file */
+    const unsigned char *mark; /* its text, `mark_bytes` long; valid until the next event is read */
+    size_t mark_bytes;
+};
+
+struct tp_recording_thread {
+    const struct tp_recorded_chunk *chunk, *end; /* the next chunk to be read, and after the last */
+    unsigned char *data; /* owned: events of the chunk before `chunk`; NULL: none was read yet */
+    size_t at, used;     /* in `data` */
+    uint64_t time, address;
+    bool ended; /* the thread ended in the recording; known after its last event */
+};
+
+/* Reads the next event; *more is false after the last. The memory goes back with it. TP_EINPUT: the
+ * bytes are no event. */
+int tp_recording_next(const struct tp_recording *rec, struct tp_recording_thread *t,
+                      struct tp_recording_event *ev, bool *more, struct tp_err *err);
+void tp_recording_thread_release(struct tp_recording_thread *t);
+
+#endif

@@ -1,0 +1,92 @@
+/* What `tapool record` has not made a trace of yet: a recording in progress, or one whose `record`
+ * was ended. recording.h in traces/record specifies it.
+ *
+ *      chunks of threads -> one order (recording_merge.c) -> lowering */
+#include "alloc/base/numbers.h"
+#include "traces/formats/recording/recording_merge.h"
+
+#include <string.h>
+
+static int probe(const unsigned char *data, size_t size)
+{
+    size_t magic = sizeof TP_RECORDING_MAGIC - 1;
+    return size >= magic && !memcmp(data, TP_RECORDING_MAGIC, magic) ? 100 : 0;
+}
+
+static const char *const why_ended[] = {
+    [TP_REC_NO_REASON] = NULL,
+    [TP_REC_DISK_FULL] = "the file could not grow",
+    [TP_REC_NO_MAPPING] = "the file could not be mapped",
+    [TP_REC_MAX_SIZE] = "the file had the size of --max-size",
+    [TP_REC_MAX_EVENTS] = "it had the events of --max-events",
+    [TP_REC_DURATION] = "it had lasted the time of --duration",
+    [TP_REC_FILE_GONE] = "the program had closed the file",
+};
+
+/* What recording took, by the events that were timed. */
+static void remark_overhead(struct tp_meta *meta, const struct tp_recording *rec,
+                            const struct tp_merge_counts *counts)
+{
+    if (!rec->samples || !counts->events || !counts->alive)
+        return;
+    double events = (double)counts->events;
+    double ticks = (double)rec->sampled / (double)rec->samples * events + (double)rec->taking;
+    double alive = (double)counts->alive * (double)(UINT64_C(1) << rec->head.shift);
+    tp_meta_remark(meta, "recording took about %.0f ns an event, %.1f %% of its threads' time",
+                   ticks / events * rec->head.ns_per_tick, ticks / alive * 100);
+}
+
+static void describe(const struct tp_reading *r, const struct tp_recording *rec,
+                     const struct tp_merge_counts *counts)
+{
+    struct tp_meta *meta = r->meta;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } remarks[] = {
+        {counts->strangers, "frees of blocks that were there before the recording are left out"},
+        {counts->first_seen, "blocks that were there before it count from their first realloc on"},
+        {counts->empty, "blocks of 0 bytes are kept as 1 byte"},
+        {rec->lost, "pieces of the file are missing"},
+        {rec->image, "programs ran in the process before this one (exec), and are left out"},
+    };
+    char program[TP_RECORDING_PROGRAM + 1] = {0};
+    memcpy(program, rec->head.program, TP_RECORDING_PROGRAM);
+    if (program[0])
+        tp_meta_set(meta, &meta->program, "%s", program);
+    remark_overhead(meta, rec, counts);
+    uint32_t why = atomic_load(&rec->head.why);
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+        if (remarks[i].count)
+            tp_meta_remark(meta, "%s: %s", remarks[i].what, tp_count(remarks[i].count).s);
+    if (why > TP_REC_NO_REASON && why < sizeof why_ended / sizeof *why_ended)
+        tp_meta_remark(meta, "the recording ended before the program: %s", why_ended[why]);
+    if (tp_lower_count(r->lower) == 0)
+        tp_meta_set(meta, &meta->nothing, "the program had allocated nothing yet");
+}
+
+static int read_recording(const struct tp_reading *r, struct tp_err *err)
+{
+    struct tp_recording rec;
+    struct tp_merge_counts counts = {0};
+    tp_meta_set(r->meta, &r->meta->capture, "tapool record");
+    r->meta->kind = TP_KIND_HOST;
+    int rc = tp_lower_kind(r->lower, TP_KIND_HOST, err);
+    if (rc)
+        return rc;
+    rc = tp_recording_open(r, &rec, err);
+    if (!rc)
+        rc = tp_recording_merge(r, &rec, &counts, err);
+    if (!rc || rc == TP_ESTOP)
+        describe(r, &rec, &counts);
+    tp_recording_release(&rec, r->budget);
+    return rc;
+}
+
+const struct tp_format tp_format_recording = {
+    .name = "recording",
+    .summary = "what `tapool record` writes while the program runs",
+    .record = "tapool record -o OUT.tpt -- PROGRAM",
+    .probe = probe,
+    .read = read_recording,
+};

@@ -64,6 +64,7 @@
     ROW(type, of, check)                   \
     ROW(type, of, info)                    \
     ROW(type, of, convert)                 \
+    ROW(type, of, record)                  \
     ROW(type, of, gen)                     \
     ROW(type, of, strategies)              \
     ROW(type, of, doctor)                  \

@@ -14,6 +14,7 @@ extern const struct tp_source_ops *const tp_sources[];
 extern const struct tp_format *const tp_formats[];
 extern const struct tp_trace_writer *const tp_trace_writers[];
 extern const struct tp_profile *const tp_profiles[];
+extern const struct tp_trace_writer tp_writer_tpt; /* the one that keeps everything */
 
 /* The strategies that are played without -s, for host and for device traces. `lib` stands for every
  * library that is found. */

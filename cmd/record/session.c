@@ -1,0 +1,264 @@
+/* See session.h. */
+#include "cmd/record/session.h"
+
+#include "alloc/base/clock.h"
+#include "cmd/measure/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define TICK_NS  8.0 /* times are kept in ticks of at least this */
+
+#define RECORDER_NAME    "libtapool_record.so"
+#define RECORDING_SUFFIX ".recording"
+
+/* ---- the file ---- */
+
+/* The counter of the processor counts alike on all cores where the kernel itself uses it. */
+static bool counter_is_good(void)
+{
+    char name[16] = {0};
+    FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    if (!f)
+        return false;
+    bool read = fscanf(f, "%15s", name) == 1;
+    fclose(f);
+    return read && (!strcmp(name, "tsc") || !strcmp(name, "arch_sys_counter"));
+}
+
+static int fill_head(const struct tp_record_cfg *cfg, struct tp_recording_head *h,
+                     struct tp_err *err)
+{
+    struct tp_clock clock = {.ns_per_tick = 1};
+    bool counter = counter_is_good();
+    int status = counter ? tp_clock_calibrate(&clock, err) : TP_OK;
+    if (status)
+        return status;
+    memcpy(h->magic, TP_RECORDING_MAGIC, sizeof h->magic);
+    h->version = TP_RECORDING_VERSION;
+    h->clock = counter ? TP_REC_COUNTER : TP_REC_MONOTONIC;
+    h->ns_per_tick = clock.ns_per_tick;
+    while (clock.ns_per_tick * (double)(UINT64_C(1) << h->shift) < TICK_NS)
+        h->shift++;
+    h->follow = (uint32_t)cfg->follow;
+    h->max_bytes = cfg->max_bytes;
+    h->max_events = cfg->max_events;
+    atomic_store(&h->bytes, (uint64_t)TP_RECORDING_PAGE);
+    return TP_OK;
+}
+
+/* The recorder finds the file wherever the program has gone: paths are absolute. */
+static int set_paths(const char *output, struct tp_record_session *s, char absolute[PATH_MAX],
+                     struct tp_err *err)
+{
+    char folder[PATH_MAX] = {0};
+    bool relative = output[0] != '/';
+    if (relative && !getcwd(folder, sizeof folder))
+        return tp_fail(err, TP_EIO, "the current folder: %s", strerror(errno));
+    int length = snprintf(absolute, PATH_MAX, "%s%s%s", folder, relative ? "/" : "", output);
+    int full = snprintf(s->path, sizeof s->path, "%s" RECORDING_SUFFIX, absolute);
+    if (length >= TP_RECORDING_PATH || full >= PATH_MAX)
+        return tp_fail(err, TP_EIO, "%s: the path is too long", output);
+    return TP_OK;
+}
+
+/* Makes the file with its first page, mapped. errno says why not. */
+static bool make_first_page(int fd, struct tp_record_session *s)
+{
+    errno = posix_fallocate(fd, 0, TP_RECORDING_PAGE);
+    if (errno)
+        return false;
+    void *p = mmap(NULL, TP_RECORDING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    s->head = p == MAP_FAILED ? NULL : p;
+    return s->head != NULL;
+}
+
+int tp_record_open(const struct tp_record_cfg *cfg, struct tp_record_session *s, struct tp_err *err)
+{
+    char absolute[PATH_MAX];
+    *s = (struct tp_record_session){.how = 0};
+    int status = set_paths(cfg->output, s, absolute, err);
+    if (status)
+        return status;
+    int fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return tp_hint(
+            err, tp_fail(err, TP_EUSAGE, "'%s' is there already", s->path),
+            "of a record that was ended? tapool convert makes a trace of it; else remove it");
+    if (fd < 0)
+        return tp_fail(err, TP_EIO, "%s: %s", s->path, strerror(errno));
+    status = make_first_page(fd, s) ? fill_head(cfg, s->head, err)
+                                    : tp_fail(err, TP_EIO, "%s: %s", s->path, strerror(errno));
+    close(fd);
+    if (!status)
+        memcpy(s->head->path, absolute, strlen(absolute) + 1);
+    else
+        unlink(s->path);
+    return status;
+}
+
+void tp_record_close(struct tp_record_session *s)
+{
+    if (s->head)
+        munmap(s->head, TP_RECORDING_PAGE);
+    s->head = NULL;
+}
+
+/* ---- the program ---- */
+
+/* The library lies beside tapool in the build, and in its own folder where it is installed. */
+static int find_recorder(char out[PATH_MAX], struct tp_err *err)
+{
+    static const char *const places[] = {"", TAPOOL_RECORDER_FROM_BIN};
+    char own[PATH_MAX];
+    if (tp_child_own_file(own, sizeof own)) {
+        char *slash = strrchr(own, '/');
+        slash[1] = '\0';
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+            if ((size_t)snprintf(out, PATH_MAX, "%s%s%s", own, places[i], RECORDER_NAME) <
+                    PATH_MAX &&
+                access(out, R_OK) == 0)
+                return TP_OK;
+    }
+    return tp_hint(err, tp_fail(err, TP_EIO, "the recorder " RECORDER_NAME " was not found"),
+                   "it is installed with tapool, and found from where tapool lies");
+}
+
+static int set_environment(const struct tp_record_session *s, struct tp_err *err)
+{
+    char recorder[PATH_MAX], *preload = NULL;
+    const char *before = getenv("LD_PRELOAD");
+    int status = find_recorder(recorder, err);
+    if (status)
+        return status;
+    if (strpbrk(recorder, " :"))
+        return tp_fail(err, TP_EIO,
+                       "the loader cannot preload '%s': its path has a blank or a colon", recorder);
+    bool more = before && before[0];
+    if (asprintf(&preload, "%s%s%s", recorder, more ? ":" : "", more ? before : "") < 0)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    if (setenv("LD_PRELOAD", preload, 1) || setenv("TAPOOL_RECORDING", s->path, 1))
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    free(preload);
+    return status;
+}
+
+/* How signals were treated before this process waited for one. */
+struct signals {
+    sigset_t mask;
+    struct sigaction child;
+};
+
+/* From here on signals wait to be taken by await_program. A child that has ended stays to be waited
+ * for, also where this process was started with SIGCHLD ignored. */
+static void hold_signals(sigset_t *held, struct signals *before)
+{
+    static const int numbers[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigemptyset(held);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(held, numbers[i]);
+    sigprocmask(SIG_BLOCK, held, &before->mask);
+    sigaction(SIGCHLD, &usual, &before->child);
+}
+
+static void restore_signals(const struct signals *before)
+{
+    sigaction(SIGCHLD, &before->child, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+}
+
+/* Starts the program. Its number is in the head before it begins. */
+static pid_t start(const struct tp_record_cfg *cfg, struct tp_record_session *s,
+                   const struct signals *before, int *error)
+{
+    int told[2];
+    *error = 0;
+    if (pipe2(told, O_CLOEXEC) != 0) {
+        *error = errno;
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        s->head->parent = getpid();
+        restore_signals(before);
+        execv(cfg->program, cfg->command);
+        int code = errno;
+        ssize_t ignored = write(told[1], &code, sizeof code);
+        (void)ignored;
+        _exit(TP_RECORD_NOT_STARTED);
+    }
+    close(told[1]);
+    if (pid < 0 || read(told[0], error, sizeof *error) != (ssize_t)sizeof *error)
+        *error = pid < 0 ? errno : 0;
+    close(told[0]);
+    return pid;
+}
+
+static void toggle(struct tp_recording_head *h)
+{
+    uint32_t on = TP_REC_ON, paused = TP_REC_PAUSED;
+    if (!atomic_compare_exchange_strong(&h->state, &on, (uint32_t)TP_REC_PAUSED))
+        atomic_compare_exchange_strong(&h->state, &paused, (uint32_t)TP_REC_ON);
+}
+
+static void end_by_duration(struct tp_recording_head *h)
+{
+    uint32_t none = TP_REC_NO_REASON;
+    atomic_compare_exchange_strong(&h->why, &none, (uint32_t)TP_REC_DURATION);
+    atomic_store(&h->state, (uint32_t)TP_REC_ENDED);
+}
+
+/* What a signal to this process means. The terminal sends its own to the program too. */
+static void on_signal(const siginfo_t *info, pid_t pid, struct tp_recording_head *h)
+{
+    if (info->si_signo == SIGUSR2)
+        toggle(h);
+    else if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
+        kill(pid, info->si_signo);
+}
+
+static int await_program(const struct tp_record_cfg *cfg, struct tp_record_session *s, pid_t pid,
+                         const sigset_t *held)
+{
+    uint64_t begin = tp_wall_ns(), end = cfg->duration_ns ? begin + cfg->duration_ns : 0;
+    pid_t got = 0;
+    while ((got = waitpid(pid, &s->how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        siginfo_t info;
+        uint64_t now = tp_wall_ns(), left = end > now ? end - now : 0;
+        const struct timespec rest = {.tv_sec = (time_t)(left / NS_PER_S),
+                                      .tv_nsec = (long)(left % NS_PER_S)};
+        if (end && !left) {
+            end_by_duration(s->head);
+            end = 0;
+        } else if (sigtimedwait(held, &info, end ? &rest : NULL) > 0)
+            on_signal(&info, pid, s->head);
+    }
+    s->wall_ns = tp_wall_ns() - begin;
+    return got < 0 ? errno : 0;
+}
+
+int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, struct tp_err *err)
+{
+    sigset_t held;
+    struct signals before;
+    int error = 0, status = set_environment(s, err);
+    if (status)
+        return status;
+    hold_signals(&held, &before);
+    pid_t pid = start(cfg, s, &before, &error);
+    int waited = pid > 0 ? await_program(cfg, s, pid, &held) : 0;
+    restore_signals(&before);
+    if (error)
+        return tp_fail(err, TP_EIO, "'%s' cannot be started: %s", cfg->program, strerror(error));
+    return waited ? tp_fail(err, TP_EIO, "waiting for '%s': %s", cfg->program, strerror(waited))
+                  : TP_OK;
+}

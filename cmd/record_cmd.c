@@ -1,0 +1,210 @@
+/* tapool record: runs a program with the recorder preloaded and makes a trace of what it did.
+ *
+ *      session.c   the file, the program's process, its signals
+ *      cmd/recorder   the library in the program, which fills the file
+ *      convert's way   the file is read as any trace is, and written as .tpt
+ *
+ * What is printed goes to stderr: standard output is the program's. */
+#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
+#include "cmd/cli/commands.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/open_trace.h"
+#include "cmd/measure/save_trace.h"
+#include "cmd/record/session.h"
+#include "cmd/record/target.h"
+#include "cmd/ui/exit.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/output.h"
+#include "cmd/ui/text.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct record_opts {
+    char *output;
+    uint64_t max_size, max_events, duration;
+    bool force;
+};
+
+static const char *const no_limit[] = {"none", NULL};
+
+#define ROW(member) offsetof(struct record_opts, member)
+static const struct tp_opt rows[] = {
+    TP_OUTPUT_ROW(ROW(output), "the trace (default: the program's name with .tpt)"),
+    TP_SIZE_AT("max-size", ROW(max_size), .def = "none", .min = 1 << 20, .max = UINT64_C(1) << 60,
+               .choices = no_limit,
+               .help = "the recording ends when its file has this size; the program goes on"),
+    TP_UINT_AT("max-events", ROW(max_events), .def = "none", .min = 1, .choices = no_limit,
+               .help = "it ends after about this many events"),
+    TP_TIME_AT("duration", ROW(duration), .def = "none", .min = 1, .choices = no_limit,
+               .help = "it ends after this time"),
+    TP_FORCE_ROW(ROW(force)),
+    {.name = NULL}};
+
+static uint64_t limit(uint64_t option)
+{
+    return option == TP_OPT_KEYWORD(0) ? 0 : option;
+}
+
+/* ---- the trace ---- */
+
+/* What was recorded, what is to be known of it, and what can be done with it. */
+static void print_done(const struct tp_trace *t, const char *path)
+{
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    const struct tp_demand *demand = tp_program_demand(t->program, 0);
+    struct tp_page page;
+    struct stat st;
+    char shown[256];
+    tp_clean_text(path, shown, sizeof shown);
+    tp_page_init(&page, stderr, 0);
+    tp_page_at(&page, 0, "%s: %s of %s, peak %s at event %s", shown,
+               tp_plural(f->events, "event").s, tp_plural(f->threads, "thread").s,
+               tp_bytes(demand->bytes, false).s, tp_count(demand->event).s);
+    if (stat(path, &st) == 0 && f->events)
+        tp_page_more(&page, 0, "; %s, %.1f bytes an event", tp_bytes((uint64_t)st.st_size, false).s,
+                     (double)st.st_size / (double)f->events);
+    tp_page_line(&page);
+    if (t->meta.remarks)
+        tp_page_put(&page, 0, "%s", t->meta.remarks);
+    tp_page_command(&page, "Next: tapool replay", path);
+}
+
+/* A recording without chunks is removed: there is nothing to recover. */
+static int check_begun(const struct tp_record_session *s, struct tp_err *err)
+{
+    if (atomic_load(&s->head->bytes) > TP_RECORDING_PAGE)
+        return TP_OK;
+    unlink(s->path);
+    tp_fail(err, TP_EINPUT, "nothing was recorded");
+    if (!atomic_load(&s->head->images))
+        return tp_hint(err, TP_EINPUT,
+                       "the program did not load the recorder: is it, or what it "
+                       "starts at once, static or setuid?");
+    return tp_hint(err, TP_EINPUT,
+                   "the program itself allocates nothing; what it starts is "
+                   "not recorded");
+}
+
+/* Makes the trace of the recording, and removes that. What goes wrong leaves it where it is. */
+static int finalise(const struct record_opts *o, const struct tp_record_session *s,
+                    const char *output, struct tp_err *err)
+{
+    const struct tp_open_opts open = {.device = TP_OPT_KEYWORD(0)};
+    struct tp_trace trace = {0};
+    int status = check_begun(s, err);
+    if (!status)
+        status = tp_open_trace(s->path, &open, false, &trace, err);
+    if (status)
+        return status;
+    const struct tp_saving saving = {
+        .writer = &tp_writer_tpt, .trace = &trace, .path = output, .device = -1, .force = o->force};
+    status = tp_trace_save(&saving, NULL, err);
+    if (!status) {
+        unlink(s->path);
+        print_done(&trace, output);
+    }
+    tp_trace_close(&trace);
+    return status;
+}
+
+/* Ends as the program ended. It is the program that leaves a core dump. */
+static void end_like(int how)
+{
+    const struct rlimit none = {.rlim_cur = 0};
+    if (WIFSIGNALED(how)) {
+        setrlimit(RLIMIT_CORE, &none);
+        signal(WTERMSIG(how), SIG_DFL);
+        raise(WTERMSIG(how));
+    }
+    if (how)
+        exit(WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how));
+}
+
+/* ---- the whole ---- */
+
+static int record(const struct record_opts *o, struct tp_record_cfg *cfg, struct tp_err *err)
+{
+    struct tp_record_session session = {.how = 0};
+    int status = tp_output_check(cfg->output, o->force, err);
+    if (!status)
+        status = tp_record_open(cfg, &session, err);
+    if (status)
+        return status;
+    status = tp_record_run(cfg, &session, err);
+    if (status)
+        unlink(session.path); /* it has not begun */
+    else
+        status = finalise(o, &session, cfg->output, err);
+    tp_record_close(&session);
+    if (session.how && status) { /* its own end is what the caller is to see */
+        tp_error_print(err);
+        status = TP_OK;
+    }
+    if (!status)
+        end_like(session.how);
+    return status;
+}
+
+/* A program that cannot be started has the exit code that the shells give it. */
+static int find_target(const char *word, char program[PATH_MAX], struct tp_err *err)
+{
+    int code = 0, status = tp_record_target(word, program, &code, err);
+    if (code) {
+        tp_error_print(err);
+        exit(code);
+    }
+    return status;
+}
+
+static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct record_opts *o = args->opts;
+    char program[PATH_MAX], name[PATH_MAX + 8];
+    (void)out;
+    if (!args->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "record needs a program to run"),
+                       "tapool record -o my.tpt -- ./server --its-options");
+    if (o->output && !strcmp(o->output, "-"))
+        return tp_fail(err, TP_EUSAGE, "the trace needs a file: standard output is the program's");
+    int status = find_target(args->words[0], program, err);
+    if (status)
+        return status;
+    const char *base = strrchr(program, '/');
+    snprintf(name, sizeof name, "%s.tpt", base ? base + 1 : program);
+    struct tp_record_cfg cfg = {.output = o->output ? o->output : name,
+                                .command = args->words,
+                                .program = program,
+                                .max_bytes = limit(o->max_size),
+                                .max_events = limit(o->max_events),
+                                .duration_ns = limit(o->duration)};
+    return record(o, &cfg, err);
+}
+
+const struct tp_command tp_command_record = {
+    .name = "record",
+    .usage = "record [-o FILE] [OPTION]... -- PROGRAM [ARGUMENT]...",
+    .summary = "runs a program and records what it allocates, with all its threads",
+    .about =
+        "Runs PROGRAM with a recorder in front of its malloc and writes what it allocated as FILE: "
+        "malloc, realloc, free and their kin, new and delete of C++, each with its time, thread, "
+        "size and alignment. The program need not be built for it. It keeps its input, output, "
+        "signals and exit status; what record says goes to standard error.\n\n"
+        "While the program runs, the events are in FILE.recording from the moment that they "
+        "happen, so a crash or kill -9 loses none. Where record itself was ended, or the trace "
+        "could not be written, FILE.recording is left: every command reads it, and 'tapool convert "
+        "FILE.recording -o FILE' makes the trace. SIGUSR2 to tapool stops the recording, and the "
+        "next one starts it again.\n\n"
+        "Not recorded: what the program starts, memory that it maps without malloc or takes from "
+        "an allocator that is linked into it, programs that are linked statically or run with "
+        "other rights than yours.",
+    .opts_size = sizeof(struct record_opts),
+    .options = rows,
+    .run = run,
+};

@@ -1,0 +1,284 @@
+#!/usr/bin/env bats
+# tapool record: programs that know what they allocated, and the recording agrees to the byte; what the
+# program keeps of its own (status, signals, output, environment); what ends a recording early; what
+# cannot be recorded. The tasks are those of tests/programs/recorded_program.c.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+RECORDED=${TAPOOL_RECORDED:-$(dirname "$TAPOOL")/tests/recorded}
+
+record() { "$TAPOOL" record "$@"; }
+
+# facts TRACE: what is in it, as the file `facts`. A recording is clean: nothing is repaired.
+facts() {
+    ok "$TAPOOL" info "$1" --json --strict || return 1
+    is "$out" 'd["trace"]["repairs"]' '{}' || return 1
+    ok "$TAPOOL" convert "$1" -o facts.jsonl -f || return 1
+    python3 -S -E "$CLI/recorded_facts.py" facts.jsonl >facts
+}
+
+# says LINE...: lines of `facts`.
+says() {
+    local line
+    for line; do
+        grep -qxF -- "$line" facts || fail "facts lack '$line':" "$(cat facts)" || return 1
+    done
+}
+
+# recording OPTION...: records with them, with the end as $rc. What is said about the trace is kept, its
+# lines as one, in the file `said`.
+recording() {
+    capture record "$@"
+    tr '\n' ' ' <"$err" >said
+}
+
+# recorded TASK [ARGUMENT]...: records it as a.tpt.
+recorded() { recording -o a.tpt -f -- "$RECORDED" "$@"; }
+
+# said REGEX: in what the last recording said.
+said() { matches said "$1"; }
+
+# ---- what is recorded ----
+
+@test "a program that knows its calls, sizes, alignments, threads and peak: equal, to the byte" {
+    for threads in 1 4; do
+        recorded knows "$threads"
+        [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+        sort "$out" >known
+        facts a.tpt
+        says "mark all are there $(sed -n 's/^peak //p' known)"
+        grep -v '^mark' facts | sort | diff known -
+        [ ! -e a.tpt.recording ]
+    done
+    said '^a\.tpt: [0-9,]+ events of 5 threads, peak [0-9.]+ KiB at event [0-9,]+; [0-9.]+ KiB, '
+    said 'recording took about [0-9]+ ns an event, [0-9.]+ % of its threads. time Next: tapool replay a\.tpt $'
+    ok play_once a.tpt -s arena --verify
+}
+
+@test "1,000 threads at a time" {
+    recorded knows 1000
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    sort "$out" >known
+    facts a.tpt
+    grep -v '^mark' facts | sort | diff known -
+    said ' of 1,001 threads'
+}
+
+@test "new and delete of C++, sized and aligned, and one that throws" {
+    c++ -std=c++17 -x c++ -o operators "$TAPOOL_ROOT/tests/programs/operators.cc" 2>/dev/null ||
+        skip "there is no C++ compiler"
+    recording -o a.tpt -- ./operators
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    facts a.tpt
+    says "align 64 6"
+    for size in $(seq 101 2 125); do
+        says "size $size 1"
+    done
+    says "alloc 13" "free 13"
+    matches facts.jsonl '"size": 128, "align": 128'
+}
+
+@test "an allocator that was preloaded is kept, below the recorder" {
+    [ -n "${TAPOOL_MALLOCS:-}" ] || skip "no malloc libraries in this build"
+    LD_PRELOAD=$TAPOOL_MALLOCS/counts.so recording -o a.tpt -- "$RECORDED" knows 2
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    sort "$out" >known
+    facts a.tpt
+    grep -v '^mark' facts | sort | diff known -
+    # shellcheck disable=SC2016 # the shell that is recorded expands it
+    LD_PRELOAD=$TAPOOL_MALLOCS/counts.so recording -o b.tpt -- sh -c 'echo "$LD_PRELOAD"'
+    matches "$out" "libtapool_record\.so:$TAPOOL_MALLOCS/counts\.so$"
+}
+
+# ---- what stays the program's ----
+
+@test "input, output and status are the program's" {
+    recording -o a.tpt -- "$RECORDED" writes <<<'to whom it may concern'
+    [ "$rc" -eq 7 ]
+    [ "$(cat "$out")" = 'to whom it may concern' ]
+    said '^to stderr '
+    facts a.tpt
+    says 'size 101 1'
+}
+
+@test "a signal that ends it ends tapool, and what was recorded is kept" {
+    for signal in 6 9 11 15; do
+        recorded dies $signal
+        [ "$rc" -eq $((128 + signal)) ] || fail "$rc after signal $signal"
+        said 'nothing was recorded|events? of 1 thread'
+    done
+    # to tapool, which passes it on
+    mkfifo hold
+    record -o b.tpt -- sh -c 'read -r line' <hold 2>err &
+    local pid=$!
+    exec 9>hold
+    writes_in "$pid" "$WORK" 2>/dev/null || true
+    for _ in $(seq 2000); do
+        [ ! -e b.tpt.recording ] || [ "$(tail -c +4097 b.tpt.recording | wc -c)" -eq 0 ] || break
+        sleep 0.005
+    done
+    kill -TERM "$pid"
+    rc=0
+    wait "$pid" || rc=$?
+    exec 9>&-
+    [ "$rc" -eq 143 ] || fail "$rc" "$(cat err)"
+    ok "$TAPOOL" info b.tpt
+}
+
+@test "started with SIGCHLD ignored: it is waited for, and finds it ignored" {
+    capture python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$TAPOOL" record -o a.tpt -- grep SigIgn /proc/self/status
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    [ $((0x$(sed 's/.*\t//' "$out") & 1 << 16)) -ne 0 ]
+}
+
+@test "a program that closes all descriptors, and opens others with their numbers" {
+    recorded closes
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    facts a.tpt
+    says 'size 101 40010' 'free 40010'
+}
+
+@test "children of fork are not recorded, and the parent goes on" {
+    recorded forks
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    facts a.tpt
+    says 'alloc 20' 'size 101 20'
+}
+
+@test "exec: the program that follows in the process is the one that counts" {
+    recording -o a.tpt -- sh -c "exec '$RECORDED' takes 50"
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    facts a.tpt
+    says 'size 101 50'
+    said 'programs ran in the process before this one \(exec\), and are left out: 1'
+}
+
+# ---- ended early ----
+
+@test "kill -9 at a random moment: nothing that was done is missing" {
+    for round in 1 2 3 4 5 6; do
+        local last=$((1 + RANDOM % (round * 2000)))
+        recorded counts counters "$last"
+        [ "$rc" -eq 137 ]
+        python3 - counters >done_by <<'END2'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+print(*struct.unpack_from("=Q56xQ", data))
+END2
+        read -r first second <done_by
+        facts a.tpt
+        local seen done=$((first + second))
+        seen=$(sed -n 's/^alloc //p' facts)
+        # two threads, each perhaps between the call and its count
+        [ "$seen" -ge "$done" ] && [ "$seen" -le $((done + 2)) ] ||
+            fail "killed at $last: $done done, $seen recorded"
+    done
+}
+
+@test "record itself is killed: the recording is read as it is, and made a trace" {
+    recorded orphans
+    [ "$rc" -eq 137 ]
+    [ ! -e a.tpt ]
+    facts a.tpt.recording
+    says 'alloc 10'
+    ok "$TAPOOL" convert a.tpt.recording -o a.tpt
+    facts a.tpt
+    says 'alloc 10'
+    # what is there is not overwritten
+    refused 2 "a\.tpt\.recording' is there already$" record -f -o a.tpt -- "$RECORDED" takes 5
+}
+
+@test "SIGUSR2 stops and starts it; what is freed in between is freed" {
+    recorded pauses
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    facts a.tpt
+    says 'alloc 3' 'free 3' 'realloc 1' 'size 101 1' 'size 103 1' 'size 109 1'
+    said 'frees of blocks that were there before the recording are left out: 1'
+}
+
+@test "bounds: events, size and time; the program goes on" {
+    recording -o a.tpt --max-events 20000 -- "$RECORDED" takes 100000
+    [ "$rc" -eq 0 ]
+    said 'the recording ended before the program: it had the events of --max-events'
+    facts a.tpt
+    local alloc
+    alloc=$(sed -n 's/^alloc //p' facts)
+    [ "$alloc" -ge 10000 ] && [ "$alloc" -lt 30000 ] || fail "$alloc"
+    recording -o a.tpt -f --max-size 1MiB -- "$RECORDED" takes 400000
+    [ "$rc" -eq 0 ]
+    said 'the recording ended before the program: the file had the size of --max-size'
+    facts a.tpt
+    [ "$(sed -n 's/^alloc //p' facts)" -ge 50000 ]
+    recording -o a.tpt -f --duration 50ms -- "$RECORDED" outlasts
+    [ "$rc" -eq 0 ]
+    said 'the recording ended before the program: it had lasted the time of --duration'
+    facts a.tpt
+    says 'size 101 10' 'alloc 10'
+}
+
+@test "a file that cannot grow ends the recording, not the program" {
+    (
+        ulimit -f 1024
+        recording -o a.tpt -- "$RECORDED" takes 400000
+        [ "$rc" -eq 0 ] || fail "$rc" "$(cat "$err")"
+        said 'the recording ended before the program: the file could not grow'
+    )
+    facts a.tpt
+    [ "$(sed -n 's/^alloc //p' facts)" -ge 50000 ]
+}
+
+# ---- what cannot be recorded ----
+
+@test "a program that is missing, is none, or is for another machine" {
+    refused 127 "^tapool: 'no-such-program' was not found$" record -o a.tpt -- no-such-program
+    refused 127 "^tapool: './nor-this' was not found$" record -o a.tpt -- ./nor-this
+    echo text >text
+    refused 126 "^tapool: './text' is not a program that you may run$" record -o a.tpt -- ./text
+    refused 126 "^tapool: '/' is not a program that you may run$" record -o a.tpt -- /
+    cp "$RECORDED" foreign
+    printf '\363\000' | dd of=foreign bs=1 seek=18 conv=notrunc status=none # RISC-V
+    refused 3 "foreign' cannot be recorded: it is for another machine than this tapool$" record -o a.tpt -- ./foreign
+    echo '#!/no/such/interpreter' >script
+    chmod +x script
+    refused 126 "^tapool: './script' cannot be started: No such file or directory$" record -o a.tpt -- ./script
+    refused 2 '^tapool: record needs a program to run$' record -o a.tpt
+    [ "$(ls)" = "$(printf 'foreign\nscript\ntext')" ] || fail "$(ls)"
+}
+
+@test "a static program, and one with other rights" {
+    refused 3 "cannot be recorded: it is linked statically, and loads no library$" \
+        record -o a.tpt -- "$(dirname "$RECORDED")/no_loader"
+    printf '#!%s\n' "$(dirname "$RECORDED")/no_loader" >script
+    chmod +x script
+    refused 3 "no_loader' cannot be recorded: it is linked statically" record -o a.tpt -- ./script
+    cp "$RECORDED" other
+    if [ "$(id -u)" -eq 0 ]; then
+        chown 65534 other
+        chmod u+s other
+        refused 3 "other' cannot be recorded: it runs with other rights than yours \(setuid\)$" \
+            record -o a.tpt -- ./other takes 5
+    fi
+    [ ! -e a.tpt ] && [ ! -e a.tpt.recording ]
+}
+
+@test "a program that allocates nothing" {
+    recorded
+    [ "$rc" -eq 2 ]
+    said '^tapool: nothing was recorded hint: the program itself allocates nothing'
+    [ ! -e a.tpt ] && [ ! -e a.tpt.recording ]
+}
+
+@test "an output that cannot be written: before the program starts" {
+    refused 4 "a\.tpt' cannot be written" record -o no/such/a.tpt -- sh -c 'touch ran'
+    echo mine >mine.tpt
+    refused 2 "mine\.tpt' exists" record -o mine.tpt -- sh -c 'touch ran'
+    refused 2 "the trace needs a file: standard output is the program's$" record -o - -- sh -c 'touch ran'
+    [ ! -e ran ]
+    [ "$(cat mine.tpt)" = mine ]
+    recording -o mine.tpt -f -- "$RECORDED" takes 5
+    facts mine.tpt
+    says 'alloc 5'
+}

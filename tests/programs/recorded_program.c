@@ -1,0 +1,277 @@
+/* What tests of `tapool record` run. Each task knows what it asks of malloc, and asks for odd sizes
+ * only, or with an alignment, so that what the C library takes for itself is told apart. What it
+ * knows it writes by the system, never by a stream, which would allocate. */
+#include "traces/record/recording.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void tapool_mark(const char *text) __attribute__((weak));
+
+static void fail(const char *what)
+{
+    perror(what);
+    _exit(99);
+}
+
+/* ---- knows THREADS: calls, sizes, alignments, and the peak ---- */
+
+enum { BLOCKS = 60, MOST_THREADS = 1000 };
+
+struct worker {
+    pthread_t thread;
+    int nth;
+    unsigned reallocs, to_64, to_256, to_4096; /* how often, and with which alignments */
+    size_t bytes;
+    void *blocks[BLOCKS];
+};
+static struct worker workers[MOST_THREADS + 1]; /* the last has no thread */
+static pthread_barrier_t all_there, all_looked;
+
+/* Block i of worker n: how it is got, and its size. */
+static size_t size_of(int n, int i)
+{
+    return (size_t)(2 * (n % 50 * BLOCKS + i) + 1);
+}
+
+static void *get(struct worker *w, int i)
+{
+    size_t size = size_of(w->nth, i);
+    void *p = NULL;
+    w->bytes += size;
+    w->to_64 += i % 8 == 1;
+    w->to_256 += i % 8 == 3;
+    w->to_4096 += i % 8 == 2 || i % 8 == 4;
+    w->reallocs += i % 8 == 5;
+    switch (i % 8) {
+    case 0:
+        return calloc(1, size);
+    case 1:
+        return aligned_alloc(64, size);
+    case 2:
+        return posix_memalign(&p, 4096, size) ? NULL : p;
+    case 3:
+        return memalign(256, size);
+    case 4:
+        return valloc(size);
+    case 5:
+        return realloc(malloc(3), size); /* grows, and so the peak is at the end */
+    case 6:
+        return reallocarray(NULL, 1, size);
+    default:
+        return malloc(size);
+    }
+}
+
+/* Only more and more until all threads are there, then only less. The blocks of the neighbour are
+ * freed: each is freed by another thread than the one that took it. */
+static void *work(void *data)
+{
+    struct worker *w = data, *next = NULL;
+    for (int i = 0; i < BLOCKS; i++)
+        if (!(w->blocks[i] = get(w, i)))
+            fail("malloc");
+    int serial = pthread_barrier_wait(&all_there);
+    if (serial == PTHREAD_BARRIER_SERIAL_THREAD && tapool_mark)
+        tapool_mark("all are there");
+    pthread_barrier_wait(&all_looked);
+    for (next = w + 1; !next->thread; next = workers)
+        ;
+    for (int i = 0; i < BLOCKS; i++)
+        free(next->blocks[i]);
+    return NULL;
+}
+
+/* As tests/cli/recorded_facts.py says it of the trace. */
+static void tell(int threads)
+{
+    struct worker sum = {.nth = 0};
+    for (int n = 0; n < threads; n++) {
+        sum.bytes += workers[n].bytes;
+        sum.reallocs += workers[n].reallocs;
+        sum.to_64 += workers[n].to_64;
+        sum.to_256 += workers[n].to_256;
+        sum.to_4096 += workers[n].to_4096;
+    }
+    dprintf(1, "threads %d\nalloc %d\nrealloc %u\nfree %d\npeak %zu\n", threads, threads * BLOCKS,
+            sum.reallocs, threads * BLOCKS, sum.bytes);
+    dprintf(1, "align 64 %u\nalign 256 %u\nalign 4096 %u\n", sum.to_64, sum.to_256, sum.to_4096);
+}
+
+static int knows(int threads)
+{
+    pthread_attr_t attr;
+    if (threads < 1 || threads > MOST_THREADS)
+        return 2;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 1 << 16);
+    pthread_barrier_init(&all_there, NULL, (unsigned)threads);
+    pthread_barrier_init(&all_looked, NULL, (unsigned)threads + 1);
+    for (int n = 0; n < threads; n++) {
+        workers[n].nth = n;
+        if (pthread_create(&workers[n].thread, &attr, work, &workers[n]) != 0)
+            fail("pthread_create");
+    }
+    pthread_barrier_wait(&all_looked); /* every worker is known now */
+    for (int n = 0; n < threads; n++)
+        pthread_join(workers[n].thread, NULL);
+    tell(threads);
+    return 0;
+}
+
+/* ---- counts FILE N: FILE always has the number of allocations; killed at N of a thread ---- */
+
+static _Atomic uint64_t *counters;
+static uint64_t last;
+
+static void *count_on(void *data)
+{
+    _Atomic uint64_t *mine = data;
+    for (;;) {
+        uint64_t n = atomic_load(mine);
+        free(malloc(2 * (n % 1000) + 1));
+        atomic_store(mine, n + 1);
+        if (n + 1 == last)
+            kill(getpid(), SIGKILL);
+    }
+    return NULL;
+}
+
+static int counts(const char *path, const char *until)
+{
+    pthread_t other;
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0 || ftruncate(fd, 4096) != 0)
+        fail(path);
+    last = strtoull(until, NULL, 10);
+    counters = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (counters == MAP_FAILED)
+        fail("mmap");
+    pthread_create(&other, NULL, count_on, &counters[8]);
+    count_on(&counters[0]);
+    return 0;
+}
+
+/* ---- the others ---- */
+
+static void take(int count, size_t size)
+{
+    for (int i = 0; i < count; i++) {
+        void *volatile p = malloc(size);
+        free(p);
+    }
+}
+
+/* Descriptors are closed, and what is opened then has their numbers. */
+static int closes(void)
+{
+    take(10, 101);
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    for (int fd = 3; fd < 1024 && open("/dev/null", O_RDONLY) >= 0; fd++)
+        ;
+    take(40000, 101);
+    return 0;
+}
+
+static int forks(void)
+{
+    take(10, 101);
+    for (int i = 0; i < 3; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            take(1000, 103);
+            _exit(0);
+        }
+        if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+            fail("fork");
+    }
+    take(10, 101);
+    return 0;
+}
+
+/* Waits until the recording is in a state. */
+static void await(uint32_t state)
+{
+    const char *path = getenv("TAPOOL_RECORDING");
+    int fd = path ? open(path, O_RDONLY) : -1;
+    if (fd < 0)
+        fail("the recording");
+    const struct tp_recording_head *head =
+        mmap(NULL, TP_RECORDING_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+    if (head == MAP_FAILED)
+        fail("mmap");
+    while (atomic_load(&head->state) != state)
+        usleep(1000);
+    close(fd);
+}
+
+static int pauses(void)
+{
+    void *volatile before = malloc(101), *volatile kept = malloc(103);
+    kill(getppid(), SIGUSR2);
+    await(TP_REC_PAUSED);
+    void *volatile unseen = malloc(105);
+    free(before);
+    kept = realloc(kept, 107);
+    kill(getppid(), SIGUSR2);
+    await(TP_REC_ON);
+    free(unseen);
+    void *volatile after = malloc(109);
+    free(after);
+    free(kept);
+    return 0;
+}
+
+static int outlasts(void)
+{
+    take(10, 101);
+    await(TP_REC_ENDED);
+    take(10, 103);
+    return 0;
+}
+
+static int orphans(void)
+{
+    take(10, 101);
+    kill(getppid(), SIGKILL);
+    return 0;
+}
+
+static int writes(void)
+{
+    char text[64];
+    ssize_t n = read(0, text, sizeof text);
+    take(1, 101);
+    return n >= 0 && write(1, text, (size_t)n) == n && write(2, "to stderr\n", 10) == 10 ? 7 : 99;
+}
+
+int main(int argc, char **argv)
+{
+    const char *task = argc > 1 ? argv[1] : "";
+    const struct {
+        const char *name;
+        int (*run)(void);
+    } tasks[] = {{"closes", closes},     {"forks", forks},     {"pauses", pauses},
+                 {"outlasts", outlasts}, {"orphans", orphans}, {"writes", writes}};
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (!strcmp(task, tasks[i].name))
+            return tasks[i].run();
+    if (argc > 2 && !strcmp(task, "knows"))
+        return knows((int)strtol(argv[2], NULL, 10));
+    if (argc > 3 && !strcmp(task, "counts"))
+        return counts(argv[2], argv[3]);
+    if (argc > 2 && !strcmp(task, "takes"))
+        take((int)strtol(argv[2], NULL, 10), 101);
+    if (argc > 2 && !strcmp(task, "dies"))
+        raise((int)strtol(argv[2], NULL, 10));
+    return argc > 2 ? 0 : 2;
+}

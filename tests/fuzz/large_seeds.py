@@ -77,7 +77,7 @@ def recording(length):
     """Three threads, which free each other's blocks, in chunks of `length` bytes: page 0, then chunks as
     they are taken."""
     head = struct.pack("=8sIIIId", b"tapoolR\1", 1, 0, 0, 0, 1.0)
-    head += bytes(1336 - len(head)) + struct.pack("=QQIIII", 0, 0, 3, 1, 0, 0)
+    head += bytes(1344 - len(head)) + struct.pack("=QQQIIII", 0, 0, 0, 3, 1, 0, 0)
     data, chunks = bytearray(head.ljust(4096, b"\0")), {}
 
     def close(thread):

@@ -38,7 +38,7 @@ static int read_head(struct tp_recording *rec, struct tp_err *err)
     if (h->version != TP_RECORDING_VERSION)
         return tp_fail(err, TP_EINPUT, "%s: a recording of version %u; this tapool reads %u",
                        rec->name, h->version, TP_RECORDING_VERSION);
-    if (h->shift > 16 || !(h->ns_per_tick > 0 && h->ns_per_tick <= 1e3))
+    if (h->shift > 16 || !(h->ns_per_tick >= 1e-3 && h->ns_per_tick <= 1e3))
         return tp_fail(err, TP_EINPUT, "%s: damaged: its clock ticks every %g ns", rec->name,
                        h->ns_per_tick);
     uint32_t images = atomic_load(&h->images);
@@ -131,7 +131,7 @@ static void number_threads(struct tp_recording *rec)
 
 int tp_recording_open(const struct tp_reading *r, struct tp_recording *out, struct tp_err *err)
 {
-    *out = (struct tp_recording){.fd = -1, .name = tp_input_name(r->in)};
+    *out = (struct tp_recording){.fd = -1, .name = tp_input_name(r->in), .budget = r->budget};
     int rc = tp_input_file(r->in, &out->fd, err);
     if (!rc)
         rc = read_head(out, err);
@@ -145,9 +145,9 @@ int tp_recording_open(const struct tp_reading *r, struct tp_recording *out, stru
     return TP_OK;
 }
 
-void tp_recording_release(struct tp_recording *rec, struct tp_budget *budget)
+void tp_recording_release(struct tp_recording *rec)
 {
-    TP_GROW_END(&rec->chunks, &rec->room, .budget = budget);
+    TP_GROW_END(&rec->chunks, &rec->room, .budget = rec->budget);
     if (rec->fd >= 0)
         close(rec->fd);
 }

@@ -16,8 +16,9 @@ struct tp_recorded_chunk {
 
 /* What there is to know of a recording before its events are read. */
 struct tp_recording {
-    int fd;           /* owned */
-    const char *name; /* of the file, for messages; borrowed */
+    int fd;                   /* owned */
+    const char *name;         /* of the file, for messages; borrowed */
+    struct tp_budget *budget; /* borrowed */
     struct tp_recording_head head;
     struct tp_recorded_chunk *chunks; /* owned; those of a thread lie together, in order */
     size_t count, room;
@@ -31,7 +32,7 @@ struct tp_recording {
 /* Reads heads of chunks. TP_EINPUT: it is no recording, or one of another version. `out` is to be
  * released in any case. */
 int tp_recording_open(const struct tp_reading *r, struct tp_recording *out, struct tp_err *err);
-void tp_recording_release(struct tp_recording *rec, struct tp_budget *budget);
+void tp_recording_release(struct tp_recording *rec);
 
 /* Reads `bytes` at an offset; *got is less at the end of the file only. */
 int tp_recording_read(const struct tp_recording *rec, uint64_t offset, void *into, size_t bytes,

@@ -323,9 +323,19 @@ static int take_turn(struct merge *m, struct merge_lane *l, struct tp_err *err)
     return rc;
 }
 
+/* Where a machine went down, pages may be missing that were not on its disk yet. */
+static int leave_out_damage(const struct merge *m, const struct merge_lane *l, struct tp_err *err)
+{
+    const struct tp_event ev = {.op = TP_EV_NOTE, .offset = l->t.damage, .has_offset = true};
+    return tp_lower_repaired(m->r->lower, &ev, TP_REPAIR_TRUNCATED,
+                             ": no event begins here, and its thread cannot be read on", err);
+}
+
 static int end_thread(struct merge *m, const struct merge_lane *l, struct tp_err *err)
 {
     struct tp_event ev = {.op = TP_EV_THREAD_END, .time_ns = time_of(m, l->key)};
+    if (l->t.damaged)
+        return leave_out_damage(m, l, err);
     return l->t.ended ? lower(m, l, &ev, err) : TP_OK;
 }
 
@@ -381,7 +391,7 @@ static int make_lanes(struct merge *m, struct tp_err *err)
 static void release(struct merge *m)
 {
     for (uint32_t i = 0; m->lanes && i < m->rec->threads && i < m->lanes_room; i++)
-        tp_recording_thread_release(&m->lanes[i].t);
+        tp_recording_thread_release(m->rec, &m->lanes[i].t);
     TP_GROW_END(&m->lanes, &m->lanes_room, .budget = m->r->budget);
     TP_GROW_END(&m->heap, &m->heap_room, .budget = m->r->budget);
     tp_pointers_release(&m->pointers);

@@ -1,9 +1,6 @@
 /* Decodes chunks; the code is that of traces/record/recording.h. */
 #include "traces/formats/recording/recording_thread.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 struct bytes {
     const unsigned char *at, *end;
     bool bad;
@@ -87,10 +84,9 @@ static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_rec
     }
 }
 
-void tp_recording_thread_release(struct tp_recording_thread *t)
+void tp_recording_thread_release(const struct tp_recording *rec, struct tp_recording_thread *t)
 {
-    free(t->data);
-    t->data = NULL;
+    TP_GROW_END(&t->data, &t->room, .budget = rec->budget);
     t->at = t->used = 0;
 }
 
@@ -98,8 +94,10 @@ static int read_chunk(const struct tp_recording *rec, struct tp_recording_thread
                       struct tp_err *err)
 {
     const struct tp_recorded_chunk *c = t->chunk++;
-    if (!t->data && !(t->data = malloc(TP_CHUNK_BYTES)))
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", rec->name);
+    int rc = TP_GROW(&t->data, &t->room, c->used, err, .what = "bytes of events", .of = rec->name,
+                     .budget = rec->budget);
+    if (rc)
+        return rc;
     t->at = 0;
     /* A chunk's time is that of the event before its first; never earlier than what was read. */
     t->time = c->time > t->time ? c->time : t->time;
@@ -115,7 +113,7 @@ int tp_recording_next(const struct tp_recording *rec, struct tp_recording_thread
     while (t->at == t->used) {
         *more = t->chunk < t->end;
         if (!*more) {
-            tp_recording_thread_release(t);
+            tp_recording_thread_release(rec, t);
             return TP_OK;
         }
         int rc = read_chunk(rec, t, err);
@@ -126,9 +124,12 @@ int tp_recording_next(const struct tp_recording *rec, struct tp_recording_thread
     *more = true;
     ev->offset = t->chunk[-1].offset + sizeof(struct tp_recording_chunk) + t->at;
     decode(&b, t, ev);
-    if (b.bad)
-        return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": damaged: no event begins here",
-                       rec->name, ev->offset);
     t->at = (size_t)(b.at - t->data);
+    if (b.bad) {
+        *more = t->ended = false;
+        t->damaged = true;
+        t->damage = ev->offset;
+        tp_recording_thread_release(rec, t);
+    }
     return TP_OK;
 }

@@ -17,16 +17,18 @@ struct tp_recording_event {
 
 struct tp_recording_thread {
     const struct tp_recorded_chunk *chunk, *end; /* the next chunk to be read, and after the last */
-    unsigned char *data; /* owned: events of the chunk before `chunk`; NULL: none was read yet */
-    size_t at, used;     /* in `data` */
+    unsigned char *data;                         /* owned: events of the chunk before `chunk` */
+    size_t room, at, used;                       /* bytes of `data` */
     uint64_t time, address;
-    bool ended; /* the thread ended in the recording; known after its last event */
+    bool ended;      /* the thread ended in the recording; known after its last event */
+    bool damaged;    /* no event begins at `damage`; what follows of the thread is left out */
+    uint64_t damage; /* byte of the file */
 };
 
-/* Reads the next event; *more is false after the last. The memory goes back with it. TP_EINPUT: the
- * bytes are no event. */
+/* Reads the next event; *more is false after the last, and where the bytes are none. The memory
+ * goes back with it. */
 int tp_recording_next(const struct tp_recording *rec, struct tp_recording_thread *t,
                       struct tp_recording_event *ev, bool *more, struct tp_err *err);
-void tp_recording_thread_release(struct tp_recording_thread *t);
+void tp_recording_thread_release(const struct tp_recording *rec, struct tp_recording_thread *t);
 
 #endif

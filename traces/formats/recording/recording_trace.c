@@ -79,7 +79,7 @@ static int read_recording(const struct tp_reading *r, struct tp_err *err)
         rc = tp_recording_merge(r, &rec, &counts, err);
     if (!rc || rc == TP_ESTOP)
         describe(r, &rec, &counts);
-    tp_recording_release(&rec, r->budget);
+    tp_recording_release(&rec);
     return rc;
 }
 

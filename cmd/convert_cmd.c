@@ -11,6 +11,7 @@
 #include "cmd/ui/output.h"
 #include "cmd/ui/text.h"
 #include "traces/lower/unlower.h"
+#include "traces/record/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 struct convert_opts {
     struct tp_open_opts open;
     char *output, *from, *to_format;
-    bool strip, compress, force;
+    bool strip, compress, force, recover;
 };
 
 #define ROW(member) offsetof(struct convert_opts, member)
@@ -37,6 +38,10 @@ static const struct tp_opt rows[] = {
                        "sizes and times is left to be read"),
     TP_FLAG_AT("compress", ROW(compress),
                .help = "blocks of a .tpt are packed with zstd: smaller, slower to read"),
+    TP_FLAG_AT("recover", ROW(recover),
+               .help =
+                   "TRACE is NAME.recording, which a record left that was ended: the default of "
+                   "--output is NAME, as it would have been"),
     TP_OPEN_ROWS(struct convert_opts),
     TP_FORCE_ROW(ROW(force)),
     {.name = NULL}};
@@ -60,8 +65,8 @@ static const struct tp_trace_writer *find_writer(const char *text, bool suffix)
     return NULL;
 }
 
-static int choose_writer(const struct convert_opts *o, const struct tp_trace_writer **out,
-                         struct tp_err *err)
+static int choose_writer(const struct convert_opts *o, const char *output,
+                         const struct tp_trace_writer **out, struct tp_err *err)
 {
     char all[256];
     if (o->to_format) {
@@ -72,8 +77,8 @@ static int choose_writer(const struct convert_opts *o, const struct tp_trace_wri
                               tp_fail(err, TP_EUSAGE, "unknown output format '%s'", o->to_format),
                               "there are: %s", all);
     }
-    *out = strcmp(o->output, "-") ? find_writer(strrchr(o->output, '.'), true)
-                                  : find_writer("jsonl", false);
+    *out =
+        strcmp(output, "-") ? find_writer(strrchr(output, '.'), true) : find_writer("jsonl", false);
     if (*out)
         return TP_OK;
     list_writers(all, sizeof all, true);
@@ -205,21 +210,21 @@ static void print_done(const struct tp_trace *t, const char *path, struct tp_pag
     tp_page_command(page, "Next: tapool replay", path);
 }
 
-static int convert(const struct tp_args *args, FILE *out, struct tp_err *err)
+static int convert(const struct tp_args *args, const char *output, FILE *out, struct tp_err *err)
 {
     const struct convert_opts *o = args->opts;
     struct tp_trace trace = {0};
     struct tp_unlower_cfg piece = {.strip = o->strip, .numbers = !o->strip};
     struct tp_saving saving = {
-        .trace = &trace, .path = o->output, .compress = o->compress, .force = o->force};
-    bool to_file = strcmp(o->output, "-") != 0, all = o->open.device == TP_OPT_KEYWORD(0);
-    int status = choose_writer(o, &saving.writer, err);
+        .trace = &trace, .path = output, .compress = o->compress, .force = o->force};
+    bool to_file = strcmp(output, "-") != 0, all = o->open.device == TP_OPT_KEYWORD(0);
+    int status = choose_writer(o, output, &saving.writer, err);
     if (!status)
         status = check_compress(args, saving.writer, err);
     if (!status)
         status = parse_piece(o->from, &piece, err);
     if (!status && to_file)
-        status = tp_output_check(o->output, o->force, err);
+        status = tp_output_check(output, o->force, err);
     struct tp_open_opts open = o->open;
     open.any_device = !status && saving.writer->one_device;
     if (!status)
@@ -233,9 +238,37 @@ static int convert(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (!status && to_file) {
         struct tp_page page;
         tp_page_init(&page, out, 0);
-        print_done(&trace, o->output, &page);
+        print_done(&trace, output, &page);
     }
     tp_trace_close(&trace);
+    return status;
+}
+
+static int fail_no_output(const char *word, struct tp_err *err)
+{
+    struct tp_str trace = {0};
+    tp_str_escape(&trace, TP_TO_SHELL, word);
+    int status =
+        tp_hint(err, tp_fail(err, TP_EUSAGE, "convert needs a file to write"),
+                "tapool convert %s -o NAME.tpt; '-o -' is standard output", tp_str_text(&trace));
+    tp_str_drop(&trace);
+    return status;
+}
+
+/* Writes the trace under the name that `record` would have given it. */
+static int recover(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const char *word = args->words[0];
+    size_t length = strlen(word), suffix = strlen(TP_RECORDING_SUFFIX);
+    if (length <= suffix || strcmp(word + length - suffix, TP_RECORDING_SUFFIX) != 0)
+        return tp_fail(err, TP_EUSAGE, "--recover is for a file whose name ends in %s",
+                       TP_RECORDING_SUFFIX);
+    struct tp_str name = {0};
+    tp_str_add(&name, "%.*s", (int)(length - suffix), word);
+    int status = tp_str_status(&name, err);
+    if (!status)
+        status = convert(args, tp_str_text(&name), out, err);
+    tp_str_drop(&name);
     return status;
 }
 
@@ -246,14 +279,8 @@ static int run_convert(const struct tp_args *args, FILE *out, struct tp_err *err
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "convert takes one trace"),
                        "tapool convert sample:sqlite -o sqlite.tpt");
     if (o->output)
-        return convert(args, out, err);
-    struct tp_str trace = {0};
-    tp_str_escape(&trace, TP_TO_SHELL, args->words[0]);
-    int status =
-        tp_hint(err, tp_fail(err, TP_EUSAGE, "convert needs a file to write"),
-                "tapool convert %s -o NAME.tpt; '-o -' is standard output", tp_str_text(&trace));
-    tp_str_drop(&trace);
-    return status;
+        return convert(args, o->output, out, err);
+    return o->recover ? recover(args, out, err) : fail_no_output(args->words[0], err);
 }
 
 const struct tp_command tp_command_convert = {

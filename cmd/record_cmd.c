@@ -28,7 +28,7 @@
 
 struct record_opts {
     char *output;
-    uint64_t max_size, max_events, duration;
+    uint64_t after, max_size, max_events, duration;
     bool force;
 };
 
@@ -37,6 +37,8 @@ static const char *const no_limit[] = {"none", NULL};
 #define ROW(member) offsetof(struct record_opts, member)
 static const struct tp_opt rows[] = {
     TP_OUTPUT_ROW(ROW(output), "the trace (default: the program's name with .tpt)"),
+    TP_UINT_AT("after", ROW(after), .def = "0",
+               .help = "the recording begins after about this many calls of malloc and its kin"),
     TP_SIZE_AT("max-size", ROW(max_size), .def = "none", .min = 1 << 20, .max = UINT64_C(1) << 60,
                .choices = no_limit,
                .help = "the recording ends when its file has this size; the program goes on"),
@@ -87,6 +89,9 @@ static int check_begun(const struct tp_record_session *s, struct tp_err *err)
         return tp_hint(err, TP_EINPUT,
                        "the program did not load the recorder: is it, or what it "
                        "starts at once, static or setuid?");
+    if (atomic_load(&s->head->state) == TP_REC_WAITING)
+        return tp_hint(err, TP_EINPUT, "--after: the program made about %s calls only",
+                       tp_count(atomic_load(&s->head->passed)).s);
     return tp_hint(err, TP_EINPUT,
                    "the program itself allocates nothing; what it starts is "
                    "not recorded");
@@ -181,6 +186,7 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
     struct tp_record_cfg cfg = {.output = o->output ? o->output : name,
                                 .command = args->words,
                                 .program = program,
+                                .after = o->after,
                                 .max_bytes = limit(o->max_size),
                                 .max_events = limit(o->max_events),
                                 .duration_ns = limit(o->duration)};
@@ -199,7 +205,7 @@ const struct tp_command tp_command_record = {
         "While the program runs, the events are in FILE.recording from the moment that they "
         "happen, so a crash or kill -9 loses none. Where record itself was ended, or the trace "
         "could not be written, FILE.recording is left: every command reads it, and 'tapool convert "
-        "FILE.recording -o FILE' makes the trace. SIGUSR2 to tapool stops the recording, and the "
+        "--recover FILE.recording' makes the trace. SIGUSR2 to tapool stops the recording, and the "
         "next one starts it again.\n\n"
         "Not recorded: what the program starts, memory that it maps without malloc or takes from "
         "an allocator that is linked into it, programs that are linked statically or run with "

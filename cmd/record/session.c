@@ -17,8 +17,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define TICK_NS  8.0 /* times are kept in ticks of at least this */
 
-#define RECORDER_NAME    "libtapool_record.so"
-#define RECORDING_SUFFIX ".recording"
+#define RECORDER_NAME "libtapool_record.so"
 
 /* ---- the file ---- */
 
@@ -51,6 +50,8 @@ static int fill_head(const struct tp_record_cfg *cfg, struct tp_recording_head *
     h->follow = (uint32_t)cfg->follow;
     h->max_bytes = cfg->max_bytes;
     h->max_events = cfg->max_events;
+    h->after = cfg->after;
+    atomic_store(&h->state, (uint32_t)(cfg->after ? TP_REC_WAITING : TP_REC_ON));
     atomic_store(&h->bytes, (uint64_t)TP_RECORDING_PAGE);
     return TP_OK;
 }
@@ -64,7 +65,7 @@ static int set_paths(const char *output, struct tp_record_session *s, char absol
     if (relative && !getcwd(folder, sizeof folder))
         return tp_fail(err, TP_EIO, "the current folder: %s", strerror(errno));
     int length = snprintf(absolute, PATH_MAX, "%s%s%s", folder, relative ? "/" : "", output);
-    int full = snprintf(s->path, sizeof s->path, "%s" RECORDING_SUFFIX, absolute);
+    int full = snprintf(s->path, sizeof s->path, "%s" TP_RECORDING_SUFFIX, absolute);
     if (length >= TP_RECORDING_PATH || full >= PATH_MAX)
         return tp_fail(err, TP_EIO, "%s: the path is too long", output);
     return TP_OK;
@@ -92,7 +93,8 @@ int tp_record_open(const struct tp_record_cfg *cfg, struct tp_record_session *s,
     if (fd < 0 && errno == EEXIST)
         return tp_hint(
             err, tp_fail(err, TP_EUSAGE, "'%s' is there already", s->path),
-            "of a record that was ended? tapool convert makes a trace of it; else remove it");
+            "of a record that was ended? tapool convert --recover makes a trace of it; else remove "
+            "it");
     if (fd < 0)
         return tp_fail(err, TP_EIO, "%s: %s", s->path, strerror(errno));
     status = make_first_page(fd, s) ? fill_head(cfg, s->head, err)
@@ -203,11 +205,13 @@ static pid_t start(const struct tp_record_cfg *cfg, struct tp_record_session *s,
     return pid;
 }
 
+/* Other states may come at the same time: the program's, or that of --duration. */
 static void toggle(struct tp_recording_head *h)
 {
-    uint32_t on = TP_REC_ON, paused = TP_REC_PAUSED;
-    if (!atomic_compare_exchange_strong(&h->state, &on, (uint32_t)TP_REC_PAUSED))
-        atomic_compare_exchange_strong(&h->state, &paused, (uint32_t)TP_REC_ON);
+    uint32_t state = atomic_load(&h->state);
+    if (state != TP_REC_ENDED)
+        atomic_compare_exchange_strong(&h->state, &state,
+                                       (uint32_t)(state == TP_REC_ON ? TP_REC_PAUSED : TP_REC_ON));
 }
 
 static void end_by_duration(struct tp_recording_head *h)

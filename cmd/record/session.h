@@ -14,6 +14,7 @@ struct tp_record_cfg {
     char **command;      /* ends with NULL */
     const char *program; /* path of the file that is run */
     enum tp_record_follow follow;
+    uint64_t after;                 /* calls that are left out at the beginning */
     uint64_t max_bytes, max_events; /* 0: no limit */
     uint64_t duration_ns;           /* 0: to the end of the program */
 };

@@ -68,6 +68,7 @@ struct tp_writer {
     uint64_t events;  /* in this chunk */
     uint64_t offset;  /* of the chunk in the file, bytes */
     uint32_t thread;  /* number, when nth > 0 */
+    uint32_t passed;  /* calls while the recording was waiting */
     uint32_t rounds;  /* of destructors that the thread has run */
     bool inside;      /* a call of this thread is being recorded: what it calls is part of it */
     bool finished;    /* the thread's destructors ran: its chunk is mapped for each event */

@@ -108,17 +108,31 @@ static unsigned char *put_address(struct tp_writer *w, unsigned char *at, uint64
     return tp_rec_put(at, code);
 }
 
-static bool is_on(enum tp_record_state at_most)
+/* Counts a call that is not recorded. The recording begins when enough of them have passed. */
+static void let_pass(struct tp_writer *w)
+{
+    struct tp_recording_head *head = tp_recorder.head;
+    uint32_t waiting = TP_REC_WAITING;
+    if (++w->passed % TP_REC_TOGETHER == 0 &&
+        atomic_fetch_add(&head->passed, TP_REC_TOGETHER) + TP_REC_TOGETHER >= head->after)
+        atomic_compare_exchange_strong(&head->state, &waiting, (uint32_t)TP_REC_ON);
+}
+
+static bool is_on(struct tp_writer *w, enum tp_record_state at_most)
 {
     uint32_t state = atomic_load_explicit(&tp_recorder.head->state, memory_order_relaxed);
-    return TP_LIKELY(state <= (uint32_t)at_most);
+    if (TP_LIKELY(state <= (uint32_t)at_most))
+        return true;
+    if (state == TP_REC_WAITING)
+        let_pass(w);
+    return false;
 }
 
 void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t align)
 {
     uint64_t address = (uint64_t)(uintptr_t)p;
     unsigned unit = unit_of(address, 0);
-    if (!p || !is_on(TP_REC_ON))
+    if (!p || !is_on(w, TP_REC_ON))
         return;
     uint64_t now = tp_recorder_stamp();
     unsigned char *at = begin_event(w, (align ? TP_REC_ALIGNED : TP_REC_ALLOC) | unit, now, 0);
@@ -134,7 +148,7 @@ void tp_write_free(struct tp_writer *w, const void *p)
 {
     uint64_t address = (uint64_t)(uintptr_t)p;
     unsigned unit = unit_of(address, 0);
-    if (!p || !is_on(TP_REC_PAUSED))
+    if (!p || !is_on(w, TP_REC_PAUSED))
         return;
     uint64_t now = tp_recorder_stamp();
     unsigned char *at = begin_event(w, TP_REC_FREE | unit, now, 0);
@@ -162,7 +176,7 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
 {
     uint64_t from = (uint64_t)(uintptr_t)old, to = (uint64_t)(uintptr_t)p;
     unsigned unit = unit_of(to, 0);
-    if (!is_on(TP_REC_PAUSED))
+    if (!is_on(w, TP_REC_PAUSED))
         return;
     if (from != to) {
         write_moved(w, began, from, to, size);
@@ -178,7 +192,7 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
 void tp_write_mark(struct tp_writer *w, const char *text)
 {
     size_t length = strnlen(text, TP_RECORDING_MARK);
-    if (!is_on(TP_REC_ON))
+    if (!is_on(w, TP_REC_ON))
         return;
     uint64_t now = tp_recorder_stamp();
     unsigned char *at = begin_event(w, TP_REC_MARK, now, length);

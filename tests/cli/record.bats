@@ -109,21 +109,16 @@ said() { matches said "$1"; }
         said 'nothing was recorded|events? of 1 thread'
     done
     # to tapool, which passes it on
-    mkfifo hold
-    record -o b.tpt -- sh -c 'read -r line' <hold 2>err &
+    mkfifo ready
+    "$TAPOOL" record -o b.tpt -- "$RECORDED" waits >ready 2>err &
     local pid=$!
-    exec 9>hold
-    writes_in "$pid" "$WORK" 2>/dev/null || true
-    for _ in $(seq 2000); do
-        [ ! -e b.tpt.recording ] || [ "$(tail -c +4097 b.tpt.recording | wc -c)" -eq 0 ] || break
-        sleep 0.005
-    done
+    read -r _ <ready
     kill -TERM "$pid"
     rc=0
     wait "$pid" || rc=$?
-    exec 9>&-
     [ "$rc" -eq 143 ] || fail "$rc" "$(cat err)"
-    ok "$TAPOOL" info b.tpt
+    facts b.tpt
+    says 'size 101 10'
 }
 
 @test "started with SIGCHLD ignored: it is waited for, and finds it ignored" {
@@ -184,9 +179,20 @@ END2
     [ ! -e a.tpt ]
     facts a.tpt.recording
     says 'alloc 10'
-    ok "$TAPOOL" convert a.tpt.recording -o a.tpt
+    ok "$TAPOOL" convert --recover a.tpt.recording
+    matches "$out" '^Next: tapool replay a\.tpt$'
     facts a.tpt
     says 'alloc 10'
+    refused 2 "a\.tpt' exists" "$TAPOOL" convert --recover a.tpt.recording
+    refused 2 '^tapool: --recover is for a file whose name ends in \.recording$' "$TAPOOL" convert --recover a.tpt
+    # a page that did not reach the disk
+    cp a.tpt.recording cut.tpt.recording
+    printf '\0\0\0\0' | dd of=cut.tpt.recording bs=1 seek=$((4096 + 64 + 40)) conv=notrunc status=none
+    ok "$TAPOOL" convert --recover cut.tpt.recording
+    ok "$TAPOOL" info cut.tpt
+    matches "$out" '^  repaired      1 truncated'
+    refused 3 '^tapool: cut\.tpt\.recording: byte [0-9,]+: event [0-9]+: no event begins here' \
+        "$TAPOOL" convert --recover --strict -f cut.tpt.recording
     # what is there is not overwritten
     refused 2 "a\.tpt\.recording' is there already$" record -f -o a.tpt -- "$RECORDED" takes 5
 }
@@ -197,6 +203,18 @@ END2
     facts a.tpt
     says 'alloc 3' 'free 3' 'realloc 1' 'size 101 1' 'size 103 1' 'size 109 1'
     said 'frees of blocks that were there before the recording are left out: 1'
+}
+
+@test "the beginning is left out with --after" {
+    recording -o a.tpt --after 1000 -- "$RECORDED" takes 1000
+    [ "$rc" -eq 0 ]
+    facts a.tpt
+    local alloc
+    alloc=$(sed -n 's/^alloc //p' facts)
+    [ "$alloc" -ge 450 ] && [ "$alloc" -le 500 ] || fail "$alloc"
+    recording -o b.tpt --after 1000000 -- "$RECORDED" takes 1000
+    [ "$rc" -eq 3 ] || fail "$rc"
+    said 'nothing was recorded hint: --after: the program made about 1,9[0-9]+ calls only'
 }
 
 @test "bounds: events, size and time; the program goes on" {

@@ -246,6 +246,16 @@ static int orphans(void)
     return 0;
 }
 
+/* For a signal, which ends it. */
+static int waits(void)
+{
+    take(10, 101);
+    if (write(1, "ready\n", 6) != 6)
+        fail("write");
+    pause();
+    return 99;
+}
+
 static int writes(void)
 {
     char text[64];
@@ -261,7 +271,8 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(void);
     } tasks[] = {{"closes", closes},     {"forks", forks},     {"pauses", pauses},
-                 {"outlasts", outlasts}, {"orphans", orphans}, {"writes", writes}};
+                 {"outlasts", outlasts}, {"orphans", orphans}, {"writes", writes},
+                 {"waits", waits}};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (!strcmp(task, tasks[i].name))
             return tasks[i].run();

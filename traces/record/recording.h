@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TP_RECORDING_SUFFIX  ".recording" /* after the name of the trace that it becomes */
 #define TP_RECORDING_MAGIC   "tapoolR\1"
 #define TP_RECORDING_VERSION 1u
 #define TP_CHUNK_MAGIC       UINT32_C(0x6b6e6863) /* "chnk" */
@@ -42,6 +43,7 @@ enum {
     TP_RECORDING_MARK = 256,  /* bytes of the text of a MARK at most */
     TP_RECORDING_PATH = 1024,
     TP_RECORDING_PROGRAM = 256,
+    TP_REC_TOGETHER = 64, /* calls that a thread adds to `passed` at once */
     TP_REC_SAMPLED = 128, /* one event in so many is timed to its end; a power of two */
     TP_REC_LONG = 1 << 13 /* ticks: what took longer was interrupted, and is no sample */
 };
@@ -62,7 +64,8 @@ enum tp_record_clock { TP_REC_MONOTONIC, TP_REC_COUNTER };
 
 enum tp_record_state {
     TP_REC_ON,
-    TP_REC_PAUSED, /* only frees are recorded: of blocks that the recording has seen */
+    TP_REC_PAUSED,  /* only frees are recorded: of blocks that the recording has seen */
+    TP_REC_WAITING, /* for `after` calls to pass; nothing is recorded yet */
     TP_REC_ENDED
 };
 
@@ -87,10 +90,12 @@ struct tp_recording_head {
     double ns_per_tick;                 /* of ticks that are not shifted */
     int64_t parent;                     /* process id of the program that is recorded */
     uint64_t max_bytes;                 /* of the file; 0: no limit */
+    uint64_t after;                     /* calls that pass before the first is recorded; about */
     uint64_t max_events;                /* 0: no limit; about, for it is looked at between chunks */
     char path[TP_RECORDING_PATH];       /* of the trace that will be made, absolute */
     char program[TP_RECORDING_PROGRAM]; /* its command line, cut where it is too long */
     _Atomic uint64_t bytes;             /* given out, head included: where the next chunk begins */
+    _Atomic uint64_t passed;            /* calls while the recording was waiting; about */
     _Atomic uint64_t events;            /* in chunks that are finished */
     _Atomic uint32_t threads;           /* numbers given out */
     _Atomic uint32_t images; /* programs that ran in the process: 1, and 1 more for each exec */

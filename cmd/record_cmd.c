@@ -1,42 +1,43 @@
 /* tapool record: runs a program with the recorder preloaded and makes a trace of what it did.
  *
- *      session.c   the file, the program's process, its signals
- *      cmd/recorder   the library in the program, which fills the file
- *      convert's way   the file is read as any trace is, and written as .tpt
+ *      record/target.c    which file that is, and whether it can be recorded
+ *      record/session.c   the recording's file, the program's process, its signals
+ *      recorder/          the library in the program, which fills the file
+ *      record/finish.c    the file is read as any trace is, and written as .tpt
  *
  * What is printed goes to stderr: standard output is the program's. */
-#include "alloc/base/clean.h"
-#include "alloc/base/numbers.h"
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/open_trace.h"
-#include "cmd/measure/save_trace.h"
+#include "cmd/record/finish.h"
 #include "cmd/record/session.h"
 #include "cmd/record/target.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
-#include "cmd/ui/text.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 struct record_opts {
     char *output;
     uint64_t after, max_size, max_events, duration;
+    uint32_t follow;
     bool force;
 };
 
+static const char *const follow_words[] = {"none", "fork", "all", NULL};
 static const char *const no_limit[] = {"none", NULL};
 
 #define ROW(member) offsetof(struct record_opts, member)
 static const struct tp_opt rows[] = {
     TP_OUTPUT_ROW(ROW(output), "the trace (default: the program's name with .tpt)"),
+    TP_CHOICE_AT("follow", ROW(follow), .def = "none", .choices = follow_words, .arg = "WHICH",
+                 .help = "children that are recorded too, each as NAME.PID.tpt: fork is copies of "
+                         "the program, all is what it and they start, too. record then ends with "
+                         "the last of its descendants"),
     TP_UINT_AT("after", ROW(after), .def = "0",
                .help = "the recording begins after about this many calls of malloc and its kin"),
     TP_SIZE_AT("max-size", ROW(max_size), .def = "none", .min = 1 << 20, .max = UINT64_C(1) << 60,
@@ -52,71 +53,6 @@ static const struct tp_opt rows[] = {
 static uint64_t limit(uint64_t option)
 {
     return option == TP_OPT_KEYWORD(0) ? 0 : option;
-}
-
-/* ---- the trace ---- */
-
-/* What was recorded, what is to be known of it, and what can be done with it. */
-static void print_done(const struct tp_trace *t, const char *path)
-{
-    const struct tp_program_facts *f = tp_program_facts(t->program);
-    const struct tp_demand *demand = tp_program_demand(t->program, 0);
-    struct tp_page page;
-    struct stat st;
-    char shown[256];
-    tp_clean_text(path, shown, sizeof shown);
-    tp_page_init(&page, stderr, 0);
-    tp_page_at(&page, 0, "%s: %s of %s, peak %s at event %s", shown,
-               tp_plural(f->events, "event").s, tp_plural(f->threads, "thread").s,
-               tp_bytes(demand->bytes, false).s, tp_count(demand->event).s);
-    if (stat(path, &st) == 0 && f->events)
-        tp_page_more(&page, 0, "; %s, %.1f bytes an event", tp_bytes((uint64_t)st.st_size, false).s,
-                     (double)st.st_size / (double)f->events);
-    tp_page_line(&page);
-    if (t->meta.remarks)
-        tp_page_put(&page, 0, "%s", t->meta.remarks);
-    tp_page_command(&page, "Next: tapool replay", path);
-}
-
-/* A recording without chunks is removed: there is nothing to recover. */
-static int check_begun(const struct tp_record_session *s, struct tp_err *err)
-{
-    if (atomic_load(&s->head->bytes) > TP_RECORDING_PAGE)
-        return TP_OK;
-    unlink(s->path);
-    tp_fail(err, TP_EINPUT, "nothing was recorded");
-    if (!atomic_load(&s->head->images))
-        return tp_hint(err, TP_EINPUT,
-                       "the program did not load the recorder: is it, or what it "
-                       "starts at once, static or setuid?");
-    if (atomic_load(&s->head->state) == TP_REC_WAITING)
-        return tp_hint(err, TP_EINPUT, "--after: the program made about %s calls only",
-                       tp_count(atomic_load(&s->head->passed)).s);
-    return tp_hint(err, TP_EINPUT,
-                   "the program itself allocates nothing; what it starts is "
-                   "not recorded");
-}
-
-/* Makes the trace of the recording, and removes that. What goes wrong leaves it where it is. */
-static int finalise(const struct record_opts *o, const struct tp_record_session *s,
-                    const char *output, struct tp_err *err)
-{
-    const struct tp_open_opts open = {.device = TP_OPT_KEYWORD(0)};
-    struct tp_trace trace = {0};
-    int status = check_begun(s, err);
-    if (!status)
-        status = tp_open_trace(s->path, &open, false, &trace, err);
-    if (status)
-        return status;
-    const struct tp_saving saving = {
-        .writer = &tp_writer_tpt, .trace = &trace, .path = output, .device = -1, .force = o->force};
-    status = tp_trace_save(&saving, NULL, err);
-    if (!status) {
-        unlink(s->path);
-        print_done(&trace, output);
-    }
-    tp_trace_close(&trace);
-    return status;
 }
 
 /* Ends as the program ended. It is the program that leaves a core dump. */
@@ -146,7 +82,7 @@ static int record(const struct record_opts *o, struct tp_record_cfg *cfg, struct
     if (status)
         unlink(session.path); /* it has not begun */
     else
-        status = finalise(o, &session, cfg->output, err);
+        status = tp_record_finish(cfg, &session, o->force, err);
     tp_record_close(&session);
     if (session.how && status) { /* its own end is what the caller is to see */
         tp_error_print(err);
@@ -186,6 +122,7 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
     struct tp_record_cfg cfg = {.output = o->output ? o->output : name,
                                 .command = args->words,
                                 .program = program,
+                                .follow = (enum tp_record_follow)o->follow,
                                 .after = o->after,
                                 .max_bytes = limit(o->max_size),
                                 .max_events = limit(o->max_events),
@@ -207,7 +144,10 @@ const struct tp_command tp_command_record = {
         "could not be written, FILE.recording is left: every command reads it, and 'tapool convert "
         "--recover FILE.recording' makes the trace. SIGUSR2 to tapool stops the recording, and the "
         "next one starts it again.\n\n"
-        "Not recorded: what the program starts, memory that it maps without malloc or takes from "
+        "Children have their own bounds of size and events; --after, --duration and SIGUSR2 are "
+        "about the program itself.\n\n"
+        "Not recorded: what the program starts (but see --follow), memory that it maps without "
+        "malloc or takes from "
         "an allocator that is linked into it, programs that are linked statically or run with "
         "other rights than yours.",
     .opts_size = sizeof(struct record_opts),

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -221,33 +222,58 @@ static void end_by_duration(struct tp_recording_head *h)
     atomic_store(&h->state, (uint32_t)TP_REC_ENDED);
 }
 
-/* What a signal to this process means. The terminal sends its own to the program too. */
-static void on_signal(const siginfo_t *info, pid_t pid, struct tp_recording_head *h)
+/* What is waited for. */
+struct awaited {
+    struct tp_record_session *s;
+    pid_t pid;     /* 0: the program has ended */
+    uint64_t end;  /* of --duration, wall time; 0: there is none */
+    bool children; /* until all descendants have ended */
+    bool stop;
+};
+
+/* What a signal to this process means. The terminal sends its own to the program too. When the
+ * program has ended, who waits for its children waits no longer. */
+static void on_signal(const siginfo_t *info, struct awaited *a)
 {
     if (info->si_signo == SIGUSR2)
-        toggle(h);
+        toggle(a->s->head);
+    else if (info->si_signo != SIGCHLD && !a->pid)
+        a->stop = true;
     else if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
-        kill(pid, info->si_signo);
+        kill(a->pid, info->si_signo);
 }
 
-static int await_program(const struct tp_record_cfg *cfg, struct tp_record_session *s, pid_t pid,
-                         const sigset_t *held)
+/* Takes the children that have ended. true: all that is waited for. */
+static bool has_ended(struct awaited *a)
 {
-    uint64_t begin = tp_wall_ns(), end = cfg->duration_ns ? begin + cfg->duration_ns : 0;
     pid_t got = 0;
-    while ((got = waitpid(pid, &s->how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+    int how = 0;
+    while ((got = waitpid(-1, &how, WNOHANG)) > 0 || (got < 0 && errno == EINTR))
+        if (got == a->pid) {
+            a->s->how = how;
+            a->pid = 0;
+        }
+    return a->stop || got < 0 || (!a->pid && !a->children);
+}
+
+static void await_program(const struct tp_record_cfg *cfg, struct tp_record_session *s, pid_t pid,
+                          const sigset_t *held)
+{
+    struct awaited a = {.s = s,
+                        .pid = pid,
+                        .end = cfg->duration_ns ? tp_wall_ns() + cfg->duration_ns : 0,
+                        .children = cfg->follow != TP_FOLLOW_NONE};
+    while (!has_ended(&a)) {
         siginfo_t info;
-        uint64_t now = tp_wall_ns(), left = end > now ? end - now : 0;
+        uint64_t now = tp_wall_ns(), left = a.end > now ? a.end - now : 0;
         const struct timespec rest = {.tv_sec = (time_t)(left / NS_PER_S),
                                       .tv_nsec = (long)(left % NS_PER_S)};
-        if (end && !left) {
+        if (a.end && !left) {
             end_by_duration(s->head);
-            end = 0;
-        } else if (sigtimedwait(held, &info, end ? &rest : NULL) > 0)
-            on_signal(&info, pid, s->head);
+            a.end = 0;
+        } else if (sigtimedwait(held, &info, a.end ? &rest : NULL) > 0)
+            on_signal(&info, &a);
     }
-    s->wall_ns = tp_wall_ns() - begin;
-    return got < 0 ? errno : 0;
 }
 
 int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, struct tp_err *err)
@@ -257,12 +283,13 @@ int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, 
     int error = 0, status = set_environment(s, err);
     if (status)
         return status;
+    if (cfg->follow != TP_FOLLOW_NONE)
+        prctl(PR_SET_CHILD_SUBREAPER, 1L); /* for children whose parents end before them */
     hold_signals(&held, &before);
     pid_t pid = start(cfg, s, &before, &error);
-    int waited = pid > 0 ? await_program(cfg, s, pid, &held) : 0;
+    if (pid > 0)
+        await_program(cfg, s, pid, &held);
     restore_signals(&before);
-    if (error)
-        return tp_fail(err, TP_EIO, "'%s' cannot be started: %s", cfg->program, strerror(error));
-    return waited ? tp_fail(err, TP_EIO, "waiting for '%s': %s", cfg->program, strerror(waited))
-                  : TP_OK;
+    return error ? tp_fail(err, TP_EIO, "'%s' cannot be started: %s", cfg->program, strerror(error))
+                 : TP_OK;
 }

@@ -24,8 +24,7 @@ enum { TP_RECORD_NOT_STARTED = 126 };
 struct tp_record_session {
     char path[PATH_MAX]; /* of the recording */
     struct tp_recording_head *head;
-    int how;          /* wait status of the program */
-    uint64_t wall_ns; /* that the program ran */
+    int how; /* wait status of the program */
 };
 
 /* Makes the recording's file. TP_EUSAGE, TP_EIO: it cannot be written. */

@@ -136,11 +136,50 @@ os.execv(sys.argv[1], sys.argv[1:])' "$TAPOOL" record -o a.tpt -- grep SigIgn /p
     says 'size 101 40010' 'free 40010'
 }
 
-@test "children of fork are not recorded, and the parent goes on" {
-    recorded forks
+@test "children: left out, or each in a file of its own" {
+    recorded forks 3
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
     facts a.tpt
     says 'alloc 20' 'size 101 20'
+    [ "$(ls ./*.tpt)" = ./a.tpt ]
+    for follow in fork all; do
+        rm -f ./*.tpt
+        recording --follow "$follow" -o b.tpt -- "$RECORDED" forks 3
+        [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+        said 'children: 3 traces with 600 events, in files with their process ids Next: tapool replay b\.tpt'
+        facts b.tpt
+        says 'size 101 20' 'alloc 20'
+        for child in b.[0-9]*.tpt; do
+            facts "$child"
+            says 'size 103 100' 'alloc 100' 'free 100'
+        done
+        [ "$(echo b.[0-9]*.tpt | wc -w)" -eq 3 ]
+        [ -z "$(echo ./*.recording* | grep -v '\*')" ]
+    done
+}
+
+@test "children that are other programs, and one that outlives its parent" {
+    recording --follow all -o a.tpt -- sh -c "'$RECORDED' takes 5; { sleep 0.1; '$RECORDED' takes 6; } & true"
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    cat a.[0-9]*.tpt >/dev/null
+    for child in a.[0-9]*.tpt; do
+        facts "$child"
+        cat facts
+    done >all
+    grep -qx 'size 101 5' all
+    grep -qx 'size 101 6' all
+    # copies alone: what they become is not recorded
+    recording --follow fork -o b.tpt -- sh -c "'$RECORDED' takes 5; true"
+    for child in b.[0-9]*.tpt; do
+        [ ! -e "$child" ] || facts "$child"
+        lacks facts 'size 101'
+    done
+}
+
+@test "a program that forks 200 times" {
+    recording --follow fork -o a.tpt -- "$RECORDED" forks 200
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    said 'children: 200 traces with 40,000 events'
 }
 
 @test "exec: the program that follows in the process is the one that counts" {

@@ -182,13 +182,13 @@ static int closes(void)
     return 0;
 }
 
-static int forks(void)
+static int forks(int count)
 {
     take(10, 101);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < count; i++) {
         pid_t pid = fork();
         if (pid == 0) {
-            take(1000, 103);
+            take(100, 103);
             _exit(0);
         }
         if (pid < 0 || waitpid(pid, NULL, 0) != pid)
@@ -270,14 +270,15 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         int (*run)(void);
-    } tasks[] = {{"closes", closes},     {"forks", forks},     {"pauses", pauses},
-                 {"outlasts", outlasts}, {"orphans", orphans}, {"writes", writes},
-                 {"waits", waits}};
+    } tasks[] = {{"closes", closes},   {"pauses", pauses}, {"outlasts", outlasts},
+                 {"orphans", orphans}, {"writes", writes}, {"waits", waits}};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (!strcmp(task, tasks[i].name))
             return tasks[i].run();
     if (argc > 2 && !strcmp(task, "knows"))
         return knows((int)strtol(argv[2], NULL, 10));
+    if (argc > 2 && !strcmp(task, "forks"))
+        return forks((int)strtol(argv[2], NULL, 10));
     if (argc > 3 && !strcmp(task, "counts"))
         return counts(argv[2], argv[3]);
     if (argc > 2 && !strcmp(task, "takes"))

@@ -1,4 +1,4 @@
-# The headers for plug-ins, as they are installed: the very files that tapool is compiled with, all in
+# The headers for plug-ins, and the one with which programs mark what is recorded, as they are installed: the very files that tapool is compiled with, all in
 # one folder, so that each includes the others from there. Included, this adds the target that makes
 # them in ${CMAKE_BINARY_DIR}/include/tapool whenever one changes, and the rules that install them; run
 # as a script, with TO and FROM, it makes one.
@@ -10,7 +10,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 set(tapool_public alloc/strategy.h alloc/memory.h alloc/base/api.h alloc/base/err.h alloc/base/every.h
-  alloc/base/opt_row.h)
+  alloc/base/opt_row.h cmd/recorder/mark.h)
 set(tapool_public_folder ${CMAKE_BINARY_DIR}/include/tapool)
 foreach(header ${tapool_public})
   get_filename_component(name ${header} NAME)

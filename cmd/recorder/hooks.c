@@ -1,6 +1,7 @@
 /* The functions of malloc, as the program calls them. Each passes its call on and writes what came
  * of it: a block once it is there, a free before it is done, so that the order of the times is that
  * in which addresses change hands. */
+#include "cmd/recorder/mark.h"
 #include "cmd/recorder/recorder.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@ TP_HOOK void *aligned_alloc(size_t align, size_t size);
 TP_HOOK void *memalign(size_t align, size_t size);
 TP_HOOK void *valloc(size_t size);
 TP_HOOK void *pvalloc(size_t size);
-TP_HOOK void tapool_mark(const char *text);
 
 /* A program that never calls malloc is seen too: it loaded the recorder. */
 __attribute__((constructor)) static void begin_at_start(void)
@@ -197,7 +197,7 @@ void *pvalloc(size_t size)
 
 /* ---- the program's own word ---- */
 
-void tapool_mark(const char *text)
+TP_HOOK void tapool_mark(const char *text)
 {
     struct tp_writer *w = text ? tp_writer_enter() : NULL;
     if (!w)

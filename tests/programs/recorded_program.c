@@ -1,6 +1,7 @@
 /* What tests of `tapool record` run. Each task knows what it asks of malloc, and asks for odd sizes
  * only, or with an alignment, so that what the C library takes for itself is told apart. What it
  * knows it writes by the system, never by a stream, which would allocate. */
+#include "cmd/recorder/mark.h"
 #include "traces/record/recording.h"
 
 #include <fcntl.h>
@@ -13,8 +14,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-void tapool_mark(const char *text) __attribute__((weak));
 
 static void fail(const char *what)
 {
@@ -80,8 +79,8 @@ static void *work(void *data)
         if (!(w->blocks[i] = get(w, i)))
             fail("malloc");
     int serial = pthread_barrier_wait(&all_there);
-    if (serial == PTHREAD_BARRIER_SERIAL_THREAD && tapool_mark)
-        tapool_mark("all are there");
+    if (serial == PTHREAD_BARRIER_SERIAL_THREAD)
+        TAPOOL_MARK("all are there");
     pthread_barrier_wait(&all_looked);
     for (next = w + 1; !next->thread; next = workers)
         ;

@@ -139,17 +139,22 @@ static void *map_file(int fd, uint64_t at, size_t bytes)
 
 static void thread_ended(void *data);
 
-/* A recording of a child's own, beside that of its parent and with the same settings. */
+/* A recording of a child's own, beside that of its parent and with the same settings; its
+ * descriptor, or -1. One that ran in this process before (exec) makes place. */
 static int open_for_child(const struct tp_recording_head *parent)
 {
     struct tp_recording_head *head = NULL;
-    if (snprintf(path, sizeof path, "%s.%ld.recording", parent->path, (long)getpid()) >=
+    if (snprintf(path, sizeof path, "%s.%ld" TP_RECORDING_SUFFIX, parent->path, (long)getpid()) >=
         (int)sizeof path)
         return -1;
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || make_room(fd, 0, TP_RECORDING_PAGE) ||
-        !(head = map_file(fd, 0, TP_RECORDING_PAGE)))
-        return fd;
+    if (fd >= 0 && make_room(fd, 0, TP_RECORDING_PAGE) == 0)
+        head = map_file(fd, 0, TP_RECORDING_PAGE);
+    if (!head) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
     memcpy(head, parent, offsetof(struct tp_recording_head, program));
     head->parent = getpid();
     atomic_store(&head->bytes, (uint64_t)TP_RECORDING_PAGE);
@@ -198,29 +203,27 @@ static void note_program(struct tp_recording_head *head)
 /* Maps the head of the recording that `path` names, or of the child's own. */
 static bool open_recording(bool forked)
 {
-    struct tp_recording_head *head = NULL;
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || !(head = map_file(fd, 0, TP_RECORDING_PAGE)))
-        return fd >= 0 && close(fd) && false;
-    bool good = !memcmp(head->magic, TP_RECORDING_MAGIC, sizeof head->magic) &&
+    struct tp_recording_head *head = fd >= 0 ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
+    bool good = head && !memcmp(head->magic, TP_RECORDING_MAGIC, sizeof head->magic) &&
                 head->version == TP_RECORDING_VERSION;
-    use_head(head);
     if (good && head->parent != getpid()) {
-        int own = -1;
-        good = head->follow >= (forked ? TP_FOLLOW_FORK : TP_FOLLOW_ALL) &&
-               (own = open_for_child(head)) >= 0;
+        bool followed = head->follow >= (forked ? TP_FOLLOW_FORK : TP_FOLLOW_ALL);
+        int own = followed ? open_for_child(head) : -1;
         munmap(head, TP_RECORDING_PAGE);
         close(fd);
         fd = own;
-        head = good ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
+        head = fd >= 0 ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
         good = head != NULL;
-        use_head(head ? head : tp_recorder.head);
     }
     if (!good) {
+        if (head)
+            munmap(head, TP_RECORDING_PAGE);
         if (fd >= 0)
             close(fd);
         return false;
     }
+    use_head(head);
     keep_file(fd);
     note_program(head);
     image = atomic_fetch_add(&head->images, 1);

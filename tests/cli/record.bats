@@ -168,11 +168,16 @@ os.execv(sys.argv[1], sys.argv[1:])' "$TAPOOL" record -o a.tpt -- grep SigIgn /p
     done >all
     grep -qx 'size 101 5' all
     grep -qx 'size 101 6' all
-    # copies alone: what they become is not recorded
-    recording --follow fork -o b.tpt -- sh -c "'$RECORDED' takes 5; true"
-    for child in b.[0-9]*.tpt; do
-        [ ! -e "$child" ] || facts "$child"
-        lacks facts 'size 101'
+    # copies alone, or none: what the children become runs, and is not recorded
+    for follow in fork none; do
+        rm -f b.*
+        recording --follow "$follow" -o b.tpt -- sh -c "echo x | '$RECORDED' writes; echo status \$?"
+        [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+        matches "$out" '^status 7$'
+        for trace in b.*; do
+            facts "$trace"
+            lacks facts 'size 101'
+        done
     done
 }
 

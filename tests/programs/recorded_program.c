@@ -190,7 +190,8 @@ static int forks(int count)
             take(100, 103);
             _exit(0);
         }
-        if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+        int how = 0;
+        if (pid < 0 || waitpid(pid, &how, 0) != pid || how)
             fail("fork");
     }
     take(10, 101);

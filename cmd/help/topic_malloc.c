@@ -2,17 +2,17 @@
 #include "cmd/cli/commands.h"
 
 static const char text[] =
-    "Record, without building the program anew; each call is kept, and the program runs much\n"
-    "slower (valgrind: some 50 times):\n"
+    "Record, without building the program anew; every call of every thread is kept:\n"
     "\n"
-    "  valgrind --trace-malloc=yes ./server 2>server.txt\n"
+    "  tapool record -o server.tpt -- ./server --its-options\n"
     "\n"
-    "or with calls of mtrace() and muntrace() in it, which see one thread at a time:\n"
+    "A program that is linked statically is recorded by valgrind, some 50 times slower and without\n"
+    "its threads; valgrind and mtrace() leave texts, which are read as they are:\n"
     "\n"
+    "  valgrind --trace-malloc=yes --soname-synonyms=somalloc=NONE ./server 2>server.txt\n"
     "  MALLOC_TRACE=server.txt LD_PRELOAD=libc_malloc_debug.so.0 ./server\n"
     "\n"
-    "  tapool info server.txt            what it asked for: sizes, lifetimes, live memory\n"
-    "  tapool convert server.txt -o server.tpt           small, and quick to play\n"
+    "  tapool info server.tpt            what it asked for: sizes, lifetimes, live memory\n"
     "  tapool strategies                 the malloc libraries of this machine\n"
     "  tapool replay server.tpt          each of them beside the C library's and arena\n"
     "  tapool compare server.tpt --alloc glibc,jemalloc,mimalloc      which is faster, for sure\n"
@@ -38,5 +38,5 @@ static const char text[] =
 
 const struct tp_topic tp_topic_malloc = {
     "malloc", "recording a program on Linux, and choosing its malloc",
-    "glibc libc jemalloc mimalloc tcmalloc tbbmalloc preload ld_preload host server",
+    "record recording recorder glibc libc jemalloc mimalloc tcmalloc tbbmalloc preload ld_preload host server",
     .texts = {text}};

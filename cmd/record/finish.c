@@ -6,6 +6,7 @@
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/save_trace.h"
+#include "cmd/report/report_head.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/text.h"
 
@@ -38,6 +39,8 @@ static int make_trace(const char *recording, const char *output, bool force, str
     return status;
 }
 
+enum { NOTE = 6 }; /* column */
+
 /* What was recorded, and what is to be known of it. */
 static void print_trace(struct tp_page *page, const struct tp_trace *t, const char *path)
 {
@@ -53,8 +56,7 @@ static void print_trace(struct tp_page *page, const struct tp_trace *t, const ch
         tp_page_more(page, 0, "; %s, %.1f bytes an event", tp_bytes((uint64_t)st.st_size, false).s,
                      (double)st.st_size / (double)f->events);
     tp_page_line(page);
-    if (t->meta.remarks)
-        tp_page_put(page, 0, "%s", t->meta.remarks);
+    tp_remarks_print(t, 0, NOTE, page);
 }
 
 /* ---- children ---- */

@@ -60,6 +60,9 @@ static void add_name(struct samples *found, const char *text, size_t length)
         found->names[found->count++] = name;
 }
 
+/* Of the files of samples. */
+static const char *const endings[] = {".json", ".tpt"};
+
 static void list_directory(const char *path, struct samples *found)
 {
     DIR *dir = opendir(path);
@@ -67,8 +70,12 @@ static void list_directory(const char *path, struct samples *found)
         return;
     for (const struct dirent *e = readdir(dir); e && found->count < SAMPLES_MAX; e = readdir(dir)) {
         size_t length = strlen(e->d_name);
-        if (length > 5 && *e->d_name != '.' && strcmp(e->d_name + length - 5, ".json") == 0)
-            add_name(found, e->d_name, length - 5);
+        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+            size_t ending = strlen(endings[i]);
+            if (length > ending && *e->d_name != '.' &&
+                strcmp(e->d_name + length - ending, endings[i]) == 0)
+                add_name(found, e->d_name, length - ending);
+        }
     }
     closedir(dir);
 }
@@ -120,6 +127,17 @@ static const struct tp_profile *sample_profile(const struct tp_trace_cfg *cfg, c
     return NULL;
 }
 
+/* The path of the file of a sample in a folder. False: there is none. */
+static bool find_sample(const char *folder, const char *name, char *path, size_t size)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        int n = snprintf(path, size, "%s/%s%s", folder, name, endings[i]);
+        if (n >= 0 && (size_t)n < size && access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Opens the file of a sample, or finds the profile of that name if there is no file. Sets either
  * *in or *made. */
 static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in,
@@ -130,10 +148,7 @@ static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in,
         return unknown_sample(cfg, name, err);
     for (size_t i = 0; cfg->sample_dirs && cfg->sample_dirs[i]; i++) {
         char path[SHOWN_MAX];
-        int n = snprintf(path, sizeof path, "%s/%s.json", cfg->sample_dirs[i], name);
-        if (n < 0 || (size_t)n >= sizeof path)
-            continue;
-        if (access(path, F_OK) == 0)
+        if (find_sample(cfg->sample_dirs[i], name, path, sizeof path))
             return tp_input_open(path, tp_max_memory(&cfg->read), cfg->read.stop, in, err);
     }
     *made = sample_profile(cfg, name);

@@ -6,7 +6,8 @@ static const char text[] =
     "\n"
     "  tapool record -o server.tpt -- ./server --its-options\n"
     "\n"
-    "A program that is linked statically is recorded by valgrind, some 50 times slower and without\n"
+    "A program that is linked statically is recorded by valgrind, some 50 times slower and "
+    "without\n"
     "its threads; valgrind and mtrace() leave texts, which are read as they are:\n"
     "\n"
     "  valgrind --trace-malloc=yes --soname-synonyms=somalloc=NONE ./server 2>server.txt\n"
@@ -36,7 +37,8 @@ static const char text[] =
     "  arena      a model of how such libraries work, nothing to link\n"
     "  to use it  LD_PRELOAD=libmimalloc.so.2 ./server, or link it: -lmimalloc\n";
 
-const struct tp_topic tp_topic_malloc = {
-    "malloc", "recording a program on Linux, and choosing its malloc",
-    "record recording recorder glibc libc jemalloc mimalloc tcmalloc tbbmalloc preload ld_preload host server",
-    .texts = {text}};
+const struct tp_topic tp_topic_malloc = {"malloc",
+                                         "recording a program on Linux, and choosing its malloc",
+                                         "record recording recorder glibc libc jemalloc mimalloc "
+                                         "tcmalloc tbbmalloc preload ld_preload host server",
+                                         .texts = {text}};

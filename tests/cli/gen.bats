@@ -156,7 +156,7 @@ assert d == lines[0]'
     ok gen web-server -o web.jsonl
     [ "$(hash_of web.jsonl)" = "$web" ]
     refused 3 "^tapool: unknown sample 'wbe'$" play_once sample:wbe
-    matches "$err" "^hint: did you mean 'sample:web'\? there are: jq, llm-decode, python-threads, sqlite, training-step, web$"
+    matches "$err" "^hint: did you mean 'sample:web'\? there are: cc1, git, jq, llm-decode, node, python-threads, redis, sqlite, training-step, web$"
 }
 
 @test "sample:training-step and sample:llm-decode are their profiles without a file" {

@@ -67,15 +67,16 @@ static void must_refuse(const char *name, const char *content, size_t size, stru
     assert_null(t.path);
 }
 
-static void check_sample(const char *name, uint64_t events, uint64_t bytes, uint64_t at,
-                         uint32_t threads)
+static void check_sample(const char *name, const char *format, uint64_t events, uint64_t bytes,
+                         uint64_t at, uint32_t threads)
 {
     char path[64], file[64];
     struct tp_trace t;
     struct tp_err err = {0};
     snprintf(path, sizeof path, "sample:%s", name);
-    snprintf(file, sizeof file, "%s.json", name);
-    const struct tp_trace_cfg cfg = {.path = path, .formats = formats, .sample_dirs = sample_dirs};
+    snprintf(file, sizeof file, "%s.%s", name, format);
+    const struct tp_trace_cfg cfg = {
+        .path = path, .formats = tp_formats, .sample_dirs = sample_dirs};
     if (tp_trace_open(&cfg, &t, &err) != TP_OK)
         fail_msg("%s", err.text);
     const struct tp_program_facts *f = tp_program_facts(t.program);
@@ -90,8 +91,9 @@ static void check_sample(const char *name, uint64_t events, uint64_t bytes, uint
     assert_true(f->time_known);
     assert_string_equal(t.path, path);
     assert_string_equal(t.file, file);
-    assert_string_equal(t.meta.name, name);
-    assert_string_equal(t.format, "json");
+    /* a recording has no name of its own */
+    assert_string_equal(t.meta.name, strcmp(format, "tpt") == 0 ? file : name);
+    assert_string_equal(t.format, format);
     for (int i = 0; i < TP_REPAIR_COUNT; i++)
         assert_int_equal(t.repairs[i], 0);
     tp_trace_close(&t);
@@ -100,9 +102,13 @@ static void check_sample(const char *name, uint64_t events, uint64_t bytes, uint
 static void test_samples(void **state)
 {
     (void)state;
-    check_sample("sqlite", 6170, 315477, 5230, 1);
-    check_sample("jq", 12000, 709392, 9631, 1);
-    check_sample("python-threads", 9132, 1842381, 4488, 4);
+    check_sample("sqlite", "json", 6170, 315477, 5230, 1);
+    check_sample("jq", "json", 12000, 709392, 9631, 1);
+    check_sample("python-threads", "json", 9132, 1842381, 4488, 4);
+    check_sample("cc1", "tpt", 89763, 3136973, 43654, 1);
+    check_sample("git", "tpt", 82518, 3684515, 79838, 1);
+    check_sample("node", "tpt", 165986, 832627, 165353, 1);
+    check_sample("redis", "tpt", 128421, 2040340, 98627, 5);
 }
 
 static void refuse_sample(const char *path, const char *const *dirs, const char *text,
@@ -120,9 +126,10 @@ static void test_unknown_samples(void **state)
 {
     (void)state;
     static const char *const none[] = {"/nonexistent", NULL};
-    static const char list[] = "there are: jq, python-threads, sqlite";
+    static const char list[] = "there are: cc1, git, jq, node, python-threads, redis, sqlite";
     refuse_sample("sample:sqlte", sample_dirs, "unknown sample 'sqlte'",
-                  "did you mean 'sample:sqlite'? there are: jq, python-threads, sqlite");
+                  "did you mean 'sample:sqlite'? "
+                  "there are: cc1, git, jq, node, python-threads, redis, sqlite");
     refuse_sample("sample:", sample_dirs, "unknown sample ''", list);
     refuse_sample("sample:../samples/jq", sample_dirs, "unknown sample '../samples/jq'", list);
     refuse_sample("sample:..", sample_dirs, "unknown sample '..'", list);

@@ -6,6 +6,7 @@
 #include "alloc/engine/replay.h"
 #include "cmd/gate/gate.h"
 #include "cmd/measure/exporter.h"
+#include "cmd/measure/libraries.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,16 @@ static void fail_unknown(struct tp_err *err, const char *what, const char *name,
         tp_hint(err, status, "'%s' lists all", lister);
 }
 
+/* Says how a malloc library is named of which the name was given as that of a strategy. */
+static void hint_library(const char *name, struct tp_err *err)
+{
+    for (const struct tp_library *l = tp_libraries; l->name; l++)
+        if (!strcasecmp(name, l->name))
+            tp_hint(err, TP_EUSAGE, "'lib:%s' is the malloc library of that name", l->name);
+    if (!strcasecmp(name, "glibc") || !strcasecmp(name, "libc"))
+        tp_hint(err, TP_EUSAGE, "'system' is the C library's malloc");
+}
+
 const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err)
 {
     const char *names[NAMES_MAX] = {0};
@@ -139,6 +150,7 @@ const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err)
             return tp_strategies[i];
     }
     fail_unknown(err, "strategy", name, names, "tapool strategies");
+    hint_library(name, err);
     return NULL;
 }
 

@@ -66,12 +66,20 @@ static bool read_at(const struct elf_bytes *f, uint64_t at, void *out, size_t si
     return true;
 }
 
+int tp_hint_home(struct tp_err *err, int status, const char *path)
+{
+    return path[0] == '~'
+               ? tp_hint(err, status, "a shell replaces ~ only where a word begins: write $HOME%s",
+                         path + 1)
+               : status;
+}
+
 static int open_file(const char *path, const char *what, struct elf_bytes *f, struct tp_err *err)
 {
     struct stat st;
     f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (f->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return tp_fail(err, TP_EINPUT, "%s is not there", what);
+        return tp_hint_home(err, tp_fail(err, TP_EINPUT, "%s is not there", what), path);
     if (f->fd < 0 || fstat(f->fd, &st))
         return tp_fail(err, TP_EINPUT, "%s cannot be read: %s", what, strerror(errno));
     if (!S_ISREG(st.st_mode))

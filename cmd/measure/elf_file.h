@@ -20,4 +20,7 @@ struct tp_elf_symbol {
 int tp_elf_look(const char *path, const char *what, const char *symbol, void *data, size_t size,
                 struct tp_elf_symbol *out, struct tp_err *err);
 
+/* Hint where a file is not there whose path begins with ~, in an argument such as lib:~/my.so. */
+int tp_hint_home(struct tp_err *err, int status, const char *path);
+
 #endif

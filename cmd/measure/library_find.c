@@ -223,7 +223,8 @@ static int not_found(const char *name, struct tp_err *err)
 static int find_path(const char *given, char *path, struct tp_err *err)
 {
     if (access(given, F_OK))
-        return tp_fail(err, TP_EUSAGE, "library '%s': %s", given, strerror(errno));
+        return tp_hint_home(
+            err, tp_fail(err, TP_EUSAGE, "library '%s': %s", given, strerror(errno)), given);
     int length = snprintf(path, TP_LIBRARY_PATH, "%s", given);
     return length < TP_LIBRARY_PATH
                ? TP_OK

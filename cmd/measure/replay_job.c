@@ -73,7 +73,7 @@ static int add_alloc(struct tp_job *job, const char *name, struct tp_err *err)
 
 static int parse_allocs(struct tp_job *job, const char *list, struct tp_err *err)
 {
-    int status = TP_OK;
+    int status = list && !*list ? tp_fail(err, TP_EUSAGE, "--alloc names no allocator") : TP_OK;
     while (!status && list && *list) {
         char name[256];
         size_t length = strcspn(list, ",");
@@ -277,24 +277,25 @@ static int parse_source(struct tp_job *job, const struct tp_replay_opts *o, stru
 
 /* ---- strategies and source together ---- */
 
-static int check_foreign(const struct tp_job *job, const struct tp_strategy *s, struct tp_err *err)
+static int check_foreign(const struct tp_job *job, const struct tp_strategy_spec *s,
+                         struct tp_err *err)
 {
     if (!(tp_source_spec_flags(&job->source) & TP_SRC_HOST))
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE,
                                "'%s' is an allocator of this machine's memory: it "
                                "cannot run on source '%s'",
-                               s->name, job->source.name),
+                               s->label, job->source.name),
                        "--source host plays the trace in this machine's memory");
     if (tp_source_spec_is_limited(&job->source))
         return tp_fail(err, TP_EUSAGE,
                        "'%s' takes its memory from the system itself: no capacity can limit it",
-                       s->name);
+                       s->label);
     if (tp_program_facts(job->trace.program)->devices > 1)
         return tp_fail(err, TP_EUSAGE,
                        "'%s' has one heap for the whole process: it cannot play the devices of "
                        "this trace apart",
-                       s->name);
+                       s->label);
     return TP_OK;
 }
 
@@ -304,7 +305,7 @@ static int check_strategies(const struct tp_job *job, struct tp_err *err)
     for (size_t i = 0; !status && i < job->spec_count; i++) {
         const struct tp_strategy_spec *spec = &job->specs[i];
         if (spec->strategy->caps & TP_CAP_FOREIGN) {
-            status = check_foreign(job, spec->strategy, err);
+            status = check_foreign(job, spec, err);
             continue;
         }
         status = tp_strategy_fits(spec->strategy, job->source.layers[0].ops, err);

@@ -126,6 +126,17 @@ PY
         "$TAPOOL" replay odd.jsonl -s lib:jemalloc
     refused 2 "^tapool: 'glibc' is no library to preload$" "$TAPOOL" replay odd.jsonl -s lib:glibc
     matches "$err" "'-s system' plays the C library's malloc"
+    refused 2 "^tapool: unknown strategy 'mimalloc'$" "$TAPOOL" replay odd.jsonl -s mimalloc
+    matches "$err" "^hint: 'lib:mimalloc' is the malloc library of that name$"
+    refused 2 "^tapool: unknown strategy 'glibc'$" "$TAPOOL" strategies glibc
+    matches "$err" "^hint: 'system' is the C library's malloc$"
+    refused 2 '^tapool: --alloc names no allocator$' "$TAPOOL" replay odd.jsonl --alloc ''
+    refused 2 "^tapool: library '~/my.so': No such file or directory$" "$TAPOOL" replay odd.jsonl -s 'lib:~/my.so'
+    matches "$err" '^hint: a shell replaces ~ only where a word begins: write \$HOME/my.so$'
+    refused 3 "^tapool: plugin '~/my.so' is not there$" "$TAPOOL" replay odd.jsonl -s 'plugin:~/my.so'
+    matches "$err" 'write \$HOME/my.so$'
+    refused 2 "^tapool: 'lib:silent.so' takes its memory from the system itself: no capacity can limit it$" \
+        "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/silent.so" --capacity 1MiB
     refused 2 "^tapool: strategy 'lib' needs its library$" "$TAPOOL" replay odd.jsonl -s lib
     matches "$err" 'write lib:NAME\|PATH'
 }

@@ -30,6 +30,8 @@ struct contest {
     struct tp_stored usage[TP_ROUND_SIDES]; /* memory and counts of each side */
     struct tp_rounds rounds;
     uint64_t started_ns, wall_ns;
+    char first[TP_LABEL_MAX]; /* label of the first side, also if that could not be measured */
+    bool beside;              /* there are other traces */
 };
 
 struct tp_compare_live {
@@ -69,6 +71,7 @@ static int name_sides(struct contest *k, const struct tp_compare_opts *o, struct
     if (k->job.spec_count < 2)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "one strategy compares with nothing"),
                        "name another with -s; 'tapool replay' shows one in detail");
+    snprintf(k->first, sizeof k->first, "%s", k->job.specs[0].label);
     for (size_t i = 0; !status && i < k->job.spec_count; i++)
         status = name_side(k, i, o, err);
     return status;
@@ -116,6 +119,13 @@ static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts
     return tp_timeout_of(o->timeout, k->trace.events, o->min_time);
 }
 
+/* Puts the name of the trace in front of an error where there are several. */
+static int name_trace(const struct contest *k, int status, struct tp_err *err)
+{
+    return k->beside && status && status != TP_ESTOP ? tp_prefix(err, status, "%s", k->trace.name)
+                                                     : status;
+}
+
 /* Says that a side could not be measured, beside the one whose error ends the command. */
 static void say_failed(const struct tp_err *why, struct tp_progress_line *line)
 {
@@ -138,11 +148,13 @@ static bool goes_on_without(const struct contest *k, size_t i, size_t left, stru
         say_failed(&c->failed, line);
         return false;
     }
-    tp_compare_note(c, "not measured: %s", why->text);
+    struct tp_err named = *why;
+    name_trace(k, (int)why->status, &named);
+    tp_compare_note(c, "not measured: %s", named.text);
     if (c->failed.status)
-        say_failed(why, line);
+        say_failed(&named, line);
     else
-        c->failed = *why;
+        c->failed = named;
     return true;
 }
 
@@ -344,9 +356,11 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
         row->side = i;
         row->cold = 2 * k->rounds.cold[i] > k->rounds.rounds;
     }
-    int status = find_base(k, o->base, &base, err);
+    const char *wanted = o->base ? o->base : k->first;
+    int status = find_base(k, wanted, &base, err);
     if (status && c->failed.status) { /* it was there before, and could not be measured */
-        tp_compare_note(c, "compared with '%s' instead of '%s'", t->rows[0].label, o->base);
+        tp_compare_note(c, "%s%scompared with '%s' instead of '%s'", k->beside ? k->trace.name : "",
+                        k->beside ? ": " : "", t->rows[0].label, wanted);
         base = 0;
         status = TP_OK;
     }
@@ -400,6 +414,7 @@ static int prepare(struct tp_compare_live *live, const struct tp_compare_opts *o
     int status = TP_OK;
     for (size_t i = 0; !status && i < count; i++) {
         struct contest *k = &live->contests[live->count++];
+        k->beside = count > 1;
         status = tp_measure_prepare(words[i], &o->open, &k->trace, err);
         if (!status)
             status = make_job(k, o, &live->gpu, err);
@@ -428,6 +443,7 @@ int tp_compare_measure(const struct tp_compare_opts *o, char *const *words, size
     int status = prepare(live, o, words, count, err);
     for (size_t i = 0; !status && i < count; i++) {
         status = play_contest(live, &live->contests[i], o, c, err);
+        name_trace(&live->contests[i], status, err);
         if (!status)
             status = check_scopes(&live->contests[i], err);
         if (!status)

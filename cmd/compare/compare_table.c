@@ -436,6 +436,21 @@ static void fill_mean(const struct tp_compare *c, size_t m, struct tp_compare_me
     mean->ratio[m] = count ? tp_stat_geometric_mean(ratios, count) : NAN;
 }
 
+/* Whether the ratios of all tables are those to the same base. They are not where a live base could
+ * not be measured on one of the traces. Files have a base for each strategy. */
+static bool have_one_base(const struct tp_compare *c)
+{
+    const struct tp_compare_table *first = &c->tables[0];
+    for (size_t t = 1; c->live && t < c->count; t++) {
+        const struct tp_compare_table *table = &c->tables[t];
+        if (first->count && table->count &&
+            strcmp(tp_compare_name(&first->rows[first->rows[0].base]).s,
+                   tp_compare_name(&table->rows[table->rows[0].base]).s) != 0)
+            return false;
+    }
+    return true;
+}
+
 static int fill_means(struct tp_compare *c, struct tp_err *err)
 {
     size_t rows = 0;
@@ -492,7 +507,12 @@ int tp_compare_decide(struct tp_compare *c, struct tp_err *err)
         status = test_table(c, table, err);
         note_served(c, table);
     }
-    return status || c->count < 2 ? status : fill_means(c, err);
+    if (status || c->count < 2)
+        return status;
+    if (have_one_base(c))
+        return fill_means(c, err);
+    tp_compare_note(c, "no geometric means: not every trace has the same base");
+    return TP_OK;
 }
 
 /* ---- order ---- */

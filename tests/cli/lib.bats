@@ -337,6 +337,19 @@ assert [r["label"] for r in d["tables"][0]["rows"]] == ["system", "lib:counts.so
     [ "$(wc -l <"$err")" = 3 ]
 }
 
+@test "compare: where the base of one of several traces fails, no ratios to different bases are averaged" {
+    local sides=(-s "lib:$MALLOCS/exits.so" -s system -s arena --rounds 2 --min-time 0)
+    capture "$TAPOOL" compare odd.jsonl sample:jq "${sides[@]}" --json
+    [ "$rc" = 4 ]
+    matches "$err" "^tapool: odd.jsonl: 'lib:exits.so' ended its process with code 23, at event 2$"
+    is "$out" '[d["geometric_means"], len(d["tables"])]' '[[], 2]'
+    is "$out" 'sum("odd.jsonl: compared with %ssystem%s instead of %slib:exits.so" % (3 * (chr(39),)) in n for n in d["notes"])' 1
+    is "$out" '[n for n in d["notes"] if "geometric" in n]' "['no geometric means: not every trace has the same base']"
+    capture "$TAPOOL" compare odd.jsonl sample:jq "${sides[@]}" --base system --json
+    [ "$rc" = 4 ]
+    is "$out" '[len(d["geometric_means"]) > 0, any("geometric" in n or "instead" in n for n in d["notes"])]' '[True, False]'
+}
+
 # worn COMMAND...: runs it with a library that dies at the third block of its odd size from the end.
 worn() {
     export WEAR_FILE=$PWD/wear

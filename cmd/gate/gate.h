@@ -165,7 +165,7 @@ extern const char *const tp_gate_format_words[]; /* keywords of --format; NULL-t
  * exports`. */
 #define TP_GATE_WRITER_ROW(opts, id, words) TP_EXPORT_ROW(opts, TP_GATE_##id, #id, words),
 #define TP_GATE_WRITER_ROWS(opts)                                                                  \
-    TP_FORMAT_ROW(opts, tp_gate_format_words, "what is printed"),                                  \
+    TP_FORMAT_ROW(opts, tp_gate_format_words, "what is printed"), TP_JSON_ROW(opts),               \
         TP_GATE_WRITERS(TP_GATE_WRITER_ROW, opts) TP_FORCE_ROW(offsetof(opts, exports.force))
 
 /* Whether this process runs in GitHub Actions. */

@@ -261,6 +261,7 @@ timed() {
     refused 2 'unknown strategy' check --base-strategy aerna
     refused 2 'goes with --update' check --reason because
     refused 2 '--update and --format exclude each other' check --update --format json
+    refused 2 '--update and --format exclude each other' check --update --json
     refused 2 '--aa and --base-bin exclude each other' check --aa 2 --base-bin "$TAPOOL"
     refused 2 'cannot name standard input' check - -s arena --update
     refused 2 "option 'require' is 'everything', which is none of memory, instructions, latency" \
@@ -625,7 +626,7 @@ json.dump(a, open("b.json", "w"))'
     is c.json 'd["schema"]' tapool.check/1
     matches c.xml '<testsuites'
     refused 2 "'c.json' exists" check --export-json c.json
-    ok check --format json
+    ok check --json
     is "$out" 'd["schema"]' tapool.check/1
     sed -i 's/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
     GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$WORK/summary.md capture check

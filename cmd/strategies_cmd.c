@@ -252,13 +252,15 @@ static int check_conformance(const char *name, FILE *out, struct tp_err *err)
     int status = tp_strategy_spec_parse(&spec, name, err);
     if (status)
         return status;
+    struct tp_str named = {0};
+    tp_strategy_spec_add_name(&named, &spec);
     if (spec.preload)
         status = tp_hint(
             err, tp_fail(err, TP_EUSAGE, "'%s' is played in a process of its own only", spec.label),
-            "'tapool replay TRACE -s %s --verify' checks every block of a trace",
-            tp_strategy_spec_name(&spec).s);
+            "'tapool replay TRACE%s --verify' checks every block of a trace", tp_str_text(&named));
     else
         status = tp_conformance_print(&spec, out, err);
+    tp_str_drop(&named);
     tp_strategy_spec_release(&spec);
     return status;
 }

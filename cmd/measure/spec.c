@@ -4,6 +4,7 @@
 #include "alloc/base/str.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/libraries.h"
+#include "cmd/ui/escape.h"
 #include "cmd/ui/option_words.h"
 
 #include <stdlib.h>
@@ -241,10 +242,13 @@ void tp_strategy_spec_release(struct tp_strategy_spec *spec)
     *spec = (struct tp_strategy_spec){0};
 }
 
-struct tp_text tp_strategy_spec_name(const struct tp_strategy_spec *spec)
+void tp_strategy_spec_add_name(struct tp_str *s, const struct tp_strategy_spec *spec)
 {
     const char *value = bare_value(spec);
-    return tp_text_of("%s%s%s", spec->strategy->name, value ? ":" : "", value ? value : "");
+    struct tp_str name = {0};
+    tp_str_add(&name, "%s%s%s", spec->strategy->name, value ? ":" : "", value ? value : "");
+    tp_str_strategy(s, tp_str_text(&name));
+    tp_str_drop(&name);
 }
 
 const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size)

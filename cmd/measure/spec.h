@@ -28,8 +28,9 @@ struct tp_strategy_spec {
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
 void tp_strategy_spec_release(struct tp_strategy_spec *spec);
 
-/* How the strategy is named without its options: "arena", "lib:jemalloc". */
-struct tp_text tp_strategy_spec_name(const struct tp_strategy_spec *spec);
+/* Adds " -s NAME", quoted for a shell, where NAME is the strategy's without its options: "arena",
+ * "lib:jemalloc". */
+void tp_strategy_spec_add_name(struct tp_str *s, const struct tp_strategy_spec *spec);
 
 /* The library behind a real allocator in this process, written to `text`; NULL: `s` is no real
  * allocator. */

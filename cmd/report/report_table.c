@@ -695,6 +695,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
 {
     const struct tp_result *results = &rep->results[first];
     const struct tp_result *sourced = tp_first_sourced(results, count);
+    struct tp_str one = {0};
     struct tp_pick pick;
     tp_report_head(sourced, tp_report_place(sourced).s, page);
     tp_page_line(page);
@@ -705,6 +706,8 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_report_pick(results, count, page->exact, &pick);
     tp_pick_print(&pick, page);
     tp_report_warnings(results, count, 0, page);
-    tp_page_put(page, 0, "%sNumbers: tapool help report    One policy in detail: -s %s alone",
-                rep->verbose ? "" : "Details: -v    ", tp_strategy_spec_name(sourced->spec).s);
+    tp_strategy_spec_add_name(&one, sourced->spec);
+    tp_page_put(page, 0, "%sNumbers: tapool help report    One policy in detail:%s alone",
+                rep->verbose ? "" : "Details: -v    ", tp_str_text(&one));
+    tp_str_drop(&one);
 }

@@ -538,6 +538,17 @@ SH
     lacks "$out" 'not in every cell: .*my'
 }
 
+@test "how to play one library in detail is said whole and as a shell takes it" {
+    local folder='./a-folder-of-some-length/and-$another-one-in-it'
+    mkdir -p "$folder"
+    cp "$MALLOCS/silent.so" "$folder/lib.so"
+    ok "$TAPOOL" replay odd.jsonl -s "lib:$folder/lib.so" -s system --min-time 0
+    grep -F " -s 'lib:$folder/lib.so' " <(tr '\n' ' ' <"$out")
+    refused 2 'is played in a process of its own only$' \
+        "$TAPOOL" strategies --conformance "lib:$folder/lib.so"
+    matches "$err" "^hint: 'tapool replay TRACE -s 'lib:./a-folder-of-some-length/and-.another-one-in-it/lib.so' --verify' "
+}
+
 @test "tapool strategies lib: its options, and how a program gets such a library" {
     ok "$TAPOOL" strategies lib
     matches "$out" 'Set them as -s lib:NAME\|PATH,OPTION=VALUE'

@@ -315,6 +315,8 @@ static int note_failure(struct replay *r, const struct tp_job *job, const char *
     if (status)
         return status;
     rep->failed[rep->failed_count++] = row;
+    if (label && job->spec_count > 1 && !strstr(err->text, label))
+        tp_prefix(err, (int)err->status, "%s", label); /* "strategy 'lib'" may be several */
     if (label)
         name_trace(&job->trace, (int)err->status, err);
     if (rep->failed_count == 1)

@@ -81,6 +81,9 @@ PY
     refused 4 "^tapool: odd.jsonl: 'lib:hangs.so' had not ended after 300 ms: it was at event 2$" odd hangs --timeout 300ms
     refused 4 "^tapool: odd.jsonl: event 3: strategy 'lib' handed out bytes that belong to the block of event 2, which is live$" odd overlaps --verify
     refused 4 "^tapool: odd.jsonl: event 2: strategy 'lib' handed out an address that is not aligned to 16$" odd misaligns --verify
+    capture odd overlaps -s "lib:$MALLOCS/silent.so" --verify # beside others it is said of which
+    [ "$rc" = 4 ]
+    matches "$err" "^tapool: odd.jsonl: lib:overlaps.so: event 3: strategy 'lib' handed out bytes"
     refused 3 "^tapool: odd.jsonl: library '.*/no_malloc.so' has no malloc$" odd no_malloc
     refused 3 "half.so' has malloc, but no free$" odd half
 }

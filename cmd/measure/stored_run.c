@@ -52,11 +52,13 @@ static void read_options(const struct tp_member *in, const char *prefix,
             add_option(&value, prefix, list);
 }
 
-/* Reads the decorators of the source. Without its name the options of a decorator mean nothing, so
- * they count as not known. */
+/* Reads the decorators of the source, of which that of a real allocator, one with a library, has
+ * none to tell. Without its name the options of a decorator mean nothing, so they count as not
+ * known. */
 static void read_decorators(const struct tp_member *source, struct tp_record *run)
 {
-    const struct tp_member list = tp_member_seek(source, "decorators");
+    const struct tp_member list = run->library ? tp_member_find(source, "decorators")
+                                               : tp_member_seek(source, "decorators");
     struct tp_member layer = {0};
     tp_member_list(&list, OPTIONS_MAX, "has more layers than any source");
     while (tp_member_next(&list, &layer)) {

@@ -179,6 +179,12 @@ END
     matches "$out" 'x86_64 and arm64'
 }
 
+@test "stored results of a real allocator lack nothing" {
+    play_once sample:sqlite -s system --json >system.json
+    ok "$TAPOOL" compare system.json system.json
+    lacks "$out" 'older tapool'
+}
+
 @test "results of other settings, and of older tapools" {
     small_trace >a.trace
     ok play_once a.trace -s bump --source virtual+limit:capacity=8KiB --json

@@ -57,8 +57,8 @@ static void read_options(const struct tp_member *in, const char *prefix,
  * known. */
 static void read_decorators(const struct tp_member *source, struct tp_record *run)
 {
-    const struct tp_member list = run->library ? tp_member_find(source, "decorators")
-                                               : tp_member_seek(source, "decorators");
+    const struct tp_member list =
+        run->library ? tp_member_find(source, "decorators") : tp_member_seek(source, "decorators");
     struct tp_member layer = {0};
     tp_member_list(&list, OPTIONS_MAX, "has more layers than any source");
     while (tp_member_next(&list, &layer)) {

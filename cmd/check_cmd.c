@@ -58,18 +58,16 @@ static int check_core(const struct tp_check_opts *o, struct tp_err *err)
                    (unsigned long long)o->core);
 }
 
-/* The times of several threads are the scheduler's too: a gate over many cells would be open too
- * often, or cry wolf. Memory and counts are those of one thread anyhow. */
+/* Memory, counts and instructions are those of one thread, so threads change nothing without times.
+ */
 static int check_threads(const struct tp_check_opts *o, struct tp_err *err)
 {
-    if (o->threads == 1)
+    if (o->threads == 1 || tp_check_is_live(o) || !is_check(o))
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EUSAGE,
-                           "check plays by one thread: times of several depend too much on the "
-                           "scheduler to gate many cells"),
-                   "'tapool compare TRACE -s A -s B --threads N --fail-on \"wall_ns_per_op>+5%%\"' "
-                   "gates two of them");
+                           "--threads is about times, and there is nothing to compare them with"),
+                   "--base-bin OLD-TAPOOL, --base-strategy NAME or --base-lib PATH");
 }
 
 /* Refuses impossible options before any work is done. */

@@ -41,6 +41,12 @@ enum { TP_CHECK_CORE_AUTO, TP_CHECK_CORE_NONE }; /* keywords of --core */
 
 extern const struct tp_opt tp_check_rows[];
 
+/* Whether real threads play for the times of cells. */
+static inline bool tp_check_by_threads(const struct tp_check_opts *o)
+{
+    return o->threads != 1;
+}
+
 /* Whether there is a base to compare times with. */
 static inline bool tp_check_is_live(const struct tp_check_opts *o)
 {
@@ -206,8 +212,8 @@ uint64_t tp_check_seed(uint64_t seed, uint64_t of);
  * to TP_ROUNDS_MAX is enough. */
 unsigned tp_check_pairs_needed(size_t tests, double alpha);
 
-/* The largest number of class N tests that one cell can have. */
-size_t tp_check_tests_max(void);
+/* The largest number of class N tests that one cell can have, played by one thread or `several`. */
+size_t tp_check_tests_max(bool several);
 
 /* The two sides of the comparison of times for a cell: 0 is the base, 1 the build that is checked.
  */

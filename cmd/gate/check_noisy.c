@@ -36,18 +36,29 @@ static void show(void *line, unsigned done, unsigned total)
     tp_progress_did(line);
 }
 
+/* How many threads are asked for, as --threads takes it: "4", "recorded". */
+static struct tp_text threads_of(const struct tp_check_opts *o)
+{
+    return o->threads == TP_OPT_KEYWORD(0) ? tp_text_of("%s", tp_threads_words[0])
+                                           : tp_text_of("%llu", (unsigned long long)o->threads);
+}
+
 /* Plays one set of rounds; `alone` leaves the base out. Errors do not name the cell. */
 static int play(const struct tp_check *k, size_t cell, bool alone, unsigned rounds, uint64_t seed,
                 struct tp_rounds *out, struct tp_err *err)
 {
     const struct tp_gate_cell *c = &k->gate.cells[cell];
+    const struct tp_text threads = threads_of(k->o);
+    bool several = tp_check_by_threads(k->o) && !strncmp(c->source, "host", 4);
+    const char *const more[] = {c->more[0], c->more[1], several ? "--threads" : NULL, threads.s,
+                                NULL};
     const struct tp_rounds_cfg cfg = {.trace = &k->traces[c->prepared],
                                       .source = c->source,
-                                      .more = c->more,
+                                      .more = more,
                                       .rounds = rounds,
                                       .min_time_ns = k->min_time_ns,
                                       .seed = seed,
-                                      .core = k->core,
+                                      .core = several ? -1 : k->core,
                                       .timeout_ns = tp_check_timeout(k, cell),
                                       .interrupted = tp_stop_flag(),
                                       .progress = show,
@@ -180,6 +191,8 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
              : k->o->base_lib      ? k->o->base_lib
                                    : "itself",
              k->gate.pairs);
+    if (tp_check_by_threads(k->o))
+        tp_append(class->against, sizeof class->against, ", --threads %s", threads_of(k->o).s);
     tp_check_gaps_describe(k, &n->gaps, class);
     if (!class->checked && n->tests.count) {
         snprintf(class->reason, sizeof class->reason,
@@ -194,7 +207,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
 /* Runs before anything is played, because with too few pairs no test could fail. */
 int tp_check_enough(const struct tp_check *k, struct tp_err *err)
 {
-    size_t tests = k->gate.cell_count * tp_check_tests_max();
+    size_t tests = k->gate.cell_count * tp_check_tests_max(tp_check_by_threads(k->o));
     unsigned needed = tp_check_pairs_needed(tests, k->gate.alpha);
     if (!needed || k->gate.pairs < needed) {
         int status = tp_fail(err, TP_EUSAGE,

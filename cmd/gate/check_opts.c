@@ -74,9 +74,9 @@ const struct tp_opt tp_check_rows[] = {
     TP_UINT_AT("core", ROW(core), .def = "auto", .max = 65535, .choices = core_words,
                .help = "where timed processes are pinned; auto is the last core that may be used"),
     TP_UINT_AT("threads", ROW(threads), .def = "1", .min = 1, .max = UINT16_MAX,
-               .choices = tp_threads_words,
-               .help = "1 and no other: one thread plays every cell. 'tapool compare TRACE -s A -s "
-                       "B --threads N' compares times of several, and gates with --fail-on"),
+               .choices = tp_threads_words, .excludes = "update core",
+               .help = "real threads that play for the times of cells on host, as of replay; they "
+                       "depend on the scheduler, too, so more of them may stay open"),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_UINT_AT("seed", ROW(seed), .def = "random", .max = UINT64_C(1) << 53, .choices = seed_words,
                .help =

@@ -100,7 +100,7 @@ static void add_options(const struct tp_check *k, struct tp_str *s)
     static const char *const of_all[] = {"baseline", "source",        "bin",
                                          "base-bin", "base-strategy", "base-lib",
                                          "touch",    "effect",        "alpha"};
-    static const char *const of_times[] = {"core", "pairs", "min-time", "thorough"};
+    static const char *const of_times[] = {"core", "pairs", "min-time", "thorough", "threads"};
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
         tp_str_row(s, tp_opt_find(tp_check_rows, of_all[i]), k->o);
     tp_str_add(s, " --seed %" PRIu64, k->gate.seed);

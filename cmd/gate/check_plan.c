@@ -61,13 +61,13 @@ static int pilot(const struct tp_check *k, size_t cell, double *seconds, double 
 }
 
 /* Whether the stored times of a cell can be used: they were taken on a machine like this one, and
- * this check does not make its timed processes longer (--thorough, --min-time). */
+ * this check does not play otherwise (--thorough, --min-time, --threads). */
 static bool is_usable(const struct tp_check *k, const struct tp_baseline_latency *l)
 {
     char machine[128];
-    return !k->o->thorough && k->o->min_time == TP_OPT_KEYWORD(0) && l->machine &&
-           tp_baseline_machine(machine, sizeof machine) && !strcmp(l->machine, machine) &&
-           !isnan(l->seconds) && !isnan(l->spread);
+    return !k->o->thorough && !tp_check_by_threads(k->o) && k->o->min_time == TP_OPT_KEYWORD(0) &&
+           l->machine && tp_baseline_machine(machine, sizeof machine) &&
+           !strcmp(l->machine, machine) && !isnan(l->seconds) && !isnan(l->spread);
 }
 
 static int estimate(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
@@ -151,7 +151,8 @@ static void print_latency(const struct tp_check *k, const struct plan *p, struct
 
 int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
-    struct plan p = {.tests = k->gate.cell_count * tp_check_tests_max(), .spread = NAN};
+    struct plan p = {.tests = k->gate.cell_count * tp_check_tests_max(tp_check_by_threads(k->o)),
+                     .spread = NAN};
     int status = tp_check_each(k, "pilot", PILOT_ROUNDS, estimate, &p, err);
     if (status)
         return status;

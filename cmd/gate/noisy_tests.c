@@ -19,11 +19,11 @@
 #define STEPS 10  /* fewest steps of the clock in a percentile that is compared */
 #define POWER 0.9 /* probability that the slowdown of the sensitivity is found */
 
-size_t tp_check_tests_max(void)
+size_t tp_check_tests_max(bool several)
 {
     size_t count = 0;
-    for (size_t i = 0; i < tp_metric_count; i++) /* one thread plays here */
-        count += tp_metrics[i].class == TP_CLASS_NOISY && !tp_metrics[i].of_threads;
+    for (size_t i = 0; i < tp_metric_count; i++)
+        count += tp_metrics[i].class == TP_CLASS_NOISY && (several || !tp_metrics[i].of_threads);
     return count;
 }
 

@@ -16,6 +16,7 @@ static const char text[] =
     "  N  latency             only live, old build against new, in interleaved pairs of fresh\n"
     "                         processes. A regression is at least 5 % slower, at p < 0.01 after\n"
     "                         Holm over all tests, with an interval that excludes no change.\n"
+    "                         --threads N: by real threads; more may stay open (inconclusive).\n"
     "  R  the rest            shown by replay and compare, never part of a gate; but resident "
     "memory\n"
     "                         of a malloc library, with --base-lib: +5 %, or its --tolerance.\n"

@@ -122,17 +122,41 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     refused 2 "threads" play web.tpt -s arena --threads many
 }
 
-@test "check: of one thread only, and what gates several instead" {
-    refused 2 'check plays by one thread' "$TAPOOL" check --threads 2
-    matches "$err" 'compare TRACE -s A -s B --threads N --fail-on "wall_ns_per_op>\+5%"'
-    refused 2 'check plays by one thread' "$TAPOOL" check --threads recorded
-    refused 2 'there is no tapool-baseline.json' "$TAPOOL" check --threads 1
+@test "compare gates the times of several threads" {
     web 2 web.tpt
     ok "$TAPOOL" compare web.tpt -s arena -s arena --threads 2 --rounds 2 --min-time 0 \
         --fail-on 'wall_ns_per_op>+5000%'
     capture "$TAPOOL" compare web.tpt -s arena -s lru --threads 2 --rounds 2 --min-time 0 \
         --fail-on 'wall_ns_per_op>0ns'
     [ "$rc" -eq 1 ]
+}
+
+@test "check: times of several threads, live; memory and counts are those of one" {
+    web 2 web.tpt
+    "$TAPOOL" gen training-step --layers 1 -o gpu.tpt >/dev/null
+    ok "$TAPOOL" check web.tpt gpu.tpt -s lru --update
+    refused 2 '^tapool: --threads is about times, and there is nothing to compare them with$' \
+        "$TAPOOL" check --threads 2
+    refused 2 '--threads and --update exclude each other' "$TAPOOL" check --threads 2 --update
+    refused 2 '--threads and --core exclude each other' \
+        "$TAPOOL" check --threads 2 --core 1 --base-bin "$TAPOOL"
+    refused 2 '6 pairs cannot show anything at alpha 0.01 over up to 16 tests' \
+        "$TAPOOL" check --base-bin "$TAPOOL" --pairs 6 --threads 2 # one more than without for each
+    cat >old-tapool <<SH
+#!/bin/sh
+echo "\$*" >>arguments
+exec "$TAPOOL" "\$@"
+SH
+    chmod +x old-tapool
+    capture "$TAPOOL" check --base-bin ./old-tapool --threads recorded --pairs 9 --min-time 0 --effect 900% --json
+    [ "$rc" = 0 ] || fail "exit code $rc" "$(cat "$err")"
+    # what is timed on host, by several threads; on virtual and for instructions by one
+    matches arguments 'throughput.*--source host .*--threads recorded'
+    lacks arguments '(--source virtual|count) .*--threads'
+    is "$out" 'sorted({f["trace"] for f in d["findings"] if f["metric"] == "wall_ns_per_op"})' "['web.tpt']"
+    is "$out" 'd["classes"][2]["against"]' 'vs ./old-tapool, 9 live pairs, --threads recorded'
+    is "$out" 'sum(f["class"] == "E" for f in d["findings"]) > 20' True
+    ok "$TAPOOL" check --base-bin ./old-tapool --threads 2 --pairs 9 --plan
 }
 
 @test "65,535 threads: recorded is too many, N plays them" {

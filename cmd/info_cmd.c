@@ -1,7 +1,11 @@
 /* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
+#include "cmd/measure/condition.h"
+#include "cmd/measure/metric_text.h"
 #include "cmd/measure/open_trace.h"
+#include "cmd/measure/trace_figures.h"
 #include "cmd/report/info.h"
+#include "cmd/report/info_pair.h"
 #include "cmd/ui/option_words.h"
 
 enum { FORMAT_TEXT, FORMAT_JSON };
@@ -9,8 +13,11 @@ enum { FORMAT_TEXT, FORMAT_JSON };
 struct info_opts {
     struct tp_open_opts open;
     struct tp_exports exports;
+    struct tp_opt_list fail_on;
     bool bytes;
 };
+
+static const char examples[] = "--fail-on 'allocations>+1%', --fail-on 'peak_requested>8MiB'";
 
 static const char *const format_words[] = {"text", "json", NULL};
 
@@ -20,6 +27,11 @@ static const struct tp_opt rows[] = {
     TP_FORMAT_ROW(struct info_opts, format_words, "what is printed"),
     TP_JSON_ROW(struct info_opts),
     TP_BYTES_ROW(ROW(bytes)),
+    TP_FAIL_ON_ROW(ROW(fail_on),
+                   "of two traces: exit 1 if the second meets the condition, such as "
+                   "allocations>+1%. Names: allocations, allocated, reallocs, frees, "
+                   "peak_requested, peak_blocks, left_blocks, left, temporary, remote_frees, "
+                   "threads, sizes"),
     {.name = NULL}};
 
 static int report(const struct info_opts *o, const struct tp_info_report *r, FILE *out,
@@ -34,18 +46,12 @@ static int report(const struct info_opts *o, const struct tp_info_report *r, FIL
     return TP_OK;
 }
 
-static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
+static int one_trace(const struct info_opts *o, const char *path, FILE *out, struct tp_err *err)
 {
-    const struct info_opts *o = args->opts;
     struct tp_trace trace;
     struct tp_info *info = NULL;
     struct tp_captured captured = {0};
-    if (!args->count)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "info needs a trace"),
-                       "tapool info sample:sqlite shows a shipped one");
-    if (args->count > 1)
-        return tp_fail(err, TP_EUSAGE, "info takes one trace");
-    int status = tp_open_trace(args->words[0], &o->open, true, &trace, err);
+    int status = tp_open_trace(path, &o->open, true, &trace, err);
     if (status)
         return status;
     status = tp_info_scan(trace.program, &info, err);
@@ -63,14 +69,108 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
     return status;
 }
 
+/* ---- two of them ---- */
+
+/* Checks one condition on the second trace, with the first as its base. */
+static int check(const char *text, const struct tp_info_side side[2], struct tp_err *err)
+{
+    struct tp_condition c;
+    struct tp_text shown[2];
+    double value[2];
+    int status = tp_condition_parse_of(text, tp_trace_figure_find, examples, &c, err);
+    if (status)
+        return status;
+    const struct tp_trace_figure *figure = (const struct tp_trace_figure *)(const void *)c.metric;
+    for (int i = 0; i < 2; i++)
+        value[i] = (double)tp_trace_figure_value(figure, side[i].trace.program, side[i].info);
+    if (!tp_condition_holds(&c, value[1], value[0], true))
+        return TP_OK;
+    tp_metric_texts(c.metric, value, shown);
+    return tp_fail(err, TP_EFOUND, "%s: %s has %s, %s had %s", text, side[1].trace.file, shown[1].s,
+                   side[0].trace.file, shown[0].s);
+}
+
+static int open_side(const struct info_opts *o, const char *path, struct tp_info_side *side,
+                     struct tp_err *err)
+{
+    int status = tp_open_trace(path, &o->open, false, &side->trace, err);
+    if (status)
+        return status;
+    status = tp_info_scan(side->trace.program, &side->info, err);
+    if (status)
+        tp_trace_close(&side->trace);
+    return status;
+}
+
+static void close_side(struct tp_info_side *side)
+{
+    tp_info_free(side->info);
+    tp_trace_close(&side->trace);
+}
+
+/* What is wrong in a condition is said before traces are read. */
+static int check_conditions(const struct info_opts *o, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < o->fail_on.count; i++) {
+        struct tp_condition c;
+        status =
+            tp_condition_parse_of(o->fail_on.items[i], tp_trace_figure_find, examples, &c, err);
+    }
+    return status;
+}
+
+static int two_traces(const struct info_opts *o, char *const paths[2], FILE *out,
+                      struct tp_err *err)
+{
+    struct tp_info_side side[2] = {{.info = NULL}};
+    struct tp_page page;
+    if (o->exports.format == FORMAT_JSON)
+        return tp_fail(err, TP_EUSAGE, "two traces are compared as text, not as JSON");
+    int status = check_conditions(o, err);
+    if (!status)
+        status = open_side(o, paths[0], &side[0], err);
+    if (status)
+        return status;
+    status = open_side(o, paths[1], &side[1], err);
+    if (!status) {
+        tp_page_init(&page, out, 0);
+        page.exact = o->bytes;
+        tp_info_pair_text(side, &page);
+        for (size_t i = 0; !status && i < o->fail_on.count; i++)
+            status = check(o->fail_on.items[i], side, err);
+        close_side(&side[1]);
+    }
+    close_side(&side[0]);
+    return status;
+}
+
+static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct info_opts *o = args->opts;
+    if (!args->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "info needs a trace"),
+                       "tapool info sample:sqlite shows a shipped one");
+    if (args->count > 2)
+        return tp_fail(err, TP_EUSAGE, "info takes one trace, or two that it compares");
+    if (args->count == 1 && o->fail_on.count)
+        return tp_fail(err, TP_EUSAGE, "--fail-on compares a second trace with the first");
+    return args->count == 2 ? two_traces(o, args->words, out, err)
+                            : one_trace(o, args->words[0], out, err);
+}
+
 const struct tp_command tp_command_info = {
     .name = "info",
-    .usage = "info TRACE [OPTION]...",
+    .usage = "info TRACE [TRACE] [OPTION]...",
     .summary = "what is in a trace: operations, sizes, lifetimes, live memory, before you replay",
     .about =
         "Reads a trace and says what is in it: operations, threads and phases, the course of the "
         "requested bytes and their peak, sizes, lifetimes, frees by other threads, what is live "
-        "at the end. Nothing is replayed and nothing is measured.\n\nTRACE is a file, '-' for "
+        "at the end. Nothing is replayed and nothing is measured. Of two traces, such as "
+        "recordings "
+        "of a program before and after a change, it shows the figures beside each other, and with "
+        "--fail-on it is a check: my program allocates more than it did.\n\nTRACE is a file, '-' "
+        "for "
         "standard input, or sample:NAME for a shipped one. Blocks are counted at the size that "
         "their allocation asks for; a lifetime is counted in events of the trace.",
     .opts_size = sizeof(struct info_opts),

@@ -88,19 +88,15 @@ static int parse_right(struct tp_condition *c, const char *right, struct tp_err 
     return TP_OK;
 }
 
-int tp_condition_parse(const char *text, struct tp_condition *out, struct tp_err *err)
+int tp_condition_parse_of(const char *text, tp_metric_finder *find, const char *examples,
+                          struct tp_condition *out, struct tp_err *err)
 {
     char name[NAME_MAX_BYTES];
     size_t length = strcspn(text, "<>");
     *out = (struct tp_condition){.text = text};
-    if (!strcasecmp(text, "oom")) {
-        out->metric = tp_metric_find("failed_allocations", err);
-        return out->metric ? TP_OK : TP_EUSAGE;
-    }
     if (!text[length] || !length || length >= sizeof name)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is nothing that --fail-on knows", text),
-                       "--fail-on oom, --fail-on 'failed_allocations>0', --fail-on "
-                       "'peak_reserved>+2%%'");
+                       "%s", examples);
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     while (length && name[length - 1] == ' ')
         name[--length] = '\0';
@@ -109,8 +105,19 @@ int tp_condition_parse(const char *text, struct tp_condition *out, struct tp_err
     out->equal = *right == '=';
     right += out->equal;
     right += strspn(right, " ");
-    out->metric = tp_metric_find(name, err);
+    out->metric = find(name, err);
     return out->metric ? parse_right(out, right, err) : TP_EUSAGE;
+}
+
+int tp_condition_parse(const char *text, struct tp_condition *out, struct tp_err *err)
+{
+    if (strcasecmp(text, "oom") != 0)
+        return tp_condition_parse_of(text, tp_metric_find,
+                                     "--fail-on oom, --fail-on 'failed_allocations>0', --fail-on "
+                                     "'peak_reserved>+2%'",
+                                     out, err);
+    *out = (struct tp_condition){.text = text, .metric = tp_metric_find("failed_allocations", err)};
+    return out->metric ? TP_OK : TP_EUSAGE;
 }
 
 bool tp_condition_holds(const struct tp_condition *c, double value, double base, bool shown)

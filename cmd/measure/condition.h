@@ -25,6 +25,12 @@ struct tp_condition {
 /* Parses one condition. TP_EUSAGE names the part that cannot be understood. */
 int tp_condition_parse(const char *text, struct tp_condition *out, struct tp_err *err);
 
+/* The same for other metrics than those of a run: `find` knows their names, and `examples` is the
+ * hint for a text that is no condition. */
+typedef const struct tp_metric *tp_metric_finder(const char *name, struct tp_err *err);
+int tp_condition_parse_of(const char *text, tp_metric_finder *find, const char *examples,
+                          struct tp_condition *out, struct tp_err *err);
+
 /* Whether the condition holds; false if `value` is NAN. `shown`: the difference from the base is
  * real, which for a metric of class N only a statistical test can tell. A relative condition holds
  * only if `shown` is true. */

@@ -277,7 +277,6 @@ END
 @test "a wrong command line: exit 2" {
     refused 2 "^tapool: info needs a trace$" info
     matches "$err" '^hint: tapool info sample:sqlite'
-    refused 2 "^tapool: info takes one trace$" info sample:sqlite sample:jq
     refused 2 "^tapool: --strict and --repair exclude each other$" info sample:sqlite --strict --repair
     refused 2 "^tapool: unknown option '--jsn'$" info sample:sqlite --jsn
     matches "$err" "^hint: did you mean '--json'"
@@ -317,4 +316,59 @@ END
     [ "$rc" -eq 0 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" 'more than 65,536 distinct sizes: exact-size'
     lacks "$out" 'commonest'
+}
+
+# ---- two traces ----
+
+events_of() { # COUNT SIZE
+    lines
+    for i in $(seq "$1"); do
+        printf '{"op":"alloc","id":%d,"size":%d}\n{"op":"free","id":%d}\n' "$i" "$2" "$i"
+    done
+}
+
+@test "two traces: figures beside each other, and what differs" {
+    events_of 100 50 >a.jsonl
+    events_of 103 60 >b.jsonl
+    shown info-pair info a.jsonl b.jsonl
+    shown info-pair-samples info sample:sqlite sample:jq
+    ok info a.jsonl a.jsonl
+    [ "$(grep -cE ' =$' "$out")" -ge 6 ]
+    lacks "$out" ' (%|new|[0-9.]+x)$'
+    ok info a.jsonl b.jsonl --bytes
+    matches "$out" '^  peak requested +50 B +60 B +\+20\.0 %$'
+    device_trace >gpu.json # its rows of sizes are others
+    ok info gpu.json a.jsonl
+    harmless "$out"
+    cp a.jsonl $'it\'s \x1b[31m.jsonl'
+    ok info a.jsonl $'it\'s \x1b[31m.jsonl'
+}
+
+@test "two traces: --fail-on is a check of what a program allocates" {
+    events_of 100 50 >a.jsonl
+    events_of 103 60 >b.jsonl
+    fails() { # EXPR
+        capture info a.jsonl b.jsonl --fail-on "$1"
+        [ "$rc" -eq 1 ] || fail "exit code $rc: $1"
+        one_sentence "$err"
+        matches "$out" '^  allocations ' # the table is there
+    }
+    fails 'allocations>+1%'
+    matches "$err" '^tapool: allocations>\+1%: b\.jsonl has 103, a\.jsonl had 100$'
+    fails 'peak_requested>+8'
+    fails 'peak_requested>=60B'
+    fails 'threads<2'
+    for expr in 'allocations>+3%' 'allocations<+0' 'peak_requested>+10' 'left>0'; do
+        ok info a.jsonl b.jsonl --fail-on "$expr"
+    done
+    capture info a.jsonl b.jsonl --fail-on 'left>0' --fail-on 'frees>102'
+    [ "$rc" -eq 1 ]
+    refused 2 "^tapool: unknown figure of a trace 'peak_reserved'$" info a.jsonl b.jsonl --fail-on 'peak_reserved>1'
+    refused 2 "^tapool: 'oom' is nothing that --fail-on knows$" info a.jsonl b.jsonl --fail-on oom
+    refused 2 "^tapool: --fail-on 'allocations>x': 'x' is no number" info a.jsonl b.jsonl --fail-on 'allocations>x'
+    refused 2 "^tapool: --fail-on compares a second trace with the first$" info a.jsonl --fail-on 'left>0'
+    refused 2 "^tapool: two traces are compared as text, not as JSON$" info a.jsonl b.jsonl --json
+    refused 2 "^tapool: info takes one trace, or two that it compares$" info a.jsonl b.jsonl a.jsonl
+    refused 3 "^tapool: none\.jsonl: no such file$" info a.jsonl none.jsonl
+    refused 3 "^tapool: none\.jsonl: no such file$" info none.jsonl a.jsonl
 }

@@ -43,6 +43,7 @@
     ROW(type, of, malloc_raw)              \
     ROW(type, of, recording)               \
     ROW(type, of, valgrind)                \
+    ROW(type, of, heaptrack)               \
     ROW(type, of, rep)                     \
     ROW(type, of, minimalloc)
 #define WRITERS(ROW, type, of)             \

@@ -344,3 +344,18 @@ END2
     facts mine.tpt
     says 'alloc 5'
 }
+
+@test "heaptrack's own recording of a program: the same as ours" {
+    command -v heaptrack >/dev/null || skip "heaptrack is not installed"
+    recorded takes 3000
+    facts a.tpt
+    mv facts ours
+    heaptrack -o h "$RECORDED" takes 3000 >said 2>&1 || fail "$(cat said)"
+    for file in h.zst h.gz; do
+        [ -e "$file" ] || continue
+        ok "$TAPOOL" convert "$file" -o facts.jsonl -f
+        python3 -S -E "$CLI/recorded_facts.py" facts.jsonl | diff ours -
+        return
+    done
+    fail "heaptrack left nothing:" "$(ls)"
+}

@@ -93,17 +93,6 @@ static bool is_memory_page(const unsigned char *data, size_t size)
 
 /* ---- profiles and logs ---- */
 
-/* The first line is "v 10400 3": versions of heaptrack and of the file, both hexadecimal. */
-static bool is_heaptrack(const unsigned char *data, size_t size)
-{
-    struct tp_cut text = tp_cut_start(data, size), line;
-    uint64_t number = 0;
-    if (!tp_cut_line(&text, &line) || !tp_cut_text(&line, "v ") || !tp_cut_hex(&line, &number))
-        return false;
-    tp_cut_blanks(&line);
-    return tp_cut_hex(&line, &number) && tp_cut_done(&line);
-}
-
 static bool is_dhat(const unsigned char *data, size_t size)
 {
     return first_mark(data, size) == '{' && has_early(data, size, "\"dhatFileVersion\"");
@@ -180,10 +169,6 @@ static const struct tp_stranger strangers[] = {
      .why = "with the snapshot inside",
      .hint =
          "sed -n 's/.*\"base64\": *\"\\([^\"]*\\)\".*/\\1/p' FILE | base64 -d >snapshot.pickle"},
-    {.is = is_heaptrack,
-     .name = "a heaptrack recording",
-     .why = "whose form tapool does not read",
-     .hint = RECORD},
     {.is = is_dhat, .name = "a DHAT profile", .why = TOTALS, .hint = RECORD},
     {.is = is_massif, .name = "a massif profile", .why = TOTALS, .hint = RECORD},
     {MARK("memray\0"), .name = "a memray capture", .why = "whose form tapool does not read",

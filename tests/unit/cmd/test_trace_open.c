@@ -225,7 +225,6 @@ static const struct {
     ROW("\n<!DOCTYPE html> import \"x/MemoryViz.js\" [{\"base64\": \"gA==\"}]",
         "a.x is a page that PyTorch's memory_viz wrote, with the snapshot inside"),
     ROW("<html>MemoryViz</html>", no_trace),
-    ROW("v 10400 3\nX ./a\n", "a.x is a heaptrack recording, whose form tapool does not read"),
     ROW("v 1.0 3\n", no_trace),
     ROW("v 10400 3 4\n", no_trace),
     ROW("v", no_trace),

@@ -1,0 +1,139 @@
+/* heaptrack's two forms: real files of one program, what each line does, and what is wrong. */
+#include "tests/unit/trace_fixture.h"
+
+extern const struct tp_format tp_format_heaptrack;
+
+static struct reading read_file(const char *path)
+{
+    struct tp_input *in = NULL;
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
+    struct reading r = read_input(&tp_format_heaptrack, in, true);
+    tp_input_close(in);
+    if (r.rc != TP_OK && r.rc != TP_EINPUT)
+        fail_msg("%s", r.err.text);
+    return r;
+}
+
+/* `repairs` as "name=count". */
+static void check(const char *text, const char *program, const char *repairs)
+{
+    char got[4096], counts[256] = "";
+    struct reading r = read_text(&tp_format_heaptrack, text, false);
+    if (r.rc != TP_OK)
+        fail_msg("%s\n  got: %s", text, r.err.text);
+    write_program(r.program, got, sizeof got);
+    assert_string_equal(got, program);
+    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
+        size_t used = strlen(counts);
+        if (r.repairs[i])
+            snprintf(counts + used, sizeof counts - used, "%s=%" PRIu64 " ", tp_repair_names[i],
+                     r.repairs[i]);
+    }
+    assert_string_equal(counts, repairs);
+    assert_string_equal(r.meta.unknown, "threads, alignment, times finer than 10 ms");
+    forget(&r);
+}
+
+static void refuse(const char *text, const char *sentence)
+{
+    struct reading r = read_text(&tp_format_heaptrack, text, false);
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_string_equal(r.err.text, sentence);
+}
+
+/* The same run, raw and interpreted: what it asked for, and most of it at once. */
+static void real_files(void **state)
+{
+    struct reading r[2] = {read_file(TAPOOL_ROOT "/tests/fuzz/corpus/heaptrack/raw"),
+                           read_file(TAPOOL_ROOT "/tests/fuzz/corpus/heaptrack/specimen")};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        /* a block of 0 bytes is dirty input */
+        assert_int_equal(r[i].rc, TP_EINPUT);
+        assert_non_null(strstr(r[i].err.text, "allocates 0 bytes"));
+    }
+}
+
+static void both_forms_say_the_same(void **state)
+{
+    static const char *const paths[] = {TAPOOL_ROOT "/tests/fuzz/corpus/heaptrack/raw",
+                                        TAPOOL_ROOT "/tests/fuzz/corpus/heaptrack/specimen"};
+    uint64_t peak[2], allocs[2], frees[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct tp_input *in = NULL;
+        assert_int_equal(tp_input_open(paths[i], 0, NULL, &in, NULL), TP_OK);
+        struct reading r = read_input(&tp_format_heaptrack, in, false);
+        tp_input_close(in);
+        assert_int_equal(r.rc, TP_OK);
+        const struct tp_program_facts *f = tp_program_facts(r.program);
+        peak[i] = tp_program_demand(r.program, 0)->bytes;
+        allocs[i] = f->ops[TP_ALLOC];
+        frees[i] = f->ops[TP_FREE];
+        assert_string_equal(r.meta.program, "./program two");
+        assert_string_equal(r.meta.capture,
+                            i ? "heaptrack recording, interpreted" : "heaptrack recording");
+        assert_int_equal(i != 0, r.meta.remarks != NULL);
+        forget(&r);
+    }
+    assert_int_equal(peak[0], peak[1]);
+    assert_int_equal(allocs[0], allocs[1]);
+    assert_int_equal(frees[0], frees[1]);
+    assert_true(allocs[0] > 15 && frees[0] > 10 && peak[0] > 300000);
+}
+
+static void lines(void **state)
+{
+    (void)state;
+    check("v 10400 3\nX ./a b\n+ 10 1 abc0\nc 2\n+ ff 1 abd0\nR 1f\n- abc0\n# a: b\ns 3 x y\n- "
+          "abd0\n",
+          "alloc 0 16 a4 @1; alloc 1 255 a4 +2000000 @2; free 0 16 a4 @3; free 1 255 a4 @4; ", "");
+    /* an address again without its free, a free of what is not known */
+    check("v 10400 3\n- 70\n+ 10 1 a0\n+ 11 1 a0\n- a0\n",
+          "alloc 0 16 a4 @2; free 0 16 a4 @3; alloc 0 17 a4 @3; free 0 17 a4 @4; ",
+          "unknown_free=1 double_alloc=1 ");
+    /* the youngest of a class goes first */
+    check("v 10400 3\na 8 1\n+ 0\n+ 0\na 9 2\n+ 1\n- 0\n- 1\n+ 0\n- 0\n- 0\n- 0\n",
+          "alloc 0 8 a4 @1; alloc 1 8 a4 @2; alloc 2 9 a4 @3; free 1 8 a4 @4; free 2 9 a4 @5; "
+          "alloc 2 8 a4 @6; free 2 8 a4 @7; free 0 8 a4 @8; ",
+          "unknown_free=1 ");
+    check("v 10400 1\na ffffffffffffffff 1\n+ 0\n- 0\n", "", "");
+    check("v 10400 3\n+ 10 1 a0\n- a", "alloc 0 16 a4 @1; ", "unknown_free=1 ");
+    check("v 10400 3\n+ 10 1 a0\n+ 10 ", "alloc 0 16 a4 @1; ", "truncated=1 ");
+}
+
+static void what_is_none(void **state)
+{
+    (void)state;
+    refuse("v 10400 4\n", "x.json:1: heaptrack's file format 4; this tapool reads 1 to 3");
+    refuse("v 10400 3\n+ 10 1 a0\n? 1\n", "x.json:3: event 2: '? 1' is no line of heaptrack");
+    refuse("v 10400 3\n+ 0\n", "x.json:2: event 1: '+ 0' is no line of heaptrack");
+    refuse("v 10400 3\na 8 1\n- 1\n", "x.json:3: event 1: '- 1' is no line of heaptrack");
+    refuse("v 10400 3\na 8 1\n+ 10 1 a0\n",
+           "x.json:3: event 1: '+ 10 1 a0' is no line of heaptrack");
+    refuse("v 10400 3\n+ 10 1 a0\na 8 1\n", "x.json:3: event 2: 'a 8 1' is no line of heaptrack");
+    refuse("v 10400 3\ncx\n", "x.json:2: event 1: 'cx' is no line of heaptrack");
+}
+
+static void probes(void **state)
+{
+    static const struct {
+        const char *text;
+        int score;
+    } rows[] = {{"v 10400 3\n", 95}, {"v 1.0 3\n", 0}, {"v 10400 3 4\n", 0}, {"v", 0}, {"", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(
+            tp_format_heaptrack.probe((const unsigned char *)rows[i].text, strlen(rows[i].text)),
+            rows[i].score);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(real_files), cmocka_unit_test(both_forms_say_the_same),
+        cmocka_unit_test(lines),      cmocka_unit_test(what_is_none),
+        cmocka_unit_test(probes),
+    };
+    return cmocka_run_group_tests_name("heaptrack", tests, NULL, NULL);
+}

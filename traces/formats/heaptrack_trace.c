@@ -1,0 +1,308 @@
+/* What heaptrack records, in its two forms: raw, as it is written while the program runs, and
+ * interpreted, as `heaptrack` leaves it. A line each, numbers in hexadecimal:
+ *
+ *     v 10400 3            versions of heaptrack and of the file
+ *     X ./server --port 1  command line
+ *     c 1a                 milliseconds since the start
+ *     + 40 b 55f0469101d0  raw: size, call site, address
+ *     - 55f0469101d0
+ *     a 40 b               interpreted: a class of blocks, with size and call site; numbered from 0
+ *     + 3                  a block of class 3 appears, and one disappears
+ *     - 3
+ *
+ * Other lines have modules, strings and call sites, which are not read. A realloc is a free and an
+ * allocation there.
+ *
+ * Known weakness: the interpreted form does not say which block of a class was freed. The youngest
+ * is taken: counts, sizes and peaks are exact, lifetimes of equal blocks of one call site are not.
+ */
+#include "traces/format.h"
+#include "traces/lower/bad_line.h"
+#include "traces/lower/pointers.h"
+
+#include <inttypes.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+
+enum { VERSION_MAX = 3 };
+
+struct block_class {
+    uint64_t size;
+    uint32_t youngest; /* index of its block in `blocks`, plus 1; 0: none is live */
+};
+
+/* A live block of a class, or one of the unused ones. */
+struct class_block {
+    uint32_t id;
+    uint32_t older; /* as `youngest` */
+};
+
+enum heaptrack_form { UNKNOWN, RAW, INTERPRETED };
+
+struct heaptrack {
+    const struct tp_reading *reading;
+    struct tp_lines lines;
+    struct tp_pointers pointers; /* of the raw form */
+    uint32_t objects;
+    struct block_class *classes; /* of the interpreted form */
+    struct class_block *blocks;
+    size_t class_count, class_room, block_count, block_room;
+    uint32_t unused; /* first of the unused blocks, as `youngest` */
+    enum heaptrack_form form;
+    uint64_t now_ns, too_large;
+};
+
+static bool cut_version(struct tp_cut line, uint64_t *version)
+{
+    uint64_t program = 0;
+    if (!tp_cut_text(&line, "v ") || !tp_cut_hex(&line, &program))
+        return false;
+    tp_cut_blanks(&line);
+    return tp_cut_hex(&line, version) && tp_cut_done(&line);
+}
+
+static int probe(const unsigned char *data, size_t size)
+{
+    struct tp_cut text = tp_cut_start(data, size), line;
+    uint64_t version = 0;
+    return tp_cut_line(&text, &line) && cut_version(line, &version) ? 95 : 0;
+}
+
+/* ---- events ---- */
+
+static int lower(struct heaptrack *h, struct tp_event *ev, struct tp_err *err)
+{
+    ev->line = h->lines.number;
+    ev->time_ns = h->now_ns;
+    ev->has_time = true;
+    return tp_lower_event(h->reading->lower, ev, err);
+}
+
+static int take_alloc(struct heaptrack *h, int64_t id, uint64_t size, struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_ALLOC, .id = id, .size = size, .has_size = true};
+    return lower(h, &ev, err);
+}
+
+static int take_free(struct heaptrack *h, int64_t id, struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_FREE, .id = id};
+    return lower(h, &ev, err);
+}
+
+static int skip_too_large(struct heaptrack *h, struct tp_err *err)
+{
+    h->too_large++;
+    return tp_lower_skip(h->reading->lower, err);
+}
+
+static int add_pointer(struct heaptrack *h, uint64_t size, uint64_t address, struct tp_err *err)
+{
+    int64_t id = 0;
+    if (size > TP_MAX_SIZE)
+        return skip_too_large(h, err);
+    int rc = tp_lines_placed(&h->lines, tp_pointers_add(&h->pointers, address, &id, err), err);
+    return rc ? rc : take_alloc(h, id, size, err);
+}
+
+/* An index of `blocks`, plus 1, for a new block; 0: `err` says why there is none. */
+static uint32_t new_block(struct heaptrack *h, struct tp_err *err)
+{
+    uint32_t at = h->unused;
+    if (at) {
+        h->unused = h->blocks[at - 1].older;
+        return at;
+    }
+    if (h->block_count == UINT32_MAX - 1) {
+        tp_lines_fail(&h->lines, 0, err, "more blocks are live than can be told apart");
+        return 0;
+    }
+    if (TP_READ_GROW(h->reading, &h->blocks, &h->block_room, h->block_count + 1, "blocks", err))
+        return 0;
+    return (uint32_t)++h->block_count;
+}
+
+static int add_to_class(struct heaptrack *h, struct block_class *c, struct tp_err *err)
+{
+    if (c->size > TP_MAX_SIZE)
+        return skip_too_large(h, err);
+    if (h->objects == UINT32_MAX)
+        return tp_lines_fail(&h->lines, 0, err, "more objects than can be told apart");
+    uint32_t at = new_block(h, err);
+    if (!at)
+        return (int)err->status;
+    h->blocks[at - 1] = (struct class_block){.id = ++h->objects, .older = c->youngest};
+    c->youngest = at;
+    return take_alloc(h, h->objects, c->size, err);
+}
+
+static int remove_from_class(struct heaptrack *h, struct block_class *c, struct tp_err *err)
+{
+    uint32_t at = c->youngest;
+    if (c->size > TP_MAX_SIZE)
+        return skip_too_large(h, err);
+    if (!at)
+        return take_free(h, -1, err);
+    struct class_block *b = &h->blocks[at - 1];
+    c->youngest = b->older;
+    b->older = h->unused;
+    h->unused = at;
+    return take_free(h, b->id, err);
+}
+
+/* ---- lines ---- */
+
+static bool set_form(struct heaptrack *h, enum heaptrack_form form)
+{
+    h->form = h->form == UNKNOWN ? form : h->form;
+    return h->form == form;
+}
+
+static struct block_class *class_of(const struct heaptrack *h, uint64_t number)
+{
+    return number < h->class_count ? &h->classes[number] : NULL;
+}
+
+/* Each takes a line behind its letter. *good is false for one that does not follow the format. */
+
+static int take_class(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    struct block_class c = {.youngest = 0};
+    uint64_t site = 0;
+    *good = tp_cut_hex(&line, &c.size) && tp_cut_byte(&line, ' ') && tp_cut_hex(&line, &site) &&
+            tp_cut_done(&line) && set_form(h, INTERPRETED);
+    if (!*good)
+        return TP_OK;
+    int rc = TP_READ_GROW(h->reading, &h->classes, &h->class_room, h->class_count + 1,
+                          "classes of blocks", err);
+    if (!rc)
+        h->classes[h->class_count++] = c;
+    return rc;
+}
+
+static int take_appears(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    uint64_t first = 0, site = 0, address = 0;
+    *good = tp_cut_hex(&line, &first);
+    if (*good && tp_cut_done(&line)) {
+        struct block_class *c = h->form == RAW ? NULL : class_of(h, first);
+        *good = c != NULL;
+        return c ? add_to_class(h, c, err) : TP_OK;
+    }
+    *good = *good && tp_cut_hex(&line, &site) && tp_cut_byte(&line, ' ') &&
+            tp_cut_hex(&line, &address) && tp_cut_done(&line) && set_form(h, RAW);
+    return *good ? add_pointer(h, first, address, err) : TP_OK;
+}
+
+static int take_disappears(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    uint64_t value = 0;
+    *good = tp_cut_hex(&line, &value) && tp_cut_done(&line);
+    if (!*good)
+        return TP_OK;
+    if (h->form != INTERPRETED)
+        return take_free(h, tp_pointers_remove(&h->pointers, value), err);
+    struct block_class *c = class_of(h, value);
+    *good = c != NULL;
+    return c ? remove_from_class(h, c, err) : TP_OK;
+}
+
+static int take_clock(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    uint64_t ms = 0;
+    (void)err;
+    *good = tp_cut_hex(&line, &ms) && tp_cut_done(&line);
+    h->now_ns = ms < TP_MAX_TIME / NS_PER_MS ? ms * NS_PER_MS : TP_MAX_TIME;
+    return TP_OK;
+}
+
+static int take_command(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    struct tp_meta *meta = h->reading->meta;
+    size_t length = (size_t)(line.end - line.at);
+    (void)err;
+    *good = true;
+    tp_meta_set(meta, &meta->program, "%.*s", (int)length, line.at);
+    return TP_OK;
+}
+
+static int take_version(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    uint64_t version = 0;
+    line.at -= 2; /* with its letter */
+    *good = cut_version(line, &version);
+    if (!*good || (version >= 1 && version <= VERSION_MAX))
+        return TP_OK;
+    return tp_lines_fail(&h->lines, 0, err,
+                         "heaptrack's file format %" PRIu64 "; this tapool reads 1 to %d", version,
+                         VERSION_MAX);
+}
+
+static int take_nothing(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    (void)h, (void)line, (void)err;
+    *good = true;
+    return TP_OK;
+}
+
+static int take_line(struct heaptrack *h, struct tp_cut line, struct tp_err *err)
+{
+    static const struct {
+        const char *letters;
+        int (*take)(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err);
+    } takers[] = {{"+", take_appears},         {"-", take_disappears}, {"a", take_class},
+                  {"c", take_clock},           {"X", take_command},    {"v", take_version},
+                  {"xImsitRAS#", take_nothing}};
+    char shown[TP_CUT_SHOWN];
+    struct tp_cut rest = line;
+    bool good = false;
+    if (tp_cut_done(&rest))
+        return TP_OK;
+    char letter = *line.at;
+    rest = (struct tp_cut){line.at + 1, line.end};
+    bool spaced = tp_cut_byte(&rest, ' ') || rest.at == rest.end;
+    for (size_t i = 0; spaced && letter && i < sizeof takers / sizeof *takers; i++)
+        if (strchr(takers[i].letters, letter)) {
+            int rc = takers[i].take(h, rest, &good, err);
+            if (rc || good)
+                return rc;
+        }
+    return tp_lines_bad(&h->lines, h->reading->lower, err, "'%s' is no line of heaptrack",
+                        tp_cut_show(line, shown));
+}
+
+static void describe(const struct heaptrack *h)
+{
+    struct tp_meta *meta = h->reading->meta;
+    bool classes = h->form == INTERPRETED;
+    tp_meta_set(meta, &meta->capture, "heaptrack recording%s", classes ? ", interpreted" : "");
+    tp_meta_set(meta, &meta->unknown, "threads, alignment, times finer than 10 ms");
+    if (classes)
+        tp_meta_remark(meta, "It does not say which of the equal blocks of a call site was freed: "
+                             "the youngest is taken.");
+    tp_meta_too_large(meta, h->too_large);
+}
+
+static int read_heaptrack(const struct tp_reading *reading, struct tp_err *err)
+{
+    struct heaptrack h = {.reading = reading, .lines = {.in = reading->in, .skip_long = true}};
+    struct tp_cut line;
+    tp_pointers_init(&h.pointers, &h.objects, reading->budget);
+    reading->meta->kind = TP_KIND_HOST;
+    int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
+    while (tp_lines_more(&h.lines, &line, &rc, err))
+        rc = take_line(&h, line, err);
+    describe(&h);
+    tp_pointers_release(&h.pointers);
+    TP_GROW_END(&h.classes, &h.class_room, .budget = reading->budget);
+    TP_GROW_END(&h.blocks, &h.block_room, .budget = reading->budget);
+    return rc;
+}
+
+const struct tp_format tp_format_heaptrack = {
+    .name = "heaptrack",
+    .summary = "heaptrack's recordings, raw or interpreted (.zst, .gz)",
+    .record = "heaptrack PROGRAM",
+    .probe = probe,
+    .read = read_heaptrack,
+};

@@ -130,4 +130,14 @@ static inline void write_program(struct tp_program *p, char *out, size_t size)
     tp_cursor_close(c);
 }
 
+/* Adds the repairs that were made, as "name=count ". */
+static inline void write_repairs(const struct reading *r, char *out, size_t size)
+{
+    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
+        size_t used = strlen(out);
+        if (r->repairs[i])
+            snprintf(out + used, size - used, "%s=%" PRIu64 " ", tp_repair_names[i], r->repairs[i]);
+    }
+}
+
 #endif

@@ -23,12 +23,7 @@ static void check(const char *text, const char *program, const char *repairs)
         fail_msg("%s\n  got: %s", text, r.err.text);
     write_program(r.program, got, sizeof got);
     assert_string_equal(got, program);
-    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
-        size_t used = strlen(counts);
-        if (r.repairs[i])
-            snprintf(counts + used, sizeof counts - used, "%s=%" PRIu64 " ", tp_repair_names[i],
-                     r.repairs[i]);
-    }
+    write_repairs(&r, counts, sizeof counts);
     assert_string_equal(counts, repairs);
     assert_string_equal(r.meta.unknown, "threads, alignment, times finer than 10 ms");
     forget(&r);

@@ -24,12 +24,7 @@ static void expect(const char *head, const char *events, bool strict, const char
     if (r.rc != TP_OK)
         fail_msg("%s\n  got: %s", events, r.err.text);
     write_program(r.program, program, sizeof program);
-    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
-        size_t used = strlen(program);
-        if (r.repairs[i])
-            snprintf(program + used, sizeof program - used, "%s=%" PRIu64 " ", tp_repair_names[i],
-                     r.repairs[i]);
-    }
+    write_repairs(&r, program, sizeof program);
     if (strcmp(program, expected) != 0)
         fail_msg("%s\n  expected: %s\n  got: %s", events, expected, program);
     forget(&r);

@@ -75,12 +75,7 @@ static void expect(const struct record *records, size_t count, const char *progr
     if (r.rc != TP_OK)
         fail_msg("%s", r.err.text);
     write_program(r.program, got, sizeof got);
-    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
-        size_t used = strlen(got);
-        if (r.repairs[i])
-            snprintf(got + used, sizeof got - used, "%s=%" PRIu64 " ", tp_repair_names[i],
-                     r.repairs[i]);
-    }
+    write_repairs(&r, got, sizeof got);
     if (strcmp(got, program) != 0)
         fail_msg("\n  expected: %s\n  got: %s", program, got);
     if (remarks)

@@ -52,10 +52,11 @@ struct heaptrack {
     uint64_t now_ns, too_large;
 };
 
+/* Behind the letter of the line. */
 static bool cut_version(struct tp_cut line, uint64_t *version)
 {
     uint64_t program = 0;
-    if (!tp_cut_text(&line, "v ") || !tp_cut_hex(&line, &program))
+    if (!tp_cut_hex(&line, &program))
         return false;
     tp_cut_blanks(&line);
     return tp_cut_hex(&line, version) && tp_cut_done(&line);
@@ -65,7 +66,8 @@ static int probe(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     uint64_t version = 0;
-    return tp_cut_line(&text, &line) && cut_version(line, &version) ? 95 : 0;
+    return tp_cut_line(&text, &line) && tp_cut_text(&line, "v ") && cut_version(line, &version) ? 95
+                                                                                                : 0;
 }
 
 /* ---- events ---- */
@@ -229,7 +231,6 @@ static int take_command(struct heaptrack *h, struct tp_cut line, bool *good, str
 static int take_version(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
 {
     uint64_t version = 0;
-    line.at -= 2; /* with its letter */
     *good = cut_version(line, &version);
     if (!*good || (version >= 1 && version <= VERSION_MAX))
         return TP_OK;

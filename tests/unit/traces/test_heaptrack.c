@@ -100,6 +100,7 @@ static void lines(void **state)
 static void what_is_none(void **state)
 {
     (void)state;
+    refuse("v\n+ 10 1 a0\n", "x.json:1: event 1: 'v' is no line of heaptrack");
     refuse("v 10400 4\n", "x.json:1: heaptrack's file format 4; this tapool reads 1 to 3");
     refuse("v 10400 3\n+ 10 1 a0\n? 1\n", "x.json:3: event 2: '? 1' is no line of heaptrack");
     refuse("v 10400 3\n+ 0\n", "x.json:2: event 1: '+ 0' is no line of heaptrack");

@@ -44,6 +44,7 @@
     ROW(type, of, recording)               \
     ROW(type, of, valgrind)                \
     ROW(type, of, heaptrack)               \
+    ROW(type, of, memory_replay)           \
     ROW(type, of, rep)                     \
     ROW(type, of, minimalloc)
 #define WRITERS(ROW, type, of)             \

@@ -109,21 +109,6 @@ static bool is_rmm_log(const unsigned char *data, size_t size)
     return begins(data, size, "[") && has_early(data, size, "RMM LOG BEGIN");
 }
 
-/* The first line is like "2345: malloc 0x7f00 64". */
-static bool is_memory_replay(const unsigned char *data, size_t size)
-{
-    static const char *const calls[] = {"malloc 0x",   "calloc 0x", "realloc 0x",
-                                        "memalign 0x", "free 0x",   "thread_done 0x"};
-    struct tp_cut text = tp_cut_start(data, size), line;
-    uint64_t thread = 0;
-    if (!tp_cut_line(&text, &line) || !tp_cut_decimal(&line, &thread) || !tp_cut_text(&line, ": "))
-        return false;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (tp_cut_text(&line, calls[i]))
-            return true;
-    return false;
-}
-
 /* ---- the table ---- */
 
 #define MARK(text)  .mark = (text), .mark_size = sizeof(text) - 1
@@ -175,10 +160,6 @@ static const struct tp_stranger strangers[] = {
      .hint = RECORD},
     {MARK("heap_v2/"), .name = "a heap profile of jemalloc", .why = TOTALS, .hint = RECORD},
     {MARK("heap profile: "), .name = "a heap profile of gperftools", .why = TOTALS, .hint = RECORD},
-    {.is = is_memory_replay,
-     .name = "an Android memory_replay trace",
-     .why = "whose form tapool does not read",
-     .hint = SCRIPT},
     {.is = is_rmm_log,
      .name = "RMM's log of messages",
      .why = "which has no allocations",

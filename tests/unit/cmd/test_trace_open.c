@@ -239,10 +239,6 @@ static const struct {
                             "allocations"),
     ROW("heap profile:     10: 20 [", "a.x is a heap profile of gperftools, which holds totals and "
                                       "no single allocations"),
-    ROW("2345: malloc 0x7f00 64\n",
-        "a.x is an Android memory_replay trace, whose form tapool does not read"),
-    ROW("2345: thread_done 0x0\n",
-        "a.x is an Android memory_replay trace, whose form tapool does not read"),
     ROW("2345: mallocs\n", no_trace),
     ROW("[  4711][14:15:55:123456][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----\n",
         "a.x is RMM's log of messages, which has no allocations"),

@@ -1,0 +1,232 @@
+/* The text of Android's memory_replay: one line a call, with the thread first. Pointers are
+ * hexadecimal, the rest is decimal; newer files have the times at which the call began and ended,
+ * in ns, on every line.
+ *
+ *     2345: malloc 0x7f00 64
+ *     2345: calloc 0x7f80 4 16
+ *     2345: realloc 0x8000 0x7f00 128 5000 5120     the new address first; from 0x0: malloc
+ *     2346: memalign 0x9000 4096 100
+ *     2346: free 0x8000
+ *     2346: thread_done 0x0
+ *
+ * Known weakness: an allocation happens at its end and a free at its beginning, so that addresses
+ * change hands in order; where lines of threads overlap, time may run backwards and is held. */
+#include "traces/format.h"
+#include "traces/lower/bad_line.h"
+#include "traces/lower/pointers.h"
+
+#include <inttypes.h>
+
+struct memory_replay {
+    const struct tp_reading *reading;
+    struct tp_lines lines;
+    struct tp_pointers pointers;
+    uint32_t objects;
+    uint64_t first; /* time of the first event, ns */
+    bool begun;     /* `first` is known */
+    bool timed;     /* some line has times */
+    uint64_t too_large;
+};
+
+/* A line. `to` is the address that a call gives or takes; a realloc is `from` another one. */
+struct replayed_call {
+    enum tp_event_op op;
+    uint64_t thread, to, from, align, factor, size;
+    uint64_t begin, end;
+    bool moves, timed, aligned;
+};
+
+/* A call and the numbers behind its address, by the member that they go to. */
+static const struct replay_row {
+    const char *name;
+    enum tp_event_op op;
+    bool moves;
+    size_t members[2];
+    int count;
+} rows[] = {
+    {"malloc", TP_EV_ALLOC, false, {offsetof(struct replayed_call, size)}, 1},
+    {"calloc",
+     TP_EV_ALLOC,
+     false,
+     {offsetof(struct replayed_call, factor), offsetof(struct replayed_call, size)},
+     2},
+    {"realloc", TP_EV_REALLOC, true, {offsetof(struct replayed_call, size)}, 1},
+    {"memalign",
+     TP_EV_ALLOC,
+     false,
+     {offsetof(struct replayed_call, align), offsetof(struct replayed_call, size)},
+     2},
+    {"free", TP_EV_FREE, false, {0}, 0},
+    {"thread_done", TP_EV_THREAD_END, false, {0}, 0},
+};
+
+static bool cut_pointer(struct tp_cut *line, uint64_t *value)
+{
+    return tp_cut_byte(line, ' ') && tp_cut_pointer(line, value);
+}
+
+static bool cut_number(struct tp_cut *line, uint64_t *value)
+{
+    return tp_cut_byte(line, ' ') && tp_cut_decimal(line, value);
+}
+
+static bool cut_call(struct tp_cut *line, struct replayed_call *call)
+{
+    struct tp_cut name;
+    *call = (struct replayed_call){.factor = 1};
+    if (!tp_cut_decimal(line, &call->thread) || !tp_cut_text(line, ": "))
+        return false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct replay_row *row = &rows[i];
+        name = *line;
+        if (!tp_cut_text(&name, row->name) || !cut_pointer(&name, &call->to))
+            continue;
+        call->op = row->op;
+        call->moves = row->moves;
+        bool good = !row->moves || cut_pointer(&name, &call->from);
+        for (int n = 0; n < row->count; n++)
+            good = good && cut_number(&name, (uint64_t *)(void *)((char *)call + row->members[n]));
+        call->aligned = call->align != 0;
+        call->timed = good && cut_number(&name, &call->begin);
+        return good && (!call->timed || cut_number(&name, &call->end)) && tp_cut_done(&name);
+    }
+    return false;
+}
+
+static int probe(const unsigned char *data, size_t size)
+{
+    struct tp_cut text = tp_cut_start(data, size), line;
+    struct replayed_call call;
+    int calls = 0;
+    while (calls < 3 && tp_cut_line(&text, &line)) {
+        bool cut = text.at == text.end && size >= TP_PROBE_BYTES;
+        if (!cut && !cut_call(&line, &call))
+            return 0;
+        calls++;
+    }
+    return calls ? 85 : 0;
+}
+
+/* ---- calls ---- */
+
+static int lower(struct memory_replay *m, const struct replayed_call *call, struct tp_event *ev,
+                 struct tp_err *err)
+{
+    bool takes = ev->op == TP_EV_ALLOC || ev->op == TP_EV_REALLOC;
+    uint64_t time = takes ? call->end : call->begin;
+    if (call->timed && !m->begun) {
+        m->first = time;
+        m->begun = true;
+    }
+    m->timed |= call->timed;
+    ev->line = m->lines.number;
+    ev->thread = call->thread;
+    ev->has_time = call->timed;
+    ev->time_ns = time > m->first ? time - m->first : 0;
+    return tp_lower_event(m->reading->lower, ev, err);
+}
+
+static int take_alloc(struct memory_replay *m, const struct replayed_call *call, uint64_t size,
+                      struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_ALLOC,
+                          .size = size,
+                          .has_size = true,
+                          .align = call->align,
+                          .has_align = call->aligned};
+    int rc = tp_pointers_add(&m->pointers, call->to, &ev.id, err);
+    return rc ? tp_lines_placed(&m->lines, rc, err) : lower(m, call, &ev, err);
+}
+
+/* Frees an object that the trace never freed, because another one appears at its address. */
+static int free_lost(struct memory_replay *m, const struct replayed_call *call, int64_t id,
+                     struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_FREE, .id = id, .line = m->lines.number};
+    int rc = tp_lower_repaired(m->reading->lower, &ev, TP_REPAIR_DOUBLE_ALLOC,
+                               " moves a block to where another one is live", err);
+    return rc ? rc : lower(m, call, &ev, err);
+}
+
+static int take_realloc(struct memory_replay *m, const struct replayed_call *call, uint64_t size,
+                        struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_REALLOC, .size = size, .has_size = true};
+    int64_t lost = 0;
+    int rc = tp_pointers_move(&m->pointers, call->from, call->to, &ev.id, &lost, err);
+    if (rc)
+        return tp_lines_placed(&m->lines, rc, err);
+    if (lost > 0)
+        rc = free_lost(m, call, lost, err);
+    return rc ? rc : lower(m, call, &ev, err);
+}
+
+static int take_free(struct memory_replay *m, const struct replayed_call *call, uint64_t address,
+                     struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_FREE, .id = tp_pointers_remove(&m->pointers, address)};
+    return lower(m, call, &ev, err);
+}
+
+static int take_thread_end(struct memory_replay *m, const struct replayed_call *call,
+                           struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_THREAD_END};
+    return lower(m, call, &ev, err);
+}
+
+/* A call that gave nothing (it failed) or took nothing (free of 0x0) is an event without effect. */
+static int take_call(struct memory_replay *m, const struct replayed_call *call, struct tp_err *err)
+{
+    uint64_t size = 0;
+    bool overflows = __builtin_mul_overflow(call->factor, call->size, &size) || size > TP_MAX_SIZE;
+    if (call->op == TP_EV_THREAD_END)
+        return take_thread_end(m, call, err);
+    if (call->moves && call->from && !call->size && !call->to)
+        return take_free(m, call, call->from, err);
+    m->too_large += overflows;
+    if (!call->to || overflows)
+        return tp_lower_skip(m->reading->lower, err);
+    if (call->op == TP_EV_FREE)
+        return take_free(m, call, call->to, err);
+    return call->moves && call->from ? take_realloc(m, call, size, err)
+                                     : take_alloc(m, call, size, err);
+}
+
+static int take_line(struct memory_replay *m, struct tp_cut line, struct tp_err *err)
+{
+    char shown[TP_CUT_SHOWN];
+    struct replayed_call call;
+    struct tp_cut rest = line;
+    if (tp_cut_done(&rest))
+        return TP_OK;
+    rest = line;
+    if (cut_call(&rest, &call))
+        return take_call(m, &call, err);
+    return tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no line of memory_replay",
+                        tp_cut_show(line, shown));
+}
+
+static int read_memory_replay(const struct tp_reading *reading, struct tp_err *err)
+{
+    struct memory_replay m = {.reading = reading, .lines = {.in = reading->in}};
+    struct tp_cut line;
+    tp_pointers_init(&m.pointers, &m.objects, reading->budget);
+    reading->meta->kind = TP_KIND_HOST;
+    int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
+    tp_meta_set(reading->meta, &reading->meta->capture, "Android memory_replay text");
+    while (tp_lines_more(&m.lines, &line, &rc, err))
+        rc = take_line(&m, line, err);
+    if (!m.timed)
+        tp_meta_set(reading->meta, &reading->meta->unknown, "times");
+    tp_meta_too_large(reading->meta, m.too_large);
+    tp_pointers_release(&m.pointers);
+    return rc;
+}
+
+const struct tp_format tp_format_memory_replay = {
+    .name = "memory-replay",
+    .summary = "the text of Android's memory_replay (unzip -p FILE.zip | tapool info -)",
+    .probe = probe,
+    .read = read_memory_replay,
+};

@@ -160,8 +160,8 @@ static int check_begun(const struct tp_record_session *s, struct tp_err *err)
         return tp_hint(err, TP_EINPUT, "--after: the program made about %s calls only",
                        tp_count(atomic_load(&s->head->passed)).s);
     return tp_hint(err, TP_EINPUT,
-                   "the program itself allocates nothing; --follow all records what "
-                   "it starts, too");
+                   "the program allocates nothing by malloc, or has an allocator linked into it; "
+                   "--follow all records what it starts, too");
 }
 
 int tp_record_finish(const struct tp_record_cfg *cfg, const struct tp_record_session *s, bool force,

@@ -57,22 +57,26 @@ static bool read_exactly(int fd, off_t at, void *out, size_t size)
     return pread(fd, out, size, at) == (ssize_t)size;
 }
 
-/* Whether the loader starts it: static programs name no interpreter. */
-static bool has_interpreter(int fd, const Elf64_Ehdr *h)
+/* The loader that starts it, as a path; "": none does, as static programs name none. */
+static void loader_of(int fd, const Elf64_Ehdr *h, char out[LINE_MAX_BYTES])
 {
+    memset(out, 0, LINE_MAX_BYTES);
     for (unsigned i = 0; i < h->e_phnum; i++) {
         Elf64_Phdr p;
-        if (!read_exactly(fd, (off_t)(h->e_phoff + (uint64_t)i * sizeof p), &p, sizeof p))
-            return true; /* the kernel will say what is wrong with it */
-        if (p.p_type == PT_INTERP)
-            return true;
+        if (!read_exactly(fd, (off_t)(h->e_phoff + (uint64_t)i * sizeof p), &p, sizeof p)) {
+            snprintf(out, LINE_MAX_BYTES, "?"); /* the kernel will say what is wrong with it */
+            return;
+        }
+        size_t length = p.p_filesz < LINE_MAX_BYTES - 1 ? p.p_filesz : LINE_MAX_BYTES - 1;
+        if (p.p_type == PT_INTERP && read_exactly(fd, (off_t)p.p_offset, out, length))
+            return;
     }
-    return false;
 }
 
 static int check_elf(int fd, const char *path, struct tp_err *err)
 {
     Elf64_Ehdr h, own;
+    char loader[LINE_MAX_BYTES];
     int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     bool known = self >= 0 && read_exactly(self, 0, &own, sizeof own);
     if (self >= 0)
@@ -81,8 +85,11 @@ static int check_elf(int fd, const char *path, struct tp_err *err)
         return TP_OK;
     if (h.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] || h.e_machine != own.e_machine)
         return refuse(path, "it is for another machine than this tapool", err);
-    if (!has_interpreter(fd, &h))
+    loader_of(fd, &h, loader);
+    if (!loader[0])
         return refuse(path, "it is linked statically, and loads no library", err);
+    if (strstr(loader, "/ld-musl"))
+        return refuse(path, "its C library is musl, and the recorder's is glibc", err);
     return TP_OK;
 }
 

@@ -316,6 +316,12 @@ END2
     printf '#!%s\n' "$(dirname "$RECORDED")/no_loader" >script
     chmod +x script
     refused 3 "no_loader' cannot be recorded: it is linked statically" record -o a.tpt -- ./script
+    if [ "$(uname -m)" = x86_64 ]; then
+        sed 's,/lib64/ld-linux-x86-64.so.2,/lib/ld-musl-x86_64.so.1\x00\x00\x00,' "$RECORDED" >musl
+        chmod +x musl
+        refused 3 "musl' cannot be recorded: its C library is musl, and the recorder's is glibc$" \
+            record -o a.tpt -- ./musl takes 5
+    fi
     cp "$RECORDED" other
     if [ "$(id -u)" -eq 0 ]; then
         chown 65534 other
@@ -329,7 +335,7 @@ END2
 @test "a program that allocates nothing" {
     recorded
     [ "$rc" -eq 2 ]
-    said '^tapool: nothing was recorded hint: the program itself allocates nothing'
+    said '^tapool: nothing was recorded hint: the program allocates nothing by malloc, or has'
     [ ! -e a.tpt ] && [ ! -e a.tpt.recording ]
 }
 

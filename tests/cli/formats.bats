@@ -229,6 +229,25 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
+@test "profiles of other tools: why they cannot be played, and what to record instead" {
+    profile() { # WORDS TEXT
+        # shellcheck disable=SC2059 # the text is a format
+        printf "$2" >profile
+        refused 3 "^tapool: profile is a[n]? $1, (which|whose) [a-z ]+$" info profile
+        matches "$err" '^hint: record each call instead: tapool record -o out\.tpt -- PROGRAM$'
+        gzip -q -c profile >packed.gz
+        refused 3 "^tapool: packed\.gz is a[n]? $1, " play_once packed.gz
+        refused 3 "^tapool: stdin is a[n]? $1, " convert - -o x.tpt <profile
+        [ ! -e x.tpt ]
+    }
+    profile 'massif profile' 'desc: (none)\ncmd: ./a\ntime_unit: i\n#-----------\nsnapshot=0\n'
+    profile 'DHAT profile' '{"dhatFileVersion":2\n,"mode":"heap"\n}\n'
+    profile 'heap profile of jemalloc' 'heap_v2/524288\n  t*: 1: 64 [0: 0]\n'
+    profile 'heap profile of gperftools' 'heap profile:     10:     20 [    10:     20] @ heapprofile\n'
+    profile 'memray capture' 'memray\0\013\0\0\0'
+    profile 'pprof profile' '\n\004\010\001\020\002\n\004\010\003\020\004'
+}
+
 @test "what could be two formats: both are named, --input-format decides" {
     formats | grep -q kineto || skip "no two formats look alike"
     {

@@ -104,6 +104,15 @@ static bool is_massif(const unsigned char *data, size_t size)
            has(data, size, "\ntime_unit: ");
 }
 
+/* Begins with a message of two small numbers, indices of the texts for what is counted and in which
+ * unit, as many times as there are counts: "0a 04 08 01 10 02". */
+static bool is_pprof(const unsigned char *data, size_t size)
+{
+    enum { LIST = 0x0a, FIRST = 0x08, SECOND = 0x10 };
+    return size >= 7 && data[0] == LIST && data[1] == 4 && data[2] == FIRST && data[3] < 0x80 &&
+           data[4] == SECOND && data[5] < 0x80 && (data[6] == LIST || data[6] == 0x12);
+}
+
 static bool is_rmm_log(const unsigned char *data, size_t size)
 {
     return begins(data, size, "[") && has_early(data, size, "RMM LOG BEGIN");
@@ -113,7 +122,7 @@ static bool is_rmm_log(const unsigned char *data, size_t size)
 
 #define MARK(text)  .mark = (text), .mark_size = sizeof(text) - 1
 #define TOTALS      "which holds totals and no single allocations"
-#define RECORD      "record each call instead: 'tapool help formats' says with what, and how"
+#define RECORD      "record each call instead: tapool record -o out.tpt -- PROGRAM"
 #define SCRIPT      "a script can write its events as JSON: tapool help format"
 #define UNPACK(how) "unpack it: " how " | tapool replay -"
 
@@ -156,10 +165,11 @@ static const struct tp_stranger strangers[] = {
          "sed -n 's/.*\"base64\": *\"\\([^\"]*\\)\".*/\\1/p' FILE | base64 -d >snapshot.pickle"},
     {.is = is_dhat, .name = "a DHAT profile", .why = TOTALS, .hint = RECORD},
     {.is = is_massif, .name = "a massif profile", .why = TOTALS, .hint = RECORD},
-    {MARK("memray\0"), .name = "a memray capture", .why = "whose form tapool does not read",
+    {MARK("memray\0"), .name = "a memray capture", .why = "whose form changes with its versions",
      .hint = RECORD},
     {MARK("heap_v2/"), .name = "a heap profile of jemalloc", .why = TOTALS, .hint = RECORD},
     {MARK("heap profile: "), .name = "a heap profile of gperftools", .why = TOTALS, .hint = RECORD},
+    {.is = is_pprof, .name = "a pprof profile", .why = TOTALS, .hint = RECORD},
     {.is = is_rmm_log,
      .name = "RMM's log of messages",
      .why = "which has no allocations",

@@ -233,12 +233,17 @@ static const struct {
     ROW("desc: (none)\ncmd: ./a\ntime_unit: i\n",
         "a.x is a massif profile, which holds totals and no single allocations"),
     ROW("desc: (none)\n", no_trace),
-    ROW("memray\0\013", "a.x is a memray capture, whose form tapool does not read"),
+    ROW("memray\0\013", "a.x is a memray capture, whose form changes with its versions"),
     ROW("memray is a tool", no_trace),
     ROW("heap_v2/524288\n", "a.x is a heap profile of jemalloc, which holds totals and no single "
                             "allocations"),
     ROW("heap profile:     10: 20 [", "a.x is a heap profile of gperftools, which holds totals and "
                                       "no single allocations"),
+    ROW("\n\4\10\1\20\2\n\4\10\3\20\4",
+        "a.x is a pprof profile, which holds totals and no single allocations"),
+    ROW("\n\4\10\1\20\2\22\6",
+        "a.x is a pprof profile, which holds totals and no single allocations"),
+    ROW("\n\4\10\1\20\2x", no_trace),
     ROW("2345: mallocs\n", no_trace),
     ROW("[  4711][14:15:55:123456][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----\n",
         "a.x is RMM's log of messages, which has no allocations"),

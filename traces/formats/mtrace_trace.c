@@ -12,7 +12,7 @@
  * seem live when their addresses come again; lowering then repairs that. */
 #include "traces/format.h"
 #include "traces/lower/bad_line.h"
-#include "traces/lower/pointers.h"
+#include "traces/lower/host_calls.h"
 
 #include "alloc/base/numbers.h"
 
@@ -22,11 +22,10 @@
 struct mtrace {
     const struct tp_reading *reading;
     struct tp_lines lines;
-    struct tp_pointers pointers;
-    uint32_t objects;
+    struct tp_host_calls calls;
     bool moving; /* a '<' line was read and its '>' line was not */
     uint64_t from;
-    uint64_t sections, too_large;
+    uint64_t sections;
 };
 
 /* A line without its code place. `op` is one of "+-<>!=". */
@@ -85,39 +84,27 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- calls ---- */
 
-/* Handles a request that failed. */
-static int take_failure(struct mtrace *m, const struct call *call, struct tp_err *err)
+static struct tp_event here(const struct mtrace *m)
 {
-    const struct tp_event ev = {.op = TP_EV_NOTE,
-                                .note = TP_NOTE_OOM,
-                                .has_size = true,
-                                .size = call->size,
-                                .line = m->lines.number};
-    bool too_large = call->size > TP_MAX_SIZE;
-    m->too_large += too_large;
-    return call->size == 0 || too_large ? tp_lower_skip(m->reading->lower, err)
-                                        : tp_lower_event(m->reading->lower, &ev, err);
+    return (struct tp_event){.line = m->lines.number};
 }
 
 static int take_alloc(struct mtrace *m, const struct call *call, struct tp_err *err)
 {
-    struct tp_event ev = {
-        .op = TP_EV_ALLOC, .has_size = true, .size = call->size, .line = m->lines.number};
-    if (call->pointer == 0)
-        return take_failure(m, call, err);
-    int rc =
-        tp_lines_placed(&m->lines, tp_pointers_add(&m->pointers, call->pointer, &ev.id, err), err);
-    return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;
+    const struct tp_event at = here(m);
+    return tp_host_alloc(&m->calls, &at, call->pointer, call->size, err);
+}
+
+static int take_failure(struct mtrace *m, const struct call *call, struct tp_err *err)
+{
+    const struct tp_event at = here(m);
+    return tp_host_alloc(&m->calls, &at, 0, call->size, err);
 }
 
 static int take_free(struct mtrace *m, const struct call *call, struct tp_err *err)
 {
-    if (call->pointer == 0)
-        return tp_lower_skip(m->reading->lower, err);
-    const struct tp_event ev = {.op = TP_EV_FREE,
-                                .id = tp_pointers_remove(&m->pointers, call->pointer),
-                                .line = m->lines.number};
-    return tp_lower_event(m->reading->lower, &ev, err);
+    const struct tp_event at = here(m);
+    return tp_host_free(&m->calls, &at, call->pointer, err);
 }
 
 static int take_from(struct mtrace *m, const struct call *call, struct tp_err *err)
@@ -128,28 +115,11 @@ static int take_from(struct mtrace *m, const struct call *call, struct tp_err *e
     return TP_OK;
 }
 
-/* Frees an object that the trace never freed, because another one appears at its address. */
-static int free_lost(struct mtrace *m, int64_t id, struct tp_err *err)
-{
-    const struct tp_event ev = {.op = TP_EV_FREE, .id = id, .line = m->lines.number};
-    int rc = tp_lower_repaired(m->reading->lower, &ev, TP_REPAIR_DOUBLE_ALLOC,
-                               " moves a block to where another one is live", err);
-    return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;
-}
-
 static int take_to(struct mtrace *m, const struct call *call, struct tp_err *err)
 {
-    struct tp_event ev = {
-        .op = TP_EV_REALLOC, .has_size = true, .size = call->size, .line = m->lines.number};
-    int64_t lost = 0;
+    const struct tp_event at = here(m);
     m->moving = false;
-    if (call->pointer == 0)
-        return take_failure(m, call, err);
-    int rc = tp_lines_placed(
-        &m->lines, tp_pointers_move(&m->pointers, m->from, call->pointer, &ev.id, &lost, err), err);
-    if (rc == TP_OK && lost > 0)
-        rc = free_lost(m, lost, err);
-    return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;
+    return tp_host_realloc(&m->calls, &at, m->from, call->pointer, call->size, err);
 }
 
 static int take_call(struct mtrace *m, const struct call *call, struct tp_err *err)
@@ -204,7 +174,7 @@ static int finish(struct mtrace *m, struct tp_err *err)
     if (m->sections > 1)
         tp_meta_remark(meta, "It has %s sections; what happened between them was not recorded.",
                        tp_count(m->sections).s);
-    tp_meta_too_large(meta, m->too_large);
+    tp_meta_too_large(meta, m->calls.too_large);
     return rc;
 }
 
@@ -212,7 +182,7 @@ static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
 {
     struct mtrace m = {.reading = reading, .lines = {.in = reading->in}};
     struct tp_cut line;
-    tp_pointers_init(&m.pointers, &m.objects, reading->budget);
+    tp_host_calls_init(&m.calls, reading);
     reading->meta->kind = TP_KIND_HOST;
     int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
     tp_meta_set(reading->meta, &reading->meta->capture, "glibc mtrace log");
@@ -221,7 +191,7 @@ static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
         rc = take_line(&m, line, err);
     if (rc == TP_OK)
         rc = finish(&m, err);
-    tp_pointers_release(&m.pointers);
+    tp_host_calls_release(&m.calls);
     return rc;
 }
 

@@ -154,7 +154,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$TAPOOL" record -o a.tpt -- grep SigIgn /p
             says 'size 103 100' 'alloc 100' 'free 100'
         done
         [ "$(echo b.[0-9]*.tpt | wc -w)" -eq 3 ]
-        [ -z "$(echo ./*.recording* | grep -v '\*')" ]
+        ! compgen -G './*.recording' || fail "$(ls)"
     done
 }
 

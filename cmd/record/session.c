@@ -193,6 +193,7 @@ static pid_t start(const struct tp_record_cfg *cfg, struct tp_record_session *s,
     if (pid == 0) {
         s->head->parent = getpid();
         restore_signals(before);
+        signal(SIGXFSZ, SIG_DFL); /* which tapool ignores, from its start on */
         execv(cfg->program, cfg->command);
         int code = errno;
         ssize_t ignored = write(told[1], &code, sizeof code);

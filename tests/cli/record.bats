@@ -121,6 +121,12 @@ said() { matches said "$1"; }
     says 'size 101 10'
 }
 
+@test "signals are blocked and ignored as without tapool" {
+    grep -E 'Sig(Blk|Ign)' /proc/self/status >expected
+    recording -o a.tpt -- grep -E 'Sig(Blk|Ign)' /proc/self/status
+    diff expected "$out"
+}
+
 @test "started with SIGCHLD ignored: it is waited for, and finds it ignored" {
     capture python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -95,9 +95,10 @@ static bool inbox_put(struct arena_owner *owner, uint64_t first, uint64_t *last)
 {
     uint64_t top = __atomic_load_n(&owner->inbox, __ATOMIC_RELAXED);
     do {
-        if (top == INBOX_CLOSED)
+        bool closed = top == INBOX_CLOSED; /* an exchange that failed may have left a link */
+        __atomic_store_n(last, closed ? 0 : top, __ATOMIC_RELAXED);
+        if (closed)
             return false;
-        __atomic_store_n(last, top, __ATOMIC_RELAXED);
     } while (!__atomic_compare_exchange_n(&owner->inbox, &top, first, true, __ATOMIC_ACQ_REL,
                                           __ATOMIC_RELAXED));
     return true;

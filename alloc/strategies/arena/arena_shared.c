@@ -36,14 +36,15 @@ INLINE int free_own(struct arena *st, struct arena_thread *thr, tp_addr addr, ui
 {
     struct arena_cache *cache = &thr->caches[class];
     uint64_t *word = NULL;
-    if (UNLIKELY(cache->top >= cache->ceiling))
-        tp_arena_make_room(st, thr, class);
     if (LIKELY(st->checked)) {
         if (UNLIKELY(!page_lives(page, granule)))
             return TP_EINVAL;
         word = &page->live[granule_word(granule)];
-        word_clear_live(word, addr);
     }
+    if (UNLIKELY(cache->top >= cache->ceiling)) /* keeps the page, where a block lives */
+        tp_arena_make_room(st, thr, class);
+    if (LIKELY(word != NULL))
+        word_clear_live(word, addr);
     if (LIKELY(cache->top < cache->ceiling))
         *cache->top++ = (struct arena_item){addr, word};
     else

@@ -230,10 +230,11 @@ static inline struct arena_chunk *chunk_if_live(const struct arena_chunks *t, tp
     if (!chunk)
         return NULL;
     uint64_t granule = granule_of(addr), *word = live_word(t, chunk, granule);
-    uint64_t live = __atomic_load_n(word, __ATOMIC_RELAXED);
+    uint64_t gone = 0; /* before the live bit, which is cleared first; see page_lives */
     if (UNLIKELY(t->env->concurrent))
-        live &= ~__atomic_load_n(word_gone(word), __ATOMIC_RELAXED);
-    return live & granule_bit(granule) ? chunk : NULL;
+        gone = __atomic_load_n(word_gone(word), __ATOMIC_ACQUIRE);
+    uint64_t live = __atomic_load_n(word, __ATOMIC_RELAXED);
+    return live & ~gone & granule_bit(granule) ? chunk : NULL;
 }
 
 static inline bool chunk_is_live(const struct arena_chunks *t, tp_addr addr)

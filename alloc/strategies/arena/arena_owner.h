@@ -129,12 +129,13 @@ static inline uint64_t link_word(uint64_t link)
     return link & (CHUNK_WORDS - 1);
 }
 
-/* Does a block of the page live that no other thread has freed? */
+/* Does a block of the page live that no other thread has freed? The bits of others come first: who
+ * takes them back clears the live bit before them. */
 INLINE bool page_lives(const struct arena_page *page, uint64_t granule)
 {
+    uint64_t gone = __atomic_load_n(&page->gone[granule_word(granule)], __ATOMIC_ACQUIRE);
     uint64_t live = __atomic_load_n(&page->live[granule_word(granule)], __ATOMIC_RELAXED);
-    live &= ~__atomic_load_n(&page->gone[granule_word(granule)], __ATOMIC_RELAXED);
-    return live & granule_bit(granule);
+    return live & ~gone & granule_bit(granule);
 }
 
 /* Sets the bit of a live block that another than its owner frees. Returns the bits before. */

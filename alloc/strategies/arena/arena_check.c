@@ -171,7 +171,7 @@ static const char *check_large(const struct arena *st, const struct arena_span *
         return found && *found == (uintptr_t)s ? NULL : "a large object is in its table";
     }
     const struct arena_page *page = page_at(&st->chunks, addr);
-    if (!page || tag_class(page_tag(page)) != ARENA_LARGE || page->span != s || is_gone(st, addr))
+    if (!page || tag_class(page_tag(page)) < ARENA_ENDED || page->span != s || is_gone(st, addr))
         return "a page knows its large object";
     return !st->checked || chunk_is_live(&st->chunks, addr) == (s->state == ARENA_SPAN_LARGE)
                ? NULL

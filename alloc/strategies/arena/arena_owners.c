@@ -128,7 +128,7 @@ static void deliver(struct arena *st, uint64_t link)
     bool done = false;
     while (!done) {
         uint64_t tag = link_tag(link);
-        if (!tag || tag_class(tag) == ARENA_LARGE) {
+        if (!tag || tag_class(tag) >= ARENA_ENDED) {
             __atomic_store_n(link_gone(link), 0, __ATOMIC_RELEASE);
             return;
         }
@@ -207,7 +207,7 @@ static void inbox_empty(struct arena *st, struct arena_owner *owner)
     for (uint64_t next; link; link = next) {
         next = link_next(link);
         uint64_t tag = link_tag(link);
-        if (LIKELY(tag_owner(tag) == owner && tag_class(tag) != ARENA_LARGE))
+        if (LIKELY(tag_owner(tag) == owner && tag_class(tag) < ARENA_ENDED))
             word_take_back(st, owner, link);
         else
             deliver(st, link);

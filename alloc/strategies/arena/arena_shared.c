@@ -137,6 +137,7 @@ int tp_arena_large_shared(struct arena *st, struct arena_thread *thr, const stru
             return rc;
     }
     *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
+    tp_arena_chunks_tag(&st->chunks, s, ARENA_PAGE, tag_of(thr->owner, ARENA_LARGE));
     if (st->checked) /* an object of whole pages begins with the first bit of one */
         word_set_live(page_at(&st->chunks, out->addr)->live, out->addr);
     return TP_OK;
@@ -161,15 +162,16 @@ static void large_put(struct arena *st, struct arena_span *s, struct arena_kept 
         kept_add(kept, s);
 }
 
-/* Ends the life of a large object. The claim keeps others away, the owner too, and its bit is
- * cleared last, when the live bit says that there is nothing to free. False: another came first. */
-static bool large_end(struct arena_page *page, tp_addr addr)
+/* Ends the life of a large object by its tag, so that who comes late finds another one there,
+ * whatever the page holds by then. False: another came first. */
+static bool large_end(struct arena_page *page, uint64_t tag)
 {
-    if (page_claim(page, granule_of(addr)) & chunk_bit(addr))
+    uint64_t ended = tag_of(tag_owner(tag), ARENA_ENDED);
+    if (!__atomic_compare_exchange_n(&page->tag, &tag, ended, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
         return false;
-    bool lived = __atomic_exchange_n(&page->live[0], 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&page->gone[0], 0, __ATOMIC_RELEASE);
-    return lived;
+    __atomic_store_n(&page->live[0], 0, __ATOMIC_RELAXED);
+    return true;
 }
 
 int tp_arena_free_large_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
@@ -178,9 +180,9 @@ int tp_arena_free_large_shared(struct arena *st, struct arena_thread *thr, tp_ad
     struct arena_page *page = large_at(st, addr);
     if (!page || __atomic_load_n(large_pages(page), __ATOMIC_RELAXED) != pages_of(size))
         return TP_EINVAL;
-    bool own = page_tag(page) == tag_of(thr->owner, ARENA_LARGE);
-    if (st->checked && !large_end(page, addr))
+    uint64_t tag = page_tag(page);
+    if (tag_class(tag) != ARENA_LARGE || !large_end(page, tag))
         return TP_EINVAL;
-    large_put(st, page->span, own ? &thr->owner->kept : NULL);
+    large_put(st, page->span, tag_owner(tag) == thr->owner ? &thr->owner->kept : NULL);
     return TP_OK;
 }

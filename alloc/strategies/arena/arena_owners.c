@@ -121,6 +121,16 @@ static bool orphan_word(struct arena *st, uint64_t link, uint64_t tag)
     return orphaned;
 }
 
+/* Takes the bits of a word in whose page no small block lives: wrong frees. False: small blocks live
+ * there by now; the bits are back, and the word is the caller's to deliver. */
+static bool word_ignored(uint64_t link)
+{
+    uint64_t bits = __atomic_exchange_n(link_gone(link), 0, __ATOMIC_ACQ_REL);
+    uint64_t tag = link_tag(link);
+    return !tag || tag_class(tag) >= ARENA_ENDED ||
+           __atomic_fetch_or(link_gone(link), bits, __ATOMIC_ACQ_REL);
+}
+
 /* Delivers one word to whoever owns it now. Its page may be free by now, or one of a large object,
  * if the free was a wrong one. */
 static void deliver(struct arena *st, uint64_t link)
@@ -129,8 +139,8 @@ static void deliver(struct arena *st, uint64_t link)
     while (!done) {
         uint64_t tag = link_tag(link);
         if (!tag || tag_class(tag) >= ARENA_ENDED) {
-            __atomic_store_n(link_gone(link), 0, __ATOMIC_RELEASE);
-            return;
+            done = word_ignored(link);
+            continue;
         }
         if (inbox_put(tag_owner(tag), link, link_behind(link)))
             return;

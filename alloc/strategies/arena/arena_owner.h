@@ -43,7 +43,12 @@
 
 /* OWNER_ALIGN: of an owner, so that a class fits into the lower bits of its address, and two cache
  * lines. ARENA_LARGE: class of a large object; ARENA_ENDED: of one that was freed. */
-enum { OWNER_ALIGN = 128, ARENA_LARGE = OWNER_ALIGN - 1, ARENA_ENDED = OWNER_ALIGN - 2, OUTBOXES = 8 };
+enum {
+    OWNER_ALIGN = 128,
+    ARENA_LARGE = OWNER_ALIGN - 1,
+    ARENA_ENDED = OWNER_ALIGN - 2,
+    OUTBOXES = 8
+};
 static_assert(ARENA_MAX_CLASSES <= ARENA_ENDED, "a tag holds every class");
 
 /* A link leads to a word: address of its chunk, a multiple of CHUNK_WORDS, + number of the word; 0

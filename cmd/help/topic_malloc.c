@@ -14,7 +14,7 @@ static const char text[] =
     "  MALLOC_TRACE=server.txt LD_PRELOAD=libc_malloc_debug.so.0 ./server\n"
     "\n"
     "  tapool info server.tpt            what it asked for: sizes, lifetimes, live memory\n"
-    "  tapool info old.tpt server.tpt --fail-on 'allocations>+1%'      it allocates more than it did\n"
+    "  tapool info old.tpt server.tpt --fail-on 'allocations>+1%'   does it allocate more?\n"
     "  tapool strategies                 the malloc libraries of this machine\n"
     "  tapool replay server.tpt          each of them beside the C library's and arena\n"
     "  tapool compare server.tpt --alloc glibc,jemalloc,mimalloc      which is faster, for sure\n"

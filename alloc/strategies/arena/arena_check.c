@@ -347,5 +347,7 @@ int tp_arena_check(void *state, struct tp_err *err)
         broken = check_chunks(st);
     if (!broken)
         broken = check_lists(st);
+    if (!broken && st->owners)
+        broken = tp_arena_frees_fault(st);
     return broken ? tp_fail(err, TP_EBROKEN, "strategy 'arena' broke a rule: %s", broken) : TP_OK;
 }

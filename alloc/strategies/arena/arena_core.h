@@ -132,6 +132,10 @@ void tp_arena_owner_end(struct arena *st, struct arena_thread *thr);
  * nobody owns. Where there is neither it stays empty. */
 void tp_arena_gather(struct arena *st, struct arena_thread *thr, uint32_t class);
 
+/* What is wrong with the lists of words that others than their owners have freed; NULL: nothing. No
+ * thread is running. */
+const char *tp_arena_frees_fault(const struct arena *st);
+
 /* Takes back what other threads have freed, and makes idle spans free pages: of this thread and of
  * what nobody owns; NULL: of all threads, none of which is running. */
 void tp_arena_reclaim_owned(struct arena *st, struct arena_thread *own);

@@ -121,8 +121,8 @@ static bool orphan_word(struct arena *st, uint64_t link, uint64_t tag)
     return orphaned;
 }
 
-/* Takes the bits of a word in whose page no small block lives: wrong frees. False: small blocks live
- * there by now; the bits are back, and the word is the caller's to deliver. */
+/* Takes the bits of a word in whose page no small block lives: wrong frees. False: small blocks
+ * live there by now; the bits are back, and the word is the caller's to deliver. */
 static bool word_ignored(uint64_t link)
 {
     uint64_t bits = __atomic_exchange_n(link_gone(link), 0, __ATOMIC_ACQ_REL);
@@ -222,6 +222,42 @@ static void inbox_empty(struct arena *st, struct arena_owner *owner)
         else
             deliver(st, link);
     }
+}
+
+/* Counts the words of a list, `most` at most. False: one has no bit in `gone`. */
+static bool list_count(uint64_t link, uint64_t most, uint64_t *count)
+{
+    for (; link && *count <= most; link = link_next(link), ++*count)
+        if (!__atomic_load_n(link_gone(link), __ATOMIC_RELAXED))
+            return false;
+    return true;
+}
+
+/* Words with bits in `gone`. */
+static uint64_t words_gone(const struct arena *st)
+{
+    uint64_t table = st->chunks.table, words = 0;
+    for (uint64_t i = 0; i <= table_mask(table); i++) {
+        const struct arena_chunk *chunk = table_slots(table)[i];
+        for (uint64_t page = 0; chunk != &tp_arena_no_chunk && page < CHUNK_PAGES; page++)
+            for (uint64_t w = 0; w < PAGE_WORDS; w++)
+                words += chunk->pages[page].gone[w] != 0;
+    }
+    return words;
+}
+
+const char *tp_arena_frees_fault(const struct arena *st)
+{
+    uint64_t words = words_gone(st), listed = 0;
+    bool sound = true;
+    for (const struct arena_owner *o = st->owners->all; o && sound; o = o->older) {
+        if ((o->inbox == INBOX_CLOSED) != !o->thr)
+            return "the inbox of a thread is open, and no other";
+        sound = !o->thr || list_count(o->inbox, words, &listed);
+        for (uint32_t i = 0; sound && i < OUTBOXES; i++)
+            sound = list_count(o->outboxes[i].first, words, &listed);
+    }
+    return sound && listed == words ? NULL : "words that others have freed are in one list each";
 }
 
 /* ---- orphans ---- */

@@ -174,7 +174,7 @@ static void *work(void *ctx)
     for (int step = 0; step < STEPS; step++) {
         uint64_t x = next(w);
         struct object *o = &w->objects[(x >> 16) % OBJECTS];
-        if (x % 1000 == 0)
+        if (x % 50 == 0)
             worker_end(w);
         else if (x % 10 < 3)
             worker_post(w, o);

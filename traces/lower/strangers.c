@@ -3,7 +3,6 @@
  * first keys behind them is not recognised. */
 #include "traces/lower/strangers.h"
 
-#include "traces/input/lines.h"
 #include "traces/input/pickle.h"
 
 #include <ctype.h>

@@ -45,6 +45,7 @@
     ROW(type, of, valgrind)                \
     ROW(type, of, heaptrack)               \
     ROW(type, of, memory_replay)           \
+    ROW(type, of, malloc_bench)            \
     ROW(type, of, rep)                     \
     ROW(type, of, minimalloc)
 #define WRITERS(ROW, type, of)             \

@@ -73,6 +73,17 @@ def varint(value):
     return out + bytes([value])
 
 
+def malloc_bench():
+    def message(number, body):
+        return varint(number << 3 | 2) + varint(len(body)) + body
+
+    def call(kind, *values):
+        fields = b"".join(varint(field << 3) + varint(value) for field, value in values)
+        return message(1, message(kind, message(15, bytes(24)) + fields))
+
+    return b"".join(call(1 if is_alloc else 2, (1, i), (2, s)) for is_alloc, _, s, i in events())
+
+
 def recording(length):
     """Three threads, which free each other's blocks, in chunks of `length` bytes: page 0, then chunks as
     they are taken."""
@@ -163,6 +174,7 @@ def seeds():
                                            "@ ./a.out:(main+0x20)[0x12c8] - {p:#x}", "= End\n")
     yield "valgrind", "plain", lines("==3806== Command: ./a.out", "--3806-- malloc({s}) = 0x{p:X}",
                                              "--3806-- free(0x{p:X})")
+    yield "malloc_bench", "calls", malloc_bench()
     yield "umpire", "modern", umpire(True)
     yield "umpire", "2019", umpire(False)
     yield "kineto", "events", kineto()

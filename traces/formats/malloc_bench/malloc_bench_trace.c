@@ -1,0 +1,204 @@
+/* The traces of malloc-bench (.trace): a message of Protocol Buffers, in which a line is a call.
+ *
+ *     1  line     1  malloc    result_id 1, input_size 2, input_alignment 3
+ *                 2  free      input_id 1, hints of its size and alignment
+ *                 3  realloc   result_id 1, input_id 2, input_size 3
+ *                 4  calloc    result_id 1, input_nmemb 2, input_size 3
+ *     2  most allocations at a time
+ *
+ * An id is used again once its block is freed, so it is taken as an address. One that is missing is
+ * NULL. Known weakness: the most allocations at a time are not compared with the calls. */
+#include "traces/formats/malloc_bench/malloc_bench_wire.h"
+
+#include "alloc/base/numbers.h"
+#include "traces/lower/host_calls.h"
+
+#include <inttypes.h>
+
+#define LINE_MOST ((size_t)1000) /* bytes; what is known of a line takes at most 40 */
+#define HEAD_MOST ((size_t)20)   /* head and length of a field */
+
+enum { LINE = 1, MOST_LIVE = 2 };
+
+struct malloc_bench {
+    const struct tp_reading *reading;
+    struct tp_host_calls calls;
+    uint64_t offset;
+    uint64_t empty; /* lines without a call */
+};
+
+/* ---- recognising it ---- */
+
+/* Whether each line that is shown holds a call and nothing else. */
+static int probe(const unsigned char *data, size_t size)
+{
+    struct tp_malloc_bench_wire w = {data, data + size};
+    struct tp_malloc_bench_field f;
+    struct tp_malloc_bench_line call;
+    int calls = 0;
+    while (calls < 100 && w.at < w.end) {
+        if (!tp_malloc_bench_cut(&w, &f) || !f.whole)
+            break; /* the file, or what is shown of it, ends */
+        if (f.number == MOST_LIVE && !f.message && calls)
+            continue;
+        if (f.number != LINE || !f.message || f.value > LINE_MOST ||
+            !tp_malloc_bench_call(f.body, &call) || call.kind == TP_BENCH_NONE)
+            return 0;
+        calls++;
+    }
+    bool cut = (size_t)(w.end - w.at) > LINE_MOST + HEAD_MOST && calls < 100;
+    return cut ? 0 : calls >= 3 ? 85 : calls > 0 ? 60 : 0;
+}
+
+/* ---- errors ---- */
+
+/* Puts "x: byte 128: event 2: " before the message of a bad input. */
+static int bad(const struct malloc_bench *m, struct tp_err *err, const char *text)
+{
+    int rc = tp_fail(err, TP_EINPUT, "event %s: %s",
+                     tp_count(tp_lower_count(m->reading->lower) + 1).s, text);
+    return tp_input_at_byte(m->reading->in, m->offset, rc, err);
+}
+
+/* ---- calls ---- */
+
+/* The address that stands for an id: 0 is NULL, and ids begin with 0. */
+static bool address_of(const struct tp_malloc_bench_line *call, int field, uint64_t *address)
+{
+    *address = call->given[field] ? call->value[field] + 1 : 0;
+    return call->value[field] < INT64_MAX;
+}
+
+static int take_malloc(struct malloc_bench *m, struct tp_event at,
+                       const struct tp_malloc_bench_line *call, struct tp_err *err)
+{
+    uint64_t to = 0;
+    if (!address_of(call, 1, &to))
+        return bad(m, err, "an id above 2^63");
+    at.has_align = call->value[3] > 0;
+    at.align = call->value[3];
+    return tp_host_alloc(&m->calls, &at, to, call->value[2], err);
+}
+
+static int take_calloc(struct malloc_bench *m, struct tp_event at,
+                       const struct tp_malloc_bench_line *call, struct tp_err *err)
+{
+    uint64_t to = 0, size = 0;
+    if (!address_of(call, 1, &to))
+        return bad(m, err, "an id above 2^63");
+    if (__builtin_mul_overflow(call->value[2], call->value[3], &size))
+        size = UINT64_MAX;
+    return tp_host_alloc(&m->calls, &at, to, size, err);
+}
+
+static int take_realloc(struct malloc_bench *m, struct tp_event at,
+                        const struct tp_malloc_bench_line *call, struct tp_err *err)
+{
+    uint64_t from = 0, to = 0;
+    if (!address_of(call, 1, &to) || !address_of(call, 2, &from))
+        return bad(m, err, "an id above 2^63");
+    return tp_host_realloc(&m->calls, &at, from, to, call->value[3], err);
+}
+
+static int take_free(struct malloc_bench *m, struct tp_event at,
+                     const struct tp_malloc_bench_line *call, struct tp_err *err)
+{
+    uint64_t from = 0;
+    if (!address_of(call, 1, &from))
+        return bad(m, err, "an id above 2^63");
+    return tp_host_free(&m->calls, &at, from, err);
+}
+
+static int take_line(struct malloc_bench *m, struct tp_malloc_bench_wire line, struct tp_err *err)
+{
+    static int (*const takers[])(struct malloc_bench *, struct tp_event,
+                                 const struct tp_malloc_bench_line *,
+                                 struct tp_err *) = {[TP_BENCH_MALLOC] = take_malloc,
+                                                     [TP_BENCH_FREE] = take_free,
+                                                     [TP_BENCH_REALLOC] = take_realloc,
+                                                     [TP_BENCH_CALLOC] = take_calloc};
+    const struct tp_event at = {.has_offset = true, .offset = m->offset};
+    struct tp_malloc_bench_line call;
+    if (!tp_malloc_bench_call(line, &call))
+        return bad(m, err, "not a line of malloc-bench");
+    m->empty += call.kind == TP_BENCH_NONE;
+    return call.kind == TP_BENCH_NONE ? TP_OK : takers[call.kind](m, at, &call, err);
+}
+
+/* ---- the file ---- */
+
+/* Handles a file that ends within a field. */
+static int take_cut(const struct malloc_bench *m, struct tp_err *err)
+{
+    const struct tp_event ev = {.op = TP_EV_NOTE, .has_offset = true, .offset = m->offset};
+    return tp_lower_repaired(m->reading->lower, &ev, TP_REPAIR_TRUNCATED,
+                             ": the file ends in the middle of this line", err);
+}
+
+/* Takes a field of the file from the bytes that are shown, and sets *used to its bytes. */
+static int take_field(struct malloc_bench *m, const unsigned char *data, size_t got, size_t *used,
+                      struct tp_err *err)
+{
+    struct tp_malloc_bench_wire w = {data, data + got};
+    struct tp_malloc_bench_field f;
+    bool last = got < LINE_MOST + HEAD_MOST; /* what is shown is the end of the file */
+    bool cut = !tp_malloc_bench_cut(&w, &f);
+    *used = (size_t)(w.at - data);
+    if (cut && last && w.at == w.end)
+        return take_cut(m, err);
+    if (!cut && f.number == MOST_LIVE && !f.message)
+        return TP_OK;
+    if (cut || f.number != LINE || !f.message || f.value > LINE_MOST)
+        return bad(m, err, "not a line of malloc-bench");
+    *used = f.whole ? *used : got;
+    return f.whole ? take_line(m, f.body, err) : take_cut(m, err);
+}
+
+static int read_fields(struct malloc_bench *m, struct tp_err *err)
+{
+    for (;;) {
+        const unsigned char *data = NULL;
+        size_t got = 0, used = 0;
+        m->offset = tp_input_offset(m->reading->in);
+        int rc = tp_input_peek(m->reading->in, LINE_MOST + HEAD_MOST, &data, &got, err);
+        if (rc || got == 0)
+            return rc;
+        rc = take_field(m, data, got, &used, err);
+        if (rc)
+            return rc;
+        tp_input_take(m->reading->in, used);
+    }
+}
+
+static void describe(const struct malloc_bench *m)
+{
+    struct tp_meta *meta = m->reading->meta;
+    tp_meta_set(meta, &meta->capture, "malloc-bench trace");
+    tp_meta_set(meta, &meta->unknown, "times, threads");
+    tp_meta_too_large(meta, m->calls.too_large);
+    if (m->empty)
+        tp_meta_remark(meta, "Lines without a call are left out: %s.", tp_count(m->empty).s);
+    if (tp_lower_count(m->reading->lower) == 0)
+        tp_meta_set(meta, &meta->nothing, "it has no line with a call");
+}
+
+static int read_malloc_bench(const struct tp_reading *r, struct tp_err *err)
+{
+    struct malloc_bench m = {.reading = r};
+    r->meta->kind = TP_KIND_HOST;
+    tp_host_calls_init(&m.calls, r);
+    int rc = tp_lower_kind(r->lower, TP_KIND_HOST, err);
+    if (!rc)
+        rc = read_fields(&m, err);
+    if (!rc || rc == TP_ESTOP)
+        describe(&m);
+    tp_host_calls_release(&m.calls);
+    return rc;
+}
+
+const struct tp_format tp_format_malloc_bench = {
+    .name = "malloc-bench",
+    .summary = "malloc-bench's traces (.trace), in Protocol Buffers",
+    .probe = probe,
+    .read = read_malloc_bench,
+};

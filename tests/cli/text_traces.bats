@@ -19,6 +19,8 @@ t = json.load(open(sys.argv[1]))["trace"]
 print(*(t[f] for f in sys.argv[2:]))' "$@"
 }
 
+count_of() { sed -n "s/^\t*\"$1\":[^0-9]*\([0-9]*\),*$/\1/p" "$out" | head -n 1; } # OPERATION
+
 # found FILE FORMAT KIND EVENTS: by its content alone, whatever it is called.
 found() {
     local got
@@ -32,6 +34,12 @@ found() {
     small_rep >small.rep
     found small.rep rep host 8
     found "$DATA/mtrace/calls.txt" mtrace host 23
+    found "$TAPOOL_ROOT/tests/fuzz/corpus/heaptrack/stacks" heaptrack host 260
+    ok "$TAPOOL" info it
+    matches "$out" 'the last to ask there: k\.cpp:3 main$'
+    matches "$out" '^  not in it     threads, alignment, times .*, reallocs$'
+    found "$TAPOOL_ROOT/tests/fuzz/corpus/memory_replay/specimen" memory-replay host "$(grep -c : "$TAPOOL_ROOT/tests/fuzz/corpus/memory_replay/specimen")"
+    found "$TAPOOL_ROOT/tests/fuzz/corpus/malloc_bench/specimen" malloc-bench host 11
     found "$DATA/valgrind/calls.txt" valgrind host 37
     ok "$TAPOOL" info "$DATA/valgrind/calls.txt"
     matches "$out" ' 1 realloc: 1 grow '
@@ -68,6 +76,30 @@ found() {
     ok info rmm.csv
     matches "$out" 'repaired +1 inverted'
     refused 3 'rmm.csv:3: event 2 allocates 0x10, which is live: thread 1 frees it on line 4$' info rmm.csv --strict
+}
+
+@test "heaptrack: counts and peak are those of heaptrack_print" {
+    command -v heaptrack >/dev/null && command -v heaptrack_print >/dev/null || skip "no heaptrack"
+    seq 3000 >numbers
+    for form in "" --raw; do
+        # shellcheck disable=SC2086 # no word or one
+        heaptrack $form -o "heap$form" sort -r numbers >said
+    done
+    ok info heap.zst --json
+    python3 -S -E - "$out" <(heaptrack_print heap.zst 2>&1) <<'END'
+import json, re, sys
+d, said = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
+number = lambda what: re.search(what + r": ([0-9.]+)([BKMG]?)", said).groups()
+assert d["operations"]["alloc"] == int(number("calls to allocation functions")[0]), said
+digits, unit = number("peak heap memory consumption")
+peak = float(digits) * 1000 ** "BKMG".index(unit)
+assert abs(d["peak_requested_bytes"] - peak) < 0.01 * peak, (d["peak_requested_bytes"], peak)
+assert d["trace"]["threads"] is None
+END
+    # both kinds of files have the same events, but for who is freed
+    allocs=$(count_of alloc)
+    ok info heap--raw.raw.zst --json
+    [ "$(count_of alloc)" = "$allocs" ] || fail "raw: not $allocs allocations"
 }
 
 @test "valgrind: each process is a memory space" {

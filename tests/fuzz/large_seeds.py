@@ -58,6 +58,19 @@ def minimalloc():
     return text + b"".join(b"\nx%d,%d,%d,64" % (i, i, i + 9) for i in range(4000)) + b"\n"
 
 
+def heaptrack():
+    """Each size is a class of its own place, all of them from one stack after the other."""
+    sizes = (24, 512, 3000, 65536)
+    text = "v 10400 3\nX ./a.out\nI 1000 5e298f\ns 7 ./a.out\n"
+    for i in range(1600):
+        name = f"function_{i}"
+        text += f"s {len(name):x} {name}\ni {4096 * i:x} 1 {i + 2:x}\nt {i + 1:x} {i:x}\n"
+    text += "".join(f"a {s:x} {400 * i + 400:x}\n" for i, s in enumerate(sizes))
+    for n, (is_alloc, _, s, _) in enumerate(events()):
+        text += f"{'+' if is_alloc else '-'} {sizes.index(s):x}\n" + (f"c {n:x}\n" if n % 20 == 0 else "")
+    return text.encode()
+
+
 def malloc_raw():
     record = struct.Struct("=iIQQQQQ16x")
     data = record.pack(1, 255, 0x1234, 0, 8, 0, 0)
@@ -174,6 +187,9 @@ def seeds():
                                            "@ ./a.out:(main+0x20)[0x12c8] - {p:#x}", "= End\n")
     yield "valgrind", "plain", lines("==3806== Command: ./a.out", "--3806-- malloc({s}) = 0x{p:X}",
                                              "--3806-- free(0x{p:X})")
+    yield "heaptrack", "interpreted", heaptrack()
+    yield "heaptrack", "raw", lines("v 10400 3\nX ./a.out\nI 1000 5e298f\nt 5601 0",
+                                    "+ {s:x} 1 {p:x}\nc {n:012x}", "- {p:032x}")
     yield "malloc_bench", "calls", malloc_bench()
     yield "umpire", "modern", umpire(True)
     yield "umpire", "2019", umpire(False)

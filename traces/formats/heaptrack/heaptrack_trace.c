@@ -10,13 +10,14 @@
  *     + 3                  a block of class 3 appears, and one disappears
  *     - 3
  *
- * Other lines have modules, strings and call sites, which are not read. A realloc is a free and an
- * allocation there.
+ * Strings, frames and stacks, which say who asked, are in heaptrack_stacks.h; a raw file has
+ * addresses there and no names. A realloc is a free and an allocation. A command line has its line
+ * breaks as they are, so lines behind it that are none belong to it.
  *
  * Known weakness: the interpreted form does not say which block of a class was freed. The youngest
  * is taken: counts, sizes and peaks are exact, lifetimes of equal blocks of one call site are not.
  */
-#include "traces/format.h"
+#include "traces/formats/heaptrack/heaptrack_stacks.h"
 #include "traces/lower/bad_line.h"
 #include "traces/lower/pointers.h"
 
@@ -24,11 +25,12 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-enum { VERSION_MAX = 3 };
+enum { VERSION_MAX = 3, SIZED_TEXTS = 3 /* first version whose strings have their length */ };
 
 struct block_class {
     uint64_t size;
     uint32_t youngest; /* index of its block in `blocks`, plus 1; 0: none is live */
+    uint32_t place;    /* who asked, or TP_NO_PLACE */
 };
 
 /* A live block of a class, or one of the unused ones. */
@@ -49,7 +51,11 @@ struct heaptrack {
     size_t class_count, class_room, block_count, block_room;
     uint32_t unused; /* first of the unused blocks, as `youngest` */
     enum heaptrack_form form;
-    uint64_t now_ns, too_large;
+    struct tp_heaptrack_stacks stacks;
+    uint64_t version, now_ns, too_large;
+    bool ticked;     /* no event has had `now_ns` yet */
+    bool in_command; /* the line before was the command, or belonged to it */
+    bool attached;
 };
 
 /* Behind the letter of the line. */
@@ -76,14 +82,21 @@ static int lower(struct heaptrack *h, struct tp_event *ev, struct tp_err *err)
 {
     ev->line = h->lines.number;
     ev->time_ns = h->now_ns;
-    ev->has_time = true;
+    ev->has_time = h->ticked; /* where in a step of the clock the next ones lie is not known */
+    h->ticked = false;
     return tp_lower_event(h->reading->lower, ev, err);
 }
 
-static int take_alloc(struct heaptrack *h, int64_t id, uint64_t size, struct tp_err *err)
+static int take_alloc(struct heaptrack *h, int64_t id, uint64_t size, uint32_t place,
+                      struct tp_err *err)
 {
     struct tp_event ev = {.op = TP_EV_ALLOC, .id = id, .size = size, .has_size = true};
-    return lower(h, &ev, err);
+    struct tp_place_table *table = NULL;
+    int rc = lower(h, &ev, err);
+    if (rc || place == TP_NO_PLACE)
+        return rc;
+    rc = tp_place_table_of(h->reading->places, &table, err);
+    return rc ? rc : tp_place_table_set(table, tp_lower_count(h->reading->lower), place, err);
 }
 
 static int take_free(struct heaptrack *h, int64_t id, struct tp_err *err)
@@ -104,7 +117,7 @@ static int add_pointer(struct heaptrack *h, uint64_t size, uint64_t address, str
     if (size > TP_MAX_SIZE)
         return skip_too_large(h, err);
     int rc = tp_lines_placed(&h->lines, tp_pointers_add(&h->pointers, address, &id, err), err);
-    return rc ? rc : take_alloc(h, id, size, err);
+    return rc ? rc : take_alloc(h, id, size, TP_NO_PLACE, err);
 }
 
 /* An index of `blocks`, plus 1, for a new block; 0: `err` says why there is none. */
@@ -135,7 +148,7 @@ static int add_to_class(struct heaptrack *h, struct block_class *c, struct tp_er
         return (int)err->status;
     h->blocks[at - 1] = (struct class_block){.id = ++h->objects, .older = c->youngest};
     c->youngest = at;
-    return take_alloc(h, h->objects, c->size, err);
+    return take_alloc(h, h->objects, c->size, c->place, err);
 }
 
 static int remove_from_class(struct heaptrack *h, struct block_class *c, struct tp_err *err)
@@ -178,6 +191,8 @@ static int take_class(struct heaptrack *h, struct tp_cut line, bool *good, struc
     int rc = TP_READ_GROW(h->reading, &h->classes, &h->class_room, h->class_count + 1,
                           "classes of blocks", err);
     if (!rc)
+        rc = tp_heaptrack_place(&h->stacks, site, &c.place, err);
+    if (!rc)
         h->classes[h->class_count++] = c;
     return rc;
 }
@@ -214,6 +229,7 @@ static int take_clock(struct heaptrack *h, struct tp_cut line, bool *good, struc
     uint64_t ms = 0;
     (void)err;
     *good = tp_cut_hex(&line, &ms) && tp_cut_done(&line);
+    h->ticked |= *good;
     h->now_ns = ms < TP_MAX_TIME / NS_PER_MS ? ms * NS_PER_MS : TP_MAX_TIME;
     return TP_OK;
 }
@@ -228,10 +244,34 @@ static int take_command(struct heaptrack *h, struct tp_cut line, bool *good, str
     return TP_OK;
 }
 
+static int take_text(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    return tp_heaptrack_add_text(&h->stacks, line, h->version >= SIZED_TEXTS, good, err);
+}
+
+static int take_frame(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    return tp_heaptrack_add_frame(&h->stacks, line, good, err);
+}
+
+static int take_stack(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    return tp_heaptrack_add_stack(&h->stacks, line, good, err);
+}
+
+static int take_attached(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
+{
+    (void)line, (void)err;
+    *good = true;
+    h->attached = true;
+    return TP_OK;
+}
+
 static int take_version(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
 {
     uint64_t version = 0;
     *good = cut_version(line, &version);
+    h->version = version;
     if (!*good || (version >= 1 && version <= VERSION_MAX))
         return TP_OK;
     return tp_lines_fail(&h->lines, 0, err,
@@ -251,9 +291,10 @@ static int take_line(struct heaptrack *h, struct tp_cut line, struct tp_err *err
     static const struct {
         const char *letters;
         int (*take)(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err);
-    } takers[] = {{"+", take_appears},         {"-", take_disappears}, {"a", take_class},
-                  {"c", take_clock},           {"X", take_command},    {"v", take_version},
-                  {"xImsitRAS#", take_nothing}};
+    } takers[] = {{"+", take_appears},  {"-", take_disappears},  {"a", take_class},
+                  {"c", take_clock},    {"X", take_command},     {"v", take_version},
+                  {"s", take_text},     {"i", take_frame},       {"t", take_stack},
+                  {"A", take_attached}, {"xImRS#", take_nothing}};
     char shown[TP_CUT_SHOWN];
     struct tp_cut rest = line;
     bool good = false;
@@ -265,9 +306,13 @@ static int take_line(struct heaptrack *h, struct tp_cut line, struct tp_err *err
     for (size_t i = 0; spaced && letter && i < sizeof takers / sizeof *takers; i++)
         if (strchr(takers[i].letters, letter)) {
             int rc = takers[i].take(h, rest, &good, err);
-            if (rc || good)
+            if (rc || good) {
+                h->in_command = letter == 'X';
                 return rc;
+            }
         }
+    if (h->in_command)
+        return TP_OK;
     return tp_lines_bad(&h->lines, h->reading->lower, err, "'%s' is no line of heaptrack",
                         tp_cut_show(line, shown));
 }
@@ -277,7 +322,11 @@ static void describe(const struct heaptrack *h)
     struct tp_meta *meta = h->reading->meta;
     bool classes = h->form == INTERPRETED;
     tp_meta_set(meta, &meta->capture, "heaptrack recording%s", classes ? ", interpreted" : "");
-    tp_meta_set(meta, &meta->unknown, "threads, alignment, times finer than 10 ms");
+    tp_meta_set(meta, &meta->unknown, "threads, alignment, times (steps of 10 ms), reallocs");
+    tp_meta_remark(meta, "A realloc is a free and an allocation there.");
+    if (h->attached)
+        tp_meta_remark(meta, "It was attached to a running program: what was live before is not in "
+                             "the file.");
     if (classes)
         tp_meta_remark(meta, "It does not say which of the equal blocks of a call site was freed: "
                              "the youngest is taken.");
@@ -286,7 +335,10 @@ static void describe(const struct heaptrack *h)
 
 static int read_heaptrack(const struct tp_reading *reading, struct tp_err *err)
 {
-    struct heaptrack h = {.reading = reading, .lines = {.in = reading->in, .skip_long = true}};
+    struct heaptrack h = {
+        .reading = reading,
+        .lines = {.in = reading->in, .skip_long = true},
+        .stacks = {.reading = reading, .texts.how = tp_reading_growth(reading, "names")}};
     struct tp_cut line;
     tp_pointers_init(&h.pointers, &h.objects, reading->budget);
     reading->meta->kind = TP_KIND_HOST;
@@ -295,6 +347,7 @@ static int read_heaptrack(const struct tp_reading *reading, struct tp_err *err)
         rc = take_line(&h, line, err);
     describe(&h);
     tp_pointers_release(&h.pointers);
+    tp_heaptrack_stacks_release(&h.stacks);
     TP_GROW_END(&h.classes, &h.class_room, .budget = reading->budget);
     TP_GROW_END(&h.blocks, &h.block_room, .budget = reading->budget);
     return rc;

@@ -26,17 +26,17 @@
 #include "alloc/base/id_map.h"
 #include "alloc/base/numbers.h"
 #include "traces/format.h"
+#include "traces/lower/host_calls.h"
 
 #include <byteswap.h>
 #include <endian.h>
 #include <inttypes.h>
 #include <string.h>
 
-#define RECORD       ((size_t)64)
-#define MAGIC_PTR    UINT64_C(0x1234)
-#define PAGE         4096u /* alignment of valloc; the file does not say */
-#define MALLOC_ALIGN 16u
-#define THREAD_MAX   (1 << 22) /* highest thread number of Linux */
+#define RECORD     ((size_t)64)
+#define MAGIC_PTR  UINT64_C(0x1234)
+#define PAGE       4096u     /* alignment of valloc; the file does not say */
+#define THREAD_MAX (1 << 22) /* highest thread number of Linux */
 
 enum raw_type {
     UNUSED,
@@ -222,15 +222,6 @@ static struct tp_event event_of(const struct raw_reader *rd, const struct record
                              .offset = rd->offset};
 }
 
-/* The alignment that glibc uses: the next power of two, at least that of malloc. */
-static uint64_t alignment(uint64_t wanted)
-{
-    uint64_t align = MALLOC_ALIGN;
-    while (align < wanted && align <= UINT64_MAX / 2)
-        align *= 2;
-    return align;
-}
-
 /* Adds a block at ptr 2. */
 static int allocate(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
@@ -238,7 +229,7 @@ static int allocate(struct raw_reader *rd, const struct record *c, struct tp_err
     struct tp_event ev = event_of(rd, c, TP_EV_ALLOC, old ? id_of(old) : --rd->last_id);
     bool paged = c->type == VALLOC || c->type == PVALLOC;
     ev.has_align = paged || c->type == MEMALIGN || c->type == POSIX_MEMALIGN;
-    ev.align = paged ? PAGE : alignment(c->size2);
+    ev.align = paged ? PAGE : tp_host_alignment(c->size2);
     rd->paged += paged;
     int rc =
         old ? keep(rd, &rd->owed, c->ptr2, 0, err) : keep(rd, &rd->addresses, c->ptr2, ev.id, err);

@@ -13,19 +13,17 @@
  * change hands in order; where lines of threads overlap, time may run backwards and is held. */
 #include "traces/format.h"
 #include "traces/lower/bad_line.h"
-#include "traces/lower/pointers.h"
+#include "traces/lower/host_calls.h"
 
 #include <inttypes.h>
 
 struct memory_replay {
     const struct tp_reading *reading;
     struct tp_lines lines;
-    struct tp_pointers pointers;
-    uint32_t objects;
+    struct tp_host_calls calls;
     uint64_t first; /* time of the first event, ns */
     bool begun;     /* `first` is known */
     bool timed;     /* some line has times */
-    uint64_t too_large;
 };
 
 /* A line. `to` is the address that a call gives or takes; a realloc is `from` another one. */
@@ -109,88 +107,38 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- calls ---- */
 
-static int lower(struct memory_replay *m, const struct replayed_call *call, struct tp_event *ev,
-                 struct tp_err *err)
+/* Place, thread and time of a call. */
+static struct tp_event event_of(struct memory_replay *m, const struct replayed_call *call)
 {
-    bool takes = ev->op == TP_EV_ALLOC || ev->op == TP_EV_REALLOC;
-    uint64_t time = takes ? call->end : call->begin;
+    uint64_t time = call->op == TP_EV_ALLOC || call->op == TP_EV_REALLOC ? call->end : call->begin;
     if (call->timed && !m->begun) {
         m->first = time;
         m->begun = true;
     }
     m->timed |= call->timed;
-    ev->line = m->lines.number;
-    ev->thread = call->thread;
-    ev->has_time = call->timed;
-    ev->time_ns = time > m->first ? time - m->first : 0;
-    return tp_lower_event(m->reading->lower, ev, err);
+    return (struct tp_event){.op = call->op,
+                             .line = m->lines.number,
+                             .thread = call->thread,
+                             .has_time = call->timed,
+                             .time_ns = time > m->first ? time - m->first : 0,
+                             .align = tp_host_alignment(call->align),
+                             .has_align = call->aligned};
 }
 
-static int take_alloc(struct memory_replay *m, const struct replayed_call *call, uint64_t size,
-                      struct tp_err *err)
-{
-    struct tp_event ev = {.op = TP_EV_ALLOC,
-                          .size = size,
-                          .has_size = true,
-                          .align = call->align,
-                          .has_align = call->aligned};
-    int rc = tp_pointers_add(&m->pointers, call->to, &ev.id, err);
-    return rc ? tp_lines_placed(&m->lines, rc, err) : lower(m, call, &ev, err);
-}
-
-/* Frees an object that the trace never freed, because another one appears at its address. */
-static int free_lost(struct memory_replay *m, const struct replayed_call *call, int64_t id,
-                     struct tp_err *err)
-{
-    struct tp_event ev = {.op = TP_EV_FREE, .id = id, .line = m->lines.number};
-    int rc = tp_lower_repaired(m->reading->lower, &ev, TP_REPAIR_DOUBLE_ALLOC,
-                               " moves a block to where another one is live", err);
-    return rc ? rc : lower(m, call, &ev, err);
-}
-
-static int take_realloc(struct memory_replay *m, const struct replayed_call *call, uint64_t size,
-                        struct tp_err *err)
-{
-    struct tp_event ev = {.op = TP_EV_REALLOC, .size = size, .has_size = true};
-    int64_t lost = 0;
-    int rc = tp_pointers_move(&m->pointers, call->from, call->to, &ev.id, &lost, err);
-    if (rc)
-        return tp_lines_placed(&m->lines, rc, err);
-    if (lost > 0)
-        rc = free_lost(m, call, lost, err);
-    return rc ? rc : lower(m, call, &ev, err);
-}
-
-static int take_free(struct memory_replay *m, const struct replayed_call *call, uint64_t address,
-                     struct tp_err *err)
-{
-    struct tp_event ev = {.op = TP_EV_FREE, .id = tp_pointers_remove(&m->pointers, address)};
-    return lower(m, call, &ev, err);
-}
-
-static int take_thread_end(struct memory_replay *m, const struct replayed_call *call,
-                           struct tp_err *err)
-{
-    struct tp_event ev = {.op = TP_EV_THREAD_END};
-    return lower(m, call, &ev, err);
-}
-
-/* A call that gave nothing (it failed) or took nothing (free of 0x0) is an event without effect. */
+/* A size that no block can have was refused, whatever address stands there. */
 static int take_call(struct memory_replay *m, const struct replayed_call *call, struct tp_err *err)
 {
-    uint64_t size = 0;
-    bool overflows = __builtin_mul_overflow(call->factor, call->size, &size) || size > TP_MAX_SIZE;
+    const struct tp_event at = event_of(m, call);
+    uint64_t size = 0, to = call->to;
     if (call->op == TP_EV_THREAD_END)
-        return take_thread_end(m, call, err);
-    if (call->moves && call->from && !call->size && !call->to)
-        return take_free(m, call, call->from, err);
-    m->too_large += overflows;
-    if (!call->to || overflows)
-        return tp_lower_skip(m->reading->lower, err);
+        return tp_lower_event(m->reading->lower, &at, err);
     if (call->op == TP_EV_FREE)
-        return take_free(m, call, call->to, err);
-    return call->moves && call->from ? take_realloc(m, call, size, err)
-                                     : take_alloc(m, call, size, err);
+        return tp_host_free(&m->calls, &at, to, err);
+    if (__builtin_mul_overflow(call->factor, call->size, &size))
+        size = UINT64_MAX;
+    to = size > TP_MAX_SIZE ? 0 : to;
+    return call->moves ? tp_host_realloc(&m->calls, &at, call->from, to, size, err)
+                       : tp_host_alloc(&m->calls, &at, to, size, err);
 }
 
 static int take_line(struct memory_replay *m, struct tp_cut line, struct tp_err *err)
@@ -211,7 +159,7 @@ static int read_memory_replay(const struct tp_reading *reading, struct tp_err *e
 {
     struct memory_replay m = {.reading = reading, .lines = {.in = reading->in}};
     struct tp_cut line;
-    tp_pointers_init(&m.pointers, &m.objects, reading->budget);
+    tp_host_calls_init(&m.calls, reading);
     reading->meta->kind = TP_KIND_HOST;
     int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
     tp_meta_set(reading->meta, &reading->meta->capture, "Android memory_replay text");
@@ -219,8 +167,8 @@ static int read_memory_replay(const struct tp_reading *reading, struct tp_err *e
         rc = take_line(&m, line, err);
     if (!m.timed)
         tp_meta_set(reading->meta, &reading->meta->unknown, "times");
-    tp_meta_too_large(reading->meta, m.too_large);
-    tp_pointers_release(&m.pointers);
+    tp_meta_too_large(reading->meta, m.calls.too_large);
+    tp_host_calls_release(&m.calls);
     return rc;
 }
 

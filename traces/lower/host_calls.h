@@ -6,6 +6,15 @@
 #include "traces/format.h"
 #include "traces/lower/pointers.h"
 
+/* What a C library makes of a wanted alignment: the next power of two, at least that of malloc. */
+static inline uint64_t tp_host_alignment(uint64_t wanted)
+{
+    uint64_t align = 16;
+    while (align < wanted && align <= UINT64_MAX / 2)
+        align *= 2;
+    return align;
+}
+
 struct tp_host_calls {
     const struct tp_reading *reading;
     struct tp_pointers pointers;

@@ -7,7 +7,7 @@
  *     2345: realloc 0x8000 0x7f00 128 5000 5120     the new address first; from 0x0: malloc
  *     2346: memalign 0x9000 4096 100
  *     2346: free 0x8000
- *     2346: thread_done 0x0
+ *     2346: thread_done 0x0                         one time, if any: its end
  *
  * Known weakness: an allocation happens at its end and a free at its beginning, so that addresses
  * change hands in order; where lines of threads overlap, time may run backwards and is held. */
@@ -86,7 +86,9 @@ static bool cut_call(struct tp_cut *line, struct replayed_call *call)
             good = good && cut_number(&name, (uint64_t *)(void *)((char *)call + row->members[n]));
         call->aligned = call->align != 0;
         call->timed = good && cut_number(&name, &call->begin);
-        return good && (!call->timed || cut_number(&name, &call->end)) && tp_cut_done(&name);
+        bool two = call->timed && cut_number(&name, &call->end);
+        bool enough = two || !call->timed || row->op == TP_EV_THREAD_END;
+        return good && enough && tp_cut_done(&name);
     }
     return false;
 }
@@ -175,6 +177,7 @@ static int read_memory_replay(const struct tp_reading *reading, struct tp_err *e
 const struct tp_format tp_format_memory_replay = {
     .name = "memory-replay",
     .summary = "the text of Android's memory_replay (unzip -p FILE.zip | tapool info -)",
+    .record = "on Android: setprop libc.debug.malloc.options record_allocs; kill -46 PID",
     .probe = probe,
     .read = read_memory_replay,
 };

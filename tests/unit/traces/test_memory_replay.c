@@ -72,6 +72,10 @@ static void dirty(void **state)
            "x.json:2: event 2: '7: mallop 0x10' is no line of memory_replay");
     refuse("7: malloc 0x10 8 5\n",
            "x.json:1: event 1: '7: malloc 0x10 8 5' is no line of memory_replay");
+    check("7: malloc 0x10 8 500 600\n7: thread_done 0x0 900\n",
+          "alloc 0 8 a4 @1; end 0 0 +300 @2; ", NULL);
+    refuse("7: thread_done 0x0 900 9 1\n",
+           "x.json:1: event 1: '7: thread_done 0x0 900 9 1' is no line of memory_replay");
     /* alignments as the C library takes them */
     check("7: memalign 0x40 48 8\n7: memalign 0x10 1 7\n", "alloc 0 8 a6 @1; alloc 1 7 a4 @2; ",
           "times");

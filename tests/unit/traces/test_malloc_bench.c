@@ -118,6 +118,7 @@ static void test_refusals(void **state)
     refuse(MALLOC_0_64 "\x0a\5\x0a\3\x0a\1x", false, what); /* an id that is none */
     refuse(MALLOC_0_64 "\x0a\x0e\x0a\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", false,
            what); /* more than 64 bits */
+    refuse(MALLOC_0_64 "\x0a\x0d\x0a\x0b\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\2", false, what);
     refuse(MALLOC_0_64 "\x0a\x0d\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", false,
            "x.json: byte 8: event 2: an id above 2^63");
     refuse(MALLOC_0_64 "\x0a\2\x12", true,

@@ -78,7 +78,7 @@ void *realloc(void *old, size_t size)
     if (p)
         tp_write_realloc(w, began, old, p, size);
     else if (!size) /* the C library's way to free */
-        tp_write_free(w, old);
+        tp_write_free_at(w, old, began);
     tp_writer_leave(w);
     return p;
 }

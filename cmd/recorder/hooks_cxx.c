@@ -1,7 +1,10 @@
 /* The operators new and delete of C++, for allocators that have their own and do not come by malloc
- * (tcmalloc, jemalloc, mimalloc). Where the library below has none, or none is loaded yet, they are
- * malloc and free, as C++ would have it; memory that is not there then ends the program, because
- * this library cannot throw.
+ * (tcmalloc, jemalloc, mimalloc). Where no library below has one when the program starts, they are
+ * malloc and free, as C++ would have it, and what a plug-in loads later throws for them.
+ *
+ * Each operator is looked for once, at start. A look later on would wait for the lock of a dlopen
+ * that another thread is in, change what dlerror says, and could find a library that is unloaded
+ * again.
  *
  * The table has every form: with or without an array, a size, an alignment, std::nothrow. A name is
  * that of the operator in the C++ ABI. */
@@ -19,14 +22,42 @@ static void give_back(struct tp_writer **w)
 }
 #define ENTERED(name) struct tp_writer *name __attribute__((cleanup(give_back))) = tp_writer_enter()
 
-static void *find(void *_Atomic *known, const char *name)
+/* An operator of the libraries below; NULL: there is none. */
+struct below {
+    void *_Atomic function;
+    _Atomic bool looked;
+};
+
+static void *look(struct below *below, const char *name)
 {
-    void *found = atomic_load_explicit(known, memory_order_relaxed);
-    if (TP_LIKELY(found != NULL))
-        return found;
-    found = dlsym(RTLD_NEXT, name);
-    atomic_store(known, found);
+    bool before = tp_writer_hush(true);
+    void *found = dlsym(RTLD_NEXT, name);
+    if (!found)
+        dlerror(); /* that it is missing is nobody else's affair */
+    atomic_store(&below->function, found);
+    atomic_store(&below->looked, true);
+    tp_writer_hush(before);
     return found;
+}
+
+/* A constructor may run before the one that looks. */
+static void *find(struct below *below, const char *name)
+{
+    return TP_LIKELY(atomic_load_explicit(&below->looked, memory_order_acquire))
+               ? atomic_load_explicit(&below->function, memory_order_relaxed)
+               : look(below, name);
+}
+
+/* What operator new does when there is no memory: the C++ library of whoever asked throws. */
+static void *throw_there(size_t size, size_t align)
+{
+    void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    void *function = library ? dlsym(library, align ? "_ZnwmSt11align_val_t" : "_Znwm") : NULL;
+    void *(*call)(size_t, size_t) = NULL;
+    memcpy(&call, &function, sizeof call);
+    if (!call)
+        abort();
+    return call(size, align);
 }
 
 static void *instead(size_t size, size_t align, bool throws)
@@ -37,18 +68,23 @@ static void *instead(size_t size, size_t align, bool throws)
         p = tp_below_get()->posix_memalign(&p, least, size ? size : 1) ? NULL : p;
     else
         p = tp_below_get()->malloc(size ? size : 1);
-    if (!p && throws)
-        abort();
-    return p;
+    return p || !throws ? p : throw_there(size, align);
 }
 
+#define BELOW(symbol)                                                                              \
+    static struct below below_##symbol;                                                            \
+    __attribute__((constructor)) static void look_##symbol(void)                                   \
+    {                                                                                              \
+        look(&below_##symbol, #symbol);                                                            \
+    }
+
 #define NEW(symbol, params, args, align, throws)                                                   \
+    BELOW(symbol)                                                                                  \
     TP_HOOK void *symbol params;                                                                   \
     void *symbol params                                                                            \
     {                                                                                              \
-        static void *_Atomic below;                                                                \
         ENTERED(w);                                                                                \
-        void *function = find(&below, #symbol), *p = NULL;                                         \
+        void *function = find(&below_##symbol, #symbol), *p = NULL;                                \
         void *(*call)params = NULL;                                                                \
         memcpy(&call, &function, sizeof call);                                                     \
         p = call ? call args : instead(size, align, throws);                                       \
@@ -58,14 +94,14 @@ static void *instead(size_t size, size_t align, bool throws)
     }
 
 #define DELETE(symbol, params, args)                                                               \
+    BELOW(symbol)                                                                                  \
     TP_HOOK void symbol params;                                                                    \
     void symbol params                                                                             \
     {                                                                                              \
-        static void *_Atomic below;                                                                \
         if (!p)                                                                                    \
             return;                                                                                \
         ENTERED(w);                                                                                \
-        void *function = find(&below, #symbol);                                                    \
+        void *function = find(&below_##symbol, #symbol);                                           \
         void(*call) params = NULL;                                                                 \
         memcpy(&call, &function, sizeof call);                                                     \
         if (w)                                                                                     \

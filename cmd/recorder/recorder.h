@@ -103,6 +103,8 @@ uint64_t tp_recorder_stamp(void); /* ticks of the recording's clock, not shifted
 
 void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t align);
 void tp_write_free(struct tp_writer *w, const void *p);
+/* A free that began at `now`; 0: now. */
+void tp_write_free_at(struct tp_writer *w, const void *p, uint64_t now);
 /* A realloc that began at `began` and gave `p`. */
 void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, const void *p,
                       size_t size);

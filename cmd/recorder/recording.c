@@ -75,19 +75,18 @@ static bool find_path(char *out, size_t size)
 
 /* ---- the file ---- */
 
-static void keep_file(int fd)
+/* Moves a descriptor away from those that programs count on. */
+static int move_up(int fd)
 {
-    struct stat st;
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, 900); /* away from what programs count on */
-    if (high >= 0) {
-        close(fd);
-        fd = high;
+    static const int places[] = {900, 200, 20};
+    for (size_t i = 0; fd >= 0 && i < sizeof places / sizeof *places; i++) {
+        int high = fcntl(fd, F_DUPFD_CLOEXEC, places[i]);
+        if (high >= 0) {
+            close(fd);
+            return high;
+        }
     }
-    if (fstat(fd, &st) == 0) {
-        file_device = st.st_dev;
-        file_node = st.st_ino;
-    }
-    file = fd;
+    return fd;
 }
 
 static bool is_the_file(int fd)
@@ -96,12 +95,25 @@ static bool is_the_file(int fd)
     return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == file_device && st.st_ino == file_node;
 }
 
+static void keep_file(int fd)
+{
+    struct stat st;
+    if (is_the_file(file)) /* that of the process that this one is a copy of */
+        close(file);
+    fd = move_up(fd);
+    if (fstat(fd, &st) == 0) {
+        file_device = st.st_dev;
+        file_node = st.st_ino;
+    }
+    file = fd;
+}
+
 /* The descriptor, opened again where the program has closed it. */
 static int file_now(void)
 {
     if (is_the_file(file))
         return file;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = move_up(open(path, O_RDWR | O_CLOEXEC));
     if (is_the_file(fd)) {
         file = fd;
         return fd;
@@ -147,7 +159,8 @@ static int open_for_child(const struct tp_recording_head *parent)
     if (snprintf(path, sizeof path, "%s.%ld" TP_RECORDING_SUFFIX, parent->path, (long)getpid()) >=
         (int)sizeof path)
         return -1;
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    unlink(path); /* not O_TRUNC: others may have it mapped; not what a link leads to */
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0 && make_room(fd, 0, TP_RECORDING_PAGE) == 0)
         head = map_file(fd, 0, TP_RECORDING_PAGE);
     if (!head) {
@@ -256,10 +269,12 @@ bool tp_recorder_begin(void)
         return false; /* another thread is just beginning */
     if (!atomic_compare_exchange_strong(&phase, &was, BEGINNING))
         return false;
-    int code = errno;
+    int code = errno, cancel = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     atomic_store(&process, (int64_t)getpid());
     bool on = begin(forked);
     atomic_store(&phase, on ? ON : OFF);
+    pthread_setcancelstate(cancel, NULL);
     errno = code;
     return on;
 }
@@ -285,19 +300,22 @@ static void set_chunk(struct tp_writer *w, struct tp_recording_chunk *c)
 void tp_chunk_unmap(struct tp_writer *w)
 {
     if (w->chunk)
-        munmap(w->chunk, w->chunk->bytes);
+        munmap(w->chunk, w->nth <= 1 ? TP_CHUNK_FIRST : TP_CHUNK_BYTES);
     w->chunk = NULL;
     w->at = w->limit = NULL;
 }
 
 void tp_chunk_map(struct tp_writer *w)
 {
-    int code = errno, fd = file_now();
+    int code = errno, cancel = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int fd = file_now();
     struct tp_recording_chunk *c =
         fd >= 0 && w->nth ? map_file(fd, w->offset, w->nth == 1 ? TP_CHUNK_FIRST : TP_CHUNK_BYTES)
                           : NULL;
     if (c)
         set_chunk(w, c);
+    pthread_setcancelstate(cancel, NULL);
     errno = code;
 }
 
@@ -368,22 +386,25 @@ static bool take_chunk(struct tp_writer *w)
 
 bool tp_chunk_next(struct tp_writer *w)
 {
-    int code = errno;
+    int code = errno, cancel = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc is no cancellation point */
     bool first = !w->nth, taken = take_chunk(w);
     if (first && taken && has_key)
         pthread_setspecific(at_end, w);
+    pthread_setcancelstate(cancel, NULL);
     errno = code;
     return taken;
 }
 
-/* Runs among the destructors of the thread's own data. Others may still free: it asks to be called
- * again as long as it may, so that it is among the last. */
+/* Runs among the destructors of the thread's own data. Others may still free, so it asks to be
+ * called once more; and not more often, because a thread whose first event is in a destructor has
+ * few rounds left, and its mapping must go. */
 static void thread_ended(void *data)
 {
     struct tp_writer *w = data;
     bool before = w->inside;
     w->inside = true;
-    if (w->rounds++ < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+    if (w->rounds++ < 1)
         pthread_setspecific(at_end, w);
     else if (w->chunk) {
         atomic_store(&w->chunk->ended, 1);

@@ -144,16 +144,21 @@ void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t alig
     end_event(w, put_address(w, at, address, unit), now);
 }
 
-void tp_write_free(struct tp_writer *w, const void *p)
+void tp_write_free_at(struct tp_writer *w, const void *p, uint64_t now)
 {
     uint64_t address = (uint64_t)(uintptr_t)p;
     unsigned unit = unit_of(address, 0);
     if (!p || !is_on(w, TP_REC_PAUSED))
         return;
-    uint64_t now = tp_recorder_stamp();
+    now = now ? now : tp_recorder_stamp();
     unsigned char *at = begin_event(w, TP_REC_FREE | unit, now, 0);
     if (at)
         end_event(w, put_address(w, at, address, unit), now);
+}
+
+void tp_write_free(struct tp_writer *w, const void *p)
+{
+    tp_write_free_at(w, p, 0);
 }
 
 static void write_moved(struct tp_writer *w, uint64_t began, uint64_t old, uint64_t address,

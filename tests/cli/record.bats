@@ -142,6 +142,25 @@ os.execv(sys.argv[1], sys.argv[1:])' "$TAPOOL" record -o a.tpt -- grep SigIgn /p
     says 'size 101 40010' 'free 40010'
 }
 
+@test "a program keeps its lowest descriptors, its cancellation points and its dlerror" {
+    for task in numbers cancels errs; do
+        recorded "$task"
+        [ "$rc" -eq 0 ] || fail "$task: $rc" "$(cat "$err")"
+        ok "$TAPOOL" info a.tpt --strict
+    done
+}
+
+@test "a link where the file of a child will be leads nowhere" {
+    echo mine >victim
+    python3 -c 'import os
+for pid in range(os.getpid(), os.getpid() + 2000):
+    os.symlink("victim", "a.tpt.%d.recording" % (pid % 32768))'
+    recording --follow fork -o a.tpt -f -- "$RECORDED" forks 3
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    [ "$(cat victim)" = mine ]
+    [ "$(find . -name 'a.*.tpt' | wc -l)" -eq 3 ]
+}
+
 @test "children: left out, or each in a file of its own" {
     recorded forks 3
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"

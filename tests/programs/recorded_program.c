@@ -4,6 +4,7 @@
 #include "cmd/recorder/mark.h"
 #include "traces/record/recording.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -181,6 +182,53 @@ static int closes(void)
     return 0;
 }
 
+/* All descriptors are closed; the first that is opened afterwards has the lowest number, and what
+ * is written there is nobody else's. */
+static int numbers(void)
+{
+    for (int fd = 0; fd < 1024; fd++)
+        close(fd);
+    take(40000, 101);
+    int fd = open("/dev/null", O_WRONLY);
+    take(40000, 101);
+    return fd == 0 && write(fd, "GARBAGE!", 8) == 8 ? 0 : 1;
+}
+
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+/* A thread that is cancelled where nothing is a cancellation point. */
+static void *is_cancelled(void *data)
+{
+    pthread_mutex_lock(&held);
+    pthread_cancel(pthread_self());
+    take(100000, 101);
+    pthread_mutex_unlock(&held);
+    pthread_testcancel();
+    return data;
+}
+
+static int cancels(void)
+{
+    pthread_t thread;
+    void *end = NULL;
+    pthread_create(&thread, NULL, is_cancelled, NULL);
+    pthread_join(thread, &end);
+    return end == PTHREAD_CANCELED && pthread_mutex_trylock(&held) == 0 ? 0 : 1;
+}
+
+/* What dlerror says outlives an operator new that no library here has. */
+static int errs(void)
+{
+    void *function = dlsym(RTLD_DEFAULT, "_Znwm"), *(*new)(size_t) = NULL;
+    memcpy(&new, &function, sizeof new);
+    dlerror();
+    if (dlopen("/nowhere.so", RTLD_NOW) || !new)
+        return 1;
+    free(new (101));
+    const char *said = dlerror();
+    return said && strstr(said, "nowhere") ? 0 : 1;
+}
+
 static int forks(int count)
 {
     take(10, 101);
@@ -270,8 +318,9 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         int (*run)(void);
-    } tasks[] = {{"closes", closes},   {"pauses", pauses}, {"outlasts", outlasts},
-                 {"orphans", orphans}, {"writes", writes}, {"waits", waits}};
+    } tasks[] = {{"closes", closes}, {"pauses", pauses},   {"outlasts", outlasts},
+                 {"writes", writes}, {"orphans", orphans}, {"waits", waits},
+                 {"errs", errs},     {"cancels", cancels}, {"numbers", numbers}};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (!strcmp(task, tasks[i].name))
             return tasks[i].run();

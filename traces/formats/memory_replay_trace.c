@@ -99,8 +99,9 @@ static int probe(const unsigned char *data, size_t size)
     struct replayed_call call;
     int calls = 0;
     while (calls < 3 && tp_cut_line(&text, &line)) {
-        bool cut = text.at == text.end && size >= TP_PROBE_BYTES;
-        if (!cut && !cut_call(&line, &call))
+        if (text.at == text.end && size >= TP_PROBE_BYTES)
+            break; /* the line is cut, and says nothing */
+        if (!cut_call(&line, &call))
             return 0;
         calls++;
     }

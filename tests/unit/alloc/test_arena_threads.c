@@ -237,10 +237,10 @@ static void mixed_sizes_and_remote_frees_lose_nothing(void **state)
     (void)state;
     static const char *const rows[][2] = {
         {"", NULL},
-        {"", "capacity=1MB"},
+        {"", "capacity=500KB"},
         {"classes=coarse6,refill_target=4KiB,local_cache_target=8KiB", NULL},
-        {"refill_target=0,local_cache_target=0", "capacity=1MB"},
-        {"checks=no", "capacity=1MB"},
+        {"refill_target=0,local_cache_target=0", "capacity=500KB"},
+        {"checks=no", "capacity=500KB"},
         {"max_arenas=3,first_range=256KiB", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

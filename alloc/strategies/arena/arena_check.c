@@ -49,7 +49,8 @@ static uint64_t *live_at(const struct arena *st, tp_addr addr)
 
 static bool is_gone(const struct arena *st, tp_addr addr)
 {
-    return st->owners && *word_gone(live_at(st, addr)) & chunk_bit(addr);
+    return st->owners &&
+           page_at(&st->chunks, addr)->gone[granule_word(granule_of(addr))] & chunk_bit(addr);
 }
 
 static bool is_pooled(const struct arena *st, tp_addr addr)
@@ -62,8 +63,7 @@ static bool is_pooled(const struct arena *st, tp_addr addr)
 static bool mark_cached(struct arena *st, uint32_t class, const struct arena_item *item,
                         uint64_t *marked)
 {
-    struct arena_chunk *chunk =
-        item->addr % ARENA_STEP ? NULL : chunk_find(&st->chunks, item->addr);
+    const struct arena_chunk *chunk = chunk_at(&st->chunks, item->addr);
     if (!chunk || chunk_class(chunk, item->addr) != class || is_pooled(st, item->addr))
         return false;
     uint64_t *word = live_at(st, item->addr);

@@ -17,7 +17,7 @@
  * probing. The indices of a range are consecutive, and their multiples of the golden ratio hardly
  * ever collide.
  *
- * Writers hold the heap lock; `pooled` and `spans` belong to the lock of the page's class. Readers
+ * Writers hold the heap lock; `pooled` and `spans` belong to whoever owns the page's pool. Readers
  * of the table hold no lock: with several threads a chunk is published when it is complete, and
  * chunks and outgrown tables are freed only with the instance. The address of the slots and their
  * log2 are packed into one word, so that a reader always sees a matching pair:
@@ -199,12 +199,6 @@ static inline uint64_t *word_pooled(const struct arena_chunks *t, uint64_t *word
     return word + (UNLIKELY(t->env->concurrent) ? PAGE_WORDS : CHUNK_WORDS);
 }
 
-/* Likewise of `gone`, where several threads play. */
-static inline uint64_t *word_gone(uint64_t *word)
-{
-    return word + 2 * PAGE_WORDS;
-}
-
 /* The span of a block by the word of its live bit. */
 static inline struct arena_span *word_span(const struct arena_chunks *t, uint64_t *word,
                                            uint64_t granule)
@@ -223,18 +217,32 @@ static inline uint8_t chunk_class(const struct arena_chunk *chunk, tp_addr addr)
     return __atomic_load_n(&chunk->class[granule_page(granule_of(addr))], __ATOMIC_RELAXED);
 }
 
+/* The chunk in which a block may begin at this address, or NULL. */
+static inline struct arena_chunk *chunk_at(const struct arena_chunks *t, tp_addr addr)
+{
+    return addr % ARENA_STEP ? NULL : chunk_find(t, addr);
+}
+
+/* Does a block of the page live that no other thread has freed? The bits of others come first: who
+ * takes them back clears the live bit before them. */
+INLINE bool page_lives(const struct arena_page *page, uint64_t granule)
+{
+    uint64_t gone = __atomic_load_n(&page->gone[granule_word(granule)], __ATOMIC_ACQUIRE);
+    uint64_t live = __atomic_load_n(&page->live[granule_word(granule)], __ATOMIC_RELAXED);
+    return live & ~gone & granule_bit(granule);
+}
+
 /* The chunk in which a live small block begins here, or NULL. */
 static inline struct arena_chunk *chunk_if_live(const struct arena_chunks *t, tp_addr addr)
 {
-    struct arena_chunk *chunk = addr % ARENA_STEP ? NULL : chunk_find(t, addr);
+    struct arena_chunk *chunk = chunk_at(t, addr);
     if (!chunk)
         return NULL;
-    uint64_t granule = granule_of(addr), *word = live_word(t, chunk, granule);
-    uint64_t gone = 0; /* before the live bit, which is cleared first; see page_lives */
-    if (UNLIKELY(t->env->concurrent))
-        gone = __atomic_load_n(word_gone(word), __ATOMIC_ACQUIRE);
-    uint64_t live = __atomic_load_n(word, __ATOMIC_RELAXED);
-    return live & ~gone & granule_bit(granule) ? chunk : NULL;
+    uint64_t granule = granule_of(addr);
+    bool lives = UNLIKELY(t->env->concurrent)
+                     ? page_lives(chunk_page(chunk, granule), granule)
+                     : (*chunk_live(chunk, granule) & granule_bit(granule)) != 0;
+    return lives ? chunk : NULL;
 }
 
 static inline bool chunk_is_live(const struct arena_chunks *t, tp_addr addr)

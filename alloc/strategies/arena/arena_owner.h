@@ -106,12 +106,6 @@ static inline uint64_t page_tag(const struct arena_page *page)
     return __atomic_load_n(&page->tag, __ATOMIC_ACQUIRE);
 }
 
-/* The chunk in which a block may begin at this address, or NULL. */
-static inline struct arena_chunk *chunk_at(const struct arena_chunks *t, tp_addr addr)
-{
-    return addr % ARENA_STEP ? NULL : chunk_find(t, addr);
-}
-
 /* The page in which a block may begin at this address, or NULL. */
 static inline struct arena_page *page_at(const struct arena_chunks *t, tp_addr addr)
 {
@@ -132,15 +126,6 @@ static inline struct arena_chunk *link_chunk(uint64_t link)
 static inline uint64_t link_word(uint64_t link)
 {
     return link & (CHUNK_WORDS - 1);
-}
-
-/* Does a block of the page live that no other thread has freed? The bits of others come first: who
- * takes them back clears the live bit before them. */
-INLINE bool page_lives(const struct arena_page *page, uint64_t granule)
-{
-    uint64_t gone = __atomic_load_n(&page->gone[granule_word(granule)], __ATOMIC_ACQUIRE);
-    uint64_t live = __atomic_load_n(&page->live[granule_word(granule)], __ATOMIC_RELAXED);
-    return live & ~gone & granule_bit(granule);
 }
 
 /* Sets the bit of a live block that another than its owner frees. Returns the bits before. */

@@ -5,8 +5,9 @@
  *     carve    free pages -> a span with all its bits
  *
  * A class keeps one idle span, so that a program that frees and allocates around a limit moves bits
- * and no pages. Further ones become free pages at once, and every one does when memory is wanted
- * elsewhere: before a range is got, at a trim and before an answer of out of memory. */
+ * and no pages; with several threads it keeps as many as a span may be long, because others give
+ * back many blocks at once. Further ones become free pages at once, and every one does when memory
+ * is wanted elsewhere: before a range is got, at a trim and before an answer of out of memory. */
 #include "alloc/strategies/arena/arena_core.h"
 
 enum { KEPT_IDLE = 1, WORD_BYTES = (1u << CHUNK_SHIFT) / CHUNK_WORDS };

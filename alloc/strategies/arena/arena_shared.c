@@ -103,7 +103,7 @@ void tp_arena_large_shared_note(const struct arena *st, const struct arena_span 
     __atomic_store_n(large_pages(page_at(&st->chunks, span_addr(s))), s->pages, __ATOMIC_RELAXED);
 }
 
-/* Takes pages for a large object. The heap lock is held. */
+/* Takes pages for a large object, which has yet to begin. The heap lock is held. */
 static int large_carve(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
                        bool again, struct arena_span **out)
 {
@@ -116,7 +116,7 @@ static int large_carve(struct arena *st, struct arena_thread *thr, const struct 
     (*out)->class = ARENA_LARGE;
     (*out)->blocks = 1;
     rc = tp_arena_chunks_mark(&st->chunks, *out, pages * ARENA_PAGE,
-                              tag_of(thr->owner, ARENA_LARGE));
+                              tag_of(thr->owner, ARENA_ENDED));
     if (rc)
         pages_give(&st->pages, *out);
     else
@@ -137,9 +137,10 @@ int tp_arena_large_shared(struct arena *st, struct arena_thread *thr, const stru
             return rc;
     }
     *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
-    tp_arena_chunks_tag(&st->chunks, s, ARENA_PAGE, tag_of(thr->owner, ARENA_LARGE));
+    struct arena_page *page = page_at(&st->chunks, out->addr);
+    __atomic_store_n(&page->tag, tag_of(thr->owner, ARENA_LARGE), __ATOMIC_RELEASE);
     if (st->checked) /* an object of whole pages begins with the first bit of one */
-        word_set_live(page_at(&st->chunks, out->addr)->live, out->addr);
+        word_set_live(page->live, out->addr);
     return TP_OK;
 }
 

@@ -21,8 +21,7 @@ struct memory_replay {
     const struct tp_reading *reading;
     struct tp_lines lines;
     struct tp_host_calls calls;
-    uint64_t first; /* time of the first event, ns */
-    bool begun;     /* `first` is known */
+    uint64_t first; /* time of the first event that has one, ns */
     bool timed;     /* some line has times */
 };
 
@@ -31,31 +30,28 @@ struct replayed_call {
     enum tp_event_op op;
     uint64_t thread, to, from, align, factor, size;
     uint64_t begin, end;
-    bool moves, timed, aligned;
+    bool timed;
 };
 
 /* A call and the numbers behind its address, by the member that they go to. */
 static const struct replay_row {
     const char *name;
     enum tp_event_op op;
-    bool moves;
     size_t members[2];
     int count;
 } rows[] = {
-    {"malloc", TP_EV_ALLOC, false, {offsetof(struct replayed_call, size)}, 1},
+    {"malloc", TP_EV_ALLOC, {offsetof(struct replayed_call, size)}, 1},
     {"calloc",
      TP_EV_ALLOC,
-     false,
      {offsetof(struct replayed_call, factor), offsetof(struct replayed_call, size)},
      2},
-    {"realloc", TP_EV_REALLOC, true, {offsetof(struct replayed_call, size)}, 1},
+    {"realloc", TP_EV_REALLOC, {offsetof(struct replayed_call, size)}, 1},
     {"memalign",
      TP_EV_ALLOC,
-     false,
      {offsetof(struct replayed_call, align), offsetof(struct replayed_call, size)},
      2},
-    {"free", TP_EV_FREE, false, {0}, 0},
-    {"thread_done", TP_EV_THREAD_END, false, {0}, 0},
+    {"free", TP_EV_FREE, {0}, 0},
+    {"thread_done", TP_EV_THREAD_END, {0}, 0},
 };
 
 static bool cut_pointer(struct tp_cut *line, uint64_t *value)
@@ -80,11 +76,9 @@ static bool cut_call(struct tp_cut *line, struct replayed_call *call)
         if (!tp_cut_text(&name, row->name) || !cut_pointer(&name, &call->to))
             continue;
         call->op = row->op;
-        call->moves = row->moves;
-        bool good = !row->moves || cut_pointer(&name, &call->from);
+        bool good = row->op != TP_EV_REALLOC || cut_pointer(&name, &call->from);
         for (int n = 0; n < row->count; n++)
             good = good && cut_number(&name, (uint64_t *)(void *)((char *)call + row->members[n]));
-        call->aligned = call->align != 0;
         call->timed = good && cut_number(&name, &call->begin);
         bool two = call->timed && cut_number(&name, &call->end);
         bool enough = two || !call->timed || row->op == TP_EV_THREAD_END;
@@ -114,10 +108,8 @@ static int probe(const unsigned char *data, size_t size)
 static struct tp_event event_of(struct memory_replay *m, const struct replayed_call *call)
 {
     uint64_t time = call->op == TP_EV_ALLOC || call->op == TP_EV_REALLOC ? call->end : call->begin;
-    if (call->timed && !m->begun) {
+    if (call->timed && !m->timed)
         m->first = time;
-        m->begun = true;
-    }
     m->timed |= call->timed;
     return (struct tp_event){.op = call->op,
                              .line = m->lines.number,
@@ -125,7 +117,7 @@ static struct tp_event event_of(struct memory_replay *m, const struct replayed_c
                              .has_time = call->timed,
                              .time_ns = time > m->first ? time - m->first : 0,
                              .align = tp_host_alignment(call->align),
-                             .has_align = call->aligned};
+                             .has_align = call->align != 0};
 }
 
 /* A size that no block can have was refused, whatever address stands there. */
@@ -140,8 +132,8 @@ static int take_call(struct memory_replay *m, const struct replayed_call *call, 
     if (__builtin_mul_overflow(call->factor, call->size, &size))
         size = UINT64_MAX;
     to = size > TP_MAX_SIZE ? 0 : to;
-    return call->moves ? tp_host_realloc(&m->calls, &at, call->from, to, size, err)
-                       : tp_host_alloc(&m->calls, &at, to, size, err);
+    return call->op == TP_EV_REALLOC ? tp_host_realloc(&m->calls, &at, call->from, to, size, err)
+                                     : tp_host_alloc(&m->calls, &at, to, size, err);
 }
 
 static int take_line(struct memory_replay *m, struct tp_cut line, struct tp_err *err)
@@ -162,9 +154,7 @@ static int read_memory_replay(const struct tp_reading *reading, struct tp_err *e
 {
     struct memory_replay m = {.reading = reading, .lines = {.in = reading->in}};
     struct tp_cut line;
-    tp_host_calls_init(&m.calls, reading);
-    reading->meta->kind = TP_KIND_HOST;
-    int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
+    int rc = tp_host_calls_init(&m.calls, reading, err);
     tp_meta_set(reading->meta, &reading->meta->capture, "Android memory_replay text");
     while (tp_lines_more(&m.lines, &line, &rc, err))
         rc = take_line(&m, line, err);

@@ -182,9 +182,7 @@ static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
 {
     struct mtrace m = {.reading = reading, .lines = {.in = reading->in}};
     struct tp_cut line;
-    tp_host_calls_init(&m.calls, reading);
-    reading->meta->kind = TP_KIND_HOST;
-    int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
+    int rc = tp_host_calls_init(&m.calls, reading, err);
     tp_meta_set(reading->meta, &reading->meta->capture, "glibc mtrace log");
     tp_meta_set(reading->meta, &reading->meta->unknown, "times, threads, alignment");
     while (tp_lines_more(&m.lines, &line, &rc, err))

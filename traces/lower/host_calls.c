@@ -2,10 +2,12 @@
  * Known weakness: if the free only comes later, it takes the block that is there by then. */
 #include "traces/lower/host_calls.h"
 
-void tp_host_calls_init(struct tp_host_calls *c, const struct tp_reading *r)
+int tp_host_calls_init(struct tp_host_calls *c, const struct tp_reading *r, struct tp_err *err)
 {
     *c = (struct tp_host_calls){.reading = r};
     tp_pointers_init(&c->pointers, &c->objects, r->budget);
+    r->meta->kind = TP_KIND_HOST;
+    return tp_lower_kind(r->lower, TP_KIND_HOST, err);
 }
 
 void tp_host_calls_release(struct tp_host_calls *c)

@@ -22,7 +22,8 @@ struct tp_host_calls {
     uint64_t too_large; /* failed requests that were left out: tp_meta_too_large */
 };
 
-void tp_host_calls_init(struct tp_host_calls *c, const struct tp_reading *r);
+/* Says besides that the trace is one of host memory. After an error, too, `c` is to be released. */
+int tp_host_calls_init(struct tp_host_calls *c, const struct tp_reading *r, struct tp_err *err);
 void tp_host_calls_release(struct tp_host_calls *c);
 
 /* Each lowers one call. `at` has its place in the file, and its time, thread and alignment where

@@ -62,51 +62,46 @@ static int bad(const struct malloc_bench *m, struct tp_err *err, const char *tex
 
 /* ---- calls ---- */
 
-/* The address that stands for an id: 0 is NULL, and ids begin with 0. */
-static bool address_of(const struct tp_malloc_bench_line *call, int field, uint64_t *address)
+static bool ids_fit(const struct tp_malloc_bench_line *call)
 {
-    *address = call->given[field] ? call->value[field] + 1 : 0;
-    return call->value[field] < INT64_MAX;
+    return call->value[1] < INT64_MAX &&
+           (call->kind != TP_BENCH_REALLOC || call->value[2] < INT64_MAX);
+}
+
+/* The address that stands for an id: 0 is NULL, and ids begin with 0. */
+static uint64_t address_of(const struct tp_malloc_bench_line *call, int field)
+{
+    return call->given[field] ? call->value[field] + 1 : 0;
 }
 
 static int take_malloc(struct malloc_bench *m, struct tp_event at,
                        const struct tp_malloc_bench_line *call, struct tp_err *err)
 {
-    uint64_t to = 0;
-    if (!address_of(call, 1, &to))
-        return bad(m, err, "an id above 2^63");
     at.has_align = call->value[3] > 0;
     at.align = call->value[3];
-    return tp_host_alloc(&m->calls, &at, to, call->value[2], err);
+    return tp_host_alloc(&m->calls, &at, address_of(call, 1), call->value[2], err);
 }
 
 static int take_calloc(struct malloc_bench *m, struct tp_event at,
                        const struct tp_malloc_bench_line *call, struct tp_err *err)
 {
-    uint64_t to = 0, size = 0;
-    if (!address_of(call, 1, &to))
-        return bad(m, err, "an id above 2^63");
+    uint64_t size = 0;
     if (__builtin_mul_overflow(call->value[2], call->value[3], &size))
         size = UINT64_MAX;
-    return tp_host_alloc(&m->calls, &at, to, size, err);
+    return tp_host_alloc(&m->calls, &at, address_of(call, 1), size, err);
 }
 
 static int take_realloc(struct malloc_bench *m, struct tp_event at,
                         const struct tp_malloc_bench_line *call, struct tp_err *err)
 {
-    uint64_t from = 0, to = 0;
-    if (!address_of(call, 1, &to) || !address_of(call, 2, &from))
-        return bad(m, err, "an id above 2^63");
-    return tp_host_realloc(&m->calls, &at, from, to, call->value[3], err);
+    return tp_host_realloc(&m->calls, &at, address_of(call, 2), address_of(call, 1), call->value[3],
+                           err);
 }
 
 static int take_free(struct malloc_bench *m, struct tp_event at,
                      const struct tp_malloc_bench_line *call, struct tp_err *err)
 {
-    uint64_t from = 0;
-    if (!address_of(call, 1, &from))
-        return bad(m, err, "an id above 2^63");
-    return tp_host_free(&m->calls, &at, from, err);
+    return tp_host_free(&m->calls, &at, address_of(call, 1), err);
 }
 
 static int take_line(struct malloc_bench *m, struct tp_malloc_bench_wire line, struct tp_err *err)
@@ -121,6 +116,8 @@ static int take_line(struct malloc_bench *m, struct tp_malloc_bench_wire line, s
     struct tp_malloc_bench_line call;
     if (!tp_malloc_bench_call(line, &call))
         return bad(m, err, "not a line of malloc-bench");
+    if (!ids_fit(&call))
+        return bad(m, err, "an id above 2^63");
     m->empty += call.kind == TP_BENCH_NONE;
     return call.kind == TP_BENCH_NONE ? TP_OK : takers[call.kind](m, at, &call, err);
 }
@@ -185,9 +182,7 @@ static void describe(const struct malloc_bench *m)
 static int read_malloc_bench(const struct tp_reading *r, struct tp_err *err)
 {
     struct malloc_bench m = {.reading = r};
-    r->meta->kind = TP_KIND_HOST;
-    tp_host_calls_init(&m.calls, r);
-    int rc = tp_lower_kind(r->lower, TP_KIND_HOST, err);
+    int rc = tp_host_calls_init(&m.calls, r, err);
     if (!rc)
         rc = read_fields(&m, err);
     if (!rc || rc == TP_ESTOP)

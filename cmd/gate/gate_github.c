@@ -86,9 +86,11 @@ static size_t count_failed(const struct tp_gate *g)
 
 static void annotate_failed(const struct tp_gate *g, struct annotations *a)
 {
-    for (size_t i = 0; i < g->cell_count && a->done < ANNOTATIONS; i++)
-        if (tp_cell_failure(g, &g->cells[i]).s[0])
-            annotate(a, "tapool check", tp_cell_failure(g, &g->cells[i]).s);
+    for (size_t i = 0; i < g->cell_count && a->done < ANNOTATIONS; i++) {
+        struct tp_gate_line why = tp_cell_failure(g, &g->cells[i]);
+        if (why.s[0])
+            annotate(a, "tapool check", why.s);
+    }
 }
 
 /* Writes everything that fails the job. */

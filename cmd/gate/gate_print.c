@@ -280,9 +280,11 @@ static void print_unmet(const struct tp_gate *g, struct tp_page *page)
 
 static void print_failed(const struct tp_gate *g, struct tp_page *page)
 {
-    for (size_t i = 0; i < g->cell_count; i++)
-        if (tp_cell_failure(g, &g->cells[i]).s[0])
-            tp_page_put(page, LABEL, "%s", tp_cell_failure(g, &g->cells[i]).s);
+    for (size_t i = 0; i < g->cell_count; i++) {
+        struct tp_gate_line why = tp_cell_failure(g, &g->cells[i]);
+        if (why.s[0])
+            tp_page_put(page, LABEL, "%s", why.s);
+    }
 }
 
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page)

@@ -19,8 +19,6 @@ t = json.load(open(sys.argv[1]))["trace"]
 print(*(t[f] for f in sys.argv[2:]))' "$@"
 }
 
-count_of() { sed -n "s/^\t*\"$1\":[^0-9]*\([0-9]*\),*$/\1/p" "$out" | head -n 1; } # OPERATION
-
 # found FILE FORMAT KIND EVENTS: by its content alone, whatever it is called.
 found() {
     local got
@@ -97,9 +95,9 @@ assert abs(d["peak_requested_bytes"] - peak) < 0.01 * peak, (d["peak_requested_b
 assert d["trace"]["threads"] is None
 END
     # both kinds of files have the same events, but for who is freed
-    allocs=$(count_of alloc)
+    allocs=$(query "$out" 'd["operations"]["alloc"]')
     ok info heap--raw.raw.zst --json
-    [ "$(count_of alloc)" = "$allocs" ] || fail "raw: not $allocs allocations"
+    is "$out" 'd["operations"]["alloc"]' "$allocs"
 }
 
 @test "valgrind: each process is a memory space" {

@@ -1,5 +1,5 @@
 /* Waiting for a child that leads a group of its own, as those do that the gate measures: what stops
- * the one who waits stops the child, and lets it go on. */
+ * the one who waits stops the child, and lets it go on; what it leaves behind ends with it. */
 #include "cmd/measure/left_behind.h"
 #include "cmd/measure/process.h"
 #include "tests/unit/process_state.h"
@@ -119,11 +119,11 @@ static void leave_one(int tell)
     _exit(write(tell, &left, sizeof left) == (ssize_t)sizeof left ? ANSWER : 1);
 }
 
-/* Waits for a child that leaves one behind, and makes sure of the end of that one. */
-static void await_the_end_of_both(void (*child_of)(int tell), int *how)
+/* Waits for a child that leaves `count` processes behind, and makes sure of the end of those. */
+static void await_the_end_of_all(void (*child_of)(int tell), int count, int *how)
 {
     int tell[2];
-    pid_t left = 0;
+    pid_t left[2];
     tp_left_behind_adopt();
     assert_int_equal(pipe(tell), 0);
     pid_t child = fork();
@@ -132,10 +132,13 @@ static void await_the_end_of_both(void (*child_of)(int tell), int *how)
         child_of(tell[1]);
     }
     tp_child_begun(child);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(read(tell[0], &left[i], sizeof *left), sizeof *left);
     assert_int_equal(tp_child_await(child, &(struct tp_child_wait){.timeout_ns = 0}, how), TP_OK);
-    assert_int_equal(read(tell[0], &left, sizeof left), sizeof left);
-    assert_int_equal(kill(left, 0), -1); /* it is taken off as well */
-    assert_int_equal(errno, ESRCH);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(kill(left[i], 0), -1); /* it is taken off as well */
+        assert_int_equal(errno, ESRCH);
+    }
     close(tell[0]);
     close(tell[1]);
 }
@@ -144,7 +147,7 @@ static void what_a_child_leaves_behind_ends_with_it(void **state)
 {
     (void)state;
     int how = 0;
-    await_the_end_of_both(leave_one, &how);
+    await_the_end_of_all(leave_one, 1, &how);
     assert_int_equal(WEXITSTATUS(how), ANSWER);
 }
 
@@ -177,24 +180,9 @@ static void leave_two_sessions(int tell)
 static void a_session_of_its_own_does_not_help(void **state)
 {
     (void)state;
-    int tell[2], how = 0;
-    pid_t left[2];
-    tp_left_behind_adopt();
-    assert_int_equal(pipe(tell), 0);
-    pid_t child = fork();
-    if (!child) {
-        tp_child_begin(getppid());
-        leave_two_sessions(tell[1]);
-    }
-    tp_child_begun(child);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(read(tell[0], &left[i], sizeof *left), sizeof *left);
-    assert_int_equal(tp_child_await(child, &(struct tp_child_wait){.timeout_ns = 0}, &how), TP_OK);
+    int how = 0;
+    await_the_end_of_all(leave_two_sessions, 2, &how);
     assert_int_equal(WEXITSTATUS(how), ANSWER);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(kill(left[i], 0), -1);
-    close(tell[0]);
-    close(tell[1]);
 }
 
 /* Whoever started this process may have given it children. */
@@ -262,7 +250,7 @@ static void a_child_that_ends_while_its_stop_is_looked_at_takes_its_group_along(
     (void)state;
     int how = 0;
     ends_who_stopped = true;
-    await_the_end_of_both(leave_one_and_stop, &how);
+    await_the_end_of_all(leave_one_and_stop, 1, &how);
     assert_false(ends_who_stopped);
     assert_int_equal(WTERMSIG(how), SIGKILL);
 }

@@ -167,11 +167,10 @@ const struct tp_command tp_command_info = {
         "Reads a trace and says what is in it: operations, threads and phases, the course of the "
         "requested bytes and their peak, sizes, lifetimes, frees by other threads, what is live "
         "at the end. Nothing is replayed and nothing is measured. Of two traces, such as "
-        "recordings "
-        "of a program before and after a change, it shows the figures beside each other, and with "
-        "--fail-on it is a check: my program allocates more than it did.\n\nTRACE is a file, '-' "
-        "for "
-        "standard input, or sample:NAME for a shipped one. Blocks are counted at the size that "
+        "recordings of a program before and after a change, it shows the figures beside each "
+        "other, and with --fail-on it is a check: my program allocates more than it did.\n\n"
+        "TRACE is a file, '-' for standard input, or sample:NAME for a shipped one. Blocks are "
+        "counted at the size that "
         "their allocation asks for; a lifetime is counted in events of the trace.",
     .opts_size = sizeof(struct info_opts),
     .options = rows,

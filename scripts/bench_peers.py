@@ -6,7 +6,7 @@
   hand     `system` and each library, beside a loop over the same calls written by hand
   same     a library compared with itself: COMPARISONS times, and no difference may be shown
 
-Speed and memory are those of the samples, sample:web and every .tpt in the folder $TAPOOL_TRACES.
+Speed and memory are those of the samples in SAMPLES, sample:web and every .tpt in the folder $TAPOOL_TRACES.
 All rows of a trace take turns, ROUNDS times, and a time is the least of its rounds: what other
 processes do makes a time longer, never shorter.
 """

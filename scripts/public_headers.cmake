@@ -1,7 +1,7 @@
-# The headers for plug-ins, and the one with which programs mark what is recorded, as they are installed: the very files that tapool is compiled with, all in
-# one folder, so that each includes the others from there. Included, this adds the target that makes
-# them in ${CMAKE_BINARY_DIR}/include/tapool whenever one changes, and the rules that install them; run
-# as a script, with TO and FROM, it makes one.
+# The headers for plug-ins, and the one with which programs mark what is recorded, as they are
+# installed: the very files that tapool is compiled with, all in one folder, so that each includes the
+# others from there. Included, this adds the target that makes them in ${CMAKE_BINARY_DIR}/include/tapool
+# whenever one changes, and the rules that install them; run as a script, with TO and FROM, it makes one.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(READ "${FROM}" text)
   string(REGEX REPLACE "#include \"alloc/([a-z_]+/)*" "#include \"" text "${text}")

@@ -116,8 +116,9 @@ main() {
         grep -q "^$name " <<<"$TABLE" || fail 2 "unknown program '$name'" "$0 --help"
     done
     if [ -z "${TAPOOL:-}" ]; then
-        [ -f "$ROOT/build/release/CMakeCache.txt" ] || (cd "$ROOT" && cmake --preset release >/dev/null)
-        cmake --build "$ROOT/build/release" >/dev/null
+        mkdir -p "$ROOT/build"
+        configure release release
+        build release tapool tapool_record >/dev/null
         TAPOOL=$ROOT/build/release/tapool
     fi
     mkdir -p "$FOLDER"

@@ -1,9 +1,5 @@
 /* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/condition.h"
-#include "cmd/measure/metric_text.h"
-#include "cmd/measure/open_trace.h"
-#include "cmd/measure/trace_figures.h"
 #include "cmd/report/info.h"
 #include "cmd/report/info_pair.h"
 #include "cmd/ui/option_words.h"
@@ -16,8 +12,6 @@ struct info_opts {
     struct tp_opt_list fail_on;
     bool bytes;
 };
-
-static const char examples[] = "--fail-on 'allocations>+1%', --fail-on 'peak_requested>8MiB'";
 
 static const char *const format_words[] = {"text", "json", NULL};
 
@@ -69,79 +63,22 @@ static int one_trace(const struct info_opts *o, const char *path, FILE *out, str
     return status;
 }
 
-/* ---- two of them ---- */
-
-/* Checks one condition on the second trace, with the first as its base. */
-static int check(const char *text, const struct tp_info_side side[2], struct tp_err *err)
-{
-    struct tp_condition c;
-    struct tp_text shown[2];
-    double value[2];
-    int status = tp_condition_parse_of(text, tp_trace_figure_find, examples, &c, err);
-    if (status)
-        return status;
-    const struct tp_trace_figure *figure = (const struct tp_trace_figure *)(const void *)c.metric;
-    for (int i = 0; i < 2; i++)
-        value[i] = (double)tp_trace_figure_value(figure, side[i].trace.program, side[i].info);
-    if (!tp_condition_holds(&c, value[1], value[0], true))
-        return TP_OK;
-    tp_metric_texts(c.metric, value, shown);
-    return tp_fail(err, TP_EFOUND, "%s: %s has %s, %s had %s", text, side[1].trace.file, shown[1].s,
-                   side[0].trace.file, shown[0].s);
-}
-
-static int open_side(const struct info_opts *o, const char *path, struct tp_info_side *side,
-                     struct tp_err *err)
-{
-    int status = tp_open_trace(path, &o->open, false, &side->trace, err);
-    if (status)
-        return status;
-    status = tp_info_scan(side->trace.program, &side->info, err);
-    if (status)
-        tp_trace_close(&side->trace);
-    return status;
-}
-
-static void close_side(struct tp_info_side *side)
-{
-    tp_info_free(side->info);
-    tp_trace_close(&side->trace);
-}
-
-/* What is wrong in a condition is said before traces are read. */
-static int check_conditions(const struct info_opts *o, struct tp_err *err)
-{
-    int status = TP_OK;
-    for (size_t i = 0; !status && i < o->fail_on.count; i++) {
-        struct tp_condition c;
-        status =
-            tp_condition_parse_of(o->fail_on.items[i], tp_trace_figure_find, examples, &c, err);
-    }
-    return status;
-}
-
 static int two_traces(const struct info_opts *o, char *const paths[2], FILE *out,
                       struct tp_err *err)
 {
-    struct tp_info_side side[2] = {{.info = NULL}};
+    struct tp_trace_pair pair = {.checks = NULL};
     struct tp_page page;
-    if (o->exports.format == FORMAT_JSON)
-        return tp_fail(err, TP_EUSAGE, "two traces are compared as text, not as JSON");
-    int status = check_conditions(o, err);
-    if (!status)
-        status = open_side(o, paths[0], &side[0], err);
-    if (status)
-        return status;
-    status = open_side(o, paths[1], &side[1], err);
-    if (!status) {
+    int status = tp_trace_pair_open(&pair, paths, &o->open, &o->fail_on, err);
+    if (!status && o->exports.format == FORMAT_JSON) {
+        status = tp_info_pair_json(&pair, out, err);
+    } else if (!status) {
         tp_page_init(&page, out, 0);
         page.exact = o->bytes;
-        tp_info_pair_text(side, &page);
-        for (size_t i = 0; !status && i < o->fail_on.count; i++)
-            status = check(o->fail_on.items[i], side, err);
-        close_side(&side[1]);
+        tp_info_pair_text(&pair, &page);
     }
-    close_side(&side[0]);
+    if (!status)
+        status = tp_trace_pair_verdict(&pair, err);
+    tp_trace_pair_release(&pair);
     return status;
 }
 

@@ -3,7 +3,6 @@
 
 #include "alloc/base/numbers.h"
 #include "cmd/measure/metric_text.h"
-#include "cmd/measure/trace_figures.h"
 #include "cmd/ui/table.h"
 
 enum { NAME = 0, VALUE = 10 };
@@ -20,13 +19,13 @@ static void add_difference(struct tp_table *t, const double value[2])
 
 /* A figure that neither has is left out. */
 static void add_figure(struct tp_table *t, const struct tp_trace_figure *f,
-                       const struct tp_info_side side[2])
+                       const struct tp_trace_pair *pair)
 {
-    double value[2];
+    uint64_t exact[2];
     struct tp_text text[2];
-    for (int i = 0; i < 2; i++)
-        value[i] = (double)tp_trace_figure_value(f, side[i].trace.program, side[i].info);
-    if (value[0] == 0 && value[1] == 0)
+    tp_trace_pair_values(pair, f, exact);
+    const double value[] = {(double)exact[0], (double)exact[1]};
+    if (!exact[0] && !exact[1])
         return;
     tp_metric_texts(&f->metric, value, text);
     tp_table_add(t, "%s", f->name);
@@ -36,12 +35,13 @@ static void add_figure(struct tp_table *t, const struct tp_trace_figure *f,
 }
 
 /* Allocations by their size, where both traces are of the same kind and so have the same rows. */
-static void add_sizes(struct tp_table *t, const struct tp_info_side side[2])
+static void add_sizes(struct tp_table *t, const struct tp_trace_pair *pair)
 {
-    for (int i = 0; i < TP_INFO_SIZES; i++) {
+    const struct tp_trace_side *side = pair->side;
+    for (int i = 0; i < TP_INFO_SIZES && tp_trace_pair_same_sizes(pair); i++) {
         const struct tp_info_size *one = &side[0].info->sizes[i], *other = &side[1].info->sizes[i];
         const double value[] = {(double)one->count.objects, (double)other->count.objects};
-        if (one->up_to != other->up_to || (value[0] == 0 && value[1] == 0))
+        if (value[0] == 0 && value[1] == 0)
             continue;
         if (one->up_to == UINT64_MAX)
             tp_table_add(t, "larger");
@@ -53,7 +53,7 @@ static void add_sizes(struct tp_table *t, const struct tp_info_side side[2])
     }
 }
 
-void tp_info_pair_text(const struct tp_info_side side[2], struct tp_page *page)
+void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page)
 {
     static const struct tp_column columns[] = {{.head = {"", ""}, .left = true},
                                                {.head = {"", "first"}},
@@ -62,15 +62,16 @@ void tp_info_pair_text(const struct tp_info_side side[2], struct tp_page *page)
     static const char *const which[] = {"first", "second"};
     struct tp_table table = {0};
     for (int i = 0; i < 2; i++) {
-        const char *program = side[i].trace.meta.program;
-        tp_page_row(page, NAME, which[i], VALUE, "%s%s%s%s", side[i].trace.file,
-                    program ? " (" : "", program ? program : "", program ? ")" : "");
+        const struct tp_trace *trace = &pair->side[i].trace;
+        const char *program = trace->meta.program;
+        tp_page_row(page, NAME, which[i], VALUE, "%s%s%s%s", trace->file, program ? " (" : "",
+                    program ? program : "", program ? ")" : "");
     }
     tp_page_line(page);
     tp_table_columns(&table, columns, 4);
     for (size_t i = 0; i < tp_trace_figure_count; i++)
-        add_figure(&table, &tp_trace_figures[i], side);
-    add_sizes(&table, side);
+        add_figure(&table, &tp_trace_figures[i], pair);
+    add_sizes(&table, pair);
     tp_table_print(&table, page, 2, TP_TABLE_WIDE);
     tp_table_drop(&table);
 }

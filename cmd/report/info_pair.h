@@ -1,17 +1,14 @@
-/* Two traces of one program, beside each other. */
+/* Two traces of one program, beside each other, as `tapool info` shows them. */
 #ifndef TP_INFO_PAIR_H
 #define TP_INFO_PAIR_H
 
-#include "cmd/measure/info_scan.h"
+#include "cmd/measure/trace_pair.h"
 #include "cmd/ui/text.h"
-#include "traces/trace.h"
-
-struct tp_info_side {
-    struct tp_trace trace;
-    struct tp_info *info;
-};
 
 /* Prints the figures of both and by how much the second differs. */
-void tp_info_pair_text(const struct tp_info_side side[2], struct tp_page *page);
+void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page);
+
+/* Writes tapool.info-pair/1, in which names never change and are only added. */
+int tp_info_pair_json(const struct tp_trace_pair *pair, FILE *out, struct tp_err *err);
 
 #endif

@@ -6,6 +6,7 @@ load common
 
 RESULT=$TAPOOL_ROOT/cmd/measure/result.schema.json
 INFO=$TAPOOL_ROOT/cmd/report/info.schema.json
+PAIR=$TAPOOL_ROOT/cmd/report/info-pair.schema.json
 
 # The first python3 that has the module; the one in PATH may be another than the system's.
 python=''
@@ -45,7 +46,9 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
 @test "the schemas are open for readers, describe all there is, and share what is the same" {
     check shape "$RESULT"
     check shape "$INFO"
+    check shape "$PAIR"
     check shared "$RESULT" "$INFO"
+    check shared "$RESULT" "$PAIR"
 }
 
 @test "results of every kind follow their schema, and hold every member of it" {
@@ -165,6 +168,33 @@ END
     python3 -c 'import json
 d = json.load(open("large.json"))
 assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
+}
+
+@test "what info writes of two traces follows its schema, and says which conditions are met" {
+    captured_trace >captured.trace
+    looked_at same sample:sqlite sample:sqlite
+    looked_at other captured.trace sample:sqlite
+    snapshot p4 >snapshot.trace
+    spaces >spaces.trace
+    looked_at rare snapshot.trace spaces.trace
+    looked_at dropped captured.trace captured.trace --initial-heap=drop
+    lines '{"op":"alloc","id":1,"size":8}' >one.jsonl
+    lines '{"op":"alloc","id":1,"size":8}' '{"op":"alloc","id":2,"size":4}' '{"op":"free","id":2}' >two.jsonl
+    capture "$TAPOOL" info one.jsonl two.jsonl --json --fail-on 'allocations>+1' --fail-on 'peak_requested>+50%'
+    [ "$rc" -eq 0 ]
+    capture "$TAPOOL" info one.jsonl two.jsonl --json --fail-on 'allocations>+1%' --fail-on 'peak_requested>+50%'
+    [ "$rc" -eq 1 ]
+    one_sentence "$err"
+    cp "$out" met.json
+    is met.json '[c["met"] for c in d["conditions"]]' '[True, False]'
+    is met.json '[(f["values"], f["change"]) for f in d["figures"] if f["name"] in ("allocated", "frees")]' \
+        '[([8, 12], 0.5), ([0, 1], None)]'
+    is met.json '[s["objects"] for s in d["sizes"] if any(s["objects"])]' '[[1, 2]]'
+    is same.json '{f["change"] for f in d["figures"] if f["change"] is not None}' '{0}'
+    is other.json 'd["sizes"]' '[]'
+    check valid "$PAIR" ./*.json
+    check covered "$PAIR" --without=settings,wrapped ./*.json
+    check mutants "$PAIR" met.json
 }
 
 @test "a document that is damaged anywhere is refused" {

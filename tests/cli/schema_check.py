@@ -214,7 +214,7 @@ def mutants(schema_path, path):
         if new and is_open(schema) and not reader.is_valid(other):
             bad.append("refused by a reader: " + what)
     print("%d mutants" % count)
-    return fail(bad or ([] if count > 200 else ["too few mutants"]))
+    return fail(bad or ([] if count > 100 else ["too few mutants"]))
 
 
 def covered(schema_path, *documents):

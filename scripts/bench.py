@@ -8,6 +8,7 @@
   answer   how long a user waits for `tapool replay FILE`, and for which passes
   peers    speed, memory, threads, hand, same: beside malloc libraries (scripts/bench_peers.py); and
            latency
+  record   what `tapool record` takes from a program, and its files (scripts/bench_record.py)
 
 Sections named on the command line are measured, all without any. All strategies of a table take
 turns, ROUNDS times; a figure is the median of its rounds unless its section says otherwise, net of
@@ -25,6 +26,7 @@ import time
 from bench_common import (ROUNDS, SAMPLES, gen, median_of, output_of, print_goal, print_verdicts,
                           replay, rounds_of, verdict)
 from bench_peers import print_by_hand, print_memory, print_same, print_speed, print_threads
+from bench_record import print_record
 from bench_traces import SHARED, print_traces
 
 
@@ -202,7 +204,8 @@ def main(tapool, libc_loop, decode_loop, known_cost, *wanted):
                 "memory": lambda folder: print_memory(tapool, folder),
                 "threads": lambda folder: print_threads(tapool, folder),
                 "hand": lambda folder: print_by_hand(tapool, libc_loop, folder),
-                "same": lambda folder: print_same(tapool, folder)}
+                "same": lambda folder: print_same(tapool, folder),
+                "record": lambda folder: print_record(tapool, libc_loop, folder)}
     wanted = [name.removeprefix("--") for name in wanted]
     wanted = [part for name in wanted for part in (PEERS if name == "peers" else [name])]
     for name in wanted:

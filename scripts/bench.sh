@@ -15,7 +15,7 @@ BUILD=${BUILD:-build/release}
 if [ ! -f "$BUILD/build.ninja" ] && [ ! -f "$BUILD/Makefile" ]; then
     cmake --preset release >/dev/null
 fi
-cmake --build "$BUILD" --target tapool libc_loop decode_loop known_cost >/dev/null
+cmake --build "$BUILD" --target tapool tapool_record libc_loop decode_loop known_cost >/dev/null
 grep -m 1 '^model name' /proc/cpuinfo 2>/dev/null || true
 echo "load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%F), $("$BUILD/tapool" --version)"
 exec python3 scripts/bench.py "$BUILD/tapool" "$BUILD/libc_loop" "$BUILD/decode_loop" "$BUILD/known_cost" "$@"

@@ -60,18 +60,20 @@ threads = [threading.Thread(target=work) for _ in range(4)]
 [t.join() for t in threads]"
 }
 
-# The server of a cache with four threads for its connections, under its own benchmark.
+# The server of a cache with threads for its connections, under its own benchmark, whose rates are
+# printed. These threads never sleep: more of them than cores take a hundred times as long.
 record_redis() {
-    local requests server
+    local requests server threads
     requests=$(size 1500 100000)
-    record redis -- redis-server --bind 127.0.0.1 --port $PORT --save '' --io-threads 4 \
+    threads=$(size 4 $(($(cores) < 4 ? $(cores) : 4)))
+    record redis -- redis-server --bind 127.0.0.1 --port $PORT --save '' --io-threads "$threads" \
         --io-threads-do-reads yes &
     server=$!
     for _ in $(seq 50); do
         redis-cli -p $PORT ping >/dev/null 2>&1 && break
         sleep 0.1
     done
-    redis-benchmark -p $PORT --csv -c 20 -n "$requests" -t set,get,lpush,lpop >"$WORK/redis.csv"
+    redis-benchmark -p $PORT --csv -c 20 -n "$requests" -t set,get,lpush,lpop
     redis-cli -p $PORT shutdown nosave || true
     wait "$server"
 }

@@ -194,6 +194,13 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
     end_event(w, tp_rec_put(at, size), 0); /* its only stamp is from before the call */
 }
 
+static unsigned char *put_body(unsigned char *at, const void *body, size_t bytes)
+{
+    at = tp_rec_put(at, bytes);
+    memcpy(at, body, bytes);
+    return at + bytes;
+}
+
 void tp_write_mark(struct tp_writer *w, const char *text)
 {
     size_t length = strnlen(text, TP_RECORDING_MARK);
@@ -201,9 +208,18 @@ void tp_write_mark(struct tp_writer *w, const char *text)
         return;
     uint64_t now = tp_recorder_stamp();
     unsigned char *at = begin_event(w, TP_REC_MARK, now, length);
+    if (at)
+        end_event(w, put_body(at, text, length), now);
+}
+
+void tp_write_more(struct tp_writer *w, enum tp_record_more kind, const void *body, size_t bytes)
+{
+    if (!is_on(w, TP_REC_ON))
+        return;
+    uint64_t now = tp_recorder_stamp();
+    unsigned char *at = begin_event(w, TP_REC_MORE, now, bytes);
     if (!at)
         return;
-    at = tp_rec_put(at, length);
-    memcpy(at, text, length);
-    end_event(w, at + length, now);
+    *at++ = (unsigned char)kind;
+    end_event(w, put_body(at, body, bytes), now);
 }

@@ -17,6 +17,8 @@
  *      RESIZE   address, size              realloc that did not move the block
  *      MOVE     time that it took, address, new address, size
  *      MARK     length, text               a phase of the program begins
+ *      MORE     kind, length, body         what belongs to the events around it (enum
+ * tp_record_more)
  *
  * Times are in ticks of the head's clock, shifted. An address is the zigzag difference from the
  * last address of the chunk, in units of 8 bytes; where one is not a multiple of 8, bit 3 of the
@@ -39,8 +41,10 @@ enum {
     TP_RECORDING_PAGE = 4096, /* the head, and the unit of chunks */
     TP_CHUNK_FIRST = 1 << 12, /* bytes of a thread's first chunk: most threads need no more */
     TP_CHUNK_BYTES = 1 << 16, /* bytes of the others */
-    TP_RECORDING_EVENT = 64,  /* bytes that an event takes at most, without the text of a MARK */
+    TP_RECORDING_EVENT = 64,  /* bytes that an event takes at most, without a text or body */
     TP_RECORDING_MARK = 256,  /* bytes of the text of a MARK at most */
+    TP_RECORDING_BODY =
+        2048, /* bytes of the body of a MORE at most: a thread's first chunk has room */
     TP_RECORDING_PATH = 1024,
     TP_RECORDING_PROGRAM = 256,
     TP_REC_TOGETHER = 64, /* calls that a thread adds to `passed` at once */
@@ -56,8 +60,17 @@ enum tp_record_op {
     TP_REC_RESIZE,
     TP_REC_MOVE,
     TP_REC_MARK,
+    TP_REC_MORE,
     TP_REC_OPS,
     TP_REC_BYTES = 8 /* addresses in bytes; added to the operation */
+};
+
+/* What a MORE is. Its time is that of the event that it is written for. */
+enum tp_record_more {
+    TP_MORE_NONE,
+    TP_MORE_MODULE, /* a file with code that stacks of this thread lead through */
+    TP_MORE_STACK,  /* who called, for the allocation that comes next in this thread */
+    TP_MORE_KINDS
 };
 
 enum tp_record_clock { TP_REC_MONOTONIC, TP_REC_COUNTER };

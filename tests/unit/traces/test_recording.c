@@ -170,6 +170,45 @@ static void every_event(void **state)
 }
 
 /* An address that is no multiple of 8 is coded in bytes, and so is the way back from it. */
+static void put_more(struct file *f, unsigned kind, uint64_t length, size_t bytes)
+{
+    put_token(f, 0, TP_REC_MORE, f->threads[0].time);
+    put(f, 0, kind);
+    put(f, 0, length);
+    memset(f->threads[0].at, 0xff, bytes);
+    f->threads[0].at += bytes;
+    end_event(f, 0);
+}
+
+/* A body is passed over whatever is in it; one that is longer than it may be, or of a kind that
+ * there is not, ends the thread. */
+static void bodies(void **state)
+{
+    static const struct {
+        unsigned kind;
+        uint64_t length;
+        size_t bytes;
+        bool good;
+    } rows[] = {{TP_MORE_STACK, 0, 0, true},
+                {TP_MORE_STACK, TP_RECORDING_BODY, TP_RECORDING_BODY, true},
+                {TP_MORE_STACK, TP_RECORDING_BODY + 1, TP_RECORDING_BODY + 1, false},
+                {TP_MORE_STACK, 100, 10, false},
+                {TP_MORE_NONE, 0, 0, false},
+                {TP_MORE_KINDS, 0, 0, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct file *f = begin_file(1);
+        alloc(f, 0, 1000, A, 24);
+        put_more(f, rows[i].kind, rows[i].length, rows[i].bytes);
+        if (rows[i].good)
+            release(f, 0, 1010, A);
+        expect(f,
+               rows[i].good ? "alloc 0 24 a4 @1; free 0 24 a4 +10 @2; "
+                            : "alloc 0 24 a4 @1; truncated=1 ",
+               NULL);
+    }
+}
+
 static void odd_addresses(void **state)
 {
     (void)state;
@@ -355,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_event),
+        cmocka_unit_test(bodies),
         cmocka_unit_test(odd_addresses),
         cmocka_unit_test(blocks_from_before),
         cmocka_unit_test(threads_are_merged_by_time),

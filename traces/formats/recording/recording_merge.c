@@ -217,8 +217,8 @@ static int disappear(struct merge *m, const struct merge_lane *l, struct tp_err 
 static int mark(struct merge *m, const struct merge_lane *l, struct tp_err *err)
 {
     char name[TP_RECORDING_MARK + 1];
-    memcpy(name, l->ev.mark, l->ev.mark_bytes);
-    name[l->ev.mark_bytes] = '\0';
+    memcpy(name, l->ev.body, l->ev.body_bytes);
+    name[l->ev.body_bytes] = '\0';
     struct tp_event ev = {.op = TP_EV_MARK, .name = name, .time_ns = time_of(m, l->ev.time)};
     return lower(m, l, &ev, err);
 }
@@ -237,9 +237,9 @@ static int emit(struct merge *m, const struct merge_lane *l, struct tp_err *err)
         return disappear(m, l, err);
     case TP_REC_MARK:
         return mark(m, l, err);
+    case TP_REC_MORE: /* of no kind that says what happened */
     case TP_REC_NONE:
     case TP_REC_OPS:
-    case TP_REC_BYTES:
         break;
     }
     return TP_OK; /* the decoder gives no other */

@@ -33,15 +33,23 @@ static void take_aligned(struct bytes *b, struct tp_recording_event *ev)
     ev->align = UINT64_C(1) << (log & 63);
 }
 
-static void take_mark(struct bytes *b, struct tp_recording_event *ev)
+static void take_body(struct bytes *b, struct tp_recording_event *ev, uint64_t most)
 {
     uint64_t length = take(b);
-    b->bad |= length > TP_RECORDING_MARK || length > (uint64_t)(b->end - b->at);
+    b->bad |= length > most || length > (uint64_t)(b->end - b->at);
     if (b->bad)
         return;
-    ev->mark = b->at;
-    ev->mark_bytes = length;
+    ev->body = b->at;
+    ev->body_bytes = length;
     b->at += length;
+}
+
+static void take_more(struct bytes *b, struct tp_recording_event *ev)
+{
+    uint64_t kind = take(b);
+    b->bad |= kind == TP_MORE_NONE || kind >= TP_MORE_KINDS;
+    ev->more = b->bad ? TP_MORE_NONE : (enum tp_record_more)kind;
+    take_body(b, ev, TP_RECORDING_BODY);
 }
 
 static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_recording_event *ev)
@@ -74,11 +82,13 @@ static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_rec
         ev->size = take(b);
         break;
     case TP_REC_MARK:
-        take_mark(b, ev);
+        take_body(b, ev, TP_RECORDING_MARK);
+        break;
+    case TP_REC_MORE:
+        take_more(b, ev);
         break;
     case TP_REC_NONE:
     case TP_REC_OPS:
-    case TP_REC_BYTES:
     default:
         b->bad = true;
     }

@@ -5,14 +5,16 @@
 #include "traces/formats/recording/recording_chunks.h"
 
 struct tp_recording_event {
-    enum tp_record_op op;      /* without TP_REC_BYTES */
-    uint64_t time;             /* when it began, ticks >> shift */
-    uint64_t end;              /* when it was done: later than `time` for a MOVE only */
-    uint64_t address, to;      /* `to` is the new address of a MOVE */
-    uint64_t size, align;      /* align: 0 is that of malloc */
-    uint64_t offset;           /* of its token in the file */
-    const unsigned char *mark; /* its text, `mark_bytes` long; valid until the next event is read */
-    size_t mark_bytes;
+    enum tp_record_op op;     /* without TP_REC_BYTES */
+    uint64_t time;            /* when it began, ticks >> shift */
+    uint64_t end;             /* when it was done: later than `time` for a MOVE only */
+    uint64_t address, to;     /* `to` is the new address of a MOVE */
+    uint64_t size, align;     /* align: 0 is that of malloc */
+    uint64_t offset;          /* of its token in the file */
+    enum tp_record_more more; /* of a MORE */
+    const unsigned char
+        *body; /* of a MORE, the text of a MARK: valid until the next event is read */
+    size_t body_bytes;
 };
 
 struct tp_recording_thread {

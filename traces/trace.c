@@ -308,10 +308,11 @@ static int check_some(const struct tp_trace_cfg *cfg, const struct tp_input *in,
     const struct tp_meta *meta = &t->meta;
     if (count > 0 || (cfg->allow_empty && meta->nothing && t->recorded.by))
         return TP_OK;
-    if (!meta->nothing)
-        return tp_fail(err, TP_EINPUT, "%s: no events", tp_input_name(in));
-    int rc = tp_fail(err, TP_EINPUT, "%s: no events: %s", tp_input_name(in), meta->nothing);
-    return meta->nothing_hint ? tp_hint(err, rc, "%s", meta->nothing_hint) : rc;
+    int rc = tp_fail(err, TP_EINPUT, "%s: no events%s%s", tp_input_name(in),
+                     meta->nothing ? ": " : "", meta->nothing ? meta->nothing : "");
+    if (meta->nothing && meta->nothing_hint)
+        rc = tp_hint(err, rc, "%s", meta->nothing_hint);
+    return tp_because(err, rc, TP_REASON_EMPTY);
 }
 
 /* Reads a packed trace to its end. Damage may lie behind the last event, and it explains errors met

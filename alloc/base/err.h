@@ -36,6 +36,7 @@ enum tp_reason {
     TP_REASON_OTHER,
     TP_REASON_UNKNOWN, /* this build lacks the strategy, the source, or an option of one */
     TP_REASON_ABSENT,  /* a library that is not installed */
+    TP_REASON_EMPTY,   /* a trace without events */
     TP_REASON_COUNT
 };
 

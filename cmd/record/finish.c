@@ -9,6 +9,7 @@
 #include "cmd/report/report_head.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/text.h"
+#include "traces/record/ended.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -79,12 +80,6 @@ static long child_of(const char *name, const char *base)
     return pid && !errno && !strcmp(end, TP_RECORDING_SUFFIX) ? pid : 0;
 }
 
-static bool is_empty(const char *recording)
-{
-    struct stat st;
-    return stat(recording, &st) == 0 && st.st_size <= TP_RECORDING_PAGE;
-}
-
 /* `output` is the program's trace: its children have their number before the suffix. */
 static void finish_child(const char *output, long pid, bool force, struct children *c)
 {
@@ -100,16 +95,16 @@ static void finish_child(const char *output, long pid, bool force, struct childr
         return;
     if (kill((pid_t)pid, 0) == 0 || errno == EPERM) {
         c->running++;
-    } else if (is_empty(recording)) {
-        unlink(recording);
-        c->empty++;
-    } else if (make_trace(recording, path, force, &trace, &err) != TP_OK) {
-        tp_error_print(&err);
-        c->failed++;
-    } else {
+    } else if (make_trace(recording, path, force, &trace, &err) == TP_OK) {
         c->events += tp_program_facts(trace.program)->events;
         c->traces++;
         tp_trace_close(&trace);
+    } else if (err.reason == TP_REASON_EMPTY) {
+        unlink(recording);
+        c->empty++;
+    } else {
+        tp_error_print(&err);
+        c->failed++;
     }
 }
 
@@ -145,23 +140,56 @@ static void print_children(struct tp_page *page, const struct children *c)
 
 /* ---- all ---- */
 
-/* A recording without chunks is removed: there is nothing to recover. */
-static int check_begun(const struct tp_record_session *s, struct tp_err *err)
+enum { SENTENCE = 256 };
+
+/* Why there is nothing, as an error. It is one for the caller where tapool could not do what it was
+ * asked for, and none where the program simply has allocated nothing. */
+static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_session *s,
+                       struct tp_err *err)
 {
-    if (atomic_load(&s->head->bytes) > TP_RECORDING_PAGE)
-        return TP_OK;
-    unlink(s->path);
-    tp_fail(err, TP_EINPUT, "nothing was recorded");
+    char ended[SENTENCE];
+    tp_recording_ended(s->head, ended, sizeof ended);
     if (!atomic_load(&s->head->images))
-        return tp_hint(err, TP_EINPUT,
-                       "the program did not load the recorder: is it, or what it starts at once, "
-                       "static or setuid?");
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EINPUT, "nothing was recorded: the program did not load the recorder"),
+            "is it, or what it starts at once, static, setuid, built with a sanitizer, "
+            "or in a sandbox without '%s'?",
+            s->path);
+    if (ended[0])
+        return tp_fail(err, tp_recording_failed(s->head) ? TP_EIO : TP_OK,
+                       "nothing was recorded: %s", ended);
     if (atomic_load(&s->head->state) == TP_REC_WAITING)
-        return tp_hint(err, TP_EINPUT, "--after: the program made about %s calls only",
+        return tp_hint(err, tp_fail(err, TP_EINPUT, "nothing was recorded"),
+                       "--after: the program made about %s calls only",
                        tp_count(atomic_load(&s->head->passed)).s);
-    return tp_hint(err, TP_EINPUT,
-                   "the program allocates nothing by malloc, or has an allocator linked into it; "
-                   "--follow all records what it starts, too");
+    if (s->head->own_malloc)
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT,
+                               "nothing was recorded: the program's malloc is its own, that of a "
+                               "sanitizer or of an allocator that is linked into it"),
+                       "build it without, for the recording");
+    tp_fail(err, TP_OK, "nothing was recorded: the program allocated nothing by malloc");
+    if (cfg->follow == TP_FOLLOW_NONE)
+        tp_hint(err, TP_OK, "--follow all records what it starts, too");
+    return TP_OK;
+}
+
+/* What is left of the program is removed, and the trace that was to be overwritten: it would be
+ * taken for that of this run. */
+static int end_without(const struct tp_record_cfg *cfg, const struct tp_record_session *s,
+                       bool force, const struct children *c, struct tp_err *err)
+{
+    struct stat st;
+    int status = why_nothing(cfg, s, err);
+    unlink(s->path);
+    if (force && lstat(cfg->output, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(cfg->output);
+    if (status == TP_EINPUT && c->traces) /* what was there to be recorded was */
+        status = TP_OK;
+    if (!status)
+        tp_error_print(err);
+    return status;
 }
 
 int tp_record_finish(const struct tp_record_cfg *cfg, const struct tp_record_session *s, bool force,
@@ -171,16 +199,17 @@ int tp_record_finish(const struct tp_record_cfg *cfg, const struct tp_record_ses
     struct tp_trace trace = {0};
     struct children children = {0};
     tp_page_init(&page, stderr, 0);
-    int status = check_begun(s, err);
-    if (!status)
-        status = make_trace(s->path, cfg->output, force, &trace, err);
-    if (!status)
+    int status = make_trace(s->path, cfg->output, force, &trace, err);
+    bool recorded = status == TP_OK, empty = status && err->reason == TP_REASON_EMPTY;
+    if (recorded)
         print_trace(&page, &trace, cfg->output);
     if (cfg->follow != TP_FOLLOW_NONE) {
         finish_children(cfg->output, force, &children);
         print_children(&page, &children);
     }
-    if (!status) {
+    if (empty)
+        status = end_without(cfg, s, force, &children, err);
+    if (recorded) {
         tp_page_command(&page, "Next: tapool replay", cfg->output);
         tp_trace_close(&trace);
     }

@@ -21,12 +21,19 @@ TP_HOOK void *memalign(size_t align, size_t size);
 TP_HOOK void *valloc(size_t size);
 TP_HOOK void *pvalloc(size_t size);
 
-/* A program that never calls malloc is seen too: it loaded the recorder. */
+/* A program that never calls malloc is seen too: it loaded the recorder. If a call as the program
+ * would make it does not come by here, its malloc is its own: that of a sanitizer, or of an
+ * allocator that is linked into it. */
 __attribute__((constructor)) static void begin_at_start(void)
 {
+    void *(*const volatile take)(size_t) = malloc;
+    void (*const volatile give)(void *) = free;
     struct tp_writer *w = tp_writer_enter();
-    if (w)
-        tp_writer_leave(w);
+    if (!w)
+        return;
+    give(take(1));
+    tp_recorder.head->own_malloc = !tp_below.malloc;
+    tp_writer_leave(w);
 }
 
 /* Writes a block that `p` is the answer for, and gives it. */

@@ -18,7 +18,7 @@ const struct tp_fact tp_environment[] = {
     {NULL, NULL}};
 
 const char *const tp_reason_words[TP_REASON_COUNT] = {
-    [TP_REASON_UNKNOWN] = "unknown", [TP_REASON_ABSENT] = "absent"};
+    [TP_REASON_UNKNOWN] = "unknown", [TP_REASON_ABSENT] = "absent", [TP_REASON_EMPTY] = "empty"};
 
 bool tp_environment_names(const char *name, size_t length)
 {

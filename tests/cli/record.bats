@@ -311,7 +311,7 @@ END2
         ulimit -f 1024
         recording -o a.tpt -- "$RECORDED" takes 400000
         [ "$rc" -eq 0 ] || fail "$rc" "$(cat "$err")"
-        said 'the recording ended before the program: the file could not grow'
+        said 'the recording ended before the program: the file could not grow: File too large'
     )
     facts a.tpt
     [ "$(sed -n 's/^alloc //p' facts)" -ge 50000 ]
@@ -357,11 +357,55 @@ END2
     [ ! -e a.tpt ] && [ ! -e a.tpt.recording ]
 }
 
-@test "a program that allocates nothing" {
-    recorded
-    [ "$rc" -eq 2 ]
-    said '^tapool: nothing was recorded hint: the program allocates nothing by malloc, or has'
-    [ ! -e a.tpt ] && [ ! -e a.tpt.recording ]
+# nothing_left: no trace, and no recording in the way of the next.
+nothing_left() {
+    [ -z "$(ls ./*.tpt* 2>/dev/null)" ] || fail "$(ls)"
+}
+
+@test "a program that allocates nothing: its status counts, and an older trace is not taken for its own" {
+    for status in 0 2; do
+        echo old >a.tpt
+        recorded nothing $status
+        [ "$rc" -eq $status ] || fail "$rc"
+        said '^tapool: nothing was recorded: the program allocated nothing by malloc hint: --follow all records what it starts, too $'
+        nothing_left
+    done
+    # one that comes after another in the process
+    recording -o a.tpt -- sh -c "exec '$RECORDED' nothing 0"
+    [ "$rc" -eq 0 ]
+    said '^tapool: nothing was recorded: the program allocated nothing by malloc'
+    nothing_left
+    # only its children allocate
+    recording --follow all -o a.tpt -- "$RECORDED" starts "$RECORDED" takes 5
+    [ "$rc" -eq 0 ] || fail "$rc"
+    said '^children: 1 trace with 10 events, .* tapool: nothing was recorded: the program allocated nothing by malloc $'
+    [ "$(find . -name '*.tpt*' | wc -l)" -eq 1 ]
+}
+
+@test "a program whose malloc is its own" {
+    recording -o a.tpt -f -- "$(dirname "$RECORDED")/own_malloc"
+    [ "$rc" -eq 3 ] || fail "$rc"
+    said "^tapool: nothing was recorded: the program's malloc is its own, that of a sanitizer or of an allocator that is linked into it hint: build it without"
+    nothing_left
+}
+
+@test "a program that is built with a sanitizer" {
+    echo 'int main(void) { return 0; }' >empty.c
+    cc -fsanitize=address -o sanitized_program empty.c 2>/dev/null || skip "there is no compiler with a sanitizer"
+    ASAN_OPTIONS='' recording -o a.tpt -f -- ./sanitized_program
+    [ "$rc" -ne 0 ] || fail "$(cat "$err")"
+    said 'tapool: nothing was recorded: the program (did not load the recorder hint: is it, .* built with a sanitizer|.s malloc is its own, that of a sanitizer)'
+    nothing_left
+}
+
+@test "a file that cannot grow at all: the reason is said, and nothing is left" {
+    (
+        ulimit -f 4 # KiB: the head, and no chunk
+        recording -o a.tpt -f -- "$RECORDED" takes 5
+        [ "$rc" -eq 4 ] || fail "$rc" "$(cat "$err")"
+        said '^tapool: nothing was recorded: the file could not grow: File too large $'
+    )
+    nothing_left
 }
 
 @test "an output that cannot be written: before the program starts" {

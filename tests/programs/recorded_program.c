@@ -314,6 +314,18 @@ static int writes(void)
     return n >= 0 && write(1, text, (size_t)n) == n && write(2, "to stderr\n", 10) == 10 ? 7 : 99;
 }
 
+/* Allocates nothing itself. */
+static int starts(char **command)
+{
+    int how = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        execv(command[0], command);
+        _exit(99);
+    }
+    return waitpid(pid, &how, 0) == pid && WIFEXITED(how) ? WEXITSTATUS(how) : 99;
+}
+
 int main(int argc, char **argv)
 {
     const char *task = argc > 1 ? argv[1] : "";
@@ -332,6 +344,10 @@ int main(int argc, char **argv)
         return forks((int)strtol(argv[2], NULL, 10));
     if (argc > 3 && !strcmp(task, "counts"))
         return counts(argv[2], argv[3]);
+    if (argc > 2 && !strcmp(task, "nothing"))
+        return (int)strtol(argv[2], NULL, 10);
+    if (argc > 2 && !strcmp(task, "starts"))
+        return starts(argv + 2);
     if (argc > 2 && !strcmp(task, "takes"))
         take((int)strtol(argv[2], NULL, 10), 101);
     if (argc > 2 && !strcmp(task, "dies"))

@@ -34,7 +34,7 @@
 
 #define TP_RECORDING_SUFFIX  ".recording" /* after the name of the trace that it becomes */
 #define TP_RECORDING_MAGIC   "tapoolR\1"
-#define TP_RECORDING_VERSION 1u
+#define TP_RECORDING_VERSION 2u
 #define TP_CHUNK_MAGIC       UINT32_C(0x6b6e6863) /* "chnk" */
 
 enum {
@@ -93,7 +93,8 @@ enum tp_record_why {
     TP_REC_FILE_GONE /* the program closed the descriptor, and the path leads elsewhere */
 };
 
-/* Page 0. What is not atomic is written by `tapool record` before the program starts. */
+/* Page 0. What is not atomic is written by `tapool record` before the program starts, and by the
+ * recorder before main. */
 struct tp_recording_head {
     char magic[8];
     uint32_t version;
@@ -105,6 +106,7 @@ struct tp_recording_head {
     uint64_t max_bytes;                 /* of the file; 0: no limit */
     uint64_t after;                     /* calls that pass before the first is recorded; about */
     uint64_t max_events;                /* 0: no limit; about, for it is looked at between chunks */
+    uint32_t own_malloc;                /* 1: the program's calls do not come to the recorder */
     char path[TP_RECORDING_PATH];       /* of the trace that will be made, absolute */
     char program[TP_RECORDING_PROGRAM]; /* its command line, cut where it is too long */
     _Atomic uint64_t bytes;             /* given out, head included: where the next chunk begins */

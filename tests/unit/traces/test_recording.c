@@ -378,7 +378,7 @@ static void no_recording(void **state)
     (void)state;
     struct file *f = begin_file(1);
     head_of(f)->version = 7;
-    refuse(f, false, "x.json: a recording of version 7; this tapool reads 1");
+    refuse(f, false, "x.json: a recording of version 7; this tapool reads 2");
     f = begin_file(1);
     head_of(f)->ns_per_tick = -1;
     refuse(f, false, "x.json: damaged: its clock ticks every -1 ns");

@@ -4,6 +4,7 @@
  *      chunks of threads -> one order (recording_merge.c) -> lowering */
 #include "alloc/base/numbers.h"
 #include "traces/formats/recording/recording_merge.h"
+#include "traces/record/ended.h"
 
 #include <string.h>
 
@@ -12,16 +13,6 @@ static int probe(const unsigned char *data, size_t size)
     size_t magic = sizeof TP_RECORDING_MAGIC - 1;
     return size >= magic && !memcmp(data, TP_RECORDING_MAGIC, magic) ? 100 : 0;
 }
-
-static const char *const why_ended[] = {
-    [TP_REC_NO_REASON] = NULL,
-    [TP_REC_DISK_FULL] = "the file could not grow",
-    [TP_REC_NO_MAPPING] = "the file could not be mapped",
-    [TP_REC_MAX_SIZE] = "the file had the size of --max-size",
-    [TP_REC_MAX_EVENTS] = "it had the events of --max-events",
-    [TP_REC_DURATION] = "it had lasted the time of --duration",
-    [TP_REC_FILE_GONE] = "the program had closed the file",
-};
 
 /* What recording took, by the events that were timed. */
 static void remark_overhead(struct tp_meta *meta, const struct tp_recording *rec,
@@ -50,17 +41,19 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
         {rec->lost, "pieces of the file are missing"},
         {rec->image, "programs ran in the process before this one (exec), and are left out"},
     };
-    char program[TP_RECORDING_PROGRAM + 1] = {0};
+    char program[TP_RECORDING_PROGRAM + 1] = {0}, ended[256];
     memcpy(program, rec->head.program, TP_RECORDING_PROGRAM);
     if (program[0])
         tp_meta_set(meta, &meta->program, "%s", program);
     remark_overhead(meta, rec, counts);
-    uint32_t why = atomic_load(&rec->head.why);
     for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
         if (remarks[i].count)
             tp_meta_remark(meta, "%s: %s", remarks[i].what, tp_count(remarks[i].count).s);
-    if (why > TP_REC_NO_REASON && why < sizeof why_ended / sizeof *why_ended)
-        tp_meta_remark(meta, "the recording ended before the program: %s", why_ended[why]);
+    if (rec->head.own_malloc)
+        tp_meta_remark(meta, "the program's own malloc is not recorded, only what libraries do");
+    tp_recording_ended(&rec->head, ended, sizeof ended);
+    if (ended[0])
+        tp_meta_remark(meta, "the recording ended before the program: %s", ended);
     if (tp_lower_count(r->lower) == 0)
         tp_meta_set(meta, &meta->nothing, "the program had allocated nothing yet");
 }

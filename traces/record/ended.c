@@ -1,0 +1,37 @@
+/* See ended.h. */
+#include "traces/record/ended.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *text;
+    bool fails; /* and head->error says how */
+} reasons[] = {
+    [TP_REC_NO_REASON] = {"", false},
+    [TP_REC_DISK_FULL] = {"the file could not grow", true},
+    [TP_REC_NO_MAPPING] = {"the file could not be mapped", true},
+    [TP_REC_MAX_SIZE] = {"the file had the size of --max-size", false},
+    [TP_REC_MAX_EVENTS] = {"it had the events of --max-events", false},
+    [TP_REC_DURATION] = {"it had lasted the time of --duration", false},
+    [TP_REC_FILE_GONE] = {"the program had closed the file, which could not be opened again", true},
+};
+
+static uint32_t why_of(const struct tp_recording_head *h)
+{
+    uint32_t why = atomic_load(&h->why);
+    return why < sizeof reasons / sizeof *reasons ? why : (uint32_t)TP_REC_NO_REASON;
+}
+
+void tp_recording_ended(const struct tp_recording_head *h, char *out, size_t size)
+{
+    uint32_t why = why_of(h);
+    int error = reasons[why].fails ? atomic_load(&h->error) : 0;
+    snprintf(out, size, "%s%s%s", reasons[why].text, error ? ": " : "",
+             error ? strerror(error) : "");
+}
+
+bool tp_recording_failed(const struct tp_recording_head *h)
+{
+    return reasons[why_of(h)].fails;
+}

@@ -93,7 +93,9 @@ void tp_below_find(void)
     FIND(pvalloc);
     FIND(free_sized);
     FIND(free_aligned_sized);
-    if (!next.malloc || !next.calloc || !next.realloc || !next.free)
+    FIND(syscall);
+    FIND(prctl);
+    if (!next.malloc || !next.calloc || !next.realloc || !next.free || !next.syscall || !next.prctl)
         say_and_end("tapool: the recorder found no malloc below it\n");
     tp_below = next;
     tp_writer_hush(before);

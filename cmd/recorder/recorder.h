@@ -7,6 +7,7 @@
  *                     writer.c: the thread's own chunk of the file, mapped
  *                        |
  *                     recording.c: opens the recording, gives out chunks, ends it
+ *                     sandbox.c: sees what may forbid the program calls that these make
  *
  * A thread shares nothing with others while it records: it takes a chunk of the file with one
  * atomic addition, and fills it alone. The recorder itself allocates nothing by malloc. State at
@@ -40,6 +41,8 @@ struct tp_below {
     void *(*pvalloc)(size_t);
     void (*free_sized)(void *, size_t);
     void (*free_aligned_sized)(void *, size_t, size_t);
+    long (*syscall)(long, long, long, long, long, long, long);
+    int (*prctl)(int, long, long, long, long);
 };
 extern struct tp_below tp_below;
 
@@ -120,5 +123,10 @@ void tp_chunk_forget(struct tp_writer *w); /* in a forked child: the chunk is th
 
 /* Ends the recording for a reason; the program goes on. */
 void tp_recorder_end(enum tp_record_why why, int error);
+
+/* From when this returns, until it is undone, the recorder makes no call of the system in this
+ * process. false: the process has no recording of its own. */
+bool tp_recorder_seal(bool on);
+bool tp_recorder_is_sealed(void);
 
 #endif

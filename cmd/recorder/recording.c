@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,47 @@ static char path[TP_RECORDING_PATH];
 static uint32_t image;
 static pthread_key_t at_end;
 static bool has_key;
+static _Atomic bool sealed;
+static _Atomic uint32_t calling; /* threads that make calls of the system */
+
+/* ---- calls of the system ---- */
+
+static void leave_system(void)
+{
+    atomic_fetch_sub(&calling, 1);
+}
+
+/* false: no call may be made any more. */
+static bool enter_system(void)
+{
+    atomic_fetch_add(&calling, 1);
+    if (!atomic_load(&sealed))
+        return true;
+    leave_system();
+    return false;
+}
+
+/* Waits for the threads that make calls. One that a signal handler took away from there for good is
+ * not waited for without end; nor is this one, if that is where it comes from. */
+bool tp_recorder_seal(bool on)
+{
+    enum { TRIES = 10000 };
+    bool own = atomic_load(&process) == (int64_t)getpid(), inside = tp_writer_hush(true);
+    bool borrowed = !own && *tp_recorder.alive; /* after vfork: the memory is the parent's */
+    if (!borrowed)
+        atomic_store(&sealed, on);
+    if (own && tp_recorder.head)
+        atomic_store(&tp_recorder.head->sealed, on);
+    for (int i = 0; on && own && i < TRIES && atomic_load(&calling) > inside; i++)
+        sched_yield();
+    tp_writer_hush(inside);
+    return own && tp_recorder.head;
+}
+
+bool tp_recorder_is_sealed(void)
+{
+    return atomic_load(&sealed);
+}
 
 /* ---- the environment ---- */
 
@@ -219,7 +261,7 @@ static bool open_recording(bool forked)
     int fd = open(path, O_RDWR | O_CLOEXEC);
     struct tp_recording_head *head = fd >= 0 ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
     bool good = head && !memcmp(head->magic, TP_RECORDING_MAGIC, sizeof head->magic) &&
-                head->version == TP_RECORDING_VERSION;
+                head->version == TP_RECORDING_VERSION && !atomic_load(&head->sealed);
     if (good && head->parent != getpid()) {
         bool followed = head->follow >= (forked ? TP_FOLLOW_FORK : TP_FOLLOW_ALL);
         int own = followed ? open_for_child(head) : -1;
@@ -259,11 +301,8 @@ static bool begin(bool forked)
     return true;
 }
 
-bool tp_recorder_begin(void)
+static bool begin_once(uint32_t was)
 {
-    uint32_t was = atomic_load(&phase);
-    if (was == OFF)
-        return false; /* in its children too */
     bool forked = was != UNKNOWN && atomic_load(&process) != getpid();
     if (was != UNKNOWN && !forked)
         return false; /* another thread is just beginning */
@@ -272,10 +311,22 @@ bool tp_recorder_begin(void)
     int code = errno, cancel = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     atomic_store(&process, (int64_t)getpid());
+    if (forked)
+        atomic_store(&calling, 1); /* the parent's other threads are not here */
     bool on = begin(forked);
     atomic_store(&phase, on ? ON : OFF);
     pthread_setcancelstate(cancel, NULL);
     errno = code;
+    return on;
+}
+
+bool tp_recorder_begin(void)
+{
+    uint32_t was = atomic_load(&phase);
+    if (was == OFF || !enter_system())
+        return false; /* in its children too */
+    bool on = begin_once(was);
+    leave_system();
     return on;
 }
 
@@ -299,8 +350,10 @@ static void set_chunk(struct tp_writer *w, struct tp_recording_chunk *c)
 
 void tp_chunk_unmap(struct tp_writer *w)
 {
-    if (w->chunk)
+    if (w->chunk && enter_system()) {
         munmap(w->chunk, w->nth <= 1 ? TP_CHUNK_FIRST : TP_CHUNK_BYTES);
+        leave_system();
+    }
     w->chunk = NULL;
     w->at = w->limit = NULL;
 }
@@ -308,6 +361,8 @@ void tp_chunk_unmap(struct tp_writer *w)
 void tp_chunk_map(struct tp_writer *w)
 {
     int code = errno, cancel = 0;
+    if (!enter_system())
+        return;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     int fd = file_now();
     struct tp_recording_chunk *c =
@@ -316,6 +371,7 @@ void tp_chunk_map(struct tp_writer *w)
     if (c)
         set_chunk(w, c);
     pthread_setcancelstate(cancel, NULL);
+    leave_system();
     errno = code;
 }
 
@@ -387,11 +443,16 @@ static bool take_chunk(struct tp_writer *w)
 bool tp_chunk_next(struct tp_writer *w)
 {
     int code = errno, cancel = 0;
+    if (!enter_system()) {
+        tp_recorder_end(TP_REC_SANDBOX, 0);
+        return false;
+    }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc is no cancellation point */
     bool first = !w->nth, taken = take_chunk(w);
     if (first && taken && has_key)
         pthread_setspecific(at_end, w);
     pthread_setcancelstate(cancel, NULL);
+    leave_system();
     errno = code;
     return taken;
 }

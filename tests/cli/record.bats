@@ -317,6 +317,36 @@ END2
     [ "$(sed -n 's/^alloc //p' facts)" -ge 50000 ]
 }
 
+@test "a program that forbids itself calls of the system lives on; what it did until then is recorded" {
+    for how in filter call strict; do
+        recorded confines $how
+        [ "$rc" -eq 0 ] || fail "$how: $rc" "$(cat "$err")"
+        [ "$(cat "$out")" = "done" ]
+        said 'the recording ended before the program: the program forbade system calls \(seccomp\)'
+        facts a.tpt
+        says 'size 101 10'
+    done
+    # a chunk lasts for longer than many a program in a sandbox
+    recorded confines call
+    facts a.tpt
+    says 'size 103 10'
+    if [ "$(uname -m)" = x86_64 ]; then # the processor's counter
+        recorded confines clock
+        [ "$rc" -eq 0 ] || fail "$rc" "$(cat "$err")"
+        said ' the program forbade itself to read the clock'
+    fi
+    # a filter that is not taken forbids nothing
+    recorded confines refused
+    facts a.tpt
+    says 'size 101 10' 'size 105 40000'
+    for follow in none fork; do
+        recording -o a.tpt -f --follow $follow -- "$RECORDED" confines forks
+        [ "$rc" -eq 0 ] || fail "$follow: $rc" "$(cat "$err")"
+        facts a.tpt
+        says 'size 101 10' 'size 103 10'
+    done
+}
+
 # ---- what cannot be recorded ----
 
 @test "a program that is missing, is none, or is for another machine" {

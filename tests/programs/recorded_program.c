@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -314,6 +318,57 @@ static int writes(void)
     return n >= 0 && write(1, text, (size_t)n) == n && write(2, "to stderr\n", 10) == 10 ? 7 : 99;
 }
 
+/* ---- confines HOW ---- */
+
+#define LET(n)                                                                                     \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (n), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* Forbids itself nearly all calls of the system: another one kills it. */
+static long confine(const char *how)
+{
+    static struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        LET(SYS_write),
+        LET(SYS_exit_group),
+        LET(SYS_clone),
+        LET(SYS_wait4),
+        LET(SYS_set_robust_list),
+        LET(SYS_rseq),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+    static const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L);
+    if (!strcmp(how, "refused"))
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) + 1;
+    if (!strcmp(how, "clock"))
+        return prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+    if (!strcmp(how, "call"))
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+    if (!strcmp(how, "strict"))
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int confines(const char *how)
+{
+    take(10, 101);
+    if (confine(how))
+        fail(how);
+    take(10, 103);
+    if (!strcmp(how, "forks")) {
+        pid_t pid = fork();
+        if (pid == 0)
+            take(10, 103);
+        else if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+            fail("fork");
+        _exit(0);
+    }
+    take(40000, 105);
+    if (write(1, "done\n", 5) != 5)
+        _exit(98);
+    syscall(strcmp(how, "strict") ? SYS_exit_group : SYS_exit, 0L);
+    return 99;
+}
+
 /* Allocates nothing itself. */
 static int starts(char **command)
 {
@@ -344,6 +399,8 @@ int main(int argc, char **argv)
         return forks((int)strtol(argv[2], NULL, 10));
     if (argc > 3 && !strcmp(task, "counts"))
         return counts(argv[2], argv[3]);
+    if (argc > 2 && !strcmp(task, "confines"))
+        return confines(argv[2]);
     if (argc > 2 && !strcmp(task, "nothing"))
         return (int)strtol(argv[2], NULL, 10);
     if (argc > 2 && !strcmp(task, "starts"))

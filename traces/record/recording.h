@@ -90,7 +90,9 @@ enum tp_record_why {
     TP_REC_MAX_SIZE,
     TP_REC_MAX_EVENTS,
     TP_REC_DURATION,
-    TP_REC_FILE_GONE /* the program closed the descriptor, and the path leads elsewhere */
+    TP_REC_FILE_GONE, /* the program closed the descriptor, and the path leads elsewhere */
+    TP_REC_SANDBOX,   /* the program forbids itself calls of the system */
+    TP_REC_NO_CLOCK   /* the program forbids itself to read the processor's counter */
 };
 
 /* Page 0. What is not atomic is written by `tapool record` before the program starts, and by the
@@ -116,6 +118,7 @@ struct tp_recording_head {
     _Atomic uint32_t images; /* programs that ran in the process: 1, and 1 more for each exec */
     _Atomic uint32_t state;  /* enum tp_record_state */
     _Atomic uint32_t why;    /* enum tp_record_why */
+    _Atomic uint32_t sealed; /* 1: a call of the system may end the program */
     _Atomic int32_t error;
 };
 _Static_assert(sizeof(struct tp_recording_head) <= TP_RECORDING_PAGE, "the head is one page");

@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,60 +65,114 @@ static void print_trace(struct tp_page *page, const struct tp_trace *t, const ch
 
 /* Counts, and the events of all. */
 struct children {
-    uint64_t traces, empty, failed, running, events;
+    uint64_t traces, failed, running, others, events;
+    uint64_t lost; /* that could not be recorded */
 };
 
-/* The process id in the name of a child's recording, which is BASE.PID.recording; 0: it is none. */
-static long child_of(const char *name, const char *base)
+/* The part of a child's recording BASE.PART.recording that is its process id, or that and a number
+ * which tells it from others with it; its length, 0: the file is none. */
+static size_t part_of(const char *name, const char *base, const char **part)
 {
-    size_t length = strlen(base);
-    char *end = NULL;
+    size_t length = strlen(base), digits = 0, more = 0;
     if (strncmp(name, base, length) != 0 || name[length] != '.')
         return 0;
-    const char *digits = name + length + 1;
-    errno = 0;
-    long pid = *digits >= '1' && *digits <= '9' ? strtol(digits, &end, 10) : 0;
-    return pid && !errno && !strcmp(end, TP_RECORDING_SUFFIX) ? pid : 0;
+    const char *at = *part = name + length + 1;
+    digits = strspn(at, "0123456789");
+    if (digits && at[digits] == '.')
+        more = strspn(at + digits + 1, "0123456789");
+    digits += more ? more + 1 : 0;
+    return digits && !strcmp(at + digits, TP_RECORDING_SUFFIX) ? digits : 0;
 }
 
-/* `output` is the program's trace: its children have their number before the suffix. */
-static void finish_child(const char *output, long pid, bool force, struct children *c)
+/* Reads the head of a recording; false: the file is none of this version. */
+static bool read_head(const char *path, struct tp_recording_head *out)
 {
-    const char *suffix = tp_writer_tpt.suffix;
-    char recording[PATH_MAX], path[PATH_MAX];
-    size_t stem = strlen(output), end = strlen(suffix);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool read_all = pread(fd, out, sizeof *out, 0) == (ssize_t)sizeof *out;
+    close(fd);
+    return read_all && !memcmp(out->magic, TP_RECORDING_MAGIC, sizeof out->magic) &&
+           out->version == TP_RECORDING_VERSION;
+}
+
+/* Whether a process still has a file open, or mapped, to write it; -1: the file system cannot say.
+ * One lease, given back at once, is what the kernel refuses then. */
+static int is_written(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    fcntl(fd, F_SETSIG,
+          SIGURG); /* who opens it in this moment sends a signal: one that is ignored */
+    bool free = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
+    int error = errno;
+    if (free)
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+    close(fd);
+    return free ? 0 : error == EAGAIN ? 1 : -1;
+}
+
+/* `path` is where its trace is to be. */
+static void finish_child(const char *recording, const char *path, bool force, struct children *c)
+{
+    struct tp_recording_head head;
     struct tp_trace trace = {0};
     struct tp_err err = {0};
-    stem -= stem > end && !strcmp(output + stem - end, suffix) ? end : 0;
-    int whole = snprintf(recording, sizeof recording, "%s.%ld" TP_RECORDING_SUFFIX, output, pid);
-    snprintf(path, sizeof path, "%.*s.%ld%s", (int)stem, output, pid, suffix);
-    if (whole >= (int)sizeof recording)
-        return;
-    if (kill((pid_t)pid, 0) == 0 || errno == EPERM) {
-        c->running++;
-    } else if (make_trace(recording, path, force, &trace, &err) == TP_OK) {
+    if (make_trace(recording, path, force, &trace, &err) == TP_OK) {
         c->events += tp_program_facts(trace.program)->events;
         c->traces++;
         tp_trace_close(&trace);
     } else if (err.reason == TP_REASON_EMPTY) {
+        c->lost += read_head(recording, &head) && tp_recording_failed(&head);
         unlink(recording);
-        c->empty++;
     } else {
         tp_error_print(&err);
         c->failed++;
     }
 }
 
-static void finish_children(const char *output, bool force, struct children *c)
+/* `output` is the program's trace: its children have their part before the suffix. A file of
+ * another run is not ours to take, nor to remove. */
+static void look_at(const char *recording, const char *part, int length,
+                    const struct tp_record_cfg *cfg, const struct tp_record_session *s, bool force,
+                    struct children *c)
 {
-    const char *slash = strrchr(output, '/'), *base = slash ? slash + 1 : output;
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(base - output) : 1, slash ? output : ".");
+    const char *suffix = tp_writer_tpt.suffix, *output = cfg->output;
+    char path[PATH_MAX];
+    struct tp_recording_head head;
+    size_t stem = strlen(output), end = strlen(suffix);
+    stem -= stem > end && !strcmp(output + stem - end, suffix) ? end : 0;
+    if (!read_head(recording, &head))
+        return;
+    if (snprintf(path, sizeof path, "%.*s.%.*s%s", (int)stem, output, length, part, suffix) >=
+            (int)sizeof path ||
+        head.session != s->head->session) {
+        c->others++;
+        return;
+    }
+    c->lost += atomic_load(&head.unfollowed);
+    if (s->stopped && is_written(recording))
+        c->running++;
+    else
+        finish_child(recording, path, force, c);
+}
+
+static void finish_children(const struct tp_record_cfg *cfg, const struct tp_record_session *s,
+                            bool force, struct children *c)
+{
+    const char *slash = strrchr(cfg->output, '/'), *base = slash ? slash + 1 : cfg->output;
+    const char *part = NULL;
+    char folder[PATH_MAX], recording[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(base - cfg->output) : 2,
+             slash ? cfg->output : "./");
     DIR *dir = opendir(folder);
+    c->lost = atomic_load(&s->head->unfollowed);
     for (const struct dirent *e; dir && (e = readdir(dir));) {
-        long pid = child_of(e->d_name, base);
-        if (pid)
-            finish_child(output, pid, force, c);
+        size_t length = part_of(e->d_name, base, &part);
+        if (length && snprintf(recording, sizeof recording, "%s%s", folder, e->d_name) <
+                          (int)sizeof recording)
+            look_at(recording, part, (int)length, cfg, s, force, c);
     }
     if (dir)
         closedir(dir);
@@ -128,14 +183,20 @@ static void print_children(struct tp_page *page, const struct children *c)
     if (c->traces)
         tp_page_put(page, 0, "children: %s with %s, in files with their process ids",
                     tp_plural(c->traces, "trace").s, tp_plural(c->events, "event").s);
-    else
+    else if (!c->lost && !c->failed && !c->running)
         tp_page_put(page, 0, "children: none that allocated");
-    if (c->failed)
-        tp_page_put(page, 0, "%s of children could not be made traces, and are left",
-                    tp_plural(c->failed, "recording").s);
-    if (c->running)
-        tp_page_put(page, 0, "%s of children that still run are left",
-                    tp_plural(c->running, "recording").s);
+    const struct {
+        uint64_t count;
+        const char *what;
+    } rest[] = {{c->lost, "that could not be recorded, for want of a right, a descriptor or room"},
+                {c->failed, "whose recordings could not be made traces, and are left"},
+                {c->running, "that still run, and whose recordings are left"}};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        if (rest[i].count)
+            tp_page_put(page, 0, "children %s: %s", rest[i].what, tp_count(rest[i].count).s);
+    if (c->others)
+        tp_page_put(page, 0, "recordings of other runs that lie beside them: %s",
+                    tp_count(c->others).s);
 }
 
 /* ---- all ---- */
@@ -199,12 +260,17 @@ int tp_record_finish(const struct tp_record_cfg *cfg, const struct tp_record_ses
     struct tp_trace trace = {0};
     struct children children = {0};
     tp_page_init(&page, stderr, 0);
+    bool left = cfg->follow == TP_FOLLOW_NONE && is_written(s->path) == 1;
     int status = make_trace(s->path, cfg->output, force, &trace, err);
     bool recorded = status == TP_OK, empty = status && err->reason == TP_REASON_EMPTY;
     if (recorded)
         print_trace(&page, &trace, cfg->output);
+    if (left)
+        tp_page_row(&page, 0, "note", NOTE,
+                    "a copy of the program still runs, as a daemon does, and is not recorded: "
+                    "--follow fork");
     if (cfg->follow != TP_FOLLOW_NONE) {
-        finish_children(cfg->output, force, &children);
+        finish_children(cfg, s, force, &children);
         print_children(&page, &children);
     }
     if (empty)

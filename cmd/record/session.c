@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ static int fill_head(const struct tp_record_cfg *cfg, struct tp_recording_head *
     int status = counter ? tp_clock_calibrate(&clock, err) : TP_OK;
     if (status)
         return status;
+    if (getrandom(&h->session, sizeof h->session, 0) != (ssize_t)sizeof h->session)
+        return tp_fail(err, TP_EIO, "the system gives no random numbers: %s", strerror(errno));
     memcpy(h->magic, TP_RECORDING_MAGIC, sizeof h->magic);
     h->version = TP_RECORDING_VERSION;
     h->clock = counter ? TP_REC_COUNTER : TP_REC_MONOTONIC;
@@ -113,6 +116,18 @@ void tp_record_close(struct tp_record_session *s)
     if (s->head)
         munmap(s->head, TP_RECORDING_PAGE);
     s->head = NULL;
+}
+
+/* Goes on with a copy of the head: who still has the file mapped is then another. */
+static void let_go(struct tp_record_session *s)
+{
+    void *p =
+        mmap(NULL, TP_RECORDING_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return;
+    memcpy(p, s->head, TP_RECORDING_PAGE);
+    tp_record_close(s);
+    s->head = p;
 }
 
 /* ---- the program ---- */
@@ -191,7 +206,7 @@ static pid_t start(const struct tp_record_cfg *cfg, struct tp_record_session *s,
     }
     pid_t pid = fork();
     if (pid == 0) {
-        s->head->parent = getpid();
+        s->head->process = tp_recorded_self();
         restore_signals(before);
         signal(SIGXFSZ, SIG_DFL); /* which tapool ignores, from its start on */
         execv(cfg->program, cfg->command);
@@ -229,7 +244,6 @@ struct awaited {
     pid_t pid;     /* 0: the program has ended */
     uint64_t end;  /* of --duration, wall time; 0: there is none */
     bool children; /* until all descendants have ended */
-    bool stop;
 };
 
 /* What a signal to this process means. The terminal sends its own to the program too. When the
@@ -239,7 +253,7 @@ static void on_signal(const siginfo_t *info, struct awaited *a)
     if (info->si_signo == SIGUSR2)
         toggle(a->s->head);
     else if (info->si_signo != SIGCHLD && !a->pid)
-        a->stop = true;
+        a->s->stopped = true;
     else if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
         kill(a->pid, info->si_signo);
 }
@@ -254,7 +268,7 @@ static bool has_ended(struct awaited *a)
             a->s->how = how;
             a->pid = 0;
         }
-    return a->stop || got < 0 || (!a->pid && !a->children);
+    return a->s->stopped || got < 0 || (!a->pid && !a->children);
 }
 
 static void await_program(const struct tp_record_cfg *cfg, struct tp_record_session *s, pid_t pid,
@@ -290,6 +304,7 @@ int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, 
     pid_t pid = start(cfg, s, &before, &error);
     if (pid > 0)
         await_program(cfg, s, pid, &held);
+    let_go(s);
     restore_signals(&before);
     return error ? tp_fail(err, TP_EIO, "'%s' cannot be started: %s", cfg->program, strerror(error))
                  : TP_OK;

@@ -22,9 +22,10 @@ struct tp_record_cfg {
 enum { TP_RECORD_NOT_STARTED = 126 };
 
 struct tp_record_session {
-    char path[PATH_MAX]; /* of the recording */
-    struct tp_recording_head *head;
-    int how; /* wait status of the program */
+    char path[PATH_MAX];            /* of the recording */
+    struct tp_recording_head *head; /* mapped; of its own when the program has ended */
+    int how;                        /* wait status of the program */
+    bool stopped;                   /* a signal ended the waiting for its children */
 };
 
 /* Makes the recording's file. TP_EUSAGE, TP_EIO: it cannot be written. */

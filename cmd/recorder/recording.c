@@ -27,7 +27,7 @@ static _Atomic int64_t process; /* that `phase` is about */
 static int file = -1;
 static dev_t file_device;
 static ino_t file_node;
-static char path[TP_RECORDING_PATH];
+static char path[TP_RECORDING_PATH + 64]; /* that of a trace, and what is added for a child's */
 static uint32_t image;
 static pthread_key_t at_end;
 static bool has_key;
@@ -193,28 +193,75 @@ static void *map_file(int fd, uint64_t at, size_t bytes)
 
 static void thread_ended(void *data);
 
-/* A recording of a child's own, beside that of its parent and with the same settings; its
- * descriptor, or -1. One that ran in this process before (exec) makes place. */
-static int open_for_child(const struct tp_recording_head *parent)
+static void unmap_head(struct tp_recording_head *head)
 {
-    struct tp_recording_head *head = NULL;
-    if (snprintf(path, sizeof path, "%s.%ld" TP_RECORDING_SUFFIX, parent->path, (long)getpid()) >=
-        (int)sizeof path)
-        return -1;
-    unlink(path); /* not O_TRUNC: others may have it mapped; not what a link leads to */
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0 && make_room(fd, 0, TP_RECORDING_PAGE) == 0)
-        head = map_file(fd, 0, TP_RECORDING_PAGE);
-    if (!head) {
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
+    if (head)
+        munmap(head, TP_RECORDING_PAGE);
+}
+
+static bool is_recording(const struct tp_recording_head *head)
+{
+    return head && !memcmp(head->magic, TP_RECORDING_MAGIC, sizeof head->magic) &&
+           head->version == TP_RECORDING_VERSION;
+}
+
+/* A new recording with the settings of the parent's. */
+static struct tp_recording_head *make_for_child(int fd, const struct tp_recording_head *parent,
+                                                const struct tp_recorded_process *self)
+{
+    struct tp_recording_head *head =
+        make_room(fd, 0, TP_RECORDING_PAGE) == 0 ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
+    if (!head)
+        return NULL;
     memcpy(head, parent, offsetof(struct tp_recording_head, program));
-    head->parent = getpid();
+    head->process = *self;
     atomic_store(&head->bytes, (uint64_t)TP_RECORDING_PAGE);
-    munmap(head, TP_RECORDING_PAGE);
-    return fd;
+    return head;
+}
+
+/* The recording that another program of this process (exec) has begun; NULL: this file is none. */
+static struct tp_recording_head *map_earlier(int fd, const struct tp_recording_head *parent,
+                                             const struct tp_recorded_process *self)
+{
+    struct stat st;
+    bool whole =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= (off_t)TP_RECORDING_PAGE;
+    struct tp_recording_head *head = whole ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
+    if (is_recording(head) && head->session == parent->session &&
+        tp_recorded_same(&head->process, self))
+        return head;
+    unmap_head(head);
+    return NULL;
+}
+
+/* A child's own recording, beside that of its parent. Where there is something else under its name,
+ * of another process with the same number or of another run, it takes a further name. */
+static struct tp_recording_head *open_for_child(const struct tp_recording_head *parent, int *fd)
+{
+    enum { NAMES = 1000, FLAGS = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+    const struct tp_recorded_process self = tp_recorded_self();
+    struct tp_recording_head *head = NULL;
+    char further[16] = "";
+    for (int i = 2; i < NAMES && !head; i++) {
+        if (snprintf(path, sizeof path, "%s.%ld%s" TP_RECORDING_SUFFIX, parent->path,
+                     (long)self.pid, further) >= (int)sizeof path)
+            return NULL;
+        bool made = (*fd = open(path, FLAGS | O_CREAT | O_EXCL, 0600)) >= 0;
+        if (!made && errno != EEXIST)
+            return NULL;
+        *fd = made ? *fd : open(path, FLAGS);
+        head = made       ? make_for_child(*fd, parent, &self)
+               : *fd >= 0 ? map_earlier(*fd, parent, &self)
+                          : NULL;
+        if (!head && *fd >= 0)
+            close(*fd);
+        if (!head && made) {
+            unlink(path);
+            return NULL;
+        }
+        snprintf(further, sizeof further, ".%d", i);
+    }
+    return head;
 }
 
 /* A page that a forked child finds cleared. */
@@ -255,43 +302,60 @@ static void note_program(struct tp_recording_head *head)
     head->program[got > 0 ? got : 0] = '\0';
 }
 
-/* Maps the head of the recording that `path` names, or of the child's own. */
-static bool open_recording(bool forked)
+static void use_recording(int fd, struct tp_recording_head *head)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    struct tp_recording_head *head = fd >= 0 ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
-    bool good = head && !memcmp(head->magic, TP_RECORDING_MAGIC, sizeof head->magic) &&
-                head->version == TP_RECORDING_VERSION && !atomic_load(&head->sealed);
-    if (good && head->parent != getpid()) {
-        bool followed = head->follow >= (forked ? TP_FOLLOW_FORK : TP_FOLLOW_ALL);
-        int own = followed ? open_for_child(head) : -1;
-        munmap(head, TP_RECORDING_PAGE);
-        close(fd);
-        fd = own;
-        head = fd >= 0 ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
-        good = head != NULL;
-    }
-    if (!good) {
-        if (head)
-            munmap(head, TP_RECORDING_PAGE);
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
     use_head(head);
     keep_file(fd);
     note_program(head);
     image = atomic_fetch_add(&head->images, 1);
+    atomic_store(&head->threads, 0); /* those of earlier images are no more */
+}
+
+/* In a child: its own recording, if it is to be followed. */
+static bool follow(struct tp_recording_head *parent, bool forked)
+{
+    int fd = -1;
+    if (parent->follow < (forked ? TP_FOLLOW_FORK : TP_FOLLOW_ALL))
+        return false;
+    struct tp_recording_head *own = open_for_child(parent, &fd);
+    if (own)
+        use_recording(fd, own);
+    else
+        atomic_fetch_add(&parent->unfollowed, 1);
+    return own;
+}
+
+/* Opens the recording that the environment names: that of this process, or of one before it. */
+static bool open_recording(void)
+{
+    const struct tp_recorded_process self = tp_recorded_self();
+    int fd = find_path(path, sizeof path) ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    struct tp_recording_head *head = fd >= 0 ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
+    bool good = is_recording(head) && !atomic_load(&head->sealed);
+    if (good && tp_recorded_same(&head->process, &self)) {
+        use_recording(fd, head);
+        return true;
+    }
+    good = good && follow(head, false);
+    unmap_head(head);
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+/* A copy of a process that is recorded has the head of that one. */
+static bool open_again(void)
+{
+    struct tp_recording_head *parent = tp_recorder.head;
+    if (!parent || !follow(parent, true))
+        return false;
+    unmap_head(parent);
     return true;
 }
 
 static bool begin(bool forked)
 {
-    if (!forked && !find_path(path, sizeof path))
-        return false;
-    if (forked && tp_recorder.head && tp_recorder.head->follow < TP_FOLLOW_FORK)
-        return false;
-    if (!open_recording(forked))
+    if (forked ? !open_again() : !open_recording())
         return false;
     if (!make_alive()) {
         tp_recorder_end(TP_REC_NO_MAPPING, errno);

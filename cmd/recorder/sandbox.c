@@ -68,15 +68,16 @@ TP_HOOK void tp_hook_syscall(void) __asm__("syscall");
 #define TEXT(x)    TEXT_OF(x)
 __attribute__((naked)) void tp_hook_syscall(void)
 {
-    __asm__("cmp $" TEXT(__NR_seccomp) ", %rdi\n\t"
-            "je 1f\n\t"
-            "cmp $" TEXT(__NR_prctl) ", %rdi\n\t"
-            "je 1f\n\t"
-            "mov tp_below_syscall(%rip), %r11\n\t"
-            "test %r11, %r11\n\t"
-            "je 1f\n\t"
-            "jmp *%r11\n"
-            "1:\tjmp tp_look_at_syscall");
+    __asm__(
+        "cmp $" TEXT(__NR_seccomp) ", %rdi\n\t"
+                                   "je 1f\n\t"
+                                   "cmp $" TEXT(__NR_prctl) ", %rdi\n\t"
+                                                            "je 1f\n\t"
+                                                            "mov tp_below_syscall(%rip), %r11\n\t"
+                                                            "test %r11, %r11\n\t"
+                                                            "je 1f\n\t"
+                                                            "jmp *%r11\n"
+                                                            "1:\tjmp tp_look_at_syscall");
 }
 #else
 TP_HOOK syscall_fn tp_hook_syscall __asm__("syscall");

@@ -206,10 +206,52 @@ for pid in range(os.getpid(), os.getpid() + 2000):
     done
 }
 
-@test "a program that forks 200 times" {
-    recording --follow fork -o a.tpt -- "$RECORDED" forks 200
+@test "a program that forks 1,000 times" {
+    recording --follow fork -o a.tpt -- "$RECORDED" forks 1000
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
-    said 'children: 200 traces with 40,000 events'
+    said 'children: 1,000 traces with 200,000 events, in files'
+}
+
+@test "two children with one process id, in two namespaces" {
+    recording --follow fork -o a.tpt -f -- "$RECORDED" spaces
+    [ "$rc" -ne 77 ] || skip "this user may make no namespaces"
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    said 'children: 2 traces with 400 events'
+    for trace in a.1.tpt a.1.2.tpt; do
+        facts "$trace"
+        cat facts
+    done >all
+    grep -qx 'size 103 100' all
+    grep -qx 'size 105 100' all
+}
+
+@test "what another run left is neither made a trace nor removed" {
+    recorded orphans
+    mv a.tpt.recording b.tpt.4711.recording
+    echo 'no recording' >b.tpt.4712.recording
+    mkfifo b.tpt.4713.recording
+    cp b.tpt.4711.recording expected
+    recording --follow fork -o b.tpt -- "$RECORDED" forks 2
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    said 'children: 2 traces with 400 events, in files with their process ids recordings of other runs that lie beside them: 1 Next'
+    cmp expected b.tpt.4711.recording
+    [ "$(echo b.tpt.47*)" = 'b.tpt.4711.recording b.tpt.4712.recording b.tpt.4713.recording' ]
+}
+
+@test "a child without the right to write a file is counted" {
+    recording --follow fork -o a.tpt -- "$RECORDED" drops
+    [ "$rc" -ne 77 ] || skip "this user has no rights to drop"
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    said 'children that could not be recorded, for want of a right, a descriptor or room: 1 '
+}
+
+@test "a program that becomes a daemon: that it is not recorded is said" {
+    recorded daemons
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    said 'note +a copy of the program still runs, as a daemon does, and is not recorded: --follow fork'
+    recording --follow fork -o b.tpt -- sh -c "exec timeout 20 '$RECORDED' forks 1"
+    [ "$rc" -eq 0 ]
+    lacks said 'daemon'
 }
 
 @test "exec: the program that follows in the process is the one that counts" {

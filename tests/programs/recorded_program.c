@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -369,6 +370,52 @@ static int confines(const char *how)
     return 99;
 }
 
+/* ---- children ---- */
+
+/* Two children that both are process 1, of two namespaces. */
+static int spaces(void)
+{
+    take(10, 101);
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork(), inner = 0;
+        if (pid == 0) {
+            if (unshare(CLONE_NEWPID) || (inner = fork()) < 0)
+                _exit(77);
+            if (inner == 0)
+                take(100, 103 + 2 * (size_t)i);
+            else
+                waitpid(inner, NULL, 0);
+            _exit(0);
+        }
+        int how = 0;
+        if (pid < 0 || waitpid(pid, &how, 0) != pid || how)
+            return WEXITSTATUS(how);
+    }
+    return 0;
+}
+
+/* Its child may write no file beside the trace. */
+static int drops(void)
+{
+    take(10, 101);
+    if (setgid(65534) || setuid(65534))
+        return 77;
+    return forks(1);
+}
+
+/* A copy of it runs on until the trace is made. */
+static int daemons(void)
+{
+    const char *recording = getenv("TAPOOL_RECORDING");
+    take(10, 101);
+    if (daemon(1, 1))
+        fail("daemon");
+    take(10, 103);
+    for (int i = 0; i < 10000 && recording && access(recording, F_OK) == 0; i++)
+        usleep(1000);
+    return 0;
+}
+
 /* Allocates nothing itself. */
 static int starts(char **command)
 {
@@ -387,9 +434,10 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         int (*run)(void);
-    } tasks[] = {{"closes", closes}, {"pauses", pauses},   {"outlasts", outlasts},
-                 {"writes", writes}, {"orphans", orphans}, {"waits", waits},
-                 {"errs", errs},     {"cancels", cancels}, {"numbers", numbers}};
+    } tasks[] = {{"closes", closes},   {"pauses", pauses},   {"outlasts", outlasts},
+                 {"writes", writes},   {"orphans", orphans}, {"waits", waits},
+                 {"errs", errs},       {"spaces", spaces},   {"drops", drops},
+                 {"daemons", daemons}, {"cancels", cancels}, {"numbers", numbers}};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (!strcmp(task, tasks[i].name))
             return tasks[i].run();

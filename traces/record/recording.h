@@ -28,6 +28,8 @@
 #ifndef TP_RECORDING_H
 #define TP_RECORDING_H
 
+#include "traces/record/whose.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,7 +106,8 @@ struct tp_recording_head {
     uint32_t shift;                     /* times are ticks >> shift */
     uint32_t follow;                    /* enum tp_record_follow */
     double ns_per_tick;                 /* of ticks that are not shifted */
-    int64_t parent;                     /* process id of the program that is recorded */
+    uint64_t session;                   /* a random number: that of the program and its children */
+    struct tp_recorded_process process; /* that is recorded */
     uint64_t max_bytes;                 /* of the file; 0: no limit */
     uint64_t after;                     /* calls that pass before the first is recorded; about */
     uint64_t max_events;                /* 0: no limit; about, for it is looked at between chunks */
@@ -115,10 +118,11 @@ struct tp_recording_head {
     _Atomic uint64_t passed;            /* calls while the recording was waiting; about */
     _Atomic uint64_t events;            /* in chunks that are finished */
     _Atomic uint32_t threads;           /* numbers given out */
-    _Atomic uint32_t images; /* programs that ran in the process: 1, and 1 more for each exec */
-    _Atomic uint32_t state;  /* enum tp_record_state */
-    _Atomic uint32_t why;    /* enum tp_record_why */
-    _Atomic uint32_t sealed; /* 1: a call of the system may end the program */
+    _Atomic uint32_t images;     /* programs that ran in the process: 1, and 1 more for each exec */
+    _Atomic uint32_t state;      /* enum tp_record_state */
+    _Atomic uint32_t why;        /* enum tp_record_why */
+    _Atomic uint32_t unfollowed; /* children that could make no recording */
+    _Atomic uint32_t sealed;     /* 1: a call of the system may end the program */
     _Atomic int32_t error;
 };
 _Static_assert(sizeof(struct tp_recording_head) <= TP_RECORDING_PAGE, "the head is one page");

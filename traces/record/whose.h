@@ -1,0 +1,51 @@
+/* Which process a recording is of. A number alone does not say: it is given out again, and the
+ * namespaces of containers have the same numbers. */
+#ifndef TP_RECORDING_WHOSE_H
+#define TP_RECORDING_WHOSE_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct tp_recorded_process {
+    int64_t pid;
+    uint64_t born;  /* ticks of the kernel's clock since it started; 0: /proc does not say */
+    uint64_t space; /* i-node of the namespace of `pid`; 0: likewise */
+};
+
+/* Field 22 of /proc/self/stat; the name in field 2 may have blanks and brackets. */
+static inline uint64_t tp_recorded_birth(void)
+{
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static inline struct tp_recorded_process tp_recorded_self(void)
+{
+    struct stat st;
+    bool known = stat("/proc/self/ns/pid", &st) == 0;
+    return (struct tp_recorded_process){.pid = (int64_t)getpid(),
+                                        .born = tp_recorded_birth(),
+                                        .space = known ? (uint64_t)st.st_ino : 0};
+}
+
+static inline bool tp_recorded_same(const struct tp_recorded_process *a,
+                                    const struct tp_recorded_process *b)
+{
+    return a->pid == b->pid && (a->born == b->born || !a->born || !b->born) &&
+           (a->space == b->space || !a->space || !b->space);
+}
+
+#endif

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Makes the seeds of tests/fuzz/corpus/recording anew, whenever the layout of a recording changes.
+#
+# usage: tests/fuzz/recording_specimens.sh BUILD
+#
+# BUILD is a build with tests. A recording is left behind where `tapool record` itself is killed; the
+# zeros after its last event are cut off, but for one, which may end it.
+set -euo pipefail
+build=$(cd -- "${1:?usage: tests/fuzz/recording_specimens.sh BUILD}" && pwd)
+corpus=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)/corpus/recording
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+cp "$build/tests/specimen_program" program
+
+make() { # NAME [ARGUMENT]
+    rm -f out.tpt.recording
+    "$build/tapool" record -o out.tpt -- ./program "${@:2}" 2>/dev/null || true
+    while pgrep -f "^./program" >/dev/null; do sleep 0.1; done
+    python3 -c 'import sys; sys.stdout.buffer.write(open(sys.argv[1], "rb").read().rstrip(b"\0") + b"\0")' \
+        out.tpt.recording >"$corpus/$1"
+}
+
+make specimen
+make two-threads two

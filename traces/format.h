@@ -87,6 +87,13 @@ struct tp_places {
     uint64_t before; /* events that were cut off before event 1; tp_places_find adds them */
 };
 
+/* Which allocations have a place, where not all that were recorded with one do: each of at least
+ * `size` bytes, and of the smaller ones one in `every`, by chance. */
+struct tp_place_sampling {
+    uint64_t size;
+    uint64_t every; /* 0: all have one */
+};
+
 /* Everything a reader needs; borrowed for the call. */
 struct tp_reading {
     struct tp_input *in;

@@ -23,9 +23,9 @@ int tp_trace_save(const struct tp_saving *s, FILE *out, struct tp_err *err)
     bool to_file = strcmp(s->path, "-") != 0;
     int status = TP_OK;
     if (s->writer->whole)
-        status =
-            tp_place_table_gather(&s->trace->places, tp_program_facts(s->trace->program)->events,
-                                  tp_stop_asked, &places, err);
+        status = tp_place_table_gather(&s->trace->places, NULL,
+                                       tp_program_facts(s->trace->program)->events, tp_stop_asked,
+                                       &places, err);
     struct save_job job = {.writer = s->writer,
                            .writing = {.program = s->trace->program,
                                        .meta = &s->trace->meta,

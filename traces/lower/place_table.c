@@ -7,6 +7,7 @@
 #include "traces/lower/place_table.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/id_map.h"
 #include "alloc/base/texts.h"
 
 #include <stdlib.h>
@@ -17,6 +18,11 @@
 struct tp_place_table {
     struct tp_texts texts;
     struct tp_spill items;
+    struct tp_place_stack *stacks;
+    uint32_t stack_count;
+    size_t stack_room;
+    struct tp_id_map calls; /* text and caller -> number of the stack */
+    struct tp_place_sampling sampling;
 };
 
 static int no_memory(struct tp_err *err)
@@ -41,6 +47,8 @@ void tp_place_table_free(struct tp_place_table *t)
         return;
     tp_texts_release(&t->texts);
     tp_spill_release(&t->items);
+    tp_id_map_release(&t->calls);
+    free(t->stacks);
     free(t);
 }
 
@@ -69,7 +77,64 @@ const char *tp_place_table_get(const struct tp_place_table *t, uint32_t number)
     return tp_texts_get(&t->texts, number);
 }
 
+uint32_t tp_place_table_texts(const struct tp_place_table *t)
+{
+    return (uint32_t)t->texts.count;
+}
+
+/* ---- stacks ---- */
+
+int tp_place_table_call(struct tp_place_table *t, uint32_t text, uint32_t caller, uint32_t *stack,
+                        struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    const int64_t key = (int64_t)((uint64_t)text << 32 | caller);
+    assert(text < t->texts.count && caller <= t->stack_count);
+    uint32_t depth = caller ? t->stacks[caller - 1].depth + 1 : 1;
+    *stack = caller;
+    entry = tp_id_map_find(&t->calls, key);
+    if (!entry && (t->stack_count == TP_PLACE_STACKS_MAX || depth > TP_PLACE_DEPTH_MAX))
+        return TP_OK;
+    int rc = entry ? TP_OK
+                   : TP_GROW(&t->stacks, &t->stack_room, t->stack_count + 1u, err,
+                             .what = "call stacks");
+    if (!rc && !entry)
+        rc = tp_id_map_put(&t->calls, key, t->stack_count, err);
+    if (rc)
+        return rc;
+    if (!entry)
+        t->stacks[t->stack_count++] = (struct tp_place_stack){text, caller, depth};
+    *stack = (entry ? entry->index : t->stack_count - 1) + 1;
+    return TP_OK;
+}
+
+uint32_t tp_place_table_stacks(const struct tp_place_table *t)
+{
+    return t->stack_count;
+}
+
+const struct tp_place_stack *tp_place_table_stack(const struct tp_place_table *t, uint32_t number)
+{
+    assert(number < t->stack_count);
+    return &t->stacks[number];
+}
+
+struct tp_place_sampling *tp_place_table_sampling(struct tp_place_table *t)
+{
+    return &t->sampling;
+}
+
 /* ---- items ---- */
+
+int tp_place_table_set_stack(struct tp_place_table *t, uint64_t event, uint32_t stack,
+                             struct tp_err *err)
+{
+    if (!stack)
+        return TP_OK;
+    const struct tp_place_item item = {
+        .event = event, .text = tp_place_table_stack(t, stack - 1)->text, .stack = stack};
+    return tp_spill_add(&t->items, &item, err);
+}
 
 int tp_place_table_set(struct tp_place_table *t, uint64_t event, uint32_t number,
                        struct tp_err *err)
@@ -178,40 +243,140 @@ int tp_places_find(const struct tp_places *places, const uint64_t *events, size_
     return places->find ? places->find(places->ctx, moved, count, out, err) : TP_OK;
 }
 
-/* ---- asking for all ---- */
+/* ---- asking for many ---- */
 
-static int gather(struct tp_place_table *t, const struct tp_places *places, uint64_t first,
-                  size_t count, char (*texts)[TP_PLACE_TEXT], struct tp_err *err)
+/* What goes from one place to a new table. */
+struct gathering {
+    struct tp_place_table *to;
+    const struct tp_places *places;
+    const uint64_t *events; /* NULL: 1 to `count` */
+    uint64_t count;
+    int (*stop)(struct tp_err *err);
+    uint32_t *texts, *stacks; /* numbers + 1 in `to` of those of the table behind `places` */
+};
+
+static uint64_t nth_event(const struct gathering *g, uint64_t i)
+{
+    return g->events ? g->events[i] : i + 1;
+}
+
+static int gather_found(const struct gathering *g, uint64_t at, size_t count,
+                        char (*texts)[TP_PLACE_TEXT], struct tp_err *err)
 {
     uint64_t events[TP_PLACES_AT_ONCE] = {0};
     for (size_t i = 0; i < count; i++)
-        events[i] = first + i;
-    int rc = tp_places_find(places, events, count, texts, err);
+        events[i] = nth_event(g, at + i);
+    int rc = tp_places_find(g->places, events, count, texts, err);
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
         uint32_t number = TP_NO_PLACE;
-        rc = tp_place_table_text(t, texts[i], strlen(texts[i]), &number, err);
+        rc = tp_place_table_text(g->to, texts[i], strlen(texts[i]), &number, err);
         if (rc == TP_OK)
-            rc = tp_place_table_set(t, events[i], number, err);
+            rc = tp_place_table_set(g->to, events[i], number, err);
     }
     return rc;
 }
 
-int tp_place_table_gather(const struct tp_places *places, uint64_t events,
+static int gather_by_finding(const struct gathering *g, struct tp_err *err)
+{
+    char(*texts)[TP_PLACE_TEXT] = calloc(TP_PLACES_AT_ONCE, sizeof *texts);
+    int rc = texts ? TP_OK : no_memory(err);
+    for (uint64_t at = 0; rc == TP_OK && at < g->count; at += TP_PLACES_AT_ONCE) {
+        uint64_t left = g->count - at;
+        rc = gather_found(g, at, left < TP_PLACES_AT_ONCE ? (size_t)left : TP_PLACES_AT_ONCE, texts,
+                          err);
+        if (rc == TP_OK)
+            rc = g->stop(err);
+    }
+    free(texts);
+    return rc;
+}
+
+/* Texts get their numbers in the order of their first use: what is not used is left behind. */
+static int take_text(const struct gathering *g, const struct tp_place_table *from, uint32_t text,
+                     uint32_t *number, struct tp_err *err)
+{
+    const char *s = tp_place_table_get(from, text);
+    int rc = g->texts[text] ? TP_OK : tp_place_table_text(g->to, s, strlen(s), number, err);
+    if (rc == TP_OK && !g->texts[text])
+        g->texts[text] = *number + 1;
+    *number = g->texts[text] - 1;
+    return rc;
+}
+
+/* The stack with all that it was called from, the outermost first. */
+static int take_stack(const struct gathering *g, const struct tp_place_table *from, uint32_t stack,
+                      uint32_t *out, struct tp_err *err)
+{
+    uint32_t outer = 0, text = TP_NO_PLACE;
+    int rc = TP_OK;
+    for (*out = 0; rc == TP_OK && stack && !g->stacks[stack - 1]; outer = 0) {
+        uint32_t at = stack;
+        while (from->stacks[at - 1].caller && !g->stacks[from->stacks[at - 1].caller - 1])
+            at = from->stacks[at - 1].caller;
+        outer = from->stacks[at - 1].caller ? g->stacks[from->stacks[at - 1].caller - 1] : 0;
+        rc = take_text(g, from, from->stacks[at - 1].text, &text, err);
+        if (rc == TP_OK)
+            rc = tp_place_table_call(g->to, text, outer, &g->stacks[at - 1], err);
+    }
+    *out = rc == TP_OK && stack ? g->stacks[stack - 1] : 0;
+    return rc;
+}
+
+static int take_item(const struct gathering *g, const struct tp_place_table *from,
+                     const struct tp_place_item *item, uint64_t event, struct tp_err *err)
+{
+    uint32_t text = TP_NO_PLACE, stack = 0;
+    int rc = take_text(g, from, item->text, &text, err);
+    if (rc == TP_OK)
+        rc = take_stack(g, from, item->stack, &stack, err);
+    if (rc != TP_OK)
+        return rc;
+    return stack ? tp_place_table_set_stack(g->to, event, stack, err)
+                 : tp_place_table_set(g->to, event, text, err);
+}
+
+static int copy_items(const struct gathering *g, const struct tp_place_table *from,
+                      struct tp_err *err)
+{
+    struct tp_place_cursor cursor = {.table = from};
+    const struct tp_place_item *item = NULL;
+    int rc = TP_OK;
+    for (uint64_t i = 0; rc == TP_OK && i < g->count; i++) {
+        uint64_t event = nth_event(g, i);
+        rc = tp_place_cursor_look(&cursor, event + g->places->before, &item, err);
+        if (rc == TP_OK && !item)
+            break;
+        if (rc == TP_OK && item->event == event + g->places->before)
+            rc = take_item(g, from, item, event, err);
+        if (rc == TP_OK && i % TP_PLACES_AT_ONCE == 0)
+            rc = g->stop(err);
+    }
+    return rc;
+}
+
+/* From a table to another, with its stacks. */
+static int gather_from(struct gathering *g, const struct tp_place_table *from, struct tp_err *err)
+{
+    g->texts = calloc(from->texts.count + 1, sizeof *g->texts);
+    g->stacks = calloc(from->stack_count + (size_t)1, sizeof *g->stacks);
+    g->to->sampling = from->sampling;
+    int rc = g->texts && g->stacks ? copy_items(g, from, err) : no_memory(err);
+    free(g->texts);
+    free(g->stacks);
+    return rc;
+}
+
+int tp_place_table_gather(const struct tp_places *places, const uint64_t *events, uint64_t count,
                           int (*stop)(struct tp_err *err), struct tp_place_table **out,
                           struct tp_err *err)
 {
-    int rc = tp_place_table_new(out, err);
-    char(*texts)[TP_PLACE_TEXT] = places->find ? calloc(TP_PLACES_AT_ONCE, sizeof *texts) : NULL;
-    if (rc == TP_OK && places->find && !texts)
-        rc = no_memory(err);
-    for (uint64_t first = 1; rc == TP_OK && texts && first <= events; first += TP_PLACES_AT_ONCE) {
-        uint64_t left = events - first + 1;
-        rc = gather(*out, places, first,
-                    left < TP_PLACES_AT_ONCE ? (size_t)left : TP_PLACES_AT_ONCE, texts, err);
-        if (rc == TP_OK)
-            rc = stop(err);
-    }
-    free(texts);
+    struct gathering g = {.places = places, .events = events, .count = count, .stop = stop};
+    int rc = tp_place_table_new(&g.to, err);
+    if (rc == TP_OK && places->find == find)
+        rc = gather_from(&g, places->ctx, err);
+    else if (rc == TP_OK && places->find)
+        rc = gather_by_finding(&g, err);
+    *out = g.to;
     if (rc == TP_OK)
         return rc;
     tp_place_table_free(*out);

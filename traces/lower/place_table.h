@@ -1,6 +1,11 @@
 /* A table of code places: where events happened in the recorded program. It has each text once, and
  * the number of a text for each event with a place. tapool's own formats store this instead of the
- * stacks of a capture. */
+ * stacks of a capture.
+ *
+ * An event may have a stack as well: its place, the place that called it, and so on. Stacks share
+ * what they have in common:
+ *
+ *     stacks  0 main    1 parse <- 0    2 read <- 0    3 grow <- 1 */
 #ifndef TP_PLACE_TABLE_H
 #define TP_PLACE_TABLE_H
 
@@ -8,16 +13,25 @@
 #include "alloc/base/texts.h"
 #include "traces/format.h"
 
-#define TP_PLACE_TEXTS_MAX (1u << 18) /* distinct texts; events with further ones get no place */
-#define TP_NO_PLACE        TP_NO_TEXT
-#define TP_PLACES_AT_ONCE  1024
+#define TP_PLACE_TEXTS_MAX  (1u << 18) /* distinct texts; events with further ones get no place */
+#define TP_NO_PLACE         TP_NO_TEXT
+#define TP_PLACE_STACKS_MAX (1u << 20) /* places of stacks, of all together */
+#define TP_PLACE_DEPTH_MAX  64         /* places of one stack */
+#define TP_PLACES_AT_ONCE   1024
 
 struct tp_place_table;
 
 struct tp_place_item {
     uint64_t event;
-    uint32_t text; /* number of the text, from 0 in the order of first use */
-    uint32_t reserved;
+    uint32_t text;  /* number of the text, from 0 in the order of first use */
+    uint32_t stack; /* number of the stack + 1; 0: the place is all that is known */
+};
+
+/* A place in a stack, and the stack that it was called from. */
+struct tp_place_stack {
+    uint32_t text;
+    uint32_t caller; /* its number + 1; 0: none is known */
+    uint32_t depth;  /* places from here to the outer end */
 };
 
 int tp_place_table_new(struct tp_place_table **out, struct tp_err *err);
@@ -33,17 +47,32 @@ int tp_place_table_text(struct tp_place_table *t, const char *text, size_t bytes
 int tp_place_table_set(struct tp_place_table *t, uint64_t event, uint32_t number,
                        struct tp_err *err);
 
+/* Sets *stack to the number + 1 of a place that was called from `caller`, as in tp_place_stack. It
+ * is `caller` where there is no room for more: stacks are built from their outer end on. */
+int tp_place_table_call(struct tp_place_table *t, uint32_t text, uint32_t caller, uint32_t *stack,
+                        struct tp_err *err);
+/* tp_place_table_set with a stack and its text. `stack` is a number + 1; 0 sets nothing. */
+int tp_place_table_set_stack(struct tp_place_table *t, uint64_t event, uint32_t stack,
+                             struct tp_err *err);
+uint32_t tp_place_table_stacks(const struct tp_place_table *t); /* how many there are */
+const struct tp_place_stack *tp_place_table_stack(const struct tp_place_table *t, uint32_t number);
+
+/* The share of the events whose places were kept; all zero: of every one. */
+struct tp_place_sampling *tp_place_table_sampling(struct tp_place_table *t);
+
 /* The text of a number, which must be in the table. */
 const char *tp_place_table_get(const struct tp_place_table *t, uint32_t number);
+uint32_t tp_place_table_texts(const struct tp_place_table *t);
 uint64_t tp_place_table_count(const struct tp_place_table *t); /* events with a place */
 
 /* Asks `places` for at most TP_PLACES_AT_ONCE events. A text is "" if the place is not known. */
 int tp_places_find(const struct tp_places *places, const uint64_t *events, size_t count,
                    char (*out)[TP_PLACE_TEXT], struct tp_err *err);
 
-/* Collects the places of the events 1 to `events` in a new table. `stop` is called from time to
- * time; its status ends the work. */
-int tp_place_table_gather(const struct tp_places *places, uint64_t events,
+/* Collects the places of `count` events in a new table: of those in `events`, which ascend, or,
+ * where that is NULL, of 1 to `count`. `stop` is called from time to time; its status ends the
+ * work. */
+int tp_place_table_gather(const struct tp_places *places, const uint64_t *events, uint64_t count,
                           int (*stop)(struct tp_err *err), struct tp_place_table **out,
                           struct tp_err *err);
 

@@ -33,7 +33,7 @@ static struct tp_place_table *gathered(void)
 {
     const struct tp_places places = {.find = some_place, .before = 1000};
     struct tp_place_table *t = NULL;
-    assert_int_equal(tp_place_table_gather(&places, MANY, never, &t, NULL), TP_OK);
+    assert_int_equal(tp_place_table_gather(&places, NULL, MANY, never, &t, NULL), TP_OK);
     return t;
 }
 

@@ -8,7 +8,7 @@
  */
 #include "traces/formats/heaptrack/heaptrack_stacks.h"
 
-#include "alloc/base/str.h"
+#include "traces/lower/place_text.h"
 
 #include <string.h>
 
@@ -88,22 +88,6 @@ static const char *text_of(const struct tp_heaptrack_stacks *s, uint32_t number)
     return number && number <= s->texts.count ? tp_texts_get(&s->texts, number - 1) : "";
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Whether a function only passes on what its caller asks for. */
-static bool passes_on(const char *function)
-{
-    static const char *const begins[] = {"operator new", "std::", "__gnu_cxx::", "void* std::"};
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (!strncmp(function, begins[i], strlen(begins[i])))
-            return true;
-    return false;
-}
-
 /* The innermost frame that wants memory itself; where all pass it on, the innermost of all. One
  * without a name wants it too: its named callers may be far away. */
 static const struct tp_heaptrack_frame *asker(const struct tp_heaptrack_stacks *s, uint64_t stack)
@@ -115,7 +99,7 @@ static const struct tp_heaptrack_frame *asker(const struct tp_heaptrack_stacks *
         if (!t->frame || t->frame > s->frame_count)
             continue;
         const struct tp_heaptrack_frame *f = &s->frames[t->frame - 1];
-        if (!passes_on(text_of(s, f->function)))
+        if (!tp_place_passes_on(text_of(s, f->function)))
             return f;
         if (!first)
             first = f;
@@ -133,12 +117,11 @@ int tp_heaptrack_place(struct tp_heaptrack_stacks *s, uint64_t stack, uint32_t *
     *place = TP_NO_PLACE;
     if (!f)
         return TP_OK;
-    const char *function = text_of(s, f->function), *file = base_name(text_of(s, f->file));
-    const char *module = base_name(text_of(s, f->module));
-    if (*file)
-        tp_str_add(&str, "%s:%u %s", file, f->line, function);
-    else
-        tp_str_add(&str, "%s%s%s%s", function, *function ? " (" : "", module, *function ? ")" : "");
+    const struct tp_place_parts parts = {.function = text_of(s, f->function),
+                                         .file = text_of(s, f->file),
+                                         .line = f->line,
+                                         .module = text_of(s, f->module)};
+    tp_place_text(&parts, &str);
     int rc = tp_place_table_of(s->reading->places, &table, err);
     return rc ? rc : tp_place_table_text(table, str.s, str.length, place, err);
 }

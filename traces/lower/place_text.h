@@ -1,0 +1,25 @@
+/* How a code place is written, and which functions are none that anybody looks for. */
+#ifndef TP_PLACE_TEXT_H
+#define TP_PLACE_TEXT_H
+
+#include "alloc/base/str.h"
+
+#include <stdint.h>
+
+/* What is known of a place; NULL or "": not known. */
+struct tp_place_parts {
+    const char *function;
+    const char *file; /* with the code, without its folders in the text */
+    uint32_t line;
+    const char *module; /* the library or program; folders as above */
+    uint64_t offset;    /* in the module, where the function is not known; 0: not known either */
+};
+
+/* Appends "parse.c:7 grow", "grow (libparse.so)" or "libparse.so+0x1f3". */
+void tp_place_text(const struct tp_place_parts *p, struct tp_str *out);
+
+/* Whether a function only passes on what its caller asks for: operator new, malloc and the
+ * functions around it that libraries have. */
+bool tp_place_passes_on(const char *function);
+
+#endif

@@ -72,6 +72,7 @@ enum tp_record_more {
     TP_MORE_NONE,
     TP_MORE_MODULE, /* a file with code that stacks of this thread lead through */
     TP_MORE_STACK,  /* who called, for the allocation that comes next in this thread */
+    TP_MORE_DEVICE, /* what was asked of a GPU's driver: device_call.h */
     TP_MORE_KINDS
 };
 
@@ -92,9 +93,17 @@ enum tp_record_why {
     TP_REC_MAX_SIZE,
     TP_REC_MAX_EVENTS,
     TP_REC_DURATION,
-    TP_REC_FILE_GONE, /* the program closed the descriptor, and the path leads elsewhere */
-    TP_REC_SANDBOX,   /* the program forbids itself calls of the system */
-    TP_REC_NO_CLOCK   /* the program forbids itself to read the processor's counter */
+    TP_REC_FILE_GONE,   /* the program closed the descriptor, and the path leads elsewhere */
+    TP_REC_SANDBOX,     /* the program forbids itself calls of the system */
+    TP_REC_NO_CLOCK,    /* the program forbids itself to read the processor's counter */
+    TP_REC_NO_CUPTI,    /* it was not found */
+    TP_REC_CUPTI_FAILED /* `error` is the CUptiResult */
+};
+
+/* What a recording is of. */
+enum tp_record_memory {
+    TP_REC_OF_HOST,  /* malloc and its kin */
+    TP_REC_OF_DEVICE /* the driver of GPUs */
 };
 
 /* Page 0. What is not atomic is written by `tapool record` before the program starts, and by the
@@ -124,6 +133,8 @@ struct tp_recording_head {
     _Atomic uint32_t unfollowed; /* children that could make no recording */
     _Atomic uint32_t sealed;     /* 1: a call of the system may end the program */
     _Atomic int32_t error;
+    uint32_t memory;           /* enum tp_record_memory */
+    _Atomic uint32_t injected; /* 1: the driver of a GPU has loaded the recorder */
 };
 _Static_assert(sizeof(struct tp_recording_head) <= TP_RECORDING_PAGE, "the head is one page");
 

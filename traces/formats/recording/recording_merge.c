@@ -48,8 +48,9 @@ struct merge {
     uint32_t *heap;           /* indices of lanes, the one with the least key first */
     size_t lanes_room, heap_room, size;
     struct tp_pointers pointers;
-    struct tp_id_map moving;  /* old address of a MOVE that has begun -> lane */
-    struct tp_id_map waiting; /* address that a lane waits for -> lane */
+    struct tp_recording_devices *devices; /* of a recording of devices; else NULL */
+    struct tp_id_map moving;              /* old address of a MOVE that has begun -> lane */
+    struct tp_id_map waiting;             /* address that a lane waits for -> lane */
     uint32_t objects;
     uint64_t begin; /* ticks >> shift of the first event */
     uint64_t slack, last_ns, taken;
@@ -223,8 +224,35 @@ static int mark(struct merge *m, const struct merge_lane *l, struct tp_err *err)
     return lower(m, l, &ev, err);
 }
 
+/* What a call of a GPU's driver did, on its way to lowering. */
+struct from_lane {
+    struct merge *m;
+    const struct merge_lane *l;
+};
+
+static int lower_from(void *ctx, const struct tp_event *ev, struct tp_err *err)
+{
+    const struct from_lane *from = ctx;
+    struct tp_event placed = *ev;
+    return lower(from->m, from->l, &placed, err);
+}
+
+static int device_call(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+{
+    struct from_lane from = {m, l};
+    const struct tp_event base = {.thread = index_of(m, l),
+                                  .time_ns = time_of(m, l->ev.time),
+                                  .has_offset = true,
+                                  .offset = l->ev.offset};
+    const struct tp_event_sink sink = {lower_from, &from};
+    return m->devices ? tp_recording_devices_call(m->devices, &l->ev.call, &base, &sink, err)
+                      : TP_OK;
+}
+
 static int emit(struct merge *m, const struct merge_lane *l, struct tp_err *err)
 {
+    if (l->ev.more == TP_MORE_DEVICE)
+        return device_call(m, l, err);
     switch (l->ev.op) {
     case TP_REC_ALLOC:
     case TP_REC_ALIGNED:
@@ -237,7 +265,7 @@ static int emit(struct merge *m, const struct merge_lane *l, struct tp_err *err)
         return disappear(m, l, err);
     case TP_REC_MARK:
         return mark(m, l, err);
-    case TP_REC_MORE: /* of no kind that says what happened */
+    case TP_REC_MORE: /* of no kind that says what happened on the host */
     case TP_REC_NONE:
     case TP_REC_OPS:
         break;
@@ -394,6 +422,7 @@ static void release(struct merge *m)
         tp_recording_thread_release(m->rec, &m->lanes[i].t);
     TP_GROW_END(&m->lanes, &m->lanes_room, .budget = m->r->budget);
     TP_GROW_END(&m->heap, &m->heap_room, .budget = m->r->budget);
+    tp_recording_devices_free(m->devices);
     tp_pointers_release(&m->pointers);
     tp_id_map_release(&m->moving);
     tp_id_map_release(&m->waiting);
@@ -412,6 +441,8 @@ int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *re
                       .slack = (uint64_t)(SLACK_NS / tick) + 1};
     tp_pointers_init(&m.pointers, &m.objects, r->budget);
     int rc = rec->threads ? make_lanes(&m, err) : TP_OK;
+    if (!rc && rec->head.memory == TP_REC_OF_DEVICE)
+        rc = tp_recording_devices_new(r, &m.pointers, &counts->devices, &m.devices, err);
     while (!rc && m.size)
         rc = step(&m, &m.lanes[m.heap[0]], err);
     release(&m);

@@ -3,6 +3,7 @@
 #define TP_RECORDING_MERGE_H
 
 #include "traces/formats/recording/recording_chunks.h"
+#include "traces/formats/recording/recording_devices.h"
 
 /* What was left out or made of something else; for remarks. */
 struct tp_merge_counts {
@@ -12,6 +13,7 @@ struct tp_merge_counts {
     uint64_t mended;     /* events that were put before one with an earlier time */
     uint64_t events;     /* all that were read */
     uint64_t alive;      /* ticks >> shift from first to last event, summed over the threads */
+    struct tp_device_counts devices;
 };
 
 int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *rec,

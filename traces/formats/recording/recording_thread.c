@@ -44,12 +44,40 @@ static void take_body(struct bytes *b, struct tp_recording_event *ev, uint64_t m
     b->at += length;
 }
 
+/* Numbers that index something are within their bounds. */
+static bool is_sound(const struct tp_device_call *c)
+{
+    bool of_device =
+        c->device < TP_CALL_DEVICES || (c->kind == TP_CALL_POOL && c->device == TP_CALL_NO_DEVICE);
+    return of_device && (c->kind != TP_CALL_LEFT_OUT || c->other < TP_LEFT_REASONS);
+}
+
+static void take_call(struct tp_recording_event *ev, bool *bad)
+{
+    struct bytes b = {ev->body, ev->body + ev->body_bytes, false};
+    struct tp_device_call *c = &ev->call;
+    uint64_t kind = take(&b);
+    unsigned members = tp_device_call_members(kind < TP_CALL_KINDS ? (unsigned)kind : 0);
+    *c = (struct tp_device_call){.kind = members ? (enum tp_device_call_kind)kind : TP_CALL_NONE};
+    for (unsigned i = 0; members >> i; i++)
+        if (members >> i & 1)
+            *tp_device_call_member(c, i) = take(&b);
+    *bad = b.bad || b.at != b.end || !members || !is_sound(c);
+    if (c->kind == TP_CALL_ALLOC || c->kind == TP_CALL_ALLOC_NOW)
+        ev->op = TP_REC_ALLOC;
+    else if (c->kind == TP_CALL_FREE || c->kind == TP_CALL_FREE_NOW)
+        ev->op = TP_REC_FREE;
+    ev->address = c->object;
+}
+
 static void take_more(struct bytes *b, struct tp_recording_event *ev)
 {
     uint64_t kind = take(b);
     b->bad |= kind == TP_MORE_NONE || kind >= TP_MORE_KINDS;
     ev->more = b->bad ? TP_MORE_NONE : (enum tp_record_more)kind;
     take_body(b, ev, TP_RECORDING_BODY);
+    if (ev->more == TP_MORE_DEVICE && !b->bad)
+        take_call(ev, &b->bad);
 }
 
 static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_recording_event *ev)
@@ -59,6 +87,7 @@ static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_rec
     uint64_t since = token >> 4;
     ev->op = (enum tp_record_op)(token & (TP_REC_BYTES - 1));
     ev->size = ev->align = 0;
+    ev->more = TP_MORE_NONE;
     t->time += since < 15 ? since : 15 + take(b);
     ev->time = ev->end = t->time;
     switch (ev->op) {

@@ -3,6 +3,7 @@
 #define TP_RECORDING_THREAD_H
 
 #include "traces/formats/recording/recording_chunks.h"
+#include "traces/record/device_call.h"
 
 struct tp_recording_event {
     enum tp_record_op op;     /* without TP_REC_BYTES */
@@ -11,10 +12,13 @@ struct tp_recording_event {
     uint64_t address, to;     /* `to` is the new address of a MOVE */
     uint64_t size, align;     /* align: 0 is that of malloc */
     uint64_t offset;          /* of its token in the file */
-    enum tp_record_more more; /* of a MORE */
+    enum tp_record_more more; /* of a MORE; else TP_MORE_NONE */
     const unsigned char
         *body; /* of a MORE, the text of a MARK: valid until the next event is read */
     size_t body_bytes;
+    /* of a TP_MORE_DEVICE. One that gives memory out or back has the operation and the address that
+     * it would have on the host, because its place in the order of time is the same. */
+    struct tp_device_call call;
 };
 
 struct tp_recording_thread {

@@ -54,20 +54,27 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
     tp_recording_ended(&rec->head, ended, sizeof ended);
     if (ended[0])
         tp_meta_remark(meta, "the recording ended before the program: %s", ended);
+    tp_recording_devices_describe(&counts->devices, meta);
     if (tp_lower_count(r->lower) == 0)
         tp_meta_set(meta, &meta->nothing, "the program had allocated nothing yet");
+}
+
+static int set_kind(const struct tp_reading *r, bool device, struct tp_err *err)
+{
+    r->meta->kind = device ? TP_KIND_DEVICE : TP_KIND_HOST;
+    tp_meta_set(r->meta, &r->meta->capture, "tapool record%s", device ? " --cuda" : "");
+    if (device)
+        tp_meta_set(r->meta, &r->meta->unknown, "what kernels use");
+    return tp_lower_kind(r->lower, r->meta->kind, err);
 }
 
 static int read_recording(const struct tp_reading *r, struct tp_err *err)
 {
     struct tp_recording rec;
     struct tp_merge_counts counts = {0};
-    tp_meta_set(r->meta, &r->meta->capture, "tapool record");
-    r->meta->kind = TP_KIND_HOST;
-    int rc = tp_lower_kind(r->lower, TP_KIND_HOST, err);
-    if (rc)
-        return rc;
-    rc = tp_recording_open(r, &rec, err);
+    int rc = tp_recording_open(r, &rec, err);
+    if (!rc)
+        rc = set_kind(r, rec.head.memory == TP_REC_OF_DEVICE, err);
     if (!rc)
         rc = tp_recording_merge(r, &rec, &counts, err);
     if (!rc || rc == TP_ESTOP)

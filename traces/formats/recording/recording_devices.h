@@ -1,0 +1,36 @@
+/* Calls of a GPU's driver as events: which stream a handle means, what an event that is waited for
+ * says about its stream, and which memory is in a graph. */
+#ifndef TP_RECORDING_DEVICES_H
+#define TP_RECORDING_DEVICES_H
+
+#include "traces/format.h"
+#include "traces/lower/pointers.h"
+#include "traces/record/device_call.h"
+
+/* What was left out or made of something else; for remarks. */
+struct tp_device_counts {
+    uint64_t strangers; /* frees of blocks that the recording has not seen allocated */
+    uint64_t late;      /* events that were waited for when their stream had freed more */
+    uint64_t abroad;    /* blocks of another device than that of their stream */
+    uint64_t too_large; /* failed requests of more than TP_MAX_SIZE */
+    uint64_t left_out[TP_LEFT_REASONS];
+    uint64_t left_out_bytes[TP_LEFT_REASONS]; /* capped at UINT64_MAX */
+};
+
+struct tp_recording_devices;
+
+/* `pointers` are those of the recording's blocks. Borrows all but `out`. */
+int tp_recording_devices_new(const struct tp_reading *r, struct tp_pointers *pointers,
+                             struct tp_device_counts *counts, struct tp_recording_devices **out,
+                             struct tp_err *err);
+void tp_recording_devices_free(struct tp_recording_devices *d); /* NULL is fine */
+
+/* Hands what a call did to the sink, as events like `base`, which has their thread, time and
+ * place. */
+int tp_recording_devices_call(struct tp_recording_devices *d, const struct tp_device_call *c,
+                              const struct tp_event *base, const struct tp_event_sink *sink,
+                              struct tp_err *err);
+
+void tp_recording_devices_describe(const struct tp_device_counts *counts, struct tp_meta *meta);
+
+#endif

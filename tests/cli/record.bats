@@ -284,6 +284,11 @@ END2
     done
 }
 
+@test "kill -9 of the program, of record, or of both, at any moment" {
+    "$TAPOOL_ROOT/tests/scripts/kill9_recording.sh" 6 20 >said 2>&1 || fail "$(cat said)"
+    said '^6 kills, .* all read and played; missing: 0'
+}
+
 @test "record itself is killed: the recording is read as it is, and made a trace" {
     recorded orphans
     [ "$rc" -eq 137 ]

@@ -162,7 +162,7 @@ void tp_write_free(struct tp_writer *w, const void *p)
 }
 
 static void write_moved(struct tp_writer *w, uint64_t began, uint64_t old, uint64_t address,
-                        size_t size)
+                        uint64_t resize)
 {
     unsigned unit = unit_of(old, address);
     uint64_t now = tp_recorder_stamp(), took = (now - began) >> tp_recorder.shift;
@@ -173,7 +173,7 @@ static void write_moved(struct tp_writer *w, uint64_t began, uint64_t old, uint6
     w->time += took;
     at = put_address(w, at, old, unit);
     at = put_address(w, at, address, unit);
-    end_event(w, tp_rec_put(at, size), now);
+    end_event(w, tp_rec_put(at, resize), now);
 }
 
 void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, const void *p,
@@ -183,15 +183,17 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
     unsigned unit = unit_of(to, 0);
     if (!is_on(w, TP_REC_PAUSED))
         return;
+    uint32_t state = atomic_load_explicit(&tp_recorder.head->state, memory_order_relaxed);
+    uint64_t resize = (uint64_t)size << 1 | (state == TP_REC_PAUSED);
     if (from != to) {
-        write_moved(w, began, from, to, size);
+        write_moved(w, began, from, to, resize);
         return;
     }
     unsigned char *at = begin_event(w, TP_REC_RESIZE | unit, began, 0);
     if (!at)
         return;
     at = put_address(w, at, to, unit);
-    end_event(w, tp_rec_put(at, size), 0); /* its only stamp is from before the call */
+    end_event(w, tp_rec_put(at, resize), 0); /* its only stamp is from before the call */
 }
 
 static unsigned char *put_body(unsigned char *at, const void *body, size_t bytes)

@@ -276,12 +276,15 @@ static int pauses(void)
     void *volatile before = malloc(101), *volatile kept = malloc(103);
     kill(getppid(), SIGUSR2);
     await(TP_REC_PAUSED);
-    void *volatile unseen = malloc(105);
+    void *volatile unseen = malloc(105), *volatile grown = malloc(3001);
+    unseen = realloc(unseen, 107); /* stays where it is, and moves */
+    grown = realloc(grown, 300001);
     free(before);
     kept = realloc(kept, 107);
     kill(getppid(), SIGUSR2);
     await(TP_REC_ON);
     free(unseen);
+    free(grown);
     void *volatile after = malloc(109);
     free(after);
     free(kept);

@@ -104,7 +104,7 @@ static inline void move(struct file *f, int thread, uint64_t time, uint64_t took
     f->threads[thread].time += took;
     put_address(f, thread, from);
     put_address(f, thread, to);
-    put(f, thread, size);
+    put(f, thread, 2 * size);
     end_event(f, thread);
 }
 

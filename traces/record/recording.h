@@ -14,11 +14,14 @@
  *      ALLOC    size, address              a block of `size` bytes
  *      ALIGNED  log2 of alignment, size, address
  *      FREE     address
- *      RESIZE   address, size              realloc that did not move the block
- *      MOVE     time that it took, address, new address, size
+ *      RESIZE   address, resize            realloc that did not move the block
+ *      MOVE     time that it took, address, new address, resize
  *      MARK     length, text               a phase of the program begins
  *      MORE     kind, length, body         what belongs to the events around it (enum
  * tp_record_more)
+ *
+ * A resize is the new size, times 2, plus 1 where the recording was paused: then it counts only for
+ * a block that the recording has seen, as a free does.
  *
  * Times are in ticks of the head's clock, shifted. An address is the zigzag difference from the
  * last address of the chunk, in units of 8 bytes; where one is not a multiple of 8, bit 3 of the
@@ -80,7 +83,7 @@ enum tp_record_clock { TP_REC_MONOTONIC, TP_REC_COUNTER };
 
 enum tp_record_state {
     TP_REC_ON,
-    TP_REC_PAUSED,  /* only frees are recorded: of blocks that the recording has seen */
+    TP_REC_PAUSED,  /* frees and reallocs are recorded: of blocks that the recording has seen */
     TP_REC_WAITING, /* for `after` calls to pass; nothing is recorded yet */
     TP_REC_ENDED
 };

@@ -30,7 +30,7 @@ static void every_event(void **state)
     end_event(f, 0);
     put_token(f, 0, TP_REC_RESIZE, 1108);
     put_address(f, 0, A);
-    put(f, 0, 30);
+    put(f, 0, 2 * 30);
     end_event(f, 0);
     move(f, 0, 1110, 40, A, A + 4096, 90000);
     put_token(f, 0, TP_REC_MARK, 1200);

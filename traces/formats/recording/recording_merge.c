@@ -192,7 +192,10 @@ static int resize(struct merge *m, const struct merge_lane *l, uint64_t to, stru
                           .has_size = true,
                           .time_ns = time_of(m, l->ev.end)};
     int64_t lost = 0;
-    if (tp_pointers_find(&m->pointers, l->ev.address) < 0) {
+    bool stranger = tp_pointers_find(&m->pointers, l->ev.address) < 0;
+    if (stranger && l->ev.only_seen)
+        return TP_OK;
+    if (stranger) {
         m->counts->first_seen++;
         return appear(m, l, TP_EV_ALLOC, to, err);
     }

@@ -33,6 +33,13 @@ static void take_aligned(struct bytes *b, struct tp_recording_event *ev)
     ev->align = UINT64_C(1) << (log & 63);
 }
 
+static void take_resize(struct bytes *b, struct tp_recording_event *ev)
+{
+    uint64_t resize = take(b);
+    ev->size = resize >> 1;
+    ev->only_seen = resize & 1;
+}
+
 static void take_body(struct bytes *b, struct tp_recording_event *ev, uint64_t most)
 {
     uint64_t length = take(b);
@@ -102,13 +109,13 @@ static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_rec
         break;
     case TP_REC_RESIZE:
         ev->address = take_address(b, t, in_bytes);
-        ev->size = take(b);
+        take_resize(b, ev);
         break;
     case TP_REC_MOVE:
         ev->end = t->time += take(b);
         ev->address = take_address(b, t, in_bytes);
         ev->to = take_address(b, t, in_bytes);
-        ev->size = take(b);
+        take_resize(b, ev);
         break;
     case TP_REC_MARK:
         take_body(b, ev, TP_RECORDING_MARK);

@@ -11,6 +11,7 @@ struct tp_recording_event {
     uint64_t end;             /* when it was done: later than `time` for a MOVE only */
     uint64_t address, to;     /* `to` is the new address of a MOVE */
     uint64_t size, align;     /* align: 0 is that of malloc */
+    bool only_seen;           /* of a RESIZE or MOVE: nothing, unless the block is known */
     uint64_t offset;          /* of its token in the file */
     enum tp_record_more more; /* of a MORE; else TP_MORE_NONE */
     const unsigned char

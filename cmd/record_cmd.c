@@ -25,7 +25,7 @@ struct record_opts {
     char *output;
     uint64_t after, max_size, max_events, duration;
     uint32_t follow;
-    bool force;
+    bool no_command, force;
 };
 
 static const char *const follow_words[] = {"none", "fork", "all", NULL};
@@ -47,6 +47,8 @@ static const struct tp_opt rows[] = {
                .help = "it ends after about this many events"),
     TP_TIME_AT("duration", ROW(duration), .def = "none", .min = 1, .choices = no_limit,
                .help = "it ends after this time"),
+    TP_FLAG_AT("no-command", ROW(no_command),
+               .help = "the arguments of PROGRAM are not kept in the trace"),
     TP_FORCE_ROW(ROW(force)),
     {.name = NULL}};
 
@@ -126,7 +128,8 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
                                 .after = o->after,
                                 .max_bytes = limit(o->max_size),
                                 .max_events = limit(o->max_events),
-                                .duration_ns = limit(o->duration)};
+                                .duration_ns = limit(o->duration),
+                                .no_command = o->no_command};
     return record(o, &cfg, err);
 }
 
@@ -138,7 +141,8 @@ const struct tp_command tp_command_record = {
         "Runs PROGRAM with a recorder in front of its malloc and writes what it allocated as FILE: "
         "malloc, realloc, free and their kin, new and delete of C++, each with its time, thread, "
         "size and alignment. The program need not be built for it. It keeps its input, output, "
-        "signals and exit status; what record says goes to standard error.\n\n"
+        "signals and exit status; what record says goes to standard error. The first 255 bytes of "
+        "its command line are kept in the trace: --no-command, where there are secrets in it.\n\n"
         "While the program runs, the events are in FILE.recording from the moment that they "
         "happen, so a crash or kill -9 loses none. Where record itself was ended, or the trace "
         "could not be written, FILE.recording is left: every command reads it, and 'tapool convert "

@@ -2,8 +2,12 @@
 #include "cmd/record/session.h"
 
 #include "alloc/base/clock.h"
+#include "alloc/base/numbers.h"
 #include "cmd/measure/process.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +27,21 @@
 
 /* ---- the file ---- */
 
-/* The counter of the processor counts alike on all cores where the kernel itself uses it. */
+/* Whether the processor has the instruction that the recorder reads the counter with, and the
+ * counter goes on alike whatever the processor's speed. */
+static bool counter_is_there(void)
+{
+#if defined(__x86_64__)
+    enum { RDTSCP = 1 << 27, INVARIANT = 1 << 8 };
+    unsigned a, b, c, features = 0, power = 0;
+    return __get_cpuid(0x80000001, &a, &b, &c, &features) && (features & RDTSCP) &&
+           __get_cpuid(0x80000007, &a, &b, &c, &power) && (power & INVARIANT);
+#else
+    return true;
+#endif
+}
+
+/* It counts alike on all cores where the kernel itself uses it. */
 static bool counter_is_good(void)
 {
     char name[16] = {0};
@@ -32,7 +50,8 @@ static bool counter_is_good(void)
         return false;
     bool read = fscanf(f, "%15s", name) == 1;
     fclose(f);
-    return read && (!strcmp(name, "tsc") || !strcmp(name, "arch_sys_counter"));
+    return read && counter_is_there() &&
+           (!strcmp(name, "tsc") || !strcmp(name, "arch_sys_counter"));
 }
 
 static int fill_head(const struct tp_record_cfg *cfg, struct tp_recording_head *h,
@@ -55,6 +74,7 @@ static int fill_head(const struct tp_record_cfg *cfg, struct tp_recording_head *
     h->max_bytes = cfg->max_bytes;
     h->max_events = cfg->max_events;
     h->after = cfg->after;
+    h->no_command = cfg->no_command;
     atomic_store(&h->state, (uint32_t)(cfg->after ? TP_REC_WAITING : TP_REC_ON));
     atomic_store(&h->bytes, (uint64_t)TP_RECORDING_PAGE);
     return TP_OK;
@@ -71,7 +91,8 @@ static int set_paths(const char *output, struct tp_record_session *s, char absol
     int length = snprintf(absolute, PATH_MAX, "%s%s%s", folder, relative ? "/" : "", output);
     int full = snprintf(s->path, sizeof s->path, "%s" TP_RECORDING_SUFFIX, absolute);
     if (length >= TP_RECORDING_PATH || full >= PATH_MAX)
-        return tp_fail(err, TP_EIO, "%s: the path is too long", output);
+        return tp_fail(err, TP_EIO, "the path of the trace is too long: %s bytes are the most",
+                       tp_count(TP_RECORDING_PATH - 1).s);
     return TP_OK;
 }
 

@@ -17,6 +17,7 @@ struct tp_record_cfg {
     uint64_t after;                 /* calls that are left out at the beginning */
     uint64_t max_bytes, max_events; /* 0: no limit */
     uint64_t duration_ns;           /* 0: to the end of the program */
+    bool no_command;                /* the arguments are not to be in the trace */
 };
 
 enum { TP_RECORD_NOT_STARTED = 126 };

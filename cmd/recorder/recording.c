@@ -160,8 +160,10 @@ static int file_now(void)
         file = fd;
         return fd;
     }
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+        errno = 0; /* it is another file */
+    }
     return -1;
 }
 
@@ -169,14 +171,16 @@ static int file_now(void)
  * would be the attempt to go beyond what the shell's `ulimit -f` allows. */
 static int make_room(int fd, uint64_t at, uint64_t bytes)
 {
+    enum { TRIES = 100 };
     static const unsigned char zeros[TP_RECORDING_PAGE];
     struct rlimit most;
+    int error = EINTR;
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && at + bytes > most.rlim_cur)
         return EFBIG;
-    if (fallocate(fd, 0, (off_t)at, (off_t)bytes) == 0)
-        return 0;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
-        return errno;
+    for (int i = 0; i < TRIES && error == EINTR; i++)
+        error = fallocate(fd, 0, (off_t)at, (off_t)bytes) ? errno : 0;
+    if (error != EINTR && error != EOPNOTSUPP && error != ENOSYS)
+        return error;
     for (uint64_t done = 0; done < bytes; done += sizeof zeros)
         if (pwrite(fd, zeros, sizeof zeros, (off_t)(at + done)) != (ssize_t)sizeof zeros)
             return errno ? errno : ENOSPC;
@@ -287,7 +291,7 @@ static void use_head(struct tp_recording_head *head)
     tp_recorder.counter = head->clock == TP_REC_COUNTER;
 }
 
-/* The command line, with blanks between its words. */
+/* The command line, with blanks between its words; or its first word. */
 static void note_program(struct tp_recording_head *head)
 {
     ssize_t got = 0;
@@ -296,6 +300,8 @@ static void note_program(struct tp_recording_head *head)
         return;
     got = read(fd, head->program, sizeof head->program - 1);
     close(fd);
+    if (got > 0 && head->no_command)
+        got = (ssize_t)strnlen(head->program, (size_t)got);
     for (ssize_t i = 0; i < got; i++)
         if (!head->program[i])
             head->program[i] = i + 1 < got ? ' ' : '\0';

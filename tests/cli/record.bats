@@ -365,6 +365,66 @@ END2
     [ "$(sed -n 's/^alloc //p' facts)" -ge 50000 ]
 }
 
+@test "a signal that interrupts the growing of the file is no full disk" {
+    cat >often.c <<'END2'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+    static int calls;
+    if (++calls % 3)
+        return errno = EINTR, -1;
+    return (int)syscall(SYS_fallocate, fd, mode, at, bytes);
+}
+END2
+    cc -shared -fPIC -o often.so often.c 2>/dev/null || skip "there is no compiler"
+    LD_PRELOAD=$PWD/often.so recording -o a.tpt -- "$RECORDED" takes 40000
+    [ "$rc" -eq 0 ] || fail "$rc" "$(cat "$err")"
+    facts a.tpt
+    says 'size 101 40000' 'free 40000'
+}
+
+@test "an output with a long path, and children beside it" {
+    local folder=$PWD name
+    name=$(printf 'x%.0s' {1..100})
+    while [ ${#folder} -lt 900 ]; do folder=$folder/$name; done
+    mkdir -p "$folder"
+    for length in 1014 1023; do
+        name=$folder/$(printf 'y%.0s' $(seq $((length - ${#folder} - 5)))).tpt
+        recording --follow fork -o "$name" -- "$RECORDED" forks 2
+        [ "$rc" -eq 0 ] || fail "$rc" "$(cat "$err")"
+        facts "$name"
+        says 'size 101 20'
+        [ "$(find . -name '*.tpt' | wc -l)" -eq 3 ] || fail "$(find . -type f)"
+        find . -name '*.tpt' -delete
+    done
+    refused 4 '^tapool: the path of the trace is too long: 1,023 bytes are the most$' record -o "${name%.tpt}z.tpt" -- sh -c 'touch ran'
+    [ ! -e ran ]
+}
+
+@test "a program without one descriptor left" {
+    recorded exhausts
+    [ "$rc" -eq 0 ] || fail "$rc" "$(cat "$err")"
+    said 'the program had closed the file: Too many open files'
+    facts a.tpt
+    says 'size 101 10'
+}
+
+@test "the command line is left out of the trace with --no-command" {
+    recording -o a.tpt -- "$RECORDED" takes 5 --password=secret
+    grep -q secret a.tpt
+    recording -o a.tpt -f --no-command -- "$RECORDED" takes 5 --password=secret
+    ok "$TAPOOL" info a.tpt --json
+    is "$out" 'd["program"]' "$RECORDED"
+    lacks a.tpt secret
+    recording -o a.tpt -f --no-command --follow fork -- "$RECORDED" forks 1 secret
+    lacks a.tpt secret
+    lacks "$(echo a.[0-9]*.tpt)" secret
+}
+
 @test "a program that forbids itself calls of the system lives on; what it did until then is recorded" {
     for how in filter call strict; do
         recorded confines $how

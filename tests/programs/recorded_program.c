@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -188,6 +189,21 @@ static int closes(void)
     for (int fd = 3; fd < most - 24 && open("/dev/null", O_RDONLY) >= 0; fd++)
         ;
     take(40000, 101);
+    return 0;
+}
+
+/* All descriptors are in use, those of the recorder too. */
+static int exhausts(void)
+{
+    const struct rlimit few = {64, 64};
+    take(10, 101);
+    if (setrlimit(RLIMIT_NOFILE, &few))
+        fail("setrlimit");
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    while (open("/dev/null", O_RDONLY) >= 0)
+        ;
+    take(40000, 103);
     return 0;
 }
 
@@ -439,10 +455,11 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         int (*run)(void);
-    } tasks[] = {{"closes", closes},   {"pauses", pauses},   {"outlasts", outlasts},
-                 {"writes", writes},   {"orphans", orphans}, {"waits", waits},
-                 {"errs", errs},       {"spaces", spaces},   {"drops", drops},
-                 {"daemons", daemons}, {"cancels", cancels}, {"numbers", numbers}};
+    } tasks[] = {{"closes", closes},   {"pauses", pauses},     {"outlasts", outlasts},
+                 {"writes", writes},   {"orphans", orphans},   {"waits", waits},
+                 {"errs", errs},       {"spaces", spaces},     {"drops", drops},
+                 {"daemons", daemons}, {"exhausts", exhausts}, {"cancels", cancels},
+                 {"numbers", numbers}};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (!strcmp(task, tasks[i].name))
             return tasks[i].run();

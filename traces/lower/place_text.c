@@ -24,8 +24,8 @@ void tp_place_text(const struct tp_place_parts *p, struct tp_str *out)
 
 bool tp_place_passes_on(const char *function)
 {
-    static const char *const begins[] = {"operator new", "std::",  "__gnu_cxx::", "void* std::",
-                                         "_Znw",         "_Zna", "_ZNSt",       "_ZSt"};
+    static const char *const begins[] = {
+        "operator new", "std::", "__gnu_cxx::", "void* std::", "_Znw", "_Zna", "_ZNSt", "_ZSt"};
     static const char *const names[] = {
         "malloc",    "calloc",       "realloc",        "reallocarray", "aligned_alloc",
         "memalign",  "valloc",       "posix_memalign", "strdup",       "strndup",

@@ -14,7 +14,7 @@ static const struct {
     [TP_REC_MAX_SIZE] = {"the file had the size of --max-size", false},
     [TP_REC_MAX_EVENTS] = {"it had the events of --max-events", false},
     [TP_REC_DURATION] = {"it had lasted the time of --duration", false},
-    [TP_REC_FILE_GONE] = {"the program had closed the file, which could not be opened again", true},
+    [TP_REC_FILE_GONE] = {"the program had closed the file", true},
     [TP_REC_SANDBOX] = {"the program forbade system calls (seccomp)", false},
     [TP_REC_NO_CLOCK] = {"the program forbade itself to read the clock", false},
 };

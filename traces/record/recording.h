@@ -123,6 +123,7 @@ struct tp_recording_head {
     uint64_t max_bytes;                 /* of the file; 0: no limit */
     uint64_t after;                     /* calls that pass before the first is recorded; about */
     uint64_t max_events;                /* 0: no limit; about, for it is looked at between chunks */
+    uint32_t no_command;                /* 1: `program` is the first word of the command line */
     uint32_t own_malloc;                /* 1: the program's calls do not come to the recorder */
     char path[TP_RECORDING_PATH];       /* of the trace that will be made, absolute */
     char program[TP_RECORDING_PROGRAM]; /* its command line, cut where it is too long */

@@ -38,6 +38,8 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
         {counts->strangers, "frees of blocks that were there before the recording are left out"},
         {counts->first_seen, "blocks that were there before it count from their first realloc on"},
         {counts->empty, "blocks of 0 bytes are kept as 1 byte"},
+        {counts->mended,
+         "events that overlap in time are in the order in which their addresses changed hands"},
         {rec->lost, "pieces of the file are missing"},
         {rec->image, "programs ran in the process before this one (exec), and are left out"},
     };

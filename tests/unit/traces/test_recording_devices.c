@@ -113,6 +113,29 @@ static void default_streams(void **state)
            NULL);
 }
 
+/* A mark comes before there is a stream, and is of none; the trace has no device that the program
+ * did not use. */
+static void a_mark_before_all_streams(void **state)
+{
+    (void)state;
+    struct file *f = begin_devices(1);
+    put_token(f, 0, TP_REC_MARK, 1000);
+    put(f, 0, 4);
+    memcpy(f->threads[0].at, "load", 4);
+    f->threads[0].at += 4;
+    end_event(f, 0);
+    CALL(f, ALLOC_NOW, .device = 3, .object = M1, .size = 8);
+    CALL(f, ALLOC_NOW, .device = 0, .object = M2, .size = 16);
+    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, true);
+    assert_int_equal(r.rc, TP_OK);
+    assert_int_equal(tp_program_facts(r.program)->devices, 2);
+    assert_int_equal(tp_program_facts(r.program)->streams, 2);
+    assert_int_equal(tp_program_demand(r.program, 0)->bytes, 8);
+    assert_int_equal(tp_program_demand(r.program, 1)->bytes, 16);
+    forget(&r);
+    free(f);
+}
+
 /* A program may make and destroy streams without end; a trace has 65,535 at most. */
 static void streams_without_end(void **state)
 {
@@ -253,7 +276,8 @@ static void pools(void **state)
     CALL(f, ALLOC, .stream = S1, .object = M1, .size = 8, .other = P1);
     FREE(f, S1, M1);
     CALL(f, TRIM, .object = P1, .size = UINT64_MAX);
-    expect(f, "alloc 0 8 a8 +2 @1; free 0 8 a8 +1 @2; trim 0 281474976710656 +1 @3; ",
+    expect(f,
+           "alloc 0 8 a8 s1 d1 +2 @1; free 0 8 a8 s1 d1 +1 @2; trim 0 281474976710656 d1 +1 @3; ",
            "blocks of another device than that of their stream are taken for the other's default "
            "stream: 1");
 }
@@ -333,6 +357,7 @@ int main(void)
         cmocka_unit_test(streams_of_no_memory),
         cmocka_unit_test(handles_come_again),
         cmocka_unit_test(default_streams),
+        cmocka_unit_test(a_mark_before_all_streams),
         cmocka_unit_test(streams_without_end),
         cmocka_unit_test(events_say_that_a_stream_has_caught_up),
         cmocka_unit_test(a_device_catches_up),

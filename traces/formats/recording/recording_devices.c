@@ -34,8 +34,9 @@ struct device_stream {
     uint32_t capture; /* number of the capture that it is in, from 1; 0: none */
     uint32_t next;    /* of the streams of its device that were destroyed; NONE: the last */
     uint32_t freed;   /* the next in the list of streams that have freed since the last SYNC */
+    uint32_t id;      /* in the trace, where it is used */
     uint16_t device;
-    bool used;   /* the trace has it; its number there is that of this struct */
+    bool used;   /* the trace has it */
     bool listed; /* in the list of `freed` */
 };
 
@@ -65,7 +66,9 @@ struct tp_recording_devices {
     bool *captures; /* of each, from 1: it goes on */
     size_t stream_count, stream_room, event_count, event_room, capture_count, capture_room;
     uint32_t dead_event;
-    uint32_t used; /* streams that the trace has */
+    uint32_t used;  /* streams that the trace has */
+    int64_t first;  /* device of the stream 0 of the trace; -1: none is declared */
+    uint32_t taken; /* numbers of streams */
     struct device_state devices[TP_CALL_DEVICES];
 };
 
@@ -79,8 +82,8 @@ struct device_step {
 };
 
 int tp_recording_devices_new(const struct tp_reading *r, struct tp_pointers *pointers,
-                             struct tp_device_counts *counts, struct tp_recording_devices **out,
-                             struct tp_err *err)
+                             struct tp_device_counts *counts, int64_t first,
+                             struct tp_recording_devices **out, struct tp_err *err)
 {
     const struct tp_growth how = {.what = "handles", .budget = r->budget};
     struct tp_recording_devices *d = calloc(1, sizeof *d);
@@ -90,11 +93,12 @@ int tp_recording_devices_new(const struct tp_reading *r, struct tp_pointers *poi
     d->r = r;
     d->pointers = pointers;
     d->counts = counts;
+    d->first = first;
     d->by_handle.how = d->events.how = d->pools.how = d->elsewhere.how = how;
     d->dead_event = NONE;
     for (size_t i = 0; i < TP_CALL_DEVICES; i++)
         d->devices[i].dead = d->devices[i].last_dead = d->devices[i].freed = NONE;
-    return TP_OK;
+    return first < 0 ? TP_OK : tp_lower_need_stream(r->lower, 0, first, err);
 }
 
 void tp_recording_devices_free(struct tp_recording_devices *d)
@@ -172,21 +176,28 @@ static int default_stream(const struct device_step *s, uint64_t device, uint32_t
     return find_stream(&of, out);
 }
 
-/* Declares the stream in the trace. */
+/* Declares a stream in the trace. The first request was looked for before threads were put in
+ * order, so it may be of another device in the end. */
+static int declare(struct tp_recording_devices *d, struct device_stream *st, struct tp_err *err)
+{
+    st->id = d->taken ? d->taken : d->first != st->device;
+    int rc = tp_lower_need_stream(d->r->lower, st->id, st->device, err);
+    if (rc)
+        return rc;
+    d->taken = st->id + 1;
+    st->used = true;
+    d->devices[st->device].used++;
+    d->used++;
+    return TP_OK;
+}
+
 static int use_stream(const struct device_step *s, uint32_t stream, struct tp_event *ev)
 {
     struct device_stream *st = &s->d->streams[stream];
+    int rc = st->used ? TP_OK : declare(s->d, st, s->err);
     ev->has_stream = true;
-    ev->stream = stream;
-    if (st->used)
-        return TP_OK;
-    int rc = tp_lower_need_stream(s->d->r->lower, stream, st->device, s->err);
-    if (rc)
-        return tp_event_placed(ev, s->d->r->in, rc, s->err);
-    st->used = true;
-    s->d->devices[st->device].used++;
-    s->d->used++;
-    return TP_OK;
+    ev->stream = st->id;
+    return rc ? tp_event_placed(ev, s->d->r->in, rc, s->err) : TP_OK;
 }
 
 static void end_stream(struct tp_recording_devices *d, struct tp_id_entry *entry)

@@ -419,6 +419,42 @@ static int make_lanes(struct merge *m, struct tp_err *err)
     return rc;
 }
 
+static bool asks_device(const struct tp_recording_event *ev)
+{
+    return ev->more == TP_MORE_DEVICE &&
+           (ev->op == TP_REC_ALLOC || ev->call.kind == TP_CALL_FAILED);
+}
+
+/* The device of the first request of a GPU's memory; -1: there is none. */
+static int first_device(const struct merge *m, int64_t *device, struct tp_err *err)
+{
+    uint64_t earliest = UINT64_MAX;
+    int rc = TP_OK;
+    *device = -1;
+    for (uint32_t i = 0; !rc && i < m->rec->threads; i++) {
+        struct tp_recording_thread t = m->lanes[i].t;
+        struct tp_recording_event ev = {.op = TP_REC_NONE};
+        bool more = true;
+        while (!rc && more && !asks_device(&ev))
+            rc = tp_recording_next(m->rec, &t, &ev, &more, err);
+        if (!rc && more && ev.time < earliest) {
+            earliest = ev.time;
+            *device = (int64_t)ev.call.device;
+        }
+        tp_recording_thread_release(m->rec, &t);
+    }
+    return rc;
+}
+
+static int make_devices(struct merge *m, struct tp_err *err)
+{
+    int64_t first = -1;
+    int rc = first_device(m, &first, err);
+    return rc ? rc
+              : tp_recording_devices_new(m->r, &m->pointers, &m->counts->devices, first,
+                                         &m->devices, err);
+}
+
 static void release(struct merge *m)
 {
     for (uint32_t i = 0; m->lanes && i < m->rec->threads && i < m->lanes_room; i++)
@@ -445,7 +481,7 @@ int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *re
     tp_pointers_init(&m.pointers, &m.objects, r->budget);
     int rc = rec->threads ? make_lanes(&m, err) : TP_OK;
     if (!rc && rec->head.memory == TP_REC_OF_DEVICE)
-        rc = tp_recording_devices_new(r, &m.pointers, &counts->devices, &m.devices, err);
+        rc = make_devices(&m, err);
     while (!rc && m.size)
         rc = step(&m, &m.lanes[m.heap[0]], err);
     release(&m);

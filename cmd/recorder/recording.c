@@ -268,14 +268,22 @@ static struct tp_recording_head *open_for_child(const struct tp_recording_head *
     return head;
 }
 
-/* A page that a forked child finds cleared. */
+static void clear_alive(void)
+{
+    *(uint32_t *)(uintptr_t)tp_recorder.alive = 0;
+}
+
+/* A page that a forked child finds cleared: by the kernel, whoever forks, and by the C library's
+ * fork, where the kernel is one that cannot, or an emulated one that only says so. */
 static bool make_alive(void)
 {
+    static bool by_fork;
     uint32_t *page =
         mmap(NULL, TP_RECORDING_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return false;
-    if (madvise(page, TP_RECORDING_PAGE, MADV_WIPEONFORK) != 0) {
+    by_fork = by_fork || pthread_atfork(NULL, NULL, clear_alive) == 0;
+    if (madvise(page, TP_RECORDING_PAGE, MADV_WIPEONFORK) != 0 && !by_fork) {
         munmap(page, TP_RECORDING_PAGE);
         return false;
     }

@@ -34,11 +34,16 @@ static int make_trace(const char *recording, const char *output, bool force, str
     const struct tp_saving saving = {
         .writer = &tp_writer_tpt, .trace = trace, .path = output, .device = -1, .force = force};
     status = tp_trace_save(&saving, NULL, err);
-    if (!status)
+    if (!status) {
         unlink(recording);
-    else
-        tp_trace_close(trace);
-    return status;
+        return TP_OK;
+    }
+    tp_trace_close(trace);
+    return err->hint[0] ? status
+                        : tp_hint(err, status,
+                                  "its recording is left: 'tapool convert --recover %s' makes the "
+                                  "trace, also elsewhere with -o",
+                                  recording);
 }
 
 enum { NOTE = 6 }; /* column */

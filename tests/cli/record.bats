@@ -365,6 +365,65 @@ END2
     [ "$(sed -n 's/^alloc //p' facts)" -ge 50000 ]
 }
 
+# on_small_disk COMMAND: in `small`, of 1 MiB, which is no more when the command has ended.
+on_small_disk() {
+    mkdir -p small kept
+    unshare -rm true 2>/dev/null || skip "this user may mount nothing"
+    # shellcheck disable=SC2016 # that shell expands it
+    capture unshare -rm sh -c 'mount -t tmpfs -o size=1m none small && cd small && eval "$1"
+        status=$?; cp ./*.tpt* ../kept 2>/dev/null; exit $status' sh "$1"
+    tr '\n' ' ' <"$err" >said
+}
+
+@test "a disk that is full, at once or in the middle: the program goes on, and the recording is kept" {
+    # the trace has no room beside the recording, which stays
+    on_small_disk "'$TAPOOL' record -o a.tpt -- '$RECORDED' takes 400000"
+    [ "$rc" -eq 4 ] || fail "$rc" "$(cat "$err")"
+    said '^tapool: a\.tpt could not be written: No space left on device hint: its recording is left: .tapool convert --recover '
+    ok "$TAPOOL" convert --recover kept/a.tpt.recording
+    facts kept/a.tpt
+    [ "$(sed -n 's/^alloc //p' facts)" -ge 100000 ]
+    "$TAPOOL" info kept/a.tpt | tr -s ' \n' ' ' | grep -q 'ended before the program: the file could not grow: No space left on device'
+    rm -f kept/*
+    # what the program leaves on the disk is room enough
+    on_small_disk "'$TAPOOL' record -o a.tpt --max-size 1MiB -- sh -c 'head -c 700000 /dev/zero >fill; \"$RECORDED\" takes 400000; rm fill'"
+    [ "$rc" -eq 0 ] || fail "$rc" "$(cat "$err")"
+    rm -f kept/*
+    # no room for one event
+    on_small_disk "head -c 1044480 /dev/zero >fill; '$TAPOOL' record -o a.tpt -- sh -c '\"$RECORDED\" takes 5 && echo lives'"
+    [ "$rc" -eq 4 ] || fail "$rc" "$(cat "$err")"
+    matches "$out" '^lives$'
+    said '^tapool: nothing was recorded: the file could not grow: No space left on device $'
+    # nor for its first page
+    on_small_disk "head -c 1048576 /dev/zero >fill; '$TAPOOL' record -o a.tpt -- touch ../ran"
+    [ "$rc" -eq 4 ] || fail "$rc" "$(cat "$err")"
+    said '^tapool: .*a\.tpt\.recording: No space left on device $'
+    [ ! -e ran ]
+    [ -z "$(ls kept)" ] || fail "$(ls kept)"
+}
+
+@test "a sandbox without the mapping, or without the file: the program runs" {
+    cat >none.c <<'END2'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+    if (fd >= 0 && (flags & MAP_SHARED))
+        return errno = ENODEV, MAP_FAILED;
+    return (void *)syscall(SYS_mmap, at, bytes, prot, flags, fd, offset);
+}
+END2
+    cc -shared -fPIC -o none.so none.c 2>/dev/null || skip "there is no compiler"
+    recording -o a.tpt -- env "LD_PRELOAD=$(dirname "$TAPOOL")/libtapool_record.so:$PWD/none.so" "$RECORDED" writes <<<here
+    [ "$rc" -eq 7 ] && [ "$(cat "$out")" = here ] || fail "$rc"
+    unshare -rm true 2>/dev/null || skip "this user may mount nothing"
+    recording -o a.tpt -f -- unshare -rm sh -c "mount -t tmpfs none '$PWD' && exec '$RECORDED' writes" <<<here
+    [ "$rc" -eq 7 ] && [ "$(cat "$out")" = here ] || fail "$rc"
+}
+
 @test "a signal that interrupts the growing of the file is no full disk" {
     cat >often.c <<'END2'
 #define _GNU_SOURCE
@@ -466,6 +525,14 @@ END2
     cp "$RECORDED" foreign
     printf '\363\000' | dd of=foreign bs=1 seek=18 conv=notrunc status=none # RISC-V
     refused 3 "foreign' cannot be recorded: it is for another machine than this tapool$" record -o a.tpt -- ./foreign
+    local machine=267 # arm64; there, x86-64
+    [ "$(uname -m)" = x86_64 ] || machine=076
+    for change in '4 1' "18 $machine"; do # 32 bits, another machine
+        cp "$RECORDED" foreign
+        # shellcheck disable=SC2059 # the byte, in octal
+        printf "\\${change#* }" | dd of=foreign bs=1 seek="${change% *}" conv=notrunc status=none
+        refused 3 "foreign' cannot be recorded: it is for another machine than this tapool$" record -o a.tpt -- ./foreign
+    done
     echo '#!/no/such/interpreter' >script
     chmod +x script
     refused 126 "^tapool: './script' cannot be started: No such file or directory$" record -o a.tpt -- ./script

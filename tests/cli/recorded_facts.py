@@ -9,7 +9,7 @@ import json
 import sys
 
 counts, aligns, sizes = collections.Counter(), collections.Counter(), collections.Counter()
-live, threads, now, peak, marks = {}, set(), 0, 0, []
+live, threads, now, peak, squares, marks = {}, set(), 0, 0, 0, []
 with open(sys.argv[1], encoding="utf-8") as lines:
     next(lines)
     for line in lines:
@@ -27,12 +27,14 @@ with open(sys.argv[1], encoding="utf-8") as lines:
         now += e.get("size", 0) - live.pop(key, 0)
         if op != "free":
             live[key] = e["size"]
+            squares += e["size"] ** 2
         peak = max(peak, now)
 
 print("threads", len(threads))
 for name in ("alloc", "realloc", "free"):
     print(name, counts[name])
 print("peak", peak)
+print("squares", squares)  # of all sizes that were asked for: equal where each size is
 for align in sorted(aligns):
     if align != 16:
         print("align", align, aligns[align])

@@ -36,7 +36,7 @@ struct worker {
     pthread_t thread;
     int nth;
     unsigned reallocs, to_64, to_256, to_4096; /* how often, and with which alignments */
-    size_t bytes;
+    size_t bytes, squares;                     /* of what it asked for, and of each of its sizes */
     void *blocks[BLOCKS];
 };
 static struct worker workers[MOST_THREADS + 1]; /* the last has no thread */
@@ -53,6 +53,7 @@ static void *get(struct worker *w, int i)
     size_t size = size_of(w->nth, i);
     void *p = NULL;
     w->bytes += size;
+    w->squares += size * size + (i % 8 == 5 ? 9 : 0);
     w->to_64 += i % 8 == 1;
     w->to_256 += i % 8 == 3;
     w->to_4096 += i % 8 == 2 || i % 8 == 4;
@@ -102,13 +103,14 @@ static void tell(int threads)
     struct worker sum = {.nth = 0};
     for (int n = 0; n < threads; n++) {
         sum.bytes += workers[n].bytes;
+        sum.squares += workers[n].squares;
         sum.reallocs += workers[n].reallocs;
         sum.to_64 += workers[n].to_64;
         sum.to_256 += workers[n].to_256;
         sum.to_4096 += workers[n].to_4096;
     }
-    dprintf(1, "threads %d\nalloc %d\nrealloc %u\nfree %d\npeak %zu\n", threads, threads * BLOCKS,
-            sum.reallocs, threads * BLOCKS, sum.bytes);
+    dprintf(1, "threads %d\nalloc %d\nrealloc %u\nfree %d\npeak %zu\nsquares %zu\n", threads,
+            threads * BLOCKS, sum.reallocs, threads * BLOCKS, sum.bytes, sum.squares);
     dprintf(1, "align 64 %u\nalign 256 %u\nalign 4096 %u\n", sum.to_64, sum.to_256, sum.to_4096);
 }
 

@@ -25,7 +25,7 @@ struct record_opts {
     char *output;
     uint64_t after, max_size, max_events, duration;
     uint32_t follow;
-    bool no_command, force;
+    bool cuda, no_command, force;
 };
 
 static const char *const follow_words[] = {"none", "fork", "all", NULL};
@@ -34,6 +34,9 @@ static const char *const no_limit[] = {"none", NULL};
 #define ROW(member) offsetof(struct record_opts, member)
 static const struct tp_opt rows[] = {
     TP_OUTPUT_ROW(ROW(output), "the trace (default: the program's name with .tpt)"),
+    TP_FLAG_AT("cuda", ROW(cuda),
+               .help = "the memory of GPUs is recorded instead of the host's: what the program asks "
+                       "of the CUDA driver, with its streams"),
     TP_CHOICE_AT("follow", ROW(follow), .def = "none", .choices = follow_words, .arg = "WHICH",
                  .help = "children that are recorded too, each as NAME.PID.tpt: fork is copies of "
                          "the program, all is what it and they start, too. record then ends with "
@@ -129,7 +132,8 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
                                 .max_bytes = limit(o->max_size),
                                 .max_events = limit(o->max_events),
                                 .duration_ns = limit(o->duration),
-                                .no_command = o->no_command};
+                                .no_command = o->no_command,
+                                .cuda = o->cuda};
     return record(o, &cfg, err);
 }
 

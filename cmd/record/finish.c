@@ -235,7 +235,10 @@ static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_s
                                "nothing was recorded: the program's malloc is its own, that of a "
                                "sanitizer or of an allocator that is linked into it"),
                        "build it without, for the recording");
-    tp_fail(err, TP_OK, "nothing was recorded: the program allocated nothing by malloc");
+    tp_fail(err, TP_OK, "nothing was recorded: the program %s",
+            s->head->memory == TP_REC_OF_HOST  ? "allocated nothing by malloc"
+            : !atomic_load(&s->head->injected) ? "did not initialise CUDA"
+                                               : "asked for no memory of a GPU");
     if (cfg->follow == TP_FOLLOW_NONE)
         tp_hint(err, TP_OK, "--follow all records what it starts, too");
     return TP_OK;

@@ -23,7 +23,9 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define TICK_NS  8.0 /* times are kept in ticks of at least this */
 
-#define RECORDER_NAME "libtapool_record.so"
+#define RECORDER_NAME  "libtapool_record.so"
+#define INJECTION_NAME "libtapool_record_cuda.so"
+#define INJECTION      "CUDA_INJECTION64_PATH" /* a library that CUDA loads when it begins */
 
 /* ---- the file ---- */
 
@@ -75,6 +77,7 @@ static int fill_head(const struct tp_record_cfg *cfg, struct tp_recording_head *
     h->max_events = cfg->max_events;
     h->after = cfg->after;
     h->no_command = cfg->no_command;
+    h->memory = cfg->cuda ? TP_REC_OF_DEVICE : TP_REC_OF_HOST;
     atomic_store(&h->state, (uint32_t)(cfg->after ? TP_REC_WAITING : TP_REC_ON));
     atomic_store(&h->bytes, (uint64_t)TP_RECORDING_PAGE);
     return TP_OK;
@@ -154,7 +157,7 @@ static void let_go(struct tp_record_session *s)
 /* ---- the program ---- */
 
 /* The library lies beside tapool in the build, and in its own folder where it is installed. */
-static int find_recorder(char out[PATH_MAX], struct tp_err *err)
+static int find_recorder(const char *name, char out[PATH_MAX], struct tp_err *err)
 {
     static const char *const places[] = {"", TAPOOL_RECORDER_FROM_BIN};
     char own[PATH_MAX];
@@ -162,29 +165,36 @@ static int find_recorder(char out[PATH_MAX], struct tp_err *err)
         char *slash = strrchr(own, '/');
         slash[1] = '\0';
         for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-            if ((size_t)snprintf(out, PATH_MAX, "%s%s%s", own, places[i], RECORDER_NAME) <
-                    PATH_MAX &&
+            if ((size_t)snprintf(out, PATH_MAX, "%s%s%s", own, places[i], name) < PATH_MAX &&
                 access(out, R_OK) == 0)
                 return TP_OK;
     }
+    if (!strcmp(name, INJECTION_NAME))
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--cuda: this tapool was built without CUPTI"),
+                       "install the CUDA Toolkit with CUPTI (12.0 or newer), and build tapool again");
     return tp_hint(err, tp_fail(err, TP_EIO, "the recorder " RECORDER_NAME " was not found"),
                    "it is installed with tapool, and found from where tapool lies");
 }
 
-static int set_environment(const struct tp_record_session *s, struct tp_err *err)
+static int set_environment(const struct tp_record_cfg *cfg, const struct tp_record_session *s,
+                           struct tp_err *err)
 {
     char recorder[PATH_MAX], *preload = NULL;
     const char *before = getenv("LD_PRELOAD");
-    int status = find_recorder(recorder, err);
+    int status = find_recorder(cfg->cuda ? INJECTION_NAME : RECORDER_NAME, recorder, err);
     if (status)
         return status;
+    if (cfg->cuda && getenv(INJECTION))
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--cuda: " INJECTION " names another tool"),
+                       "CUDA serves one tool at a time: unset it to record");
     if (strpbrk(recorder, " :"))
         return tp_fail(err, TP_EIO,
                        "the loader cannot preload '%s': its path has a blank or a colon", recorder);
     bool more = before && before[0];
     if (asprintf(&preload, "%s%s%s", recorder, more ? ":" : "", more ? before : "") < 0)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    if (setenv("LD_PRELOAD", preload, 1) || setenv("TAPOOL_RECORDING", s->path, 1))
+    if (setenv("LD_PRELOAD", preload, 1) || setenv("TAPOOL_RECORDING", s->path, 1) ||
+        (cfg->cuda && setenv(INJECTION, recorder, 1)))
         status = tp_fail(err, TP_ENOMEM, "out of memory");
     free(preload);
     return status;
@@ -316,7 +326,7 @@ int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, 
 {
     sigset_t held;
     struct signals before;
-    int error = 0, status = set_environment(s, err);
+    int error = 0, status = set_environment(cfg, s, err);
     if (status)
         return status;
     if (cfg->follow != TP_FOLLOW_NONE)

@@ -18,6 +18,7 @@ struct tp_record_cfg {
     uint64_t max_bytes, max_events; /* 0: no limit */
     uint64_t duration_ns;           /* 0: to the end of the program */
     bool no_command;                /* the arguments are not to be in the trace */
+    bool cuda;                      /* memory of GPUs is recorded, instead of the host's */
 };
 
 enum { TP_RECORD_NOT_STARTED = 126 };

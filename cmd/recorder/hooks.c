@@ -1,7 +1,6 @@
 /* The functions of malloc, as the program calls them. Each passes its call on and writes what came
  * of it: a block once it is there, a free before it is done, so that the order of the times is that
  * in which addresses change hands. */
-#include "cmd/recorder/mark.h"
 #include "cmd/recorder/recorder.h"
 
 #include <errno.h>
@@ -200,15 +199,4 @@ void *pvalloc(size_t size)
     struct tp_writer *w = tp_writer_enter();
     size_t whole = size ? (size + page - 1) & ~(page - 1) : page;
     return took(w, below->pvalloc(size), whole, page);
-}
-
-/* ---- the program's own word ---- */
-
-TP_HOOK void tapool_mark(const char *text)
-{
-    struct tp_writer *w = text ? tp_writer_enter() : NULL;
-    if (!w)
-        return;
-    tp_write_mark(w, text);
-    tp_writer_leave(w);
 }

@@ -115,6 +115,10 @@ void tp_write_mark(struct tp_writer *w, const char *text);
 /* `body` has at most TP_RECORDING_BODY bytes. */
 void tp_write_more(struct tp_writer *w, enum tp_record_more kind, const void *body, size_t bytes);
 
+struct tp_device_call;
+/* What was asked of a GPU's driver at `now`. */
+void tp_write_device(struct tp_writer *w, const struct tp_device_call *call, uint64_t now);
+
 /* Gives the writer a chunk, the next one if it has one. false: the recording has ended. */
 bool tp_chunk_next(struct tp_writer *w);
 void tp_chunk_map(struct tp_writer *w);    /* maps the chunk of a finished thread again */

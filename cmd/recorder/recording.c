@@ -219,6 +219,7 @@ static struct tp_recording_head *make_for_child(int fd, const struct tp_recordin
         return NULL;
     memcpy(head, parent, offsetof(struct tp_recording_head, program));
     head->process = *self;
+    head->memory = parent->memory;
     atomic_store(&head->bytes, (uint64_t)TP_RECORDING_PAGE);
     return head;
 }

@@ -1,5 +1,6 @@
 /* Writes events into the chunk of the calling thread. */
 #include "cmd/recorder/recorder.h"
+#include "traces/record/device_call.h"
 
 #include <string.h>
 #include <time.h>
@@ -214,14 +215,27 @@ void tp_write_mark(struct tp_writer *w, const char *text)
         end_event(w, put_body(at, text, length), now);
 }
 
-void tp_write_more(struct tp_writer *w, enum tp_record_more kind, const void *body, size_t bytes)
+static void write_more_at(struct tp_writer *w, enum tp_record_more kind, const void *body,
+                          size_t bytes, uint64_t now)
 {
-    if (!is_on(w, TP_REC_ON))
-        return;
-    uint64_t now = tp_recorder_stamp();
     unsigned char *at = begin_event(w, TP_REC_MORE, now, bytes);
     if (!at)
         return;
     *at++ = (unsigned char)kind;
     end_event(w, put_body(at, body, bytes), now);
+}
+
+void tp_write_more(struct tp_writer *w, enum tp_record_more kind, const void *body, size_t bytes)
+{
+    if (is_on(w, TP_REC_ON))
+        write_more_at(w, kind, body, bytes, tp_recorder_stamp());
+}
+
+/* While the recording is paused, what streams and events are is followed. */
+void tp_write_device(struct tp_writer *w, const struct tp_device_call *call, uint64_t now)
+{
+    unsigned char body[TP_DEVICE_CALL_BYTES];
+    bool asks = (tp_device_call_members(call->kind) & TP_WITH_SIZE) && call->kind != TP_CALL_TRIM;
+    if (is_on(w, asks ? TP_REC_ON : TP_REC_PAUSED))
+        write_more_at(w, TP_MORE_DEVICE, body, tp_device_call_put(*call, body), now);
 }

@@ -271,8 +271,14 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
+CUcontext fc_context_now(void)
+{
+    return (CUcontext)current.device;
+}
+
 CUresult CUDAAPI cuInit(unsigned int Flags)
 {
+    fc_inject();
     CUresult rc = fc_enter(FC_cuInit);
     if (!rc && Flags != 0)
         rc = CUDA_ERROR_INVALID_VALUE;

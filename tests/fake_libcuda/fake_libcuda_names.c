@@ -1,22 +1,20 @@
 /* Names: of functions, for cuGetProcAddress, and of errors. */
 #include "tests/fake_libcuda/fake_libcuda_state.h"
 
-typedef void any_function(void);
-
 /* A function by name: the newest row that is not newer than what is asked for. */
 struct symbol {
     const char *name;
     int version; /* of CUDA that brought it */
-    any_function *plain, *per_thread;
+    fc_function *plain, *per_thread;
 };
 
 #define PLAIN(name, version)                                                                       \
     {                                                                                              \
-#name, version, (any_function *)name, NULL                                                 \
+#name, version, (fc_function *)name, NULL                                                  \
     }
 #define BOTH(name, version)                                                                        \
     {                                                                                              \
-#name, version, (any_function *)name, (any_function *)name##_ptsz                          \
+#name, version, (fc_function *)name, (fc_function *)name##_ptsz                            \
     }
 
 static const struct symbol symbols[] = {
@@ -72,9 +70,9 @@ static const struct symbol symbols[] = {
     PLAIN(cuMemUnmap, 10020),
     PLAIN(cuMemSetAccess, 10020),
     PLAIN(cuMemGetAllocationGranularity, 10020),
-    {"cuCtxSynchronize", 13000, (any_function *)cuCtxSynchronize_v2, NULL},
-    {"cuGetProcAddress", 11030, (any_function *)fake_get_proc_address, NULL},
-    {"cuGetProcAddress", 12000, (any_function *)cuGetProcAddress_v2, NULL},
+    {"cuCtxSynchronize", 13000, (fc_function *)cuCtxSynchronize_v2, NULL},
+    {"cuGetProcAddress", 11030, (fc_function *)fake_get_proc_address, NULL},
+    {"cuGetProcAddress", 12000, (fc_function *)cuGetProcAddress_v2, NULL},
 };
 
 static bool is_missing(const char *name)
@@ -115,7 +113,8 @@ static CUresult look_up(const char *symbol, void **pfn, int version, cuuint64_t 
     const struct symbol *s = is_missing(symbol) ? NULL : symbol_named(symbol, version, &known);
     if (s) {
         bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && s->per_thread;
-        memcpy(pfn, per_thread ? &s->per_thread : &s->plain, sizeof *pfn);
+        fc_function *found = fc_heard(per_thread ? s->per_thread : s->plain);
+        memcpy(pfn, &found, sizeof *pfn);
         *status = CU_GET_PROC_ADDRESS_SUCCESS;
     } else if (known) {
         *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;

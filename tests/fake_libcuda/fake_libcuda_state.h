@@ -8,6 +8,7 @@
  *     fake_libcuda_memory.c  what is live at which address, and who uses which bytes
  *     fake_libcuda_heap.c    physical memory in chunks, and the pieces that pools cut from them
  *     fake_libcuda_names.c   cuGetProcAddress, names of errors
+ *     fake_libcuda_profiled.c   CUPTI: who hears of the calls
  *     fake_libcuda_device.c, _stream.c, _alloc.c, _pool.c, _vmm.c   entry points, by subject */
 #ifndef TP_FAKE_LIBCUDA_STATE_H
 #define TP_FAKE_LIBCUDA_STATE_H
@@ -424,6 +425,13 @@ void fc_device_finish(struct fc_device *d); /* waits for everything */
 void fc_synced(struct fc_device *d);        /* pools go down to their thresholds */
 uint64_t fc_pending(void);                  /* memsets and kernels */
 CUstream fc_per_thread(CUstream stream);    /* 0 as the variants _ptsz take it */
+
+/* For CUPTI: what is called instead of a function, so that a subscriber hears of it; loads the
+ * library that the environment wants to be told; the thread's context. */
+typedef void fc_function(void);
+fc_function *fc_heard(fc_function *plain);
+void fc_inject(void);
+CUcontext fc_context_now(void);
 
 void fc_unmap(struct fc_memory *m);
 void fc_reservation_free(struct fc_reservation *r);

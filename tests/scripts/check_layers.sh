@@ -117,11 +117,11 @@ cuda_headers() {
 # Prints a line unless the header compiles alone.
 check_header() { # PATH
     local errors extra=()
-    [[ $1 != cuda/* || -z $TOOLKIT ]] || extra=(-isystem "$TOOLKIT")
+    [[ $1 != *cuda/* || -z $TOOLKIT ]] || extra=(-isystem "$TOOLKIT")
     errors=$(echo "#include \"$1\"" | "${CC:-gcc}" -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. \
         $CFLAGS_OF_LIBRARIES "${extra[@]}" -include alloc/base/banned.h -fsyntax-only -x c - 2>&1) && return
-    if [[ $1 == cuda/* ]] && grep -qE "error: '?cuda(Typedefs)?\.h" <<<"$errors"; then
-        echo "skipped: $1, cuda.h is not installed" >&2
+    if [[ $1 == *cuda/* ]] && grep -qE "error: '?(cuda(Typedefs)?|cupti)\.h" <<<"$errors"; then
+        echo "skipped: $1, the headers of CUDA are not installed" >&2
     else
         echo "$1: does not compile alone: $(grep -m 1 error <<<"$errors" || true)"
     fi

@@ -1,0 +1,12 @@
+/* The program's own word, for whatever is recorded. */
+#include "cmd/recorder/mark.h"
+#include "cmd/recorder/recorder.h"
+
+TP_HOOK void tapool_mark(const char *text)
+{
+    struct tp_writer *w = text ? tp_writer_enter() : NULL;
+    if (!w)
+        return;
+    tp_write_mark(w, text);
+    tp_writer_leave(w);
+}

@@ -26,7 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX, RECYCLED = 256 };
+#define NONE UINT32_MAX /* of indices */
+enum { RECYCLED = 256 };
 
 struct device_stream {
     uint64_t frees;   /* so far */

@@ -2,8 +2,9 @@
 # usage: scripts/gpu-check.sh [OPTION]... [TRACE]...
 #
 # On a machine with an NVIDIA GPU, without network: runs the suite of the source cuda on the real
-# driver, prints what `tapool doctor` finds, replays device traces with every strategy, and writes the
-# results as JSON and as a table in Markdown. Builds tapool with what is there, or takes a built one.
+# driver, prints what `tapool doctor` finds, records a small program with `tapool record --cuda` and
+# compares, replays device traces with every strategy, and writes the results as JSON and as a table in
+# Markdown. Builds tapool with what is there, or takes a built one.
 #
 #   --binary PATH   this tapool instead of building one
 #   --tests DIR     with the unit tests in it (test_cuda_*, test_conformance, test_property); default:
@@ -76,7 +77,8 @@ need_build_tools() {
     local glibc
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null || echo "the glibc of this one")
     carry="on a machine of this processor with $glibc or older: cmake --preset gpu && cmake --build \
---preset gpu; carry build/gpu/tapool, build/gpu/async_loop and build/gpu/tests/test_* here, then: \
+--preset gpu; carry build/gpu/tapool, build/gpu/async_loop, build/gpu/libtapool_record_cuda.so, \
+build/gpu/tests/gpu_program and build/gpu/tests/test_* here, then: \
 --binary build/gpu/tapool --tests build/gpu/tests"
     have cmake || fail 2 "cmake is not here, so nothing can be built" "$carry"
     have "${CC:-gcc}" || have cc || fail 2 "there is no C compiler here" "$carry"

@@ -51,6 +51,7 @@ class Check:
         self.end = time.monotonic() + args.seconds
         self.failures = []  # sentences
         self.skipped = []   # what there was no time for
+        self.recording = "not checked"
         self.min_time = "0" if args.quick else "50ms"
 
     def path(self, name):
@@ -330,6 +331,54 @@ def measure_goals(check, folder):
     return goals, hits or whole or meters
 
 
+# ---- recording ----
+
+# What tests/programs/gpu_program.c prints, and where the trace of its recording says the same.
+RECORDED = [("alloc", ("operations", "alloc")), ("free", ("operations", "free")),
+            ("sync", ("operations", "sync")), ("peak", ("peak_requested_bytes",))]
+
+
+def find_program(check, name):
+    folder = os.path.dirname(check.args.binary)
+    places = [os.path.join(folder, name), os.path.join(folder, "tests", name)]
+    return next((place for place in places if os.path.exists(place)), None)
+
+
+def record_program(check, program, folder):
+    """What the program says of itself, what its recording says, and the recording's remarks; or None."""
+    trace = os.path.join(folder, "recorded.tpt")
+    status, out, errors = check.run([check.args.binary, "record", "--cuda", "-f", "-o", trace, "--", program])
+    if status:
+        check.fail("record --cuda", status, errors)
+        return None
+    known = dict(line.split() for line in out.splitlines())
+    status, out, errors = check.run([check.args.binary, "info", trace, "--json", "--strict"])
+    if status:
+        check.fail("record --cuda, info", status, errors or "nothing was recorded")
+        return None
+    info = parsed(out)
+    with open(check.path("recorded.json"), "w", encoding="utf-8") as file:
+        json.dump(info, file)
+    return known, {name: str(get(info, *path)) for name, path in RECORDED}, get(info, "trace", "remarks")
+
+
+def recording_line(check, folder):
+    program = find_program(check, "gpu_program")
+    if not program:
+        return "not checked: there is no gpu_program beside the binary (target gpu_check)"
+    found = record_program(check, program, folder)
+    if not found:
+        return "FAILED"
+    known, recorded, remarks = found
+    wrong = ["%s %s, not %s" % (name, recorded[name], known.get(name)) for name, _ in RECORDED
+             if recorded[name] != known.get(name)]
+    if wrong:
+        check.failures.append("record --cuda: the recording has " + ", ".join(wrong))
+        return "FAILED: " + ", ".join(wrong)
+    return "the program's %s allocations, frees, synchronisations and peak, to the byte; %s" % (
+        known["alloc"], "; ".join(remarks or ["no remarks"]))
+
+
 # ---- the table ----
 
 def device_of(result):
@@ -417,6 +466,7 @@ def head_lines(check, result):
             tool.get("version"), tool.get("build"), tool.get("compiler"), machine.get("cpu"),
             machine.get("os")),
         "- suite of the source cuda on this driver: %s" % suite_line(check)]
+    lines.append("- `tapool record --cuda` of tests/programs/gpu_program.c: %s" % check.recording)
     if check.args.quick:
         lines.append("- --quick: small traces, each played once")
     return lines + [""]
@@ -457,6 +507,7 @@ def main():
     parser.add_argument("traces", nargs="*")
     check = Check(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder:
+        check.recording = recording_line(check, folder)
         goals, first = measure_goals(check, folder)
         traces = traces_of(check, folder)
         results = []

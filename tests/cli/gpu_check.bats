@@ -3,17 +3,20 @@ load common
 
 CHECK=$TAPOOL_ROOT/scripts/gpu-check.sh
 
+# one that a program without sanitizers can load too: it is recorded
+DRIVER=${TAPOOL_PLAIN_CUDA_PATH:-${TAPOOL_FAKE_CUDA_PATH:-}}
+
 check() { "$CHECK" --binary "$TAPOOL" "$@"; }
 
 need_driver() {
     [ "${TAPOOL_WITH_CUDA:-yes}" = yes ] || skip "this build has no source cuda"
     [ -f "${TAPOOL_FAKE_CUDA_PATH:-}" ] || skip "there is no simulated driver (TAPOOL_FAKE_CUDA_PATH)"
-    export TAPOOL_FAKE_CUDA_REPORT=$WORK/books
+    export TAPOOL_FAKE_CUDA_REPORT=$WORK/books TAPOOL_CUPTI=$DRIVER
 }
 
 @test "all of it: results, a table, and no claim" {
     need_driver
-    ok check --driver "$TAPOOL_FAKE_CUDA_PATH" --out results --quick
+    ok check --driver "$DRIVER" --out results --quick
     [ "$(tail -n 1 "$out")" = "$WORK/results/results.md" ] || fail "last line: $(tail -n 1 "$out")"
     matches "$out" '^  cuda +(ok|limit) '
     head -n 3 results/results.md >head
@@ -22,6 +25,9 @@ need_driver() {
     [ "$(grep -c '| not measured | - |$' results/results.md)" -eq 4 ] ||
         fail "not four goals that are not measured:" "$(grep -A 8 '^## Goals' results/results.md)"
     lacks results/results.md '(reached|MISSED)'
+    if [ "${TAPOOL_WITH_CUPTI:-yes}" = yes ]; then
+        matches results/results.md '^- `tapool record --cuda` .*: the program.s 361 allocations, frees, .*, to the byte; '
+    fi
     for trace in training-step llm-decode streams; do
         for occupy in none spin; do
             is "results/$trace-$occupy.json" 'len(d["runs"])' 8
@@ -45,11 +51,23 @@ need_driver() {
     printf '#!/bin/sh\necho "[  FAILED  ] 2 test(s), listed below:"\nexit 2\n' >tests/test_cuda_bad
     printf '#!/bin/sh\nkill -SEGV $$\n' >tests/test_cuda_ugly
     chmod +x tests/*
-    capture check --driver "$TAPOOL_FAKE_CUDA_PATH" --out results --quick --seconds 0 --tests tests
+    capture check --driver "$DRIVER" --out results --quick --seconds 0 --tests tests
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
     matches "$out" '^-- test_cuda_good: 3 passed, 0 failed, 1 skipped$'
     matches results/results.md '3 passed, 3 failed, 1 skipped, in 3 programs$'
     matches results/results.md '^## No time for$'
+}
+
+@test "a recording that lacks what the program did: exit 1" {
+    need_driver
+    [ "${TAPOOL_WITH_CUPTI:-yes}" = yes ] || skip "this build has no recorder of GPUs"
+    printf '#!/bin/sh\necho "alloc 121\nfree 120\nsync 0\npeak 1600000"\nexec "%s" now >said\n' \
+        "$TAPOOL_GPU_PROGRAM" >gpu_program
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$TAPOOL" >tapool
+    chmod +x gpu_program tapool
+    capture "$CHECK" --binary ./tapool --driver "$DRIVER" --out results --quick --seconds 0
+    [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
+    matches results/results.md '^- record --cuda: the recording has alloc 120, not 121$'
 }
 
 @test "a replay that fails is named, the others go on: exit 1" {
@@ -59,7 +77,7 @@ need_driver() {
     printf '#!/bin/sh\ncase "$*" in\n*goals-* | *streams.tpt* | *llm-decode.tpt* | *training-step.tpt*)
         exit 4 ;;\nesac\nexec "%s" "$@"\n' "$TAPOOL" >tapool
     chmod +x tapool
-    capture "$CHECK" --binary ./tapool --driver "$TAPOOL_FAKE_CUDA_PATH" --out results --quick bad.jsonl
+    capture "$CHECK" --binary ./tapool --driver "$DRIVER" --out results --quick bad.jsonl
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
     matches results/results.md '^- bad-none, arena: exit status 3: tapool: .*bad\.jsonl:2'
 }

@@ -6,21 +6,21 @@
 
 static const struct {
     const char *text;
-    bool fails;    /* and not because the program or its user wanted it so */
-    bool by_errno; /* head->error says how */
+    bool fails; /* and not because the program or its user wanted it so */
+    enum { PLAIN, BY_ERRNO, BY_NUMBER } how; /* head->error says more */
 } reasons[] = {
-    [TP_REC_NO_REASON] = {"", false, false},
-    [TP_REC_DISK_FULL] = {"the file could not grow", true, true},
-    [TP_REC_NO_MAPPING] = {"the file could not be mapped", true, true},
-    [TP_REC_MAX_SIZE] = {"the file had the size of --max-size", false, false},
-    [TP_REC_MAX_EVENTS] = {"it had the events of --max-events", false, false},
-    [TP_REC_DURATION] = {"it had lasted the time of --duration", false, false},
-    [TP_REC_FILE_GONE] = {"the program had closed the file", true, true},
-    [TP_REC_SANDBOX] = {"the program forbade system calls (seccomp)", false, false},
-    [TP_REC_NO_CLOCK] = {"the program forbade itself to read the clock", false, false},
-    [TP_REC_NO_CUPTI] = {"libcupti.so was not found: TAPOOL_CUPTI=FILE names it", true, false},
-    [TP_REC_CUPTI_FAILED] = {"CUPTI refused it: is the program profiled by another tool?", true,
-                             false},
+    [TP_REC_NO_REASON] = {"", false, PLAIN},
+    [TP_REC_DISK_FULL] = {"the file could not grow", true, BY_ERRNO},
+    [TP_REC_NO_MAPPING] = {"the file could not be mapped", true, BY_ERRNO},
+    [TP_REC_MAX_SIZE] = {"the file had the size of --max-size", false, PLAIN},
+    [TP_REC_MAX_EVENTS] = {"it had the events of --max-events", false, PLAIN},
+    [TP_REC_DURATION] = {"it had lasted the time of --duration", false, PLAIN},
+    [TP_REC_FILE_GONE] = {"the program had closed the file", true, BY_ERRNO},
+    [TP_REC_SANDBOX] = {"the program forbade system calls (seccomp)", false, PLAIN},
+    [TP_REC_NO_CLOCK] = {"the program forbade itself to read the clock", false, PLAIN},
+    [TP_REC_NO_CUPTI] = {"libcupti.so was not found: TAPOOL_CUPTI=FILE names it", true, PLAIN},
+    [TP_REC_CUPTI_FAILED] = {"CUPTI refused it, as it does while another tool profiles the program",
+                             true, BY_NUMBER},
 };
 
 static uint32_t why_of(const struct tp_recording_head *h)
@@ -32,9 +32,13 @@ static uint32_t why_of(const struct tp_recording_head *h)
 void tp_recording_ended(const struct tp_recording_head *h, char *out, size_t size)
 {
     uint32_t why = why_of(h);
-    int error = reasons[why].by_errno ? atomic_load(&h->error) : 0;
-    snprintf(out, size, "%s%s%s", reasons[why].text, error ? ": " : "",
-             error ? strerror(error) : "");
+    int error = atomic_load(&h->error);
+    if (reasons[why].how == BY_NUMBER)
+        snprintf(out, size, "%s: error %d", reasons[why].text, error);
+    else if (reasons[why].how == BY_ERRNO && error)
+        snprintf(out, size, "%s: %s", reasons[why].text, strerror(error));
+    else
+        snprintf(out, size, "%s", reasons[why].text);
 }
 
 bool tp_recording_failed(const struct tp_recording_head *h)

@@ -35,8 +35,9 @@ static const char *const no_limit[] = {"none", NULL};
 static const struct tp_opt rows[] = {
     TP_OUTPUT_ROW(ROW(output), "the trace (default: the program's name with .tpt)"),
     TP_FLAG_AT("cuda", ROW(cuda),
-               .help = "the memory of GPUs is recorded instead of the host's: what the program asks "
-                       "of the CUDA driver, with its streams"),
+               .help =
+                   "the memory of GPUs is recorded instead of the host's: what the program asks "
+                   "of the CUDA driver, with its streams"),
     TP_CHOICE_AT("follow", ROW(follow), .def = "none", .choices = follow_words, .arg = "WHICH",
                  .help = "children that are recorded too, each as NAME.PID.tpt: fork is copies of "
                          "the program, all is what it and they start, too. record then ends with "
@@ -155,6 +156,9 @@ const struct tp_command tp_command_record = {
         "the "
         "trace; where the program is not recorded it does nothing, and there is nothing to "
         "link.\n\n"
+        "With --cuda it is the memory of GPUs that is recorded: what the program, or the CUDA "
+        "runtime in it, asks of the driver, with streams, events and pools. The driver loads the "
+        "recorder, which needs CUPTI. 'tapool help snapshots' says what is left out.\n\n"
         "Children have their own bounds of size and events; --after, --duration and SIGUSR2 are "
         "about the program itself.\n\n"
         "Not recorded: what the program starts (but see --follow), memory that it maps without "

@@ -33,9 +33,23 @@ static const char text[] =
     "                 only and refuses every other opcode.\n"
     "  sizes          a 2 GB snapshot is read in at most 256 MB of memory; .gz and .zst are fine\n"
     "\n"
-    "A snapshot is faster to play often as .tpt: tapool convert snapshot.pickle -o snapshot.tpt\n";
+    "A snapshot is faster to play often as .tpt: tapool convert snapshot.pickle -o snapshot.tpt\n"
+    "\n"
+    "Any other program that uses CUDA is recorded as it is, if tapool was built with CUPTI:\n"
+    "\n"
+    "  tapool record --cuda -o model.tpt -- ./model --its-options\n"
+    "\n"
+    "  what           cuMemAlloc, cuMemAllocAsync and their kin, with their streams, as the "
+    "driver\n"
+    "                 serves them: of PyTorch these are the segments, not the tensors\n"
+    "  left out       managed memory, arrays, cuMemCreate (expandable segments), allocations in\n"
+    "                 graphs: counted, and named with the trace. What kernels use is not known.\n"
+    "  libcupti.so    of the CUDA Toolkit is looked for when the program begins; "
+    "TAPOOL_CUPTI=FILE\n"
+    "                 names another\n";
 
 const struct tp_topic tp_topic_snapshots = {
     "snapshots", "recording and playing PyTorch snapshots",
-    "pytorch torch snapshot pickle stacks stack expandable_segments expandable-segments memory_viz",
+    "pytorch torch snapshot pickle cuda cupti gpu stacks stack "
+    "expandable_segments expandable-segments memory_viz",
     .texts = {text}};

@@ -170,8 +170,9 @@ static int find_recorder(const char *name, char out[PATH_MAX], struct tp_err *er
                 return TP_OK;
     }
     if (!strcmp(name, INJECTION_NAME))
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--cuda: this tapool was built without CUPTI"),
-                       "install the CUDA Toolkit with CUPTI (12.0 or newer), and build tapool again");
+        return tp_hint(
+            err, tp_fail(err, TP_EUSAGE, "--cuda: this tapool was built without CUPTI"),
+            "install the CUDA Toolkit with CUPTI (12.0 or newer), and build tapool again");
     return tp_hint(err, tp_fail(err, TP_EIO, "the recorder " RECORDER_NAME " was not found"),
                    "it is installed with tapool, and found from where tapool lies");
 }

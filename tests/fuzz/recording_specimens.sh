@@ -3,7 +3,7 @@
 #
 # usage: tests/fuzz/recording_specimens.sh BUILD
 #
-# BUILD is a build with tests. A recording is left behind where `tapool record` itself is killed; the
+# BUILD is a build with tests, and with CUPTI. A recording is left behind where `tapool record` itself is killed; the
 # zeros after its last event are cut off, but for one, which may end it.
 set -euo pipefail
 build=$(cd -- "${1:?usage: tests/fuzz/recording_specimens.sh BUILD}" && pwd)
@@ -13,13 +13,17 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 cp "$build/tests/specimen_program" program
 
-make() { # NAME [ARGUMENT]
+export TAPOOL_CUDA_DRIVER=$build/tests/fake_libcuda.so TAPOOL_CUPTI=$build/tests/fake_libcuda.so
+
+make() { # NAME OF-RECORD [ARGUMENT]
     rm -f out.tpt.recording
-    "$build/tapool" record -o out.tpt -- ./program "${@:2}" 2>/dev/null || true
+    "$build/tapool" record ${2:+"$2"} -o out.tpt -- ./program "${@:3}" 2>/dev/null || true
     while pgrep -f "^./program" >/dev/null; do sleep 0.1; done
     python3 -c 'import sys; sys.stdout.buffer.write(open(sys.argv[1], "rb").read().rstrip(b"\0") + b"\0")' \
         out.tpt.recording >"$corpus/$1"
 }
 
-make specimen
-make two-threads two
+make specimen ''
+make two-threads '' two
+cp "$build/tests/gpu_program" program
+make devices --cuda async pool fails leaves

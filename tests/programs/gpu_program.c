@@ -12,6 +12,7 @@
  *      fails    a request that no device can serve
  *      two      memory of two devices
  *      dies     takes memory and is killed
+ *      leaves   kills tapool record, and then itself: the recording is left as it is
  *      nothing  initialises CUDA, and no more
  *      away     does not come to CUDA at all */
 #include <cuda.h>
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/recorder/mark.h"
 
@@ -131,7 +133,7 @@ static void gave(size_t bytes)
 
 /* ---- tasks ---- */
 
-enum { BLOCKS = 40, THREADS = 4 };
+enum { BLOCKS = 40, ROUNDS = 8, THREADS = 4 };
 
 static size_t size_of(int i)
 {
@@ -161,7 +163,7 @@ static void on_streams(void)
     CALL(StreamCreate(&a, CU_STREAM_NON_BLOCKING));
     CALL(StreamCreate(&b, CU_STREAM_NON_BLOCKING));
     CALL(EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    for (int i = 0; i < BLOCKS; i++) {
+    for (int i = 0; i < ROUNDS; i++) {
         CALL(MemAllocAsync(&first, 1 << 20, a));
         took(1 << 20);
         CALL(MemAllocAsync(&second, 1 << 19, b));
@@ -213,8 +215,13 @@ static void *work(void *data)
     }
     pthread_barrier_wait(&all_took);
     for (int i = 0; i < BLOCKS; i++) {
+        CUdeviceptr p; /* often where another thread has just freed one */
         gave(size_of(i));
         CALL(MemFree(passed_on[next][i]));
+        CALL(MemAlloc(&p, size_of(i)));
+        took(size_of(i));
+        gave(size_of(i));
+        CALL(MemFree(p));
     }
     return NULL;
 }
@@ -275,16 +282,22 @@ static void and_dies(void)
     raise(SIGKILL);
 }
 
+static void and_leaves(void)
+{
+    kill(getppid(), SIGKILL);
+    raise(SIGKILL);
+}
+
 static void nothing(void) {}
 
 static const struct {
     const char *name;
     void (*run)(void);
     bool always; /* where no task is named */
-} tasks[] = {{"now", take_and_give, true}, {"async", on_streams, true},
-             {"pool", from_a_pool, true},  {"threads", by_threads, true},
-             {"fails", in_vain, false},    {"two", of_two_devices, false},
-             {"dies", and_dies, false},    {"nothing", nothing, false}};
+} tasks[] = {
+    {"now", take_and_give, true},  {"async", on_streams, true},   {"pool", from_a_pool, true},
+    {"threads", by_threads, true}, {"fails", in_vain, false},     {"two", of_two_devices, false},
+    {"dies", and_dies, false},     {"leaves", and_leaves, false}, {"nothing", nothing, false}};
 
 int main(int argc, char **argv)
 {

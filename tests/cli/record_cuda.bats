@@ -13,7 +13,7 @@ setup() {
     enter_folder
     export TAPOOL_CUDA_DRIVER=$TAPOOL_PLAIN_CUDA_PATH TAPOOL_CUPTI=$TAPOOL_PLAIN_CUDA_PATH
     export TAPOOL_FAKE_CUDA_REPORT=$SCRATCH/report
-    unset TAPOOL_FAKE_CUDA TAPOOL_FAKE_CUPTI CUDA_INJECTION64_PATH
+    unset TAPOOL_FAKE_CUDA TAPOOL_FAKE_CUPTI TAPOOL_FAKE_CUPTI_LATE CUDA_INJECTION64_PATH
 }
 
 # recording OPTION...: what is said goes into the file `said`, its lines as one.
@@ -65,6 +65,13 @@ END
     not grep -qv 'books balance' report || fail "$(cat report)"
     for strategy in lru stream-pool cudaMallocAsync; do
         TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH ok play_once a.tpt -s "$strategy" --source cuda
+    done
+}
+
+@test "memory that goes from thread to thread has one owner at a time" {
+    for _ in 1 2 3; do
+        TAPOOL_FAKE_CUPTI_LATE=1 recording -o a.tpt -f -- "$PROGRAM" threads
+        agrees a.tpt
     done
 }
 

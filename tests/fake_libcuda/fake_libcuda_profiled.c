@@ -4,12 +4,14 @@
  * fake_libcuda.so makes tapool's recorder find it here. Only what cuGetProcAddress gives is heard
  * of.
  *
- * TAPOOL_FAKE_CUPTI=N: cuptiSubscribe refuses with the CUptiResult N. */
+ * TAPOOL_FAKE_CUPTI=N: cuptiSubscribe refuses with the CUptiResult N. TAPOOL_FAKE_CUPTI_LATE=1: of
+ * a free is told half a millisecond after it was done, so that others have its memory by then. */
 #include "tests/fake_libcuda/fake_libcuda_state.h"
 
 #if __has_include(<cupti.h>)
 #include <cupti.h>
 #include <dlfcn.h>
+#include <time.h>
 
 #pragma GCC visibility push(default)
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
@@ -95,6 +97,11 @@ static struct heard before(CUpti_CallbackId number, const void *params)
 
 static CUresult after(struct heard *h, CUresult result)
 {
+    const struct timespec while_others_run = {.tv_nsec = 500000};
+    bool frees = h->number == CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2 ||
+                 h->number == CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync;
+    if (frees && subscriber && getenv("TAPOOL_FAKE_CUPTI_LATE"))
+        nanosleep(&while_others_run, NULL);
     h->data.functionReturnValue = &result;
     tell(h, CUPTI_API_EXIT);
     return result;

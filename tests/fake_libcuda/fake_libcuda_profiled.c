@@ -2,7 +2,7 @@
  * before and after, with the parameters as CUPTI has them. The driver loads the library that
  * CUDA_INJECTION64_PATH names when it is initialised, as a real one does; TAPOOL_CUPTI=.../
  * fake_libcuda.so makes tapool's recorder find it here. Only what cuGetProcAddress gives is heard
- * of.
+ * of, and only where that is set.
  *
  * TAPOOL_FAKE_CUPTI=N: cuptiSubscribe refuses with the CUptiResult N. TAPOOL_FAKE_CUPTI_LATE=1: of
  * a free is told half a millisecond after it was done, so that others have its memory by then. */
@@ -185,7 +185,7 @@ fc_function *fc_heard(fc_function *plain)
         ROW(cuEventQuery),       ROW(cuEventSynchronize),
         ROW(cuCtxSynchronize),
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && getenv("CUDA_INJECTION64_PATH"); i++)
         if (rows[i].plain == plain)
             return rows[i].heard;
     return plain;

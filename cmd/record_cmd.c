@@ -24,6 +24,7 @@
 struct record_opts {
     char *output;
     uint64_t after, max_size, max_events, duration;
+    uint64_t stacks, stack_every, stack_size;
     uint32_t follow;
     bool cuda, no_command, force;
 };
@@ -42,6 +43,14 @@ static const struct tp_opt rows[] = {
                  .help = "children that are recorded too, each as NAME.PID.tpt: fork is copies of "
                          "the program, all is what it and they start, too. record then ends with "
                          "the last of its descendants"),
+    TP_UINT_AT("stacks", ROW(stacks), .def = "0", .max = TP_STACK_FRAMES,
+               .help =
+                   "keeps who called, up to N frames, for a share of the allocations: info then "
+                   "says who holds the memory at the peak (0: for none)"),
+    TP_UINT_AT("stack-every", ROW(stack_every), .def = "100", .min = 1, .max = UINT32_MAX,
+               .help = "that share is one in N, by chance"),
+    TP_SIZE_AT("stack-size", ROW(stack_size), .def = "16KiB",
+               .help = "and each allocation of at least this size"),
     TP_UINT_AT("after", ROW(after), .def = "0",
                .help = "the recording begins after about this many calls of malloc and its kin"),
     TP_SIZE_AT("max-size", ROW(max_size), .def = "none", .min = 1 << 20, .max = UINT64_C(1) << 60,
@@ -120,6 +129,9 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
                        "tapool record -o my.tpt -- ./server --its-options");
     if (o->output && !strcmp(o->output, "-"))
         return tp_fail(err, TP_EUSAGE, "the trace needs a file: standard output is the program's");
+    if (o->cuda && o->stacks)
+        return tp_fail(err, TP_EUSAGE,
+                       "--stacks is for calls of malloc, which --cuda does not record");
     int status = find_target(args->words[0], program, err);
     if (status)
         return status;
@@ -134,7 +146,10 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
                                 .max_events = limit(o->max_events),
                                 .duration_ns = limit(o->duration),
                                 .no_command = o->no_command,
-                                .cuda = o->cuda};
+                                .cuda = o->cuda,
+                                .stacks = (uint32_t)o->stacks,
+                                .stack_every = (uint32_t)o->stack_every,
+                                .stack_size = o->stack_size};
     return record(o, &cfg, err);
 }
 

@@ -35,6 +35,7 @@ BUILD_NEEDS=(
     "pc:inih|libinih-dev|libinih (the configuration file)"
     "pc:zlib|zlib1g-dev|zlib (traces in .gz)"
     "pc:libzstd|libzstd-dev|zstd (traces in .zst)"
+    "pc:libdw|libdw-dev|libdw of elfutils (functions of recorded call stacks; it builds without)"
 )
 TEST_NEEDS=(
     "pc:cmocka|libcmocka-dev|cmocka (unit tests)"

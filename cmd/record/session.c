@@ -26,6 +26,8 @@
 #define RECORDER_NAME  "libtapool_record.so"
 #define INJECTION_NAME "libtapool_record_cuda.so"
 #define INJECTION      "CUDA_INJECTION64_PATH" /* a library that CUDA loads when it begins */
+/* The one that takes call stacks is a library of its own: the other has nothing of it. */
+#define STACKS_NAME "libtapool_record_stacks.so"
 
 /* ---- the file ---- */
 
@@ -78,6 +80,9 @@ static int fill_head(const struct tp_record_cfg *cfg, struct tp_recording_head *
     h->after = cfg->after;
     h->no_command = cfg->no_command;
     h->memory = cfg->cuda ? TP_REC_OF_DEVICE : TP_REC_OF_HOST;
+    h->stacks = cfg->stacks;
+    h->stack_every = cfg->stack_every;
+    h->stack_size = cfg->stack_size;
     atomic_store(&h->state, (uint32_t)(cfg->after ? TP_REC_WAITING : TP_REC_ON));
     atomic_store(&h->bytes, (uint64_t)TP_RECORDING_PAGE);
     return TP_OK;
@@ -156,23 +161,33 @@ static void let_go(struct tp_record_session *s)
 
 /* ---- the program ---- */
 
-/* The library lies beside tapool in the build, and in its own folder where it is installed. */
-static int find_recorder(const char *name, char out[PATH_MAX], struct tp_err *err)
+static bool find_library(const char *name, char out[PATH_MAX])
 {
     static const char *const places[] = {"", TAPOOL_RECORDER_FROM_BIN};
     char own[PATH_MAX];
-    if (tp_child_own_file(own, sizeof own)) {
-        char *slash = strrchr(own, '/');
-        slash[1] = '\0';
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-            if ((size_t)snprintf(out, PATH_MAX, "%s%s%s", own, places[i], name) < PATH_MAX &&
-                access(out, R_OK) == 0)
-                return TP_OK;
-    }
+    if (!tp_child_own_file(own, sizeof own))
+        return false;
+    *(strrchr(own, '/') + 1) = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if ((size_t)snprintf(out, PATH_MAX, "%s%s%s", own, places[i], name) < PATH_MAX &&
+            access(out, R_OK) == 0)
+            return true;
+    return false;
+}
+
+/* The library lies beside tapool in the build, and in its own folder where it is installed. */
+static int find_recorder(const char *name, char out[PATH_MAX], struct tp_err *err)
+{
+    if (find_library(name, out))
+        return TP_OK;
     if (!strcmp(name, INJECTION_NAME))
         return tp_hint(
             err, tp_fail(err, TP_EUSAGE, "--cuda: this tapool was built without CUPTI"),
             "install the CUDA Toolkit with CUPTI (12.0 or newer), and build tapool again");
+    if (!strcmp(name, STACKS_NAME))
+        return tp_hint(
+            err, tp_fail(err, TP_EUSAGE, "--stacks: this tapool was built without call stacks"),
+            "they need the GNU C library, 2.35 or newer (libc6-dev)");
     return tp_hint(err, tp_fail(err, TP_EIO, "the recorder " RECORDER_NAME " was not found"),
                    "it is installed with tapool, and found from where tapool lies");
 }
@@ -182,7 +197,8 @@ static int set_environment(const struct tp_record_cfg *cfg, const struct tp_reco
 {
     char recorder[PATH_MAX], *preload = NULL;
     const char *before = getenv("LD_PRELOAD");
-    int status = find_recorder(cfg->cuda ? INJECTION_NAME : RECORDER_NAME, recorder, err);
+    const char *name = cfg->cuda ? INJECTION_NAME : cfg->stacks ? STACKS_NAME : RECORDER_NAME;
+    int status = find_recorder(name, recorder, err);
     if (status)
         return status;
     if (cfg->cuda && getenv(INJECTION))

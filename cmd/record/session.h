@@ -19,6 +19,9 @@ struct tp_record_cfg {
     uint64_t duration_ns;           /* 0: to the end of the program */
     bool no_command;                /* the arguments are not to be in the trace */
     bool cuda;                      /* memory of GPUs is recorded, instead of the host's */
+    uint32_t stacks;                /* frames of a call stack at most; 0: there are none */
+    uint32_t stack_every;           /* as in tp_recording_head */
+    uint64_t stack_size;
 };
 
 enum { TP_RECORD_NOT_STARTED = 126 };

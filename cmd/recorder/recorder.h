@@ -112,7 +112,7 @@ void tp_write_free_at(struct tp_writer *w, const void *p, uint64_t now);
 void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, const void *p,
                       size_t size);
 void tp_write_mark(struct tp_writer *w, const char *text);
-/* `body` has at most TP_RECORDING_BODY bytes. */
+/* At the time of the event before it. `body` has at most TP_RECORDING_BODY bytes. */
 void tp_write_more(struct tp_writer *w, enum tp_record_more kind, const void *body, size_t bytes);
 
 struct tp_device_call;

@@ -1,5 +1,6 @@
 /* Writes events into the chunk of the calling thread. */
 #include "cmd/recorder/recorder.h"
+#include "cmd/recorder/stacks.h"
 #include "traces/record/device_call.h"
 
 #include <string.h>
@@ -135,6 +136,7 @@ void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t alig
     unsigned unit = unit_of(address, 0);
     if (!p || !is_on(w, TP_REC_ON))
         return;
+    tp_stack_sample(w, size);
     uint64_t now = tp_recorder_stamp();
     unsigned char *at = begin_event(w, (align ? TP_REC_ALIGNED : TP_REC_ALLOC) | unit, now, 0);
     if (!at)
@@ -184,6 +186,7 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
     unsigned unit = unit_of(to, 0);
     if (!is_on(w, TP_REC_PAUSED))
         return;
+    tp_stack_sample(w, size);
     uint32_t state = atomic_load_explicit(&tp_recorder.head->state, memory_order_relaxed);
     uint64_t resize = (uint64_t)size << 1 | (state == TP_REC_PAUSED);
     if (from != to) {
@@ -215,20 +218,22 @@ void tp_write_mark(struct tp_writer *w, const char *text)
         end_event(w, put_body(at, text, length), now);
 }
 
+/* `ticks` is as in end_event. */
 static void write_more_at(struct tp_writer *w, enum tp_record_more kind, const void *body,
-                          size_t bytes, uint64_t now)
+                          size_t bytes, uint64_t ticks)
 {
-    unsigned char *at = begin_event(w, TP_REC_MORE, now, bytes);
+    uint64_t time = ticks || w->nth ? ticks : tp_recorder_stamp(); /* times begin with the first */
+    unsigned char *at = begin_event(w, TP_REC_MORE, time, bytes);
     if (!at)
         return;
     *at++ = (unsigned char)kind;
-    end_event(w, put_body(at, body, bytes), now);
+    end_event(w, put_body(at, body, bytes), ticks);
 }
 
 void tp_write_more(struct tp_writer *w, enum tp_record_more kind, const void *body, size_t bytes)
 {
     if (is_on(w, TP_REC_ON))
-        write_more_at(w, kind, body, bytes, tp_recorder_stamp());
+        write_more_at(w, kind, body, bytes, 0);
 }
 
 /* While the recording is paused, what streams and events are is followed. */

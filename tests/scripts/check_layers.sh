@@ -31,7 +31,7 @@ LIBC='assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|s
 LIBC+='|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|tgmath|threads|time'
 LIBC+='|uchar|wchar|wctype|alloca|dirent|dlfcn|elf|endian|byteswap|err|execinfo|fcntl|fnmatch|ftw'
 LIBC+='|getopt|glob|langinfo|libgen|link|malloc|poll|pthread|pwd|regex|sched|search|semaphore|spawn'
-LIBC+='|strings|sysexits|syslog|termios|ucontext|unistd|utime|cpuid|immintrin|x86intrin|arm_acle'
+LIBC+='|strings|sysexits|syslog|termios|ucontext|unistd|unwind|utime|cpuid|immintrin|x86intrin|arm_acle'
 LIBC="((sys|linux|asm|arpa|gnu)/[a-z0-9_./-]+|$LIBC)[.]h"
 
 # Every line of every file, without comments: read once.

@@ -28,6 +28,7 @@ function library(name)
     if (name ~ /^ini\.h$/) return "inih"
     if (name ~ /^(cuda[A-Za-z0-9_]*|nvml|cupti[a-z0-9_]*)\.h$/) return "cuda"
     if (name ~ /^zlib\.h$/) return "zlib"
+    if (name ~ /^elfutils\//) return "libdw"
     return "?"
 }
 

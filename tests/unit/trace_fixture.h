@@ -22,14 +22,21 @@ struct reading {
     struct tp_program *program; /* NULL after an error */
     struct tp_meta meta;
     struct tp_recorded recorded;
+    struct tp_places places;
     uint64_t repairs[TP_REPAIR_COUNT];
 };
+
+static inline void forget_places(struct reading *r)
+{
+    if (r->places.release)
+        r->places.release(r->places.ctx);
+    r->places = (struct tp_places){0};
+}
 
 static inline struct reading read_input_as(const struct tp_format *format, struct tp_input *in,
                                            bool strict, const struct tp_read_opts *opts)
 {
     struct reading r = {0};
-    struct tp_places places = {0};
     struct tp_lower *lo = NULL;
     struct tp_budget budget = {.limit = tp_max_memory(opts)};
     const struct tp_lower_cfg cfg = {
@@ -40,7 +47,7 @@ static inline struct reading read_input_as(const struct tp_format *format, struc
                                                  .lower = lo,
                                                  .meta = &r.meta,
                                                  .recorded = &r.recorded,
-                                                 .places = &places,
+                                                 .places = &r.places,
                                                  .opts = opts,
                                                  .budget = &budget},
                             &r.err);
@@ -51,9 +58,8 @@ static inline struct reading read_input_as(const struct tp_format *format, struc
         assert_int_equal(r.rc, r.err.status);
         tp_meta_release(&r.meta);
         tp_recorded_release(&r.recorded);
+        forget_places(&r);
     }
-    if (places.release)
-        places.release(places.ctx);
     return r;
 }
 
@@ -86,6 +92,7 @@ static inline void forget(struct reading *r)
     tp_program_release(r->program);
     tp_meta_release(&r->meta);
     tp_recorded_release(&r->recorded);
+    forget_places(r);
     r->program = NULL;
 }
 

@@ -35,6 +35,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TP_RECORDING_SUFFIX  ".recording" /* after the name of the trace that it becomes */
@@ -49,7 +50,8 @@ enum {
     TP_RECORDING_EVENT = 64,  /* bytes that an event takes at most, without a text or body */
     TP_RECORDING_MARK = 256,  /* bytes of the text of a MARK at most */
     TP_RECORDING_BODY =
-        2048, /* bytes of the body of a MORE at most: a thread's first chunk has room */
+        2048,             /* bytes of the body of a MORE at most: a thread's first chunk has room */
+    TP_STACK_FRAMES = 64, /* of a stack at most */
     TP_RECORDING_PATH = 1024,
     TP_RECORDING_PROGRAM = 256,
     TP_REC_TOGETHER = 64, /* calls that a thread adds to `passed` at once */
@@ -70,11 +72,15 @@ enum tp_record_op {
     TP_REC_BYTES = 8 /* addresses in bytes; added to the operation */
 };
 
-/* What a MORE is. Its time is that of the event that it is written for. */
+/* What a MORE is, and its body. */
 enum tp_record_more {
     TP_MORE_NONE,
-    TP_MORE_MODULE, /* a file with code that stacks of this thread lead through */
-    TP_MORE_STACK,  /* who called, for the allocation that comes next in this thread */
+    /* A file with code: its number in this thread, length of its build id, build id, path. */
+    TP_MORE_MODULE,
+    /* Who called, for the allocation that comes next in this thread: frames from the innermost on,
+     * each a module + 1 (0: none) and the zigzag difference of the address in it, as the file has
+     * it, from that of the frame before. An address is inside of the call, not behind it. */
+    TP_MORE_STACK,
     TP_MORE_DEVICE, /* what was asked of a GPU's driver: device_call.h */
     TP_MORE_KINDS
 };
@@ -125,6 +131,9 @@ struct tp_recording_head {
     uint64_t max_events;                /* 0: no limit; about, for it is looked at between chunks */
     uint32_t no_command;                /* 1: `program` is the first word of the command line */
     uint32_t own_malloc;                /* 1: the program's calls do not come to the recorder */
+    uint64_t stack_size;                /* each allocation of so many bytes has a stack */
+    uint32_t stack_every;               /* of the smaller ones one in so many, by chance */
+    uint32_t stacks;                    /* frames of a stack at most; 0: there are none */
     char path[TP_RECORDING_PATH];       /* of the trace that will be made, absolute */
     char program[TP_RECORDING_PROGRAM]; /* its command line, cut where it is too long */
     _Atomic uint64_t bytes;             /* given out, head included: where the next chunk begins */
@@ -168,6 +177,20 @@ static inline unsigned char *tp_rec_put(unsigned char *at, uint64_t value)
     }
     *at++ = (unsigned char)value;
     return at;
+}
+
+/* Behind the number that begins at `at`; NULL: it does not end before `end`. */
+static inline const unsigned char *tp_rec_get(const unsigned char *at, const unsigned char *end,
+                                              uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; shift < 64 && at < end; shift += 7) {
+        unsigned char byte = *at++;
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return at;
+    }
+    return NULL;
 }
 
 static inline uint64_t tp_rec_zigzag(uint64_t difference)

@@ -12,6 +12,7 @@
 #include "traces/formats/recording/recording_merge.h"
 
 #include "alloc/base/id_map.h"
+#include "traces/formats/recording/recording_stacks.h"
 #include "traces/formats/recording/recording_thread.h"
 #include "traces/lower/pointers.h"
 
@@ -33,6 +34,7 @@ enum lane_state {
 struct merge_lane {
     struct tp_recording_thread t;
     struct tp_recording_event ev;
+    struct tp_recording_caller caller;
     uint64_t key;   /* when it is looked at next, ticks >> shift */
     uint64_t first; /* time of its first chunk */
     size_t at;      /* its place in the heap */
@@ -48,6 +50,7 @@ struct merge {
     uint32_t *heap;           /* indices of lanes, the one with the least key first */
     size_t lanes_room, heap_room, size;
     struct tp_pointers pointers;
+    struct tp_recording_stacks stacks;
     struct tp_recording_devices *devices; /* of a recording of devices; else NULL */
     struct tp_id_map moving;              /* old address of a MOVE that has begun -> lane */
     struct tp_id_map waiting;             /* address that a lane waits for -> lane */
@@ -154,8 +157,7 @@ static uint64_t time_of(struct merge *m, uint64_t ticks)
     return m->last_ns;
 }
 
-static int lower(struct merge *m, const struct merge_lane *l, struct tp_event *ev,
-                 struct tp_err *err)
+static int lower(struct merge *m, struct merge_lane *l, struct tp_event *ev, struct tp_err *err)
 {
     ev->thread = index_of(m, l);
     ev->has_time = true;
@@ -166,12 +168,15 @@ static int lower(struct merge *m, const struct merge_lane *l, struct tp_event *e
         if (rc)
             return rc;
     }
-    return tp_lower_event(m->r->lower, ev, err);
+    int rc = tp_lower_event(m->r->lower, ev, err);
+    return rc || (ev->op != TP_EV_ALLOC && ev->op != TP_EV_REALLOC)
+               ? rc
+               : tp_recording_stacks_give(&m->stacks, &l->caller, err);
 }
 
 /* A block appears at `address`. One that is there still was freed unseen. */
-static int appear(struct merge *m, const struct merge_lane *l, enum tp_event_op op,
-                  uint64_t address, struct tp_err *err)
+static int appear(struct merge *m, struct merge_lane *l, enum tp_event_op op, uint64_t address,
+                  struct tp_err *err)
 {
     struct tp_event ev = {.op = op,
                           .size = l->ev.size,
@@ -185,7 +190,7 @@ static int appear(struct merge *m, const struct merge_lane *l, enum tp_event_op 
     return rc ? rc : lower(m, l, &ev, err);
 }
 
-static int resize(struct merge *m, const struct merge_lane *l, uint64_t to, struct tp_err *err)
+static int resize(struct merge *m, struct merge_lane *l, uint64_t to, struct tp_err *err)
 {
     struct tp_event ev = {.op = TP_EV_REALLOC,
                           .size = l->ev.size + !l->ev.size,
@@ -208,7 +213,7 @@ static int resize(struct merge *m, const struct merge_lane *l, uint64_t to, stru
     return rc ? rc : lower(m, l, &ev, err);
 }
 
-static int disappear(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+static int disappear(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
     struct tp_event ev = {.op = TP_EV_FREE, .time_ns = time_of(m, l->ev.time)};
     ev.id = tp_pointers_remove(&m->pointers, l->ev.address);
@@ -218,7 +223,7 @@ static int disappear(struct merge *m, const struct merge_lane *l, struct tp_err 
     return TP_OK;
 }
 
-static int mark(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+static int mark(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
     char name[TP_RECORDING_MARK + 1];
     memcpy(name, l->ev.body, l->ev.body_bytes);
@@ -230,7 +235,7 @@ static int mark(struct merge *m, const struct merge_lane *l, struct tp_err *err)
 /* What a call of a GPU's driver did, on its way to lowering. */
 struct from_lane {
     struct merge *m;
-    const struct merge_lane *l;
+    struct merge_lane *l;
 };
 
 static int lower_from(void *ctx, const struct tp_event *ev, struct tp_err *err)
@@ -240,7 +245,7 @@ static int lower_from(void *ctx, const struct tp_event *ev, struct tp_err *err)
     return lower(from->m, from->l, &placed, err);
 }
 
-static int device_call(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+static int device_call(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
     struct from_lane from = {m, l};
     const struct tp_event base = {.thread = index_of(m, l),
@@ -252,7 +257,7 @@ static int device_call(struct merge *m, const struct merge_lane *l, struct tp_er
                       : TP_OK;
 }
 
-static int emit(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+static int emit(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
     if (l->ev.more == TP_MORE_DEVICE)
         return device_call(m, l, err);
@@ -268,7 +273,7 @@ static int emit(struct merge *m, const struct merge_lane *l, struct tp_err *err)
         return disappear(m, l, err);
     case TP_REC_MARK:
         return mark(m, l, err);
-    case TP_REC_MORE: /* of no kind that says what happened on the host */
+    case TP_REC_MORE: /* taken when it was read, or above */
     case TP_REC_NONE:
     case TP_REC_OPS:
         break;
@@ -362,7 +367,7 @@ static int leave_out_damage(const struct merge *m, const struct merge_lane *l, s
                              ": no event begins here, and its thread cannot be read on", err);
 }
 
-static int end_thread(struct merge *m, const struct merge_lane *l, struct tp_err *err)
+static int end_thread(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
     struct tp_event ev = {.op = TP_EV_THREAD_END, .time_ns = time_of(m, l->key)};
     if (l->t.damaged)
@@ -370,10 +375,21 @@ static int end_thread(struct merge *m, const struct merge_lane *l, struct tp_err
     return l->t.ended ? lower(m, l, &ev, err) : TP_OK;
 }
 
+/* What says no more than who called. */
+static bool is_beside(const struct tp_recording_event *ev)
+{
+    return ev->op == TP_REC_MORE && (ev->more == TP_MORE_MODULE || ev->more == TP_MORE_STACK);
+}
+
 static int read_next(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
     bool more = false;
-    int rc = tp_recording_next(m->rec, &l->t, &l->ev, &more, err);
+    int rc = TP_OK;
+    do {
+        rc = tp_recording_next(m->rec, &l->t, &l->ev, &more, err);
+        if (!rc && more && is_beside(&l->ev))
+            rc = tp_recording_stacks_take(&m->stacks, &l->caller, &l->ev, err);
+    } while (!rc && more && is_beside(&l->ev));
     if (!rc && more) {
         m->counts->events++;
         move_to(m, l, LANE_READY, l->ev.time);
@@ -457,8 +473,11 @@ static int make_devices(struct merge *m, struct tp_err *err)
 
 static void release(struct merge *m)
 {
-    for (uint32_t i = 0; m->lanes && i < m->rec->threads && i < m->lanes_room; i++)
+    for (uint32_t i = 0; m->lanes && i < m->rec->threads && i < m->lanes_room; i++) {
         tp_recording_thread_release(m->rec, &m->lanes[i].t);
+        tp_recording_caller_release(&m->stacks, &m->lanes[i].caller);
+    }
+    tp_recording_stacks_release(&m->stacks);
     TP_GROW_END(&m->lanes, &m->lanes_room, .budget = m->r->budget);
     TP_GROW_END(&m->heap, &m->heap_room, .budget = m->r->budget);
     tp_recording_devices_free(m->devices);
@@ -475,6 +494,7 @@ int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *re
     struct merge m = {.r = r,
                       .rec = rec,
                       .counts = counts,
+                      .stacks.reading = r,
                       .moving.how = how,
                       .waiting.how = how,
                       .slack = (uint64_t)(SLACK_NS / tick) + 1};
@@ -484,6 +504,8 @@ int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *re
         rc = make_devices(&m, err);
     while (!rc && m.size)
         rc = step(&m, &m.lanes[m.heap[0]], err);
+    if (!rc)
+        rc = tp_recording_stacks_end(&m.stacks, &rec->head, err);
     release(&m);
     return rc;
 }

@@ -9,14 +9,10 @@ struct bytes {
 static uint64_t take(struct bytes *b)
 {
     uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && b->at < b->end; shift += 7) {
-        unsigned char byte = *b->at++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return value;
-    }
-    b->bad = true;
-    return 0;
+    const unsigned char *next = tp_rec_get(b->at, b->end, &value);
+    b->bad |= !next;
+    b->at = next ? next : b->end;
+    return next ? value : 0;
 }
 
 static uint64_t take_address(struct bytes *b, struct tp_recording_thread *t, bool in_bytes)

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# tapool record --stacks: who holds the memory is named, and a stack can be taken wherever malloc can be
+# called. The tasks are those of tests/programs/called_program.c.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+CALLED=${TAPOOL_CALLED:-$(dirname "$TAPOOL")/tests/called}
+
+setup() {
+    enter_folder
+    [ -e "$(dirname "$TAPOOL")/libtapool_record_stacks.so" ] || skip "built without call stacks"
+}
+
+# recorded OPTION... -- TASK...: records the task as a.tpt, and writes the place of each event that has one
+# into `places`, "bytes place" a line.
+recorded() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    capture "$TAPOOL" record -f -o a.tpt "${options[@]}" -- "$CALLED" "$@"
+    tr '\n' ' ' <"$err" | tr -s ' ' >said
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")" || return 1
+    ok "$TAPOOL" convert a.tpt -f -o a.jsonl || return 1
+    sed -n 's/.*"size": \([0-9]*\).*"place": "\(.*\)"}/\1 \2/p' a.jsonl >places
+}
+
+named() { ! grep -q 'without libdw' said || skip "built without libdw"; }
+
+# places_of REGEX: how many.
+places_of() { grep -cE -- "$1" places || true; }
+
+@test "every allocation: each has the function that asked" {
+    recorded --stacks 16 --stack-every 1 -- small
+    named
+    [ "$(places_of '^60 called_program\.c:[0-9]+ f$')" -eq 20000 ]
+    [ "$(places_of '^40 called_program\.c:[0-9]+ g$')" -eq 20000 ]
+    matches said 'call stacks: of each allocation'
+}
+
+@test "a share of the small ones, and each large one" {
+    recorded --stacks 16 -- small
+    named
+    [ "$(places_of '^60 .* f$')" -gt 100 ]
+    [ "$(places_of '^60 .* f$')" -lt 400 ]
+    matches said 'of each allocation of 16 KiB or more, and of one in 100 below that'
+    recorded --stacks 16 -- large
+    [ "$(places_of '^60000 .* f$')" -eq 100 ]
+    [ "$(places_of '^40000 .* g$')" -eq 100 ]
+}
+
+@test "without --stacks there are none" {
+    recorded -- small
+    [ ! -s places ]
+    ! matches said 'call stack'
+}
+
+@test "deep recursion, threads that fork, signals: the program ends as it does alone" {
+    recorded --stacks 64 --stack-every 1 -- deep
+    [ "$(places_of '^16 ')" -eq 1000 ]
+    recorded --stacks 8 --stack-every 3 --follow fork -- threads
+    recorded --stacks 8 --stack-every 1 -- signals
+    [ "$(places_of '^20 ')" -eq 2000 ]
+}
+
+@test "libraries that come and go, in one another's place" {
+    command -v cc >/dev/null || skip "there is no C compiler"
+    for name in first second; do
+        printf '#include <stdlib.h>\nvoid *%s(size_t n) { return malloc(n); }\n' "$name" >"$name.c"
+        cc -shared -fPIC -fno-builtin -o "./$name.so" "$name.c"
+    done
+    recorded --stacks 8 -- libraries "$PWD/first.so" "$PWD/second.so"
+    named
+    [ "$(places_of '^50000 first \(first\.so\)$')" -eq 20 ]
+    [ "$(places_of '^50000 second \(second\.so\)$')" -eq 20 ]
+}
+
+@test "a recorder that is not there is said" {
+    mkdir -p alone
+    cp "$TAPOOL" "$(dirname "$TAPOOL")/libtapool_record.so" alone/
+    capture alone/tapool record --stacks 8 -o b.tpt -- "$CALLED" small
+    [ "$rc" -eq 2 ]
+    matches "$err" 'without .*--stacks'
+    [ ! -e b.tpt ]
+    [ ! -e b.tpt.recording ]
+}

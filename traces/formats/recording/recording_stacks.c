@@ -1,0 +1,244 @@
+/* See recording_stacks.h; recording.h in traces/record says how stacks are written.
+ *
+ *      module 3, 0x1139  ->  "parse.c:7 grow"  ->  a place of the table, with its callers
+ *
+ * Each address of a module is looked up once. Frames that only pass on what they are asked for
+ * (operator new, malloc) are left out at the inner end of a stack.
+ *
+ * A recording may be hostile: of its modules only those are opened that have the build id that was
+ * recorded, and neither modules nor addresses are looked up without end. */
+#include "traces/formats/recording/recording_stacks.h"
+
+#include "alloc/base/numbers.h"
+#include "traces/lower/place_table.h"
+#include "traces/lower/place_text.h"
+#include "traces/symbols/symbols.h"
+
+#include <string.h>
+
+enum { MODULES_MOST = 4096, OPEN_MOST = 512, ID_MOST = 64, NUMBER_MOST = 1 << 16 };
+#define LOOKUPS_MOST UINT64_C(200000)
+#define NO_MODULE    UINT32_MAX
+
+/* A file that stacks lead through. Of an address that was looked up, `index` is the number of its
+ * text, and `refs` one of these. */
+struct tp_recording_module {
+    struct tp_id_map places;
+    struct tp_symbols *symbols; /* NULL: nothing is known but offsets */
+};
+enum { ASKS = 1, PASSES_ON };
+
+/* ---- modules ---- */
+
+static const char *path_of(const struct tp_recording_stacks *s, uint32_t module)
+{
+    return strchr(tp_texts_get(&s->keys, module), ' ') + 1;
+}
+
+static int add_module(struct tp_recording_stacks *s, const unsigned char *id, size_t id_bytes,
+                      uint32_t module, struct tp_err *err)
+{
+    int rc = TP_READ_GROW(s->reading, &s->modules, &s->module_room, module + 1u, "modules", err);
+    if (rc)
+        return rc;
+    struct tp_recording_module *m = &s->modules[s->module_count++];
+    *m = (struct tp_recording_module){.places.how =
+                                          tp_reading_growth(s->reading, "addresses of code")};
+    if (!tp_symbols_built || s->open == OPEN_MOST)
+        return TP_OK;
+    enum tp_symbols_state state = tp_symbols_open(path_of(s, module), id, id_bytes, &m->symbols);
+    s->open += state == TP_SYMBOLS_GOOD;
+    s->missing += state == TP_SYMBOLS_MISSING;
+    s->other += state == TP_SYMBOLS_OTHER;
+    return TP_OK;
+}
+
+static int number_module(struct tp_recording_stacks *s, struct tp_recording_caller *c,
+                         uint64_t number, uint32_t module, struct tp_err *err)
+{
+    if (number >= NUMBER_MOST)
+        return TP_OK;
+    int rc = TP_READ_GROW(s->reading, &c->modules, &c->room, number + 1, "modules", err);
+    while (!rc && c->count <= number)
+        c->modules[c->count++] = NO_MODULE;
+    if (!rc)
+        c->modules[number] = module;
+    return rc;
+}
+
+static int take_module(struct tp_recording_stacks *s, struct tp_recording_caller *c,
+                       const struct tp_recording_event *ev, struct tp_err *err)
+{
+    const unsigned char *end = ev->body + ev->body_bytes, *at = ev->body;
+    char key[TP_RECORDING_BODY * 2 + 2], *to = key;
+    uint64_t number = 0, id_bytes = 0;
+    uint32_t module = NO_MODULE;
+    at = tp_rec_get(at, end, &number);
+    at = at ? tp_rec_get(at, end, &id_bytes) : NULL;
+    if (!at || id_bytes > ID_MOST || id_bytes > (uint64_t)(end - at))
+        return TP_OK;
+    const unsigned char *id = at;
+    for (; at < id + id_bytes; at++)
+        to += snprintf(to, 3, "%02x", *at);
+    *to++ = ' ';
+    size_t path_bytes = strnlen((const char *)at, (size_t)(end - at));
+    memcpy(to, at, path_bytes);
+    size_t size = (size_t)(to - key) + path_bytes;
+    if (s->keys.count == MODULES_MOST && tp_texts_find(&s->keys, key, size) == TP_NO_TEXT)
+        return number_module(s, c, number, NO_MODULE, err);
+    s->keys.how = tp_reading_growth(s->reading, "modules");
+    int rc = tp_texts_need(&s->keys, key, size, &module, err);
+    if (!rc && module == s->module_count)
+        rc = add_module(s, id, id_bytes, module, err);
+    return rc ? rc : number_module(s, c, number, module, err);
+}
+
+/* ---- places ---- */
+
+static int look_up(struct tp_recording_stacks *s, uint32_t module, uint64_t address,
+                   struct tp_place_table *table, struct tp_id_entry **out, struct tp_err *err)
+{
+    char text[2 * TP_PLACE_TEXT];
+    struct tp_str str = TP_STR_IN(text);
+    struct tp_recording_module *m = &s->modules[module];
+    struct tp_symbol found = {0};
+    uint32_t number = TP_NO_PLACE;
+    if (m->symbols && s->lookups++ < LOOKUPS_MOST)
+        found = tp_symbols_find(m->symbols, address);
+    const struct tp_place_parts parts = {.function = found.function,
+                                         .file = found.file,
+                                         .line = found.line,
+                                         .module = path_of(s, module),
+                                         .offset = address};
+    tp_place_text(&parts, &str);
+    bool passes_on = found.function && tp_place_passes_on(found.function);
+    int rc = tp_place_table_text(table, str.s, str.length, &number, err);
+    if (!rc)
+        rc = tp_id_map_need(&m->places, (int64_t)address, number, out, err);
+    if (!rc)
+        (*out)->refs = passes_on ? PASSES_ON : ASKS;
+    return rc;
+}
+
+/* The place of a frame; TP_NO_PLACE: of one that is in no file. */
+static int frame_of(struct tp_recording_stacks *s, uint32_t module, uint64_t address,
+                    struct tp_place_table *table, uint32_t *text, bool *passes_on,
+                    struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    *text = TP_NO_PLACE;
+    *passes_on = false;
+    if (module == NO_MODULE)
+        return TP_OK;
+    entry = tp_id_map_find(&s->modules[module].places, (int64_t)address);
+    int rc = entry ? TP_OK : look_up(s, module, address, table, &entry, err);
+    if (rc)
+        return rc;
+    *text = entry->index;
+    *passes_on = entry->refs == PASSES_ON;
+    return TP_OK;
+}
+
+static uint32_t module_of(const struct tp_recording_caller *c, uint64_t code)
+{
+    return code && code <= c->count ? c->modules[code - 1] : NO_MODULE;
+}
+
+static int take_stack(struct tp_recording_stacks *s, struct tp_recording_caller *c,
+                      const struct tp_recording_event *ev, struct tp_err *err)
+{
+    const unsigned char *at = ev->body, *end = at + ev->body_bytes;
+    uint32_t texts[TP_STACK_FRAMES], count = 0, first = 0, stack = 0;
+    uint64_t address = 0, code = 0, by = 0;
+    struct tp_place_table *table = NULL;
+    bool passes_on = false, asked = false;
+    int rc = tp_place_table_of(s->reading->places, &table, err);
+    while (!rc && count < TP_STACK_FRAMES && at && at < end) {
+        at = tp_rec_get(at, end, &code);
+        at = at ? tp_rec_get(at, end, &by) : NULL;
+        address += tp_rec_unzigzag(by);
+        if (at)
+            rc = frame_of(s, module_of(c, code), address, table, &texts[count], &passes_on, err);
+        asked |= !passes_on;
+        count += at && texts[count] != TP_NO_PLACE;
+        first = asked ? first : count;
+    }
+    first = asked ? first : 0;
+    for (uint32_t i = count; !rc && i-- > first;)
+        rc = tp_place_table_call(table, texts[i], stack, &stack, err);
+    c->stack = stack;
+    s->taken += stack != 0;
+    return rc;
+}
+
+int tp_recording_stacks_take(struct tp_recording_stacks *s, struct tp_recording_caller *c,
+                             const struct tp_recording_event *ev, struct tp_err *err)
+{
+    if (ev->more == TP_MORE_MODULE)
+        return take_module(s, c, ev, err);
+    return ev->more == TP_MORE_STACK ? take_stack(s, c, ev, err) : TP_OK;
+}
+
+int tp_recording_stacks_give(struct tp_recording_stacks *s, struct tp_recording_caller *c,
+                             struct tp_err *err)
+{
+    const struct tp_reading *r = s->reading;
+    struct tp_place_table *table = NULL;
+    uint32_t stack = c->stack;
+    c->stack = 0;
+    if (!stack)
+        return TP_OK;
+    int rc = tp_place_table_of(r->places, &table, err);
+    return rc ? rc : tp_place_table_set_stack(table, tp_lower_count(r->lower), stack, err);
+}
+
+/* ---- the whole ---- */
+
+int tp_recording_stacks_end(const struct tp_recording_stacks *s,
+                            const struct tp_recording_head *head, struct tp_err *err)
+{
+    struct tp_meta *meta = s->reading->meta;
+    struct tp_place_table *table = NULL;
+    if (!s->taken)
+        return TP_OK;
+    int rc = tp_place_table_of(s->reading->places, &table, err);
+    if (rc)
+        return rc;
+    *tp_place_table_sampling(table) =
+        (struct tp_place_sampling){.size = head->stack_size, .every = head->stack_every};
+    if (head->stack_every > 1)
+        tp_meta_remark(
+            meta, "%s call stacks: of each allocation of %s or more, and of one in %s below that",
+            tp_count(s->taken).s, tp_bytes(head->stack_size, false).s,
+            tp_count(head->stack_every).s);
+    else
+        tp_meta_remark(meta, "%s call stacks: of each allocation", tp_count(s->taken).s);
+    if (!tp_symbols_built)
+        tp_meta_remark(meta, "this tapool was built without libdw, which knows the functions of "
+                             "call stacks: they are offsets in files");
+    if (s->missing)
+        tp_meta_remark(meta, "files whose functions are not known, because they are not there: %s",
+                       tp_count(s->missing).s);
+    if (s->other)
+        tp_meta_remark(meta,
+                       "files whose functions are not known, because they are others than those "
+                       "that were recorded: %s",
+                       tp_count(s->other).s);
+    return TP_OK;
+}
+
+void tp_recording_stacks_release(struct tp_recording_stacks *s)
+{
+    struct tp_budget *budget = s->reading->budget;
+    for (size_t i = 0; i < s->module_count; i++) {
+        tp_id_map_release(&s->modules[i].places);
+        tp_symbols_close(s->modules[i].symbols);
+    }
+    TP_GROW_END(&s->modules, &s->module_room, .budget = budget);
+    tp_texts_release(&s->keys);
+}
+
+void tp_recording_caller_release(const struct tp_recording_stacks *s, struct tp_recording_caller *c)
+{
+    TP_GROW_END(&c->modules, &c->room, .budget = s->reading->budget);
+}

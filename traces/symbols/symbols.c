@@ -1,0 +1,131 @@
+/* See symbols.h. libdw reads the files, and finds debug information that lies apart by its build id
+ * (/usr/lib/debug/.build-id); no server is asked. Names of C++ are put into words by the C++
+ * library, where the machine has one: it is loaded for the first such name.
+ *
+ * Known weakness: of functions that were inlined only the one that they are in is named, with the
+ * line of the innermost. */
+#include "traces/symbols/symbols.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const bool tp_symbols_built = true;
+
+#define NAME_MOST ((size_t)4096) /* bytes of a name that is put into words */
+
+struct tp_symbols {
+    Dwfl *dwfl;
+    Dwfl_Module *module;
+    GElf_Addr bias; /* of the addresses that dwfl gives to the file */
+    char *name;     /* of the last symbol, in words */
+    void *cxx;
+    bool asked;
+    char *(*demangle)(const char *name, char *room, size_t *size, int *status);
+};
+
+/* Only a regular file is looked at, for a pipe or a device would be waited for; and only one that
+ * is ELF itself, for libdw would unpack others. */
+static int open_elf(const char *path)
+{
+    struct stat st;
+    char magic[SELFMAG];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 &&
+        (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || pread(fd, magic, SELFMAG, 0) != SELFMAG ||
+         memcmp(magic, ELFMAG, SELFMAG) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static bool has_id(Dwfl_Module *module, const unsigned char *id, size_t id_bytes)
+{
+    const unsigned char *found = NULL;
+    GElf_Addr at = 0;
+    int bytes = dwfl_module_build_id(module, &found, &at);
+    return !id_bytes || (bytes > 0 && (size_t)bytes == id_bytes && !memcmp(found, id, id_bytes));
+}
+
+enum tp_symbols_state tp_symbols_open(const char *path, const unsigned char *id, size_t id_bytes,
+                                      struct tp_symbols **out)
+{
+    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                             .find_debuginfo = dwfl_build_id_find_debuginfo,
+                                             .section_address = dwfl_offline_section_address};
+    struct tp_symbols *s = calloc(1, sizeof *s);
+    int fd = s ? open_elf(path) : -1;
+    enum tp_symbols_state state = TP_SYMBOLS_MISSING;
+    *out = NULL;
+    if (fd >= 0)
+        s->dwfl = dwfl_begin(&callbacks);
+    if (s && s->dwfl)
+        s->module = dwfl_report_offline(s->dwfl, path, path, fd);
+    if (fd >= 0 && !(s->dwfl && s->module))
+        close(fd); /* else it is the module's */
+    if (s && s->module) {
+        dwfl_report_end(s->dwfl, NULL, NULL);
+        if (dwfl_module_getelf(s->module, &s->bias))
+            state = has_id(s->module, id, id_bytes) ? TP_SYMBOLS_GOOD : TP_SYMBOLS_OTHER;
+    }
+    if (state == TP_SYMBOLS_GOOD)
+        *out = s;
+    else
+        tp_symbols_close(s);
+    return state;
+}
+
+void tp_symbols_close(struct tp_symbols *s)
+{
+    if (!s)
+        return;
+    if (s->dwfl)
+        dwfl_end(s->dwfl);
+    if (s->cxx)
+        dlclose(s->cxx);
+    free(s->name);
+    free(s);
+}
+
+/* A name of C++ in words; the name itself where it is none. */
+static const char *in_words(struct tp_symbols *s, const char *name)
+{
+    int status = 0;
+    if (!name || strncmp(name, "_Z", 2) != 0 || strnlen(name, NAME_MOST) == NAME_MOST)
+        return name;
+    if (!s->asked) {
+        s->asked = true;
+        s->cxx = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+        void *function = s->cxx ? dlsym(s->cxx, "__cxa_demangle") : NULL;
+        memcpy(&s->demangle, &function, sizeof s->demangle);
+    }
+    if (!s->demangle)
+        return name;
+    free(s->name);
+    s->name = s->demangle(name, NULL, NULL, &status);
+    return s->name ? s->name : name;
+}
+
+struct tp_symbol tp_symbols_find(struct tp_symbols *s, uint64_t address)
+{
+    struct tp_symbol found = {0};
+    GElf_Off within = 0;
+    GElf_Sym symbol;
+    Dwarf_Addr at = address + s->bias;
+    int line = 0;
+    const char *name = dwfl_module_addrinfo(s->module, at, &within, &symbol, NULL, NULL, NULL);
+    Dwfl_Line *info = dwfl_module_getsrc(s->module, at);
+    /* A symbol with a size that ends before the address is the nearest one, and not it. */
+    if (name && (!symbol.st_size || within < symbol.st_size))
+        found.function = in_words(s, name);
+    found.file = info ? dwfl_lineinfo(info, NULL, &line, NULL, NULL, NULL) : NULL;
+    found.line = line > 0 ? (uint32_t)line : 0;
+    return found;
+}

@@ -119,9 +119,14 @@ const struct tp_place_stack *tp_place_table_stack(const struct tp_place_table *t
     return &t->stacks[number];
 }
 
-struct tp_place_sampling *tp_place_table_sampling(struct tp_place_table *t)
+struct tp_place_sampling tp_place_table_sampling(const struct tp_place_table *t)
 {
-    return &t->sampling;
+    return t->sampling;
+}
+
+void tp_place_table_sample(struct tp_place_table *t, struct tp_place_sampling sampling)
+{
+    t->sampling = sampling;
 }
 
 /* ---- items ---- */

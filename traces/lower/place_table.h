@@ -58,7 +58,8 @@ uint32_t tp_place_table_stacks(const struct tp_place_table *t); /* how many ther
 const struct tp_place_stack *tp_place_table_stack(const struct tp_place_table *t, uint32_t number);
 
 /* The share of the events whose places were kept; all zero: of every one. */
-struct tp_place_sampling *tp_place_table_sampling(struct tp_place_table *t);
+struct tp_place_sampling tp_place_table_sampling(const struct tp_place_table *t);
+void tp_place_table_sample(struct tp_place_table *t, struct tp_place_sampling sampling);
 
 /* The text of a number, which must be in the table. */
 const char *tp_place_table_get(const struct tp_place_table *t, uint32_t number);

@@ -94,11 +94,17 @@ void tp_symbols_close(struct tp_symbols *s)
     free(s);
 }
 
-/* A name of C++ in words; the name itself where it is none. */
+/* A name of C++ in words; any other without its version ("@@GLIBC_2.34"). */
 static const char *in_words(struct tp_symbols *s, const char *name)
 {
     int status = 0;
-    if (!name || strncmp(name, "_Z", 2) != 0 || strnlen(name, NAME_MOST) == NAME_MOST)
+    size_t plain = strcspn(name, "@");
+    if (name[plain]) {
+        free(s->name);
+        s->name = strndup(name, plain);
+        return s->name ? s->name : name;
+    }
+    if (strncmp(name, "_Z", 2) != 0 || plain >= NAME_MOST)
         return name;
     if (!s->asked) {
         s->asked = true;

@@ -1,5 +1,7 @@
 /* Code places: kept and found again, in .tpt and in JSON; files that are wrong about them. */
 #include "tests/unit/tpt_rig.h"
+
+#include "alloc/base/str.h"
 #include "traces/formats/json/json_event.h"
 #include "traces/formats/tpt/tpt_places.h"
 #include "traces/lower/place_table.h"
@@ -116,6 +118,154 @@ static void test_blocks(void **state)
     tp_tpt_places_release(&r);
     places.release(places.ctx);
     tp_place_table_free(from);
+}
+
+/* ---- stacks ---- */
+
+enum { CALLED = 90000 };
+
+/* The stack of every third event: up to 12 functions of 700, one calling the other. Every fifth of
+ * them has a place alone. */
+static struct tp_place_table *called_table(void)
+{
+    struct tp_place_table *t = NULL;
+    uint32_t texts[700], seed = 7;
+    char text[30];
+    assert_int_equal(tp_place_table_new(&t, NULL), TP_OK);
+    for (uint32_t i = 0; i < 700; i++) {
+        int n = snprintf(text, sizeof text, "f%u.c:3 f%u", i, i);
+        assert_int_equal(tp_place_table_text(t, text, (size_t)n, &texts[i], NULL), TP_OK);
+    }
+    for (uint64_t event = 3; event <= CALLED; event += 3) {
+        uint32_t stack = 0, text_of = 0;
+        for (uint64_t depth = 0; depth <= event % 12; depth++) {
+            seed = seed * 1103515245 + 12345;
+            text_of = texts[(seed >> 16) % (depth < 4 ? 5 : 700)];
+            assert_int_equal(tp_place_table_call(t, text_of, stack, &stack, NULL), TP_OK);
+        }
+        int rc = event % 5 ? tp_place_table_set_stack(t, event, stack, NULL)
+                           : tp_place_table_set(t, event, text_of, NULL);
+        assert_int_equal(rc, TP_OK);
+    }
+    tp_place_table_sample(t, (struct tp_place_sampling){.size = 4096, .every = 100});
+    return t;
+}
+
+static void write_item(const struct tp_place_table *t, const struct tp_place_item *item,
+                       uint64_t moved, char *out, size_t size)
+{
+    snprintf(out, size, "%" PRIu64 " %s", item->event + moved, tp_place_table_get(t, item->text));
+    for (uint32_t s = item->stack; s; s = tp_place_table_stack(t, s - 1)->caller)
+        tp_append(out, size, " <%u %s", tp_place_table_stack(t, s - 1)->depth,
+                  tp_place_table_get(t, tp_place_table_stack(t, s - 1)->text));
+}
+
+/* Both have the same events with the same stacks; those of `a` are `moved` later. */
+static void expect_same(const struct tp_place_table *a, const struct tp_place_table *b,
+                        uint64_t moved)
+{
+    struct tp_place_cursor x = {.table = a}, y = {.table = b};
+    const struct tp_place_item *i = NULL, *j = NULL;
+    char left[1000], right[1000];
+    assert_int_equal(tp_place_cursor_look(&x, 1, &i, NULL), TP_OK);
+    assert_int_equal(tp_place_cursor_look(&y, 1 + moved, &j, NULL), TP_OK);
+    for (; i && j;) {
+        write_item(a, i, moved, left, sizeof left);
+        write_item(b, j, 0, right, sizeof right);
+        assert_string_equal(left, right);
+        assert_int_equal(tp_place_cursor_look(&x, i->event + 1, &i, NULL), TP_OK);
+        assert_int_equal(tp_place_cursor_look(&y, j->event + 1, &j, NULL), TP_OK);
+    }
+    assert_true(!i && !j);
+    assert_int_equal(tp_place_table_sampling(a).size, tp_place_table_sampling(b).size);
+    assert_int_equal(tp_place_table_sampling(a).every, tp_place_table_sampling(b).every);
+}
+
+static void test_stacks_are_gathered(void **state)
+{
+    (void)state;
+    struct tp_places places = {0};
+    struct tp_place_table *t = NULL, *all = NULL, *later = NULL, *some = NULL;
+    const uint64_t events[] = {1, 33, 34, 300};
+    assert_int_equal(tp_place_table_of(&places, &t, NULL), TP_OK); /* sets find and release */
+    tp_place_table_free(t);
+    places.ctx = t = called_table();
+    assert_int_equal(tp_place_table_gather(&places, NULL, CALLED, never, &all, NULL), TP_OK);
+    expect_same(t, all, 0);
+    assert_int_equal(tp_place_table_gather(&places, events, 4, never, &some, NULL), TP_OK);
+    assert_int_equal(tp_place_table_count(some), 2);
+    assert_true(tp_place_table_texts(some) <= 14); /* what is not used is left behind */
+    places.before = 1000;
+    assert_int_equal(tp_place_table_gather(&places, NULL, CALLED - 1000, never, &later, NULL),
+                     TP_OK);
+    expect_same(later, t, 1000);
+    places.release(places.ctx);
+    tp_place_table_free(all);
+    tp_place_table_free(some);
+    tp_place_table_free(later);
+}
+
+/* Through blocks; and blocks that are cut or changed are refused, or have other places. */
+static void test_stack_blocks(void **state)
+{
+    (void)state;
+    struct tp_place_table *from = called_table();
+    struct tp_places places = {0};
+    struct tp_tpt_places_writer w = {.cursor = {.table = from}};
+    struct tp_tpt_places_reader r = {.to = &places};
+    struct tp_tpt_block block;
+    char *payload = NULL;
+    int blocks = 0;
+    for (;; blocks++) {
+        assert_int_equal(tp_tpt_places_put(&w, &block, &payload, NULL), TP_OK);
+        if (!payload)
+            break;
+        assert_int_equal(block.type, TP_TPT_STAK);
+        assert_null(tp_tpt_block_wrong(&block));
+        assert_true(block.stored <= TP_TPT_STACKS_MAX);
+        char *room = calloc(1, (size_t)block.stored + 16);
+        assert_non_null(room);
+        memcpy(room, payload, block.stored);
+        struct tp_err err = {0};
+        if (tp_tpt_places_get(&r, &block, room, &err) != TP_OK)
+            fail_msg("%s", err.text);
+        for (uint32_t step = block.stored / 50, at = step; at < block.stored; at += step) {
+            struct tp_places other = {0};
+            struct tp_tpt_places_reader again = {.to = &other};
+            struct tp_tpt_block cut = block;
+            room[at - 1] = (char)(room[at - 1] ^ 0x55);
+            if (at % 2)
+                cut.stored = at;
+            int rc = tp_tpt_places_get(&again, &cut, room, &err);
+            assert_true(rc == TP_OK || rc == TP_EINPUT);
+            assert_true(rc == TP_EINPUT || cut.stored == block.stored);
+            tp_tpt_places_release(&again);
+            if (other.release)
+                other.release(other.ctx);
+        }
+        free(room);
+        free(payload);
+    }
+    assert_in_range(blocks, 2, 10);
+    expect_same(from, places.ctx, 0);
+    tp_tpt_places_release(&r);
+    places.release(places.ctx);
+    tp_place_table_free(from);
+}
+
+/* A stack of any length keeps its outer 64 places, and no more work than they are. */
+static void test_long_stacks(void **state)
+{
+    (void)state;
+    struct tp_place_table *t = NULL;
+    uint32_t text = 0, stack = 0;
+    assert_int_equal(tp_place_table_new(&t, NULL), TP_OK);
+    assert_int_equal(tp_place_table_text(t, "f", 1, &text, NULL), TP_OK);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(tp_place_table_call(t, text, stack, &stack, NULL), TP_OK);
+    assert_int_equal(tp_place_table_stacks(t), TP_PLACE_DEPTH_MAX);
+    assert_int_equal(stack, TP_PLACE_DEPTH_MAX);
+    tp_place_table_free(t);
 }
 
 static void refuse(uint64_t first, uint32_t count, const char *bytes, size_t size, const char *why)
@@ -266,8 +416,13 @@ static void test_json_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),      cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_damage),     cmocka_unit_test(test_json),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_stacks_are_gathered),
+        cmocka_unit_test(test_stack_blocks),
+        cmocka_unit_test(test_long_stacks),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_json),
         cmocka_unit_test(test_json_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,9 +101,9 @@ static void frames_become_places(void **state)
     expect_stack(&r, 2, "-");
     expect_stack(&r, 3, "two+0x40 < two+0x30");
     expect_stack(&r, 4, "two+0x50");
-    const struct tp_place_sampling *s = tp_place_table_sampling(r.places.ctx);
-    assert_int_equal(s->size, 4096);
-    assert_int_equal(s->every, 100);
+    const struct tp_place_sampling s = tp_place_table_sampling(r.places.ctx);
+    assert_int_equal(s.size, 4096);
+    assert_int_equal(s.every, 100);
     assert_non_null(strstr(r.meta.remarks, "3 call stacks: of each allocation of 4 KiB or more, "
                                            "and of one in 100 below that"));
     assert_non_null(strstr(r.meta.remarks,

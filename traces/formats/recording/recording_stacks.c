@@ -204,8 +204,8 @@ int tp_recording_stacks_end(const struct tp_recording_stacks *s,
     int rc = tp_place_table_of(s->reading->places, &table, err);
     if (rc)
         return rc;
-    *tp_place_table_sampling(table) =
-        (struct tp_place_sampling){.size = head->stack_size, .every = head->stack_every};
+    tp_place_table_sample(
+        table, (struct tp_place_sampling){.size = head->stack_size, .every = head->stack_every});
     if (head->stack_every > 1)
         tp_meta_remark(
             meta, "%s call stacks: of each allocation of %s or more, and of one in %s below that",

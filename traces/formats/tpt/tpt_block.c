@@ -112,7 +112,7 @@ const char *tp_tpt_block_wrong(const struct tp_tpt_block *b)
         return "it has unknown flags";
     if (tp_tpt_has_insns(b))
         return b->flags & TP_TPT_SKIP ? "it may not be left out" : insns_wrong(b);
-    if (b->type == TP_TPT_PLAC)
+    if (b->type == TP_TPT_PLAC || b->type == TP_TPT_STAK)
         return places_wrong(b);
     bool known = b->type == TP_TPT_META || b->type == TP_TPT_NAME || b->type == TP_TPT_FACT ||
                  b->type == TP_TPT_END;

@@ -265,6 +265,7 @@ static const struct taker {
     {TP_TPT_FACT, FACT_MAX, take_facts},
     {TP_TPT_END, TP_TPT_END_SIZE, take_end},
     {TP_TPT_PLAC, TP_TPT_PLACES_MAX, take_places},
+    {TP_TPT_STAK, TP_TPT_STACKS_MAX, take_places},
 };
 enum { TAKERS = sizeof takers / sizeof *takers };
 

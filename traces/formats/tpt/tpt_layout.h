@@ -25,7 +25,7 @@
 #define TP_TPT_META_MAX      (1u << 20)
 #define TP_TPT_NAMES_MAX     (1u << 20) /* bytes in one NAME block */
 #define TP_TPT_NAME_MAX      1000       /* bytes kept of one name */
-#define TP_TPT_PLACES_EVENTS 65536u     /* events in one PLAC block */
+#define TP_TPT_PLACES_EVENTS 65536u     /* events in one PLAC or STAK block */
 
 #define TP_TPT_FOURCC(a, b, c, d)                                                                  \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -36,6 +36,7 @@ enum tp_tpt_type {
     TP_TPT_PROL = TP_TPT_FOURCC('P', 'R', 'O', 'L'),
     TP_TPT_DATA = TP_TPT_FOURCC('D', 'A', 'T', 'A'),
     TP_TPT_PLAC = TP_TPT_FOURCC('P', 'L', 'A', 'C'),
+    TP_TPT_STAK = TP_TPT_FOURCC('S', 'T', 'A', 'K'),
     TP_TPT_FACT = TP_TPT_FOURCC('F', 'A', 'C', 'T'),
     TP_TPT_END = TP_TPT_FOURCC('E', 'N', 'D', ' ')
 };

@@ -1,10 +1,16 @@
-/* PLAC blocks of a .tpt file: where events happened in the recorded program.
+/* PLAC and STAK blocks of a .tpt file: where events happened in the recorded program.
  *
  *     n new texts, each ended by a NUL | one number for each of `count` events from first_event on
  *
  * A number is 0 for the place of the event before it in the block, 1 for no place, and k + 2 for
- * text k. Texts are numbered through all PLAC blocks of the file. Events in no block have no
- * place. */
+ * text k. Texts are numbered through all these blocks of the file. Events in no block have no
+ * place.
+ *
+ * Where events have stacks, all places are in STAK blocks: few events may have one.
+ *
+ *     size and share of sampling | n new texts | n new stacks: text and caller + 1 |
+ *     `count` events: how many lie between it and the one before, and 2 k for text k or 2 k + 1 for
+ *     stack k */
 #ifndef TP_TPT_PLACES_H
 #define TP_TPT_PLACES_H
 
@@ -13,13 +19,14 @@
 #include "traces/lower/place_table.h"
 
 #define TP_TPT_PLACES_MAX (TP_TPT_PLACES_EVENTS * (TP_PLACE_TEXT + 5u)) /* bytes of a payload */
+#define TP_TPT_STACKS_MAX (1u << 24)
 
 /* ---- writing ---- */
 
 struct tp_tpt_places_writer {
     struct tp_place_cursor cursor;
-    uint64_t next;  /* first event that is in no block yet */
-    uint32_t texts; /* number of texts written so far */
+    uint64_t next;          /* first event that is in no block yet */
+    uint32_t texts, stacks; /* numbers of them written so far */
 };
 
 /* Makes the next block and its payload, which the caller frees. *payload is NULL when no place is
@@ -35,6 +42,9 @@ struct tp_tpt_places_reader {
     uint32_t *texts; /* number in the place table of each text read so far */
     uint32_t count;
     size_t room;
+    uint32_t *stacks; /* the same of stacks, + 1 */
+    uint32_t stack_count;
+    size_t stack_room;
     uint64_t end; /* first event behind the last block */
 };
 

@@ -83,7 +83,7 @@ places_of() { grep -cE -- "$1" places || true; }
     cp "$TAPOOL" "$(dirname "$TAPOOL")/libtapool_record.so" alone/
     capture alone/tapool record --stacks 8 -o b.tpt -- "$CALLED" small
     [ "$rc" -eq 2 ]
-    matches "$err" 'without .*--stacks'
+    matches "$err" '--stacks: this tapool was built without call stacks'
     [ ! -e b.tpt ]
     [ ! -e b.tpt.recording ]
 }

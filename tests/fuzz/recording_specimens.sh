@@ -15,9 +15,11 @@ cp "$build/tests/specimen_program" program
 
 export TAPOOL_CUDA_DRIVER=$build/tests/fake_libcuda.so TAPOOL_CUPTI=$build/tests/fake_libcuda.so
 
-make() { # NAME OF-RECORD [ARGUMENT]
+make() { # NAME OPTIONS [ARGUMENT]
+    local options
+    read -ra options <<<"$2"
     rm -f out.tpt.recording
-    "$build/tapool" record ${2:+"$2"} -o out.tpt -- ./program "${@:3}" 2>/dev/null || true
+    "$build/tapool" record "${options[@]}" -o out.tpt -- ./program "${@:3}" 2>/dev/null || true
     while pgrep -f "^./program" >/dev/null; do sleep 0.1; done
     python3 -c 'import sys; sys.stdout.buffer.write(open(sys.argv[1], "rb").read().rstrip(b"\0") + b"\0")' \
         out.tpt.recording >"$corpus/$1"
@@ -25,5 +27,6 @@ make() { # NAME OF-RECORD [ARGUMENT]
 
 make specimen ''
 make two-threads '' two
+make stacks '--stacks 6 --stack-every 1'
 cp "$build/tests/gpu_program" program
 make devices --cuda async pool fails leaves

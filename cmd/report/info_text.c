@@ -475,6 +475,7 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
     print_before(r, page);
     if (!r->trace->meta.nothing)
         print_live(r, page);
+    tp_info_holders(r, page);
     if (r->info->allocated.objects)
         tp_info_objects(r, page);
     print_end(r, page);

@@ -9,12 +9,13 @@ CALLED=${TAPOOL_CALLED:-$(dirname "$TAPOOL")/tests/called}
 
 setup() {
     enter_folder
-    [ -e "$(dirname "$TAPOOL")/libtapool_record_stacks.so" ] || skip "built without call stacks"
+    built=$(dirname "$TAPOOL")/libtapool_record_stacks.so
 }
 
 # recorded OPTION... -- TASK...: records the task as a.tpt, and writes the place of each event that has one
 # into `places`, "bytes place" a line.
 recorded() {
+    [ -e "$built" ] || skip "built without call stacks"
     local options=()
     while [ "$1" != -- ]; do
         options+=("$1")
@@ -50,6 +51,41 @@ places_of() { grep -cE -- "$1" places || true; }
     recorded --stacks 16 -- large
     [ "$(places_of '^60000 .* f$')" -eq 100 ]
     [ "$(places_of '^40000 .* g$')" -eq 100 ]
+}
+
+# held LIMIT...: the shares of f and g at the peak, in percent, and whether they are estimated.
+held() {
+    ok "$TAPOOL" info a.tpt --json || return 1
+    python3 -S -E - "$out" "$@" <<'END'
+import json, sys
+held = json.load(open(sys.argv[1]))["peak_holders"]
+low, high, estimated = float(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "estimated"
+share = {p["place"].split()[-1]: 100 * p["bytes"] / held["bytes"] for p in held["places"]}
+assert low <= share["f"] <= high and 100 - high <= share["g"] <= 100 - low, share
+assert held["estimated"] == estimated, held
+assert sum(p["bytes"] for p in held["places"]) + held["unknown_bytes"] >= 0.999 * held["bytes"], held
+assert all(any("main" in c for c in p["callers"]) for p in held["places"] if p["place"][-1] in "fg"), held
+END
+}
+
+@test "info says who holds the memory at the peak: f 60 %, g 40 %" {
+    recorded --stacks 16 --stack-every 1 -- small
+    named
+    held 60 60.01 exact
+    ok "$TAPOOL" info a.tpt
+    matches "$out" '^Held at the peak by the code that asked for it$'
+    matches "$out" '60\.0 %  called_program\.c:[0-9]+ f, from called_program\.c:[0-9]+ main'
+    matches "$out" '40\.0 %  called_program\.c:[0-9]+ g'
+    recorded --stacks 16 -- large
+    held 60 60.01 exact
+    recorded --stacks 16 -- small
+    held 48 72 estimated
+    ok "$TAPOOL" info a.tpt
+    matches "$out" 'asked for it; estimated$'
+    # a trace without the stacks still has the places
+    ok "$TAPOOL" convert a.tpt -f -o b.tpt --compress
+    ok "$TAPOOL" info b.tpt
+    matches "$out" 'called_program\.c:[0-9]+ f .by [0-9]+ blocks., from'
 }
 
 @test "without --stacks there are none" {

@@ -1,0 +1,58 @@
+/* The part of the screen of `tapool info` that says who holds the memory at the peak. */
+#include "cmd/report/info.h"
+
+#include "alloc/base/numbers.h"
+
+enum { NAME = 2, NOTE = 16, SHOWN = 8, PLACE = 25 };
+
+static void print_holder(const struct tp_holders *h, const struct tp_holder *row,
+                         struct tp_page *page)
+{
+    tp_page_at(page, NAME, "%s", tp_bytes((uint64_t)row->bytes, false).s);
+    tp_page_at(page, NOTE, "%7s", tp_percent(row->bytes / (double)h->bytes).s);
+    tp_page_at(page, PLACE, "%s", row->place);
+    if (h->estimated)
+        tp_page_more(page, PLACE + 2, " (by %s)", tp_plural(row->blocks, "block").s);
+    for (unsigned i = 0; i < row->caller_count; i++)
+        tp_page_more(page, PLACE + 2, "%s%s", i ? " < " : ", from ", row->callers[i]);
+    tp_page_line(page);
+}
+
+static void print_rest(const struct tp_holders *h, struct tp_page *page)
+{
+    double rest = (double)h->bytes - h->unknown;
+    for (unsigned i = 0; i < h->count && i < SHOWN; i++)
+        rest -= h->rows[i].bytes;
+    if (h->places > SHOWN) {
+        tp_page_at(page, NAME, "%s", tp_bytes(rest > 0 ? (uint64_t)rest : 0, false).s);
+        tp_page_at(page, NOTE, "%7s", tp_percent(rest / (double)h->bytes).s);
+        tp_page_put(page, PLACE, "%s more: --json", tp_plural(h->places - SHOWN, "place").s);
+    }
+    if (h->unknown >= 1) {
+        tp_page_at(page, NAME, "%s", tp_bytes((uint64_t)h->unknown, false).s);
+        tp_page_at(page, NOTE, "%7s", tp_percent(h->unknown / (double)h->bytes).s);
+        tp_page_put(page, PLACE, "not known");
+    }
+}
+
+void tp_info_holders(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_holders *h = r->holders;
+    uint64_t small = 0;
+    if (!h)
+        return;
+    tp_page_line(page);
+    tp_page_at(page, 0, "Held at the peak");
+    tp_page_put(page, NOTE + 1, "by the code that asked for it%s", h->estimated ? "; estimated" : "");
+    for (unsigned i = 0; i < h->count; i++)
+        small += h->rows[i].blocks;
+    for (unsigned i = 0; i < h->count && i < SHOWN; i++)
+        print_holder(h, &h->rows[i], page);
+    print_rest(h, page);
+    if (h->estimated)
+        tp_page_row(page, NAME, "estimated", NOTE,
+                    "from the call stacks of %s: below %s one in %s has one, and stands for the "
+                    "others of its size class (powers of two)",
+                    tp_plural(small, "block").s, tp_bytes(h->sampling.size, false).s,
+                    tp_count(h->sampling.every).s);
+}

@@ -1,0 +1,124 @@
+/* Who holds the memory at the peak: exact where all blocks have places, and where a share has one, an
+ * estimate that adds up to what is known. */
+#include "tests/unit/trace_fixture.h"
+
+#include "cmd/measure/holders.h"
+#include "traces/lower/place_table.h"
+
+static int never(struct tp_err *err)
+{
+    (void)err;
+    return TP_OK;
+}
+
+/* Reads lines of events; the table of their places is `t`, if it is given. */
+static struct tp_holders *find(const char *events, struct tp_place_sampling sampling, bool stacks)
+{
+    static char text[1 << 16];
+    snprintf(text, sizeof text, "{\"format\":\"tapool-trace\",\"version\":1}\n%s", events);
+    struct reading r = read_text(&tp_format_jsonl, text, true);
+    if (r.rc != TP_OK)
+        fail_msg("%s", r.err.text);
+    struct tp_trace trace = {.program = r.program, .places = r.places};
+    struct tp_holders *h = NULL;
+    struct tp_place_table *t = r.places.ctx;
+    if (t)
+        tp_place_table_sample(t, sampling);
+    if (stacks) { /* of event 3: "b" called by "m" */
+        uint32_t b = 0, m = 0, stack = 0;
+        tp_place_table_text(t, "b", 1, &b, NULL);
+        tp_place_table_text(t, "m", 1, &m, NULL);
+        tp_place_table_call(t, m, 0, &stack, NULL);
+        tp_place_table_call(t, b, stack, &stack, NULL);
+        tp_place_table_set_stack(t, 3, stack, NULL);
+    }
+    assert_int_equal(tp_holders_find(&trace, 0, never, &h, NULL), TP_OK);
+    forget(&r);
+    return h;
+}
+
+static void expect(const struct tp_holder *row, const char *place, double bytes, uint64_t blocks)
+{
+    assert_string_equal(row->place, place);
+    if (row->bytes < bytes - 0.01 || row->bytes > bytes + 0.01)
+        fail_msg("%s: %g instead of %g", place, row->bytes, bytes);
+    assert_int_equal(row->blocks, blocks);
+}
+
+#define ALLOC(id, size, place)                                                                     \
+    "{\"op\":\"alloc\",\"id\":" #id ",\"size\":" #size ",\"place\":\"" place "\"}\n"
+#define PLAIN(id, size) "{\"op\":\"alloc\",\"id\":" #id ",\"size\":" #size "}\n"
+#define FREE(id)        "{\"op\":\"free\",\"id\":" #id "}\n"
+
+/* What is freed before the peak, or comes after it, holds nothing; a realloc takes the block over. */
+static void exact(void **state)
+{
+    (void)state;
+    struct tp_holders *h =
+        find(ALLOC(1, 5000, "gone") FREE(1) ALLOC(2, 100, "a") ALLOC(3, 300, "b") PLAIN(4, 50)
+                 ALLOC(5, 200, "a") ALLOC(6, 10, "c")
+                     "{\"op\":\"realloc\",\"id\":6,\"size\":8000,\"place\":\"d\"}\n" FREE(5)
+                         ALLOC(7, 100, "late"),
+             (struct tp_place_sampling){0}, false);
+    assert_non_null(h);
+    assert_false(h->estimated);
+    assert_int_equal(h->bytes, 8650);
+    assert_int_equal(h->count, 3);
+    expect(&h->rows[0], "d", 8000, 1);
+    expect(&h->rows[1], "a", 300, 2);
+    expect(&h->rows[2], "b", 300, 1);
+    assert_int_equal((uint64_t)h->unknown, 50);
+    assert_int_equal(h->rows[0].caller_count, 0);
+    tp_holders_free(h);
+}
+
+/* Of the class 64 to 127, 400 bytes live and 200 have places: each stands for two. Of 32 to 63 none
+ * has one. From 1,000 bytes on, what has a place stands for itself. */
+static void estimated(void **state)
+{
+    (void)state;
+    struct tp_holders *h =
+        find(ALLOC(1, 100, "a") PLAIN(2, 100) ALLOC(3, 100, "b") PLAIN(4, 100) PLAIN(5, 40)
+                 ALLOC(6, 1000, "b") PLAIN(7, 1010),
+             (struct tp_place_sampling){.size = 1000, .every = 10}, false);
+    assert_non_null(h);
+    assert_true(h->estimated);
+    assert_int_equal(h->bytes, 2450);
+    assert_int_equal(h->count, 2);
+    expect(&h->rows[0], "b", 1200, 2);
+    expect(&h->rows[1], "a", 200, 1);
+    assert_int_equal((uint64_t)h->unknown, 1050);
+    tp_holders_free(h);
+}
+
+static void callers(void **state)
+{
+    (void)state;
+    struct tp_holders *h =
+        find(ALLOC(1, 100, "a") PLAIN(2, 10) PLAIN(3, 300), (struct tp_place_sampling){0}, true);
+    assert_non_null(h);
+    assert_int_equal(h->count, 2);
+    expect(&h->rows[0], "b", 300, 1);
+    assert_int_equal(h->rows[0].caller_count, 1);
+    assert_string_equal(h->rows[0].callers[0], "m");
+    assert_int_equal(h->rows[1].caller_count, 0);
+    tp_holders_free(h);
+}
+
+static void none(void **state)
+{
+    (void)state;
+    assert_null(find(PLAIN(1, 100), (struct tp_place_sampling){0}, false));
+    assert_null(find(ALLOC(1, 100, "a") FREE(1) PLAIN(2, 500), (struct tp_place_sampling){0}, false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact),
+        cmocka_unit_test(estimated),
+        cmocka_unit_test(callers),
+        cmocka_unit_test(none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,6 +4,7 @@
 #include "alloc/base/clock.h"
 #include "alloc/base/numbers.h"
 #include "cmd/measure/process.h"
+#include "cmd/record/witness.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -292,6 +293,7 @@ struct awaited {
     pid_t pid;     /* 0: the program has ended */
     uint64_t end;  /* of --duration, wall time; 0: there is none */
     bool children; /* until all descendants have ended */
+    struct tp_witness witness;
 };
 
 /* What a signal to this process means. The terminal sends its own to the program too. When the
@@ -302,7 +304,8 @@ static void on_signal(const siginfo_t *info, struct awaited *a)
         toggle(a->s->head);
     else if (info->si_signo != SIGCHLD && !a->pid)
         a->s->stopped = true;
-    else if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
+    else if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL &&
+             !tp_witness_saw(&a->witness, info))
         kill(a->pid, info->si_signo);
 }
 
@@ -315,17 +318,19 @@ static bool has_ended(struct awaited *a)
         if (got == a->pid) {
             a->s->how = how;
             a->pid = 0;
+            tp_witness_stop(&a->witness); /* it is no descendant to be waited for */
         }
     return a->s->stopped || got < 0 || (!a->pid && !a->children);
 }
 
 static void await_program(const struct tp_record_cfg *cfg, struct tp_record_session *s, pid_t pid,
-                          const sigset_t *held)
+                          const struct tp_witness *witness, const sigset_t *held)
 {
     struct awaited a = {.s = s,
                         .pid = pid,
                         .end = cfg->duration_ns ? tp_wall_ns() + cfg->duration_ns : 0,
-                        .children = cfg->follow != TP_FOLLOW_NONE};
+                        .children = cfg->follow != TP_FOLLOW_NONE,
+                        .witness = *witness};
     while (!has_ended(&a)) {
         siginfo_t info;
         uint64_t now = tp_wall_ns(), left = a.end > now ? a.end - now : 0;
@@ -343,15 +348,19 @@ int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, 
 {
     sigset_t held;
     struct signals before;
+    struct tp_witness witness;
     int error = 0, status = set_environment(cfg, s, err);
     if (status)
         return status;
     if (cfg->follow != TP_FOLLOW_NONE)
         prctl(PR_SET_CHILD_SUBREAPER, 1L); /* for children whose parents end before them */
     hold_signals(&held, &before);
+    tp_witness_start(&witness, &held);
     pid_t pid = start(cfg, s, &before, &error);
     if (pid > 0)
-        await_program(cfg, s, pid, &held);
+        await_program(cfg, s, pid, &witness, &held);
+    else
+        tp_witness_stop(&witness);
     let_go(s);
     restore_signals(&before);
     return error ? tp_fail(err, TP_EIO, "'%s' cannot be started: %s", cfg->program, strerror(error))

@@ -121,6 +121,24 @@ said() { matches said "$1"; }
     says 'size 101 10'
 }
 
+@test "a signal reaches the program once, be it for tapool or for its process group" {
+    mkfifo ready
+    local to pid
+    for to in '' - - - - -; do # a second one may be lost while the first waits
+        setsid "$TAPOOL" record -f -o a.tpt -- "$RECORDED" catches >ready 2>err &
+        pid=$!
+        exec 4<ready
+        read -r _ <&4
+        kill -TERM -- "$to$pid"
+        wait "$pid" || fail "$?" "$(cat err)"
+        read -r said <&4
+        exec 4<&-
+        [ "$said" = "caught 1" ] || fail "${to:+group: }$said"
+    done
+    facts a.tpt
+    says 'size 101 10'
+}
+
 @test "signals are blocked and ignored as without tapool" {
     grep -E 'Sig(Blk|Ign)' /proc/self/status >expected
     recording -o a.tpt -- grep -E 'Sig(Blk|Ign)' /proc/self/status

@@ -334,6 +334,30 @@ static int waits(void)
     return 99;
 }
 
+static volatile sig_atomic_t caught;
+
+static void on_term(int signal)
+{
+    (void)signal;
+    caught = caught + 1;
+}
+
+/* Says how often a signal came, if once it has. */
+static int catches(void)
+{
+    const struct sigaction action = {.sa_handler = on_term};
+    sigaction(SIGTERM, &action, NULL);
+    take(10, 101);
+    if (write(1, "ready\n", 6) != 6)
+        fail("write");
+    while (!caught)
+        usleep(1000);
+    for (int i = 0; i < 300; i++)
+        usleep(1000);
+    dprintf(1, "caught %d\n", (int)caught);
+    return 0;
+}
+
 static int writes(void)
 {
     char text[64];
@@ -460,8 +484,8 @@ int main(int argc, char **argv)
     } tasks[] = {{"closes", closes},   {"pauses", pauses},     {"outlasts", outlasts},
                  {"writes", writes},   {"orphans", orphans},   {"waits", waits},
                  {"errs", errs},       {"spaces", spaces},     {"drops", drops},
-                 {"daemons", daemons}, {"exhausts", exhausts}, {"cancels", cancels},
-                 {"numbers", numbers}};
+                 {"daemons", daemons}, {"exhausts", exhausts}, {"catches", catches},
+                 {"cancels", cancels}, {"numbers", numbers}};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (!strcmp(task, tasks[i].name))
             return tasks[i].run();

@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* bytes read before unpacking begins must fit into the unpacker's head */
@@ -38,6 +39,7 @@ struct tp_input {
     struct tp_unpack *unpack; /* NULL: the input is not packed */
     const char *packing;      /* static; NULL: not packed */
     uint64_t max_memory;
+    uint64_t given;        /* bytes on the disk of a file that was given away by its descriptor */
     char *name;            /* cleaned */
     struct tp_err failure; /* first read error, which is kept; status TP_OK: none */
 };
@@ -225,7 +227,8 @@ void tp_input_close(struct tp_input *in)
 
 uint64_t tp_input_taken(const struct tp_input *in)
 {
-    return in->raw.fd < 0 ? in->raw.size : in->raw.at;
+    uint64_t read = in->raw.fd < 0 ? in->raw.size : in->raw.at;
+    return in->given > read ? in->given : read;
 }
 
 bool tp_input_is_bomb(const struct tp_input *in, uint64_t made)
@@ -342,11 +345,14 @@ int tp_input_finish(struct tp_input *in, struct tp_err *err)
 
 /* ---- all bytes as a file ---- */
 
-static int duplicate(const struct tp_input *in, int *fd, struct tp_err *err)
+static int duplicate(struct tp_input *in, int *fd, struct tp_err *err)
 {
+    struct stat st;
     *fd = fcntl(in->raw.fd, F_DUPFD_CLOEXEC, 0);
     if (*fd < 0)
         return tp_fail(err, TP_EIO, "%s: cannot be opened again: %s", in->name, strerror(errno));
+    if (fstat(*fd, &st) == 0) /* holes are no bytes that somebody wrote */
+        in->given = (uint64_t)st.st_blocks * 512;
     return TP_OK;
 }
 

@@ -28,9 +28,9 @@ int tp_input_memory(const char *name, const void *data, size_t size, uint64_t ma
                     struct tp_input **out, struct tp_err *err);
 void tp_input_close(struct tp_input *in); /* NULL is fine */
 
-/* tp_input_taken: bytes read from the file so far, before unpacking. tp_input_is_bomb: whether
- * `made` bytes are too many for that. This applies the rule for packed data to anything that grows
- * with a trace. */
+/* tp_input_taken: bytes read from the file so far, before unpacking; all, after tp_input_file.
+ * tp_input_is_bomb: whether `made` bytes are too many for that. This applies the rule for packed
+ * data to anything that grows with a trace. */
 uint64_t tp_input_taken(const struct tp_input *in);
 bool tp_input_is_bomb(const struct tp_input *in, uint64_t made);
 

@@ -63,11 +63,16 @@ for ((round = 1; round <= COUNT; round++)); do
     program=$(cat "/proc/$tapool/task/$tapool/children" 2>/dev/null) || true
     # shellcheck disable=SC2086 # the list of children
     case $how in
-    program) kill_now ${program:-$tapool} ;;
+    program) kill_now $program ;;
     both) kill_now "$tapool" $program ;;
     other) kill_now $program "$tapool" ;;
     esac
     kill -CONT "$tapool" 2>/dev/null || true
+    while kill -0 "$tapool" 2>/dev/null && [ "$how" = program ]; do # perhaps it had not started it yet
+        sleep 0.01
+        # shellcheck disable=SC2046 # the list of children
+        [ -e counters ] && [ ! -e a.tpt ] && kill_now $(cat "/proc/$tapool/task/$tapool/children" 2>/dev/null)
+    done
     wait "$tapool" 2>/dev/null || true
     was_done=$(done_by)
     [ -e a.tpt ] || [ ! -e a.tpt.recording ] || "$TAPOOL" convert --recover a.tpt.recording >>said 2>&1 || true

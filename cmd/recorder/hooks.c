@@ -41,7 +41,8 @@ static void *took(struct tp_writer *w, void *p, size_t size, size_t align)
     if (TP_LIKELY(w != NULL)) {
         tp_write_alloc(w, p, size, align);
         tp_writer_leave(w);
-    }
+    } else if (TP_UNLIKELY(!p))
+        tp_writer_refused();
     return p;
 }
 

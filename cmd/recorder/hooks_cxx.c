@@ -1,24 +1,29 @@
 /* The operators new and delete of C++, for allocators that have their own and do not come by malloc
- * (tcmalloc, jemalloc, mimalloc). Where no library below has one when the program starts, they are
- * malloc and free, as C++ would have it, and what a plug-in loads later throws for them.
+ * (tcmalloc, jemalloc, mimalloc).
  *
  * Each operator is looked for once, at start. A look later on would wait for the lock of a dlopen
  * that another thread is in, change what dlerror says, and could find a library that is unloaded
- * again.
+ * again. One that no library below has is withdrawn: a plug-in that is loaded later finds its own,
+ * or that of its C++ library, as it would without the recorder, and these call malloc.
  *
  * The table has every form: with or without an array, a size, an alignment, std::nothrow. A name is
  * that of the operator in the C++ ABI. */
 #include "cmd/recorder/recorder.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* An exception of the operator below passes through here, and must find the writer given back. */
 static void give_back(struct tp_writer **w)
 {
-    if (*w)
+    if (*w) {
+        (*w)->in_new = false;
         tp_writer_leave(*w);
+    }
 }
 #define ENTERED(name) struct tp_writer *name __attribute__((cleanup(give_back))) = tp_writer_enter()
 
@@ -48,18 +53,24 @@ static void *find(struct below *below, const char *name)
                : look(below, name);
 }
 
-/* What operator new does when there is no memory: the C++ library of whoever asked throws. */
-static void *throw_there(size_t size, size_t align)
+/* Takes a function of this library out of those that libraries find which are loaded from now on.
+ */
+static void withdraw(uintptr_t function)
 {
-    void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
-    void *function = library ? dlsym(library, align ? "_ZnwmSt11align_val_t" : "_Znwm") : NULL;
-    void *(*call)(size_t, size_t) = NULL;
-    memcpy(&call, &function, sizeof call);
-    if (!call)
-        abort();
-    return call(size, align);
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+    if (!dladdr1((void *)function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+        return;
+    uintptr_t page = (uintptr_t)symbol & ~((uintptr_t)getpagesize() - 1);
+    size_t bytes = (uintptr_t)(symbol + 1) - page;
+    if (mprotect((void *)page, bytes, PROT_READ | PROT_WRITE) != 0)
+        return;
+    symbol->st_shndx = SHN_UNDEF;
+    symbol->st_value = 0;
+    mprotect((void *)page, bytes, PROT_READ);
 }
 
+/* For who calls before it is withdrawn: a constructor of another library. */
 static void *instead(size_t size, size_t align, bool throws)
 {
     void *p = NULL;
@@ -68,34 +79,43 @@ static void *instead(size_t size, size_t align, bool throws)
         p = tp_below_get()->posix_memalign(&p, least, size ? size : 1) ? NULL : p;
     else
         p = tp_below_get()->malloc(size ? size : 1);
-    return p || !throws ? p : throw_there(size, align);
+    if (!p && throws)
+        abort();
+    return p;
 }
+
+#define OWN extern __attribute__((visibility("hidden")))
 
 #define BELOW(symbol)                                                                              \
     static struct below below_##symbol;                                                            \
     __attribute__((constructor)) static void look_##symbol(void)                                   \
     {                                                                                              \
-        look(&below_##symbol, #symbol);                                                            \
+        if (!look(&below_##symbol, #symbol))                                                       \
+            withdraw((uintptr_t)own_##symbol);                                                     \
     }
 
 #define NEW(symbol, params, args, align, throws)                                                   \
-    BELOW(symbol)                                                                                  \
     TP_HOOK void *symbol params;                                                                   \
+    OWN void *own_##symbol params __attribute__((alias(#symbol)));                                 \
+    BELOW(symbol)                                                                                  \
     void *symbol params                                                                            \
     {                                                                                              \
         ENTERED(w);                                                                                \
         void *function = find(&below_##symbol, #symbol), *p = NULL;                                \
         void *(*call)params = NULL;                                                                \
         memcpy(&call, &function, sizeof call);                                                     \
-        p = call ? call args : instead(size, align, throws);                                       \
         if (w)                                                                                     \
+            w->in_new = true;                                                                      \
+        p = call ? call args : instead(size, align, throws);                                       \
+        if (w && w->inside) /* else the call that got the memory in the end wrote it */            \
             tp_write_alloc(w, p, size, align);                                                     \
         return p;                                                                                  \
     }
 
 #define DELETE(symbol, params, args)                                                               \
-    BELOW(symbol)                                                                                  \
     TP_HOOK void symbol params;                                                                    \
+    OWN void own_##symbol params __attribute__((alias(#symbol)));                                  \
+    BELOW(symbol)                                                                                  \
     void symbol params                                                                             \
     {                                                                                              \
         if (!p)                                                                                    \

@@ -74,6 +74,7 @@ struct tp_writer {
     uint32_t passed;  /* calls while the recording was waiting */
     uint32_t rounds;  /* of destructors that the thread has run */
     bool inside;      /* a call of this thread is being recorded: what it calls is part of it */
+    bool in_new;      /* that call is an operator new */
     bool finished;    /* the thread's destructors ran: its chunk is mapped for each event */
 };
 
@@ -98,6 +99,10 @@ static inline void tp_writer_leave(struct tp_writer *w)
 {
     w->inside = false;
 }
+
+/* A call that is part of another one got no memory. An operator new then calls the program's
+ * handler, or throws: what comes is recorded by itself. */
+void tp_writer_refused(void);
 
 /* Sets whether calls of this thread go by unrecorded; gives what was set before. */
 bool tp_writer_hush(bool on);

@@ -51,6 +51,11 @@ struct tp_writer *tp_writer_enter(void)
     return w;
 }
 
+void tp_writer_refused(void)
+{
+    mine.inside = mine.inside && !mine.in_new;
+}
+
 bool tp_writer_hush(bool on)
 {
     bool before = mine.inside;

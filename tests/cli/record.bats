@@ -72,11 +72,43 @@ said() { matches said "$1"; }
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
     facts a.tpt
     says "align 64 6"
-    for size in $(seq 101 2 125); do
+    for size in $(seq 101 2 127); do
         says "size $size 1"
     done
-    says "alloc 13" "free 13"
+    # the handler that frees when there is no memory is seen, too: its block is gone before the last
+    says "alloc 14" "free 14" "peak 127"
     matches facts.jsonl '"size": 128, "align": 128'
+}
+
+@test "a plug-in of a C program keeps the operators new that are its own, and those of its library" {
+    cat >plug.cc <<'END2'
+#include <new>
+#include <cstdlib>
+#ifdef OWN
+static int asked;
+void *operator new(std::size_t size) { asked++; return std::malloc(size); }
+void operator delete(void *p) noexcept { asked++; std::free(p); }
+void operator delete(void *p, std::size_t) noexcept { asked++; std::free(p); }
+extern "C" int runs() { ::operator delete(::operator new(101)); return asked == 2 ? 0 : 1; }
+#else
+extern "C" int runs()
+{
+    ::operator delete(::operator new(101));
+    try { ::operator delete(::operator new(static_cast<std::size_t>(-1) / 4)); }
+    catch (const std::bad_alloc &) { return 0; }
+    return 1;
+}
+#endif
+END2
+    local own
+    for own in '' -DOWN; do
+        # shellcheck disable=SC2086 # may be none
+        c++ -std=c++17 -shared -fPIC $own -o plug.so plug.cc 2>/dev/null || skip "there is no C++ compiler"
+        recorded plugs "$PWD/plug.so"
+        [ "$rc" -eq 0 ] || fail "$own: $rc" "$(cat "$err")"
+        facts a.tpt
+        says 'size 101 1' 'free 1'
+    done
 }
 
 @test "an allocator that was preloaded is kept, below the recorder" {

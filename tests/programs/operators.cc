@@ -1,5 +1,15 @@
 // Every operator new and delete of C++, for a test of `tapool record`. Sizes are odd.
+#include <cstdlib>
 #include <new>
+
+// What the handler for want of memory frees: once.
+static void *reserve;
+
+static void give_up_reserve()
+{
+    std::free(reserve);
+    std::set_new_handler(nullptr);
+}
 
 struct alignas(128) wide {
     char bytes[128];
@@ -21,6 +31,8 @@ int main()
     ::operator delete(::operator new(121, align, std::nothrow), align, std::nothrow);
     ::operator delete[](::operator new[](123, align, std::nothrow), align, std::nothrow);
     delete new wide;
+    reserve = std::malloc(127);
+    std::set_new_handler(give_up_reserve);
     try {
         ::operator delete(::operator new(static_cast<std::size_t>(-1) / 4));
     } catch (const std::bad_alloc &) {

@@ -98,11 +98,10 @@ def malloc_bench():
 
 
 def recording(length):
-    """Three threads, which free each other's blocks, in chunks of `length` bytes: page 0, then chunks as
-    they are taken."""
-    head = struct.pack("=8sIIIId", b"tapoolR\1", 1, 0, 0, 0, 1.0)
-    head += bytes(1344 - len(head)) + struct.pack("=QQQIIII", 0, 0, 0, 3, 1, 0, 0)
-    data, chunks = bytearray(head.ljust(4096, b"\0")), {}
+    """Three threads, which free each other's blocks, in chunks of `length` bytes: page 0, which is that of
+    the specimen, then chunks as they are taken."""
+    specimen = Path(__file__).resolve().parent / "corpus/recording/specimen"
+    data, chunks = bytearray(specimen.read_bytes()[:4096]), {}
 
     def close(thread):
         start, nth, began, body, *_ = chunks[thread]

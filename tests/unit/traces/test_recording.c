@@ -3,6 +3,13 @@
  * written here, event by event, as the recorder does. */
 #include "tests/unit/recording_rig.h"
 
+#include <stddef.h>
+
+/* The seeds of the fuzz targets are recordings: they are made anew with the layout. */
+_Static_assert(offsetof(struct tp_recording_head, bytes) == 1392 &&
+                   sizeof(struct tp_recording_head) == 1456,
+               "the layout is another: tests/fuzz/recording_specimens.sh, then these numbers");
+
 #define OVERLAP                                                                                    \
     "events that overlap in time are in the order in which their addresses changed hands: "
 

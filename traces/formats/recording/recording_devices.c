@@ -412,7 +412,7 @@ static int on_left_out(const struct device_step *s)
 /* A block's device and how often that was reset, as the number beside its address. */
 static uint32_t owner(const struct tp_recording_devices *d, uint64_t device)
 {
-    return 1 + (uint32_t)device + TP_CALL_DEVICES * (d->devices[device].resets & 0xffffff);
+    return 1 + (uint32_t)device + TP_CALL_DEVICES * (d->devices[device].resets & 0x7fffff);
 }
 
 static uint32_t device_of_owner(uint32_t refs)

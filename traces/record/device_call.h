@@ -36,6 +36,7 @@ enum {
  *     WAIT         a stream waits for an event
  *     EVENT_END    an event was destroyed
  *     SYNC_STREAM  the program knows that a stream has caught up
+ *     STREAM_DONE  the same, found out by asking: programs ask again and again
  *     SYNC_EVENT   the program knows that an event has come to pass
  *     SYNC_DEVICE  the program knows that all streams of the device have caught up
  *     POOL         a pool takes its memory from the device
@@ -66,7 +67,8 @@ enum {
     X(CAPTURE, 17, TP_WITH_ON_STREAM)                                                              \
     X(CAPTURE_END, 18, TP_WITH_ON_STREAM)                                                          \
     X(RESET, 19, TP_WITH_DEVICE)                                                                   \
-    X(LEFT_OUT, 20, TP_WITH_OBJECT | TP_WITH_SIZE | TP_WITH_OTHER)
+    X(LEFT_OUT, 20, TP_WITH_OBJECT | TP_WITH_SIZE | TP_WITH_OTHER)                                 \
+    X(STREAM_DONE, 21, TP_WITH_ON_STREAM)
 
 #define TP_DEVICE_CALL_NUMBER(name, number, members) TP_CALL_##name = (number),
 enum tp_device_call_kind { TP_CALL_NONE, TP_DEVICE_CALLS(TP_DEVICE_CALL_NUMBER) TP_CALL_KINDS };

@@ -253,11 +253,17 @@ static bool stream_destroy(const struct tp_cuda_call *c, struct tp_device_call *
     return done(c);
 }
 
-/* cuStreamSynchronize; cuStreamQuery, which succeeds where nothing is pending. */
 static bool stream_synchronize(const struct tp_cuda_call *c, struct tp_device_call *out)
 {
     *out =
         on_stream(c, TP_CALL_SYNC_STREAM, ((const cuStreamSynchronize_params *)c->params)->hStream);
+    return done(c);
+}
+
+/* Succeeds where nothing is pending. */
+static bool stream_query(const struct tp_cuda_call *c, struct tp_device_call *out)
+{
+    *out = on_stream(c, TP_CALL_STREAM_DONE, ((const cuStreamQuery_params *)c->params)->hStream);
     return done(c);
 }
 
@@ -444,7 +450,7 @@ static const struct tp_cuda_function functions[] = {
     GIVES(cuStreamDestroy, stream_destroy),
     GIVES(cuStreamDestroy_v2, stream_destroy),
     TAKES_ON(cuStreamSynchronize, stream_synchronize),
-    TAKES_ON(cuStreamQuery, stream_synchronize),
+    TAKES_ON(cuStreamQuery, stream_query),
     TAKES_ON(cuStreamWaitEvent, stream_wait_event),
     TAKES_ON(cuStreamBeginCapture, begin_capture),
     TAKES_ON(cuStreamBeginCapture_v2, begin_capture),

@@ -215,7 +215,7 @@ static void streams(void **state)
 #endif
     EXPECT(cuStreamDestroy_v2, KIND(STREAM_END, .device = 3, .stream = STREAM), made);
     EACH_STREAM(cuStreamSynchronize, KIND(SYNC_STREAM, .device = 3), s);
-    EACH_STREAM(cuStreamQuery, KIND(SYNC_STREAM, .device = 3), s);
+    EACH_STREAM(cuStreamQuery, KIND(STREAM_DONE, .device = 3), s);
     EACH_STREAM(cuStreamWaitEvent, KIND(WAIT, .object = EVENT), s, P(EVENT), 0);
     EACH_STREAM(cuStreamBeginCapture_v2, KIND(CAPTURE, .device = 3), s, 0);
 #if CUDA_VERSION >= 12040

@@ -181,6 +181,20 @@ static void events_say_that_a_stream_has_caught_up(void **state)
            "waits for events whose stream had freed more by then are left out: 1");
 }
 
+/* Who waits says so each time, who asks learns something once. */
+static void asking_again_and_again(void **state)
+{
+    (void)state;
+    struct file *f = begin_devices(1);
+    ALLOC(f, S1, M1, 8);
+    CALL(f, STREAM_DONE, .stream = S1); /* it has freed nothing */
+    FREE(f, S1, M1);
+    CALL(f, STREAM_DONE, .stream = S1);
+    CALL(f, STREAM_DONE, .stream = S1);
+    CALL(f, SYNC_STREAM, .stream = S1);
+    expect(f, "alloc 0 8 a8 +1 @1; free 0 8 a8 +2 @2; sync 0 0 +1 @3; sync 0 0 +2 @4; ", NULL);
+}
+
 /* Of one device among several, its streams are named. */
 static void a_device_catches_up(void **state)
 {
@@ -360,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_mark_before_all_streams),
         cmocka_unit_test(streams_without_end),
         cmocka_unit_test(events_say_that_a_stream_has_caught_up),
+        cmocka_unit_test(asking_again_and_again),
         cmocka_unit_test(a_device_catches_up),
         cmocka_unit_test(a_reset_ends_what_a_device_holds),
         cmocka_unit_test(captures),

@@ -347,6 +347,20 @@ static int on_sync_stream(const struct device_step *s)
     return rc ? rc : sync_stream(s, stream, false);
 }
 
+/* Says nothing new to a stream that has freed nothing since. */
+static int sync_again(const struct device_step *s, uint32_t stream)
+{
+    const struct device_stream *st = &s->d->streams[stream];
+    return st->synced == st->frees ? TP_OK : sync_stream(s, stream, false);
+}
+
+static int on_stream_done(const struct device_step *s)
+{
+    uint32_t stream = 0;
+    int rc = find_stream(s, &stream);
+    return rc ? rc : sync_again(s, stream);
+}
+
 static int on_sync_event(const struct device_step *s)
 {
     struct tp_recording_devices *d = s->d;
@@ -354,12 +368,10 @@ static int on_sync_event(const struct device_step *s)
     if (!entry)
         return TP_OK;
     const struct device_event *e = &d->event_records[entry->index];
-    const struct device_stream *st = &d->streams[e->stream];
-    if (e->frees != st->frees) {
-        d->counts->late++;
-        return TP_OK;
-    }
-    return st->synced == st->frees ? TP_OK : sync_stream(s, e->stream, false);
+    if (e->frees == d->streams[e->stream].frees)
+        return sync_again(s, e->stream);
+    d->counts->late++;
+    return TP_OK;
 }
 
 /* One SYNC where the trace has no other device; else one for each stream of the device that has
@@ -610,6 +622,7 @@ int tp_recording_devices_call(struct tp_recording_devices *d, const struct tp_de
         [TP_CALL_WAIT] = on_wait,
         [TP_CALL_EVENT_END] = on_event_end,
         [TP_CALL_SYNC_STREAM] = on_sync_stream,
+        [TP_CALL_STREAM_DONE] = on_stream_done,
         [TP_CALL_SYNC_EVENT] = on_sync_event,
         [TP_CALL_SYNC_DEVICE] = on_sync_device,
         [TP_CALL_POOL] = on_pool,

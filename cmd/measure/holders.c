@@ -37,8 +37,7 @@ static void play(struct holding *h, const struct tp_insn *in, uint64_t event)
         h->blocks[in->slot] = (struct held_block){in->size, event};
     else if (in->device == h->device && in->op == TP_FREE)
         h->blocks[in->slot].size = 0;
-    else if (in->op == TP_RESET &&
-             (in->device == h->device || in->device == TP_ALL_DEVICES))
+    else if (in->op == TP_RESET && (in->device == h->device || in->device == TP_ALL_DEVICES))
         memset(h->blocks, 0, h->count * sizeof *h->blocks);
 }
 

@@ -1,9 +1,9 @@
 /* Who holds the memory at peak demand: live bytes by the code place that asked for them. A block
  * belongs to the call that gave it its size: its allocation, or its last realloc.
  *
- * Where only a share of the allocations has places, the figures are estimated: of the live blocks of a
- * size class (powers of two), those with a place stand for all. What each class holds is known, so
- * that the estimates add up to the peak. */
+ * Where only a share of the allocations has places, the figures are estimated: of the live blocks
+ * of a size class (powers of two), those with a place stand for all. What each class holds is
+ * known, so that the estimates add up to the peak. */
 #ifndef TP_HOLDERS_H
 #define TP_HOLDERS_H
 
@@ -24,16 +24,16 @@ struct tp_holder {
 struct tp_holders {
     struct tp_place_table *table; /* owned: the texts */
     struct tp_place_sampling sampling;
-    uint64_t bytes;    /* live at the peak */
-    double unknown;    /* of them without a place, or of a class of which no block has one */
-    bool estimated;    /* some of `bytes` is */
-    uint32_t places;   /* all that hold something */
-    unsigned count;    /* of the rows, the largest first */
+    uint64_t bytes;  /* live at the peak */
+    double unknown;  /* of them without a place, or of a class of which no block has one */
+    bool estimated;  /* some of `bytes` is */
+    uint32_t places; /* all that hold something */
+    unsigned count;  /* of the rows, the largest first */
     struct tp_holder rows[TP_HOLDERS_MOST];
 };
 
-/* Finds the holders of a device. *out is NULL where the trace has no places, and where no live block
- * has one. */
+/* Finds the holders of a device. *out is NULL where the trace has no places, and where no live
+ * block has one. */
 int tp_holders_find(const struct tp_trace *t, uint16_t device, int (*stop)(struct tp_err *err),
                     struct tp_holders **out, struct tp_err *err);
 void tp_holders_free(struct tp_holders *h); /* NULL is fine */

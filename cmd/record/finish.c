@@ -223,7 +223,10 @@ static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_s
             "or in a sandbox without '%s'?",
             s->path);
     if (ended[0])
-        return tp_fail(err, tp_recording_failed(s->head) ? TP_EIO : TP_OK,
+        return tp_fail(err,
+                       tp_recording_failed(s->head)      ? TP_EIO
+                       : tp_recording_forbidden(s->head) ? TP_EINPUT
+                                                         : TP_OK,
                        "nothing was recorded: %s", ended);
     if (atomic_load(&s->head->state) == TP_REC_WAITING)
         return tp_hint(err, tp_fail(err, TP_EINPUT, "nothing was recorded"),

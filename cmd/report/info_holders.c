@@ -43,7 +43,8 @@ void tp_info_holders(const struct tp_info_report *r, struct tp_page *page)
         return;
     tp_page_line(page);
     tp_page_at(page, 0, "Held at the peak");
-    tp_page_put(page, NOTE + 1, "by the code that asked for it%s", h->estimated ? "; estimated" : "");
+    tp_page_put(page, NOTE + 1, "by the code that asked for it%s",
+                h->estimated ? "; estimated" : "");
     for (unsigned i = 0; i < h->count; i++)
         small += h->rows[i].blocks;
     for (unsigned i = 0; i < h->count && i < SHOWN; i++)

@@ -553,6 +553,10 @@ END2
         [ "$rc" -eq 0 ] || fail "$rc" "$(cat "$err")"
         said ' the program forbade itself to read the clock'
     fi
+    recorded confines first # before it allocates
+    [ "$rc" -eq 3 ] && [ "$(cat "$out")" = "done" ] || fail "$rc" "$(cat "$err")"
+    said '^tapool: nothing was recorded: the program forbade system calls \(seccomp\) $'
+    nothing_left
     # a filter that is not taken forbids nothing
     recorded confines refused
     facts a.tpt

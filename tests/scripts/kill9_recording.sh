@@ -71,8 +71,8 @@ for ((round = 1; round <= COUNT; round++)); do
     while kill -0 "$tapool" 2>/dev/null && [ "$how" = program ]; do # perhaps it had not started it yet
         sleep 0.01
         # shellcheck disable=SC2046 # the list of children
-        [ -e counters ] && [ ! -e a.tpt ] && kill_now $(cat "/proc/$tapool/task/$tapool/children" 2>/dev/null)
-    done
+        [ -e counters ] && [ ! -e a.tpt ] && kill_now $(cat "/proc/$tapool/task/$tapool/children")
+    done 2>/dev/null
     wait "$tapool" 2>/dev/null || true
     was_done=$(done_by)
     [ -e a.tpt ] || [ ! -e a.tpt.recording ] || "$TAPOOL" convert --recover a.tpt.recording >>said 2>&1 || true

@@ -45,3 +45,9 @@ bool tp_recording_failed(const struct tp_recording_head *h)
 {
     return reasons[why_of(h)].fails;
 }
+
+bool tp_recording_forbidden(const struct tp_recording_head *h)
+{
+    uint32_t why = why_of(h);
+    return why == TP_REC_SANDBOX || why == TP_REC_NO_CLOCK;
+}

@@ -12,4 +12,7 @@ void tp_recording_ended(const struct tp_recording_head *h, char *out, size_t siz
 /* Whether something failed: a bound that the user set is no failure. */
 bool tp_recording_failed(const struct tp_recording_head *h);
 
+/* Whether the program made it impossible. */
+bool tp_recording_forbidden(const struct tp_recording_head *h);
+
 #endif

@@ -1,5 +1,5 @@
-/* Who holds the memory at the peak: exact where all blocks have places, and where a share has one, an
- * estimate that adds up to what is known. */
+/* Who holds the memory at the peak: exact where all blocks have places, and where a share has one,
+ * an estimate that adds up to what is known. */
 #include "tests/unit/trace_fixture.h"
 
 #include "cmd/measure/holders.h"
@@ -50,16 +50,17 @@ static void expect(const struct tp_holder *row, const char *place, double bytes,
 #define PLAIN(id, size) "{\"op\":\"alloc\",\"id\":" #id ",\"size\":" #size "}\n"
 #define FREE(id)        "{\"op\":\"free\",\"id\":" #id "}\n"
 
-/* What is freed before the peak, or comes after it, holds nothing; a realloc takes the block over. */
+/* What is freed before the peak, or comes after it, holds nothing; a realloc takes the block over.
+ */
 static void exact(void **state)
 {
     (void)state;
-    struct tp_holders *h =
-        find(ALLOC(1, 5000, "gone") FREE(1) ALLOC(2, 100, "a") ALLOC(3, 300, "b") PLAIN(4, 50)
-                 ALLOC(5, 200, "a") ALLOC(6, 10, "c")
-                     "{\"op\":\"realloc\",\"id\":6,\"size\":8000,\"place\":\"d\"}\n" FREE(5)
-                         ALLOC(7, 100, "late"),
-             (struct tp_place_sampling){0}, false);
+    struct tp_holders *h = find(
+        ALLOC(1, 5000, "gone") FREE(1) ALLOC(2, 100, "a") ALLOC(3, 300, "b") PLAIN(4, 50)
+            ALLOC(5, 200, "a") ALLOC(
+                6, 10, "c") "{\"op\":\"realloc\",\"id\":6,\"size\":8000,\"place\":\"d\"}\n" FREE(5)
+                ALLOC(7, 100, "late"),
+        (struct tp_place_sampling){0}, false);
     assert_non_null(h);
     assert_false(h->estimated);
     assert_int_equal(h->bytes, 8650);
@@ -77,10 +78,9 @@ static void exact(void **state)
 static void estimated(void **state)
 {
     (void)state;
-    struct tp_holders *h =
-        find(ALLOC(1, 100, "a") PLAIN(2, 100) ALLOC(3, 100, "b") PLAIN(4, 100) PLAIN(5, 40)
-                 ALLOC(6, 1000, "b") PLAIN(7, 1010),
-             (struct tp_place_sampling){.size = 1000, .every = 10}, false);
+    struct tp_holders *h = find(ALLOC(1, 100, "a") PLAIN(2, 100) ALLOC(3, 100, "b") PLAIN(4, 100)
+                                    PLAIN(5, 40) ALLOC(6, 1000, "b") PLAIN(7, 1010),
+                                (struct tp_place_sampling){.size = 1000, .every = 10}, false);
     assert_non_null(h);
     assert_true(h->estimated);
     assert_int_equal(h->bytes, 2450);
@@ -109,7 +109,8 @@ static void none(void **state)
 {
     (void)state;
     assert_null(find(PLAIN(1, 100), (struct tp_place_sampling){0}, false));
-    assert_null(find(ALLOC(1, 100, "a") FREE(1) PLAIN(2, 500), (struct tp_place_sampling){0}, false));
+    assert_null(
+        find(ALLOC(1, 100, "a") FREE(1) PLAIN(2, 500), (struct tp_place_sampling){0}, false));
 }
 
 int main(void)

@@ -1,6 +1,5 @@
 /* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/holders.h"
 #include "cmd/report/info.h"
 #include "cmd/report/info_pair.h"
 #include "cmd/ui/option_words.h"
@@ -47,22 +46,18 @@ static int one_trace(const struct info_opts *o, const char *path, FILE *out, str
     struct tp_trace trace;
     struct tp_info *info = NULL;
     struct tp_captured captured = {0};
-    struct tp_holders *holders = NULL;
     int status = tp_open_trace(path, &o->open, true, &trace, err);
     if (status)
         return status;
     status = tp_info_scan(trace.program, &info, err);
     if (!status)
         status = tp_captured_scan(&trace, &captured, err);
-    if (!status && info->device_count == 1)
-        status = tp_holders_find(&trace, 0, tp_stop_asked, &holders, err);
     if (!status) {
         for (uint16_t d = 0; d < captured.count; d++)
             tp_captured_want(&captured, tp_program_demand(trace.program, d)->event);
-        tp_captured_find(&captured, &trace);
-        status = report(o, &(struct tp_info_report){&trace, info, &captured, holders}, out, err);
+        tp_captured_find(&captured, &trace, tp_stop_asked);
+        status = report(o, &(struct tp_info_report){&trace, info, &captured}, out, err);
     }
-    tp_holders_free(holders);
     tp_captured_release(&captured);
     tp_info_free(info);
     tp_trace_close(&trace);

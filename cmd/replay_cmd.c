@@ -417,7 +417,7 @@ static void find_places(struct replay *r)
             for (uint32_t k = 0; k < r->report.results[s].run->latency.slowest_count; k++)
                 tp_captured_want(&job->captured,
                                  r->report.results[s].run->latency.slowest[k].event);
-        tp_captured_find(&job->captured, &job->trace);
+        tp_captured_find(&job->captured, &job->trace, tp_stop_asked);
         first = end;
     }
 }

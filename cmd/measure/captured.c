@@ -191,6 +191,7 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
 void tp_captured_release(struct tp_captured *c)
 {
     free(c->devices);
+    tp_holders_free(c->holders);
     *c = (struct tp_captured){0};
 }
 
@@ -260,11 +261,15 @@ void tp_captured_want(struct tp_captured *c, uint64_t event)
     c->place_events[at] = event;
 }
 
-void tp_captured_find(struct tp_captured *c, const struct tp_trace *t)
+void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
+                      int (*stop)(struct tp_err *err))
 {
     struct tp_err ignored = {0};
     if (tp_trace_places(t, c->place_events, c->place_count, c->places, &ignored) != TP_OK)
         c->place_count = 0;
+    if (tp_program_facts(t->program)->devices == 1 &&
+        tp_holders_find(t, 0, stop, &c->holders, &ignored) != TP_OK)
+        c->holders = NULL;
 }
 
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event)

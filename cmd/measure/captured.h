@@ -3,7 +3,7 @@
 #ifndef TP_CAPTURED_H
 #define TP_CAPTURED_H
 
-#include "traces/trace.h"
+#include "traces/holders.h"
 
 /* The recorded memory of one device. Sizes are bytes. "Peak demand" is the event at which the
  * program needed most. */
@@ -36,6 +36,7 @@ struct tp_captured {
     size_t place_count;
     uint64_t place_events[TP_PLACES_MAX]; /* ascending */
     char places[TP_PLACES_MAX][TP_PLACE_TEXT];
+    struct tp_holders *holders; /* owned; NULL: not known, or there are several devices */
 };
 
 /* Fills `out` except for the places, in one pass over the program. TP_ENOMEM, or an error of
@@ -72,9 +73,10 @@ uint64_t tp_captured_capacity(const struct tp_captured *c);
  * TP_PLACES_MAX are dropped. */
 void tp_captured_want(struct tp_captured *c, uint64_t event);
 
-/* Looks up all places that were asked for. A file that cannot be read a second time gives no
- * places, which is no error. */
-void tp_captured_find(struct tp_captured *c, const struct tp_trace *t);
+/* Looks up all places that were asked for, and who holds the memory at the peak. A file that cannot
+ * be read a second time gives no places, which is no error. */
+void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
+                      int (*stop)(struct tp_err *err));
 
 /* The place of an event, "optimizer.py:78 step"; NULL: not known. */
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event);

@@ -141,6 +141,28 @@ static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_c
         tp_json_uint(j, o, ends[i].name, has_end ? ends[i].value : TP_NONE);
 }
 
+static void write_holders(struct tp_json *j, cJSON *root, const struct tp_holders *h)
+{
+    if (!h)
+        return;
+    cJSON *o = tp_json_object(j, root, "peak_holders");
+    tp_json_uint(j, o, "bytes", h->bytes);
+    tp_json_bool(j, o, "estimated", h->estimated);
+    tp_json_uint(j, o, "unknown_bytes", (uint64_t)(h->unknown > 0 ? h->unknown : 0));
+    tp_json_uint(j, o, "count", h->places);
+    cJSON *places = tp_json_array(j, o, "places");
+    for (unsigned i = 0; i < h->count; i++) {
+        const struct tp_holder *row = &h->rows[i];
+        cJSON *place = tp_json_item(j, places);
+        tp_json_text(j, place, "place", row->place);
+        tp_json_uint(j, place, "bytes", (uint64_t)row->bytes);
+        tp_json_uint(j, place, "blocks", row->blocks);
+        cJSON *callers = tp_json_array(j, place, "callers");
+        for (unsigned k = 0; k < row->caller_count; k++)
+            tp_json_push(j, callers, cJSON_CreateString(row->callers[k]));
+    }
+}
+
 void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                       const struct tp_captured *captured)
 {
@@ -148,6 +170,7 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     const char *place = tp_captured_place(captured, tp_program_demand(trace->program, 0)->event);
     if (place && captured->count == 1)
         tp_json_text(j, in, "peak_place", place);
+    write_holders(j, in, captured->holders);
     struct tp_captured_failures failures = tp_captured_failures(captured);
     if (failures.ooms) {
         cJSON *o = tp_json_object(j, in, "recorded_failures");

@@ -3,7 +3,6 @@
 #define TP_INFO_H
 
 #include "cmd/measure/captured.h"
-#include "cmd/measure/holders.h"
 #include "cmd/measure/info_scan.h"
 #include "cmd/ui/text.h"
 #include "traces/trace.h"
@@ -12,16 +11,12 @@ struct tp_info_report {
     const struct tp_trace *trace;
     const struct tp_info *info;
     const struct tp_captured *captured;
-    const struct tp_holders *holders; /* NULL: not known, or there are several devices */
 };
 
 void tp_info_text(const struct tp_info_report *r, struct tp_page *page);
 
 /* Prints the part of the screen about objects: sizes and lifetimes. */
 void tp_info_objects(const struct tp_info_report *r, struct tp_page *page);
-
-/* Prints who holds the memory at the peak; nothing where that is not known. */
-void tp_info_holders(const struct tp_info_report *r, struct tp_page *page);
 
 /* Writes tapool.info/1, in which names never change and are only added. */
 int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err);

@@ -122,28 +122,6 @@ static void write_peak(struct tp_json *j, cJSON *o, const struct tp_info_report 
     write_curve(j, o, &d->curve);
 }
 
-static void write_holders(struct tp_json *j, cJSON *root, const struct tp_holders *h)
-{
-    if (!h)
-        return;
-    cJSON *o = tp_json_object(j, root, "peak_holders");
-    tp_json_uint(j, o, "bytes", h->bytes);
-    tp_json_bool(j, o, "estimated", h->estimated);
-    tp_json_uint(j, o, "unknown_bytes", (uint64_t)(h->unknown > 0 ? h->unknown : 0));
-    tp_json_uint(j, o, "count", h->places);
-    cJSON *places = tp_json_array(j, o, "places");
-    for (unsigned i = 0; i < h->count; i++) {
-        const struct tp_holder *row = &h->rows[i];
-        cJSON *place = tp_json_item(j, places);
-        tp_json_text(j, place, "place", row->place);
-        tp_json_uint(j, place, "bytes", (uint64_t)row->bytes);
-        tp_json_uint(j, place, "blocks", row->blocks);
-        cJSON *callers = tp_json_array(j, place, "callers");
-        for (unsigned k = 0; k < row->caller_count; k++)
-            tp_json_push(j, callers, cJSON_CreateString(row->callers[k]));
-    }
-}
-
 static void write_devices(struct tp_json *j, cJSON *root, const struct tp_info_report *r)
 {
     cJSON *devices = tp_json_array(j, root, "devices");
@@ -175,7 +153,6 @@ int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err)
     tp_json_uint(&j, root, "live_at_end", f->live_at_end);
     tp_json_uint(&j, root, "live_at_end_bytes", f->live_at_end_bytes);
     write_objects(&j, root, r->info, f->time_known);
-    write_holders(&j, root, r->holders);
     write_marks(&j, root, r);
     write_devices(&j, root, r);
     return tp_json_print(&j, root, out, err);

@@ -4,6 +4,7 @@
 #include "cmd/measure/catalog.h"
 #include "cmd/report/info.h"
 #include "cmd/report/report_head.h"
+#include "cmd/report/report_holders.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -475,7 +476,7 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
     print_before(r, page);
     if (!r->trace->meta.nothing)
         print_live(r, page);
-    tp_info_holders(r, page);
+    tp_holders_print(r->captured->holders, page);
     if (r->info->allocated.objects)
         tp_info_objects(r, page);
     print_end(r, page);

@@ -4,6 +4,7 @@
 #include "cmd/measure/warnings.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
+#include "cmd/report/report_holders.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,6 +85,7 @@ static void print_when(const struct tp_result *r, const struct tp_device_run *d,
     tp_page_put(page, LABEL, "when the program needed most: event %s of %s%s",
                 tp_count(d->at_peak.event).s, tp_count(r->facts->events).s,
                 tp_time_at(r->facts, d->at_peak.time_ns).s);
+    tp_holders_line(r->captured->holders, LABEL, page);
 }
 
 static void print_failures(const struct tp_result *r, const struct tp_device_run *d,

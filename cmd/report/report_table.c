@@ -4,6 +4,7 @@
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
+#include "cmd/report/report_holders.h"
 #include "cmd/ui/table.h"
 
 #include <math.h>
@@ -478,8 +479,10 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
 static void print_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);
-    if (r->facts->kind != TP_KIND_DEVICE || r->facts->devices > 1 || !peak->event)
+    if (r->facts->kind != TP_KIND_DEVICE || r->facts->devices > 1 || !peak->event) {
+        tp_holders_line(r->captured->holders, NOTE, page);
         return;
+    }
     const char *phase = tp_captured_phase(r->captured, r->trace, 0);
     tp_page_at(page, NOTE, "Peak: event %s of %s%s", tp_count(peak->event).s,
                tp_count(r->facts->events).s, tp_time_at(r->facts, peak->time_ns).s);
@@ -487,6 +490,7 @@ static void print_demand(const struct tp_result *r, struct tp_page *page)
     if (phase)
         tp_page_more(page, 8, ", in %s", phase);
     tp_page_line(page);
+    tp_holders_line(r->captured->holders, NOTE, page);
 }
 
 static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp_page *page)

@@ -59,7 +59,7 @@ is_text() { grep -qI . "$1"; } # FILE
 # that can be read once more.
 told() {
     ok info "$@" --json || return 1
-    grep -vE '"(path|name|file_bytes|peak_place)":' "$out"
+    sed '/^\t"peak_holders":/,/^\t},$/d' "$out" | grep -vE '"(path|name|file_bytes|peak_place)":'
 }
 
 # of_format NAME FILE...: it is read as that.

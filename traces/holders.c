@@ -1,5 +1,5 @@
 /* See holders.h. One pass over the program up to its peak, then the places of what is live. */
-#include "cmd/measure/holders.h"
+#include "traces/holders.h"
 
 #include "traces/lower/place_table.h"
 

@@ -9,7 +9,7 @@
 
 #include "traces/trace.h"
 
-enum { TP_HOLDERS_MOST = 100, TP_HOLDER_CALLERS = 4 };
+enum { TP_HOLDERS_MOST = 20, TP_HOLDER_CALLERS = 4 };
 
 struct tp_holder {
     const char *place;

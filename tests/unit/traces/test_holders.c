@@ -2,7 +2,7 @@
  * an estimate that adds up to what is known. */
 #include "tests/unit/trace_fixture.h"
 
-#include "cmd/measure/holders.h"
+#include "traces/holders.h"
 #include "traces/lower/place_table.h"
 
 static int never(struct tp_err *err)

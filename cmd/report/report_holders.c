@@ -1,9 +1,9 @@
-/* The part of the screen of `tapool info` that says who holds the memory at the peak. */
-#include "cmd/report/info.h"
+/* See report_holders.h. */
+#include "cmd/report/report_holders.h"
 
 #include "alloc/base/numbers.h"
 
-enum { NAME = 2, NOTE = 16, SHOWN = 8, PLACE = 25 };
+enum { NAME = 2, NOTE = 16, SHOWN = 8, IN_A_LINE = 3, PLACE = 25 };
 
 static void print_holder(const struct tp_holders *h, const struct tp_holder *row,
                          struct tp_page *page)
@@ -35,9 +35,8 @@ static void print_rest(const struct tp_holders *h, struct tp_page *page)
     }
 }
 
-void tp_info_holders(const struct tp_info_report *r, struct tp_page *page)
+void tp_holders_print(const struct tp_holders *h, struct tp_page *page)
 {
-    const struct tp_holders *h = r->holders;
     uint64_t small = 0;
     if (!h)
         return;
@@ -56,4 +55,17 @@ void tp_info_holders(const struct tp_info_report *r, struct tp_page *page)
                     "others of its size class (powers of two)",
                     tp_plural(small, "block").s, tp_bytes(h->sampling.size, false).s,
                     tp_count(h->sampling.every).s);
+}
+
+void tp_holders_line(const struct tp_holders *h, int column, struct tp_page *page)
+{
+    if (!h)
+        return;
+    tp_page_at(page, column, "Held at the peak%s:", h->estimated ? ", estimated" : "");
+    for (unsigned i = 0; i < h->count && i < IN_A_LINE; i++)
+        tp_page_more(page, column + 6, "%s %s by %s", i ? "," : "",
+                     tp_percent(h->rows[i].bytes / (double)h->bytes).s, h->rows[i].place);
+    if (h->places > IN_A_LINE)
+        tp_page_more(page, column + 6, "; tapool info shows more");
+    tp_page_line(page);
 }

@@ -1,7 +1,7 @@
 """What scripts/bench.py measures of `tapool record`: what it takes from the program, and the file.
 
   an event  a loop over the calls of a sample, as it is and recorded (tests/bench/libc_loop.c)
-  sqlite    the workload of scripts/record-corpus.sh, beside heaptrack and valgrind
+  sqlite    the workload of scripts/record-corpus.sh, beside heaptrack and valgrind; with stacks
   redis     requests a second of a server with threads, recorded and not
   bytes     of the file in progress, and of the trace
 
@@ -81,8 +81,9 @@ def print_event(tapool, libc_loop, folder):
         plain, recorded = [], []
         for _ in range(ROUNDS):
             plain.append(float(output_of(libc_loop, calls)))
-            recorded.append(float(output_of(tapool, "record", "-f", "-o",
-                                            os.path.join(folder, "loop.tpt"), "--", libc_loop, calls)))
+            recorded.append(float(subprocess.run(
+                [tapool, "record", "-f", "-o", os.path.join(folder, "loop.tpt"), "--", libc_loop, calls],
+                check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout))
         print_goal("overhead an event, %s" % sample,
                    statistics.median(recorded) - statistics.median(plain), 40, "ns",
                    "%.1f a call, %.1f recorded" % (statistics.median(plain),
@@ -90,20 +91,25 @@ def print_event(tapool, libc_loop, folder):
 
 
 def print_sqlite(tapool, folder):
-    names = {"plain": "", "recorded": "'%s' \"${options[@]}\" --" % tapool}
-    walls, inside = {name: [] for name in names}, []
+    record = "'%s' \"${options[@]}\" %%s --" % tapool
+    names = {"plain": "", "stacks": record % "--stacks 16 --stack-every 100", "recorded": record % ""}
+    walls, inside = {name: [] for name in names}, {name: [] for name in names}
     held = 0
     trace = os.path.join(folder, "sqlite.tpt")
     for _ in range(ROUNDS):
         for name, command in names.items():
             _, wall, held_now = corpus(wrapper(folder, name, command), folder, "sqlite")
             walls[name].append(wall)
-            held = max(held, held_now)
-        document = json.loads(output_of(tapool, "info", trace, "--json"))
-        inside.append(document["duration_ns"] / 1e9)
+            if command:
+                document = json.loads(output_of(tapool, "info", trace, "--json"))
+                inside[name].append(document["duration_ns"] / 1e9)
+        held = max(held, held_now)
     plain, events = statistics.median(walls["plain"]), document["trace"]["events"]
-    print_goal("sqlite3 while it is recorded, over itself", statistics.median(inside) / plain, 1.3,
-               "x", "%.2f s, %.1f million events" % (plain, events / 1e6))
+    print_goal("sqlite3 while it is recorded, over itself",
+               statistics.median(inside["recorded"]) / plain, 1.3, "x",
+               "%.2f s, %.1f million events" % (plain, events / 1e6))
+    print_goal("the same, with the stacks of every 100th allocation",
+               statistics.median(inside["stacks"]) / plain, 1.5, "x")
     print_goal("sqlite3 until its trace is made, over itself",
                statistics.median(walls["recorded"]) / plain, None, "x")
     print_goal("bytes an event, while recording", held / events, 8, "B")

@@ -3,9 +3,10 @@
 #
 # usage: scripts/record-corpus.sh [--small] FOLDER [NAME...]
 #
-# Leaves FOLDER/NAME.tpt, of some 10^6 to 10^7 events each, in a few minutes and 150 MB. NAME is one
-# of cc1, git, node, python, redis, sqlite, xz; without one all are recorded whose program is
-# installed. --small makes those of traces/samples: the same programs with less to do.
+# Leaves FOLDER/NAME.tpt, of some 10^6 to 10^7 events each (xz: a few hundred, of many MB), in a few
+# minutes and 150 MB. NAME is one of cc1, git, node, python, redis, sqlite, xz; without one all are
+# recorded whose program is installed. --small makes those of traces/samples: the same programs with
+# less to do.
 #
 # TAPOOL: the tapool that records (default: that of build/release, which is built if need be).
 set -euo pipefail
@@ -80,7 +81,7 @@ record_redis() {
 
 record_sqlite() {
     record sqlite -- sqlite3 :memory: "create table t(a, b);
-with recursive c(x) as (select 1 union all select x + 1 from c where x < $(size 2000 300000))
+with recursive c(x) as (select 1 union all select x + 1 from c where x < $(size 2000 500000))
 insert into t select x, hex(x * x) from c;
 create index i on t(b); select count(*), sum(a) from t group by b % 97; delete from t where a % 3;"
 }

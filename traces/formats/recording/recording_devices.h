@@ -3,21 +3,7 @@
 #ifndef TP_RECORDING_DEVICES_H
 #define TP_RECORDING_DEVICES_H
 
-#include "traces/format.h"
-#include "traces/lower/pointers.h"
-#include "traces/record/device_call.h"
-
-/* What was left out or made of something else; for remarks. */
-struct tp_device_counts {
-    uint64_t strangers; /* frees of blocks that the recording has not seen allocated */
-    uint64_t late;      /* events that were waited for when their stream had freed more */
-    uint64_t abroad;    /* blocks of another device than that of their stream */
-    uint64_t too_large; /* failed requests of more than TP_MAX_SIZE */
-    uint64_t left_out[TP_LEFT_REASONS];
-    uint64_t left_out_bytes[TP_LEFT_REASONS]; /* capped at UINT64_MAX */
-};
-
-struct tp_recording_devices;
+#include "traces/formats/recording/recording_device_state.h"
 
 /* `pointers` are those of the recording's blocks. Borrows all but `out`. `first` is the device of
  * the first request; -1: there is none. The trace's first stream is declared here, as lowering

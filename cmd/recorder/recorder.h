@@ -7,6 +7,7 @@
  *                     writer.c: the thread's own chunk of the file, mapped
  *                        |
  *                     recording.c: opens the recording, gives out chunks, ends it
+ *                     stacks.c: who called, in the recorder of --stacks alone
  *                     sandbox.c: sees what may forbid the program calls that these make
  *
  * A thread shares nothing with others while it records: it takes a chunk of the file with one

@@ -102,6 +102,18 @@ static size_t find_build_id(const struct dl_find_object *o, const unsigned char 
     return 0;
 }
 
+/* The file of the program, looked for at the start: later, a sandbox may forbid it. */
+static char program[PATH_KEPT];
+static size_t program_length;
+
+__attribute__((constructor)) static void find_program(void)
+{
+    int code = errno;
+    ssize_t got = program_length ? 0 : readlink("/proc/self/exe", program, sizeof program);
+    program_length += got > 0 ? (size_t)got : 0;
+    errno = code;
+}
+
 /* Writes a module that this thread has not written, or no longer knows. */
 static const struct module *add_module(struct tp_writer *w, struct sampler *s,
                                        const struct dl_find_object *o, uint64_t name)
@@ -117,10 +129,9 @@ static const struct module *add_module(struct tp_writer *w, struct sampler *s,
         length = strnlen(path, PATH_KEPT);
         memcpy(at, path, length);
     } else { /* the program itself */
-        int code = errno;
-        ssize_t got = readlink("/proc/self/exe", (char *)at, PATH_KEPT);
-        length = got > 0 ? (size_t)got : 0;
-        errno = code;
+        find_program();
+        length = program_length;
+        memcpy(at, program, length);
     }
     struct module *m = &s->modules[s->count % MODULES];
     *m = (struct module){(uintptr_t)o->dlfo_map_start, (uintptr_t)o->dlfo_map_end,

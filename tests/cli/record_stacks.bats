@@ -76,6 +76,7 @@ END
     matches "$out" '^Held at the peak by the code that asked for it$'
     matches "$out" '60\.0 %  called_program\.c:[0-9]+ f, from called_program\.c:[0-9]+ main'
     matches "$out" '40\.0 %  called_program\.c:[0-9]+ g'
+    lacks "$out" "__libc_start|_start" # what starts a program asks for nothing
     recorded --stacks 16 -- large
     held 60 60.01 exact
     recorded --stacks 16 -- small

@@ -18,8 +18,13 @@ struct tp_place_parts {
 /* Appends "parse.c:7 grow", "grow (libparse.so)" or "libparse.so+0x1f3". */
 void tp_place_text(const struct tp_place_parts *p, struct tp_str *out);
 
-/* Whether a function only passes on what its caller asks for: operator new, malloc and the
- * functions around it that libraries have. */
-bool tp_place_passes_on(const char *function);
+/* What a function does in the stack of an allocation. */
+enum tp_place_role {
+    TP_PLACE_ASKS,
+    TP_PLACE_PASSES_ON, /* what its caller asks for: operator new, malloc and the functions around
+                           it that libraries have */
+    TP_PLACE_STARTS     /* a program or a thread */
+};
+enum tp_place_role tp_place_role(const char *function);
 
 #endif

@@ -226,10 +226,11 @@ static void texts(void **state)
         tp_place_text(&rows[i].parts, &str);
         assert_string_equal(text, rows[i].text);
     }
-    assert_true(tp_place_passes_on("operator new(unsigned long)"));
-    assert_true(tp_place_passes_on("g_malloc"));
-    assert_false(tp_place_passes_on("g_malloc_of_mine"));
-    assert_false(tp_place_passes_on(""));
+    assert_int_equal(tp_place_role("operator new(unsigned long)"), TP_PLACE_PASSES_ON);
+    assert_int_equal(tp_place_role("g_malloc"), TP_PLACE_PASSES_ON);
+    assert_int_equal(tp_place_role("g_malloc_of_mine"), TP_PLACE_ASKS);
+    assert_int_equal(tp_place_role(""), TP_PLACE_ASKS);
+    assert_int_equal(tp_place_role("start_thread"), TP_PLACE_STARTS);
 }
 
 int main(void)

@@ -99,7 +99,7 @@ static const struct tp_heaptrack_frame *asker(const struct tp_heaptrack_stacks *
         if (!t->frame || t->frame > s->frame_count)
             continue;
         const struct tp_heaptrack_frame *f = &s->frames[t->frame - 1];
-        if (!tp_place_passes_on(text_of(s, f->function)))
+        if (tp_place_role(text_of(s, f->function)) != TP_PLACE_PASSES_ON)
             return f;
         if (!first)
             first = f;

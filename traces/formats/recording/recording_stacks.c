@@ -3,7 +3,8 @@
  *      module 3, 0x1139  ->  "parse.c:7 grow"  ->  a place of the table, with its callers
  *
  * Each address of a module is looked up once. Frames that only pass on what they are asked for
- * (operator new, malloc) are left out at the inner end of a stack.
+ * (operator new, malloc) are left out at the inner end of a stack, those that start the program or
+ * the thread at the outer end.
  *
  * A recording may be hostile: of its modules only those are opened that have the build id that was
  * recorded, and neither modules nor addresses are looked up without end. */
@@ -21,12 +22,11 @@ enum { MODULES_MOST = 4096, OPEN_MOST = 512, ID_MOST = 64, NUMBER_MOST = 1 << 16
 #define NO_MODULE    UINT32_MAX
 
 /* A file that stacks lead through. Of an address that was looked up, `index` is the number of its
- * text, and `refs` one of these. */
+ * text, and `refs` its function's role and 1. */
 struct tp_recording_module {
     struct tp_id_map places;
     struct tp_symbols *symbols; /* NULL: nothing is known but offsets */
 };
-enum { ASKS = 1, PASSES_ON };
 
 /* ---- modules ---- */
 
@@ -111,23 +111,23 @@ static int look_up(struct tp_recording_stacks *s, uint32_t module, uint64_t addr
                                          .module = path_of(s, module),
                                          .offset = address};
     tp_place_text(&parts, &str);
-    bool passes_on = found.function && tp_place_passes_on(found.function);
+    enum tp_place_role role = found.function ? tp_place_role(found.function) : TP_PLACE_ASKS;
     int rc = tp_place_table_text(table, str.s, str.length, &number, err);
     if (!rc)
         rc = tp_id_map_need(&m->places, (int64_t)address, number, out, err);
     if (!rc)
-        (*out)->refs = passes_on ? PASSES_ON : ASKS;
+        (*out)->refs = 1 + (uint32_t)role;
     return rc;
 }
 
 /* The place of a frame; TP_NO_PLACE: of one that is in no file. */
 static int frame_of(struct tp_recording_stacks *s, uint32_t module, uint64_t address,
-                    struct tp_place_table *table, uint32_t *text, bool *passes_on,
+                    struct tp_place_table *table, uint32_t *text, enum tp_place_role *role,
                     struct tp_err *err)
 {
     struct tp_id_entry *entry = NULL;
     *text = TP_NO_PLACE;
-    *passes_on = false;
+    *role = TP_PLACE_ASKS;
     if (module == NO_MODULE)
         return TP_OK;
     entry = tp_id_map_find(&s->modules[module].places, (int64_t)address);
@@ -135,7 +135,7 @@ static int frame_of(struct tp_recording_stacks *s, uint32_t module, uint64_t add
     if (rc)
         return rc;
     *text = entry->index;
-    *passes_on = entry->refs == PASSES_ON;
+    *role = (enum tp_place_role)(entry->refs - 1);
     return TP_OK;
 }
 
@@ -151,15 +151,18 @@ static int take_stack(struct tp_recording_stacks *s, struct tp_recording_caller 
     uint32_t texts[TP_STACK_FRAMES], count = 0, first = 0, stack = 0;
     uint64_t address = 0, code = 0, by = 0;
     struct tp_place_table *table = NULL;
-    bool passes_on = false, asked = false;
+    enum tp_place_role role = TP_PLACE_ASKS;
+    bool asked = false;
     int rc = tp_place_table_of(s->reading->places, &table, err);
     while (!rc && count < TP_STACK_FRAMES && at && at < end) {
         at = tp_rec_get(at, end, &code);
         at = at ? tp_rec_get(at, end, &by) : NULL;
         address += tp_rec_unzigzag(by);
         if (at)
-            rc = frame_of(s, module_of(c, code), address, table, &texts[count], &passes_on, err);
-        asked |= !passes_on;
+            rc = frame_of(s, module_of(c, code), address, table, &texts[count], &role, err);
+        if (asked && role == TP_PLACE_STARTS)
+            break;
+        asked |= role == TP_PLACE_ASKS;
         count += at && texts[count] != TP_NO_PLACE;
         first = asked ? first : count;
     }

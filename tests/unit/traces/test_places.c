@@ -253,6 +253,58 @@ static void test_stack_blocks(void **state)
     tp_place_table_free(from);
 }
 
+/* What a STAK block may not say. A number n below 128 is the byte 2 n + 1. */
+static void test_wrong_stacks(void **state)
+{
+#define N(n) (char)(2 * (n) + 1)
+    static const struct {
+        char bytes[16];
+        uint32_t size;
+        const char *why;
+    } rows[] = {
+        {{N(0), N(0), N(1), 'f', 0, N(1), N(0), N(0), N(0), N(1)}, 10, NULL},
+        {{N(0), N(0), N(1), 'f', 0, N(0), N(0), N(0)}, 8, NULL},
+        {{N(0), N(0), N(1), 'f', 0, N(1), N(1), N(0), N(0), N(1)}, 10, "a call stack is wrong"},
+        {{N(0), N(0), N(1), 'f', 0, N(1), N(0), N(1), N(0), N(1)}, 10, "a call stack is wrong"},
+        {{N(0), N(0), N(1), 'f', 0, N(1), N(0), N(0), N(0), N(3)},
+         10,
+         "the code place of an event is wrong"},
+        {{N(0), N(0), N(1), 'f', 0, N(1), N(0), N(0), N(0), N(2)},
+         10,
+         "the code place of an event is wrong"},
+        {{N(0), N(0), N(1), 'f', 0, N(1), N(0), N(0), N(1), N(1)},
+         10,
+         "its events are out of order"},
+        {{N(0), N(0), N(1), 'f', 0, N(1), N(0)}, 7, "a call stack has no end"},
+        {{N(0), N(0), N(1), 'f', 0, N(1), N(0), N(0), N(0), N(1), N(0)},
+         11,
+         "something follows its last code place"},
+        {{N(0)}, 1, "it does not say which events have stacks"},
+    };
+#undef N
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char room[64] = {0};
+        struct tp_places places = {0};
+        struct tp_tpt_places_reader r = {.to = &places};
+        struct tp_err err = {0};
+        const struct tp_tpt_block block = {.type = TP_TPT_STAK,
+                                           .flags = TP_TPT_SKIP,
+                                           .count = 1,
+                                           .first_event = 10,
+                                           .stored = rows[i].size,
+                                           .raw = rows[i].size};
+        memcpy(room, rows[i].bytes, rows[i].size);
+        assert_int_equal(tp_tpt_places_get(&r, &block, room, &err),
+                         rows[i].why ? TP_EINPUT : TP_OK);
+        if (rows[i].why)
+            assert_string_equal(err.text, rows[i].why);
+        tp_tpt_places_release(&r);
+        if (places.release)
+            places.release(places.ctx);
+    }
+}
+
 /* A stack of any length keeps its outer 64 places, and no more work than they are. */
 static void test_long_stacks(void **state)
 {
@@ -421,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_stacks_are_gathered),
         cmocka_unit_test(test_stack_blocks),
         cmocka_unit_test(test_long_stacks),
+        cmocka_unit_test(test_wrong_stacks),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_json_wrong),

@@ -124,3 +124,8 @@ END
     [ ! -e b.tpt ]
     [ ! -e b.tpt.recording ]
 }
+
+@test "memory of GPUs has no call stacks" {
+    refused 2 '^tapool: --stacks is for calls of malloc, which --cuda does not record$' \
+        "$TAPOOL" record --cuda --stacks 4 -o a.tpt -- true
+}

@@ -262,6 +262,17 @@ for pid in range(os.getpid(), os.getpid() + 2000):
     said 'children: 1,000 traces with 200,000 events, in files'
 }
 
+@test "a child of vfork allocates in its parent, until it is another program" {
+    for follow in none fork all; do
+        recording --follow "$follow" -f -o a.tpt -- "$RECORDED" vforks
+        [ "$rc" -eq 0 ] || fail "$follow: $(cat "$err")"
+        facts a.tpt
+        grep -qx 'size 101 20' facts || fail "$follow: $(cat facts)"
+        ok "$TAPOOL" info a.tpt
+        lacks "$out" 'repaired|left out'
+    done
+}
+
 @test "two children with one process id, in two namespaces" {
     recording --follow fork -o a.tpt -f -- "$RECORDED" spaces
     [ "$rc" -ne 77 ] || skip "this user may make no namespaces"

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,31 @@ static void take(int count, size_t size)
         void *volatile p = malloc(size);
         free(p);
     }
+}
+
+/* A child of vfork allocates in its parent's memory until it becomes another program; what it
+ * leaves there is the parent's. posix_spawn does the same within the C library. */
+static int vforks(void)
+{
+    static char *const arguments[] = {"true", NULL};
+    static void *volatile left;
+    pid_t child = 0;
+    int how = 0;
+    for (int i = 0; i < 20; i++) {
+        child = vfork();
+        if (!child) {
+            left = malloc(101);
+            execvp(arguments[0], arguments);
+            _exit(98);
+        }
+        if (child < 0 || waitpid(child, &how, 0) != child || how)
+            fail("vfork");
+        free(left);
+        if (posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ) ||
+            waitpid(child, &how, 0) != child || how)
+            fail("posix_spawnp");
+    }
+    return 0;
 }
 
 /* Descriptors are closed, and what is opened then has their numbers; some are left, because without
@@ -494,7 +520,7 @@ int main(int argc, char **argv)
                  {"writes", writes},   {"orphans", orphans},   {"waits", waits},
                  {"errs", errs},       {"spaces", spaces},     {"drops", drops},
                  {"daemons", daemons}, {"exhausts", exhausts}, {"catches", catches},
-                 {"cancels", cancels}, {"numbers", numbers}};
+                 {"cancels", cancels}, {"numbers", numbers},   {"vforks", vforks}};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (!strcmp(task, tasks[i].name))
             return tasks[i].run();

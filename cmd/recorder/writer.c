@@ -191,8 +191,9 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
     unsigned unit = unit_of(to, 0);
     if (!is_on(w, TP_REC_PAUSED))
         return;
-    tp_stack_sample(w, size);
     uint32_t state = atomic_load_explicit(&tp_recorder.head->state, memory_order_relaxed);
+    if (state == TP_REC_ON)
+        tp_stack_sample(w, size);
     uint64_t resize = (uint64_t)size << 1 | (state == TP_REC_PAUSED);
     if (from != to) {
         write_moved(w, began, from, to, resize);
@@ -235,9 +236,10 @@ static void write_more_at(struct tp_writer *w, enum tp_record_more kind, const v
     end_event(w, put_body(at, body, bytes), ticks);
 }
 
+/* While the recording is paused, too: it may have been on when what this belongs to was begun. */
 void tp_write_more(struct tp_writer *w, enum tp_record_more kind, const void *body, size_t bytes)
 {
-    if (is_on(w, TP_REC_ON))
+    if (is_on(w, TP_REC_PAUSED))
         write_more_at(w, kind, body, bytes, 0);
 }
 

@@ -115,6 +115,36 @@ END
     [ "$(places_of '^50000 second \(second\.so\)$')" -eq 20 ]
 }
 
+@test "a library that first calls while the recording is stopped is known afterwards" {
+    command -v cc >/dev/null || skip "there is no C compiler"
+    printf '#include <stdlib.h>\nvoid *grow(void *p, size_t n) { p = realloc(p, n); return p; }\n' >grow.c
+    cc -shared -fPIC -fno-builtin -o ./libgrow.so grow.c
+    cat >stops.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+void *grow(void *p, size_t n);
+int main(void)
+{
+    void *p = malloc(100);
+    kill(getppid(), SIGUSR2);
+    usleep(300000);
+    p = grow(p, 40000);
+    kill(getppid(), SIGUSR2);
+    usleep(300000);
+    p = grow(p, 50000);
+    free(p);
+    return 0;
+}
+END
+    cc -fno-builtin -o stops stops.c ./libgrow.so
+    CALLED=./stops
+    recorded --stacks 8 --
+    named
+    [ "$(places_of '^50000 grow \(libgrow\.so\)$')" -eq 1 ]
+    [ "$(places_of '^40000 ')" -eq 0 ]
+}
+
 @test "a recorder that is not there is said" {
     mkdir -p alone
     cp "$TAPOOL" "$(dirname "$TAPOOL")/libtapool_record.so" alone/

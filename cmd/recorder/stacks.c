@@ -181,6 +181,14 @@ static void find_own(struct frames *f)
     }
 }
 
+/* The first time the unwinder makes itself ready: it wakes who may wait for that, by a call of the
+ * system, and binds the functions that it needs, on the stack of who calls. */
+__attribute__((constructor)) static void ready_unwinder(void)
+{
+    struct frames f = {.most = TP_STACK_FRAMES};
+    (void)_Unwind_Backtrace(take_frame, &f);
+}
+
 static void write_stack(struct tp_writer *w, struct sampler *s, const struct frames *f)
 {
     unsigned char body[TP_STACK_FRAMES * 20], *at = body;

@@ -145,6 +145,15 @@ END
     [ "$(places_of '^40000 ')" -eq 0 ]
 }
 
+@test "the path of a program that forbids itself calls of the system is known by then" {
+    for how in filter call; do
+        CALLED=$(dirname "$TAPOOL")/tests/recorded
+        recorded --stacks 8 --stack-size 102 --stack-every 1000000 -- confines $how
+        named
+        [ "$(places_of '^103 .*take')" -eq 10 ]
+    done
+}
+
 @test "a recorder that is not there is said" {
     mkdir -p alone
     cp "$TAPOOL" "$(dirname "$TAPOOL")/libtapool_record.so" alone/

@@ -3,6 +3,11 @@
  * lies. Neither takes a lock or memory, so a stack can be taken wherever malloc can be called:
  * while another thread is in dlopen, between fork and exec, inside a handler of a signal.
  *
+ * The unwinder is a copy of this library's own (-static-libgcc): that of the program has a lock for
+ * code that is registered at run time, and may be another one (libunwind) with more of them. Where
+ * no file has tables for an address, the copy would look at the code there, which may be no code at
+ * all: the stack ends there instead.
+ *
  * A thread writes a module before the first stack that needs it, in its own part of the recording,
  * so that a file that is unloaded, and another that is loaded in its place, need no order among
  * threads.
@@ -11,13 +16,15 @@
  * be seen at the same places again and again, were it each hundredth.
  *
  * Known weakness: a function without unwind tables (code that was made at run time) ends its stack;
- * a thread with a stack of less than about 4 KiB to spare has no room to be looked at. */
+ * wrong tables lead anywhere; a thread with a stack of less than about 4 KiB to spare has no room
+ * to be looked at. */
 #include "cmd/recorder/stacks.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <setjmp.h>
 #include <string.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -158,6 +165,20 @@ static const struct module *find_module(struct tp_writer *w, struct sampler *s, 
 
 /* ---- stacks ---- */
 
+TP_PER_THREAD jmp_buf *way_out; /* of the stack that is just taken */
+
+/* The linker puts the first in front of the second, which the unwinder calls. */
+void *__wrap__Unwind_Find_FDE(void *pc, void *bases);
+void *__real__Unwind_Find_FDE(void *pc, void *bases);
+
+void *__wrap__Unwind_Find_FDE(void *pc, void *bases)
+{
+    void *tables = __real__Unwind_Find_FDE(pc, bases);
+    if (!tables && way_out)
+        longjmp(*way_out, 1);
+    return tables;
+}
+
 static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *ctx)
 {
     struct frames *f = ctx;
@@ -181,12 +202,22 @@ static void find_own(struct frames *f)
     }
 }
 
+static void take_frames(struct frames *f)
+{
+    jmp_buf here;
+    jmp_buf *before = way_out; /* of a stack that a signal came into */
+    way_out = &here;
+    if (!_setjmp(here))
+        (void)_Unwind_Backtrace(take_frame, f);
+    way_out = before;
+}
+
 /* The first time the unwinder makes itself ready: it wakes who may wait for that, by a call of the
  * system, and binds the functions that it needs, on the stack of who calls. */
 __attribute__((constructor)) static void ready_unwinder(void)
 {
     struct frames f = {.most = TP_STACK_FRAMES};
-    (void)_Unwind_Backtrace(take_frame, &f);
+    take_frames(&f);
 }
 
 static void write_stack(struct tp_writer *w, struct sampler *s, const struct frames *f)
@@ -222,7 +253,7 @@ void tp_stack_sample(struct tp_writer *w, size_t size)
     f.most = tp_recorder.head->stacks;
     f.most = f.most && f.most <= TP_STACK_FRAMES ? f.most : TP_STACK_FRAMES;
     find_own(&f);
-    _Unwind_Backtrace(take_frame, &f);
+    take_frames(&f);
     write_stack(w, s, &f);
     if (w->chunk)
         w->chunk->taking += tp_recorder_stamp() - began;

@@ -154,6 +154,18 @@ END
     done
 }
 
+@test "a stack that ends nowhere ends what is looked at" {
+    [ "$(uname -m)" = x86_64 ] || skip "the fiber is written for x86-64"
+    recorded --stacks 8 --stack-every 1 -- fibers
+    named
+    [ "$(places_of '^77 called_program\.c:[0-9]+ run_fiber$')" -eq 10 ]
+}
+
+@test "what the program's unwinder has locked is not waited for, nor in its children" {
+    recorded --stacks 8 --stack-every 1 --follow fork -- registers
+    [ "$(ls a.*.tpt | wc -l)" -eq 40 ]
+}
+
 @test "a recorder that is not there is said" {
     mkdir -p alone
     cp "$TAPOOL" "$(dirname "$TAPOOL")/libtapool_record.so" alone/

@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +116,98 @@ static int signals(void)
     return caught != 2000;
 }
 
+/* ---- what an unwinder may trip over ---- */
+
+#if defined(__x86_64__)
+/* A fiber on a stack that was made by hand: where its first function would return to there is no
+ * code. */
+static void *fiber, *origin;
+
+__attribute__((naked, noinline)) static void change_stack(void **save, void *to)
+{
+    (void)save, (void)to;
+    __asm__("push %rbp\n\tpush %rbx\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t"
+            "mov %rsp, (%rdi)\n\tmov %rsi, %rsp\n\t"
+            "pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbx\n\tpop %rbp\n\tret");
+}
+
+static void run_fiber(void)
+{
+    for (;;) {
+        kept[0] = malloc(77);
+        free(kept[0]);
+        change_stack(&fiber, origin);
+    }
+}
+
+static int fibers(void)
+{
+    static uint64_t stack[8192];
+    for (size_t i = 0; i < sizeof stack / sizeof *stack; i++)
+        stack[i] = UINT64_C(0xdeadbeefdeadbeef);
+    uint64_t *top = &stack[sizeof stack / sizeof *stack - 16];
+    top[6] = (uint64_t)(uintptr_t)run_fiber; /* behind six registers */
+    fiber = top;
+    for (int i = 0; i < 10; i++)
+        change_stack(&origin, fiber);
+    return 0;
+}
+#else
+static int fibers(void)
+{
+    return 77;
+}
+#endif
+
+/* Tables of code that is made at run time: from the first on, the program's unwinder takes a lock
+ * when it looks for any. Children of fork find it as it was. */
+extern void __register_frame(void *tables);
+static unsigned char tables[24 + 24 + 4] __attribute__((aligned(8)));
+static char code[16];
+static atomic_bool over;
+
+static void *allocate_on(void *unused)
+{
+    while (!over)
+        free(malloc(100));
+    return unused;
+}
+
+static void register_code(void)
+{
+    static const unsigned char common[24] = {20, 0, 0,    0,  0,    0, 0, 0,         1,
+                                             0,  1, 0x78, 16, 0x0c, 7, 8, 0x80 | 16, 1};
+    const uint32_t length = 20, back = 28;
+    const void *start = code;
+    const uint64_t bytes = sizeof code;
+    memcpy(tables, common, sizeof common);
+    memcpy(tables + 24, &length, 4);
+    memcpy(tables + 28, &back, 4);
+    memcpy(tables + 32, &start, 8);
+    memcpy(tables + 40, &bytes, 8);
+    __register_frame(tables);
+}
+
+static int registers(void)
+{
+    pthread_t thread;
+    int how = 0;
+    register_code();
+    if (pthread_create(&thread, NULL, allocate_on, NULL))
+        return 1;
+    for (int i = 0; i < 40 && !how; i++) {
+        pid_t child = fork();
+        if (!child) {
+            free(malloc(50000));
+            _exit(0);
+        }
+        waitpid(child, &how, 0);
+    }
+    over = true;
+    pthread_join(thread, NULL);
+    return how;
+}
+
 int main(int argc, char **argv)
 {
     const char *task = argc > 1 ? argv[1] : "";
@@ -134,5 +229,9 @@ int main(int argc, char **argv)
         return threads();
     if (!strcmp(task, "signals"))
         return signals();
+    if (!strcmp(task, "fibers"))
+        return fibers();
+    if (!strcmp(task, "registers"))
+        return registers();
     return argc > 3 && !strcmp(task, "libraries") ? libraries(argv + 2) : 2;
 }

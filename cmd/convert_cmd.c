@@ -10,6 +10,7 @@
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/text.h"
+#include "traces/lower/place_table.h"
 #include "traces/lower/unlower.h"
 #include "traces/record/recording.h"
 
@@ -195,9 +196,11 @@ static int prepare(struct tp_trace *t, const struct convert_opts *o,
 
 /* ---- the whole ---- */
 
-static void print_done(const struct tp_trace *t, const char *path, struct tp_page *page)
+static void print_done(const struct tp_saving *s, struct tp_page *page)
 {
+    const struct tp_trace *t = s->trace;
     const struct tp_program_facts *f = tp_program_facts(t->program);
+    const char *path = s->path;
     struct stat st;
     char shown[256];
     tp_clean_text(path, shown, sizeof shown);
@@ -207,6 +210,10 @@ static void print_done(const struct tp_trace *t, const char *path, struct tp_pag
                      tp_bytes((uint64_t)st.st_size, page->exact).s,
                      (double)st.st_size / (double)f->events);
     tp_page_line(page);
+    if (s->writer->whole && !s->writer->callers && tp_places_have_callers(&t->places))
+        tp_page_put(page, 0,
+                    "Of the call stacks it keeps the code that asked; the callers stay "
+                    "behind, a .tpt keeps them.");
     tp_page_command(page, "Next: tapool replay", path);
 }
 
@@ -238,7 +245,7 @@ static int convert(const struct tp_args *args, const char *output, FILE *out, st
     if (!status && to_file) {
         struct tp_page page;
         tp_page_init(&page, out, 0);
-        print_done(&trace, output, &page);
+        print_done(&saving, &page);
     }
     tp_trace_close(&trace);
     return status;
@@ -292,7 +299,8 @@ const struct tp_command tp_command_convert = {
         "binary form (small, played in place, checked by block), .json and .jsonl are its text "
         "forms, .csv is a list of lifetimes for offline packing (minimalloc). The first three "
         "keep everything: the same program with the same hash, marks, notes, what was recorded, "
-        "where in the program each event happened, which repairs were made. "
+        "where in the program each event happened, which repairs were made - but JSON leaves out "
+        "the callers of call stacks. "
         "Repairs of dirty input are made once, here, and their counts are kept.\n\nFILE is "
         "written whole or not at all.",
     .opts_size = sizeof(struct convert_opts),

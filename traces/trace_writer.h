@@ -28,6 +28,7 @@ struct tp_trace_writer {
     const char *summary; /* one line for the help */
     bool one_device;     /* the form holds one device only; tp_writing.device chooses it */
     bool whole;          /* reading the file back gives the same program, marks, meta and notes */
+    bool callers;        /* with `whole`: so are the callers of code places */
     int (*write)(const struct tp_writing *w, FILE *out, struct tp_err *err);
 };
 

@@ -34,6 +34,9 @@ static const char first_keys[] =
     "  loop     in meta, true: the trace is one period of a loop, which Pick minds\n"
     "  meta     may also say capture, settings, unknown, space, left_out (texts), remarks (a list\n"
     "           of texts) and wrapped (true): reports repeat what a converted recording says\n"
+    "  sampled  in meta, {\"below\": 16384, \"one_in\": 100}: of allocations below that size only "
+    "one\n"
+    "           in so many has its place; what places hold is estimated from them then\n"
     "  t        nanoseconds since the trace began, never falling; without it time is unknown\n";
 
 #define OP_NAME(op, number, name, ...) " " name

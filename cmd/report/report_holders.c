@@ -3,7 +3,7 @@
 
 #include "alloc/base/numbers.h"
 
-enum { NAME = 2, NOTE = 16, SHOWN = 8, IN_A_LINE = 3, PLACE = 25 };
+enum { NAME = 2, NOTE = 16, SHOWN = 8, IN_A_LINE = 3, SAID_ABOVE = 20, PLACE = 25 };
 
 static void print_holder(const struct tp_holders *h, const struct tp_holder *row,
                          struct tp_page *page)
@@ -65,6 +65,9 @@ void tp_holders_line(const struct tp_holders *h, int column, struct tp_page *pag
     for (unsigned i = 0; i < h->count && i < IN_A_LINE; i++)
         tp_page_more(page, column + 6, "%s %s by %s", i ? "," : "",
                      tp_percent(h->rows[i].bytes / (double)h->bytes).s, h->rows[i].place);
+    if (h->unknown * SAID_ABOVE > (double)h->bytes)
+        tp_page_more(page, column + 6, "%s %s not known", h->count ? "," : "",
+                     tp_percent(h->unknown / (double)h->bytes).s);
     if (h->places > IN_A_LINE)
         tp_page_more(page, column + 6, "; tapool info shows more");
     tp_page_line(page);

@@ -52,6 +52,28 @@ long_trace() {
     done
 }
 
+@test "where one place stands for many, it does so in every form; the rest is named as not known" {
+    {
+        echo '{"format":"tapool-trace","version":1,"meta":{"sampled":{"below":1000,"one_in":10}}}'
+        echo '{"op":"alloc","id":1,"size":100,"place":"a.c:1 a"}'
+        for id in 2 3 4 5; do echo "{\"op\":\"alloc\",\"id\":$id,\"size\":100}"; done
+        echo '{"op":"alloc","id":6,"size":500}'
+    } >part.jsonl
+    ok convert part.jsonl -o part.tpt
+    ok convert part.tpt -o part.json
+    lacks "$out" callers
+    for form in part.jsonl part.tpt part.json; do
+        alike part.jsonl "$form"
+        ok info "$form" --json
+        is "$out" 'd["peak_holders"]["estimated"]' True
+        is "$out" 'd["peak_holders"]["places"][0]["bytes"]' 500
+        ok play_once "$form" -s system
+        matches "$out" 'Held at the peak, estimated: 50\.0 % by a\.c:1 a, 50\.0 % not known$'
+    done
+    refused 3 "meta.*'one_in' is" "$TAPOOL" info /dev/stdin \
+        <<<'{"format":"tapool-trace","version":1,"meta":{"sampled":{"below":1000,"one_in":-3}}}'
+}
+
 @test "a use is of a stream, also where there is only one: what is written can be read" {
     printf '%s\n' '{"format":"tapool-trace","version":1,"meta":{"kind":"device"}}' \
         '{"op":"alloc","id":1,"size":64}' '{"op":"use","id":1,"stream":0}' '{"op":"free","id":1}' >one.jsonl

@@ -83,6 +83,12 @@ END
     held 48 72 estimated
     ok "$TAPOOL" info a.tpt
     matches "$out" 'asked for it; estimated$'
+    # JSON leaves the callers out, says so, and is estimated as before
+    ok "$TAPOOL" convert a.tpt -f -o b.json
+    matches "$out" 'the callers stay behind, a \.tpt keeps them'
+    ok "$TAPOOL" info b.json
+    matches "$out" 'asked for it; estimated$'
+    lacks "$out" ', from '
     # a trace without the stacks still has the places
     ok "$TAPOOL" convert a.tpt -f -o b.tpt --compress
     ok "$TAPOOL" info b.tpt

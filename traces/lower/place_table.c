@@ -225,6 +225,15 @@ int tp_place_table_of(struct tp_places *places, struct tp_place_table **out, str
     return rc;
 }
 
+bool tp_places_have_callers(const struct tp_places *places)
+{
+    const struct tp_place_table *t = places->find == find ? places->ctx : NULL;
+    for (uint32_t i = 0; t && i < t->stack_count; i++)
+        if (t->stacks[i].caller)
+            return true;
+    return false;
+}
+
 int tp_places_add(struct tp_places *places, uint64_t event, const char *text, size_t bytes,
                   struct tp_err *err)
 {

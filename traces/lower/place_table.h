@@ -81,6 +81,9 @@ int tp_place_table_gather(const struct tp_places *places, const uint64_t *events
  * their places in this way. */
 int tp_place_table_of(struct tp_places *places, struct tp_place_table **out, struct tp_err *err);
 
+/* Whether some of them are known with where they were called from. */
+bool tp_places_have_callers(const struct tp_places *places);
+
 /* Adds the place of an event to the table behind `places`, under the rules of
  * tp_place_table_set. */
 int tp_places_add(struct tp_places *places, uint64_t event, const char *text, size_t bytes,

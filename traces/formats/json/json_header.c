@@ -6,6 +6,7 @@
 #include "traces/formats/json/json_header.h"
 
 #include "traces/formats/json/json_value.h"
+#include "traces/lower/place_table.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -105,11 +106,34 @@ static int meta_remarks(struct tp_json_header *h, struct tp_span list, struct tp
     return TP_OK;
 }
 
+/* {"below": 16384, "one_in": 100}: of what is smaller, only one in so many has a place. */
+static int meta_sampled(struct tp_json_header *h, struct tp_span sampled, struct tp_err *err)
+{
+    static const struct tp_json_range range = {.max = UINT64_MAX >> 1};
+    static const char *const names[] = {"below", "one_in"};
+    struct tp_place_table *table = NULL;
+    struct tp_span found[2] = {0};
+    uint64_t values[2] = {0, 1};
+    int rc = pick(h, sampled, names, found, 2, err);
+    for (size_t i = 0; rc == TP_OK && i < 2; i++)
+        if (found[i].at)
+            rc = tp_json_integer(h->scan, names[i], found[i], &range, &values[i], err);
+    if (rc == TP_OK)
+        rc = tp_place_table_of(h->reading->places, &table, err);
+    if (rc == TP_OK)
+        tp_place_table_sample(table,
+                              (struct tp_place_sampling){.size = values[0], .every = values[1]});
+    return rc;
+}
+
 static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err *err)
 {
-    enum { LOOP = TP_META_JSON_TEXTS, WRAPPED, KIND, REMARKS, COUNT };
-    const char *names[COUNT] = {
-        [LOOP] = "loop", [WRAPPED] = "wrapped", [KIND] = "kind", [REMARKS] = "remarks"};
+    enum { LOOP = TP_META_JSON_TEXTS, WRAPPED, KIND, REMARKS, SAMPLED, COUNT };
+    const char *names[COUNT] = {[LOOP] = "loop",
+                                [WRAPPED] = "wrapped",
+                                [KIND] = "kind",
+                                [REMARKS] = "remarks",
+                                [SAMPLED] = "sampled"};
     struct tp_span found[COUNT] = {0};
     memcpy(names, tp_meta_text_names, TP_META_JSON_TEXTS * sizeof *names);
     int rc = pick(h, meta, names, found, COUNT, err);
@@ -118,6 +142,8 @@ static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err
     for (size_t i = 0; rc == TP_OK && i < TP_META_JSON_TEXTS; i++)
         if (found[i].at)
             rc = meta_text(h, i, found[i], err);
+    if (rc == TP_OK && found[SAMPLED].at)
+        rc = meta_sampled(h, found[SAMPLED], err);
     h->reading->meta->loop = found[LOOP].at && *found[LOOP].at == 't'; /* true */
     h->reading->meta->wrapped = found[WRAPPED].at && *found[WRAPPED].at == 't';
     return rc == TP_OK ? meta_remarks(h, found[REMARKS], err) : rc;

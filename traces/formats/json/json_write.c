@@ -107,8 +107,20 @@ static int write_remarks(const struct tp_json_writer *w, const char *remarks, st
     return rc;
 }
 
+/* Writes which allocations have a place, where not all do. */
+static void write_sampled(const struct tp_json_writer *w, struct tp_place_sampling sampling)
+{
+    struct line l = {.used = 0};
+    if (sampling.every <= 1)
+        return;
+    put_number(&l, ", \"sampled\": {\"below\": ", sampling.size);
+    put_number(&l, ", \"one_in\": ", sampling.every);
+    put(&l, "}");
+    fwrite(l.text, 1, l.used, w->out);
+}
+
 static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta,
-                      struct tp_err *err)
+                      struct tp_place_sampling sampling, struct tp_err *err)
 {
     struct tp_meta copy = *meta; /* tp_meta_text needs a struct that is not const */
     fputs("\"meta\": {", w->out);
@@ -122,6 +134,7 @@ static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta
         rc = write_remarks(w, meta->remarks, err);
     if (meta->loop)
         fputs(", \"loop\": true", w->out);
+    write_sampled(w, sampling);
     fputs(meta->wrapped ? ", \"wrapped\": true}" : "}", w->out);
     return rc;
 }
@@ -181,7 +194,7 @@ int tp_json_write_begin(struct tp_json_writer *w, const struct tp_json_write_cfg
     *w = (struct tp_json_writer){cfg->out, cfg->path, cfg->lines, false};
     errno = 0;
     fprintf(w->out, "{ \"format\": \"tapool-trace\", \"version\": 1,%s", separator);
-    int rc = write_meta(w, cfg->meta, err);
+    int rc = write_meta(w, cfg->meta, cfg->sampling, err);
     if (rc == TP_OK)
         rc = write_recorded(w, cfg->recorded, separator, err);
     if (rc != TP_OK)

@@ -12,6 +12,7 @@ struct tp_json_write_cfg {
     bool lines;       /* JSON Lines instead of one document */
     /* like all pointers below, borrowed only during tp_json_write_begin */
     const struct tp_meta *meta;
+    struct tp_place_sampling sampling;  /* which events have places; all zero: every one */
     const struct tp_recorded *recorded; /* NULL: none */
     const uint64_t *repairs;            /* an array of TP_REPAIR_COUNT counts; NULL: none */
     uint64_t streams;                   /* number of streams n: 0 to n-1 are declared; 0: none */

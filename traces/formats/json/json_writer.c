@@ -42,6 +42,9 @@ static int write_program(const struct tp_writing *w, bool lines, FILE *out, stru
     const struct tp_event_sink sink = {write_event, &s};
     const struct tp_unlower_cfg unlower = {
         .numbers = true, .skip = skip_events, .places = w->places};
+    struct tp_place_sampling sampling = {0};
+    if (w->places)
+        sampling = tp_place_table_sampling(w->places);
     uint16_t *device_of = calloc(f->streams, sizeof *device_of);
     if (!device_of)
         return tp_fail(err, TP_ENOMEM, "out of memory while writing %s", w->path);
@@ -50,6 +53,7 @@ static int write_program(const struct tp_writing *w, bool lines, FILE *out, stru
                                           .path = w->path,
                                           .lines = lines,
                                           .meta = w->meta,
+                                          .sampling = sampling,
                                           .recorded = w->recorded,
                                           .repairs = w->repairs,
                                           .streams = f->streams > 1 ? f->streams : 0,

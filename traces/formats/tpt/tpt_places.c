@@ -122,7 +122,8 @@ int tp_tpt_places_put(struct tp_tpt_places_writer *w, struct tp_tpt_block *block
     int rc = tp_place_cursor_look(&w->cursor, w->next, &item, err);
     if (rc != TP_OK || !item)
         return rc;
-    bool called = tp_place_table_stacks(w->cursor.table) > 0;
+    bool called = tp_place_table_stacks(w->cursor.table) > 0 ||
+                  tp_place_table_sampling(w->cursor.table).every > 1;
     *block = (struct tp_tpt_block){.type = called ? TP_TPT_STAK : TP_TPT_PLAC,
                                    .flags = TP_TPT_SKIP,
                                    .first_event = item->event};

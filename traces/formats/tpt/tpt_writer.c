@@ -339,5 +339,6 @@ const struct tp_trace_writer tp_writer_tpt = {
     .suffix = ".tpt",
     .summary = "tapool's own binary form: small, checked, played in place",
     .whole = true,
+    .callers = true,
     .write = write_trace,
 };

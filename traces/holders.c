@@ -152,6 +152,25 @@ static void add_bytes(struct holding *h, struct tp_holders *out, const struct he
     out->unknown -= bytes;
 }
 
+/* The callers that most bytes come from, the largest first. */
+static void keep_largest(const struct tp_holders *out, const double *by_caller,
+                         struct tp_holder *row)
+{
+    uint32_t texts = tp_place_table_texts(out->table);
+    struct tp_holder_caller *list = row->largest;
+    for (uint32_t t = 0; t < texts; t++) {
+        unsigned at = row->largest_count;
+        if (!(by_caller[t] > 0))
+            continue;
+        for (; at && list[at - 1].bytes < by_caller[t]; at--)
+            if (at < TP_HOLDER_LARGEST)
+                list[at] = list[at - 1];
+        if (at < TP_HOLDER_LARGEST)
+            list[at] = (struct tp_holder_caller){tp_place_table_get(out->table, t), by_caller[t]};
+        row->largest_count += row->largest_count < TP_HOLDER_LARGEST;
+    }
+}
+
 /* The caller of most of what the stacks with h->by_stack > 0 and `*of` at this depth hold; `*of`
  * becomes its stack's text. Each stack is followed outwards by one place at a time. */
 static void find_callers(const struct holding *h, const struct tp_holders *out, uint32_t text,
@@ -161,7 +180,7 @@ static void find_callers(const struct holding *h, const struct tp_holders *out, 
     uint32_t texts = tp_place_table_texts(out->table);
     for (uint32_t s = 0; s < stacks; s++)
         at[s] = h->by_stack[s] > 0 && tp_place_table_stack(out->table, s)->text == text ? s + 1 : 0;
-    while (row->caller_count < TP_HOLDER_CALLERS) {
+    for (unsigned depth = 0; depth < TP_HOLDER_CALLERS; depth++) {
         uint32_t most = 0;
         memset(by_caller, 0, texts * sizeof *by_caller);
         for (uint32_t s = 0; s < stacks; s++) {
@@ -169,11 +188,14 @@ static void find_callers(const struct holding *h, const struct tp_holders *out, 
             if (at[s])
                 by_caller[tp_place_table_stack(out->table, at[s] - 1)->text] += h->by_stack[s];
         }
+        if (!depth)
+            keep_largest(out, by_caller, row);
         for (uint32_t t = 0; t < texts; t++)
             most = by_caller[t] > by_caller[most] ? t : most;
         if (!(by_caller[most] > row->bytes / 2))
             break;
-        row->callers[row->caller_count++] = tp_place_table_get(out->table, most);
+        row->callers[row->caller_count++] =
+            (struct tp_holder_caller){tp_place_table_get(out->table, most), by_caller[most]};
         for (uint32_t s = 0; s < stacks; s++)
             if (at[s] && tp_place_table_stack(out->table, at[s] - 1)->text != most)
                 at[s] = 0;

@@ -9,7 +9,13 @@
 
 #include "traces/trace.h"
 
-enum { TP_HOLDERS_MOST = 20, TP_HOLDER_CALLERS = 4 };
+enum { TP_HOLDERS_MOST = 20, TP_HOLDER_CALLERS = 4, TP_HOLDER_LARGEST = 3 };
+
+/* A place that called, and what was asked for from there. */
+struct tp_holder_caller {
+    const char *place;
+    double bytes;
+};
 
 struct tp_holder {
     const char *place;
@@ -17,8 +23,10 @@ struct tp_holder {
     uint64_t blocks; /* live ones that have this place; not estimated */
     /* From where most of it was asked for: the caller, its caller, and so on, as long as more than
      * half of the bytes come from there. */
-    const char *callers[TP_HOLDER_CALLERS];
+    struct tp_holder_caller callers[TP_HOLDER_CALLERS];
     unsigned caller_count;
+    struct tp_holder_caller largest[TP_HOLDER_LARGEST]; /* of those that called it themselves */
+    unsigned largest_count;
 };
 
 struct tp_holders {

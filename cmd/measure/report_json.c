@@ -159,7 +159,13 @@ static void write_holders(struct tp_json *j, cJSON *root, const struct tp_holder
         tp_json_uint(j, place, "blocks", row->blocks);
         cJSON *callers = tp_json_array(j, place, "callers");
         for (unsigned k = 0; k < row->caller_count; k++)
-            tp_json_push(j, callers, cJSON_CreateString(row->callers[k]));
+            tp_json_push(j, callers, cJSON_CreateString(row->callers[k].place));
+        cJSON *largest = tp_json_array(j, place, "called_from");
+        for (unsigned k = 0; k < row->largest_count; k++) {
+            cJSON *from = tp_json_item(j, largest);
+            tp_json_text(j, from, "place", row->largest[k].place);
+            tp_json_uint(j, from, "bytes", (uint64_t)row->largest[k].bytes);
+        }
     }
 }
 

@@ -5,6 +5,24 @@
 
 enum { NAME = 2, NOTE = 16, SHOWN = 8, IN_A_LINE = 3, SAID_ABOVE = 20, PLACE = 25 };
 
+#define ALL 0.9995 /* of a share that is shown as 100.0 % */
+
+/* "mostly from X < Y": the callers that agree; "from X (40.0 % of it), Y (31.2 %)": none does. */
+static void print_callers(const struct tp_holder *row, struct tp_page *page)
+{
+    bool all = true;
+    for (unsigned i = 0; i < row->caller_count; i++) {
+        bool most = row->callers[i].bytes < ALL * row->bytes;
+        const char *first = most ? ", mostly from " : ", from ";
+        tp_page_more(page, PLACE + 2, "%s%s%s", i ? " < " : first,
+                     i && most && all ? "mostly " : "", row->callers[i].place);
+        all = all && !most;
+    }
+    for (unsigned i = 0; !row->caller_count && i < row->largest_count; i++)
+        tp_page_more(page, PLACE + 2, "%s%s (%s%s)", i ? ", " : ", from ", row->largest[i].place,
+                     tp_percent(row->largest[i].bytes / row->bytes).s, i ? "" : " of it");
+}
+
 static void print_holder(const struct tp_holders *h, const struct tp_holder *row,
                          struct tp_page *page)
 {
@@ -13,8 +31,7 @@ static void print_holder(const struct tp_holders *h, const struct tp_holder *row
     tp_page_at(page, PLACE, "%s", row->place);
     if (h->estimated)
         tp_page_more(page, PLACE + 2, " (by %s)", tp_plural(row->blocks, "block").s);
-    for (unsigned i = 0; i < row->caller_count; i++)
-        tp_page_more(page, PLACE + 2, "%s%s", i ? " < " : ", from ", row->callers[i]);
+    print_callers(row, page);
     tp_page_line(page);
 }
 

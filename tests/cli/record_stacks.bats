@@ -95,6 +95,19 @@ END
     matches "$out" 'called_program\.c:[0-9]+ f .by [0-9]+ blocks., from'
 }
 
+@test "callers that do not agree: the largest are named with their shares, and most is not all" {
+    recorded --stacks 16 --stack-every 1 -- shared
+    named
+    ok "$TAPOOL" info a.tpt
+    local place='called_program\.c:[0-9]+'
+    tr -s '\n ' ' ' <"$out" >screen
+    matches screen "$place f, from $place forty \(40\.0 % of it\), $place thirty_five \(35\.0 %\), $place twenty_five \(25\.0 %\)"
+    matches screen "$place g, mostly from $place four_fifths < $place main"
+    recorded --stacks 16 --stack-every 1 -- small
+    ok "$TAPOOL" info a.tpt
+    lacks "$out" mostly
+}
+
 @test "without --stacks there are none" {
     recorded -- small
     [ ! -s places ]

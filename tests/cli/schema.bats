@@ -75,6 +75,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     snapshot p4 >snapshot.trace
     spaces >spaces.trace
     replayed captured captured.trace
+    replayed called "$TAPOOL_ROOT/tests/data/recorded/called.tpt"
     replayed dropped captured.trace -s arena --initial-heap=drop
     replayed cut sample:jq -s arena --limit 100
     replayed snapshot snapshot.trace
@@ -91,6 +92,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     is captured.json 'r["trace"]["wrapped"]' True
     is captured.json 'r["trace"]["initial_heap"]["objects"], len(r["recorded"]["devices"])' '(2, 2)'
     is dropped.json 'r["trace"]["initial_heap"]' "{'objects': 0, 'bytes': 0, 'dropped_objects': 2}"
+    is called.json '[c["bytes"] for c in r["peak_holders"]["places"][0]["called_from"]]' '[40000, 35000, 25000]'
     is cut.json 'r["trace"]["cut"], r["trace"]["events"]' '(True, 100)'
     is snapshot.json 'r["peak_place"]' 'train.py:7 step'
     is spaces.json '"left_out" in r["trace"]' True
@@ -143,7 +145,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     looked_at spaces spaces.trace
     looked_at all spaces.trace --space all
     for file in mtrace/calls.txt rmm/doc_record_replay_sample.csv umpire/tut_replay_log.json valgrind/stamped.txt \
-        minimalloc/input.12.csv; do
+        minimalloc/input.12.csv recorded/called.tpt; do
         looked_at "$(dirname $file)" "$TAPOOL_ROOT/tests/data/$file"
     done
     python3 - <<'END'

@@ -33,6 +33,20 @@ void g(int blocks, size_t size)
         kept[count++] = realloc(malloc(1), size);
 }
 
+/* Asked by three, of which none has most; and by two, of which one has four fifths. */
+#define ASKS(name, of, blocks)                                                                     \
+    __attribute__((noinline)) void name(void);                                                     \
+    void name(void)                                                                                \
+    {                                                                                              \
+        of(blocks, 1000);                                                                          \
+        __asm__ volatile("" ::: "memory");                                                         \
+    }
+ASKS(forty, f, 40)
+ASKS(thirty_five, f, 35)
+ASKS(twenty_five, f, 25)
+ASKS(four_fifths, g, 80)
+ASKS(one_fifth, g, 20)
+
 static int end(void)
 {
     while (count)
@@ -219,6 +233,11 @@ int main(int argc, char **argv)
     if (!strcmp(task, "large")) {
         f(LARGE, 60000);
         g(LARGE, 40000);
+        return end();
+    }
+    if (!strcmp(task, "shared")) {
+        forty(), thirty_five(), twenty_five();
+        four_fifths(), one_fifth();
         return end();
     }
     if (!strcmp(task, "deep")) {

@@ -100,8 +100,45 @@ static void callers(void **state)
     assert_int_equal(h->count, 2);
     expect(&h->rows[0], "b", 300, 1);
     assert_int_equal(h->rows[0].caller_count, 1);
-    assert_string_equal(h->rows[0].callers[0], "m");
+    assert_string_equal(h->rows[0].callers[0].place, "m");
+    assert_true(h->rows[0].callers[0].bytes > 299);
     assert_int_equal(h->rows[1].caller_count, 0);
+    tp_holders_free(h);
+}
+
+/* Four callers of one place, none of more than half: the three largest. Of two, one has more. */
+static void no_caller_of_most(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"p", "q", "r", "s"};
+    struct reading r = read_text(&tp_format_jsonl,
+                                 "{\"format\":\"tapool-trace\",\"version\":1}\n" PLAIN(1, 50)
+                                     PLAIN(2, 400) PLAIN(3, 100) PLAIN(4, 300) ALLOC(5, 1, "x"),
+                                 true);
+    struct tp_trace trace = {.program = r.program, .places = r.places};
+    struct tp_place_table *t = NULL;
+    struct tp_holders *h = NULL;
+    assert_int_equal(tp_place_table_new(&t, NULL), TP_OK);
+    tp_place_table_free(trace.places.ctx);
+    trace.places.ctx = r.places.ctx = t;
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t text = 0, caller = 0, stack = 0;
+        tp_place_table_text(t, "buf_new", 7, &text, NULL);
+        tp_place_table_text(t, names[i], 1, &caller, NULL);
+        tp_place_table_call(t, caller, 0, &stack, NULL);
+        tp_place_table_call(t, text, stack, &stack, NULL);
+        tp_place_table_set_stack(t, i + 1, stack, NULL);
+    }
+    assert_int_equal(tp_holders_find(&trace, 0, never, &h, NULL), TP_OK);
+    forget(&r);
+    const struct tp_holder *row = &h->rows[0];
+    expect(row, "buf_new", 850, 4);
+    assert_int_equal(row->caller_count, 0);
+    assert_int_equal(row->largest_count, 3);
+    assert_string_equal(row->largest[0].place, "q");
+    assert_string_equal(row->largest[1].place, "s");
+    assert_string_equal(row->largest[2].place, "r");
+    assert_int_equal((int)row->largest[1].bytes, 300);
     tp_holders_free(h);
 }
 
@@ -116,9 +153,8 @@ static void none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact),
-        cmocka_unit_test(estimated),
-        cmocka_unit_test(callers),
+        cmocka_unit_test(exact),   cmocka_unit_test(estimated),
+        cmocka_unit_test(callers), cmocka_unit_test(no_caller_of_most),
         cmocka_unit_test(none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,7 +228,35 @@ static void texts(void **state)
     }
     assert_int_equal(tp_place_role("operator new(unsigned long)"), TP_PLACE_PASSES_ON);
     assert_int_equal(tp_place_role("g_malloc"), TP_PLACE_PASSES_ON);
-    assert_int_equal(tp_place_role("g_malloc_of_mine"), TP_PLACE_ASKS);
+    static const char *const pass[] = {"AllocSetAlloc",
+                                       "CRYPTO_zalloc",
+                                       "PyObject_Malloc",
+                                       "_PyMem_RawMalloc",
+                                       "__libc_malloc",
+                                       "Perl_safesysrealloc",
+                                       "apr_palloc",
+                                       "av_malloc",
+                                       "je_calloc",
+                                       "malloc",
+                                       "ngx_palloc",
+                                       "sqlite3DbMallocRawNN",
+                                       "sqlite3MemMalloc",
+                                       "ztrymalloc_usable_internal.part.0",
+                                       "sqlite3Realloc.constprop.0",
+                                       "CRYPTO_malloc@@OPENSSL_3.0.0",
+                                       "zmalloc",
+                                       "zrealloc",
+                                       "xmalloc",
+                                       "zstrdup"};
+    for (size_t i = 0; i < sizeof pass / sizeof *pass; i++)
+        if (tp_place_role(pass[i]) != TP_PLACE_PASSES_ON)
+            fail_msg("%s asks", pass[i]);
+    static const char *const ask[] = {"g_malloc_of_mine",    "zmalloc_get_rss",
+                                      "sqlite3_mutex_alloc", "mallo",
+                                      "PyList_New",          ".part.0"};
+    for (size_t i = 0; i < sizeof ask / sizeof *ask; i++)
+        if (tp_place_role(ask[i]) != TP_PLACE_ASKS)
+            fail_msg("%s does not ask", ask[i]);
     assert_int_equal(tp_place_role(""), TP_PLACE_ASKS);
     assert_int_equal(tp_place_role("start_thread"), TP_PLACE_STARTS);
 }

@@ -34,7 +34,7 @@ enum { MODULES = 32, PATH_KEPT = 1024, ID_MOST = 64 };
 /* A file with code, as it lies in this process. */
 struct module {
     uintptr_t start, end, bias;
-    uint64_t name; /* hash of it: another file may come to lie in the same place */
+    uint64_t file; /* which one: another may come to lie in the same place */
     uint64_t number;
 };
 
@@ -121,9 +121,21 @@ __attribute__((constructor)) static void find_program(void)
     errno = code;
 }
 
+/* What tells a file from another that has come to lie in its place: its name, and where it was
+ * built anew under that, its build id, or, without one, where its tables lie. */
+static uint64_t tell_file(const struct dl_find_object *o)
+{
+    const unsigned char *id = NULL;
+    uint64_t first = 0;
+    if (find_build_id(o, &id) >= sizeof first)
+        memcpy(&first, id, sizeof first);
+    first ^= (uintptr_t)o->dlfo_eh_frame ^ (uint64_t)(uintptr_t)o->dlfo_link_map->l_ld << 16;
+    return hash_name(o->dlfo_link_map->l_name) ^ first;
+}
+
 /* Writes a module that this thread has not written, or no longer knows. */
 static const struct module *add_module(struct tp_writer *w, struct sampler *s,
-                                       const struct dl_find_object *o, uint64_t name)
+                                       const struct dl_find_object *o, uint64_t file)
 {
     unsigned char body[10 + 1 + ID_MOST + PATH_KEPT], *at = body;
     const unsigned char *id = NULL;
@@ -142,7 +154,7 @@ static const struct module *add_module(struct tp_writer *w, struct sampler *s,
     }
     struct module *m = &s->modules[s->count % MODULES];
     *m = (struct module){(uintptr_t)o->dlfo_map_start, (uintptr_t)o->dlfo_map_end,
-                         o->dlfo_link_map->l_addr, name, s->count++};
+                         o->dlfo_link_map->l_addr, file, s->count++};
     tp_write_more(w, TP_MORE_MODULE, body, (size_t)(at - body) + length);
     return m;
 }
@@ -153,14 +165,14 @@ static const struct module *find_module(struct tp_writer *w, struct sampler *s, 
     struct dl_find_object o;
     if (_dl_find_object((void *)at, &o) != 0)
         return NULL;
-    uint64_t name = hash_name(o.dlfo_link_map->l_name);
+    uint64_t file = tell_file(&o);
     for (unsigned i = 0; i < MODULES && i < s->count; i++) {
         const struct module *m = &s->modules[i];
         if (m->start == (uintptr_t)o.dlfo_map_start && m->end == (uintptr_t)o.dlfo_map_end &&
-            m->name == name && m->bias == o.dlfo_link_map->l_addr)
+            m->file == file && m->bias == o.dlfo_link_map->l_addr)
             return m;
     }
-    return add_module(w, s, &o, name);
+    return add_module(w, s, &o, file);
 }
 
 /* ---- stacks ---- */

@@ -134,6 +134,40 @@ END
     [ "$(places_of '^50000 second \(second\.so\)$')" -eq 20 ]
 }
 
+@test "a library that is built anew under its name, and mapped where it was, has its own functions" {
+    command -v cc >/dev/null || skip "there is no C compiler"
+    for name in first other; do
+        printf '#include <stdlib.h>\nvoid *%s(size_t n) { return malloc(n); }\n' "$name" >"$name.c"
+        cc -shared -fPIC -fno-builtin -Wl,--build-id -o "./$name.so" "$name.c"
+    done
+    cat >anew.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *use(const char *function)
+{
+    void *library = dlopen("./it.so", RTLD_NOW);
+    void *(*call)(size_t) = (void *(*)(size_t))dlsym(library, function);
+    free(call(50000));
+    dlclose(library);
+    return (void *)call;
+}
+int main(void)
+{
+    void *was = rename("first.so", "it.so") ? NULL : use("first");
+    void *is = rename("other.so", "it.so") ? NULL : use("other");
+    puts(was == is ? "in one place" : "elsewhere");
+    return 0;
+}
+END
+    cc -fno-builtin -o anew anew.c -ldl
+    CALLED=./anew
+    recorded --stacks 8 --
+    named
+    [ "$(places_of '^50000 other \(it\.so\)$')" -eq 1 ] || fail "$(cat places)"
+    [ "$(places_of '^50000 it\.so\+0x')" -eq 1 ] || fail "$(cat places)" # the file of then is gone
+}
+
 @test "a library that first calls while the recording is stopped is known afterwards" {
     command -v cc >/dev/null || skip "there is no C compiler"
     printf '#include <stdlib.h>\nvoid *grow(void *p, size_t n) { p = realloc(p, n); return p; }\n' >grow.c

@@ -25,7 +25,10 @@
 #include <errno.h>
 #include <link.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -113,11 +116,31 @@ static size_t find_build_id(const struct dl_find_object *o, const unsigned char 
 static char program[PATH_KEPT];
 static size_t program_length;
 
+/* A link with another name is what people know it by: redis-server, not redis-check-rdb. */
+static void take_link(void)
+{
+    const char *called = (const char *)getauxval(AT_EXECFN);
+    const char *name = called ? strrchr(called, '/') : NULL, *own = strrchr(program, '/');
+    struct stat link, file;
+    char folder[PATH_KEPT] = "", path[PATH_KEPT];
+    if (!name || !own || !strcmp(name, own) || stat(called, &link) ||
+        stat("/proc/self/exe", &file) || link.st_dev != file.st_dev || link.st_ino != file.st_ino ||
+        (called[0] != '/' && !getcwd(folder, sizeof folder)))
+        return;
+    int length = snprintf(path, sizeof path, "%s%s%s", folder, folder[0] ? "/" : "", called);
+    if (length < 1 || (size_t)length >= sizeof path)
+        return;
+    memcpy(program, path, (size_t)length);
+    program_length = (size_t)length;
+}
+
 __attribute__((constructor)) static void find_program(void)
 {
     int code = errno;
-    ssize_t got = program_length ? 0 : readlink("/proc/self/exe", program, sizeof program);
+    ssize_t got = program_length ? 0 : readlink("/proc/self/exe", program, sizeof program - 1);
     program_length += got > 0 ? (size_t)got : 0;
+    if (got > 0)
+        take_link();
     errno = code;
 }
 

@@ -219,6 +219,22 @@ END
     [ "$(ls a.*.tpt | wc -l)" -eq 40 ]
 }
 
+@test "a program that is started by a link has the name of the link" {
+    command -v cc >/dev/null || skip "there is no C compiler"
+    printf '#include <stdlib.h>\nint main(void) { free(malloc(70000)); return 0; }\n' >own.c
+    mkdir -p files
+    cc -fno-builtin -o files/own own.c
+    ln -s files/own other
+    for CALLED in ./other "$PWD/other"; do
+        recorded --stacks 8 --
+        named
+        [ "$(places_of '^70000 main \(other\)$')" -eq 1 ] || fail "$(cat places)"
+    done
+    CALLED=files/own
+    recorded --stacks 8 --
+    [ "$(places_of '^70000 main \(own\)$')" -eq 1 ] || fail "$(cat places)"
+}
+
 @test "a recorder that is not there is said" {
     mkdir -p alone
     cp "$TAPOOL" "$(dirname "$TAPOOL")/libtapool_record.so" alone/

@@ -6,6 +6,8 @@
  * line of the innermost. */
 #include "traces/symbols/symbols.h"
 
+#include "traces/symbols/units.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
@@ -23,6 +25,7 @@ const bool tp_symbols_built = true;
 struct tp_symbols {
     Dwfl *dwfl;
     Dwfl_Module *module;
+    struct tp_units units;
     GElf_Addr bias; /* of the addresses that dwfl gives to the file */
     char *name;     /* of the last symbol, in words */
     void *cxx;
@@ -86,6 +89,7 @@ void tp_symbols_close(struct tp_symbols *s)
 {
     if (!s)
         return;
+    tp_units_release(&s->units);
     if (s->dwfl)
         dwfl_end(s->dwfl);
     if (s->cxx)
@@ -127,11 +131,11 @@ struct tp_symbol tp_symbols_find(struct tp_symbols *s, uint64_t address)
     Dwarf_Addr at = address + s->bias;
     int line = 0;
     const char *name = dwfl_module_addrinfo(s->module, at, &within, &symbol, NULL, NULL, NULL);
-    Dwfl_Line *info = dwfl_module_getsrc(s->module, at);
+    Dwarf_Line *info = tp_units_line(&s->units, s->module, at);
     /* A symbol with a size that ends before the address is the nearest one, and not it. */
     if (name && (!symbol.st_size || within < symbol.st_size))
         found.function = in_words(s, name);
-    found.file = info ? dwfl_lineinfo(info, NULL, &line, NULL, NULL, NULL) : NULL;
-    found.line = line > 0 ? (uint32_t)line : 0;
+    found.file = info ? dwarf_linesrc(info, NULL, NULL) : NULL;
+    found.line = info && !dwarf_lineno(info, &line) && line > 0 ? (uint32_t)line : 0;
     return found;
 }

@@ -1,14 +1,12 @@
 /* See symbols.h. libdw reads the files, and finds debug information that lies apart by its build id
- * (/usr/lib/debug/.build-id); no server is asked. Names of C++ are put into words by the C++
- * library, where the machine has one: it is loaded for the first such name.
+ * (/usr/lib/debug/.build-id); no server is asked.
  *
  * Known weakness: of functions that were inlined only the one that they are in is named, with the
  * line of the innermost. */
 #include "traces/symbols/symbols.h"
 
-#include "traces/symbols/units.h"
+#include "traces/symbols/code_units.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -20,17 +18,12 @@
 
 const bool tp_symbols_built = true;
 
-#define NAME_MOST ((size_t)4096) /* bytes of a name that is put into words */
-
 struct tp_symbols {
     Dwfl *dwfl;
     Dwfl_Module *module;
     struct tp_units units;
     GElf_Addr bias; /* of the addresses that dwfl gives to the file */
-    char *name;     /* of the last symbol, in words */
-    void *cxx;
-    bool asked;
-    char *(*demangle)(const char *name, char *room, size_t *size, int *status);
+    char *name;     /* of the last symbol, without its version */
 };
 
 /* Only a regular file is looked at, for a pipe or a device would be waited for; and only one that
@@ -92,38 +85,22 @@ void tp_symbols_close(struct tp_symbols *s)
     tp_units_release(&s->units);
     if (s->dwfl)
         dwfl_end(s->dwfl);
-    if (s->cxx)
-        dlclose(s->cxx);
     free(s->name);
     free(s);
 }
 
 /* A name of C++ in words; any other without its version ("@@GLIBC_2.34"). */
-static const char *in_words(struct tp_symbols *s, const char *name)
+static const char *in_words(struct tp_symbols *s, struct tp_cxx_names *cxx, const char *name)
 {
-    int status = 0;
     size_t plain = strcspn(name, "@");
-    if (name[plain]) {
-        free(s->name);
-        s->name = strndup(name, plain);
-        return s->name ? s->name : name;
-    }
-    if (strncmp(name, "_Z", 2) != 0 || plain >= NAME_MOST)
-        return name;
-    if (!s->asked) {
-        s->asked = true;
-        s->cxx = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-        void *function = s->cxx ? dlsym(s->cxx, "__cxa_demangle") : NULL;
-        memcpy(&s->demangle, &function, sizeof s->demangle);
-    }
-    if (!s->demangle)
-        return name;
+    if (!name[plain])
+        return tp_cxx_words(cxx, name);
     free(s->name);
-    s->name = s->demangle(name, NULL, NULL, &status);
+    s->name = strndup(name, plain);
     return s->name ? s->name : name;
 }
 
-struct tp_symbol tp_symbols_find(struct tp_symbols *s, uint64_t address)
+struct tp_symbol tp_symbols_find(struct tp_symbols *s, struct tp_cxx_names *cxx, uint64_t address)
 {
     struct tp_symbol found = {0};
     GElf_Off within = 0;
@@ -134,7 +111,7 @@ struct tp_symbol tp_symbols_find(struct tp_symbols *s, uint64_t address)
     Dwarf_Line *info = tp_units_line(&s->units, s->module, at);
     /* A symbol with a size that ends before the address is the nearest one, and not it. */
     if (name && (!symbol.st_size || within < symbol.st_size))
-        found.function = in_words(s, name);
+        found.function = in_words(s, cxx, name);
     found.file = info ? dwarf_linesrc(info, NULL, NULL) : NULL;
     found.line = info && !dwarf_lineno(info, &line) && line > 0 ? (uint32_t)line : 0;
     return found;

@@ -4,6 +4,7 @@
 #define TP_SYMBOLS_H
 
 #include "alloc/base/err.h"
+#include "traces/symbols/cxx_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,12 +27,12 @@ enum tp_symbols_state tp_symbols_open(const char *path, const unsigned char *id,
                                       struct tp_symbols **out);
 void tp_symbols_close(struct tp_symbols *s); /* NULL is fine */
 
-/* A text is valid until the next call; NULL: not known. */
+/* A text is valid until the next call, with the same `cxx` or of the same file; NULL: not known. */
 struct tp_symbol {
     const char *function; /* as it is written in C++, where that can be told */
     const char *file;
     uint32_t line;
 };
-struct tp_symbol tp_symbols_find(struct tp_symbols *s, uint64_t address);
+struct tp_symbol tp_symbols_find(struct tp_symbols *s, struct tp_cxx_names *cxx, uint64_t address);
 
 #endif

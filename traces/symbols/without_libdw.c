@@ -18,9 +18,10 @@ void tp_symbols_close(struct tp_symbols *s)
     (void)s;
 }
 
-struct tp_symbol tp_symbols_find(struct tp_symbols *s, uint64_t address)
+struct tp_symbol tp_symbols_find(struct tp_symbols *s, struct tp_cxx_names *cxx, uint64_t address)
 {
     (void)s;
+    (void)cxx;
     (void)address;
     return (struct tp_symbol){0};
 }

@@ -104,7 +104,7 @@ static int look_up(struct tp_recording_stacks *s, uint32_t module, uint64_t addr
     struct tp_symbol found = {0};
     uint32_t number = TP_NO_PLACE;
     if (m->symbols && s->lookups++ < LOOKUPS_MOST)
-        found = tp_symbols_find(m->symbols, address);
+        found = tp_symbols_find(m->symbols, &s->cxx, address);
     const struct tp_place_parts parts = {.function = found.function,
                                          .file = found.file,
                                          .line = found.line,
@@ -238,6 +238,7 @@ void tp_recording_stacks_release(struct tp_recording_stacks *s)
         tp_symbols_close(s->modules[i].symbols);
     }
     TP_GROW_END(&s->modules, &s->module_room, .budget = budget);
+    tp_cxx_close(&s->cxx);
     tp_texts_release(&s->keys);
 }
 

@@ -6,6 +6,7 @@
 #include "alloc/base/texts.h"
 #include "traces/format.h"
 #include "traces/formats/recording/recording_thread.h"
+#include "traces/symbols/cxx_name.h"
 
 struct tp_recording_module;
 
@@ -19,6 +20,7 @@ struct tp_recording_stacks {
     uint64_t taken;          /* stacks */
     uint64_t missing, other; /* modules without a file; with another one */
     uint64_t lookups;        /* of addresses in files */
+    struct tp_cxx_names cxx; /* of functions in all files */
 };
 
 /* What a thread said of its modules, and the stack of its next allocation. */

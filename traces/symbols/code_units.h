@@ -1,7 +1,8 @@
-/* Which compilation unit of a file has the code at an address. libdw itself looks that up in a table
+/* Which compilation unit of a file has the code at an address. libdw itself looks that up in a
+ * table
  * (.debug_aranges) that some compilers leave out, clang among them. */
-#ifndef TP_UNITS_H
-#define TP_UNITS_H
+#ifndef TP_CODE_UNITS_H
+#define TP_CODE_UNITS_H
 
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>

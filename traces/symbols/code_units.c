@@ -1,5 +1,5 @@
-/* See units.h. */
-#include "traces/symbols/units.h"
+/* See code_units.h. */
+#include "traces/symbols/code_units.h"
 
 #include "alloc/base/grow.h"
 

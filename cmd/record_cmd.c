@@ -187,9 +187,9 @@ const struct tp_command tp_command_record = {
         "Children have their own bounds of size and events; --after, --duration and SIGUSR2 are "
         "about the program itself.\n\n"
         "Not recorded: what the program starts (but see --follow), memory that it maps without "
-        "malloc or takes from "
-        "an allocator that is linked into it, programs that are linked statically or run with "
-        "other rights than yours.",
+        "malloc or takes from an allocator that is linked into it, programs that are linked "
+        "statically or run with other rights than yours. Taking a call stack needs some 8 KiB of "
+        "the thread's own: threads with stacks as small as 16 KiB may have less to spare.",
     .opts_size = sizeof(struct record_opts),
     .options = rows,
     .run = run,

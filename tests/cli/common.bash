@@ -106,6 +106,9 @@ lacks() { ! grep -qE -- "$2" "$1" || fail "something matches '$2' in:" "$(head -
 
 # query FILE EXPRESSION: see cli_tools.py. is FILE EXPRESSION VALUE compares.
 query() { tool json "$@"; }
+
+# Whether times of a recording are those of the processor's counter, which takes no call of the system.
+has_counter() { grep -qxE 'tsc' /sys/devices/system/clocksource/clocksource0/current_clocksource 2>/dev/null; }
 is() {
     local value
     value=$(query "$1" "$2") || return 1

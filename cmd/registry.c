@@ -19,6 +19,7 @@
     ROW(type, of, arena)                   \
     ROW(type, of, lru)                     \
     ROW(type, of, stream_pool)             \
+    ROW(type, of, torch)                   \
     ROW(type, of, bump)                    \
     ROW(type, of, system)                  \
     ROW(type, of, lib)                     \

@@ -1,0 +1,127 @@
+/* The strategy `torch`: PyTorch's CUDA caching allocator, rule by rule.
+ *
+ *     alloc --> size rounded up --> small or large pool, own stream --> the smallest free block
+ *           --> split where enough is left        none fits --> a segment from the source
+ *     free  --> merged with its free neighbours   used on other streams --> when they are past it
+ *
+ * Segments go back when the source is out of memory, with empty_cache (TRIM), and when garbage is
+ * collected. Numbers are in torch_rules.c, settings in torch_conf.c; requests in torch_blocks.c,
+ * free blocks in torch_pool.c, segments in torch_segments.c; a heap that a recording began with is
+ * built by torch_place.c.
+ *
+ * Known weakness: segments that grow (expandable_segments) and private pools of CUDA graphs are not
+ * simulated. Of alignments above 512 bytes, which PyTorch does not know, more memory is taken. */
+#include "alloc/strategies/torch/torch_core.h"
+
+struct torch_opts {
+    char *conf;
+};
+
+static const struct tp_opt torch_rows[] = {
+    TP_TEXT_AT("conf", offsetof(struct torch_opts, conf), .arg = "TEXT",
+               .help = "the text of PYTORCH_CUDA_ALLOC_CONF, in braces where it has a\n"
+                       "comma: conf={max_split_size_mb:128,backend:native}"),
+    {.name = NULL}};
+
+/* The share of the device that segments may take. */
+static int limit_memory(struct torch *st, struct tp_err *err)
+{
+    st->allowed = UINT64_MAX;
+    if (!(st->rules.memory_fraction > 0))
+        return TP_OK;
+    uint64_t capacity = tp_src_capacity(st->env->source);
+    if (!capacity)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "strategy 'torch': 'per_process_memory_fraction' is a share of a "
+                               "device whose size is not known"),
+                       "'--capacity SIZE' says it");
+    st->allowed = (uint64_t)(st->rules.memory_fraction * (double)capacity);
+    return TP_OK;
+}
+
+static int torch_init(void *state, const struct tp_env *env, const void *options,
+                      struct tp_err *err)
+{
+    const struct torch_opts *opts = options;
+    struct torch *st = state;
+    st->env = env;
+    st->rules = tp_torch_defaults;
+    int rc = opts->conf ? tp_torch_conf(&st->rules, opts->conf, err) : TP_OK;
+    if (rc)
+        return tp_prefix(err, rc, "strategy 'torch'");
+    rc = limit_memory(st, err);
+    if (rc)
+        return rc;
+    st->small.small = true;
+    st->fenced = tp_src_has_fences(env->source);
+    tp_link_init(&st->segments);
+    slab_init(&st->blocks, env, sizeof(struct torch_block));
+    slab_init(&st->segment_records, env, sizeof(struct torch_segment));
+    slab_init(&st->lane_records, env, sizeof(struct torch_lane));
+    slab_init(&st->uses, env, sizeof(struct torch_use));
+    meta_map_init(&st->live, env);
+    meta_map_init(&st->lane_of, env);
+    tp_lock_init(&st->lock, env->concurrent);
+    return TP_OK;
+}
+
+static void torch_fini(void *state)
+{
+    struct torch *st = state;
+    tp_torch_put_all(st);
+    tp_addr_map_fini(&st->live);
+    tp_addr_map_fini(&st->lane_of);
+    slab_fini(&st->blocks);
+    slab_fini(&st->segment_records);
+    slab_fini(&st->lane_records);
+    slab_fini(&st->uses);
+    tp_lock_fini(&st->lock);
+}
+
+LOCKED_ALLOC(torch_alloc, struct torch, tp_torch_alloc)
+
+LOCKED_FREE(torch_free, struct torch, tp_torch_free)
+
+LOCKED_USE(torch_use, struct torch, tp_torch_use)
+
+/* empty_cache() */
+static int torch_trim(void *state, uint64_t keep)
+{
+    return tp_torch_release_cached(state, keep);
+}
+
+static uint64_t torch_usable(void *state, tp_addr addr)
+{
+    const struct torch_block *b = torch_find_live(state, addr);
+    return b ? torch_granted(b) : 0;
+}
+
+static void torch_stats(void *state, struct tp_stats *out)
+{
+    const struct torch *st = state;
+    *out = (struct tp_stats){.carved_bytes = st->carved.now, .peak_carved_bytes = st->carved.peak};
+}
+
+const struct tp_strategy tp_strategy_torch = {
+    .name = "torch",
+    .summary = "best fit, split",
+    .resembles = "PyTorch's CUDA caching allocator",
+    .to_use = "PyTorch's own, unless PYTORCH_CUDA_ALLOC_CONF says backend:cudaMallocAsync;\n"
+              "'conf' takes the text of that variable",
+    .group = TP_GROUP_POLICY,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
+    .state_size = sizeof(struct torch),
+    .opts_size = sizeof(struct torch_opts),
+    .options = torch_rows,
+    .init = torch_init,
+    .fini = torch_fini,
+    .alloc = torch_alloc,
+    .free = torch_free,
+    .use = torch_use,
+    .trim = torch_trim,
+    .usable = torch_usable,
+    .stats = torch_stats,
+    .walk = tp_torch_walk,
+    .check = tp_torch_check,
+};

@@ -1,0 +1,221 @@
+/* Requests: a block is found and split, freed and merged, and waits for other streams in between.
+ */
+#include "alloc/strategies/torch/torch_core.h"
+
+/* ---- blocks ---- */
+
+int tp_torch_reserve(struct torch *st)
+{
+    if (!st->spare && !(st->spare = slab_take(&st->blocks)))
+        return TP_ENOMEM;
+    if (slab_reserve(&st->blocks) || slab_reserve(&st->segment_records))
+        return TP_ENOMEM;
+    return tp_addr_map_reserve(&st->live, st->live.count + 1);
+}
+
+struct torch_block *tp_torch_split(struct torch *st, struct torch_block *b, uint64_t size)
+{
+    struct torch_block *rest = st->spare;
+    st->spare = NULL;
+    rest->addr = b->addr + size;
+    rest->size = b->size - size;
+    rest->segment = b->segment;
+    rest->before = b;
+    rest->behind = b->behind;
+    if (b->behind)
+        b->behind->before = rest;
+    b->behind = rest;
+    b->size = size;
+    return rest;
+}
+
+bool tp_torch_is_split(const struct torch *st, const struct torch_block *b, uint64_t size)
+{
+    const struct tp_torch_rules *r = &st->rules;
+    uint64_t rest = b->size - size;
+    if (b->segment->pool->small)
+        return rest >= r->small_rest;
+    return size < r->split_limit && rest >= r->large_rest;
+}
+
+void tp_torch_hand_out(struct torch *st, struct torch_block *b, uint64_t requested, uint64_t align)
+{
+    struct torch_segment *s = b->segment;
+    uint64_t end = b->addr + b->size - s->base;
+    b->state = TORCH_LIVE;
+    b->requested = requested;
+    b->align = align;
+    if (end > s->carved) {
+        carved_add(&st->carved, end - s->carved);
+        s->carved = end;
+    }
+    tp_addr_map_insert(&st->live, b->addr + torch_lead(b), (uintptr_t)b);
+}
+
+int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    uint64_t lead = rq->align > TORCH_GRAIN ? rq->align - TORCH_GRAIN : 0;
+    if (rq->size > TORCH_MOST || lead > TORCH_MOST)
+        return TP_EOOM;
+    int rc = tp_torch_reserve(st);
+    if (rc)
+        return rc;
+    tp_torch_poll(st);
+    uint64_t size = tp_torch_rounded(&st->rules, rq->size + lead);
+    struct torch_pool *pool = size <= st->rules.small_most ? &st->small : &st->large;
+    struct torch_block *b = tp_torch_pool_fit(st, pool, rq->stream, size);
+    if (b)
+        tp_torch_pool_remove(b);
+    else if ((rc = tp_torch_grow(st, pool, rq->stream, size, &b)))
+        return rc;
+    if (tp_torch_is_split(st, b, size))
+        tp_torch_pool_add(tp_torch_split(st, b, size));
+    tp_torch_hand_out(st, b, rq->size, rq->align);
+    *out = (struct tp_block){b->addr + torch_lead(b), torch_granted(b)};
+    return TP_OK;
+}
+
+/* ---- freeing ---- */
+
+/* Makes two neighbours one block, `low`; `high` is in no pool any more. */
+static void join(struct torch *st, struct torch_block *low, struct torch_block *high)
+{
+    low->size += high->size;
+    low->behind = high->behind;
+    if (high->behind)
+        high->behind->before = low;
+    slab_give(&st->blocks, high);
+}
+
+void tp_torch_release(struct torch *st, struct torch_block *b)
+{
+    struct torch_block *before = b->before, *behind = b->behind;
+    if (before && before->state == TORCH_FREE && st->rules.merge_before) {
+        tp_torch_pool_remove(before);
+        join(st, before, b);
+        b = before;
+    }
+    if (behind && behind->state == TORCH_FREE && st->rules.merge_behind) {
+        tp_torch_pool_remove(behind);
+        join(st, b, behind);
+    }
+    tp_torch_pool_add(b);
+}
+
+/* ---- other streams ---- */
+
+static struct torch_lane *lane_make(struct torch *st, uint16_t stream)
+{
+    struct torch_lane *lane = meta_map_at(&st->lane_of, stream + UINT64_C(1));
+    if (lane || tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1) ||
+        !(lane = slab_take(&st->lane_records)))
+        return lane;
+    lane->stream = stream;
+    lane->next = st->lanes;
+    st->lanes = lane;
+    tp_link_init(&lane->fences);
+    tp_addr_map_insert(&st->lane_of, stream + UINT64_C(1), (uintptr_t)lane);
+    return lane;
+}
+
+static int add_use(struct torch *st, struct torch_block *b, uint16_t stream)
+{
+    if (!st->fenced || stream == b->segment->stream)
+        return TP_OK;
+    for (const struct torch_use *u = b->uses; u; u = u->next) {
+        TP_STEP();
+        if (u->lane->stream == stream)
+            return TP_OK;
+    }
+    struct torch_lane *lane = lane_make(st, stream);
+    struct torch_use *u = lane ? slab_take(&st->uses) : NULL;
+    if (!u)
+        return TP_ENOMEM;
+    u->block = b;
+    u->lane = lane;
+    u->next = b->uses;
+    b->uses = u;
+    return TP_OK;
+}
+
+int tp_torch_use(struct torch *st, tp_addr addr, uint16_t stream)
+{
+    struct torch_block *b = torch_find_live(st, addr);
+    return b ? add_use(st, b, stream) : TP_EINVAL;
+}
+
+/* A freed block waits for a fence on each stream that used it. */
+static void fence_uses(struct torch *st, struct torch_block *b)
+{
+    for (struct torch_use *u = b->uses; u; u = u->next) {
+        tp_src_record(st->env->source, (uint16_t)u->lane->stream, &u->fence);
+        tp_link_insert(&u->lane->fences, &u->in_lane);
+        b->pending++;
+    }
+    b->uses = NULL;
+    b->state = TORCH_PENDING;
+    st->waiting++;
+}
+
+/* PyTorch learns of other streams from record_stream alone. Here a block that another stream frees
+ * counts as used by it. */
+int tp_torch_free(struct torch *st, tp_addr addr, const struct tp_req *rq)
+{
+    struct torch_block *b = torch_find_live(st, addr);
+    if (!b || b->requested != rq->size || b->align != rq->align)
+        return TP_EINVAL;
+    int rc = add_use(st, b, rq->stream);
+    if (rc)
+        return rc; /* the block is still live */
+    tp_addr_map_remove(&st->live, addr, NULL);
+    if (b->uses)
+        fence_uses(st, b);
+    else
+        tp_torch_release(st, b);
+    return TP_OK;
+}
+
+/* ---- waiting ---- */
+
+static void pass(struct torch *st, struct torch_use *u)
+{
+    struct torch_block *b = u->block;
+    tp_link_out(&u->in_lane);
+    slab_give(&st->uses, u);
+    if (--b->pending)
+        return;
+    st->waiting--;
+    tp_torch_release(st, b);
+}
+
+/* The fences of a stream pass in their order, so the first that has not passed ends its queue. */
+void tp_torch_poll(struct torch *st)
+{
+    for (struct torch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next) {
+        struct tp_link *first = lane->fences.behind;
+        TP_STEP();
+        for (; first != &lane->fences; first = lane->fences.behind) {
+            struct torch_use *u = TP_LINKED(struct torch_use, in_lane, first);
+            if (!tp_src_done(st->env->source, &u->fence))
+                break;
+            pass(st, u);
+        }
+    }
+}
+
+int tp_torch_wait(struct torch *st)
+{
+    for (struct torch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next) {
+        struct tp_link *first = lane->fences.behind;
+        for (; first != &lane->fences; first = lane->fences.behind) {
+            struct torch_use *u = TP_LINKED(struct torch_use, in_lane, first);
+            int rc = tp_src_wait(st->env->source, &u->fence);
+            if (rc)
+                return rc;
+            pass(st, u);
+        }
+    }
+    return TP_OK;
+}

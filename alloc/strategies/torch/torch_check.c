@@ -1,0 +1,141 @@
+/* The walk over all blocks of `torch`, and the check of its invariants. */
+#include "alloc/strategies/torch/torch_core.h"
+
+static void walk_block(const struct torch_block *b, tp_walk_fn *fn, void *ctx)
+{
+    uint64_t lead = torch_lead(b), granted = torch_granted(b);
+    if (b->state != TORCH_LIVE) {
+        fn(ctx, b->state == TORCH_FREE ? TP_WALK_SPAN : TP_WALK_CACHED, b->addr, b->size);
+        return;
+    }
+    if (lead)
+        fn(ctx, TP_WALK_INTERNAL, b->addr, lead);
+    fn(ctx, TP_WALK_LIVE, b->addr + lead, granted);
+    if (lead + granted < b->size)
+        fn(ctx, TP_WALK_INTERNAL, b->addr + lead + granted, b->size - lead - granted);
+}
+
+int tp_torch_walk(void *state, tp_walk_fn *fn, void *ctx)
+{
+    struct torch *st = state;
+    for (struct tp_link *l = st->segments.behind; l != &st->segments; l = l->behind) {
+        const struct torch_segment *s = torch_segment_of(l);
+        for (const struct torch_block *b = s->first; b; b = b->behind)
+            walk_block(b, fn, ctx);
+        if (s->bytes > s->size)
+            fn(ctx, TP_WALK_INTERNAL, s->base + s->size, s->bytes - s->size);
+    }
+    return TP_OK;
+}
+
+/* Sums over the segments, to be compared with trees, tables and counters. */
+struct torch_sums {
+    uint64_t blocks, live, pending, uses, segments, bytes, carved;
+    uint64_t free[2], idle[2]; /* blocks of the large and of the small pool */
+};
+
+static const char *check_block(struct torch *st, const struct torch_block *b,
+                               struct torch_sums *sums)
+{
+    bool small = b->segment->pool->small;
+    sums->blocks++;
+    sums->live += b->state == TORCH_LIVE;
+    sums->pending += b->state == TORCH_PENDING;
+    sums->free[small] += b->state == TORCH_FREE;
+    sums->idle[small] += b->state == TORCH_FREE && torch_is_whole(b);
+    for (const struct torch_use *u = b->uses; u; u = u->next)
+        sums->uses++;
+    if (b->behind && (b->behind->before != b || b->behind->addr != b->addr + b->size ||
+                      b->behind->segment != b->segment))
+        return "the blocks of a segment have a gap";
+    if (b->state == TORCH_FREE && b->behind && b->behind->state == TORCH_FREE &&
+        st->rules.merge_before && st->rules.merge_behind)
+        return "two free neighbours are not merged";
+    if (b->state == TORCH_LIVE && torch_find_live(st, b->addr + torch_lead(b)) != b)
+        return "a live block is not in the table of addresses";
+    if (b->state == TORCH_LIVE && (!b->requested || torch_granted(b) < b->requested))
+        return "a live block is smaller than its request";
+    if ((b->pending != 0) != (b->state == TORCH_PENDING) || b->state == TORCH_NONE)
+        return "a block waits for nothing, or the other way round";
+    return NULL;
+}
+
+static const char *check_segment(struct torch *st, const struct torch_segment *s,
+                                 struct torch_sums *sums)
+{
+    uint64_t bytes = 0;
+    const char *fault = NULL;
+    if (s->first->addr != s->base || s->first->before)
+        return "a segment does not begin with its first block";
+    for (const struct torch_block *b = s->first; b && !fault; b = b->behind) {
+        bytes += b->size;
+        fault = check_block(st, b, sums);
+    }
+    sums->segments++;
+    sums->bytes += s->size;
+    sums->carved += s->carved;
+    if (!fault && (bytes != s->size || s->carved > s->size))
+        return "the blocks of a segment do not add up";
+    return fault;
+}
+
+/* Counts a tree whose nodes must ascend; UINT64_MAX: they do not. */
+static uint64_t count_free(const struct torch_pool *pool)
+{
+    uint64_t count = 0;
+    const struct torch_block *last = NULL;
+    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(pool, b)) {
+        if (b->state != TORCH_FREE || b->segment->pool != pool ||
+            (last && last->size > b->size && last->segment->stream == b->segment->stream))
+            return UINT64_MAX;
+        last = b;
+        count++;
+    }
+    return count;
+}
+
+static uint64_t count_nodes(const struct tp_tree_node *n)
+{
+    return n ? 1 + count_nodes(n->low) + count_nodes(n->high) : 0;
+}
+
+static uint64_t count_queued(const struct torch *st)
+{
+    uint64_t count = 0;
+    for (const struct torch_lane *lane = st->lanes; lane; lane = lane->next)
+        for (const struct tp_link *l = lane->fences.behind; l != &lane->fences; l = l->behind)
+            count++;
+    return count;
+}
+
+static const char *check_sums(const struct torch *st, const struct torch_sums *sums)
+{
+    const struct torch_pool *const pools[] = {&st->large, &st->small};
+    for (int small = 0; small < 2; small++)
+        if (count_nodes(pools[small]->free) != sums->free[small] ||
+            count_free(pools[small]) != sums->idle[small])
+            return "a free block is not in its pool";
+    if (sums->live != st->live.count || sums->pending != st->waiting)
+        return "the table of addresses does not add up";
+    if (sums->uses + count_queued(st) != st->uses.used)
+        return "a use is lost";
+    if (sums->blocks + (st->spare != NULL) != st->blocks.used ||
+        sums->segments != st->segment_records.used)
+        return "a record is lost";
+    if (sums->bytes != st->segment_bytes || sums->carved != st->carved.now ||
+        st->carved.now > st->carved.peak)
+        return "the counters do not add up";
+    return NULL;
+}
+
+int tp_torch_check(void *state, struct tp_err *err)
+{
+    struct torch *st = state;
+    struct torch_sums sums = {0};
+    const char *fault = NULL;
+    for (struct tp_link *l = st->segments.behind; l != &st->segments && !fault; l = l->behind)
+        fault = check_segment(st, torch_segment_of(l), &sums);
+    if (!fault)
+        fault = check_sums(st, &sums);
+    return fault ? tp_fail(err, TP_EBROKEN, "strategy 'torch': %s", fault) : TP_OK;
+}

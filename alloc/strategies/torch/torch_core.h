@@ -1,0 +1,215 @@
+/* The state of the strategy `torch`: segments, their blocks, and the free blocks in order.
+ *
+ *     segment   | live | free | live | free      |      blocks are linked in the order of address
+ *     pool      free blocks by (stream, size, place); a second tree has those that are a whole
+ *               segment, which may go back to the source
+ *
+ * A place is (segment, address), and segments are ordered by a number: that of their making, or, in
+ * a replay of a recording whose addresses are known, their address. */
+#ifndef TP_TORCH_CORE_H
+#define TP_TORCH_CORE_H
+
+#include "alloc/base/links.h"
+#include "alloc/base/tree.h"
+#include "alloc/strategies/common/chores.h"
+#include "alloc/strategies/common/record_slab.h"
+#include "alloc/strategies/torch/torch_rules.h"
+
+#define TORCH_GRAIN UINT64_C(512)       /* alignment of every block */
+#define TORCH_MOST  (UINT64_C(1) << 50) /* bytes of the largest request */
+
+enum torch_state { TORCH_NONE, TORCH_LIVE, TORCH_FREE, TORCH_PENDING };
+
+struct torch_pool {
+    struct tp_tree_node *free, *idle;
+    uint64_t searches; /* for the age of free blocks; counted while garbage is collected */
+    bool small;
+};
+
+struct torch_segment {
+    tp_addr base;
+    uint64_t size;   /* bytes that blocks share */
+    uint64_t bytes;  /* bytes of the source's range */
+    uint64_t order;  /* place among segments */
+    uint64_t carved; /* bytes from the base on that were part of a block once */
+    struct torch_pool *pool;
+    struct torch_block *first;
+    struct tp_link in_all;
+    struct tp_tree_node in_order; /* with by_address */
+    uint16_t stream;
+};
+
+/* One stream that a block was used on beside its own. */
+struct torch_use {
+    struct torch_block *block;
+    struct torch_lane *lane;
+    struct torch_use *next; /* of the block */
+    struct tp_link in_lane; /* while queued: the lane's fences, oldest first */
+    struct tp_fence fence;
+};
+
+struct torch_lane {
+    struct tp_link fences;
+    struct torch_lane *next;
+    uint64_t stream;
+};
+
+struct torch_block {
+    tp_addr addr;
+    uint64_t size;
+    struct torch_segment *segment;
+    struct torch_block *before, *behind; /* in the segment */
+    struct tp_tree_node by_size, by_idle;
+    struct torch_use *uses;
+    uint64_t requested, align; /* of the request that it serves */
+    uint64_t searched;         /* the pool's searches when it became free */
+    uint32_t pending;          /* fences of other streams that have not passed */
+    uint32_t state;            /* enum torch_state */
+};
+
+struct torch {
+    const struct tp_env *env;
+    struct tp_torch_rules rules;
+    struct torch_pool small, large;
+    struct tp_link segments;       /* all, in the order of their making */
+    struct tp_tree_node *in_order; /* with by_address: all by their addresses */
+    struct tp_addr_map live;       /* address handed out -> block */
+    struct tp_addr_map lane_of;    /* stream + 1 -> lane */
+    struct torch_lane *lanes;
+    struct torch_block *spare; /* a record for the next split */
+    struct slab blocks, segment_records, lane_records, uses;
+    struct carved carved;
+    struct tp_lock lock;
+    uint64_t segment_bytes; /* of all segments, as PyTorch counts them */
+    uint64_t allowed;       /* bytes that segments may have; UINT64_MAX: no limit */
+    uint64_t made;          /* segments so far */
+    uint64_t waiting;       /* blocks that wait for fences */
+    bool fenced;
+    bool by_address; /* the order of segments is that of their addresses (torch_place.h) */
+};
+
+static inline struct torch_block *torch_by_size(struct tp_tree_node *n)
+{
+    return n ? TP_TREE_ITEM(struct torch_block, by_size, n) : NULL;
+}
+
+static inline struct torch_block *torch_by_idle(struct tp_tree_node *n)
+{
+    return n ? TP_TREE_ITEM(struct torch_block, by_idle, n) : NULL;
+}
+
+static inline struct torch_segment *torch_segment_of(struct tp_link *l)
+{
+    return TP_LINKED(struct torch_segment, in_all, l);
+}
+
+/* Bytes before the address that is handed out, where more than 512 bytes of alignment are asked
+ * for. PyTorch knows no such requests. */
+static inline uint64_t torch_lead(const struct torch_block *b)
+{
+    return b->align > TORCH_GRAIN ? round_up(b->addr, b->align) - b->addr : 0;
+}
+
+/* Bytes that a live block's user may use: the same wherever the block lies. */
+static inline uint64_t torch_granted(const struct torch_block *b)
+{
+    return b->size - (b->align > TORCH_GRAIN ? b->align - TORCH_GRAIN : 0);
+}
+
+static inline struct torch_block *torch_find_live(const struct torch *st, tp_addr addr)
+{
+    return meta_map_at(&st->live, addr);
+}
+
+static inline bool torch_collects(const struct torch *st)
+{
+    return st->rules.memory_fraction > 0 && st->rules.collect_above > 0;
+}
+
+/* ---- torch_pool.c: free blocks ---- */
+
+/* Is the block free and a whole segment? */
+static inline bool torch_is_whole(const struct torch_block *b)
+{
+    return !b->before && !b->behind;
+}
+
+void tp_torch_pool_add(struct torch_block *b);
+void tp_torch_pool_remove(struct torch_block *b);
+
+/* The free block that serves `size` bytes of a stream; NULL: none. */
+struct torch_block *tp_torch_pool_fit(const struct torch *st, struct torch_pool *pool,
+                                      uint16_t stream, uint64_t size);
+
+/* The first free block of the stream, or of a later one, with at least `size` bytes. */
+struct torch_block *tp_torch_pool_from(const struct torch_pool *pool, uint16_t stream,
+                                       uint64_t size);
+
+/* The next free block in order; NULL: none. */
+struct torch_block *tp_torch_pool_behind(const struct torch_pool *pool,
+                                         const struct torch_block *b);
+
+/* The first whole segment from (stream, size) on, and the one before or behind another. NULL:
+ * none. */
+struct torch_block *tp_torch_idle_first(const struct torch_pool *pool);
+struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
+                                       uint64_t size);
+struct torch_block *tp_torch_idle_behind(const struct torch_pool *pool,
+                                         const struct torch_block *b);
+struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream);
+
+/* ---- torch_segments.c: memory from the source and back ---- */
+
+/* Gets a segment for `size` bytes, as one free block that is in no pool. The caller has reserved
+ * the records. */
+int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                  struct torch_block **out);
+
+/* Makes the records of a segment at `base`, which the caller has reserved. */
+struct torch_block *tp_torch_enter(struct torch *st, struct torch_pool *pool, uint16_t stream,
+                                   tp_addr base, uint64_t size);
+
+/* Gives whole segments back until at most `keep` free bytes are in whole segments, after waiting
+ * for all fences. */
+int tp_torch_release_cached(struct torch *st, uint64_t keep);
+
+/* Gives a whole segment back. False: the source refused. */
+bool tp_torch_put(struct torch *st, struct torch_block *b);
+
+/* Gives all back, live blocks too. */
+void tp_torch_put_all(struct torch *st);
+
+/* ---- torch_blocks.c: requests ---- */
+
+int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *out);
+int tp_torch_free(struct torch *st, tp_addr addr, const struct tp_req *rq);
+int tp_torch_use(struct torch *st, tp_addr addr, uint16_t stream);
+
+/* Makes a block free: merges it with its free neighbours. */
+void tp_torch_release(struct torch *st, struct torch_block *b);
+
+/* Splits a block that is in no pool: the block keeps its first `size` bytes, the rest becomes a
+ * block behind it, which is returned and is in no pool either. st->spare must be there. */
+struct torch_block *tp_torch_split(struct torch *st, struct torch_block *b, uint64_t size);
+
+/* Whether the rules split the rest behind `size` bytes off a block. */
+bool tp_torch_is_split(const struct torch *st, const struct torch_block *b, uint64_t size);
+
+/* Makes a block live; `live` has room. */
+void tp_torch_hand_out(struct torch *st, struct torch_block *b, uint64_t requested, uint64_t align);
+
+/* Makes sure that a request finds records: of a segment, two blocks, and an entry of `live`. */
+int tp_torch_reserve(struct torch *st);
+
+/* Frees the blocks whose fences have passed. */
+void tp_torch_poll(struct torch *st);
+
+/* Waits for all fences, and frees the blocks that waited for them. */
+int tp_torch_wait(struct torch *st);
+
+/* ---- torch_check.c ---- */
+
+int tp_torch_walk(void *state, tp_walk_fn *fn, void *ctx);
+int tp_torch_check(void *state, struct tp_err *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* An instance of `torch` whose heap is put where a recording had it, for a comparison with what the
+ * recorded allocator did. Nothing else calls this.
+ *
+ * `st` is the state of an instance, on which tp_torch_follow was called before the first request.
+ * From then on the place of a block among others is its address, as in PyTorch. */
+#ifndef TP_TORCH_PLACE_H
+#define TP_TORCH_PLACE_H
+
+#include "alloc/memory.h"
+#include "alloc/strategies/torch/torch_rules.h"
+
+/* A live block of a segment; all sizes in bytes. */
+struct tp_torch_at {
+    tp_addr addr;
+    uint64_t size;      /* of the block */
+    uint64_t requested; /* by the program; requests of a recording have an alignment of 1 */
+};
+
+struct tp_torch_segment {
+    tp_addr base;
+    uint64_t size;
+    uint16_t stream;
+    bool small; /* of the small pool */
+};
+
+/* TP_EINVAL: the instance has segments already. */
+int tp_torch_follow(void *st);
+
+/* The rules of the instance, which may be changed. */
+struct tp_torch_rules *tp_torch_rules_of(void *st);
+
+/* Adds a segment that the source is taken to have given, with these live blocks, which ascend;
+ * between them lie free ones. TP_EINVAL: blocks or segments overlap; nothing has changed. */
+int tp_torch_place(void *st, const struct tp_torch_segment *segment,
+                   const struct tp_torch_at *blocks, size_t count);
+
+/* Makes a live block of free bytes, whatever the rules would choose. TP_EINVAL: they are not all
+ * free, and nothing has changed. */
+int tp_torch_force(void *st, const struct tp_torch_at *block);
+
+/* Gives the segment at `base` back. TP_EINVAL: there is none of this size, or it is not wholly
+ * free. */
+int tp_torch_drop(void *st, tp_addr base, uint64_t size);
+
+/* What a request chooses among: writes the first free blocks of at least its rounded size, `most`
+ * at most, in the order of choice, and returns their number. */
+struct tp_torch_free {
+    tp_addr addr;
+    uint64_t size;
+};
+size_t tp_torch_choices(void *st, uint64_t requested, uint16_t stream, struct tp_torch_free *out,
+                        size_t most);
+
+/* Compares the segment at `base` with what a recording had there. `idle` is the number of its free
+ * blocks. */
+bool tp_torch_is_at(void *st, const struct tp_torch_segment *segment,
+                    const struct tp_torch_at *blocks, size_t count, uint64_t idle);
+
+/* Segments that there are. */
+uint64_t tp_torch_segments(void *st);
+
+#endif

@@ -1,0 +1,172 @@
+/* The free blocks of a pool in PyTorch's order: by stream, then size, then address.
+ *
+ * Known weakness: the fits that PyTorch does not have look at every free block. */
+#include "alloc/strategies/torch/torch_core.h"
+
+static bool is_before(const struct torch_block *a, const struct torch_block *b)
+{
+    const struct torch_segment *x = a->segment, *y = b->segment;
+    if (x->stream != y->stream)
+        return x->stream < y->stream;
+    if (a->size != b->size)
+        return a->size < b->size;
+    if (x->order != y->order)
+        return x->order < y->order;
+    return a->addr < b->addr;
+}
+
+static bool size_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return is_before(TP_TREE_ITEM(const struct torch_block, by_size, a),
+                     TP_TREE_ITEM(const struct torch_block, by_size, b));
+}
+
+static bool idle_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return is_before(TP_TREE_ITEM(const struct torch_block, by_idle, a),
+                     TP_TREE_ITEM(const struct torch_block, by_idle, b));
+}
+
+void tp_torch_pool_add(struct torch_block *b)
+{
+    struct torch_pool *pool = b->segment->pool;
+    b->state = TORCH_FREE;
+    b->searched = pool->searches;
+    tp_tree_insert(&pool->free, &b->by_size, size_less, NULL);
+    if (torch_is_whole(b))
+        tp_tree_insert(&pool->idle, &b->by_idle, idle_less, NULL);
+}
+
+void tp_torch_pool_remove(struct torch_block *b)
+{
+    struct torch_pool *pool = b->segment->pool;
+    tp_tree_remove(&pool->free, &b->by_size, size_less, NULL);
+    if (torch_is_whole(b))
+        tp_tree_remove(&pool->idle, &b->by_idle, idle_less, NULL);
+}
+
+static bool is_from(const struct torch_block *b, uint16_t stream, uint64_t size)
+{
+    uint16_t own = b->segment->stream;
+    return own > stream || (own == stream && b->size >= size);
+}
+
+struct torch_block *tp_torch_pool_from(const struct torch_pool *pool, uint16_t stream,
+                                       uint64_t size)
+{
+    struct torch_block *best = NULL;
+    for (struct tp_tree_node *n = pool->free; n;) {
+        bool from = is_from(torch_by_size(n), stream, size);
+        TP_STEP();
+        best = from ? torch_by_size(n) : best;
+        n = from ? n->low : n->high;
+    }
+    return best;
+}
+
+struct torch_block *tp_torch_pool_behind(const struct torch_pool *pool, const struct torch_block *b)
+{
+    struct torch_block *best = NULL;
+    for (struct tp_tree_node *n = pool->free; n;) {
+        bool behind = is_before(b, torch_by_size(n));
+        TP_STEP();
+        best = behind ? torch_by_size(n) : best;
+        n = behind ? n->low : n->high;
+    }
+    return best;
+}
+
+/* ---- whole segments ---- */
+
+struct torch_block *tp_torch_idle_first(const struct torch_pool *pool)
+{
+    return torch_by_idle(tp_tree_first(pool->idle));
+}
+
+struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
+                                       uint64_t size)
+{
+    struct torch_block *best = NULL;
+    for (struct tp_tree_node *n = pool->idle; n;) {
+        bool from = is_from(torch_by_idle(n), stream, size);
+        TP_STEP();
+        best = from ? torch_by_idle(n) : best;
+        n = from ? n->low : n->high;
+    }
+    return best;
+}
+
+struct torch_block *tp_torch_idle_behind(const struct torch_pool *pool, const struct torch_block *b)
+{
+    struct torch_block *best = NULL;
+    for (struct tp_tree_node *n = pool->idle; n;) {
+        bool behind = is_before(b, torch_by_idle(n));
+        TP_STEP();
+        best = behind ? torch_by_idle(n) : best;
+        n = behind ? n->low : n->high;
+    }
+    return best;
+}
+
+struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream)
+{
+    struct torch_block *best = NULL;
+    for (struct tp_tree_node *n = pool->idle; n;) {
+        bool above = torch_by_idle(n)->segment->stream > stream;
+        TP_STEP();
+        best = above ? best : torch_by_idle(n);
+        n = above ? n->low : n->high;
+    }
+    return best && best->segment->stream == stream ? best : NULL;
+}
+
+/* ---- fit ---- */
+
+static bool is_lower(const struct torch_block *a, const struct torch_block *b)
+{
+    if (a->segment->order != b->segment->order)
+        return a->segment->order < b->segment->order;
+    return a->addr < b->addr;
+}
+
+/* Does `b` serve better than `best`, by a rule that PyTorch does not have? */
+static bool is_better(uint64_t fit, const struct torch_block *b, const struct torch_block *best)
+{
+    if (fit == TP_TORCH_FIRST)
+        return is_lower(b, best);
+    if (fit == TP_TORCH_WORST)
+        return b->size > best->size;
+    return b->size < best->size || (b->size == best->size && is_lower(best, b));
+}
+
+static struct torch_block *broken_fit(const struct torch *st, const struct torch_pool *pool,
+                                      uint16_t stream, uint64_t size)
+{
+    struct torch_block *best = NULL;
+    const struct tp_link *l = st->segments.behind;
+    for (; l != &st->segments; l = l->behind) {
+        const struct torch_segment *s = TP_LINKED(struct torch_segment, in_all, l);
+        for (struct torch_block *b = s->first; b; b = b->behind)
+            if (s->pool == pool && s->stream == stream && b->state == TORCH_FREE &&
+                b->size >= size && (!best || is_better(st->rules.fit, b, best)))
+                best = b;
+    }
+    return best;
+}
+
+/* Blocks from the split limit on serve only requests from there on, and those only where not too
+ * much is left over: they are never split. */
+struct torch_block *tp_torch_pool_fit(const struct torch *st, struct torch_pool *pool,
+                                      uint16_t stream, uint64_t size)
+{
+    const struct tp_torch_rules *r = &st->rules;
+    pool->searches += torch_collects(st);
+    struct torch_block *b = __builtin_expect(r->fit == TP_TORCH_BEST, 1)
+                                ? tp_torch_pool_from(pool, stream, size)
+                                : broken_fit(st, pool, stream, size);
+    if (!b || b->segment->stream != stream)
+        return NULL;
+    if (size < r->split_limit ? b->size >= r->split_limit : b->size >= size + r->oversize_rest)
+        return NULL;
+    return b;
+}

@@ -1,0 +1,101 @@
+/* The rules' defaults, how they can be broken, and the two functions from sizes to sizes. */
+#include "alloc/strategies/torch/torch_rules.h"
+
+#include "alloc/base/opt.h"
+
+#define KIB(n) (UINT64_C(n) << 10)
+#define MIB(n) (UINT64_C(n) << 20)
+
+enum { NAMES_MAX = 32 };
+
+const struct tp_torch_rules tp_torch_defaults = {
+    .grain = 512,
+    .small_most = MIB(1),
+    .packed_most = MIB(1),
+    .small_segment = MIB(2),
+    .own_least = MIB(10),
+    .large_segment = MIB(20),
+    .own_grain = MIB(2),
+    .small_rest = 512,
+    .large_rest = MIB(1) + 1,
+    .split_limit = TP_TORCH_NO_SPLIT_LIMIT,
+    .oversize_rest = MIB(20),
+    .merge_before = true,
+    .merge_behind = true,
+    .fit = TP_TORCH_BEST,
+};
+
+#define BREAK(name, member, value, what)                                                           \
+    {                                                                                              \
+        name, what, offsetof(struct tp_torch_rules, member), value                                 \
+    }
+
+const struct tp_torch_mutation tp_torch_mutations[] = {
+    BREAK("small-edge", small_most, MIB(1) - 1, "small requests are those below 1 MiB"),
+    BREAK("segment-edge", packed_most, MIB(1) - 1, "requests of 1 MiB get a segment of 20 MiB"),
+    BREAK("own-edge", own_least, MIB(10) + 1, "requests of 10 MiB get a segment of 20 MiB"),
+    BREAK("large-rest", large_rest, MIB(1), "a rest of exactly 1 MiB is split off"),
+    BREAK("large-split-512", large_rest, 512, "large blocks are split as small ones are"),
+    BREAK("no-large-split", large_rest, UINT64_MAX, "large blocks are never split"),
+    BREAK("small-rest", small_rest, 513, "a rest of 512 bytes is not split off"),
+    BREAK("round-256", grain, 256, "sizes are rounded up to 256 bytes"),
+    BREAK("own-grain", own_grain, MIB(1), "large segments are multiples of 1 MiB"),
+    BREAK("large-segment", large_segment, MIB(16), "segments have 16 MiB instead of 20 MiB"),
+    BREAK("no-merge-before", merge_before, false, "no merging with the block before"),
+    BREAK("no-merge-behind", merge_behind, false, "no merging with the block behind"),
+    BREAK("highest", fit, TP_TORCH_HIGHEST, "of equal blocks the highest address serves"),
+    BREAK("first-fit", fit, TP_TORCH_FIRST, "the lowest address that fits serves"),
+    BREAK("worst-fit", fit, TP_TORCH_WORST, "the largest block serves"),
+    {NULL, NULL, 0, 0}};
+
+int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_err *err)
+{
+    const char *names[NAMES_MAX] = {NULL};
+    for (size_t i = 0; tp_torch_mutations[i].name && i < NAMES_MAX - 1; i++) {
+        const struct tp_torch_mutation *m = &tp_torch_mutations[i];
+        names[i] = m->name;
+        if (strcmp(m->name, name) != 0)
+            continue;
+        memcpy((char *)rules + m->offset, &m->value, sizeof m->value);
+        return TP_OK;
+    }
+    const char *near = tp_nearest(name, names);
+    int rc = tp_fail(err, TP_EUSAGE, "no rule is called '%.63s'", name);
+    return near ? tp_hint(err, rc, "did you mean '%s'?", near) : rc;
+}
+
+/* ---- sizes ---- */
+
+static uint64_t up(uint64_t n, uint64_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+static unsigned log2_of(uint64_t n)
+{
+    return 63 - (unsigned)__builtin_clzll(n);
+}
+
+static uint64_t divisions_of(const struct tp_torch_rules *rules, uint64_t size)
+{
+    unsigned log2 = log2_of(size), slot = log2 < 20 ? 0 : log2 - 20;
+    return rules->divisions[slot < TP_TORCH_INTERVALS ? slot : TP_TORCH_INTERVALS - 1];
+}
+
+/* With d divisions, the sizes between two powers of two are rounded up to d steps. */
+uint64_t tp_torch_rounded(const struct tp_torch_rules *rules, uint64_t size)
+{
+    if (size < rules->grain)
+        return rules->grain;
+    uint64_t d = divisions_of(rules, size);
+    if (d <= 1 || size <= rules->grain * d)
+        return up(size, rules->grain);
+    return up(size, (UINT64_C(1) << log2_of(size)) >> log2_of(d));
+}
+
+uint64_t tp_torch_segment_bytes(const struct tp_torch_rules *rules, uint64_t size)
+{
+    if (size <= rules->packed_most)
+        return rules->small_segment;
+    return size < rules->own_least ? rules->large_segment : up(size, rules->own_grain);
+}

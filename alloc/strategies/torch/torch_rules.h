@@ -1,0 +1,72 @@
+/* The numbers that decide what PyTorch's caching allocator does: its constants, and what
+ * PYTORCH_CUDA_ALLOC_CONF says.
+ *
+ * An edge is kept as the number that makes it, so that every rule can be broken on purpose by
+ * another number: "more than 1 MiB" is "at least 1 MiB and 1 byte". */
+#ifndef TP_TORCH_RULES_H
+#define TP_TORCH_RULES_H
+
+#include "alloc/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TP_TORCH_INTERVALS = 16 }; /* of roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB */
+
+#define TP_TORCH_NO_SPLIT_LIMIT UINT64_MAX
+
+/* Which of the free blocks that are large enough serves a request. Only TP_TORCH_BEST is what
+ * PyTorch does; the others show that a comparison with a recording can fail. */
+enum tp_torch_fit {
+    TP_TORCH_BEST,    /* the smallest, of equal ones the lowest address */
+    TP_TORCH_HIGHEST, /* the smallest, of equal ones the highest address */
+    TP_TORCH_FIRST,   /* the lowest address */
+    TP_TORCH_WORST,   /* the largest */
+};
+
+/* All sizes in bytes. */
+struct tp_torch_rules {
+    uint64_t grain;         /* sizes are rounded up to multiples of this */
+    uint64_t small_most;    /* largest rounded size that the small pool serves */
+    uint64_t packed_most;   /* largest rounded size whose segment has `small_segment` bytes */
+    uint64_t small_segment; /* a segment of the small pool */
+    uint64_t own_least;     /* least rounded size that gets a segment of about its own size */
+    uint64_t large_segment; /* a segment for the sizes between those two */
+    uint64_t own_grain;     /* larger segments are multiples of this */
+    uint64_t small_rest;    /* least rest that is split off a block of the small pool */
+    uint64_t large_rest;    /* the same in the large pool */
+    uint64_t split_limit;   /* max_split_size_mb, or TP_TORCH_NO_SPLIT_LIMIT */
+    uint64_t oversize_rest; /* max_non_split_rounding_mb */
+    uint64_t merge_before;  /* bool: a freed block is merged with the free one before it */
+    uint64_t merge_behind;
+    uint64_t fit;                           /* enum tp_torch_fit */
+    double collect_above;                   /* garbage_collection_threshold; 0: off */
+    double memory_fraction;                 /* per_process_memory_fraction; 0: not set */
+    uint64_t divisions[TP_TORCH_INTERVALS]; /* roundup_power2_divisions; 0 or 1: off */
+};
+
+extern const struct tp_torch_rules tp_torch_defaults;
+
+/* Applies the text of PYTORCH_CUDA_ALLOC_CONF. TP_EUSAGE names the key or the value. */
+int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err);
+
+/* A rule that can be broken: each shows whether a comparison with a recording depends on it. */
+struct tp_torch_mutation {
+    const char *name;
+    const char *what; /* "small requests are those below 1 MiB" */
+    size_t offset;    /* of the member in struct tp_torch_rules, a uint64_t */
+    uint64_t value;
+};
+extern const struct tp_torch_mutation tp_torch_mutations[]; /* ends with a name of NULL */
+
+/* Breaks the rule of this name. TP_EUSAGE names the nearest. */
+int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_err *err);
+
+/* The rounded size of a request of at most TORCH_MOST bytes. */
+uint64_t tp_torch_rounded(const struct tp_torch_rules *rules, uint64_t size);
+
+/* The bytes of a new segment for a rounded size. */
+uint64_t tp_torch_segment_bytes(const struct tp_torch_rules *rules, uint64_t size);
+
+#endif

@@ -1,0 +1,200 @@
+/* Segments: got for a request that no free block serves, and given back when memory is short, when
+ * a program asks for it, or when garbage is collected.
+ *
+ *     no fit --> collect garbage --> get --> refused: free one large enough --> get
+ *                                                --> give back all that is idle --> get --> EOOM */
+#include "alloc/strategies/torch/torch_core.h"
+
+static bool is_lower(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return TP_TREE_ITEM(const struct torch_segment, in_order, a)->base <
+           TP_TREE_ITEM(const struct torch_segment, in_order, b)->base;
+}
+
+struct torch_block *tp_torch_enter(struct torch *st, struct torch_pool *pool, uint16_t stream,
+                                   tp_addr base, uint64_t size)
+{
+    struct torch_segment *s = slab_take(&st->segment_records);
+    struct torch_block *b = slab_take(&st->blocks);
+    assert(s && b);
+    s->base = b->addr = base;
+    s->size = b->size = size;
+    s->bytes = round_up(size, st->env->source->page);
+    s->order = st->by_address ? base : ++st->made;
+    s->pool = pool;
+    s->stream = stream;
+    s->first = b;
+    b->segment = s;
+    tp_link_insert(&st->segments, &s->in_all);
+    if (st->by_address)
+        tp_tree_insert(&st->in_order, &s->in_order, is_lower, NULL);
+    st->segment_bytes += size;
+    return b;
+}
+
+/* ---- giving back ---- */
+
+static void forget(struct torch *st, struct torch_segment *s)
+{
+    st->segment_bytes -= s->size;
+    st->carved.now -= s->carved;
+    tp_link_out(&s->in_all);
+    if (st->by_address)
+        tp_tree_remove(&st->in_order, &s->in_order, is_lower, NULL);
+    slab_give(&st->blocks, s->first);
+    slab_give(&st->segment_records, s);
+}
+
+bool tp_torch_put(struct torch *st, struct torch_block *b)
+{
+    struct torch_segment *s = b->segment;
+    if (tp_src_put(st->env->source, s->base, s->bytes))
+        return false;
+    tp_torch_pool_remove(b);
+    forget(st, s);
+    return true;
+}
+
+static uint64_t idle_bytes(const struct torch_pool *pool)
+{
+    uint64_t sum = 0;
+    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(pool, b))
+        sum += b->size;
+    return sum;
+}
+
+/* A segment that the source refuses to take back stays where it is, and serves on. */
+static void release_pool(struct torch *st, struct torch_pool *pool, uint64_t keep, uint64_t *idle)
+{
+    for (struct torch_block *b = tp_torch_idle_first(pool), *next; b && *idle > keep; b = next) {
+        uint64_t size = b->size;
+        next = tp_torch_idle_behind(pool, b);
+        if (tp_torch_put(st, b))
+            *idle -= size;
+    }
+}
+
+int tp_torch_release_cached(struct torch *st, uint64_t keep)
+{
+    int rc = tp_torch_wait(st);
+    if (rc)
+        return rc;
+    uint64_t idle = keep ? idle_bytes(&st->large) + idle_bytes(&st->small) : UINT64_MAX;
+    release_pool(st, &st->large, keep, &idle);
+    release_pool(st, &st->small, keep, &idle);
+    return TP_OK;
+}
+
+/* With a split limit, gives back one idle segment that is large enough, or several from the largest
+ * down. False: they are not enough. */
+static bool release_available(struct torch *st, struct torch_pool *pool, uint16_t stream,
+                              uint64_t size)
+{
+    uint64_t limit = st->rules.split_limit, wanted = size > limit ? size : limit, given = 0;
+    if (limit == TP_TORCH_NO_SPLIT_LIMIT)
+        return false;
+    struct torch_block *b = tp_torch_idle_from(pool, stream, wanted);
+    if (b && b->segment->stream == stream)
+        return tp_torch_put(st, b);
+    while (given < wanted && (b = tp_torch_idle_last(pool, stream)) && b->size >= limit) {
+        uint64_t bytes = b->size;
+        if (!tp_torch_put(st, b))
+            return false;
+        given += bytes;
+    }
+    return given >= wanted;
+}
+
+/* ---- garbage ---- */
+
+struct torch_ages {
+    uint64_t sum, count;
+};
+
+static uint64_t age_of(const struct torch_block *b)
+{
+    return b->segment->pool->searches - b->searched;
+}
+
+static struct torch_ages ages_of(const struct torch_pool *pool)
+{
+    struct torch_ages a = {0, 0};
+    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(pool, b)) {
+        a.sum += age_of(b);
+        a.count++;
+    }
+    return a;
+}
+
+/* Gives back the idle large segments that are of at least the average age. */
+static uint64_t collect_old(struct torch *st, struct torch_ages *a)
+{
+    double least = (double)a->sum / (double)a->count;
+    uint64_t given = 0;
+    for (struct torch_block *b = tp_torch_idle_first(&st->large), *next; b; b = next) {
+        uint64_t age = age_of(b), size = b->size;
+        next = tp_torch_idle_behind(&st->large, b);
+        if ((double)age < least || !tp_torch_put(st, b))
+            continue;
+        given += size;
+        a->sum -= age;
+        a->count--;
+    }
+    return given;
+}
+
+static void collect(struct torch *st)
+{
+    double most = st->rules.collect_above * (double)st->allowed;
+    if (!torch_collects(st) || (double)st->segment_bytes <= most)
+        return;
+    double excess = (double)st->segment_bytes - most;
+    struct torch_ages a = ages_of(&st->large);
+    for (uint64_t given = 1; excess > 0 && given && a.count;) {
+        given = collect_old(st, &a);
+        excess -= (double)given;
+    }
+}
+
+/* ---- getting ---- */
+
+static int get_range(struct torch *st, uint64_t bytes, tp_addr *addr)
+{
+    if (bytes > st->allowed || st->segment_bytes > st->allowed - bytes)
+        return TP_EOOM;
+    uint64_t page = st->env->source->page;
+    return tp_src_get(st->env->source, round_up(bytes, page),
+                      page > TORCH_GRAIN ? page : TORCH_GRAIN, addr);
+}
+
+int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                  struct torch_block **out)
+{
+    uint64_t bytes = tp_torch_segment_bytes(&st->rules, size);
+    tp_addr base = 0;
+    collect(st);
+    int rc = get_range(st, bytes, &base);
+    if (rc == TP_EOOM && release_available(st, pool, stream, size))
+        rc = get_range(st, bytes, &base);
+    if (rc == TP_EOOM && tp_torch_release_cached(st, 0) == TP_OK)
+        rc = get_range(st, bytes, &base);
+    if (rc)
+        return rc;
+    *out = tp_torch_enter(st, pool, stream, base, bytes);
+    return TP_OK;
+}
+
+/* Two rounds: what the source refuses at first may go once the rest is gone. */
+void tp_torch_put_all(struct torch *st)
+{
+    tp_torch_wait(st);
+    for (int round = 0; round < 2; round++) {
+        struct tp_link *next = NULL;
+        for (struct tp_link *l = st->segments.behind; l != &st->segments; l = next) {
+            struct torch_segment *s = torch_segment_of(l);
+            next = l->behind;
+            if (!tp_src_put(st->env->source, s->base, s->bytes))
+                tp_link_out(l);
+        }
+    }
+}

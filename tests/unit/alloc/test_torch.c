@@ -1,0 +1,498 @@
+/* The rules of `torch`, one test each, with expectations that were derived by hand from what
+ * PyTorch documents. Pages are those of a device, 2 MiB. */
+#include "tests/unit/conformance.h"
+
+#include "alloc/strategies/torch/torch_place.h"
+
+#define KIB UINT64_C(1024)
+#define MIB (KIB * KIB)
+#define LAG UINT64_C(50000) /* ns until the work behind a fence is done */
+
+static struct rig *open_limited(const char *options, const char *limit)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    const struct rig_cfg cfg = {.strategy = &tp_strategy_torch,
+                                .options = options,
+                                .base = &tp_source_virtual,
+                                .kind = TP_KIND_DEVICE,
+                                .limit = limit,
+                                .streams = 4};
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    return r;
+}
+
+static struct rig *open_torch(const char *options)
+{
+    return open_limited(options, NULL);
+}
+
+static void close_torch(struct rig *r)
+{
+    rig_walk(r);
+    rig_close(r);
+    free(r);
+}
+
+static struct tp_block get_block(struct rig *r, uint16_t stream, uint64_t size)
+{
+    const struct tp_req rq = {.size = size, .align = 1, .stream = stream};
+    struct tp_block b = {0};
+    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &b), TP_OK);
+    rig_check(r);
+    return b;
+}
+
+static tp_addr get(struct rig *r, uint16_t stream, uint64_t size)
+{
+    return get_block(r, stream, size).addr;
+}
+
+static void put(struct rig *r, uint16_t stream, tp_addr addr, uint64_t size)
+{
+    const struct tp_req rq = {.size = size, .align = 1, .stream = stream};
+    assert_int_equal(r->s->free(r->st, r->threads[0], addr, &rq), TP_OK);
+    rig_check(r);
+}
+
+static uint64_t reserved(const struct rig *r)
+{
+    return tp_account_ranges(&r->account);
+}
+
+/* ---- segments ---- */
+
+static void a_segment_has_2_20_or_its_own_mib(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[][2] = {{1, 2 * MIB},
+                                        {512, 2 * MIB},
+                                        {MIB, 2 * MIB},
+                                        {MIB + 1, 20 * MIB},
+                                        {10 * MIB - 512, 20 * MIB},
+                                        {10 * MIB - 511, 10 * MIB},
+                                        {10 * MIB, 10 * MIB},
+                                        {10 * MIB + 1, 12 * MIB},
+                                        {33 * MIB, 34 * MIB}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct rig *r = open_torch("");
+        get(r, 0, sizes[i][0]);
+        assert_int_equal(reserved(r), sizes[i][1]);
+        close_torch(r);
+    }
+}
+
+static void large_segments_may_be_larger(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("conf={large_segment_size_mb:32,backend:native}");
+    get(r, 0, 2 * MIB);
+    assert_int_equal(reserved(r), 32 * MIB);
+    close_torch(r);
+}
+
+/* ---- splitting and merging ---- */
+
+static void small_blocks_are_split_to_512_bytes(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 0, MIB);
+    assert_int_equal(get(r, 0, MIB - 512), a + MIB);
+    assert_int_equal(get(r, 0, 1), a + 2 * MIB - 512);
+    assert_int_equal(r->account.gets, 1);
+    close_torch(r);
+}
+
+static void a_large_rest_is_split_off_if_it_has_more_than_1_mib(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 0, 9 * MIB);
+    assert_int_equal(get(r, 0, 8 * MIB), a + 9 * MIB);
+    struct tp_block b = get_block(r, 0, 2 * MIB);
+    assert_int_equal(b.addr, a + 17 * MIB);
+    assert_int_equal(b.granted, 3 * MIB);
+    put(r, 0, b.addr, 2 * MIB);
+    b = get_block(r, 0, 2 * MIB - 512);
+    assert_int_equal(b.addr, a + 17 * MIB);
+    assert_int_equal(b.granted, 2 * MIB - 512);
+    close_torch(r);
+}
+
+static void free_neighbours_become_one_block(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a[4];
+    for (int i = 0; i < 4; i++)
+        a[i] = get(r, 0, 5 * MIB);
+    put(r, 0, a[0], 5 * MIB);
+    put(r, 0, a[2], 5 * MIB);
+    assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 2);
+    put(r, 0, a[1], 5 * MIB);
+    assert_int_equal(rig_walk(r).largest_span, 15 * MIB);
+    assert_int_equal(get(r, 0, 15 * MIB), a[0]);
+    assert_int_equal(r->account.gets, 1);
+    close_torch(r);
+}
+
+static void segments_are_never_joined(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 0, 10 * MIB), b = get(r, 0, 10 * MIB);
+    put(r, 0, a, 10 * MIB);
+    put(r, 0, b, 10 * MIB);
+    assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 2);
+    close_torch(r);
+}
+
+/* ---- which block ---- */
+
+static void the_smallest_block_serves_and_of_equal_ones_the_first(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 16 * MIB), c = get(r, 0, 16 * MIB);
+    put(r, 0, c, 16 * MIB);
+    put(r, 0, a, 30 * MIB);
+    put(r, 0, b, 16 * MIB);
+    assert_int_equal(get(r, 0, 14 * MIB), b);
+    assert_int_equal(get(r, 0, 15 * MIB), c);
+    assert_int_equal(get(r, 0, 15 * MIB), a);
+    close_torch(r);
+}
+
+static void small_and_large_requests_share_nothing(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 0, 4 * MIB);
+    put(r, 0, a, 4 * MIB);
+    get(r, 0, MIB);
+    assert_int_equal(reserved(r), 22 * MIB);
+    close_torch(r);
+}
+
+static void streams_share_nothing(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 1, 4 * MIB);
+    put(r, 1, a, 4 * MIB);
+    assert_true(get(r, 2, 4 * MIB) != a);
+    assert_true(get(r, 0, 4 * MIB) != a);
+    assert_int_equal(get(r, 1, 4 * MIB), a);
+    close_torch(r);
+}
+
+/* ---- other streams ---- */
+
+static void a_block_waits_for_the_streams_that_used_it(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 0, 4 * MIB);
+    assert_int_equal(r->s->use(r->st, r->threads[0], a, 1), TP_OK);
+    put(r, 0, a, 4 * MIB);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 4 * MIB);
+    assert_int_equal(get(r, 0, 4 * MIB), a + 4 * MIB);
+    r->now_ns += 2 * LAG;
+    assert_int_equal(get(r, 0, 4 * MIB), a);
+    close_torch(r);
+}
+
+static void a_block_that_another_stream_frees_waits_for_it(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 0, 4 * MIB);
+    put(r, 3, a, 4 * MIB);
+    assert_int_equal(get(r, 0, 4 * MIB), a + 4 * MIB);
+    r->now_ns += 2 * LAG;
+    assert_int_equal(get(r, 0, 4 * MIB), a);
+    close_torch(r);
+}
+
+/* ---- settings ---- */
+
+static void blocks_from_the_split_limit_on_are_not_split(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("conf=max_split_size_mb:40");
+    tp_addr a = get(r, 0, 60 * MIB);
+    put(r, 0, a, 60 * MIB);
+    assert_true(get(r, 0, 8 * MIB) != a);
+    assert_true(get(r, 0, 40 * MIB) != a); /* 20 MiB are too much to leave over */
+    struct tp_block b = get_block(r, 0, 40 * MIB + 512);
+    assert_int_equal(b.addr, a);
+    assert_int_equal(b.granted, 60 * MIB);
+    close_torch(r);
+}
+
+static void what_may_be_left_over_can_be_set(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("conf={max_split_size_mb:40,max_non_split_rounding_mb:21}");
+    tp_addr a = get(r, 0, 60 * MIB);
+    put(r, 0, a, 60 * MIB);
+    assert_int_equal(get(r, 0, 40 * MIB), a);
+    close_torch(r);
+}
+
+static void sizes_are_rounded_to_divisions_of_powers_of_two(void **state)
+{
+    (void)state;
+    struct tp_torch_rules four = tp_torch_defaults, list = tp_torch_defaults;
+    struct tp_err err;
+    assert_int_equal(tp_torch_conf(&four, "roundup_power2_divisions:4", &err), TP_OK);
+    assert_int_equal(tp_torch_rounded(&four, 1200), 1536); /* up to 4 times 512: as without */
+    assert_int_equal(tp_torch_rounded(&four, 8192), 8192);
+    assert_int_equal(tp_torch_rounded(&four, 9000), 10240);
+    assert_int_equal(tp_torch_rounded(&tp_torch_defaults, 9000), 9216);
+    assert_int_equal(
+        tp_torch_conf(&list, "roundup_power2_divisions:[ 64:8, 256:4, >:1 ],backend:native", &err),
+        TP_OK);
+    assert_int_equal(tp_torch_rounded(&list, 33 * MIB), 36 * MIB);
+    assert_int_equal(tp_torch_rounded(&list, 300 * MIB), 320 * MIB);
+    assert_int_equal(tp_torch_rounded(&list, 600 * MIB + 1), 600 * MIB + 512);
+}
+
+static void settings_that_pytorch_refuses_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"max_split_size:20", "PyTorch has no setting 'max_split_size'"},
+        {"max_split_size_mb:20", "'max_split_size_mb:20': not a number of MiB above 20"},
+        {"max_split_size_mb:x", "'max_split_size_mb:x': not a number of MiB above 20"},
+        {"garbage_collection_threshold:1", "not a share between 0 and 1"},
+        {"garbage_collection_threshold:nan", "not a share between 0 and 1"},
+        {"roundup_power2_divisions:3", "not a power of two"},
+        {"roundup_power2_divisions:[64:3]", "not a power of two"},
+        {"roundup_power2_divisions:[65:4]", "not a power of two"},
+        {"expandable_segments:True", "segments that grow are not simulated"},
+        {"backend:cudaMallocAsync", "is not this allocator"},
+        {"nothing", "'nothing' is no setting of the form key:value"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tp_torch_rules rules = tp_torch_defaults;
+        struct tp_err err = {0};
+        assert_int_equal(tp_torch_conf(&rules, bad[i][0], &err), TP_EUSAGE);
+        if (!strstr(err.text, bad[i][1]))
+            fail_msg("%s: %s", bad[i][0], err.text);
+    }
+}
+
+/* ---- memory is short ---- */
+
+static void idle_segments_go_back_before_it_is_out_of_memory(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("", "capacity=40MiB");
+    tp_addr a = get(r, 0, 30 * MIB), b = get(r, 1, MIB);
+    put(r, 0, a, 30 * MIB);
+    get(r, 0, 38 * MIB);
+    assert_int_equal(r->account.refused_gets, 1);
+    assert_int_equal(reserved(r), 40 * MIB);
+    put(r, 1, b, MIB);
+    const struct tp_req rq = {.size = 39 * MIB, .align = 1};
+    struct tp_block none;
+    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &none), TP_EOOM);
+    assert_int_equal(reserved(r), 38 * MIB);
+    close_torch(r);
+}
+
+static void a_split_limit_gives_back_what_suffices(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=150MiB");
+    tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 60 * MIB), c = get(r, 0, 12 * MIB);
+    put(r, 0, a, 40 * MIB);
+    put(r, 0, b, 60 * MIB);
+    put(r, 0, c, 12 * MIB);
+    get(r, 0, 90 * MIB); /* 60 and 40 go, 12 stays */
+    assert_int_equal(reserved(r), 102 * MIB);
+    close_torch(r);
+}
+
+static void a_share_of_the_memory_is_the_limit(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("conf=per_process_memory_fraction:0.5", "capacity=100MiB");
+    get(r, 0, 48 * MIB);
+    const struct tp_req rq = {.size = MIB + 1, .align = 1};
+    struct tp_block none;
+    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &none), TP_EOOM);
+    assert_int_equal(r->account.refused_gets, 0); /* the driver is not asked */
+    get(r, 0, MIB);
+    close_torch(r);
+}
+
+/* Two searches passed over the free 30 MiB and one over the free 34 MiB when 64 MiB exceed the half
+ * of the memory: the older go, which is enough, and the younger stay. */
+static void garbage_of_the_average_age_goes_back(void **state)
+{
+    (void)state;
+    struct rig *r =
+        open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
+                     "capacity=100MiB");
+    tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 34 * MIB);
+    put(r, 0, a, 30 * MIB);
+    tp_addr c = get(r, 0, 2 * MIB); /* of the 30 MiB */
+    put(r, 0, b, 34 * MIB);
+    put(r, 0, c, 2 * MIB);
+    b = get(r, 0, 32 * MIB);
+    put(r, 0, b, 32 * MIB);
+    get(r, 0, 36 * MIB);
+    assert_int_equal(reserved(r), 70 * MIB);
+    close_torch(r);
+}
+
+static void empty_cache_gives_whole_segments_back(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 4 * MIB);
+    get(r, 0, 4 * MIB);
+    put(r, 0, a, 30 * MIB);
+    put(r, 0, b, 4 * MIB);
+    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+    assert_int_equal(reserved(r), 20 * MIB);
+    close_torch(r);
+}
+
+/* ---- breaking rules ---- */
+
+static void every_rule_can_be_broken(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    struct tp_err err;
+    struct tp_torch_rules rules;
+    for (const struct tp_torch_mutation *m = tp_torch_mutations; m->name; m++, count++) {
+        rules = tp_torch_defaults;
+        assert_int_equal(tp_torch_mutate(&rules, m->name, &err), TP_OK);
+        assert_memory_not_equal(&rules, &tp_torch_defaults, sizeof rules);
+    }
+    assert_int_equal(count, 15);
+    assert_int_equal(tp_torch_mutate(&rules, "worst-fitt", &err), TP_EUSAGE);
+    assert_string_equal(err.hint, "did you mean 'worst-fit'?");
+}
+
+/* ---- placing ---- */
+
+static struct tp_torch_segment placed_segment(struct rig *r, uint64_t size)
+{
+    struct tp_torch_segment s = {.size = size};
+    assert_int_equal(tp_src_get(r->env.source, size, 512, &s.base), TP_OK);
+    return s;
+}
+
+static void a_heap_is_placed_exactly(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    assert_int_equal(tp_torch_follow(r->st), TP_OK);
+    const struct tp_torch_segment s = placed_segment(r, 20 * MIB);
+    const struct tp_torch_at at[] = {{s.base + 2 * MIB, 4 * MIB, 4 * MIB - 7},
+                                     {s.base + 9 * MIB, 5 * MIB, 5 * MIB}};
+    assert_int_equal(tp_torch_place(r->st, &s, at, 2), TP_OK);
+    rig_check(r);
+    assert_true(tp_torch_is_at(r->st, &s, at, 2, 3));
+    assert_false(tp_torch_is_at(r->st, &s, at, 2, 2));
+    assert_false(tp_torch_is_at(r->st, &s, at, 1, 3));
+    struct tp_torch_free choices[4];
+    assert_int_equal(tp_torch_choices(r->st, 3 * MIB - 5, 0, choices, 4), 2);
+    assert_int_equal(choices[0].addr, s.base + 6 * MIB);
+    assert_int_equal(choices[1].addr, s.base + 14 * MIB);
+    assert_int_equal(get(r, 0, 3 * MIB - 5), s.base + 6 * MIB);
+    put(r, 0, s.base + 2 * MIB, 4 * MIB - 7);
+    assert_int_equal(rig_walk(r).largest_span, 6 * MIB);
+    close_torch(r);
+}
+
+static void equal_blocks_serve_by_their_addresses(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    assert_int_equal(tp_torch_follow(r->st), TP_OK);
+    struct tp_torch_segment low = placed_segment(r, 20 * MIB), high = placed_segment(r, 20 * MIB);
+    assert_true(low.base < high.base);
+    assert_int_equal(tp_torch_place(r->st, &high, NULL, 0), TP_OK);
+    assert_int_equal(tp_torch_place(r->st, &low, NULL, 0), TP_OK);
+    assert_int_equal(get(r, 0, 19 * MIB), low.base);
+    assert_int_equal(get(r, 0, 19 * MIB), high.base);
+    close_torch(r);
+}
+
+static void what_contradicts_itself_is_not_placed(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    assert_int_equal(tp_torch_follow(r->st), TP_OK);
+    struct tp_torch_segment s = placed_segment(r, 20 * MIB), over = s;
+    const struct tp_torch_at two[] = {{s.base, 4 * MIB, 1}, {s.base + 4 * MIB - 512, MIB, 1}};
+    const struct tp_torch_at beyond = {s.base + 19 * MIB, 2 * MIB, 1};
+    const struct tp_torch_at more = {s.base, MIB, MIB + 1};
+    assert_int_equal(tp_torch_place(r->st, &s, two, 2), TP_EINVAL);
+    assert_int_equal(tp_torch_place(r->st, &s, &beyond, 1), TP_EINVAL);
+    assert_int_equal(tp_torch_place(r->st, &s, &more, 1), TP_EINVAL);
+    assert_int_equal(tp_torch_place(r->st, &s, NULL, 0), TP_OK);
+    over.base += 2 * MIB;
+    over.size = 2 * MIB;
+    assert_int_equal(tp_torch_place(r->st, &over, NULL, 0), TP_EINVAL);
+    close_torch(r);
+}
+
+static void a_block_is_forced_where_there_is_room(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("");
+    assert_int_equal(tp_torch_follow(r->st), TP_OK);
+    const struct tp_torch_segment s = placed_segment(r, 20 * MIB);
+    const struct tp_torch_at at = {s.base + 5 * MIB, 2 * MIB, 2 * MIB};
+    assert_int_equal(tp_torch_place(r->st, &s, NULL, 0), TP_OK);
+    assert_int_equal(tp_torch_force(r->st, &at), TP_OK);
+    rig_check(r);
+    assert_int_equal(tp_torch_force(r->st, &at), TP_EINVAL);
+    assert_true(tp_torch_is_at(r->st, &s, &at, 1, 2));
+    assert_int_equal(tp_torch_drop(r->st, s.base, s.size), TP_EINVAL);
+    put(r, 0, at.addr, 2 * MIB);
+    assert_int_equal(tp_torch_drop(r->st, s.base, s.size), TP_OK);
+    assert_int_equal(tp_torch_segments(r->st), 0);
+    assert_int_equal(reserved(r), 0);
+    close_torch(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_segment_has_2_20_or_its_own_mib),
+        cmocka_unit_test(large_segments_may_be_larger),
+        cmocka_unit_test(small_blocks_are_split_to_512_bytes),
+        cmocka_unit_test(a_large_rest_is_split_off_if_it_has_more_than_1_mib),
+        cmocka_unit_test(free_neighbours_become_one_block),
+        cmocka_unit_test(segments_are_never_joined),
+        cmocka_unit_test(the_smallest_block_serves_and_of_equal_ones_the_first),
+        cmocka_unit_test(small_and_large_requests_share_nothing),
+        cmocka_unit_test(streams_share_nothing),
+        cmocka_unit_test(a_block_waits_for_the_streams_that_used_it),
+        cmocka_unit_test(a_block_that_another_stream_frees_waits_for_it),
+        cmocka_unit_test(blocks_from_the_split_limit_on_are_not_split),
+        cmocka_unit_test(what_may_be_left_over_can_be_set),
+        cmocka_unit_test(sizes_are_rounded_to_divisions_of_powers_of_two),
+        cmocka_unit_test(settings_that_pytorch_refuses_are_refused),
+        cmocka_unit_test(idle_segments_go_back_before_it_is_out_of_memory),
+        cmocka_unit_test(a_split_limit_gives_back_what_suffices),
+        cmocka_unit_test(a_share_of_the_memory_is_the_limit),
+        cmocka_unit_test(garbage_of_the_average_age_goes_back),
+        cmocka_unit_test(empty_cache_gives_whole_segments_back),
+        cmocka_unit_test(every_rule_can_be_broken),
+        cmocka_unit_test(a_heap_is_placed_exactly),
+        cmocka_unit_test(equal_blocks_serve_by_their_addresses),
+        cmocka_unit_test(what_contradicts_itself_is_not_placed),
+        cmocka_unit_test(a_block_is_forced_where_there_is_room),
+    };
+    return cmocka_run_group_tests_name("torch", tests, NULL, NULL);
+}

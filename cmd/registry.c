@@ -68,6 +68,7 @@
     ROW(type, of, compare)                 \
     ROW(type, of, check)                   \
     ROW(type, of, info)                    \
+    ROW(type, of, verify)                  \
     ROW(type, of, convert)                 \
     ROW(type, of, record)                  \
     ROW(type, of, gen)                     \

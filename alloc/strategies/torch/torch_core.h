@@ -192,8 +192,9 @@ void tp_torch_release(struct torch *st, struct torch_block *b);
  * block behind it, which is returned and is in no pool either. st->spare must be there. */
 struct torch_block *tp_torch_split(struct torch *st, struct torch_block *b, uint64_t size);
 
-/* Whether the rules split the rest behind `size` bytes off a block. */
-bool tp_torch_is_split(const struct torch *st, const struct torch_block *b, uint64_t size);
+/* Whether the rules split `rest` bytes behind `size` bytes off a block. */
+bool tp_torch_is_split(const struct tp_torch_rules *r, const struct torch_pool *pool, uint64_t size,
+                       uint64_t rest);
 
 /* Makes a block live; `live` has room. */
 void tp_torch_hand_out(struct torch *st, struct torch_block *b, uint64_t requested, uint64_t align);

@@ -134,10 +134,14 @@ int tp_torch_force(void *state, const struct tp_torch_at *at)
 {
     struct torch *st = state;
     struct torch_block *b = at->size ? free_block_around(st, at) : NULL;
-    if (!b)
+    if (!b || !at->requested || at->requested > at->size)
         return TP_EINVAL;
+    struct tp_torch_at whole = *at;
+    uint64_t rest = b->addr + b->size - (at->addr + at->size);
+    if (!tp_torch_is_split(&st->rules, b->segment->pool, at->size, rest))
+        whole.size += rest;
     tp_torch_pool_remove(b);
-    int rc = cut_out(st, &b, at);
+    int rc = cut_out(st, &b, &whole);
     if (b)
         tp_torch_pool_add(b);
     return rc;

@@ -34,8 +34,8 @@ struct tp_torch_rules *tp_torch_rules_of(void *st);
 int tp_torch_place(void *st, const struct tp_torch_segment *segment,
                    const struct tp_torch_at *blocks, size_t count);
 
-/* Makes a live block of free bytes, whatever the rules would choose. TP_EINVAL: they are not all
- * free, and nothing has changed. */
+/* Makes a live block of free bytes, whatever the rules would choose; a rest that they do not split
+ * off is part of it. TP_EINVAL: the bytes are not all free, and nothing has changed. */
 int tp_torch_force(void *st, const struct tp_torch_at *block);
 
 /* Gives the segment at `base` back. TP_EINVAL: there is none of this size, or it is not wholly

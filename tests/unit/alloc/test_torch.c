@@ -380,6 +380,42 @@ static void every_rule_can_be_broken(void **state)
     assert_string_equal(err.hint, "did you mean 'worst-fit'?");
 }
 
+/* Rules on which no recording of the corpus depends (test_verify_snapshot.c has the others). */
+static void a_broken_edge_changes_the_segment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule;
+        uint64_t size, as_it_is, broken;
+    } cases[] = {
+        {"segment-edge", MIB, 2 * MIB, 20 * MIB},
+        {"own-edge", 10 * MIB, 10 * MIB, 20 * MIB},
+        {"own-grain", 10 * MIB + 512, 12 * MIB, 11 * MIB},
+    };
+    struct tp_err err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_torch_rules rules = tp_torch_defaults;
+        assert_int_equal(tp_torch_segment_bytes(&rules, cases[i].size), cases[i].as_it_is);
+        assert_int_equal(tp_torch_mutate(&rules, cases[i].rule, &err), TP_OK);
+        assert_int_equal(tp_torch_segment_bytes(&rules, cases[i].size), cases[i].broken);
+    }
+}
+
+static void a_broken_edge_changes_the_pool(void **state)
+{
+    (void)state;
+    for (int broken = 0; broken < 2; broken++) {
+        struct rig *r = open_torch("");
+        struct tp_err err;
+        if (broken)
+            assert_int_equal(tp_torch_mutate(tp_torch_rules_of(r->st), "small-edge", &err), TP_OK);
+        get(r, 0, 512);
+        get(r, 0, MIB);
+        assert_int_equal(reserved(r), broken ? 4 * MIB : 2 * MIB);
+        close_torch(r);
+    }
+}
+
 /* ---- placing ---- */
 
 static struct tp_torch_segment placed_segment(struct rig *r, uint64_t size)
@@ -489,6 +525,8 @@ int main(void)
         cmocka_unit_test(garbage_of_the_average_age_goes_back),
         cmocka_unit_test(empty_cache_gives_whole_segments_back),
         cmocka_unit_test(every_rule_can_be_broken),
+        cmocka_unit_test(a_broken_edge_changes_the_segment),
+        cmocka_unit_test(a_broken_edge_changes_the_pool),
         cmocka_unit_test(a_heap_is_placed_exactly),
         cmocka_unit_test(equal_blocks_serve_by_their_addresses),
         cmocka_unit_test(what_contradicts_itself_is_not_placed),

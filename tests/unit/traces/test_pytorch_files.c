@@ -1,5 +1,6 @@
 /* Real snapshots, against figures that were counted by other means. Some are in tests/data, the
  * others beside the repository: where they are not, they are left out with a word. */
+#include "tests/unit/snapshot_files.h"
 #include "traces/trace.h"
 
 #include <setjmp.h>
@@ -7,24 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 extern const struct tp_format tp_format_pytorch, tp_format_json;
 
 static const struct tp_format *const formats[] = {&tp_format_json, &tp_format_pytorch, NULL};
-
-/* Where a file is, or false. */
-static bool find_file(const char *name, char *out, size_t size)
-{
-    const char *shared = getenv("TAPOOL_SHARED");
-    snprintf(out, size, "%s/tests/data/pytorch/%s", TAPOOL_ROOT, name);
-    if (access(out, R_OK) == 0)
-        return true;
-    snprintf(out, size, "%s/corpus/pytorch/%s", shared ? shared : TAPOOL_ROOT "/../shared", name);
-    return access(out, R_OK) == 0;
-}
 
 static void open_snapshot(const char *path, bool drop_initial, struct tp_trace *out)
 {
@@ -102,7 +91,7 @@ static void test_figures(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[4096];
         struct tp_trace t;
-        if (!find_file(files[i].name, path, sizeof path)) {
+        if (!find_snapshot(TAPOOL_ROOT, files[i].name, path, sizeof path)) {
             print_message("%s is not here: left out\n", files[i].name);
             continue;
         }
@@ -129,7 +118,7 @@ static void test_state_only(void **state)
         char path[4096], hint[200];
         struct tp_trace t;
         struct tp_err err = {0};
-        if (!find_file(cases[i].name, path, sizeof path)) {
+        if (!find_snapshot(TAPOOL_ROOT, cases[i].name, path, sizeof path)) {
             print_message("%s is not here: left out\n", cases[i].name);
             continue;
         }
@@ -154,7 +143,7 @@ static void test_training_step(void **state)
     char path[4096], places[3][TP_PLACE_TEXT];
     struct tp_trace t;
     (void)state;
-    assert_true(find_file("training-step.pickle.gz", path, sizeof path));
+    assert_true(find_snapshot(TAPOOL_ROOT, "training-step.pickle.gz", path, sizeof path));
     open_snapshot(path, false, &t);
     const struct tp_recorded_device *d = t.recorded.devices;
     assert_int_equal(d->end_idle, 1165472768);
@@ -196,7 +185,7 @@ static void test_protocols(void **state)
         char path[4096], name[32], places[13][TP_PLACE_TEXT];
         struct tp_trace t;
         snprintf(name, sizeof name, "small-%s.pickle", forms[i]);
-        assert_true(find_file(name, path, sizeof path));
+        assert_true(find_snapshot(TAPOOL_ROOT, name, path, sizeof path));
         open_snapshot(path, false, &t);
         const struct tp_program_facts *facts = tp_program_facts(t.program);
         assert_int_equal(facts->events, 12);

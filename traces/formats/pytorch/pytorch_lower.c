@@ -464,14 +464,10 @@ static int lower_all(struct lowering *l, struct tp_err *err)
     return rc;
 }
 
-/* Chooses the action that frees, because the recording may have left out some kinds of events
- * (skip_actions). */
 static void choose_freeing(struct lowering *l)
 {
-    const struct tp_pytorch *s = l->snapshot;
-    bool skipped = !s->completed && s->requested;
-    l->freeing = skipped ? TP_PYTORCH_FREE_REQUESTED : TP_PYTORCH_FREE_COMPLETED;
-    if (skipped)
+    l->freeing = tp_pytorch_freeing(l->snapshot);
+    if (l->freeing == TP_PYTORCH_FREE_REQUESTED)
         tp_meta_remark(l->reading->meta, "There are no free_completed events (skip_actions): "
                                          "blocks are free from their free_requested on.");
 }

@@ -269,8 +269,24 @@ static int end_block(struct tp_pytorch *s, struct tp_err *err)
         s->reading, &s->blocks,
         &(struct tp_pytorch_block){.address = has(v, ADDRESS) ? bytes_of(v, ADDRESS) : offset,
                                    .size = asked ? asked : size,
+                                   .bytes = size,
                                    .relative = !has(v, ADDRESS)},
         err);
+}
+
+/* Adds the open segment with its content. */
+static int add_segment(struct tp_pytorch *s, const struct tp_pytorch_block *span,
+                       struct tp_err *err)
+{
+    int rc = TP_READ_GROW(s->reading, &s->contents, &s->content_room, s->spans.count + 1,
+                          "segments", err);
+    if (rc != TP_OK)
+        return rc;
+    s->contents[s->spans.count] =
+        (struct tp_pytorch_content){.first = s->segment.first_block,
+                                    .count = s->blocks.count - s->segment.first_block,
+                                    .idle = s->segment.pieces};
+    return tp_pytorch_add_block(s->reading, &s->spans, span, err);
 }
 
 static int end_segment(struct tp_pytorch *s, struct tp_err *err)
@@ -310,13 +326,14 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
             get(v, TYPE) == SMALL ? s->segment.small_pages : s->segment.large_pages;
     else
         end->end_returnable += s->segment.active ? 0 : total;
-    return tp_pytorch_add_block(
-        s->reading, &s->spans,
-        &(struct tp_pytorch_block){.address = bytes_of(v, ADDRESS),
-                                   .size = total,
-                                   .device = (uint32_t)device,
-                                   .expandable = get(v, IS_EXPANDABLE) != 0},
-        err);
+    return add_segment(s,
+                       &(struct tp_pytorch_block){.address = bytes_of(v, ADDRESS),
+                                                  .size = total,
+                                                  .stream = get(v, STREAM),
+                                                  .device = (uint32_t)device,
+                                                  .expandable = get(v, IS_EXPANDABLE) != 0,
+                                                  .small = get(v, TYPE) == SMALL},
+                       err);
 }
 
 /* ---- events ---- */
@@ -495,17 +512,30 @@ void tp_pytorch_release(struct tp_pytorch *s)
     tp_spill_release(&s->events);
     tp_pytorch_free_blocks(s->reading, &s->blocks);
     tp_pytorch_free_blocks(s->reading, &s->spans);
+    TP_GROW_END(&s->contents, &s->content_room, .budget = s->reading->budget);
     TP_GROW_END(&s->annotations, &s->annotation_room, .budget = s->reading->budget);
 }
 
 /* ---- the meta ---- */
 
+static enum member conf_of(const struct tp_pytorch *s)
+{
+    return has(&s->values[ROLE_SETTINGS], CONF) ? CONF : CONF_OLD;
+}
+
+const char *tp_pytorch_conf(const struct tp_pytorch *s)
+{
+    const struct tp_pytorch_values *v = &s->values[ROLE_SETTINGS];
+    enum member conf = conf_of(s);
+    return has(v, conf) ? tp_pickle_text(s->pickle, (uint16_t)get(v, conf)) : NULL;
+}
+
 static void describe_settings(struct tp_pytorch *s)
 {
     struct tp_meta *meta = s->reading->meta;
     const struct tp_pytorch_values *v = &s->values[ROLE_SETTINGS];
-    enum member conf = has(v, CONF) ? CONF : CONF_OLD;
-    const char *text = tp_pickle_text(s->pickle, (uint16_t)get(v, conf));
+    enum member conf = conf_of(s);
+    const char *text = tp_pytorch_conf(s);
     if (has(v, conf) && text && *text)
         tp_meta_set(meta, &meta->settings, "%s=%s", words[INDEX(conf)], text);
     else if (has(v, conf) && text)

@@ -18,16 +18,25 @@ enum { TP_PYTORCH_DEVICES = TP_MAX_DEVICES, TP_PYTORCH_MEMBERS = 32 };
 /* A block that was live when the recording began or when the snapshot was taken; or a segment. */
 struct tp_pytorch_block {
     uint64_t address;
-    uint64_t size; /* bytes: the requested size, or the block's size where that is not known */
+    uint64_t size;  /* bytes: the requested size, or the block's size where that is not known */
+    uint64_t bytes; /* of the block itself, with its rounding; 0: not known, or a segment */
     int64_t stream;
     uint32_t device;
     bool relative;   /* `address` is an offset in its segment, whose address is not known yet */
     bool expandable; /* the segment can grow */
+    bool small;      /* the segment is of the small pool */
 };
 
 struct tp_pytorch_blocks {
     struct tp_pytorch_block *items;
     size_t count, room;
+};
+
+/* What a segment held at the end. */
+struct tp_pytorch_content {
+    size_t first,
+        count;     /* its blocks that are live, in the list of all, in the order of the file */
+    uint64_t idle; /* its blocks that are free */
 };
 
 /* Beginning or end of a named range: record_function, an optimizer's step. */
@@ -57,8 +66,10 @@ struct tp_pytorch {
     const struct tp_reading *reading;
     struct tp_pickle *pickle;
     struct tp_spill events;
-    struct tp_pytorch_blocks blocks; /* blocks that are live at the end */
-    struct tp_pytorch_blocks spans;  /* segments at the end */
+    struct tp_pytorch_blocks blocks;     /* blocks that are live at the end */
+    struct tp_pytorch_blocks spans;      /* segments at the end */
+    struct tp_pytorch_content *contents; /* of each of them */
+    size_t content_room;
     struct tp_pytorch_annotation *annotations;
     size_t annotation_count, annotation_room;
     struct tp_pytorch_device devices[TP_PYTORCH_DEVICES];
@@ -92,6 +103,16 @@ void tp_pytorch_release(struct tp_pytorch *s);
 void tp_pytorch_free_blocks(const struct tp_reading *r, struct tp_pytorch_blocks *blocks);
 int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *to,
                          const struct tp_pytorch_block *block, struct tp_err *err);
+
+/* The recorded text of PYTORCH_CUDA_ALLOC_CONF; NULL: the file has none. */
+const char *tp_pytorch_conf(const struct tp_pytorch *s);
+
+/* The action that frees: the recording may have left out some kinds of events (skip_actions). */
+static inline enum tp_pytorch_action tp_pytorch_freeing(const struct tp_pytorch *s)
+{
+    bool skipped = !s->completed && s->requested;
+    return skipped ? TP_PYTORCH_FREE_REQUESTED : TP_PYTORCH_FREE_COMPLETED;
+}
 
 /* Sets capture, settings and `unknown` of the meta. */
 void tp_pytorch_describe(struct tp_pytorch *s);

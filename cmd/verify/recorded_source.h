@@ -1,0 +1,35 @@
+/* A source whose ranges lie where a recording says: those that the recorded allocator got next. */
+#ifndef TP_RECORDED_SOURCE_H
+#define TP_RECORDED_SOURCE_H
+
+#include "alloc/base/grow.h"
+#include "alloc/source.h"
+
+struct tp_coming_range {
+    tp_addr base;
+    uint64_t size;
+    int64_t stream;
+};
+
+/* Its state. */
+struct tp_recorded_source {
+    struct tp_coming_range *coming; /* in the order of the file */
+    size_t count, room;
+    uint64_t given; /* ranges that were in the list */
+    /* the last range that was not: it lies where no device has memory */
+    struct tp_coming_range invented;
+    uint64_t inventions;
+    tp_addr next_invented;
+};
+
+extern const struct tp_source_ops tp_source_recorded;
+
+static inline struct tp_recorded_source *tp_recorded_source_of(struct tp_source *src)
+{
+    return src->state;
+}
+
+int tp_recorded_source_add(struct tp_source *src, const struct tp_coming_range *range,
+                           struct tp_err *err);
+
+#endif

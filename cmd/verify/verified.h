@@ -1,0 +1,61 @@
+/* What a comparison of the rules with a recording found on one device. */
+#ifndef TP_VERIFIED_H
+#define TP_VERIFIED_H
+
+#include "alloc/strategies/torch/torch_place.h"
+
+enum { TP_VERIFY_CHOICES = 8 };
+
+/* How the rules and the file can differ. */
+enum tp_verify_kind {
+    TP_SAME,
+    TP_OTHER_ADDRESS,  /* a request is served elsewhere */
+    TP_NOT_SERVED,     /* a request is not served at all */
+    TP_NEEDS_SEGMENT,  /* the rules take a segment, and the file has none there */
+    TP_NEEDS_NONE,     /* the file takes a segment, and the rules have room */
+    TP_SEGMENT_IN_USE, /* the file gives a segment back that is not wholly free */
+    TP_NOT_LIVE,       /* the file frees what is not live */
+    TP_NO_PLACE,       /* what was there at the start does not fit together */
+    TP_OTHER_LAYOUT,   /* a segment at the end */
+    TP_DIFFERENCE_KINDS
+};
+
+/* The first difference of a device. */
+struct tp_verify_difference {
+    enum tp_verify_kind kind;
+    uint64_t event; /* number among the device's events, from 1; 0: none */
+    uint64_t size;  /* requested, or of the segment */
+    int64_t stream;
+    tp_addr expected, got; /* 0: none */
+    struct tp_torch_free choices[TP_VERIFY_CHOICES];
+    size_t choice_count;
+};
+
+/* `good` of `all` are as in the file. */
+struct tp_agreement {
+    uint64_t good, all;
+};
+
+struct tp_verified {
+    uint32_t device;
+    uint64_t events;
+    struct tp_agreement addresses; /* of requests */
+    struct tp_agreement segments;  /* at the end, with all their blocks */
+    struct tp_agreement taken;     /* segments taken from the driver */
+    struct tp_agreement returned;  /* segments given back */
+    uint64_t blocks;               /* at the end, in the segments that agree */
+    uint64_t with_base;            /* addresses that agree and are a base from the file */
+    uint64_t start_segments, start_blocks;
+    uint64_t start_rounded; /* of start_blocks: those whose size follows from their request */
+    uint64_t not_live;      /* frees that the rules refuse */
+    uint64_t unknown;       /* events of another kind */
+    uint64_t failed;        /* requests that failed in the recording: not compared */
+    struct tp_verify_difference first;
+};
+
+static inline bool tp_agrees(const struct tp_verified *v)
+{
+    return v->first.kind == TP_SAME;
+}
+
+#endif

@@ -1,0 +1,312 @@
+/* See verify.h. Known weakness: that the rules would have given the same segments back when memory
+ * was short is not compared, only that those which the file gives back are wholly free: the file
+ * does not say whether the program or the allocator did it. */
+#include "cmd/verify/verify.h"
+
+#include "alloc/meta.h"
+#include "alloc/strategy.h"
+#include "cmd/verify/recorded_source.h"
+#include "cmd/verify/verify_heap.h"
+
+#include <stdlib.h>
+
+extern const struct tp_strategy tp_strategy_torch;
+
+struct verifying {
+    struct tp_verify_heap heap;
+    struct tp_id_map streams;
+    struct tp_id_map lost; /* addresses whose blocks could not be placed */
+    struct tp_source source;
+    struct tp_account account;
+    struct tp_meta_heap meta;
+    struct tp_env env;
+    void *st;
+    uint64_t event;
+};
+
+static struct tp_recorded_source *source_of(struct verifying *v)
+{
+    return tp_recorded_source_of(&v->source);
+}
+
+static int no_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+static void differs(struct verifying *v, enum tp_verify_kind kind,
+                    const struct tp_pytorch_event *ev, tp_addr got)
+{
+    struct tp_verify_difference d = {.kind = kind,
+                                     .event = v->event,
+                                     .size = ev->size,
+                                     .stream = ev->stream,
+                                     .expected = ev->address,
+                                     .got = got};
+    uint16_t stream = 0;
+    if (v->heap.out->first.kind != TP_SAME)
+        return;
+    if (kind <= TP_NEEDS_NONE && !tp_verify_stream(&v->streams, ev->stream, &stream, NULL))
+        d.choice_count = tp_torch_choices(v->st, ev->size, stream, d.choices, TP_VERIFY_CHOICES);
+    tp_verify_differs(v->heap.out, &d);
+}
+
+/* ---- segments ---- */
+
+static int see_segment_alloc(struct verifying *v, const struct tp_pytorch_event *ev,
+                             struct tp_err *err)
+{
+    v->heap.out->taken.all++;
+    return tp_recorded_source_add(
+        &v->source, &(struct tp_coming_range){ev->address, ev->size, ev->stream}, err);
+}
+
+static int see_segment_free(struct verifying *v, const struct tp_pytorch_event *ev,
+                            struct tp_err *err)
+{
+    (void)err;
+    bool free = tp_torch_drop(v->st, ev->address, ev->size) == TP_OK;
+    v->heap.out->returned.all++;
+    v->heap.out->returned.good += free;
+    if (!free)
+        differs(v, TP_SEGMENT_IN_USE, ev, 0);
+    return TP_OK;
+}
+
+/* Segments that the file took for a request and the rules did not: they are there from now on. */
+static int place_unneeded(struct verifying *v, struct tp_err *err)
+{
+    struct tp_recorded_source *from = source_of(v);
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < from->count; i++) {
+        const struct tp_coming_range *r = &from->coming[i];
+        struct tp_torch_segment s = {
+            .base = r->base, .size = r->size, .small = r->size == v->heap.rules->small_segment};
+        rc = tp_verify_stream(&v->streams, r->stream, &s.stream, err);
+        if (rc == TP_OK && tp_torch_place(v->st, &s, NULL, 0) == TP_ENOMEM)
+            rc = no_memory(err);
+    }
+    from->count = 0;
+    return rc;
+}
+
+/* ---- requests ---- */
+
+/* Puts a block where the file has it. One that cannot be there is kept in mind, for its free. */
+static int force(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    const struct tp_torch_at at = {ev->address, tp_torch_rounded(v->heap.rules, ev->size),
+                                   ev->size};
+    int rc = tp_torch_force(v->st, &at);
+    if (rc == TP_ENOMEM)
+        return no_memory(err);
+    return rc == TP_OK ? TP_OK : tp_id_map_need(&v->lost, (int64_t)ev->address, 0, &entry, err);
+}
+
+/* Takes back what the rules did, and does what the file says. */
+static int correct(struct verifying *v, const struct tp_pytorch_event *ev, const struct tp_req *rq,
+                   tp_addr got, bool invented, struct tp_err *err)
+{
+    struct tp_recorded_source *from = source_of(v);
+    if (got)
+        tp_strategy_torch.free(v->st, NULL, got, rq);
+    if (invented)
+        tp_torch_drop(v->st, from->invented.base, from->invented.size);
+    differs(v,
+            !got          ? TP_NOT_SERVED
+            : invented    ? TP_NEEDS_SEGMENT
+            : from->count ? TP_NEEDS_NONE
+                          : TP_OTHER_ADDRESS,
+            ev, invented ? 0 : got);
+    int rc = place_unneeded(v, err);
+    return rc == TP_OK ? force(v, ev, err) : rc;
+}
+
+static int see_alloc(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err)
+{
+    struct tp_recorded_source *from = source_of(v);
+    struct tp_verified *out = v->heap.out;
+    struct tp_req rq = {.size = ev->size, .align = 1};
+    struct tp_block b = {0};
+    uint64_t given = from->given, inventions = from->inventions;
+    int rc = tp_verify_stream(&v->streams, ev->stream, &rq.stream, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_strategy_torch.alloc(v->st, NULL, &rq, &b);
+    if (rc == TP_ENOMEM)
+        return no_memory(err);
+    bool same = rc == TP_OK && b.addr == ev->address;
+    out->addresses.all++;
+    out->addresses.good += same;
+    out->with_base += same && from->given > given;
+    out->taken.good += from->given - given;
+    if (!same)
+        return correct(v, ev, &rq, rc == TP_OK ? b.addr : 0, from->inventions > inventions, err);
+    if (from->count)
+        differs(v, TP_NEEDS_NONE, ev, b.addr);
+    return place_unneeded(v, err);
+}
+
+static int see_free(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err)
+{
+    struct tp_req rq = {.size = ev->size, .align = 1};
+    int rc = tp_verify_stream(&v->streams, ev->stream, &rq.stream, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_strategy_torch.free(v->st, NULL, ev->address, &rq);
+    if (rc == TP_OK)
+        return TP_OK;
+    if (rc == TP_ENOMEM)
+        return no_memory(err);
+    struct tp_id_entry *lost = tp_id_map_find(&v->lost, (int64_t)ev->address);
+    if (lost) {
+        tp_id_map_remove(&v->lost, lost);
+        return TP_OK;
+    }
+    v->heap.out->not_live++;
+    differs(v, TP_NOT_LIVE, ev, 0);
+    return TP_OK;
+}
+
+static int see_failed(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err)
+{
+    (void)ev, (void)err;
+    v->heap.out->failed++;
+    return TP_OK;
+}
+
+static int see_unknown(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err)
+{
+    (void)ev, (void)err;
+    v->heap.out->unknown++;
+    return TP_OK;
+}
+
+static int refuse_growing(struct verifying *v, const struct tp_pytorch_event *ev,
+                          struct tp_err *err)
+{
+    (void)ev;
+    return tp_fail(err, TP_EINPUT,
+                   "event %llu of device %u maps or unmaps memory: segments that grow "
+                   "(expandable_segments) are not simulated",
+                   (unsigned long long)v->event, v->heap.out->device);
+}
+
+typedef int see_fn(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err);
+
+static int see(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err)
+{
+    static see_fn *const by_action[] = {
+        [TP_PYTORCH_ALLOC] = see_alloc,
+        [TP_PYTORCH_FREE_REQUESTED] = NULL,
+        [TP_PYTORCH_FREE_COMPLETED] = NULL,
+        [TP_PYTORCH_SEGMENT_ALLOC] = see_segment_alloc,
+        [TP_PYTORCH_SEGMENT_FREE] = see_segment_free,
+        [TP_PYTORCH_SEGMENT_MAP] = refuse_growing,
+        [TP_PYTORCH_SEGMENT_UNMAP] = refuse_growing,
+        [TP_PYTORCH_OOM] = see_failed,
+        [TP_PYTORCH_SNAPSHOT] = NULL,
+        [TP_PYTORCH_UNKNOWN] = see_unknown,
+    };
+    v->event++;
+    v->heap.out->events++;
+    if (ev->action == tp_pytorch_freeing(v->heap.snapshot))
+        return see_free(v, ev, err);
+    return by_action[ev->action] ? by_action[ev->action](v, ev, err) : TP_OK;
+}
+
+static int see_all(struct verifying *v, struct tp_err *err)
+{
+    const struct tp_pytorch *s = v->heap.snapshot;
+    const struct tp_pytorch_device *d = &s->devices[v->heap.out->device];
+    const struct tp_pytorch_event *ev = NULL;
+    struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + d->count};
+    int rc = TP_OK;
+    while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err)))
+        rc = see(v, ev, err);
+    return rc == TP_OK ? place_unneeded(v, err) : rc;
+}
+
+/* ---- the instance ---- */
+
+static int start(struct verifying *v, struct tp_err *err)
+{
+    const struct tp_source_cfg cfg = {.account = &v->account, .kind = TP_KIND_DEVICE};
+    int rc = tp_source_open(&v->source, &tp_source_recorded, &cfg, err);
+    if (rc != TP_OK)
+        return rc;
+    v->meta.account = &v->account;
+    v->env = (struct tp_env){
+        .source = &v->source, .account = &v->account, .meta = &v->meta, .streams = 1};
+    void *st = calloc(1, tp_strategy_torch.state_size);
+    void *defaults = calloc(1, tp_strategy_torch.opts_size);
+    rc = st && defaults ? tp_strategy_torch.init(st, &v->env, defaults, err) : no_memory(err);
+    free(defaults);
+    if (rc != TP_OK) {
+        free(st);
+        return rc;
+    }
+    v->st = v->heap.st = st;
+    *tp_torch_rules_of(st) = *v->heap.rules;
+    return tp_torch_follow(st);
+}
+
+static void stop(struct verifying *v)
+{
+    if (v->st)
+        tp_strategy_torch.fini(v->st);
+    free(v->st);
+    tp_source_close(&v->source);
+    tp_id_map_release(&v->streams);
+    tp_id_map_release(&v->lost);
+}
+
+/* Files that the rules do not cover. */
+static int refuse_unknown(const struct tp_pytorch *s, uint32_t device, struct tp_err *err)
+{
+    for (size_t i = 0; i < s->spans.count; i++)
+        if (s->spans.items[i].device == device && s->spans.items[i].expandable)
+            return tp_fail(err, TP_EINPUT,
+                           "device %u has segments that grow (expandable_segments), which are not "
+                           "simulated",
+                           device);
+    return TP_OK;
+}
+
+int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
+              const char *broken, struct tp_verified *out, struct tp_err *err)
+{
+    struct verifying v = {.heap = {.snapshot = s, .rules = rules, .out = out}};
+    *out = (struct tp_verified){.device = device};
+    v.heap.streams = &v.streams;
+    v.streams.how = tp_reading_growth(s->reading, "streams");
+    v.lost.how = tp_reading_growth(s->reading, "addresses");
+    int rc = refuse_unknown(s, device, err);
+    if (rc == TP_OK)
+        rc = start(&v, err);
+    if (rc == TP_OK)
+        rc = tp_verify_place(&v.heap, err);
+    if (rc == TP_OK && broken)
+        rc = tp_torch_mutate(tp_torch_rules_of(v.st), broken, err);
+    if (rc == TP_OK)
+        rc = see_all(&v, err);
+    if (rc == TP_OK)
+        rc = tp_verify_end(&v.heap, err);
+    stop(&v);
+    return rc;
+}
+
+int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,
+                    struct tp_err *err)
+{
+    const char *text = conf ? conf : tp_pytorch_conf(s);
+    *rules = tp_torch_defaults;
+    if (!text)
+        return TP_OK;
+    int rc = tp_torch_conf(rules, text, err);
+    if (rc == TP_OK || conf)
+        return rc;
+    err->status = TP_EINPUT;
+    return tp_prefix(err, TP_EINPUT, "the recorded settings");
+}

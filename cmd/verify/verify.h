@@ -1,0 +1,26 @@
+/* Does the strategy `torch` do what the recorded allocator did? A snapshot's trace is played on an
+ * instance that begins with the recorded heap, and every answer is compared with the file.
+ *
+ *     snapshot --> heap at the start (pytorch_heap.h) --> placed on the instance (torch_place.h)
+ *              --> events: alloc --> the same address?   free, segments: verify.c
+ *              --> the segments at the end, with their blocks
+ *
+ * Addresses of new segments are the driver's choice: the instance gets them from the file
+ * (recorded_source.h). After a difference the recorded answer is forced, so that the next one is a
+ * difference of its own. */
+#ifndef TP_VERIFY_H
+#define TP_VERIFY_H
+
+#include "cmd/verify/verified.h"
+#include "traces/formats/pytorch/pytorch_snapshot.h"
+
+/* The rules for a snapshot: `conf`, or what the file recorded where that is NULL. */
+int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,
+                    struct tp_err *err);
+
+/* Plays the events of a device. `broken` is the name of a rule to break, or NULL. TP_EINPUT: the
+ * file has what the rules do not know, such as segments that grow. */
+int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
+              const char *broken, struct tp_verified *out, struct tp_err *err);
+
+#endif

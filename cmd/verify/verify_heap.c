@@ -1,0 +1,172 @@
+/* See verify_heap.h. The size of a block that was freed during the recording is only known as its
+ * request; the block has the rounded size, and what lies behind it up to the next block if the
+ * rules would not have split that off. */
+#include "cmd/verify/verify_heap.h"
+
+#include "traces/formats/pytorch/pytorch_heap.h"
+
+#include <stdlib.h>
+
+void tp_verify_differs(struct tp_verified *v, const struct tp_verify_difference *d)
+{
+    if (v->first.kind == TP_SAME)
+        v->first = *d;
+}
+
+int tp_verify_stream(struct tp_id_map *streams, int64_t stream, uint16_t *out, struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    int rc = tp_id_map_need(streams, stream, (uint32_t)streams->used, &entry, err);
+    if (rc == TP_OK && entry->index >= UINT16_MAX)
+        rc = tp_fail(err, TP_EINPUT, "more than %d streams", UINT16_MAX);
+    if (rc == TP_OK)
+        *out = (uint16_t)entry->index;
+    return rc;
+}
+
+/* ---- the start ---- */
+
+/* The size of a block in [address, limit), the room up to the next block or the segment's end. */
+static uint64_t size_of(const struct tp_torch_rules *r, const struct tp_pytorch_block *b,
+                        const struct tp_pytorch_block *segment, uint64_t limit)
+{
+    uint64_t room = limit - b->address;
+    if (b->bytes)
+        return b->bytes;
+    uint64_t size = b->size <= room ? tp_torch_rounded(r, b->size) : b->size;
+    if (size >= room)
+        return size;
+    uint64_t rest = room - size;
+    bool split =
+        segment->small ? rest >= r->small_rest : size < r->split_limit && rest >= r->large_rest;
+    return split ? size : room;
+}
+
+static bool is_in(const struct tp_pytorch_block *b, const struct tp_pytorch_block *segment)
+{
+    return b->address >= segment->address && b->address - segment->address < segment->size;
+}
+
+/* Fills in the blocks of a segment, which begin at number `first`; returns their number. */
+static size_t blocks_of(const struct tp_verify_heap *h, const struct tp_pytorch_block *segment,
+                        const struct tp_pytorch_blocks *all, size_t first, struct tp_torch_at *out)
+{
+    size_t count = 0;
+    for (size_t i = first; i < all->count && is_in(&all->items[i], segment); i++) {
+        const struct tp_pytorch_block *b = &all->items[i];
+        bool more = i + 1 < all->count && is_in(b + 1, segment);
+        uint64_t limit = more ? b[1].address : segment->address + segment->size;
+        h->out->start_rounded += !b->bytes;
+        out[count++] =
+            (struct tp_torch_at){b->address, size_of(h->rules, b, segment, limit), b->size};
+    }
+    return count;
+}
+
+static void no_place(const struct tp_verify_heap *h, const struct tp_pytorch_block *b)
+{
+    tp_verify_differs(h->out, &(struct tp_verify_difference){.kind = TP_NO_PLACE,
+                                                             .size = b->size,
+                                                             .stream = b->stream,
+                                                             .expected = b->address});
+}
+
+static int place_segment(const struct tp_verify_heap *h, const struct tp_pytorch_block *from,
+                         const struct tp_torch_at *blocks, size_t count, struct tp_err *err)
+{
+    struct tp_torch_segment s = {.base = from->address, .size = from->size, .small = from->small};
+    int rc = tp_verify_stream(h->streams, from->stream, &s.stream, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_torch_place(h->st, &s, blocks, count);
+    if (rc == TP_ENOMEM)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    if (rc != TP_OK)
+        no_place(h, from);
+    h->out->start_segments += rc == TP_OK;
+    h->out->start_blocks += rc == TP_OK ? count : 0;
+    return TP_OK;
+}
+
+static int place_all(const struct tp_verify_heap *h, const struct tp_pytorch_heap *heap,
+                     struct tp_torch_at *room, struct tp_err *err)
+{
+    size_t next = 0;
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < heap->segments.count; i++) {
+        const struct tp_pytorch_block *s = &heap->segments.items[i];
+        for (; next < heap->blocks.count && heap->blocks.items[next].address < s->address; next++)
+            no_place(h, &heap->blocks.items[next]);
+        size_t count = blocks_of(h, s, &heap->blocks, next, room);
+        rc = place_segment(h, s, room, count, err);
+        next += count;
+    }
+    for (; rc == TP_OK && next < heap->blocks.count; next++)
+        no_place(h, &heap->blocks.items[next]);
+    return rc;
+}
+
+int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err)
+{
+    struct tp_pytorch_heap heap = {.blocks = {.count = 0}};
+    int rc =
+        tp_pytorch_heap_at_start(h->snapshot, h->out->device, h->rules->small_segment, &heap, err);
+    struct tp_torch_at *room = NULL;
+    if (rc == TP_OK && !(room = calloc(heap.blocks.count + 1, sizeof *room)))
+        rc = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (rc == TP_OK)
+        rc = place_all(h, &heap, room, err);
+    free(room);
+    tp_pytorch_heap_release(h->snapshot, &heap);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+static int by_address(const void *a, const void *b)
+{
+    const struct tp_torch_at *x = a, *y = b;
+    return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static int compare_segment(const struct tp_verify_heap *h, size_t i, struct tp_torch_at *room,
+                           struct tp_err *err)
+{
+    const struct tp_pytorch *s = h->snapshot;
+    const struct tp_pytorch_block *span = &s->spans.items[i];
+    const struct tp_pytorch_content *c = &s->contents[i];
+    struct tp_torch_segment at = {.base = span->address, .size = span->size, .small = span->small};
+    int rc = tp_verify_stream(h->streams, span->stream, &at.stream, err);
+    if (rc != TP_OK)
+        return rc;
+    for (size_t k = 0; k < c->count; k++) {
+        const struct tp_pytorch_block *b = &s->blocks.items[c->first + k];
+        room[k] = (struct tp_torch_at){b->address, b->bytes, b->size};
+    }
+    qsort(room, c->count, sizeof *room, by_address);
+    bool same = tp_torch_is_at(h->st, &at, room, c->count, c->idle);
+    h->out->segments.all++;
+    h->out->segments.good += same;
+    h->out->blocks += same ? c->count + c->idle : 0;
+    if (!same)
+        tp_verify_differs(h->out, &(struct tp_verify_difference){.kind = TP_OTHER_LAYOUT,
+                                                                 .size = span->size,
+                                                                 .stream = span->stream,
+                                                                 .expected = span->address});
+    return TP_OK;
+}
+
+int tp_verify_end(const struct tp_verify_heap *h, struct tp_err *err)
+{
+    const struct tp_pytorch *s = h->snapshot;
+    struct tp_torch_at *room = calloc(s->blocks.count + 1, sizeof *room);
+    int rc = room ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; rc == TP_OK && i < s->spans.count; i++)
+        if (s->spans.items[i].device == h->out->device)
+            rc = compare_segment(h, i, room, err);
+    free(room);
+    if (rc == TP_OK && s->spans.count && tp_torch_segments(h->st) > h->out->segments.all)
+        tp_verify_differs(h->out, &(struct tp_verify_difference){.kind = TP_OTHER_LAYOUT,
+                                                                 .size = tp_torch_segments(h->st)});
+    return rc;
+}

@@ -1,0 +1,28 @@
+/* The beginning and the end of a comparison: the recorded heap is placed on an instance, and the
+ * instance's heap compared with the recorded one. */
+#ifndef TP_VERIFY_HEAP_H
+#define TP_VERIFY_HEAP_H
+
+#include "alloc/base/id_map.h"
+#include "cmd/verify/verified.h"
+#include "traces/formats/pytorch/pytorch_snapshot.h"
+
+/* The number of a stream on the instance, from 0 in the order of appearance. */
+int tp_verify_stream(struct tp_id_map *streams, int64_t stream, uint16_t *out, struct tp_err *err);
+
+/* What is placed or compared, with the place of the result. */
+struct tp_verify_heap {
+    const struct tp_pytorch *snapshot;
+    const struct tp_torch_rules *rules; /* of the file */
+    void *st;                           /* the instance */
+    struct tp_id_map *streams;
+    struct tp_verified *out;
+};
+
+int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err);
+int tp_verify_end(const struct tp_verify_heap *h, struct tp_err *err);
+
+/* Keeps a difference if it is the first one. */
+void tp_verify_differs(struct tp_verified *v, const struct tp_verify_difference *d);
+
+#endif

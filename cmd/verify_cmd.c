@@ -1,0 +1,121 @@
+/* tapool verify: does the strategy `torch` do what PyTorch did, address by address? */
+#include "cmd/cli/commands.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/stop.h"
+#include "cmd/verify/verify_text.h"
+
+#include <stdlib.h>
+
+struct verify_opts {
+    char *conf, *mutate;
+    uint64_t max_memory;
+    bool rules;
+};
+
+#define ROW(member) offsetof(struct verify_opts, member)
+static const struct tp_opt rows[] = {
+    TP_TEXT_AT("conf", ROW(conf), .from = TP_OPT_USER, .arg = "TEXT",
+               .help = "PYTORCH_CUDA_ALLOC_CONF of the recording, where the file does not say it "
+                       "or says it wrongly"),
+    TP_TEXT_AT("mutate", ROW(mutate), .from = TP_OPT_USER, .arg = "RULE",
+               .help = "break this rule on purpose: what still agrees does not depend on it"),
+    TP_FLAG_AT("rules", ROW(rules), .help = "list the rules that --mutate can break"),
+    TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
+               .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
+    {.name = NULL}};
+
+static void print_rules(FILE *out)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    for (const struct tp_torch_mutation *m = tp_torch_mutations; m->name; m++)
+        tp_page_row(&page, 0, m->name, 18, "%s", m->what);
+}
+
+static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *s, FILE *out,
+                          struct tp_err *err)
+{
+    struct tp_page page;
+    struct tp_torch_rules rules;
+    uint32_t compared = 0, devices = 0, differ = 0;
+    int rc = tp_verify_rules(s, o->conf, &rules, err);
+    tp_page_init(&page, out, 0);
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
+        devices += tp_pytorch_has_events(&s->devices[i]);
+    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++) {
+        struct tp_verified v;
+        if (!tp_pytorch_has_events(&s->devices[i]))
+            continue;
+        rc = tp_verify(s, i, &rules, o->mutate, &v, err);
+        if (rc == TP_OK)
+            tp_verify_text(&v, devices > 1, &page);
+        differ += rc == TP_OK && !tp_agrees(&v);
+        compared++;
+    }
+    if (rc == TP_OK && !compared)
+        rc = tp_hint(err,
+                     tp_fail(err, TP_EINPUT, "%s: PyTorch was not recording: there are no events",
+                             tp_input_name(s->reading->in)),
+                     "call torch.cuda.memory._record_memory_history() first");
+    if (rc == TP_OK && differ)
+        rc = tp_fail(err, TP_EFOUND, "%s: the rules and the recording differ",
+                     tp_input_name(s->reading->in));
+    return rc;
+}
+
+static int verify_file(const struct verify_opts *o, const char *path, FILE *out, struct tp_err *err)
+{
+    const struct tp_read_opts read = {
+        .device = -1, .max_memory = o->max_memory, .stop = tp_stop_asked};
+    struct tp_budget budget = {.limit = o->max_memory};
+    struct tp_reading reading = {.opts = &read, .budget = &budget};
+    int rc = tp_input_open(path, o->max_memory, tp_stop_asked, &reading.in, err);
+    if (rc != TP_OK)
+        return rc;
+    struct tp_pytorch *s = calloc(1, sizeof *s);
+    if (s) {
+        s->reading = &reading;
+        rc = tp_pytorch_read(s, err);
+        if (rc == TP_OK)
+            rc = verify_devices(o, s, out, err);
+        tp_pytorch_release(s);
+    } else {
+        rc = tp_input_no_memory(reading.in, err);
+    }
+    free(s);
+    tp_input_close(reading.in);
+    return rc;
+}
+
+static int run_verify(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct verify_opts *o = args->opts;
+    struct tp_torch_rules tried = tp_torch_defaults;
+    if (o->rules) {
+        print_rules(out);
+        return TP_OK;
+    }
+    if (args->count != 1)
+        return tp_fail(err, TP_EUSAGE, "verify takes one PyTorch snapshot");
+    int rc = o->mutate ? tp_torch_mutate(&tried, o->mutate, err) : TP_OK;
+    if (rc != TP_OK)
+        return *err->hint ? rc : tp_hint(err, rc, "'tapool verify --rules' lists all");
+    return verify_file(o, args->words[0], out, err);
+}
+
+const struct tp_command tp_command_verify = {
+    .name = "verify",
+    .usage = "verify SNAPSHOT [OPTION]...",
+    .summary = "whether the strategy torch does what PyTorch did: every address of a snapshot",
+    .about =
+        "Plays a PyTorch memory snapshot with the rules of the strategy torch, from the heap that "
+        "the recording began with, and compares every address, every segment and the blocks at "
+        "the end with the file. Exit 0: all agree. Exit 1: they differ; the first difference is "
+        "shown with the free blocks that the rules chose among, and the figures say how much "
+        "agrees once each difference is corrected.\n\n"
+        "Where the driver put a new segment is taken from the file. With --mutate a rule is broken "
+        "on purpose, which shows what the agreement rests on.",
+    .opts_size = sizeof(struct verify_opts),
+    .options = rows,
+    .run = run_verify,
+};

@@ -1,0 +1,402 @@
+/* The comparison of the strategy `torch` with recordings: real ones, and small ones that contradict
+ * the rules. */
+#include "cmd/verify/verify.h"
+
+#include "tests/unit/pickle_text.h"
+#include "tests/unit/snapshot_files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define MIB UINT64_C(1048576)
+
+/* An open snapshot. */
+struct opened {
+    struct tp_read_opts opts;
+    struct tp_reading reading;
+    struct tp_pytorch *snapshot;
+    struct tp_torch_rules rules;
+    struct tp_err err;
+};
+
+static void read_opened(struct opened *o)
+{
+    o->opts.device = -1;
+    o->reading.opts = &o->opts;
+    o->snapshot = calloc(1, sizeof *o->snapshot);
+    assert_non_null(o->snapshot);
+    o->snapshot->reading = &o->reading;
+    if (tp_pytorch_read(o->snapshot, &o->err) != TP_OK ||
+        tp_verify_rules(o->snapshot, NULL, &o->rules, &o->err) != TP_OK)
+        fail_msg("%s", o->err.text);
+}
+
+static void close_opened(struct opened *o)
+{
+    tp_pytorch_release(o->snapshot);
+    free(o->snapshot);
+    tp_input_close(o->reading.in);
+}
+
+static struct tp_verified verified(struct opened *o, const char *broken)
+{
+    struct tp_verified v;
+    if (tp_verify(o->snapshot, 0, &o->rules, broken, &v, &o->err) != TP_OK)
+        fail_msg("%s", o->err.text);
+    return v;
+}
+
+/* ---- real recordings ---- */
+
+/* Files with the figures of all that can be compared in them. */
+static const struct expected {
+    const char *name;
+    uint64_t addresses, with_base, segments, blocks, taken, start_segments, start_blocks;
+} files[] = {
+    {"complete-small.pickle", 36, 9, 9, 20, 9, 0, 0},
+    {"newest-format.pickle", 1721, 0, 216, 455, 0, 216, 229},
+    {"training-step.pickle.gz", 2162, 0, 96, 550, 0, 96, 447},
+    {"ring-wrapped.pickle.gz", 3331, 0, 872, 1808, 0, 872, 1317},
+    {"training-999-segments.pickle.gz", 6488, 0, 999, 1987, 0, 999, 1313},
+};
+
+static bool open_file(const char *name, struct opened *o)
+{
+    char path[4096];
+    *o = (struct opened){.err = {.status = TP_OK}};
+    if (!find_snapshot(TAPOOL_ROOT, name, path, sizeof path)) {
+        print_message("%s is not here: left out\n", name);
+        return false;
+    }
+    assert_int_equal(tp_input_open(path, 0, NULL, &o->reading.in, &o->err), TP_OK);
+    read_opened(o);
+    return true;
+}
+
+static void every_address_segment_and_block_agrees(void **state)
+{
+    size_t seen = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const struct expected *f = &files[i];
+        struct opened o;
+        if (!open_file(f->name, &o))
+            continue;
+        struct tp_verified v = verified(&o, NULL);
+        assert_true(tp_agrees(&v));
+        assert_int_equal(v.addresses.good, f->addresses);
+        assert_int_equal(v.addresses.all, f->addresses);
+        assert_int_equal(v.with_base, f->with_base);
+        assert_int_equal(v.segments.good, f->segments);
+        assert_int_equal(v.segments.all, f->segments);
+        assert_int_equal(v.blocks, f->blocks);
+        assert_int_equal(v.taken.good, f->taken);
+        assert_int_equal(v.taken.all, f->taken);
+        assert_int_equal(v.start_segments, f->start_segments);
+        assert_int_equal(v.start_blocks, f->start_blocks);
+        assert_int_equal(v.not_live, 0);
+        close_opened(&o);
+        seen++;
+    }
+    assert_true(seen >= 2); /* those in tests/data */
+}
+
+/* Rules that a file depends on: with one broken, so many addresses and segments still agree. The
+ * rest are in test_torch.c. */
+static void a_broken_rule_is_seen(void **state)
+{
+    static const struct {
+        const char *rule, *file;
+        uint64_t addresses, segments;
+    } cases[] = {
+        {"large-rest", "ring-wrapped.pickle.gz", 3331, 716},
+        {"large-rest", "training-999-segments.pickle.gz", 6488, 892},
+        {"large-split-512", "training-step.pickle.gz", 2162, 91},
+        {"no-large-split", "complete-small.pickle", 22, 7},
+        {"small-rest", "training-step.pickle.gz", 2158, 96},
+        {"round-256", "complete-small.pickle", 33, 8},
+        {"large-segment", "complete-small.pickle", 35, 9},
+        {"no-merge-before", "training-step.pickle.gz", 1746, 76},
+        {"no-merge-behind", "training-step.pickle.gz", 1515, 63},
+        {"highest", "complete-small.pickle", 31, 9},
+        {"first-fit", "complete-small.pickle", 32, 9},
+        {"worst-fit", "complete-small.pickle", 22, 9},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct opened o;
+        if (!open_file(cases[i].file, &o))
+            continue;
+        struct tp_verified v = verified(&o, cases[i].rule);
+        assert_false(tp_agrees(&v));
+        assert_int_equal(v.addresses.good, cases[i].addresses);
+        assert_int_equal(v.segments.good, cases[i].segments);
+        close_opened(&o);
+    }
+}
+
+/* ---- made recordings ---- */
+
+/* The text of a pickle (pickle_text.h). Addresses are counted in MiB. */
+struct made {
+    char segments[4096], events[4096];
+    struct pickle_bytes bytes;
+};
+
+static void add(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(char *to, const char *format, ...)
+{
+    va_list args;
+    size_t used = strlen(to);
+    va_start(args, format);
+    int wrote = vsnprintf(to + used, 4096 - used, format, args);
+    va_end(args);
+    assert_true(wrote > 0 && used + (size_t)wrote < 4096);
+}
+
+static void event(struct made *m, const char *action, uint64_t at, uint64_t size)
+{
+    add(m->events, "} ( 'action' '%s' 'addr' %llu 'size' %llu 'stream' 0 'time_us' 5 u ", action,
+        (unsigned long long)(at * MIB), (unsigned long long)size);
+}
+
+/* A segment at the end; a block that is live at its beginning has `live` bytes, the rest is free.
+ */
+static void segment(struct made *m, uint64_t at, uint64_t size, uint64_t live, const char *more)
+{
+    add(m->segments,
+        "} ( 'address' %llu 'total_size' %llu 'device' 0 'stream' 0 'segment_type' 'large' %s "
+        "'blocks' ] ( ",
+        (unsigned long long)(at * MIB), (unsigned long long)size, more);
+    if (live)
+        add(m->segments,
+            "} ( 'address' %llu 'size' %llu 'requested_size' %llu 'state' 'active_allocated' u ",
+            (unsigned long long)(at * MIB), (unsigned long long)live, (unsigned long long)live);
+    if (live < size)
+        add(m->segments, "} ( 'address' %llu 'size' %llu 'state' 'inactive' u ",
+            (unsigned long long)(at * MIB + live), (unsigned long long)(size - live));
+    add(m->segments, "e u ");
+}
+
+static int verify_made(struct made *m, struct tp_verified *v, struct tp_err *err)
+{
+    char text[9000];
+    struct opened o = {.err = {.status = TP_OK}};
+    snprintf(text, sizeof text, "} ( 'segments' ] %s%s%s 'device_traces' ] ( ] ( %s e e u .",
+             *m->segments ? "( " : "", m->segments, *m->segments ? "e" : "", m->events);
+    make_pickle(&m->bytes, text);
+    assert_int_equal(
+        tp_input_memory("made", m->bytes.data, m->bytes.size, 0, &o.reading.in, &o.err), TP_OK);
+    read_opened(&o);
+    int rc = tp_verify(o.snapshot, 0, &o.rules, NULL, v, err);
+    close_opened(&o);
+    return rc;
+}
+
+static struct tp_verified made_verified(struct made *m)
+{
+    struct tp_verified v;
+    struct tp_err err;
+    if (verify_made(m, &v, &err) != TP_OK)
+        fail_msg("%s", err.text);
+    free(m);
+    return v;
+}
+
+static struct made *make(void)
+{
+    struct made *m = calloc(1, sizeof *m);
+    assert_non_null(m);
+    return m;
+}
+
+static void a_first_difference_names_the_free_blocks(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "segment_alloc", 200, 20 * MIB);
+    event(m, "alloc", 200, 18 * MIB);
+    event(m, "free_completed", 200, 18 * MIB);
+    event(m, "alloc", 200, 5 * MIB); /* the rest of the first segment is smaller */
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NEEDS_SEGMENT); /* 18 MiB get a segment of 18 MiB */
+    assert_int_equal(v.first.event, 4);
+
+    m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "segment_alloc", 200, 18 * MIB);
+    event(m, "alloc", 200, 18 * MIB);
+    event(m, "free_completed", 200, 18 * MIB);
+    event(m, "alloc", 200, 5 * MIB);
+    event(m, "alloc", 205, 2 * MIB); /* agrees once the one before is where the file has it */
+    v = made_verified(m);
+    assert_int_equal(v.addresses.all, 4);
+    assert_int_equal(v.addresses.good, 3);
+    assert_int_equal(v.first.kind, TP_OTHER_ADDRESS);
+    assert_int_equal(v.first.event, 6);
+    assert_int_equal(v.first.expected, 200 * MIB);
+    assert_int_equal(v.first.got, 104 * MIB);
+    assert_int_equal(v.first.choice_count, 2);
+    assert_int_equal(v.first.choices[0].addr, 104 * MIB);
+    assert_int_equal(v.first.choices[0].size, 16 * MIB);
+    assert_int_equal(v.first.choices[1].addr, 200 * MIB);
+}
+
+static void segments_that_are_not_needed_are_seen(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "segment_alloc", 200, 20 * MIB);
+    event(m, "alloc", 200, 4 * MIB);
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NEEDS_NONE);
+    assert_int_equal(v.first.event, 4);
+    assert_int_equal(v.taken.good, 1);
+    assert_int_equal(v.taken.all, 2);
+}
+
+static void segments_go_back_only_when_they_are_free(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "free_completed", 100, 4 * MIB);
+    event(m, "segment_free", 100, 20 * MIB);
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.returned.good, 1);
+
+    m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "segment_free", 100, 20 * MIB);
+    v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_SEGMENT_IN_USE);
+    assert_int_equal(v.returned.good, 0);
+}
+
+static void frees_of_what_is_not_live_are_seen(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "free_completed", 100, 4 * MIB);
+    event(m, "free_completed", 100, 4 * MIB);
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NOT_LIVE);
+    assert_int_equal(v.first.event, 4);
+    assert_int_equal(v.not_live, 1);
+}
+
+/* The segment was there at the start, because the first event about it frees it. */
+static void the_start_follows_from_the_events(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "free_completed", 100, 4 * MIB);
+    event(m, "segment_free", 100, 20 * MIB);
+    event(m, "segment_alloc", 300, 20 * MIB);
+    event(m, "alloc", 300, 4 * MIB);
+    segment(m, 300, 20 * MIB, 4 * MIB, "");
+    segment(m, 400, 30 * MIB, 30 * MIB, "");
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.start_segments, 2);
+    assert_int_equal(v.start_blocks, 2);
+    assert_int_equal(v.start_rounded, 1);
+    assert_int_equal(v.segments.good, 2);
+    assert_int_equal(v.blocks, 3);
+}
+
+static void a_start_that_overlaps_is_seen(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "free_completed", 500, 4 * MIB); /* in no segment */
+    segment(m, 400, 30 * MIB, 30 * MIB, "");
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NO_PLACE);
+    assert_int_equal(v.first.expected, 500 * MIB);
+
+    m = make();
+    event(m, "snapshot", 0, 0);
+    event(m, "oom", 0, 4 * MIB);
+    segment(m, 400, 30 * MIB, 30 * MIB, "");
+    segment(m, 420, 30 * MIB, 30 * MIB, "");
+    v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NO_PLACE);
+    assert_int_equal(v.first.expected, 400 * MIB); /* the blocks of both lie in it */
+    assert_int_equal(v.failed, 1);
+}
+
+static void another_layout_at_the_end_is_seen(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    segment(m, 100, 20 * MIB, 5 * MIB, "");
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.addresses.good, 1);
+    assert_int_equal(v.first.kind, TP_OTHER_LAYOUT);
+    assert_int_equal(v.segments.good, 0);
+    assert_int_equal(v.segments.all, 1);
+}
+
+static void without_completed_frees_the_requested_ones_count(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "free_requested", 100, 4 * MIB);
+    event(m, "alloc", 100, 6 * MIB);
+    segment(m, 100, 20 * MIB, 6 * MIB, "");
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.addresses.good, 2);
+}
+
+static void segments_that_grow_are_refused(void **state)
+{
+    (void)state;
+    struct tp_verified v;
+    struct tp_err err = {0};
+    struct made *m = make();
+    event(m, "alloc", 100, 4 * MIB);
+    segment(m, 100, 20 * MIB, 4 * MIB, "'is_expandable' T");
+    assert_int_equal(verify_made(m, &v, &err), TP_EINPUT);
+    free(m);
+    m = make();
+    event(m, "segment_map", 100, 20 * MIB);
+    assert_int_equal(verify_made(m, &v, &err), TP_EINPUT);
+    assert_non_null(strstr(err.text, "event 1 of device 0 maps or unmaps memory"));
+    free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_address_segment_and_block_agrees),
+        cmocka_unit_test(a_broken_rule_is_seen),
+        cmocka_unit_test(a_first_difference_names_the_free_blocks),
+        cmocka_unit_test(segments_that_are_not_needed_are_seen),
+        cmocka_unit_test(segments_go_back_only_when_they_are_free),
+        cmocka_unit_test(frees_of_what_is_not_live_are_seen),
+        cmocka_unit_test(the_start_follows_from_the_events),
+        cmocka_unit_test(a_start_that_overlaps_is_seen),
+        cmocka_unit_test(another_layout_at_the_end_is_seen),
+        cmocka_unit_test(without_completed_frees_the_requested_ones_count),
+        cmocka_unit_test(segments_that_grow_are_refused),
+    };
+    return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
+}

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-#define PAGE     512
-#define INVENTED (UINT64_C(1) << 62) /* above every address of a device */
+#define PAGE          512
+#define INVENTED_MOST TP_INVENTED /* bytes */
 
 static int recorded_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
     struct tp_recorded_source *s = state;
     (void)cfg, (void)err;
-    s->next_invented = INVENTED;
+    s->next_invented = TP_INVENTED;
     return TP_OK;
 }
 
@@ -49,6 +49,8 @@ static int recorded_get(void *state, uint64_t size, uint64_t align, tp_addr *out
             s->given++;
             return TP_OK;
         }
+    if (size > TP_INVENTED + INVENTED_MOST - s->next_invented)
+        return TP_EOOM;
     s->inventions++;
     s->invented = (struct tp_coming_range){.base = s->next_invented, .size = size};
     *out = s->next_invented;

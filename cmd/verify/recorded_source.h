@@ -5,6 +5,9 @@
 #include "alloc/base/grow.h"
 #include "alloc/source.h"
 
+/* Addresses from here on are no device's: ranges lie there that are in no file. */
+#define TP_INVENTED (UINT64_C(1) << 62)
+
 struct tp_coming_range {
     tp_addr base;
     uint64_t size;

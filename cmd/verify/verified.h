@@ -47,6 +47,7 @@ struct tp_verified {
     uint64_t with_base;            /* addresses that agree and are a base from the file */
     uint64_t start_segments, start_blocks;
     uint64_t start_rounded; /* of start_blocks: those whose size follows from their request */
+    uint64_t start_shown;   /* of those: how many are larger, as an event shows */
     uint64_t not_live;      /* frees that the rules refuse */
     uint64_t unknown;       /* events of another kind */
     uint64_t failed;        /* requests that failed in the recording: not compared */

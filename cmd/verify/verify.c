@@ -53,25 +53,7 @@ static void differs(struct verifying *v, enum tp_verify_kind kind,
 
 /* ---- segments ---- */
 
-static int see_segment_alloc(struct verifying *v, const struct tp_pytorch_event *ev,
-                             struct tp_err *err)
-{
-    v->heap.out->taken.all++;
-    return tp_recorded_source_add(
-        &v->source, &(struct tp_coming_range){ev->address, ev->size, ev->stream}, err);
-}
-
-static int see_segment_free(struct verifying *v, const struct tp_pytorch_event *ev,
-                            struct tp_err *err)
-{
-    (void)err;
-    bool free = tp_torch_drop(v->st, ev->address, ev->size) == TP_OK;
-    v->heap.out->returned.all++;
-    v->heap.out->returned.good += free;
-    if (!free)
-        differs(v, TP_SEGMENT_IN_USE, ev, 0);
-    return TP_OK;
-}
+enum { COMING_MOST = 64 }; /* segments that were taken and serve nothing yet */
 
 /* Segments that the file took for a request and the rules did not: they are there from now on. */
 static int place_unneeded(struct verifying *v, struct tp_err *err)
@@ -88,6 +70,47 @@ static int place_unneeded(struct verifying *v, struct tp_err *err)
     }
     from->count = 0;
     return rc;
+}
+
+static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev)
+{
+    const struct tp_recorded_source *from = source_of(v);
+    uint64_t base = ev->address, size = ev->size;
+    if (base >= TP_INVENTED || size > TP_INVENTED - base || !tp_torch_is_vacant(v->st, base, size))
+        return false;
+    for (size_t i = 0; i < from->count; i++) {
+        const struct tp_coming_range *r = &from->coming[i];
+        if (base < r->base + r->size && r->base < base + size)
+            return false;
+    }
+    return true;
+}
+
+static int see_segment_alloc(struct verifying *v, const struct tp_pytorch_event *ev,
+                             struct tp_err *err)
+{
+    v->heap.out->taken.all++;
+    int rc = source_of(v)->count < COMING_MOST ? TP_OK : place_unneeded(v, err);
+    if (rc != TP_OK)
+        return rc;
+    if (!is_vacant(v, ev)) {
+        differs(v, TP_NO_PLACE, ev, 0);
+        return TP_OK;
+    }
+    return tp_recorded_source_add(
+        &v->source, &(struct tp_coming_range){ev->address, ev->size, ev->stream}, err);
+}
+
+static int see_segment_free(struct verifying *v, const struct tp_pytorch_event *ev,
+                            struct tp_err *err)
+{
+    (void)err;
+    bool free = tp_torch_drop(v->st, ev->address, ev->size) == TP_OK;
+    v->heap.out->returned.all++;
+    v->heap.out->returned.good += free;
+    if (!free)
+        differs(v, TP_SEGMENT_IN_USE, ev, 0);
+    return TP_OK;
 }
 
 /* ---- requests ---- */
@@ -136,13 +159,14 @@ static int see_alloc(struct verifying *v, const struct tp_pytorch_event *ev, str
     rc = tp_strategy_torch.alloc(v->st, NULL, &rq, &b);
     if (rc == TP_ENOMEM)
         return no_memory(err);
-    bool same = rc == TP_OK && b.addr == ev->address;
+    bool invented = from->inventions > inventions;
+    bool same = rc == TP_OK && !invented && b.addr == ev->address;
     out->addresses.all++;
     out->addresses.good += same;
     out->with_base += same && from->given > given;
     out->taken.good += from->given - given;
     if (!same)
-        return correct(v, ev, &rq, rc == TP_OK ? b.addr : 0, from->inventions > inventions, err);
+        return correct(v, ev, &rq, rc == TP_OK ? b.addr : 0, invented, err);
     if (from->count)
         differs(v, TP_NEEDS_NONE, ev, b.addr);
     return place_unneeded(v, err);

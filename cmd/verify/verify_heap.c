@@ -1,9 +1,8 @@
-/* See verify_heap.h. The size of a block that was freed during the recording is only known as its
- * request; the block has the rounded size, and what lies behind it up to the next block if the
- * rules would not have split that off. */
+/* See verify_heap.h. */
 #include "cmd/verify/verify_heap.h"
 
-#include "traces/formats/pytorch/pytorch_heap.h"
+#include "cmd/verify/recorded_source.h"
+#include "cmd/verify/verify_sizes.h"
 
 #include <stdlib.h>
 
@@ -26,39 +25,14 @@ int tp_verify_stream(struct tp_id_map *streams, int64_t stream, uint16_t *out, s
 
 /* ---- the start ---- */
 
-/* The size of a block in [address, limit), the room up to the next block or the segment's end. */
-static uint64_t size_of(const struct tp_torch_rules *r, const struct tp_pytorch_block *b,
-                        const struct tp_pytorch_block *segment, uint64_t limit)
-{
-    uint64_t room = limit - b->address;
-    if (b->bytes)
-        return b->bytes;
-    uint64_t size = b->size <= room ? tp_torch_rounded(r, b->size) : b->size;
-    if (size >= room)
-        return size;
-    uint64_t rest = room - size;
-    bool split =
-        segment->small ? rest >= r->small_rest : size < r->split_limit && rest >= r->large_rest;
-    return split ? size : room;
-}
-
-static bool is_in(const struct tp_pytorch_block *b, const struct tp_pytorch_block *segment)
-{
-    return b->address >= segment->address && b->address - segment->address < segment->size;
-}
-
 /* Fills in the blocks of a segment, which begin at number `first`; returns their number. */
-static size_t blocks_of(const struct tp_verify_heap *h, const struct tp_pytorch_block *segment,
-                        const struct tp_pytorch_blocks *all, size_t first, struct tp_torch_at *out)
+static size_t blocks_of(const struct tp_pytorch_block *segment, const struct tp_pytorch_blocks *all,
+                        size_t first, struct tp_torch_at *out)
 {
     size_t count = 0;
-    for (size_t i = first; i < all->count && is_in(&all->items[i], segment); i++) {
+    for (size_t i = first; i < all->count && tp_verify_is_in(&all->items[i], segment); i++) {
         const struct tp_pytorch_block *b = &all->items[i];
-        bool more = i + 1 < all->count && is_in(b + 1, segment);
-        uint64_t limit = more ? b[1].address : segment->address + segment->size;
-        h->out->start_rounded += !b->bytes;
-        out[count++] =
-            (struct tp_torch_at){b->address, size_of(h->rules, b, segment, limit), b->size};
+        out[count++] = (struct tp_torch_at){b->address, b->bytes, b->size};
     }
     return count;
 }
@@ -78,7 +52,8 @@ static int place_segment(const struct tp_verify_heap *h, const struct tp_pytorch
     int rc = tp_verify_stream(h->streams, from->stream, &s.stream, err);
     if (rc != TP_OK)
         return rc;
-    rc = tp_torch_place(h->st, &s, blocks, count);
+    bool known = s.base < TP_INVENTED && s.size <= TP_INVENTED - s.base;
+    rc = known ? tp_torch_place(h->st, &s, blocks, count) : TP_EINVAL;
     if (rc == TP_ENOMEM)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc != TP_OK)
@@ -97,7 +72,7 @@ static int place_all(const struct tp_verify_heap *h, const struct tp_pytorch_hea
         const struct tp_pytorch_block *s = &heap->segments.items[i];
         for (; next < heap->blocks.count && heap->blocks.items[next].address < s->address; next++)
             no_place(h, &heap->blocks.items[next]);
-        size_t count = blocks_of(h, s, &heap->blocks, next, room);
+        size_t count = blocks_of(s, &heap->blocks, next, room);
         rc = place_segment(h, s, room, count, err);
         next += count;
     }
@@ -112,6 +87,8 @@ int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err)
     int rc =
         tp_pytorch_heap_at_start(h->snapshot, h->out->device, h->rules->small_segment, &heap, err);
     struct tp_torch_at *room = NULL;
+    if (rc == TP_OK)
+        rc = tp_verify_sizes(h->snapshot, h->rules, &heap, h->out, err);
     if (rc == TP_OK && !(room = calloc(heap.blocks.count + 1, sizeof *room)))
         rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc == TP_OK)

@@ -29,7 +29,7 @@ static const struct {
     [TP_NEEDS_NONE] = {"alloc of", "a new segment", NULL},
     [TP_SEGMENT_IN_USE] = {"segment_free of", "a segment that is wholly free", "not wholly free"},
     [TP_NOT_LIVE] = {"free of", "a live block", "none of this size is there"},
-    [TP_NO_PLACE] = {"at the start,", "a place of its own", "it overlaps, or lies in no segment"},
+    [TP_NO_PLACE] = {"a place for", "a place of its own", "it overlaps, or lies in no segment"},
     [TP_OTHER_LAYOUT] = {"at the end, segment of", "its blocks as in the file", "others"},
 };
 
@@ -81,6 +81,10 @@ static void print_ground(const struct tp_verified *v, struct tp_page *page)
             page, MARGIN, "", VALUE,
             "%s of these blocks were freed later: their size is their request's, rounded up",
             tp_count(v->start_rounded).s);
+    if (v->start_shown)
+        tp_page_row(page, MARGIN, "", VALUE,
+                    "%s of them kept a rest: its size is taken from the first address behind it",
+                    tp_count(v->start_shown).s);
     if (v->segments.all)
         tp_page_row(page, MARGIN, "at the end", VALUE, "%s in %s as in the file",
                     tp_plural(v->blocks, "block").s, tp_plural(v->segments.good, "segment").s);

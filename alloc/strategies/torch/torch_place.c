@@ -1,5 +1,5 @@
-/* See torch_place.h. Known weakness: a block within a segment is found by a walk over its blocks.
- */
+/* See torch_place.h. Known weakness: a block within a segment is found by a walk over its blocks,
+ * which ends after some thousand. */
 #include "alloc/strategies/torch/torch_place.h"
 
 #include "alloc/strategies/torch/torch_core.h"
@@ -58,8 +58,6 @@ static bool is_sound(const struct tp_torch_segment *s, const struct tp_torch_at 
                      size_t count)
 {
     uint64_t at = s->base, end = s->base + s->size;
-    if (!s->base || !s->size || end < s->base)
-        return false;
     for (size_t i = 0; i < count; i++) {
         const struct tp_torch_at *b = &blocks[i];
         if (b->addr < at || !b->size || b->addr > end || b->size > end - b->addr ||
@@ -70,10 +68,12 @@ static bool is_sound(const struct tp_torch_segment *s, const struct tp_torch_at 
     return true;
 }
 
-static bool overlaps(const struct torch *st, const struct tp_torch_segment *s)
+bool tp_torch_is_vacant(void *state, tp_addr base, uint64_t size)
 {
-    const struct torch_segment *other = segment_before(st, s->base + s->size - 1);
-    return other && other->base + other->size > s->base;
+    if (!base || !size || base + size < base)
+        return false;
+    const struct torch_segment *other = segment_before(state, base + size - 1);
+    return !other || other->base + other->size <= base;
 }
 
 /* Makes bytes of *free, a free block that is in no pool, a live one. *free becomes what is left
@@ -100,7 +100,8 @@ int tp_torch_place(void *state, const struct tp_torch_segment *segment,
                    const struct tp_torch_at *blocks, size_t count)
 {
     struct torch *st = state;
-    if (!st->by_address || !is_sound(segment, blocks, count) || overlaps(st, segment))
+    if (!st->by_address || !tp_torch_is_vacant(st, segment->base, segment->size) ||
+        !is_sound(segment, blocks, count))
         return TP_EINVAL;
     int rc = tp_torch_reserve(st);
     if (rc)
@@ -117,16 +118,20 @@ int tp_torch_place(void *state, const struct tp_torch_segment *segment,
 
 /* ---- one block ---- */
 
+enum { WALK_MOST = 4096 }; /* blocks of 512 bytes in a small segment */
+
 /* The free block that holds these bytes; NULL: they are not all free. */
 static struct torch_block *free_block_around(const struct torch *st, const struct tp_torch_at *at)
 {
     const struct torch_segment *s = segment_before(st, at->addr);
     struct torch_block *b = s ? s->first : NULL;
-    while (b && at->addr - b->addr >= b->size) {
+    unsigned passed = 0;
+    for (; b && at->addr - b->addr >= b->size && passed < WALK_MOST; passed++) {
         TP_STEP();
         b = b->behind;
     }
-    bool inside = b && b->state == TORCH_FREE && at->size <= b->size - (at->addr - b->addr);
+    bool inside = b && passed < WALK_MOST && b->state == TORCH_FREE &&
+                  at->size <= b->size - (at->addr - b->addr);
     return inside ? b : NULL;
 }
 

@@ -60,6 +60,7 @@ static const struct expected {
     {"training-step.pickle.gz", 2162, 0, 96, 550, 0, 96, 447},
     {"ring-wrapped.pickle.gz", 3331, 0, 872, 1808, 0, 872, 1317},
     {"training-999-segments.pickle.gz", 6488, 0, 999, 1987, 0, 999, 1313},
+    {"training-22k.pickle.gz", 7591, 1, 400, 1041, 1, 399, 664},
 };
 
 static bool open_file(const char *name, struct opened *o)
@@ -317,6 +318,50 @@ static void the_start_follows_from_the_events(void **state)
     assert_int_equal(v.blocks, 3);
 }
 
+/* 4 MiB of 5: the rest of 1 MiB was not split off, because something lay behind it then. */
+static void what_was_not_split_off_shows_in_the_first_address_behind(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "alloc", 105, 8 * MIB);
+    event(m, "free_completed", 100, 4 * MIB);
+    event(m, "alloc", 100, 5 * MIB);
+    event(m, "free_completed", 100, 5 * MIB);
+    event(m, "free_completed", 105, 8 * MIB);
+    event(m, "segment_free", 100, 20 * MIB);
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.start_rounded, 1);
+    assert_int_equal(v.start_shown, 1);
+
+    m = make(); /* more than that cannot be a rest */
+    event(m, "alloc", 106, 8 * MIB);
+    event(m, "free_completed", 100, 4 * MIB);
+    event(m, "free_completed", 106, 8 * MIB);
+    event(m, "segment_free", 100, 20 * MIB);
+    v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_OTHER_ADDRESS);
+    assert_int_equal(v.first.got, 104 * MIB);
+    assert_int_equal(v.start_shown, 0);
+}
+
+static void segments_that_overlap_are_seen(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "segment_alloc", 110, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "segment_alloc", UINT64_C(1) << 42, 20 * MIB); /* no device has that address */
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NO_PLACE);
+    assert_int_equal(v.first.event, 2);
+    assert_int_equal(v.taken.good, 1);
+    assert_int_equal(v.taken.all, 4);
+    assert_int_equal(v.addresses.good, 1);
+}
+
 static void a_start_that_overlaps_is_seen(void **state)
 {
     (void)state;
@@ -393,6 +438,8 @@ int main(void)
         cmocka_unit_test(segments_go_back_only_when_they_are_free),
         cmocka_unit_test(frees_of_what_is_not_live_are_seen),
         cmocka_unit_test(the_start_follows_from_the_events),
+        cmocka_unit_test(what_was_not_split_off_shows_in_the_first_address_behind),
+        cmocka_unit_test(segments_that_overlap_are_seen),
         cmocka_unit_test(a_start_that_overlaps_is_seen),
         cmocka_unit_test(another_layout_at_the_end_is_seen),
         cmocka_unit_test(without_completed_frees_the_requested_ones_count),

@@ -15,6 +15,7 @@ static const char text[] =
     "\n"
     "  tapool info snapshot.pickle       what is in it\n"
     "  tapool replay snapshot.pickle     every policy on it, beside what PyTorch really reserved\n"
+    "  tapool verify snapshot.pickle     whether the strategy torch does what PyTorch did there\n"
     "\n"
     "  initial heap   what was live before recording began. Its order is unknown: it is placed\n"
     "                 first, by address, and in no count of calls; --initial-heap=drop leaves it\n"

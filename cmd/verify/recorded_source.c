@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define PAGE          512
 #define INVENTED_MOST TP_INVENTED /* bytes */
 
 static int recorded_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -23,7 +22,7 @@ static void recorded_fini(void *state)
 static uint64_t recorded_page(void *state)
 {
     (void)state;
-    return PAGE;
+    return TP_RECORDED_PAGE;
 }
 
 int tp_recorded_source_add(struct tp_source *src, const struct tp_coming_range *range,

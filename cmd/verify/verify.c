@@ -76,7 +76,8 @@ static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev)
 {
     const struct tp_recorded_source *from = source_of(v);
     uint64_t base = ev->address, size = ev->size;
-    if (base >= TP_INVENTED || size > TP_INVENTED - base || !tp_torch_is_vacant(v->st, base, size))
+    if (base % TP_RECORDED_PAGE || base >= TP_INVENTED || size > TP_INVENTED - base ||
+        !tp_torch_is_vacant(v->st, base, size))
         return false;
     for (size_t i = 0; i < from->count; i++) {
         const struct tp_coming_range *r = &from->coming[i];

@@ -17,11 +17,6 @@ struct sizing {
     size_t count;
 };
 
-static bool is_split(const struct tp_torch_rules *r, bool small, uint64_t size, uint64_t rest)
-{
-    return small ? rest >= r->small_rest : size < r->split_limit && rest >= r->large_rest;
-}
-
 /* The size of a block with room up to the next block or the segment's end. */
 static void size_block(struct sizing *z, struct tp_pytorch_block *b, bool small, uint64_t end)
 {
@@ -32,7 +27,7 @@ static void size_block(struct sizing *z, struct tp_pytorch_block *b, bool small,
     b->bytes = b->size <= room ? tp_torch_rounded(z->rules, b->size) : b->size;
     if (b->bytes >= room)
         return;
-    if (!is_split(z->rules, small, b->bytes, room - b->bytes))
+    if (!tp_torch_is_split(z->rules, small, b->bytes, room - b->bytes))
         b->bytes = room;
     else if (!small)
         z->loose[z->count++] = (struct loose_end){b, end, false};
@@ -84,7 +79,7 @@ static void look_at(struct sizing *z, const struct tp_pytorch_event *ev,
     if (ev->address < begin || ev->address >= l->end)
         return;
     l->known = true;
-    if (ev->address > begin && !is_split(z->rules, false, b->bytes, ev->address - begin)) {
+    if (ev->address > begin && !tp_torch_is_split(z->rules, false, b->bytes, ev->address - begin)) {
         b->bytes += ev->address - begin;
         z->out->start_shown++;
     }

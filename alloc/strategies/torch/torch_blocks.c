@@ -29,14 +29,6 @@ struct torch_block *tp_torch_split(struct torch *st, struct torch_block *b, uint
     return rest;
 }
 
-bool tp_torch_is_split(const struct tp_torch_rules *r, const struct torch_pool *pool, uint64_t size,
-                       uint64_t rest)
-{
-    if (pool->small)
-        return rest >= r->small_rest;
-    return size < r->split_limit && rest >= r->large_rest;
-}
-
 void tp_torch_hand_out(struct torch *st, struct torch_block *b, uint64_t requested, uint64_t align)
 {
     struct torch_segment *s = b->segment;
@@ -69,7 +61,7 @@ int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *o
         tp_torch_pool_remove(b);
     else if ((rc = tp_torch_grow(st, pool, rq->stream, size, &b)))
         return rc;
-    if (tp_torch_is_split(&st->rules, pool, size, b->size - size))
+    if (tp_torch_is_split(&st->rules, pool->small, size, b->size - size))
         tp_torch_pool_add(tp_torch_split(st, b, size));
     tp_torch_hand_out(st, b, rq->size, rq->align);
     *out = (struct tp_block){b->addr + torch_lead(b), torch_granted(b)};

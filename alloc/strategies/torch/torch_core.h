@@ -88,11 +88,6 @@ struct torch {
     bool by_address; /* the order of segments is that of their addresses (torch_place.h) */
 };
 
-static inline struct torch_block *torch_by_size(struct tp_tree_node *n)
-{
-    return n ? TP_TREE_ITEM(struct torch_block, by_size, n) : NULL;
-}
-
 static inline struct torch_block *torch_by_idle(struct tp_tree_node *n)
 {
     return n ? TP_TREE_ITEM(struct torch_block, by_idle, n) : NULL;
@@ -191,10 +186,6 @@ void tp_torch_release(struct torch *st, struct torch_block *b);
 /* Splits a block that is in no pool: the block keeps its first `size` bytes, the rest becomes a
  * block behind it, which is returned and is in no pool either. st->spare must be there. */
 struct torch_block *tp_torch_split(struct torch *st, struct torch_block *b, uint64_t size);
-
-/* Whether the rules split `rest` bytes behind `size` bytes off a block. */
-bool tp_torch_is_split(const struct tp_torch_rules *r, const struct torch_pool *pool, uint64_t size,
-                       uint64_t rest);
 
 /* Makes a block live; `live` has room. */
 void tp_torch_hand_out(struct torch *st, struct torch_block *b, uint64_t requested, uint64_t align);

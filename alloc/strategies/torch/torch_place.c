@@ -143,7 +143,7 @@ int tp_torch_force(void *state, const struct tp_torch_at *at)
         return TP_EINVAL;
     struct tp_torch_at whole = *at;
     uint64_t rest = b->addr + b->size - (at->addr + at->size);
-    if (!tp_torch_is_split(&st->rules, b->segment->pool, at->size, rest))
+    if (!tp_torch_is_split(&st->rules, b->segment->pool->small, at->size, rest))
         whole.size += rest;
     tp_torch_pool_remove(b);
     int rc = cut_out(st, &b, &whole);

@@ -45,38 +45,51 @@ void tp_torch_pool_remove(struct torch_block *b)
         tp_tree_remove(&pool->idle, &b->by_idle, idle_less, NULL);
 }
 
-static bool is_from(const struct torch_block *b, uint16_t stream, uint64_t size)
+/* ---- looking ---- */
+
+/* Where a search begins: at the first block of `size` bytes of a stream, or behind a block. */
+struct torch_mark {
+    const struct torch_block *behind; /* NULL: (stream, size) */
+    uint64_t size;
+    uint16_t stream;
+};
+
+static bool is_from(const struct torch_block *b, const struct torch_mark *mark)
 {
+    if (mark->behind)
+        return is_before(mark->behind, b);
     uint16_t own = b->segment->stream;
-    return own > stream || (own == stream && b->size >= size);
+    return own > mark->stream || (own == mark->stream && b->size >= mark->size);
 }
 
-struct torch_block *tp_torch_pool_from(const struct torch_pool *pool, uint16_t stream,
-                                       uint64_t size)
+/* The first block from the mark on, of a tree whose nodes lie `offset` bytes into their blocks. */
+INLINE struct torch_block *first_from(struct tp_tree_node *n, size_t offset,
+                                      const struct torch_mark *mark)
 {
     struct torch_block *best = NULL;
-    for (struct tp_tree_node *n = pool->free; n;) {
-        bool from = is_from(torch_by_size(n), stream, size);
+    while (n) {
+        struct torch_block *b = (struct torch_block *)(void *)((char *)n - offset);
+        bool from = is_from(b, mark);
         TP_STEP();
-        best = from ? torch_by_size(n) : best;
+        best = from ? b : best;
         n = from ? n->low : n->high;
     }
     return best;
 }
 
-struct torch_block *tp_torch_pool_behind(const struct torch_pool *pool, const struct torch_block *b)
+#define BY_SIZE offsetof(struct torch_block, by_size)
+#define BY_IDLE offsetof(struct torch_block, by_idle)
+
+struct torch_block *tp_torch_pool_from(const struct torch_pool *pool, uint16_t stream,
+                                       uint64_t size)
 {
-    struct torch_block *best = NULL;
-    for (struct tp_tree_node *n = pool->free; n;) {
-        bool behind = is_before(b, torch_by_size(n));
-        TP_STEP();
-        best = behind ? torch_by_size(n) : best;
-        n = behind ? n->low : n->high;
-    }
-    return best;
+    return first_from(pool->free, BY_SIZE, &(struct torch_mark){NULL, size, stream});
 }
 
-/* ---- whole segments ---- */
+struct torch_block *tp_torch_pool_behind(const struct torch_pool *pool, const struct torch_block *b)
+{
+    return first_from(pool->free, BY_SIZE, &(struct torch_mark){b, 0, 0});
+}
 
 struct torch_block *tp_torch_idle_first(const struct torch_pool *pool)
 {
@@ -86,26 +99,12 @@ struct torch_block *tp_torch_idle_first(const struct torch_pool *pool)
 struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
                                        uint64_t size)
 {
-    struct torch_block *best = NULL;
-    for (struct tp_tree_node *n = pool->idle; n;) {
-        bool from = is_from(torch_by_idle(n), stream, size);
-        TP_STEP();
-        best = from ? torch_by_idle(n) : best;
-        n = from ? n->low : n->high;
-    }
-    return best;
+    return first_from(pool->idle, BY_IDLE, &(struct torch_mark){NULL, size, stream});
 }
 
 struct torch_block *tp_torch_idle_behind(const struct torch_pool *pool, const struct torch_block *b)
 {
-    struct torch_block *best = NULL;
-    for (struct tp_tree_node *n = pool->idle; n;) {
-        bool behind = is_before(b, torch_by_idle(n));
-        TP_STEP();
-        best = behind ? torch_by_idle(n) : best;
-        n = behind ? n->low : n->high;
-    }
-    return best;
+    return first_from(pool->idle, BY_IDLE, &(struct torch_mark){b, 0, 0});
 }
 
 struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream)

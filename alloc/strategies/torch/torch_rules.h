@@ -63,7 +63,16 @@ extern const struct tp_torch_mutation tp_torch_mutations[]; /* ends with a name 
 /* Breaks the rule of this name. TP_EUSAGE names the nearest. */
 int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_err *err);
 
-/* The rounded size of a request of at most TORCH_MOST bytes. */
+/* Whether `rest` bytes behind `size` bytes are split off a block of the small or the large pool. */
+static inline bool tp_torch_is_split(const struct tp_torch_rules *rules, bool small, uint64_t size,
+                                     uint64_t rest)
+{
+    if (small)
+        return rest >= rules->small_rest;
+    return size < rules->split_limit && rest >= rules->large_rest;
+}
+
+/* The rounded size of a request of at most 2^62 bytes. */
 uint64_t tp_torch_rounded(const struct tp_torch_rules *rules, uint64_t size);
 
 /* The bytes of a new segment for a rounded size. */

@@ -94,6 +94,9 @@ struct tp_stats {
     uint64_t fallbacks; /* requests that the policy passed straight to the source */
     /* bytes held per class, bin or range before reuse sets in; 0: none */
     uint64_t start_bytes;
+    /* requests for which the source refused memory, all that was idle went back, and it was asked
+     * once more */
+    uint64_t retries;
 };
 
 struct tp_strategy {

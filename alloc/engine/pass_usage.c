@@ -314,6 +314,7 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     run->peak_carved = u->foreign ? TP_NONE : stats.peak_carved_bytes;
     run->start_bytes = stats.start_bytes;
     run->fallbacks = stats.fallbacks;
+    run->retries = stats.retries;
     run->peak_metadata = u->foreign ? TP_NONE : in->account.peak_metadata;
     uint64_t held = u->foreign ? run->peak_reserved : in->account.peak_held;
     bool whole = !run->failed_allocations && run->trace_peak_requested;

@@ -115,6 +115,7 @@ struct tp_device_run {
     uint64_t failed_by[TP_OOM_CLASSES];
     struct tp_first_failure first_failure; /* valid if an allocation failed */
     uint64_t fallbacks; /* requests that the policy's own rules passed straight to the source */
+    uint64_t retries;   /* as of struct tp_stats */
     uint64_t capacity;  /* of the device; TP_NONE: not known or unlimited */
     /* smallest capacity without a failure; TP_NONE: not searched for, or not found */
     uint64_t fits_in;

@@ -88,6 +88,7 @@ COMPARED(17, CALLS(put_bytes, BYTES), FIELD(put_bytes), .follows = TP_FAMILY_MEM
          HEAD("returned to", NULL))
 REPORTED(DEVICE("source_calls.", wait_ns, NS), GET_WHOLE(wait_ns))
 REPORTED(DEVICE("source_calls.", fallback, COUNT), GET_WHOLE(fallbacks))
+REPORTED(DEVICE("source_calls.", retry, COUNT), GET_WHOLE(retries))
 COMPARED(19, CALLS(next_pass, COUNT), FIELD(next_calls), .class = TP_CLASS_REPORT,
          HEAD("calls of", "the next pass"),
          MEANS("calls of a next pass on the same instance: what a loop costs once warm"))
@@ -96,6 +97,7 @@ COMPARED(18, EXACT(CALLS), DEVICE("source_calls.", reuse, SHARE), .better = TP_B
          .allowed = SHARE_ALLOWED, SHARE_OF("source_calls.allocations"), GET_REAL(share_reused),
          MEANS("share of allocations that needed no source call"))
 LINE("fallback", "allocations that a policy passes straight to the source by its own rules")
+LINE("retry", "refused requests, made again after all idle memory was given back")
 REPORTED(MEASURED(missing_at_peak_bytes, BYTES, missing_at_peak), NO_COLUMN)
 REPORTED(MEASURED(reserved_then_bytes, BYTES, reserved_then), NO_COLUMN)
 REPORTED(MEASURED(free_at_start_bytes, BYTES, free_at_start), NO_COLUMN)

@@ -100,7 +100,9 @@ static uint64_t torch_usable(void *state, tp_addr addr)
 static void torch_stats(void *state, struct tp_stats *out)
 {
     const struct torch *st = state;
-    *out = (struct tp_stats){.carved_bytes = st->carved.now, .peak_carved_bytes = st->carved.peak};
+    *out = (struct tp_stats){.carved_bytes = st->carved.now,
+                             .peak_carved_bytes = st->carved.peak,
+                             .retries = st->retries};
 }
 
 const struct tp_strategy tp_strategy_torch = {

@@ -83,6 +83,7 @@ struct torch {
     uint64_t segment_bytes; /* of all segments, as PyTorch counts them */
     uint64_t allowed;       /* bytes that segments may have; UINT64_MAX: no limit */
     uint64_t made;          /* segments so far */
+    uint64_t retries;       /* as of tp_stats: PyTorch's num_alloc_retries */
     uint64_t waiting;       /* blocks that wait for fences */
     bool fenced;
     bool by_address; /* the order of segments is that of their addresses (torch_place.h) */

@@ -176,8 +176,10 @@ int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, ui
     int rc = get_range(st, bytes, &base);
     if (rc == TP_EOOM && release_available(st, pool, stream, size))
         rc = get_range(st, bytes, &base);
-    if (rc == TP_EOOM && tp_torch_release_cached(st, 0) == TP_OK)
+    if (rc == TP_EOOM && tp_torch_release_cached(st, 0) == TP_OK) {
+        st->retries++;
         rc = get_range(st, bytes, &base);
+    }
     if (rc)
         return rc;
     *out = tp_torch_enter(st, pool, stream, base, bytes);

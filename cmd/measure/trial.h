@@ -1,0 +1,46 @@
+/* What settings of PYTORCH_CUDA_ALLOC_CONF would do to a program: each is a usage pass of the
+ * strategy `torch` on a simulated device, in a process of its own, several at once. */
+#ifndef TP_TRIAL_H
+#define TP_TRIAL_H
+
+#include "alloc/program/program.h"
+
+#include <signal.h>
+
+/* What a setting did on one device, in bytes and counts. */
+struct tp_trial_device {
+    uint64_t peak_reserved, peak_reserved_event; /* event 0: before the first one */
+    uint64_t gets, puts; /* segments taken and given back after the first event */
+    uint64_t retries;    /* times that all idle segments went back and it asked once more */
+    uint64_t failed;     /* requests that were refused for good */
+    uint64_t first_failed_event; /* TP_NONE: none failed */
+    bool too_big;                /* at the first one the program itself needed more than there is */
+};
+
+struct tp_trial {
+    const char *conf; /* the text, borrowed; "": PyTorch's defaults */
+    /* TP_OK; TP_EUSAGE: the strategy refuses the text; TP_ESTOP: interrupted; else what happened to
+     * the process that played it. `err` has the sentence. */
+    int status;
+    struct tp_err err;
+    uint32_t device_count;
+    struct tp_trial_device *devices; /* owned; NULL unless TP_OK */
+};
+
+struct tp_trial_cfg {
+    struct tp_program *program; /* of a device trace */
+    uint64_t capacity;          /* bytes of each device; 0: no limit */
+    uint64_t memory;            /* bytes that the bookkeeping of all processes may take */
+    uint64_t timeout_ns;        /* of each; 0: never */
+    const volatile sig_atomic_t *interrupted; /* may be NULL */
+    void (*progress)(void *ctx, const char *pass, double fraction); /* may be NULL */
+    void *progress_ctx;
+};
+
+/* Plays all trials, whose `conf` the caller has set. One that fails leaves the others as they are:
+ * its status says so. TP_ENOMEM, TP_ESTOP. The caller releases the trials in every case. */
+int tp_trials_play(const struct tp_trial_cfg *cfg, struct tp_trial *trials, size_t count,
+                   struct tp_err *err);
+void tp_trials_release(struct tp_trial *trials, size_t count); /* zeroed ones are fine */
+
+#endif

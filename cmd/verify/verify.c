@@ -24,6 +24,11 @@ struct verifying {
     uint64_t event;
 };
 
+struct tp_verify_play {
+    struct verifying v;
+    struct tp_spill_cursor events; /* those that are not played yet */
+};
+
 static struct tp_recorded_source *source_of(struct verifying *v)
 {
     return tp_recorded_source_of(&v->source);
@@ -241,16 +246,13 @@ static int see(struct verifying *v, const struct tp_pytorch_event *ev, struct tp
     return by_action[ev->action] ? by_action[ev->action](v, ev, err) : TP_OK;
 }
 
-static int see_all(struct verifying *v, struct tp_err *err)
+int tp_verify_until(struct tp_verify_play *p, uint64_t event, struct tp_err *err)
 {
-    const struct tp_pytorch *s = v->heap.snapshot;
-    const struct tp_pytorch_device *d = &s->devices[v->heap.out->device];
     const struct tp_pytorch_event *ev = NULL;
-    struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + d->count};
     int rc = TP_OK;
-    while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err)))
-        rc = see(v, ev, err);
-    return rc == TP_OK ? place_unneeded(v, err) : rc;
+    while (rc == TP_OK && p->v.event < event && (ev = tp_spill_next(&p->events, &rc, err)))
+        rc = see(&p->v, ev, err);
+    return rc == TP_OK ? place_unneeded(&p->v, err) : rc;
 }
 
 /* ---- the instance ---- */
@@ -299,26 +301,51 @@ static int refuse_unknown(const struct tp_pytorch *s, uint32_t device, struct tp
     return TP_OK;
 }
 
+int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
+                    struct tp_verified *out, struct tp_verify_play **play, struct tp_err *err)
+{
+    const struct tp_pytorch_device *d = &s->devices[device];
+    *out = (struct tp_verified){.device = device};
+    *play = calloc(1, sizeof **play);
+    if (!*play)
+        return no_memory(err);
+    (*play)->events =
+        (struct tp_spill_cursor){.list = &s->events, .next = d->first, .end = d->first + d->count};
+    struct verifying *v = &(*play)->v;
+    v->heap =
+        (struct tp_verify_heap){.snapshot = s, .rules = rules, .streams = &v->streams, .out = out};
+    v->streams.how = tp_reading_growth(s->reading, "streams");
+    v->lost.how = tp_reading_growth(s->reading, "addresses");
+    int rc = refuse_unknown(s, device, err);
+    if (rc == TP_OK)
+        rc = start(v, err);
+    return rc == TP_OK ? tp_verify_place(&v->heap, err) : rc;
+}
+
+void tp_verify_stop(struct tp_verify_play *play)
+{
+    if (play)
+        stop(&play->v);
+    free(play);
+}
+
+void *tp_verify_instance(struct tp_verify_play *play)
+{
+    return play->v.st;
+}
+
 int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
               const char *broken, struct tp_verified *out, struct tp_err *err)
 {
-    struct verifying v = {.heap = {.snapshot = s, .rules = rules, .out = out}};
-    *out = (struct tp_verified){.device = device};
-    v.heap.streams = &v.streams;
-    v.streams.how = tp_reading_growth(s->reading, "streams");
-    v.lost.how = tp_reading_growth(s->reading, "addresses");
-    int rc = refuse_unknown(s, device, err);
-    if (rc == TP_OK)
-        rc = start(&v, err);
-    if (rc == TP_OK)
-        rc = tp_verify_place(&v.heap, err);
+    struct tp_verify_play *play = NULL;
+    int rc = tp_verify_begin(s, device, rules, out, &play, err);
     if (rc == TP_OK && broken)
-        rc = tp_torch_mutate(tp_torch_rules_of(v.st), broken, err);
+        rc = tp_torch_mutate(tp_torch_rules_of(play->v.st), broken, err);
     if (rc == TP_OK)
-        rc = see_all(&v, err);
+        rc = tp_verify_until(play, UINT64_MAX, err);
     if (rc == TP_OK)
-        rc = tp_verify_end(&v.heap, err);
-    stop(&v);
+        rc = tp_verify_end(&play->v.heap, err);
+    tp_verify_stop(play);
     return rc;
 }
 

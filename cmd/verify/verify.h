@@ -23,4 +23,18 @@ int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torc
 int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
               const char *broken, struct tp_verified *out, struct tp_err *err);
 
+/* The same step by step, for those who look at the heap at an event. *play must be stopped in every
+ * case; `rules` and `out`, which has what was found so far, are used until then. */
+struct tp_verify_play;
+int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
+                    struct tp_verified *out, struct tp_verify_play **play, struct tp_err *err);
+
+/* Plays up to and with an event: its number among those of the device, from 1. Beyond the last one
+ * all are played. */
+int tp_verify_until(struct tp_verify_play *play, uint64_t event, struct tp_err *err);
+
+/* The instance of `torch` (alloc/strategies/torch/torch_place.h). */
+void *tp_verify_instance(struct tp_verify_play *play);
+void tp_verify_stop(struct tp_verify_play *play); /* NULL is fine */
+
 #endif

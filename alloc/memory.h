@@ -40,7 +40,7 @@ struct tp_source {
     void *state;
     struct tp_source *inner; /* the source below a decorator, else NULL */
     uint64_t page;           /* granularity of get, a power of two */
-    uint64_t held;           /* bytes of the ranges that this source gave and did not get back */
+    uint64_t held;           /* bytes of ranges, and mapped ones, that this source gave so far */
     uint32_t flags;          /* enum tp_source_flags of the source at the base of the stack */
 };
 
@@ -73,6 +73,17 @@ struct tp_pool_marks {
 TP_API int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *out);
 TP_API int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size);
 TP_API uint64_t tp_src_capacity(struct tp_source *src); /* 0 = not known */
+/* SPACES: addresses first, memory for parts of them later. tp_src_map_page: the granularity of
+ * units, bytes; 0: the source maps no memory. space_get: addresses for `size` bytes, a multiple of
+ * `unit`, itself a multiple of that granularity. space_put: with nothing mapped. map, unmap: a part
+ * `from` bytes behind the base, in whole units that are all unmapped, or all mapped. TP_EOOM and
+ * TP_EIO as above: nothing has changed. Before unmap the caller waits for all that used the part.
+ */
+TP_API uint64_t tp_src_map_page(struct tp_source *src);
+TP_API int tp_src_space_get(struct tp_source *src, uint64_t size, uint64_t unit, tp_addr *out);
+TP_API int tp_src_space_put(struct tp_source *src, tp_addr base, uint64_t size);
+TP_API int tp_src_map(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size);
+TP_API int tp_src_unmap(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size);
 /* The memory behind an address; NULL: not host memory. */
 TP_API void *tp_src_host(struct tp_source *src, tp_addr addr);
 

@@ -24,6 +24,10 @@ static const char *group_fault(const struct tp_source_ops *ops)
     int pages = !!ops->granule + !!ops->taken + !!ops->cost;
     if (pages != 0 && pages != 3)
         return "'granule', 'taken' and 'cost' must be all set or all NULL";
+    int spaces = !!ops->map_page + !!ops->space_get + !!ops->space_put + !!ops->map + !!ops->unmap;
+    if (spaces != 0 && spaces != 5)
+        return "'map_page', 'space_get', 'space_put', 'map' and 'unmap' must be all set or all "
+               "NULL";
     int fences = !!ops->record + !!ops->done + !!ops->wait + !!ops->synced;
     if (fences != 0 && fences != 4)
         return "'record', 'done', 'wait' and 'synced' must be all set or all NULL";
@@ -131,6 +135,41 @@ int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *ou
 int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size)
 {
     int rc = src->ops->put(src->state, addr, size);
+    src->held -= rc == TP_OK ? size : 0;
+    return rc;
+}
+
+uint64_t tp_src_map_page(struct tp_source *src)
+{
+    DOWN_TO(src, map_page);
+    return src->ops->map_page ? src->ops->map_page(src->state) : 0;
+}
+
+int tp_src_space_get(struct tp_source *src, uint64_t size, uint64_t unit, tp_addr *out)
+{
+    DOWN_TO(src, space_get);
+    *out = 0;
+    return src->ops->space_get ? src->ops->space_get(src->state, size, unit, out) : TP_EUNSUP;
+}
+
+int tp_src_space_put(struct tp_source *src, tp_addr base, uint64_t size)
+{
+    DOWN_TO(src, space_put);
+    return src->ops->space_put ? src->ops->space_put(src->state, base, size) : TP_EUNSUP;
+}
+
+int tp_src_map(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size)
+{
+    DOWN_TO(src, map);
+    int rc = src->ops->map ? src->ops->map(src->state, base, from, size) : TP_EUNSUP;
+    src->held += rc == TP_OK ? size : 0;
+    return rc;
+}
+
+int tp_src_unmap(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size)
+{
+    DOWN_TO(src, unmap);
+    int rc = src->ops->unmap ? src->ops->unmap(src->state, base, from, size) : TP_EUNSUP;
     src->held -= rc == TP_OK ? size : 0;
     return rc;
 }

@@ -122,6 +122,21 @@ struct tp_source_ops {
     uint64_t (*taken)(void *s);
     uint64_t (*cost)(void *s, uint64_t size, uint64_t align);
 
+    /* SPACES: addresses first, memory for parts of them later. map_page: the granularity of units,
+     * bytes; 0: this device maps no memory, and the other members answer TP_EUNSUP. space_get:
+     * reserves addresses for `size` bytes, a multiple of `unit`, itself a multiple of map_page,
+     * else TP_EINVAL; TP_EOOM: there are none. space_put takes exactly what space_get gave, with
+     * nothing mapped. map, unmap: a part `from` bytes behind the base, in whole units of which
+     * none, or each, is mapped, else TP_EINVAL. map: TP_EOOM: the device is full; nothing has
+     * changed. unmap: the caller has waited for all that used the part; TP_EIO: refused, and the
+     * part stays mapped. Mapped memory counts as ranges do: in `taken` and in what may be `held`;
+     * spaces do not. */
+    uint64_t (*map_page)(void *s);
+    int (*space_get)(void *s, uint64_t size, uint64_t unit, tp_addr *out);
+    int (*space_put)(void *s, tp_addr base, uint64_t size);
+    int (*map)(void *s, tp_addr base, uint64_t from, uint64_t size);
+    int (*unmap)(void *s, tp_addr base, uint64_t from, uint64_t size);
+
     /* METER, with cfg->keeps_ranges. True when all these bytes lie in one range, or in one block of
      * a pool, that is handed out now. */
     bool (*holds)(void *s, tp_addr addr, uint64_t size);

@@ -1,8 +1,8 @@
 /* The source `fault`: fails chosen calls, for tests and experiments.
  *
- * Calls are counted from 1. A failing get returns out of memory. A failing put returns an error as
- * if the system had refused it, and the range stays held. The source below does not see a failing
- * call. */
+ * Calls are counted from 1, mapping and unmapping among gets and puts. A failing get returns out of
+ * memory. A failing put returns an error as if the system had refused it, and the range stays held.
+ * The source below does not see a failing call. */
 #include "alloc/source.h"
 
 struct fault_opts {
@@ -50,12 +50,27 @@ static int fault_get_async(void *state, uint64_t size, uint16_t stream, tp_addr 
     return fault_get_now(s) ? TP_EOOM : tp_src_get_async(s->inner, size, stream, out);
 }
 
+static bool fault_put_now(struct fault *s)
+{
+    return ++s->puts == s->opts.put_at;
+}
+
 static int fault_put(void *state, tp_addr addr, uint64_t size)
 {
     struct fault *s = state;
-    if (++s->puts == s->opts.put_at)
-        return TP_EIO;
-    return tp_src_put(s->inner, addr, size);
+    return fault_put_now(s) ? TP_EIO : tp_src_put(s->inner, addr, size);
+}
+
+static int fault_map(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct fault *s = state;
+    return fault_get_now(s) ? TP_EOOM : tp_src_map(s->inner, base, from, size);
+}
+
+static int fault_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct fault *s = state;
+    return fault_put_now(s) ? TP_EIO : tp_src_unmap(s->inner, base, from, size);
 }
 
 const struct tp_source_ops tp_source_fault = {
@@ -68,5 +83,7 @@ const struct tp_source_ops tp_source_fault = {
     .init = fault_init,
     .get = fault_get,
     .put = fault_put,
+    .map = fault_map,
+    .unmap = fault_unmap,
     .get_async = fault_get_async,
 };

@@ -6,9 +6,11 @@
  * MAP_NORESERVE. A get that would exceed the memory available at the start, in this machine and in
  * the control groups of this process (memory_left.h), is refused as out of memory, because the
  * kernel would grant it and kill the process later. Streams have no pending work, so every fence
- * has passed.
+ * has passed. A space is a mapping without access, and its mapped units are those that may be used;
+ * an unmapped unit gives its memory back to the kernel.
  *
  * Known weakness: the point at which memory runs out depends on what else runs on the machine. */
+#include "alloc/mappings.h"
 #include "alloc/source.h"
 #include "alloc/sources/memory_left.h"
 #include "alloc/sources/range_table.h"
@@ -21,6 +23,8 @@
 
 struct host {
     struct range_table ranges; /* tags hold the mapping of each range */
+    struct tp_mappings spaces;
+    struct range_table mapped; /* of the spaces; tags have their bases */
     uint64_t held, available;  /* bytes */
     uint64_t kernel_page;      /* bytes */
     uint64_t serial;           /* serial of the last fence */
@@ -38,6 +42,7 @@ static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
     s->kernel_page = (uint64_t)page;
     s->available = memory_left("", (uint64_t)pages * (uint64_t)page);
     s->now_ns = cfg->now_ns;
+    tp_mappings_init(&s->spaces);
     return TP_OK;
 }
 
@@ -49,6 +54,11 @@ static void host_fini(void *state)
         range_table_remove(&s->ranges, r);
     }
     range_table_fini(&s->ranges);
+    const struct tp_addr_entry *e;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&s->spaces.spaces, &at));)
+        munmap((void *)(uintptr_t)e->key, tp_mappings_find(&s->spaces, e->key)->size);
+    tp_mappings_fini(&s->spaces);
+    range_table_fini(&s->mapped);
 }
 
 static uint64_t host_page(void *state)
@@ -110,6 +120,85 @@ static int host_put(void *state, tp_addr addr, uint64_t size)
     return TP_OK;
 }
 
+/* ---- spaces ---- */
+
+static uint64_t host_map_page(void *state)
+{
+    const struct host *s = state;
+    return s->kernel_page > HOST_PAGE ? s->kernel_page : HOST_PAGE;
+}
+
+static int host_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
+{
+    struct host *s = state;
+    struct tp_mapping *room = NULL;
+    if (!tp_mappings_fits(size, unit, host_map_page(s)))
+        return TP_EINVAL;
+    if (tp_mappings_room(&s->spaces, &room))
+        return TP_ENOMEM;
+    void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+        free(room);
+        return TP_EOOM;
+    }
+    *out = (uintptr_t)p;
+    tp_mappings_add(&s->spaces, room, *out, size, unit);
+    return TP_OK;
+}
+
+static int host_space_put(void *state, tp_addr base, uint64_t size)
+{
+    struct host *s = state;
+    int rc = tp_mappings_empty(&s->spaces, base, size);
+    if (rc)
+        return rc;
+    if (munmap((void *)(uintptr_t)base, size))
+        return TP_EIO;
+    tp_mappings_remove(&s->spaces, base);
+    return TP_OK;
+}
+
+static int host_map(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct host *s = state;
+    int rc = tp_mappings_are(&s->spaces, base, from, size, false);
+    if (rc)
+        return rc;
+    if (size > s->available || s->held > s->available - size)
+        return TP_EOOM;
+    if (tp_mappings_units_room(&s->spaces, base, size) || range_table_reserve(&s->mapped))
+        return TP_ENOMEM;
+    if (mprotect((void *)(uintptr_t)(base + from), size, PROT_READ | PROT_WRITE))
+        return TP_EOOM;
+    tp_mappings_map_all(&s->spaces, base, from, size);
+    range_table_widen(&s->mapped, base + from, size, base);
+    s->held += size;
+    s->last.size = 0;
+    return TP_OK;
+}
+
+/* A new mapping over the old one gives its memory back and takes the access away in one call, so
+ * that a refusal has changed nothing. */
+static int host_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct host *s = state;
+    int rc = tp_mappings_are(&s->spaces, base, from, size, true);
+    if (rc)
+        return rc;
+    if (range_table_reserve(&s->mapped))
+        return TP_ENOMEM;
+    if (mmap((void *)(uintptr_t)(base + from), size, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return TP_EIO;
+    tp_mappings_unmap_all(&s->spaces, base, from, size);
+    range_table_narrow(&s->mapped, base + from, size);
+    s->held -= size;
+    s->last.size = 0;
+    return TP_OK;
+}
+
+/* ---- fences ---- */
+
 static void host_record(void *state, uint16_t stream, struct tp_fence *out)
 {
     struct host *s = state;
@@ -139,6 +228,8 @@ static void *host_pointer(void *state, tp_addr addr)
     if (addr - s->last.addr >= s->last.size) {
         const struct range_item *r = range_table_find(&s->ranges, addr);
         if (!r)
+            r = range_table_find(&s->mapped, addr);
+        if (!r)
             return NULL;
         s->last = *r;
     }
@@ -155,6 +246,11 @@ const struct tp_source_ops tp_source_host = {
     .page = host_page,
     .get = host_get,
     .put = host_put,
+    .map_page = host_map_page,
+    .space_get = host_space_get,
+    .space_put = host_space_put,
+    .map = host_map,
+    .unmap = host_unmap,
     .record = host_record,
     .done = host_done,
     .wait = host_wait,

@@ -41,14 +41,28 @@ static int refuse(const struct limit *s, uint64_t needed)
     return TP_EOOM;
 }
 
-static int limit_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+/* TP_OK if the device has room for `cost` bytes more. */
+static int check_room(const struct limit *s, uint64_t cost)
 {
-    struct limit *s = state;
-    uint64_t cost = s->capacity ? tp_src_cost(s->inner, size, align) : 0;
     uint64_t taken = tp_src_taken(s->inner);
     if (s->capacity && (cost > s->capacity || taken > s->capacity - cost))
         return refuse(s, cost < UINT64_MAX - taken ? taken + cost : UINT64_MAX);
-    return tp_src_get(s->inner, size, align, out);
+    return TP_OK;
+}
+
+static int limit_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+{
+    struct limit *s = state;
+    int rc = check_room(s, s->capacity ? tp_src_cost(s->inner, size, align) : 0);
+    return rc ? rc : tp_src_get(s->inner, size, align, out);
+}
+
+/* Addresses cost nothing, and mapped memory what it has. */
+static int limit_map(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct limit *s = state;
+    int rc = check_room(s, size);
+    return rc ? rc : tp_src_map(s->inner, base, from, size);
 }
 
 static int limit_put(void *state, tp_addr addr, uint64_t size)
@@ -92,5 +106,6 @@ const struct tp_source_ops tp_source_limit = {
     .capacity = limit_capacity,
     .get = limit_get,
     .put = limit_put,
+    .map = limit_map,
     .pool_open = limit_pool_open,
 };

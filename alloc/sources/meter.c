@@ -72,17 +72,13 @@ static bool is_guarded(struct meter *s)
     return guarded;
 }
 
-static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+/* Counts a get, or what is as good as one, that the source has answered. */
+static int count_get(struct meter *s, uint64_t size, int rc)
 {
-    struct meter *s = state;
-    int rc = is_guarded(s) ? TP_EOOM : keep_room(s);
-    if (!rc)
-        rc = tp_src_get(s->inner, size, align, out);
     if (rc) {
         s->account->refused_gets += rc == TP_EOOM;
         return rc;
     }
-    keep(s, *out, size);
     s->account->gets++;
     s->account->get_bytes += size;
     s->account->reserved = tp_src_taken(s->inner);
@@ -90,19 +86,61 @@ static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     return TP_OK;
 }
 
-static int meter_put(void *state, tp_addr addr, uint64_t size)
+static int count_put(struct meter *s, uint64_t size, int rc)
 {
-    struct meter *s = state;
-    int rc = tp_src_put(s->inner, addr, size);
     if (rc) {
         s->account->refused_puts += rc == TP_EIO;
         return rc;
     }
-    forget(s, addr);
     s->account->puts++;
     s->account->put_bytes += size;
     s->account->reserved = tp_src_taken(s->inner);
     return TP_OK;
+}
+
+static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+{
+    struct meter *s = state;
+    int rc = is_guarded(s) ? TP_EOOM : keep_room(s);
+    if (!rc)
+        rc = tp_src_get(s->inner, size, align, out);
+    if (!rc)
+        keep(s, *out, size);
+    return count_get(s, size, rc);
+}
+
+static int meter_put(void *state, tp_addr addr, uint64_t size)
+{
+    struct meter *s = state;
+    int rc = tp_src_put(s->inner, addr, size);
+    if (!rc)
+        forget(s, addr);
+    return count_put(s, size, rc);
+}
+
+/* ---- mapped memory: one range for all that is mapped side by side in a space ---- */
+
+static int meter_map(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct meter *s = state;
+    int rc = is_guarded(s) ? TP_EOOM : keep_room(s);
+    if (!rc)
+        rc = tp_src_map(s->inner, base, from, size);
+    if (!rc && s->keeps_ranges)
+        range_table_widen(&s->ranges, base + from, size, base);
+    return count_get(s, size, rc);
+}
+
+/* An unmapping in the middle of a range leaves two: the room for the second is made first. */
+static int meter_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct meter *s = state;
+    int rc = keep_room(s);
+    if (!rc)
+        rc = tp_src_unmap(s->inner, base, from, size);
+    if (!rc && s->keeps_ranges)
+        range_table_narrow(&s->ranges, base + from, size);
+    return count_put(s, size, rc);
 }
 
 static int meter_wait(void *state, const struct tp_fence *f)
@@ -152,6 +190,8 @@ const struct tp_source_ops tp_source_meter = {
     .fini = meter_fini,
     .get = meter_get,
     .put = meter_put,
+    .map = meter_map,
+    .unmap = meter_unmap,
     .holds = meter_holds,
     .wait = meter_wait,
     .get_async = meter_get_async,

@@ -136,4 +136,41 @@ static inline void range_table_remove(struct range_table *t, const struct range_
     range_table_spare(t, slot);
 }
 
+/* ---- ranges that grow: those with the same tag_addr, not 0, become one where they touch ---- */
+
+/* Adds bytes that no range has; one insertion was reserved. */
+static inline void range_table_widen(struct range_table *t, tp_addr addr, uint64_t size,
+                                     uint64_t tag)
+{
+    const struct range_item *before = range_table_find(t, addr - 1);
+    const struct range_item *behind = range_table_find(t, addr + size);
+    struct range_item all = {.addr = addr, .size = size, .tag_addr = tag};
+    if (before && before->tag_addr == tag) {
+        all.addr = before->addr;
+        all.size += before->size;
+        range_table_remove(t, before);
+    }
+    if (behind && behind->tag_addr == tag) {
+        all.size += behind->size;
+        range_table_remove(t, behind);
+    }
+    range_table_insert(t, all);
+}
+
+/* Takes bytes away that lie in one range; what is left before and behind them stays. One insertion
+ * was reserved. */
+static inline void range_table_narrow(struct range_table *t, tp_addr addr, uint64_t size)
+{
+    const struct range_item *whole = range_table_find(t, addr);
+    struct range_item low = *whole, high = *whole;
+    low.size = addr - low.addr;
+    high.addr = addr + size;
+    high.size = whole->addr + whole->size - high.addr;
+    range_table_remove(t, whole);
+    if (low.size)
+        range_table_insert(t, low);
+    if (high.size)
+        range_table_insert(t, high);
+}
+
 #endif

@@ -24,7 +24,8 @@ struct shuffle {
     struct tp_source *inner;
     uint64_t random;
     bool translates;
-    struct range_table ranges; /* used only over `virtual`, where addresses are translated */
+    /* used only over `virtual`, where addresses are translated */
+    struct range_table ranges, spaces;
 };
 
 static const struct tp_opt shuffle_rows[] = {
@@ -41,8 +42,8 @@ static int shuffle_init(void *state, const struct tp_source_cfg *cfg, struct tp_
     return TP_OK;
 }
 
-/* Ranges that are still held are given back by the fini of the source below; here only the
- * translations go. */
+/* Ranges and spaces that are still held are given back by the fini of the source below; here only
+ * the translations go. */
 static void shuffle_fini(void *state)
 {
     struct shuffle *s = state;
@@ -51,6 +52,25 @@ static void shuffle_fini(void *state)
         range_table_remove(&s->ranges, r);
     }
     range_table_fini(&s->ranges);
+    range_table_fini(&s->spaces);
+}
+
+/* Puts what lies at `below` at an invented address, in one of the tables. */
+static int translate(struct shuffle *s, struct range_table *table, tp_addr below, uint64_t size,
+                     uint64_t align, tp_addr *out)
+{
+    uint64_t page = s->inner->page;
+    uint64_t mask = (align > page ? align : page) - 1;
+    for (int tries = 0; tries < 64; tries++) {
+        tp_addr addr = (tp_random_split(&s->random) >> (64 - SHUFFLE_BITS)) & ~mask;
+        if (addr && !range_table_overlaps(&s->ranges, addr, size) &&
+            !range_table_overlaps(&s->spaces, addr, size)) {
+            range_table_insert(table, (struct range_item){addr, size, below, size});
+            *out = addr;
+            return TP_OK;
+        }
+    }
+    return TP_EOOM;
 }
 
 static int get_translated(struct shuffle *s, uint64_t size, uint64_t align, tp_addr *out)
@@ -61,18 +81,10 @@ static int get_translated(struct shuffle *s, uint64_t size, uint64_t align, tp_a
     int rc = tp_src_get(s->inner, size, align, &below);
     if (rc)
         return rc;
-    uint64_t page = s->inner->page;
-    uint64_t mask = (align > page ? align : page) - 1;
-    for (int tries = 0; tries < 64; tries++) {
-        tp_addr addr = (tp_random_split(&s->random) >> (64 - SHUFFLE_BITS)) & ~mask;
-        if (addr && !range_table_overlaps(&s->ranges, addr, size)) {
-            range_table_insert(&s->ranges, (struct range_item){addr, size, below, size});
-            *out = addr;
-            return TP_OK;
-        }
-    }
-    tp_src_put(s->inner, below, size);
-    return TP_EOOM;
+    rc = translate(s, &s->ranges, below, size, align, out);
+    if (rc)
+        tp_src_put(s->inner, below, size);
+    return rc;
 }
 
 static int get_among_decoys(struct shuffle *s, uint64_t size, uint64_t align, tp_addr *out)
@@ -113,6 +125,53 @@ static int shuffle_put(void *state, tp_addr addr, uint64_t size)
     return rc;
 }
 
+/* ---- spaces: over real memory their addresses are the kernel's choice as they are ---- */
+
+static int shuffle_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
+{
+    struct shuffle *s = state;
+    if (range_table_reserve(&s->spaces))
+        return TP_ENOMEM;
+    int rc = tp_src_space_get(s->inner, size, unit, out);
+    if (rc || !s->translates)
+        return rc;
+    tp_addr below = *out;
+    rc = translate(s, &s->spaces, below, size, tp_src_map_page(s->inner), out);
+    if (rc)
+        tp_src_space_put(s->inner, below, size);
+    return rc;
+}
+
+/* Where the space at `base` lies below; 0: there is none. */
+static tp_addr space_below(const struct shuffle *s, tp_addr base)
+{
+    const struct range_item *r = s->translates ? range_table_find(&s->spaces, base) : NULL;
+    if (!s->translates)
+        return base;
+    return r && r->addr == base ? r->tag_addr : 0;
+}
+
+static int shuffle_space_put(void *state, tp_addr base, uint64_t size)
+{
+    struct shuffle *s = state;
+    int rc = tp_src_space_put(s->inner, space_below(s, base), size);
+    if (!rc && s->translates)
+        range_table_remove(&s->spaces, range_table_exact(&s->spaces, base, size));
+    return rc;
+}
+
+static int shuffle_map(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct shuffle *s = state;
+    return tp_src_map(s->inner, space_below(s, base), from, size);
+}
+
+static int shuffle_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct shuffle *s = state;
+    return tp_src_unmap(s->inner, space_below(s, base), from, size);
+}
+
 const struct tp_source_ops tp_source_shuffle = {
     .name = "shuffle",
     .summary = "makes the order of addresses say nothing",
@@ -124,4 +183,8 @@ const struct tp_source_ops tp_source_shuffle = {
     .fini = shuffle_fini,
     .get = shuffle_get,
     .put = shuffle_put,
+    .space_get = shuffle_space_get,
+    .space_put = shuffle_space_put,
+    .map = shuffle_map,
+    .unmap = shuffle_unmap,
 };

@@ -14,6 +14,7 @@
  *
  * Known weakness: a get or put takes no time on that clock, and real devices are less regular. */
 #include "alloc/device_pages.h"
+#include "alloc/mappings.h"
 #include "alloc/source.h"
 
 #define VIRTUAL_BASE    (UINT64_C(1) << 44)
@@ -32,6 +33,7 @@ struct virtual
     bool device;                  /* ranges are placed in simulated device pages */
     struct tp_device_pages pages; /* the device pages, where `device` */
     uint64_t held;                /* bytes of the ranges */
+    struct tp_mappings spaces;
     tp_addr next;
     uint64_t page, lag_ns;
     uint64_t *now_ns;
@@ -75,6 +77,7 @@ static int virtual_init(void *state, const struct tp_source_cfg *cfg, struct tp_
         return tp_fail(err, TP_ENOMEM, "out of memory");
     tp_addr_map_init(&s->ranges, tp_pages_table_get, tp_pages_table_put, NULL);
     tp_device_pages_init(&s->pages);
+    tp_mappings_init(&s->spaces);
     return TP_OK;
 }
 
@@ -83,6 +86,7 @@ static void virtual_fini(void *state)
     struct virtual *s = state;
     tp_addr_map_fini(&s->ranges);
     tp_device_pages_fini(&s->pages);
+    tp_mappings_fini(&s->spaces);
     free(s->stream_sync);
 }
 
@@ -100,7 +104,7 @@ static uint64_t virtual_granule(void *state)
 static uint64_t virtual_taken(void *state)
 {
     const struct virtual *s = state;
-    return s->device ? s->pages.taken : s->held;
+    return (s->device ? s->pages.taken : s->held) + s->spaces.mapped;
 }
 
 static uint64_t virtual_cost(void *state, uint64_t size, uint64_t align)
@@ -109,14 +113,21 @@ static uint64_t virtual_cost(void *state, uint64_t size, uint64_t align)
     return s->device ? tp_device_pages_cost(&s->pages, size, align) : size;
 }
 
+/* The next addresses for `size` bytes; 0: there are no more. */
+static tp_addr next_addresses(const struct virtual *s, uint64_t size, uint64_t align)
+{
+    uint64_t mask = (align > s->page ? align : s->page) - 1;
+    tp_addr addr = (s->next + mask) & ~mask;
+    return addr > VIRTUAL_END || size > VIRTUAL_END - addr ? 0 : addr;
+}
+
 static int virtual_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
     struct virtual *s = state;
     if (align > VIRTUAL_END)
         return TP_EUNSUP;
-    uint64_t mask = (align > s->page ? align : s->page) - 1;
-    tp_addr addr = (s->next + mask) & ~mask;
-    if (addr > VIRTUAL_END || size > VIRTUAL_END - addr)
+    tp_addr addr = next_addresses(s, size, align);
+    if (!addr)
         return TP_EOOM;
     if (tp_addr_map_reserve(&s->ranges, s->ranges.count + 1) ||
         (s->device && tp_device_pages_take(&s->pages, addr, size, align)))
@@ -140,6 +151,56 @@ static int virtual_put(void *state, tp_addr addr, uint64_t size)
     s->held -= size;
     return TP_OK;
 }
+
+/* ---- spaces ---- */
+
+static int virtual_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
+{
+    struct virtual *s = state;
+    struct tp_mapping *room = NULL;
+    if (!tp_mappings_fits(size, unit, virtual_granule(s)))
+        return TP_EINVAL;
+    tp_addr base = next_addresses(s, size, TP_DEVICE_PAGE);
+    if (!base)
+        return TP_EOOM;
+    if (tp_mappings_room(&s->spaces, &room))
+        return TP_ENOMEM;
+    tp_mappings_add(&s->spaces, room, base, size, unit);
+    s->next = base + size + s->page;
+    *out = base;
+    return TP_OK;
+}
+
+static int virtual_space_put(void *state, tp_addr base, uint64_t size)
+{
+    struct virtual *s = state;
+    int rc = tp_mappings_empty(&s->spaces, base, size);
+    if (!rc)
+        tp_mappings_remove(&s->spaces, base);
+    return rc;
+}
+
+static int virtual_map(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct virtual *s = state;
+    int rc = tp_mappings_are(&s->spaces, base, from, size, false);
+    if (!rc)
+        rc = tp_mappings_units_room(&s->spaces, base, size);
+    if (!rc)
+        tp_mappings_map_all(&s->spaces, base, from, size);
+    return rc;
+}
+
+static int virtual_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct virtual *s = state;
+    int rc = tp_mappings_are(&s->spaces, base, from, size, true);
+    if (!rc)
+        tp_mappings_unmap_all(&s->spaces, base, from, size);
+    return rc;
+}
+
+/* ---- fences ---- */
 
 static void virtual_record(void *state, uint16_t stream, struct tp_fence *out)
 {
@@ -192,6 +253,11 @@ const struct tp_source_ops tp_source_virtual = {
     .granule = virtual_granule,
     .taken = virtual_taken,
     .cost = virtual_cost,
+    .map_page = virtual_granule,
+    .space_get = virtual_space_get,
+    .space_put = virtual_space_put,
+    .map = virtual_map,
+    .unmap = virtual_unmap,
     .record = virtual_record,
     .done = virtual_done,
     .wait = virtual_wait,

@@ -46,6 +46,7 @@ struct tp_event {
     bool has_offset;
     bool uncounted;    /* shares the number of the event before it: the file does not count it */
     bool has_free;     /* free_bytes is known */
+    bool has_at;       /* an INITIAL that has a place in the recorded heap */
     enum tp_note note; /* kind of a TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
     int64_t id;        /* unique among live objects */
     uint64_t size;     /* bytes */
@@ -61,8 +62,11 @@ struct tp_event {
     /* number in the program or file that the event is taken from; 0: the next number */
     uint64_t number;
     uint64_t free_bytes; /* bytes that the device had left at a TP_NOTE_OOM */
-    uint64_t line;       /* line in the file, from 1; 0: the format has no lines */
-    uint64_t offset;     /* byte in the file, from 0, in formats without lines */
+    /* INITIAL: address in the recorded heap, and what else is known of the block: see struct
+     * tp_heap_block */
+    uint64_t at, bytes, behind;
+    uint64_t line;   /* line in the file, from 1; 0: the format has no lines */
+    uint64_t offset; /* byte in the file, from 0, in formats without lines */
 };
 
 /* Puts file and place of the event before the sentence of a TP_EINPUT that has no place yet.

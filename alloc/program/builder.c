@@ -256,6 +256,58 @@ int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct
     return TP_OK;
 }
 
+/* The heap goes into the hash as the bytes that it has in memory, behind a separator that tells it
+ * from instructions: a strategy may do other things with the same prologue. */
+static void hash_heap(struct tp_builder *b, const struct tp_heap *heap)
+{
+    static const uint8_t boundary[sizeof(struct tp_insn)] = {0xfe};
+    if (!b->cfg.hash)
+        return;
+    tp_builder_flush(b);
+    b->cfg.hash(b->cfg.hash_ctx, boundary, sizeof boundary);
+    b->cfg.hash(b->cfg.hash_ctx, heap->segments, heap->segment_count * sizeof *heap->segments);
+    if (heap->block_count)
+        b->cfg.hash(b->cfg.hash_ctx, heap->blocks, heap->block_count * sizeof *heap->blocks);
+}
+
+/* The i-th object of a prologue has slot i, because a new slot is the lowest that was never used.
+ */
+static const char *heap_differs(const struct tp_builder *b, const struct tp_heap *heap)
+{
+    struct tp_heap_place at = {0};
+    const char *wrong = NULL;
+    if (heap->block_count != b->program->facts.prologue)
+        return "it has more or fewer blocks than were live";
+    for (uint32_t i = 0; !wrong && i < heap->block_count; i++) {
+        const struct tp_live_slot *s = &b->live.slots[i];
+        const struct tp_insn insn = {.slot = i, .device = s->device, .size = tp_live_size(s)};
+        wrong = tp_heap_differs(heap, &at, &insn);
+    }
+    return wrong;
+}
+
+int tp_builder_heap(struct tp_builder *b, const struct tp_heap *heap, struct tp_err *err)
+{
+    if (b->started || b->program->heap.segment_count)
+        return tp_fail(err, TP_EBROKEN, "the heap at the start came too late, or twice");
+    const char *wrong = tp_heap_wrong(heap, TP_MAX_STREAMS, TP_MAX_DEVICES);
+    if (!wrong)
+        wrong = heap_differs(b, heap);
+    if (wrong)
+        return tp_fail(err, TP_EINPUT, "the heap at the start is wrong: %s", wrong);
+    int rc = tp_program_keep_heap(b->program, heap, err);
+    if (rc || !heap->segment_count)
+        return rc;
+    struct tp_program_facts *f = &b->program->facts;
+    for (uint64_t i = 0; i < heap->segment_count; i++) {
+        const struct tp_heap_segment *s = &heap->segments[i];
+        f->streams = s->stream < f->streams ? f->streams : s->stream + 1u;
+        f->devices = s->device < f->devices ? f->devices : (uint16_t)(s->device + 1u);
+    }
+    hash_heap(b, heap);
+    return TP_OK;
+}
+
 /* Ends the prologue. The separator goes into the hash, because the same allocations in the prologue
  * and after it are different programs. */
 static void end_prologue(struct tp_builder *b)

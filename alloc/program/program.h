@@ -14,6 +14,7 @@
 
 #include "alloc/base/err.h"
 #include "alloc/base/every.h"
+#include "alloc/program/heap.h"
 #include "alloc/program/op.h"
 
 #include <assert.h>
@@ -144,7 +145,7 @@ struct tp_demand {
  * otherwise. */
 struct tp_program_facts {
     /* SHA-256 over the instructions. A prologue is followed by a separator of 24 bytes that is no
-     * instruction: 0xff and zeros */
+     * instruction: 0xff and zeros; before it comes the heap, if there is one (builder.c) */
     uint8_t hash[TP_HASH_SIZE];
     uint8_t kind;          /* enum tp_kind */
     uint8_t time_known;    /* every event had a time */
@@ -204,6 +205,11 @@ int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, st
  * is TP_EBROKEN. */
 int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err);
 
+/* Gives the program the heap that the recording began with: after the last tp_builder_prologue and
+ * before the first tp_builder_add, at most once. TP_EINPUT: it contradicts itself or the prologue.
+ */
+int tp_builder_heap(struct tp_builder *b, const struct tp_heap *heap, struct tp_err *err);
+
 /* Appends one instruction that stands for `event` (from 1, never falling). The builder is strict:
  * an ALLOC into a live slot, a FREE of a free one, a wrong size in FREE, an index out of range are
  * TP_EBROKEN. TP_EINPUT: more than TP_MAX_LIVE_BYTES live. */
@@ -245,6 +251,10 @@ const struct tp_program_facts *tp_program_facts(const struct tp_program *p);
 const struct tp_demand *tp_program_demand(const struct tp_program *p, uint16_t device);
 const struct tp_texts *tp_program_marks(const struct tp_program *p);
 const char *tp_program_mark(const struct tp_program *p, uint32_t index); /* NULL: no such mark */
+
+/* The heap that the recording began with, with a block for each ALLOC of the prologue; NULL: it is
+ * not known. */
+const struct tp_heap *tp_program_heap(const struct tp_program *p);
 
 /* Drops a reference; the last one frees the program. NULL is fine. Not thread safe. */
 void tp_program_release(struct tp_program *p);
@@ -288,6 +298,8 @@ struct tp_backed_cfg {
     const struct tp_program_facts *facts;
     const struct tp_demand *demand; /* array of facts->devices peaks */
     struct tp_texts *marks;         /* facts->marks names; the program takes them over */
+    /* TP_EINPUT: it contradicts itself or the prologue. NULL: none */
+    const struct tp_heap *heap;
 };
 
 /* Makes a program whose windows are read through `backing`. Takes `ctx` over, even on failure. */

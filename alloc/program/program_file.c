@@ -23,6 +23,16 @@ const uint8_t tp_program_magic[16] = "tapool program\n";
  * imported. */
 #define LOAD_MAX (4 * TP_PROGRAM_MEMORY)
 
+static size_t heap_segments_bytes(const struct tp_program_footer *foot)
+{
+    return foot->heap_segments * sizeof(struct tp_heap_segment);
+}
+
+static size_t heap_blocks_bytes(const struct tp_program_footer *foot)
+{
+    return foot->heap_blocks * sizeof(struct tp_heap_block);
+}
+
 /* Writes everything except the windows at `offset`. */
 static int write_tail(const struct tp_program *p, int fd, uint64_t offset, struct tp_err *err)
 {
@@ -31,6 +41,10 @@ static int write_tail(const struct tp_program *p, int fd, uint64_t offset, struc
                                      .facts_size = sizeof p->facts,
                                      .demand_size = sizeof *p->demand,
                                      .window_size = sizeof *p->windows,
+                                     .heap_segments = p->heap.segment_count,
+                                     .heap_blocks = p->heap.block_count,
+                                     .segment_size = sizeof *p->heap.segments,
+                                     .block_size = sizeof *p->heap.blocks,
                                      .op_count = TP_OP_COUNT};
     memcpy(foot.magic, tp_program_magic, sizeof foot.magic);
     const struct {
@@ -38,6 +52,8 @@ static int write_tail(const struct tp_program *p, int fd, uint64_t offset, struc
         size_t size;
     } parts[] = {{p->windows, p->facts.windows * sizeof *p->windows},
                  {p->demand, p->facts.devices * sizeof *p->demand},
+                 {p->heap.segments, heap_segments_bytes(&foot)},
+                 {p->heap.blocks, heap_blocks_bytes(&foot)},
                  {p->names.text, p->names.used},
                  {&p->facts, sizeof p->facts},
                  {&foot, sizeof foot}};
@@ -110,7 +126,7 @@ static int copy_program(struct tp_program *p, struct tp_program *copy, struct tp
     if (!copy->demand)
         return tp_fail(err, TP_ENOMEM, "out of memory while copying the program");
     memcpy(copy->demand, p->demand, p->facts.devices * sizeof *copy->demand);
-    int rc = TP_OK;
+    int rc = tp_program_keep_heap(copy, &p->heap, err);
     for (uint32_t i = 0; !rc && i < p->facts.marks; i++)
         rc = tp_texts_add(&copy->names, tp_program_mark(p, i), strlen(tp_program_mark(p, i)), err);
     return rc ? rc : tp_program_walk(p, copy_window, copy, err);
@@ -192,7 +208,9 @@ static int read_footer(int fd, struct tp_program_footer *foot, struct tp_err *er
         return damaged("its end is missing", err);
     if (foot->facts_size != sizeof(struct tp_program_facts) ||
         foot->demand_size != sizeof(struct tp_demand) ||
-        foot->window_size != sizeof(struct tp_kept_window) || foot->op_count != TP_OP_COUNT)
+        foot->window_size != sizeof(struct tp_kept_window) ||
+        foot->segment_size != sizeof(struct tp_heap_segment) ||
+        foot->block_size != sizeof(struct tp_heap_block) || foot->op_count != TP_OP_COUNT)
         return tp_fail(err, TP_EINPUT, "the program file is from another build");
     return foot->file_bytes == size ? TP_OK : damaged("its length is wrong", err);
 }
@@ -207,6 +225,12 @@ static bool lengths_agree(const struct tp_program_footer *foot, const struct tp_
     if (foot->names_bytes > rest)
         return false;
     rest -= foot->names_bytes;
+    if (foot->heap_segments > rest / sizeof(struct tp_heap_segment))
+        return false;
+    rest -= heap_segments_bytes(foot);
+    if (foot->heap_blocks > rest / sizeof(struct tp_heap_block))
+        return false;
+    rest -= heap_blocks_bytes(foot);
     if (f->windows > rest / sizeof(struct tp_kept_window))
         return false;
     return rest - f->windows * sizeof(struct tp_kept_window) ==
@@ -278,6 +302,13 @@ static const char *names_wrong(struct tp_program *p)
     return n->count == p->facts.marks ? NULL : "the names of phases are missing";
 }
 
+static const char *heap_wrong(const struct tp_program *p)
+{
+    if (p->heap.block_count != (p->heap.segment_count ? p->facts.prologue : 0))
+        return "its heap is not that of its prologue";
+    return tp_heap_wrong(&p->heap, p->facts.streams, p->facts.devices);
+}
+
 /* Lays the arrays of an imported program into one block. Their lengths have been checked against
  * the length of the file, so their sum is no larger than a few times that. */
 static int lay_tail(struct tp_program *p, const struct tp_program_footer *foot, struct tp_err *err)
@@ -286,15 +317,20 @@ static int lay_tail(struct tp_program *p, const struct tp_program_footer *foot, 
     size_t blocks = p->facts.windows * sizeof *p->blocks;
     size_t demand = p->facts.devices * sizeof *p->demand;
     size_t at = p->facts.marks * sizeof *p->names.at;
-    char *tail = tp_own_zeroed(1, windows + blocks + demand + at + foot->names_bytes);
+    size_t segments = heap_segments_bytes(foot), heap = segments + heap_blocks_bytes(foot);
+    char *tail = tp_own_zeroed(1, windows + blocks + demand + heap + at + foot->names_bytes);
     if (!tail)
         return tp_fail(err, TP_ENOMEM, "out of memory while reading the program file");
     p->tail = tail;
     p->windows = (void *)tail;
     p->demand = (void *)(tail + windows);
     p->blocks = (void *)(tail + windows + demand);
-    p->names.at = (void *)(tail + windows + demand + blocks);
-    p->names.text = tail + windows + demand + blocks + at;
+    p->heap = (struct tp_heap){.segments = (void *)(tail + windows + demand + blocks),
+                               .blocks = (void *)(tail + windows + demand + blocks + segments),
+                               .segment_count = foot->heap_segments,
+                               .block_count = foot->heap_blocks};
+    p->names.at = (void *)(tail + windows + demand + blocks + heap);
+    p->names.text = tail + windows + demand + blocks + heap + at;
     p->names.used = foot->names_bytes;
     return TP_OK;
 }
@@ -310,8 +346,13 @@ static int read_tail(struct tp_program *p, const struct tp_program_footer *foot,
         rc = tp_spool_read(fd, p->windows, windows, at, err);
     if (!rc)
         rc = tp_spool_read(fd, p->demand, demand, at + windows, err);
+    size_t heap = heap_segments_bytes(foot) + heap_blocks_bytes(foot);
+    char *to = p->tail;
     if (!rc)
-        rc = tp_spool_read(fd, p->names.text, p->names.used, at + windows + demand, err);
+        rc = tp_spool_read(fd, to + windows + demand + p->facts.windows * sizeof *p->blocks, heap,
+                           at + windows + demand, err);
+    if (!rc)
+        rc = tp_spool_read(fd, p->names.text, p->names.used, at + windows + demand + heap, err);
     return rc;
 }
 
@@ -358,6 +399,8 @@ static int import(struct tp_program *p, struct tp_err *err)
         wrong = tp_demand_wrong(p->demand, &p->facts);
     if (!wrong)
         wrong = names_wrong(p);
+    if (!wrong)
+        wrong = heap_wrong(p);
     if (wrong)
         return damaged(wrong, err);
     p->sealed = true;

@@ -3,14 +3,15 @@
  * descriptors.
  *
  *     a window, in memory and in the file:  | insns, 24 bytes each | jumps, 16 bytes each |
- *     the file:  | window 0 | window 1 | ... | index | demand | marks | facts | footer |
- *                  <----- data_bytes ----->    <------ once it is exported ------> */
+ *     the file:  | window 0 | window 1 | ... | index | demand | heap | marks | facts | footer |
+ *                  <----- data_bytes ----->    <---------- once it is exported ---------> */
 #ifndef TP_PROGRAM_INTERNAL_H
 #define TP_PROGRAM_INTERNAL_H
 
 #include "alloc/base/own.h"
 #include "alloc/base/spool.h"
 #include "alloc/base/texts.h"
+#include "alloc/program/heap_check.h"
 #include "alloc/program/program.h"
 
 /* The index entry of a window; stored in the file in this layout. */
@@ -35,10 +36,11 @@ struct tp_program_footer {
     uint64_t file_bytes; /* size of the whole file, footer included */
     uint64_t data_bytes; /* bytes of all windows */
     uint64_t names_bytes;
+    uint64_t heap_segments, heap_blocks;
     /* sizes in the build that wrote the file */
-    uint32_t facts_size, demand_size, window_size, op_count;
+    uint32_t facts_size, demand_size, window_size, segment_size, block_size, op_count;
 };
-static_assert(sizeof(struct tp_program_footer) == 56, "written to the file without padding");
+static_assert(sizeof(struct tp_program_footer) == 80, "written to the file without padding");
 extern const uint8_t tp_program_magic[16];
 
 struct tp_program {
@@ -48,8 +50,10 @@ struct tp_program {
     void **blocks;                  /* the bytes of each window; NULL for windows in the file */
     size_t window_room, block_room;
     struct tp_texts names; /* names of marks */
-    uint64_t data_bytes;   /* bytes of all windows */
-    int fd;                /* file of the windows; -1: they are in memory */
+    struct tp_heap heap;   /* without segments: none is known */
+    void *heap_bytes; /* its arrays, segments first; NULL: they are in `tail`, or there are none */
+    uint64_t data_bytes; /* bytes of all windows */
+    int fd;              /* file of the windows; -1: they are in memory */
     /* Of an imported program: its arrays, and the bytes of all its windows. Both are of
      * alloc/base/own.h, because the process may play its own malloc; the arrays of a program that
      * was built are malloc's. NULL: built, or not loaded. */
@@ -63,6 +67,9 @@ struct tp_program {
 
 /* An empty program without devices; NULL when out of memory. */
 struct tp_program *tp_program_new(void);
+
+/* Copies a heap, which has been checked, into the program. */
+int tp_program_keep_heap(struct tp_program *p, const struct tp_heap *heap, struct tp_err *err);
 
 /* Keeps a window: in memory while all windows together take at most `limit` bytes, else in the
  * file. Fills in w->offset. */

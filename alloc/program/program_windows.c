@@ -55,6 +55,7 @@ static void release_built(struct tp_program *p)
     free(p->blocks);
     free(p->windows);
     free(p->demand);
+    free(p->heap_bytes);
     tp_texts_release(&p->names);
 }
 
@@ -91,6 +92,30 @@ const struct tp_texts *tp_program_marks(const struct tp_program *p)
 const char *tp_program_mark(const struct tp_program *p, uint32_t index)
 {
     return index < p->names.count ? tp_texts_get(&p->names, index) : NULL;
+}
+
+const struct tp_heap *tp_program_heap(const struct tp_program *p)
+{
+    return p->heap.segment_count ? &p->heap : NULL;
+}
+
+int tp_program_keep_heap(struct tp_program *p, const struct tp_heap *heap, struct tp_err *err)
+{
+    size_t segments = heap->segment_count * sizeof *heap->segments;
+    size_t blocks = heap->block_count * sizeof *heap->blocks;
+    if (!segments)
+        return TP_OK;
+    char *bytes = malloc(segments + blocks);
+    if (!bytes)
+        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+    memcpy(bytes, heap->segments, segments);
+    if (blocks)
+        memcpy(bytes + segments, heap->blocks, blocks);
+    p->heap_bytes = bytes;
+    p->heap = *heap;
+    p->heap.segments = (void *)bytes;
+    p->heap.blocks = (void *)(bytes + segments);
+    return TP_OK;
 }
 
 uint64_t tp_window_event(const struct tp_window *w, uint32_t index)
@@ -240,6 +265,36 @@ const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_prog
 
 /* ---- windows that are kept elsewhere ---- */
 
+static int compare_heap(struct tp_cursor *c, const struct tp_heap *heap, struct tp_err *err)
+{
+    struct tp_heap_place at = {0};
+    struct tp_window w = {.prologue = true};
+    const char *wrong = NULL;
+    int got = 1;
+    while (!wrong && w.prologue && (got = tp_cursor_next(c, &w, err)) == 1)
+        for (uint32_t i = 0; !wrong && w.prologue && i < w.count; i++)
+            wrong = tp_heap_differs(heap, &at, &w.insns[i]);
+    if (got < 0)
+        return -got;
+    return wrong ? tp_fail(err, TP_EINPUT, "the heap at the start is wrong: %s", wrong) : TP_OK;
+}
+
+/* Reads the prologue once, because heap and prologue come from different parts of a file. */
+static int take_heap(struct tp_program *p, const struct tp_heap *heap, struct tp_err *err)
+{
+    struct tp_cursor *c = NULL;
+    const char *wrong = tp_heap_wrong(heap, p->facts.streams, p->facts.devices);
+    if (!wrong && heap->block_count != p->facts.prologue)
+        wrong = "it has more or fewer blocks than were live";
+    if (wrong)
+        return tp_fail(err, TP_EINPUT, "the heap at the start is wrong: %s", wrong);
+    int rc = tp_cursor_open(p, &c, err);
+    if (!rc)
+        rc = compare_heap(c, heap, err);
+    tp_cursor_close(c);
+    return rc ? rc : tp_program_keep_heap(p, heap, err);
+}
+
 int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct tp_backed_cfg *cfg,
                       struct tp_program **out, struct tp_err *err)
 {
@@ -260,6 +315,8 @@ int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct 
         rc = tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
     p->names = *cfg->marks;
     *cfg->marks = (struct tp_texts){0};
+    if (!rc && cfg->heap)
+        rc = take_heap(p, cfg->heap, err);
     if (rc) {
         tp_program_release(p);
         return rc;

@@ -2,7 +2,7 @@
 #include "cmd/verify/verify_heap.h"
 
 #include "cmd/verify/recorded_source.h"
-#include "cmd/verify/verify_sizes.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <stdlib.h>
 
@@ -25,14 +25,30 @@ int tp_verify_stream(struct tp_id_map *streams, int64_t stream, uint16_t *out, s
 
 /* ---- the start ---- */
 
+/* The bytes of a block with room up to `end`. Counts those that are not in the file. */
+static uint64_t bytes_of(const struct tp_verify_heap *h, const struct tp_pytorch_block *b,
+                         bool small, uint64_t end)
+{
+    const struct tp_heap_block block = {
+        .at = b->address, .requested = b->size, .bytes = b->bytes, .behind = b->behind};
+    uint64_t bytes = tp_torch_block_bytes(h->rules, small, &block, end);
+    h->out->start_rounded += !b->bytes;
+    h->out->start_shown +=
+        !b->bytes && b->behind == b->address + bytes && bytes > tp_torch_rounded(h->rules, b->size);
+    return bytes;
+}
+
 /* Fills in the blocks of a segment, which begin at number `first`; returns their number. */
-static size_t blocks_of(const struct tp_pytorch_block *segment, const struct tp_pytorch_blocks *all,
-                        size_t first, struct tp_torch_at *out)
+static size_t blocks_of(const struct tp_verify_heap *h, const struct tp_pytorch_block *segment,
+                        const struct tp_pytorch_blocks *all, size_t first, struct tp_torch_at *out)
 {
     size_t count = 0;
-    for (size_t i = first; i < all->count && tp_verify_is_in(&all->items[i], segment); i++) {
+    for (size_t i = first; i < all->count && tp_pytorch_is_in(&all->items[i], segment); i++) {
         const struct tp_pytorch_block *b = &all->items[i];
-        out[count++] = (struct tp_torch_at){b->address, b->bytes, b->size};
+        bool more = i + 1 < all->count && tp_pytorch_is_in(b + 1, segment);
+        uint64_t end = more ? b[1].address : segment->address + segment->size;
+        out[count++] =
+            (struct tp_torch_at){b->address, bytes_of(h, b, segment->small, end), b->size};
     }
     return count;
 }
@@ -72,7 +88,7 @@ static int place_all(const struct tp_verify_heap *h, const struct tp_pytorch_hea
         const struct tp_pytorch_block *s = &heap->segments.items[i];
         for (; next < heap->blocks.count && heap->blocks.items[next].address < s->address; next++)
             no_place(h, &heap->blocks.items[next]);
-        size_t count = blocks_of(s, &heap->blocks, next, room);
+        size_t count = blocks_of(h, s, &heap->blocks, next, room);
         rc = place_segment(h, s, room, count, err);
         next += count;
     }
@@ -84,11 +100,10 @@ static int place_all(const struct tp_verify_heap *h, const struct tp_pytorch_hea
 int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err)
 {
     struct tp_pytorch_heap heap = {.blocks = {.count = 0}};
-    int rc =
-        tp_pytorch_heap_at_start(h->snapshot, h->out->device, h->rules->small_segment, &heap, err);
+    bool taken[TP_PYTORCH_DEVICES] = {false};
+    taken[h->out->device] = true;
+    int rc = tp_pytorch_heap_at_start(h->snapshot, taken, &heap, err);
     struct tp_torch_at *room = NULL;
-    if (rc == TP_OK)
-        rc = tp_verify_sizes(h->snapshot, h->rules, &heap, h->out, err);
     if (rc == TP_OK && !(room = calloc(heap.blocks.count + 1, sizeof *room)))
         rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc == TP_OK)

@@ -13,6 +13,7 @@
 #include "alloc/base/str.h"
 #include "traces/input/input.h"
 #include "traces/lower/hash.h"
+#include "traces/lower/lower_heap.h"
 #include "traces/lower/lower_ids.h"
 #include "traces/lower/lower_objects.h"
 
@@ -30,6 +31,7 @@ struct tp_lower {
     struct tp_builder *builder; /* NULL before the first event */
     struct tp_hash *hash;
     struct tp_objects objects;
+    struct tp_lower_heap heap;
     struct tp_threads threads;
     struct tp_streams streams;
     struct tp_budget own; /* used if cfg has no budget */
@@ -122,6 +124,7 @@ int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct t
     lo->cfg.budget = cfg->budget ? cfg->budget : &lo->own;
     lo->kind = TP_KIND_HOST;
     tp_objects_init(&lo->objects, lo->cfg.budget);
+    lo->heap.budget = lo->cfg.budget;
     tp_threads_init(&lo->threads);
     tp_streams_init(&lo->streams);
     int rc = tp_hash_new(&lo->hash, err);
@@ -140,6 +143,7 @@ void tp_lower_free(struct tp_lower *lo)
     tp_builder_free(lo->builder);
     tp_hash_free(lo->hash);
     tp_objects_release(&lo->objects);
+    tp_lower_heap_release(&lo->heap);
     tp_threads_release(&lo->threads);
     tp_streams_release(&lo->streams);
     free(lo);
@@ -261,11 +265,36 @@ static int resolve_thread(struct tp_lower *lo, struct context *cx)
                   cx->err);
 }
 
+/* Gives the program its heap, once what was live at the start is complete. */
+static int give_heap(struct tp_lower *lo, char *why, struct tp_err *err)
+{
+    int rc = tp_lower_heap_give(&lo->heap, lo->builder, why, err);
+    return rc == TP_EINPUT ? tp_prefix(err, rc, "%s", lo->path) : rc;
+}
+
+int tp_lower_segment(struct tp_lower *lo, int64_t stream, const struct tp_heap_segment *segment,
+                     struct tp_err *err)
+{
+    if (lo->cfg.drop_initial)
+        return TP_OK;
+    return tp_lower_heap_segment(&lo->heap, &lo->streams, stream, segment, err);
+}
+
+int tp_lower_begin(struct tp_lower *lo, char *why, struct tp_err *err)
+{
+    *why = '\0';
+    int rc = begin(lo, err);
+    return rc == TP_OK ? give_heap(lo, lo->strict ? NULL : why, err) : rc;
+}
+
 static int add(struct tp_lower *lo, struct context *cx, const struct tp_insn *insn)
 {
-    int rc = cx->ev->op == TP_EV_INITIAL
-                 ? tp_builder_prologue(lo->builder, insn, cx->err)
-                 : tp_builder_add(lo->builder, insn, lo->count ? lo->count : 1, cx->err);
+    if (cx->ev->op == TP_EV_INITIAL)
+        return placed(lo, cx->ev, tp_builder_prologue(lo->builder, insn, cx->err), cx->err);
+    int rc = lo->heap.given ? TP_OK : give_heap(lo, NULL, cx->err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_builder_add(lo->builder, insn, lo->count ? lo->count : 1, cx->err);
     return placed(lo, cx->ev, rc, cx->err);
 }
 
@@ -419,8 +448,12 @@ static int on_initial(struct tp_lower *lo, struct context *cx)
 {
     if (tp_id_map_find(&lo->objects.ids, cx->ev->id))
         return refuse(lo, cx->ev, cx->err, ": id %" PRId64 " is there twice", cx->ev->id);
-    if (!lo->cfg.drop_initial)
-        return create(lo, cx, TP_ALLOC);
+    uint64_t size = 0;
+    if (!lo->cfg.drop_initial) {
+        int rc = create(lo, cx, TP_ALLOC);
+        bool there = rc == TP_OK && tp_lower_live(lo, cx->ev->id, &size);
+        return there ? tp_lower_heap_block(&lo->heap, cx->ev, size, cx->err) : rc;
+    }
     lo->dropped++;
     return know(lo, cx, TP_LEFT_OUT);
 }
@@ -644,7 +677,7 @@ static int count_event(struct tp_lower *lo, struct tp_err *err)
 
 static int begin_initial(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
 {
-    if (lo->count > 0)
+    if (lo->count > 0 || lo->heap.given)
         return refuse(lo, ev, err, ": what was live at the start comes after other events");
     return begin(lo, err);
 }
@@ -737,6 +770,9 @@ int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *
 {
     uint8_t digest[TP_HASH_SIZE];
     int rc = begin(lo, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = give_heap(lo, NULL, err);
     if (rc != TP_OK)
         return rc;
     tp_builder_flush(lo->builder);

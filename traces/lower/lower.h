@@ -73,6 +73,18 @@ int tp_lower_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_e
  * events. */
 int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err);
 
+/* Adds a segment of the heap that the recording began with, by device and address ascending: before
+ * the first event that is not TP_EV_INITIAL. Its device is the stream's, which must be declared;
+ * the members `blocks`, `device` and `stream` are not read. With segments, every TP_EV_INITIAL must
+ * have a place in one of them. */
+int tp_lower_segment(struct tp_lower *lo, int64_t stream, const struct tp_heap_segment *segment,
+                     struct tp_err *err);
+
+/* Ends what was live at the start; without this call the first other event does. A heap that
+ * contradicts itself is TP_EINPUT, unless the input is repaired: then *why is set to what is wrong,
+ * TP_ERR_TEXT bytes, and the program begins without a heap. */
+int tp_lower_begin(struct tp_lower *lo, char *why, struct tp_err *err);
+
 /* Lowers the next event, in file order. TP_ESTOP: event_limit events were taken before this one;
  * stop reading, nothing is wrong. TP_EINPUT: "my.json:18234: event 9,112 allocates id 77, which is
  * live since event 9,040 (line 18090)". */

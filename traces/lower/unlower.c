@@ -59,6 +59,15 @@ static bool tells_device(const struct tp_insn *in)
     return names_stream(in) && !tp_op_is(in->op, TP_IS_LIVE);
 }
 
+/* A stream may be that of an idle segment alone. */
+static void note_heap(const struct tp_heap *heap, uint16_t *device_of, bool *used)
+{
+    for (uint64_t i = 0; heap && i < heap->segment_count; i++) {
+        device_of[heap->segments[i].stream] = heap->segments[i].device;
+        used[heap->segments[i].device] = true;
+    }
+}
+
 static void note_streams(const struct tp_window *w, uint16_t *device_of, bool *used)
 {
     for (uint32_t i = 0; i < w->count; i++) {
@@ -95,6 +104,7 @@ int tp_unlower_streams(struct tp_program *p, uint16_t *device_of, struct tp_err 
         device_of[0] = 0;
         return TP_OK;
     }
+    note_heap(tp_program_heap(p), device_of, used);
     int rc = tp_cursor_open(p, &cursor, err), more = 0;
     while (rc == TP_OK && (more = tp_cursor_next(cursor, &w, err)) == 1)
         note_streams(&w, device_of, used);
@@ -246,7 +256,13 @@ static bool is_wanted(const struct walk *k, const struct tp_insn *in)
 static int give_initial(struct walk *k, uint32_t slot)
 {
     const struct tp_live_slot *s = &k->live.slots[slot];
+    const struct tp_heap *heap = k->cfg->first > 1 ? NULL : tp_program_heap(k->program);
+    const struct tp_heap_block *block = heap ? &heap->blocks[slot] : &(struct tp_heap_block){0};
     const struct tp_event ev = {.op = TP_EV_INITIAL,
+                                .has_at = heap,
+                                .at = block->at,
+                                .bytes = block->bytes,
+                                .behind = block->behind,
                                 .id = slot,
                                 .has_size = true,
                                 .size = tp_live_size(s),
@@ -373,6 +389,9 @@ int tp_relower(struct tp_program *p, const struct tp_unlower_cfg *cfg, struct tp
         rc = tp_lower_kind(lo, (enum tp_kind)f->kind, err);
     for (uint32_t i = 0; rc == TP_OK && i < f->streams; i++)
         rc = tp_lower_stream(lo, i, device_of[i], err);
+    const struct tp_heap *heap = cfg->first > 1 ? NULL : tp_program_heap(p);
+    for (uint64_t i = 0; heap && rc == TP_OK && i < heap->segment_count; i++)
+        rc = tp_lower_segment(lo, heap->segments[i].stream, &heap->segments[i], err);
     free(device_of);
     return rc == TP_OK ? tp_unlower(p, &own, &sink, err) : rc;
 }

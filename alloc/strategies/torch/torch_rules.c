@@ -93,6 +93,23 @@ uint64_t tp_torch_rounded(const struct tp_torch_rules *rules, uint64_t size)
     return up(size, (UINT64_C(1) << log2_of(size)) >> log2_of(d));
 }
 
+uint64_t tp_torch_block_bytes(const struct tp_torch_rules *rules, bool small,
+                              const struct tp_heap_block *block, uint64_t end)
+{
+    uint64_t room = end - block->at;
+    uint64_t bytes = block->bytes;
+    if (bytes || block->requested > room)
+        return bytes ? bytes : block->requested;
+    bytes = tp_torch_rounded(rules, block->requested);
+    if (bytes >= room)
+        return bytes;
+    if (!tp_torch_is_split(rules, small, bytes, room - bytes))
+        return room;
+    uint64_t shown = block->behind > block->at ? block->behind - block->at : 0;
+    bool keeps = !small && shown > bytes && !tp_torch_is_split(rules, small, bytes, shown - bytes);
+    return keeps ? shown : bytes;
+}
+
 uint64_t tp_torch_segment_bytes(const struct tp_torch_rules *rules, uint64_t size)
 {
     if (size <= rules->packed_most)

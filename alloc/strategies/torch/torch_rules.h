@@ -7,6 +7,7 @@
 #define TP_TORCH_RULES_H
 
 #include "alloc/base/err.h"
+#include "alloc/program/heap.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,6 +75,17 @@ static inline bool tp_torch_is_split(const struct tp_torch_rules *rules, bool sm
 
 /* The rounded size of a request of at most 2^62 bytes. */
 uint64_t tp_torch_rounded(const struct tp_torch_rules *rules, uint64_t size);
+
+/* The bytes of a block that was live when the recording began, with room up to `end`. Where they
+ * are not recorded, they follow from the request and from what was made behind the block:
+ *
+ *     | block  rest | next live block     a rest that the rules would have split off is free, else
+ *                                         it is part of the block
+ *     | block  ?        free       |      where the first request is served from the free bytes
+ *              ?| first |          |      while the block is live, they begin: the lowest bytes
+ *                                         of a free block always serve */
+uint64_t tp_torch_block_bytes(const struct tp_torch_rules *rules, bool small,
+                              const struct tp_heap_block *block, uint64_t end);
 
 /* The bytes of a new segment for a rounded size. */
 uint64_t tp_torch_segment_bytes(const struct tp_torch_rules *rules, uint64_t size);

@@ -5,16 +5,17 @@
 #include "traces/formats/pytorch/pytorch_heap.h"
 
 #include "alloc/base/id_map.h"
-#include "traces/formats/pytorch/pytorch_lower.h"
+#include "traces/formats/pytorch/pytorch_initial.h"
 
 #include <stdlib.h>
+
+#define SMALL_SEGMENT (UINT64_C(2) << 20) /* bytes of a segment of the small pool */
 
 enum { GONE, THERE };
 
 struct segment_search {
     const struct tp_pytorch *snapshot;
     uint32_t device;
-    uint64_t small;
     struct tp_id_map seen; /* segments of the events; the index is THERE or GONE */
     struct tp_pytorch_blocks *out;
 };
@@ -37,7 +38,7 @@ static int look_at(struct segment_search *f, const struct tp_pytorch_event *ev, 
                                                            .size = ev->size,
                                                            .stream = ev->stream,
                                                            .device = f->device,
-                                                           .small = ev->size == f->small},
+                                                           .small = ev->size == SMALL_SEGMENT},
                                 err);
 }
 
@@ -64,29 +65,134 @@ static int of_the_end(struct segment_search *f, struct tp_err *err)
     return rc;
 }
 
-static int by_address(const void *a, const void *b)
+static int find_segments(const struct tp_pytorch *s, uint32_t device, struct tp_pytorch_blocks *out,
+                         struct tp_err *err)
 {
-    const struct tp_pytorch_block *x = a, *y = b;
-    return (x->address > y->address) - (x->address < y->address);
-}
-
-int tp_pytorch_heap_at_start(const struct tp_pytorch *s, uint32_t device, uint64_t small,
-                             struct tp_pytorch_heap *out, struct tp_err *err)
-{
-    struct segment_search f = {
-        .snapshot = s, .device = device, .small = small, .out = &out->segments};
-    bool taken[TP_PYTORCH_DEVICES] = {false};
-    taken[device] = true;
+    struct segment_search f = {.snapshot = s, .device = device, .out = out};
     f.seen.how = tp_reading_growth(s->reading, "segments");
     int rc = of_events(&f, err);
     if (rc == TP_OK)
         rc = of_the_end(&f, err);
     tp_id_map_release(&f.seen);
-    if (rc == TP_OK)
-        rc = tp_pytorch_initial(s, taken, tp_pytorch_freeing(s), &out->blocks, err);
+    return rc;
+}
+
+/* ---- what lies behind a block ---- */
+
+/* The blocks of one device. `ends`: where the next block or the segment's end begins; 0: the search
+ * for this block is over. */
+struct behind_search {
+    struct tp_pytorch_block *blocks;
+    size_t count, left;
+    uint64_t *ends;
+};
+
+/* A block in no segment is given up. */
+static void find_ends(struct behind_search *f, const struct tp_pytorch_blocks *segments)
+{
+    size_t i = 0;
+    for (size_t b = 0; b < f->count; b++) {
+        const struct tp_pytorch_block *block = &f->blocks[b], *next = block + 1;
+        while (i < segments->count &&
+               (segments->items[i].device < block->device ||
+                (segments->items[i].device == block->device &&
+                 segments->items[i].address + segments->items[i].size <= block->address)))
+            i++;
+        const struct tp_pytorch_block *s = &segments->items[i];
+        if (i == segments->count || !tp_pytorch_is_in(block, s))
+            continue;
+        bool more = b + 1 < f->count && tp_pytorch_is_in(next, s);
+        f->ends[b] = more ? next->address : s->address + s->size;
+        f->left++;
+    }
+}
+
+/* The last block that begins at `address` or before; f->count: none. */
+static size_t block_before(const struct behind_search *f, uint64_t address)
+{
+    size_t low = 0, high = f->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (f->blocks[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : f->count;
+}
+
+static void look_behind(struct behind_search *f, const struct tp_pytorch_event *ev,
+                        enum tp_pytorch_action freeing)
+{
+    bool alloc = ev->action == TP_PYTORCH_ALLOC;
+    if (!alloc && ev->action != freeing)
+        return;
+    size_t i = block_before(f, ev->address);
+    if (i == f->count || !f->ends[i])
+        return;
+    struct tp_pytorch_block *b = &f->blocks[i];
+    if (alloc ? ev->address - b->address < b->size || ev->address >= f->ends[i]
+              : ev->address != b->address)
+        return;
+    b->behind = alloc ? ev->address : 0;
+    f->ends[i] = 0;
+    f->left--;
+}
+
+/* Fills in `behind` of the blocks of one device. */
+static int find_behind(const struct tp_pytorch *s, uint32_t device, struct behind_search *f,
+                       const struct tp_pytorch_blocks *segments, struct tp_err *err)
+{
+    const struct tp_pytorch_device *d = &s->devices[device];
+    const struct tp_pytorch_event *ev = NULL;
+    struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + d->count};
+    struct tp_growth how = tp_reading_growth(s->reading, "addresses");
+    size_t room = 0;
+    int rc = tp_grow(&f->ends, &room, f->count, sizeof *f->ends, &how, err);
+    if (rc != TP_OK)
+        return rc;
+    memset(f->ends, 0, f->count * sizeof *f->ends);
+    find_ends(f, segments);
+    while (rc == TP_OK && f->left && (ev = tp_spill_next(&c, &rc, err)))
+        look_behind(f, ev, tp_pytorch_freeing(s));
+    tp_grow_end(&f->ends, &room, sizeof *f->ends, &how);
+    return rc;
+}
+
+static int find_all_behind(const struct tp_pytorch *s, struct tp_pytorch_heap *heap,
+                           struct tp_err *err)
+{
+    struct tp_pytorch_block *all = heap->blocks.items;
+    int rc = TP_OK;
+    for (size_t i = 0, end = 0; rc == TP_OK && i < heap->blocks.count; i = end) {
+        while (end < heap->blocks.count && all[end].device == all[i].device)
+            end++;
+        struct behind_search f = {.blocks = all + i, .count = end - i};
+        rc = find_behind(s, all[i].device, &f, &heap->segments, err);
+    }
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static int by_address(const void *a, const void *b)
+{
+    const struct tp_pytorch_block *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+int tp_pytorch_heap_at_start(const struct tp_pytorch *s, const bool *taken,
+                             struct tp_pytorch_heap *out, struct tp_err *err)
+{
+    int rc = tp_pytorch_initial(s, taken, tp_pytorch_freeing(s), &out->blocks, err);
+    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++)
+        if (taken[i])
+            rc = find_segments(s, i, &out->segments, err);
     if (out->segments.count > 1)
         qsort(out->segments.items, out->segments.count, sizeof *out->segments.items, by_address);
-    return rc;
+    return rc == TP_OK ? find_all_behind(s, out, err) : rc;
 }
 
 void tp_pytorch_heap_release(const struct tp_pytorch *s, struct tp_pytorch_heap *heap)

@@ -4,17 +4,26 @@
 
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 
-/* Both lists ascend by address. */
+/* Both lists ascend by device and address. */
 struct tp_pytorch_heap {
     struct tp_pytorch_blocks segments;
-    struct tp_pytorch_blocks blocks; /* live ones */
+    struct tp_pytorch_blocks blocks; /* live ones; `behind` is filled in too */
 };
 
 /* A segment was there if the first event about it frees it, or if it is there at the end and no
  * event made it; blocks are those of tp_pytorch_initial. A freed segment is taken for one of the
- * small pool if it has `small` bytes. The heap must be released in every case. */
-int tp_pytorch_heap_at_start(const struct tp_pytorch *s, uint32_t device, uint64_t small,
+ * small pool if it has the size of those. Only devices with `taken` set are looked at. The heap
+ * must be released in every case. */
+int tp_pytorch_heap_at_start(const struct tp_pytorch *s, const bool *taken,
                              struct tp_pytorch_heap *out, struct tp_err *err);
 void tp_pytorch_heap_release(const struct tp_pytorch *s, struct tp_pytorch_heap *heap);
+
+/* Whether a block lies in a segment. */
+static inline bool tp_pytorch_is_in(const struct tp_pytorch_block *b,
+                                    const struct tp_pytorch_block *segment)
+{
+    return b->device == segment->device && b->address >= segment->address &&
+           b->address - segment->address < segment->size;
+}
 
 #endif

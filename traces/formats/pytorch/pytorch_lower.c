@@ -13,6 +13,7 @@
 
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 #include "traces/formats/pytorch/pytorch_holes.h"
 #include "traces/lower/spaces.h"
 
@@ -30,7 +31,7 @@ struct lowering {
     uint32_t numbers[TP_PYTORCH_DEVICES];
     uint32_t count;
     enum tp_pytorch_action freeing;
-    struct tp_pytorch_blocks initial;
+    struct tp_pytorch_heap heap;     /* at the start */
     struct tp_spill_cursor *cursors; /* one for each device that is taken */
     const struct tp_pytorch_event **heads;
     struct tp_pytorch_moment *moments; /* one for each device that is taken */
@@ -190,7 +191,7 @@ static bool is_round(uint64_t count)
 static void say_wrapped(const struct lowering *l)
 {
     struct tp_meta *meta = l->reading->meta;
-    for (uint32_t i = 0; i < l->count && l->initial.count && !meta->wrapped; i++) {
+    for (uint32_t i = 0; i < l->count && l->heap.blocks.count && !meta->wrapped; i++) {
         uint64_t count = l->snapshot->devices[l->numbers[i]].count;
         meta->wrapped = is_round(count);
         if (meta->wrapped)
@@ -231,15 +232,46 @@ static int lower_one(struct lowering *l, struct tp_event *ev, int64_t stream, ui
 static int lower_initial(struct lowering *l, struct tp_err *err)
 {
     int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && i < l->initial.count; i++) {
-        const struct tp_pytorch_block *b = &l->initial.items[i];
+    for (size_t i = 0; rc == TP_OK && i < l->heap.blocks.count; i++) {
+        const struct tp_pytorch_block *b = &l->heap.blocks.items[i];
         struct tp_event ev = {.op = TP_EV_INITIAL,
                               .has_size = true,
+                              .has_at = l->heap.segments.count > 0,
+                              .at = b->address,
+                              .bytes = b->bytes,
+                              .behind = b->behind,
                               .id = id_of(l, b->address, b->device),
                               .size = b->size};
         tp_pytorch_moment_begin(&l->moments[l->dense[b->device]], b->size);
         rc = lower_one(l, &ev, b->stream, b->device, err);
     }
+    return rc;
+}
+
+static int lower_segment(struct lowering *l, const struct tp_pytorch_block *from,
+                         struct tp_err *err)
+{
+    const struct tp_heap_segment s = {.base = from->address,
+                                      .size = from->size,
+                                      .flags = (from->small ? TP_HEAP_SMALL : 0u) |
+                                               (from->expandable ? TP_HEAP_EXPANDABLE : 0u)};
+    int64_t stream = stream_of(from->stream, from->device);
+    int rc = tp_lower_need_stream(l->reading->lower, stream, from->device, err);
+    return rc == TP_OK ? tp_lower_segment(l->reading->lower, stream, &s, err) : rc;
+}
+
+/* The heap that all that lies in. Where the file contradicts itself, strategies begin without. */
+static int lower_heap(struct lowering *l, struct tp_err *err)
+{
+    char why[TP_ERR_TEXT];
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < l->heap.segments.count; i++)
+        rc = lower_segment(l, &l->heap.segments.items[i], err);
+    if (rc == TP_OK)
+        rc = tp_lower_begin(l->reading->lower, why, err);
+    if (rc == TP_OK && *why)
+        tp_meta_remark(l->reading->meta, "Not played: where the blocks lay at the start (%s).",
+                       why);
     return rc;
 }
 
@@ -451,13 +483,14 @@ static int record_largest(struct lowering *l, struct tp_err *err)
 static int lower_all(struct lowering *l, struct tp_err *err)
 {
     static int (*const steps[])(struct lowering *, struct tp_err *) = {
-        open_cursors, declare_devices, begin_moments, lower_initial, lower_events, record_largest};
+        open_cursors, declare_devices, begin_moments, lower_initial,
+        lower_heap,   lower_events,    record_largest};
     uint32_t numbers[TP_PYTORCH_DEVICES];
     int rc = set_kind(l, err);
     if (rc == TP_OK)
         rc = record_devices(l, numbers, list_recorded(l, numbers), err);
     if (rc == TP_OK)
-        rc = tp_pytorch_initial(l->snapshot, l->taken, l->freeing, &l->initial, err);
+        rc = tp_pytorch_heap_at_start(l->snapshot, l->taken, &l->heap, err);
     say_wrapped(l);
     for (size_t i = 0; rc == TP_OK && i < sizeof steps / sizeof *steps; i++)
         rc = steps[i](l, err);
@@ -486,6 +519,6 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
     free(l.cursors);
     free(l.heads);
     free(l.moments);
-    tp_pytorch_free_blocks(s->reading, &l.initial);
+    tp_pytorch_heap_release(s, &l.heap);
     return rc;
 }

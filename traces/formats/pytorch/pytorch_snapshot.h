@@ -18,8 +18,9 @@ enum { TP_PYTORCH_DEVICES = TP_MAX_DEVICES, TP_PYTORCH_MEMBERS = 32 };
 /* A block that was live when the recording began or when the snapshot was taken; or a segment. */
 struct tp_pytorch_block {
     uint64_t address;
-    uint64_t size;  /* bytes: the requested size, or the block's size where that is not known */
-    uint64_t bytes; /* of the block itself, with its rounding; 0: not known, or a segment */
+    uint64_t size;   /* bytes: the requested size, or the block's size where that is not known */
+    uint64_t bytes;  /* of the block itself, with its rounding; 0: not known, or a segment */
+    uint64_t behind; /* see struct tp_heap_block; 0: not known, or a segment */
     int64_t stream;
     uint32_t device;
     bool relative;   /* `address` is an offset in its segment, whose address is not known yet */

@@ -1,0 +1,44 @@
+/* The heap of the recorded allocator when the recording began: its segments, and where in them the
+ * blocks of the prologue lay. A strategy that knows what to do with it begins with this heap; for
+ * all others the prologue is a row of allocations.
+ *
+ *     segments   | live | free |   | free    |   | live | live |      by device, then by address
+ *     blocks       0                               1      2           one for each ALLOC of the
+ *                                                                     prologue, in its order */
+#ifndef TP_HEAP_H
+#define TP_HEAP_H
+
+#include <stdint.h>
+
+enum tp_heap_flags {
+    TP_HEAP_SMALL = 1u << 0,     /* the segment is of the pool of small blocks */
+    TP_HEAP_EXPANDABLE = 1u << 1 /* the segment can grow */
+};
+enum { TP_HEAP_FLAGS = TP_HEAP_SMALL | TP_HEAP_EXPANDABLE };
+
+struct tp_heap_segment {
+    uint64_t base; /* where the recording had it */
+    uint64_t size; /* bytes */
+    uint64_t blocks;
+    uint64_t pool[2]; /* of CUDA graphs and the like; 0, 0: the pool of all others */
+    uint32_t flags;   /* enum tp_heap_flags */
+    uint16_t device, stream; /* of the program */
+};
+
+/* A live block; between blocks, free ones. */
+struct tp_heap_block {
+    uint64_t at;        /* address in the recording */
+    uint64_t requested; /* bytes that the program asked for */
+    uint64_t bytes;     /* of the block itself, with its rounding; 0: not recorded */
+    /* where the first block behind it was made while it was live, before the next block of this
+     * heap: so far it can reach at most. 0: none was */
+    uint64_t behind;
+};
+
+struct tp_heap {
+    const struct tp_heap_segment *segments;
+    const struct tp_heap_block *blocks;
+    uint64_t segment_count, block_count;
+};
+
+#endif

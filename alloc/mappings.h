@@ -66,7 +66,7 @@ static inline int tp_mappings_room(struct tp_mappings *s, struct tp_mapping **ro
 }
 
 static inline void tp_mappings_add(struct tp_mappings *s, struct tp_mapping *room, uint64_t base,
-                                 uint64_t size, uint64_t unit)
+                                   uint64_t size, uint64_t unit)
 {
     *room = (struct tp_mapping){size, unit, 0};
     tp_addr_map_insert(&s->spaces, base, (uintptr_t)room);
@@ -88,7 +88,7 @@ static inline void tp_mappings_remove(struct tp_mappings *s, uint64_t base)
 
 /* TP_EINVAL unless these are whole units of a space, and all of them mapped, or all unmapped. */
 static inline int tp_mappings_are(const struct tp_mappings *s, uint64_t base, uint64_t from,
-                                uint64_t size, bool mapped)
+                                  uint64_t size, bool mapped)
 {
     const struct tp_mapping *space = tp_mappings_find(s, base);
     if (!space || !size || from % space->unit || size % space->unit || from > space->size ||
@@ -107,7 +107,8 @@ static inline int tp_mappings_units_room(struct tp_mappings *s, uint64_t base, u
 }
 
 /* Notes a unit as mapped; there is room for it. */
-static inline void tp_mappings_map(struct tp_mappings *s, uint64_t base, uint64_t at, uint64_t handle)
+static inline void tp_mappings_map(struct tp_mappings *s, uint64_t base, uint64_t at,
+                                   uint64_t handle)
 {
     struct tp_mapping *space = tp_mappings_find(s, base);
     tp_addr_map_insert(&s->units, at, handle);
@@ -128,7 +129,7 @@ static inline uint64_t tp_mappings_unmap(struct tp_mappings *s, uint64_t base, u
 
 /* tp_mappings_map and tp_mappings_unmap for all units of a part, with a handle of 0. */
 static inline void tp_mappings_map_all(struct tp_mappings *s, uint64_t base, uint64_t from,
-                                     uint64_t size)
+                                       uint64_t size)
 {
     uint64_t unit = tp_mappings_find(s, base)->unit;
     for (uint64_t at = base + from; at < base + from + size; at += unit)
@@ -136,7 +137,7 @@ static inline void tp_mappings_map_all(struct tp_mappings *s, uint64_t base, uin
 }
 
 static inline void tp_mappings_unmap_all(struct tp_mappings *s, uint64_t base, uint64_t from,
-                                       uint64_t size)
+                                         uint64_t size)
 {
     uint64_t unit = tp_mappings_find(s, base)->unit;
     for (uint64_t at = base + from; at < base + from + size; at += unit)

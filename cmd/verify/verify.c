@@ -290,8 +290,12 @@ static void stop(struct verifying *v)
 }
 
 /* Files that the rules do not cover. */
-static int refuse_unknown(const struct tp_pytorch *s, uint32_t device, struct tp_err *err)
+static int refuse_unknown(const struct tp_pytorch *s, uint32_t device,
+                          const struct tp_torch_rules *rules, struct tp_err *err)
 {
+    if (rules->expandable)
+        return tp_fail(err, TP_EINPUT,
+                       "segments that grow (expandable_segments:True) cannot be compared");
     for (size_t i = 0; i < s->spans.count; i++)
         if (s->spans.items[i].device == device && s->spans.items[i].expandable)
             return tp_fail(err, TP_EINPUT,
@@ -316,7 +320,7 @@ int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp
         (struct tp_verify_heap){.snapshot = s, .rules = rules, .streams = &v->streams, .out = out};
     v->streams.how = tp_reading_growth(s->reading, "streams");
     v->lost.how = tp_reading_growth(s->reading, "addresses");
-    int rc = refuse_unknown(s, device, err);
+    int rc = refuse_unknown(s, device, rules, err);
     if (rc == TP_OK)
         rc = start(v, err);
     return rc == TP_OK ? tp_verify_place(&v->heap, err) : rc;

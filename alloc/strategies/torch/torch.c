@@ -9,8 +9,11 @@
  * free blocks in torch_pool.c, segments in torch_segments.c; a heap that a recording began with is
  * built by torch_place.c.
  *
- * Known weakness: segments that grow (expandable_segments) and private pools of CUDA graphs are not
- * simulated. Of alignments above 512 bytes, which PyTorch does not know, more memory is taken. */
+ * With expandable_segments a segment is a reserved stretch of addresses where memory is mapped in
+ * units (torch_growing.c).
+ *
+ * Known weakness: private pools of CUDA graphs are not simulated. Of alignments above 512 bytes,
+ * which PyTorch does not know, more memory is taken. */
 #include "alloc/strategies/torch/torch_core.h"
 
 struct torch_opts {
@@ -40,6 +43,19 @@ static int limit_memory(struct torch *st, struct tp_err *err)
     return TP_OK;
 }
 
+/* Segments that grow need a source that maps memory. */
+static int check_mapping(const struct torch *st, struct tp_err *err)
+{
+    uint64_t page = tp_src_map_page(st->env->source);
+    if (!st->rules.expandable || (page && st->rules.small_segment % page == 0))
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EUSAGE,
+                           "strategy 'torch': 'expandable_segments:True' needs memory that is "
+                           "mapped in units of 2 MiB, which this source does not have"),
+                   "'--source virtual' simulates it");
+}
+
 static int torch_init(void *state, const struct tp_env *env, const void *options,
                       struct tp_err *err)
 {
@@ -51,6 +67,8 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     if (rc)
         return tp_prefix(err, rc, "strategy 'torch'");
     rc = limit_memory(st, err);
+    if (!rc)
+        rc = check_mapping(st, err);
     if (rc)
         return rc;
     st->small.small = true;

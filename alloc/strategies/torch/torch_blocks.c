@@ -36,7 +36,7 @@ void tp_torch_hand_out(struct torch *st, struct torch_block *b, uint64_t request
     b->state = TORCH_LIVE;
     b->requested = requested;
     b->align = align;
-    if (end > s->carved) {
+    if (!s->unit && end > s->carved) {
         carved_add(&st->carved, end - s->carved);
         s->carved = end;
     }
@@ -70,8 +70,7 @@ int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *o
 
 /* ---- freeing ---- */
 
-/* Makes two neighbours one block, `low`; `high` is in no pool any more. */
-static void join(struct torch *st, struct torch_block *low, struct torch_block *high)
+void tp_torch_join(struct torch *st, struct torch_block *low, struct torch_block *high)
 {
     low->size += high->size;
     low->behind = high->behind;
@@ -80,19 +79,26 @@ static void join(struct torch *st, struct torch_block *low, struct torch_block *
     slab_give(&st->blocks, high);
 }
 
-void tp_torch_release(struct torch *st, struct torch_block *b)
+struct torch_block *tp_torch_join_free(struct torch *st, struct torch_block *b, bool before,
+                                       bool behind)
 {
-    struct torch_block *before = b->before, *behind = b->behind;
-    if (before && before->state == TORCH_FREE && st->rules.merge_before) {
-        tp_torch_pool_remove(before);
-        join(st, before, b);
-        b = before;
+    struct torch_block *low = b->before, *high = b->behind;
+    if (before && low && low->state == TORCH_FREE) {
+        tp_torch_pool_remove(low);
+        tp_torch_join(st, low, b);
+        b = low;
     }
-    if (behind && behind->state == TORCH_FREE && st->rules.merge_behind) {
-        tp_torch_pool_remove(behind);
-        join(st, b, behind);
+    if (behind && high && high->state == TORCH_FREE) {
+        tp_torch_pool_remove(high);
+        tp_torch_join(st, b, high);
     }
     tp_torch_pool_add(b);
+    return b;
+}
+
+void tp_torch_release(struct torch *st, struct torch_block *b)
+{
+    tp_torch_join_free(st, b, st->rules.merge_before, st->rules.merge_behind);
 }
 
 /* ---- other streams ---- */

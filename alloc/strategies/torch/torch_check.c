@@ -4,6 +4,8 @@
 static void walk_block(const struct torch_block *b, tp_walk_fn *fn, void *ctx)
 {
     uint64_t lead = torch_lead(b), granted = torch_granted(b);
+    if (b->state == TORCH_UNMAPPED)
+        return;
     if (b->state != TORCH_LIVE) {
         fn(ctx, b->state == TORCH_FREE ? TP_WALK_SPAN : TP_WALK_CACHED, b->addr, b->size);
         return;
@@ -31,7 +33,7 @@ int tp_torch_walk(void *state, tp_walk_fn *fn, void *ctx)
 /* Sums over the segments, to be compared with trees, tables and counters. */
 struct torch_sums {
     uint64_t blocks, live, pending, uses, segments, bytes, carved;
-    uint64_t free[2], idle[2]; /* blocks of the large and of the small pool */
+    uint64_t free[2], idle[2], unmapped[2]; /* blocks of the large and of the small pool */
 };
 
 static const char *check_block(struct torch *st, const struct torch_block *b,
@@ -43,6 +45,7 @@ static const char *check_block(struct torch *st, const struct torch_block *b,
     sums->pending += b->state == TORCH_PENDING;
     sums->free[small] += b->state == TORCH_FREE;
     sums->idle[small] += b->state == TORCH_FREE && torch_is_whole(b);
+    sums->unmapped[small] += b->state == TORCH_UNMAPPED;
     for (const struct torch_use *u = b->uses; u; u = u->next)
         sums->uses++;
     if (b->behind && (b->behind->before != b || b->behind->addr != b->addr + b->size ||
@@ -51,6 +54,11 @@ static const char *check_block(struct torch *st, const struct torch_block *b,
     if (b->state == TORCH_FREE && b->behind && b->behind->state == TORCH_FREE &&
         st->rules.merge_before && st->rules.merge_behind)
         return "two free neighbours are not merged";
+    if (b->state == TORCH_UNMAPPED &&
+        ((b->addr - b->segment->base) % b->segment->unit || b->size % b->segment->unit))
+        return "an unmapped block has no whole units";
+    if (b->state == TORCH_UNMAPPED && b->behind && b->behind->state == TORCH_UNMAPPED)
+        return "two unmapped neighbours are not one";
     if (b->state == TORCH_LIVE && torch_find_live(st, b->addr + torch_lead(b)) != b)
         return "a live block is not in the table of addresses";
     if (b->state == TORCH_LIVE && (!b->requested || torch_granted(b) < b->requested))
@@ -63,19 +71,22 @@ static const char *check_block(struct torch *st, const struct torch_block *b,
 static const char *check_segment(struct torch *st, const struct torch_segment *s,
                                  struct torch_sums *sums)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, unmapped = 0;
     const char *fault = NULL;
     if (s->first->addr != s->base || s->first->before)
         return "a segment does not begin with its first block";
     for (const struct torch_block *b = s->first; b && !fault; b = b->behind) {
         bytes += b->size;
+        unmapped += b->state == TORCH_UNMAPPED ? b->size : 0;
         fault = check_block(st, b, sums);
     }
     sums->segments++;
-    sums->bytes += s->size;
+    sums->bytes += s->unit ? s->mapped : s->size;
     sums->carved += s->carved;
     if (!fault && (bytes != s->size || s->carved > s->size))
         return "the blocks of a segment do not add up";
+    if (!fault && s->unit ? s->mapped + unmapped != s->size : unmapped != 0)
+        return "the mapped bytes of a segment do not add up";
     return fault;
 }
 
@@ -113,6 +124,7 @@ static const char *check_sums(const struct torch *st, const struct torch_sums *s
     const struct torch_pool *const pools[] = {&st->large, &st->small};
     for (int small = 0; small < 2; small++)
         if (count_nodes(pools[small]->free) != sums->free[small] ||
+            count_nodes(pools[small]->unmapped) != sums->unmapped[small] ||
             count_free(pools[small]) != sums->idle[small])
             return "a free block is not in its pool";
     if (sums->live != st->live.count || sums->pending != st->waiting)

@@ -132,15 +132,13 @@ static int set_divisions(struct tp_torch_rules *r, const char *name, char *value
     return TP_OK;
 }
 
-static int refuse_expandable(struct tp_torch_rules *r, const char *name, char *value,
-                             struct tp_err *err)
+static int set_expandable(struct tp_torch_rules *r, const char *name, char *value,
+                          struct tp_err *err)
 {
-    (void)r;
-    if (!strcmp(value, "False"))
-        return TP_OK;
-    if (strcmp(value, "True") != 0)
+    r->expandable = !strcmp(value, "True");
+    if (!r->expandable && strcmp(value, "False") != 0)
         return bad_value(name, value, "True or False", err);
-    return tp_fail(err, TP_EUSAGE, "'%s:True': segments that grow are not simulated", name);
+    return TP_OK;
 }
 
 static int refuse_backend(struct tp_torch_rules *r, const char *name, char *value,
@@ -167,7 +165,7 @@ static const struct torch_key keys[] = {{"max_split_size_mb", set_split_limit},
                                         {"garbage_collection_threshold", set_collect},
                                         {"per_process_memory_fraction", set_fraction},
                                         {"roundup_power2_divisions", set_divisions},
-                                        {"expandable_segments", refuse_expandable},
+                                        {"expandable_segments", set_expandable},
                                         {"backend", refuse_backend},
                                         {"release_lock_on_cudamalloc", skip},
                                         {"release_lock_on_hipmalloc", skip},
@@ -230,5 +228,9 @@ int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err 
             rc = set_key(rules, item, colon + 1, err);
         item = next;
     }
+    if (rc == TP_OK && rules->expandable && rules->large_segment % rules->small_segment)
+        rc = tp_fail(err, TP_EUSAGE,
+                     "'large_segment_size_mb' must be even with 'expandable_segments:True': memory "
+                     "is mapped in multiples of 2 MiB");
     return rc;
 }

@@ -18,20 +18,24 @@
 #define TORCH_GRAIN UINT64_C(512)       /* alignment of every block */
 #define TORCH_MOST  (UINT64_C(1) << 50) /* bytes of the largest request */
 
-enum torch_state { TORCH_NONE, TORCH_LIVE, TORCH_FREE, TORCH_PENDING };
+enum torch_state { TORCH_NONE, TORCH_LIVE, TORCH_FREE, TORCH_PENDING, TORCH_UNMAPPED };
 
 struct torch_pool {
-    struct tp_tree_node *free, *idle;
+    struct tp_tree_node *free, *idle, *unmapped;
+    uint64_t growing;  /* its segments that grow */
     uint64_t searches; /* for the age of free blocks; counted while garbage is collected */
     bool small;
 };
 
 struct torch_segment {
     tp_addr base;
-    uint64_t size;   /* bytes that blocks share */
-    uint64_t bytes;  /* bytes of the source's range */
-    uint64_t order;  /* place among segments */
-    uint64_t carved; /* bytes from the base on that were part of a block once */
+    uint64_t size;    /* bytes that blocks share */
+    uint64_t bytes;   /* bytes of the source's range */
+    uint64_t order;   /* place among segments */
+    uint64_t carved;  /* bytes from the base on that were part of a block once, or are mapped */
+    uint64_t unit;    /* bytes that are mapped at a time; 0: the segment does not grow */
+    uint64_t mapped;  /* bytes, where it grows */
+    uint64_t settled; /* the last release for which its stream was waited for */
     struct torch_pool *pool;
     struct torch_block *first;
     struct tp_link in_all;
@@ -58,8 +62,8 @@ struct torch_block {
     tp_addr addr;
     uint64_t size;
     struct torch_segment *segment;
-    struct torch_block *before, *behind; /* in the segment */
-    struct tp_tree_node by_size, by_idle;
+    struct torch_block *before, *behind;  /* in the segment */
+    struct tp_tree_node by_size, by_idle; /* by_size: among the unmapped blocks, where it is one */
     struct torch_use *uses;
     uint64_t requested, align; /* of the request that it serves */
     uint64_t searched;         /* the pool's searches when it became free */
@@ -80,11 +84,12 @@ struct torch {
     struct slab blocks, segment_records, lane_records, uses;
     struct carved carved;
     struct tp_lock lock;
-    uint64_t segment_bytes; /* of all segments, as PyTorch counts them */
+    uint64_t segment_bytes; /* of all segments, as PyTorch counts them: mapped ones */
     uint64_t allowed;       /* bytes that segments may have; UINT64_MAX: no limit */
     uint64_t made;          /* segments so far */
     uint64_t retries;       /* as of tp_stats: PyTorch's num_alloc_retries */
     uint64_t waiting;       /* blocks that wait for fences */
+    uint64_t releases;      /* of cached memory, so far */
     bool fenced;
     bool by_address; /* the order of segments is that of their addresses (torch_place.h) */
 };
@@ -117,6 +122,12 @@ static inline struct torch_block *torch_find_live(const struct torch *st, tp_add
     return meta_map_at(&st->live, addr);
 }
 
+/* Rounds n up to a multiple of any step. */
+static inline uint64_t up_to(uint64_t n, uint64_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
 static inline bool torch_collects(const struct torch *st)
 {
     return st->rules.memory_fraction > 0 && st->rules.collect_above > 0;
@@ -124,10 +135,10 @@ static inline bool torch_collects(const struct torch *st)
 
 /* ---- torch_pool.c: free blocks ---- */
 
-/* Is the block free and a whole segment? */
+/* Is the free block a whole segment, which goes back as it came? */
 static inline bool torch_is_whole(const struct torch_block *b)
 {
-    return !b->before && !b->behind;
+    return !b->before && !b->behind && !b->segment->unit;
 }
 
 void tp_torch_pool_add(struct torch_block *b);
@@ -165,15 +176,43 @@ int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, ui
 struct torch_block *tp_torch_enter(struct torch *st, struct torch_pool *pool, uint16_t stream,
                                    tp_addr base, uint64_t size);
 
-/* Gives whole segments back until at most `keep` free bytes are in whole segments, after waiting
- * for all fences. */
+/* Gives whole segments, and whole units of those that grow, back until they have at most `keep`
+ * free bytes, after waiting for all fences. */
 int tp_torch_release_cached(struct torch *st, uint64_t keep);
 
 /* Gives a whole segment back. False: the source refused. */
 bool tp_torch_put(struct torch *st, struct torch_block *b);
 
+/* Drops the records of a segment that went back; it has one block. */
+void tp_torch_forget(struct torch *st, struct torch_segment *s);
+
 /* Gives all back, live blocks too. */
 void tp_torch_put_all(struct torch *st);
+
+/* ---- torch_growing.c: segments that grow ---- */
+
+/* As tp_torch_grow: maps what is missing for `size` bytes. TP_ENOMEM: out of records. */
+int tp_torch_expand(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                    struct torch_block **out);
+
+/* Makes the records of a segment that grows, of which nothing is mapped. */
+struct torch_block *tp_torch_enter_space(struct torch *st, struct torch_pool *pool, uint16_t stream,
+                                         tp_addr base, uint64_t size);
+
+/* Maps the first units of an unmapped block, for up to `size` bytes. *out: the free block that they
+ * are part of then. */
+int tp_torch_map(struct torch *st, struct torch_block *b, uint64_t size, struct torch_block **out);
+
+/* Unmaps the whole units of a free block of such a segment; *bytes: how many. The segment goes when
+ * it has none left. What the source refuses stays. */
+int tp_torch_unmap(struct torch *st, struct torch_block *b, uint64_t *bytes);
+
+/* Bytes that tp_torch_unmap would unmap; 0 of a block in another segment. */
+uint64_t tp_torch_unmappable(const struct torch_block *b);
+
+/* Gives a segment that grows back, with its live blocks; its records stay. False: the source
+ * refused, and a second call tries what is left. */
+bool tp_torch_put_growing(struct torch *st, struct torch_segment *s);
 
 /* ---- torch_blocks.c: requests ---- */
 
@@ -183,6 +222,14 @@ int tp_torch_use(struct torch *st, tp_addr addr, uint16_t stream);
 
 /* Makes a block free: merges it with its free neighbours. */
 void tp_torch_release(struct torch *st, struct torch_block *b);
+
+/* Makes two neighbours that are in no pool one block, `low`. */
+void tp_torch_join(struct torch *st, struct torch_block *low, struct torch_block *high);
+
+/* Adds a block to its pool, as one with the free blocks before and behind it as told. Returns that
+ * block. */
+struct torch_block *tp_torch_join_free(struct torch *st, struct torch_block *b, bool before,
+                                       bool behind);
 
 /* Splits a block that is in no pool: the block keeps its first `size` bytes, the rest becomes a
  * block behind it, which is returned and is in no pool either. st->spare must be there. */

@@ -153,6 +153,30 @@ static struct torch_block *broken_fit(const struct torch *st, const struct torch
     return best;
 }
 
+/* What a block has, and what can be mapped right behind it. */
+static uint64_t reach(const struct torch_block *b)
+{
+    bool grows = b->behind && b->behind->state == TORCH_UNMAPPED;
+    return b->size + (grows ? b->behind->size : 0);
+}
+
+/* The best fit among blocks that can grow: the next ones serve as long as they reach less far.
+ * Where segments do not grow any more, those that did serve nobody. */
+static struct torch_block *pass_growing(const struct torch *st, const struct torch_pool *pool,
+                                        uint16_t stream, struct torch_block *b)
+{
+    struct torch_block *next = tp_torch_pool_behind(pool, b);
+    if (!st->rules.expandable) {
+        for (; next && next->segment->unit; next = tp_torch_pool_behind(pool, next))
+            TP_STEP();
+        return next;
+    }
+    for (; b->segment->unit && next && next->segment->stream == stream && reach(next) < reach(b);
+         next = tp_torch_pool_behind(pool, b))
+        b = next;
+    return b;
+}
+
 /* Blocks from the split limit on serve only requests from there on, and those only where not too
  * much is left over: they are never split. */
 struct torch_block *tp_torch_pool_fit(const struct torch *st, struct torch_pool *pool,
@@ -163,6 +187,8 @@ struct torch_block *tp_torch_pool_fit(const struct torch *st, struct torch_pool 
     struct torch_block *b = __builtin_expect(r->fit == TP_TORCH_BEST, 1)
                                 ? tp_torch_pool_from(pool, stream, size)
                                 : broken_fit(st, pool, stream, size);
+    if (b && b->segment->stream == stream && b->segment->unit)
+        b = pass_growing(st, pool, stream, b);
     if (!b || b->segment->stream != stream)
         return NULL;
     if (size < r->split_limit ? b->size >= r->split_limit : b->size >= size + r->oversize_rest)

@@ -31,9 +31,9 @@ struct tp_torch_rules {
     uint64_t grain;         /* sizes are rounded up to multiples of this */
     uint64_t small_most;    /* largest rounded size that the small pool serves */
     uint64_t packed_most;   /* largest rounded size whose segment has `small_segment` bytes */
-    uint64_t small_segment; /* a segment of the small pool */
+    uint64_t small_segment; /* a segment of the small pool, or a unit of one that grows */
     uint64_t own_least;     /* least rounded size that gets a segment of about its own size */
-    uint64_t large_segment; /* a segment for the sizes between those two */
+    uint64_t large_segment; /* a segment for the sizes between those two, or a unit */
     uint64_t own_grain;     /* larger segments are multiples of this */
     uint64_t small_rest;    /* least rest that is split off a block of the small pool */
     uint64_t large_rest;    /* the same in the large pool */
@@ -41,6 +41,7 @@ struct tp_torch_rules {
     uint64_t oversize_rest; /* max_non_split_rounding_mb */
     uint64_t merge_before;  /* bool: a freed block is merged with the free one before it */
     uint64_t merge_behind;
+    uint64_t expandable;                    /* bool: new segments grow */
     uint64_t fit;                           /* enum tp_torch_fit */
     double collect_above;                   /* garbage_collection_threshold; 0: off */
     double memory_fraction;                 /* per_process_memory_fraction; 0: not set */
@@ -68,7 +69,7 @@ int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_er
 static inline bool tp_torch_is_split(const struct tp_torch_rules *rules, bool small, uint64_t size,
                                      uint64_t rest)
 {
-    if (small)
+    if (small || rules->expandable)
         return rest >= rules->small_rest;
     return size < rules->split_limit && rest >= rules->large_rest;
 }

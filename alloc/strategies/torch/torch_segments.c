@@ -34,9 +34,9 @@ struct torch_block *tp_torch_enter(struct torch *st, struct torch_pool *pool, ui
 
 /* ---- giving back ---- */
 
-static void forget(struct torch *st, struct torch_segment *s)
+void tp_torch_forget(struct torch *st, struct torch_segment *s)
 {
-    st->segment_bytes -= s->size;
+    st->segment_bytes -= s->unit ? 0 : s->size;
     st->carved.now -= s->carved;
     tp_link_out(&s->in_all);
     if (st->by_address)
@@ -51,7 +51,7 @@ bool tp_torch_put(struct torch *st, struct torch_block *b)
     if (tp_src_put(st->env->source, s->base, s->bytes))
         return false;
     tp_torch_pool_remove(b);
-    forget(st, s);
+    tp_torch_forget(st, s);
     return true;
 }
 
@@ -60,11 +60,30 @@ static uint64_t idle_bytes(const struct torch_pool *pool)
     uint64_t sum = 0;
     for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(pool, b))
         sum += b->size;
+    if (pool->growing)
+        for (struct torch_block *b = tp_torch_pool_from(pool, 0, 0); b;
+             b = tp_torch_pool_behind(pool, b))
+            sum += tp_torch_unmappable(b);
     return sum;
 }
 
+/* What is left of a block that was unmapped is smaller than a unit: it stands before the block that
+ * is next. */
+static int unmap_pool(struct torch *st, struct torch_pool *pool, uint64_t keep, uint64_t *idle)
+{
+    struct torch_block *next = pool->growing ? tp_torch_pool_from(pool, 0, 0) : NULL;
+    int rc = TP_OK;
+    for (struct torch_block *b = next; !rc && b && *idle > keep; b = next) {
+        uint64_t bytes = 0;
+        next = tp_torch_pool_behind(pool, b);
+        rc = b->segment->unit ? tp_torch_unmap(st, b, &bytes) : TP_OK;
+        *idle -= bytes;
+    }
+    return rc;
+}
+
 /* A segment that the source refuses to take back stays where it is, and serves on. */
-static void release_pool(struct torch *st, struct torch_pool *pool, uint64_t keep, uint64_t *idle)
+static int release_pool(struct torch *st, struct torch_pool *pool, uint64_t keep, uint64_t *idle)
 {
     for (struct torch_block *b = tp_torch_idle_first(pool), *next; b && *idle > keep; b = next) {
         uint64_t size = b->size;
@@ -72,6 +91,7 @@ static void release_pool(struct torch *st, struct torch_pool *pool, uint64_t kee
         if (tp_torch_put(st, b))
             *idle -= size;
     }
+    return unmap_pool(st, pool, keep, idle);
 }
 
 int tp_torch_release_cached(struct torch *st, uint64_t keep)
@@ -80,9 +100,9 @@ int tp_torch_release_cached(struct torch *st, uint64_t keep)
     if (rc)
         return rc;
     uint64_t idle = keep ? idle_bytes(&st->large) + idle_bytes(&st->small) : UINT64_MAX;
-    release_pool(st, &st->large, keep, &idle);
-    release_pool(st, &st->small, keep, &idle);
-    return TP_OK;
+    st->releases++;
+    rc = release_pool(st, &st->large, keep, &idle);
+    return rc ? rc : release_pool(st, &st->small, keep, &idle);
 }
 
 /* With a split limit, gives back one idle segment that is large enough, or several from the largest
@@ -158,44 +178,51 @@ static void collect(struct torch *st)
 
 /* ---- getting ---- */
 
-static int get_range(struct torch *st, uint64_t bytes, tp_addr *addr)
+/* The share of the device is compared with the size of a whole segment, also where it grows. */
+static int get_block(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                     struct torch_block **out)
 {
+    uint64_t bytes = tp_torch_segment_bytes(&st->rules, size), page = st->env->source->page;
+    tp_addr base = 0;
     if (bytes > st->allowed || st->segment_bytes > st->allowed - bytes)
         return TP_EOOM;
-    uint64_t page = st->env->source->page;
-    return tp_src_get(st->env->source, round_up(bytes, page),
-                      page > TORCH_GRAIN ? page : TORCH_GRAIN, addr);
+    if (st->rules.expandable)
+        return tp_torch_expand(st, pool, stream, size, out);
+    int rc = tp_src_get(st->env->source, round_up(bytes, page),
+                        page > TORCH_GRAIN ? page : TORCH_GRAIN, &base);
+    if (!rc)
+        *out = tp_torch_enter(st, pool, stream, base, bytes);
+    return rc;
 }
 
 int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
                   struct torch_block **out)
 {
-    uint64_t bytes = tp_torch_segment_bytes(&st->rules, size);
-    tp_addr base = 0;
     collect(st);
-    int rc = get_range(st, bytes, &base);
+    int rc = get_block(st, pool, stream, size, out);
     if (rc == TP_EOOM && release_available(st, pool, stream, size))
-        rc = get_range(st, bytes, &base);
-    if (rc == TP_EOOM && tp_torch_release_cached(st, 0) == TP_OK) {
-        st->retries++;
-        rc = get_range(st, bytes, &base);
-    }
-    if (rc)
+        rc = get_block(st, pool, stream, size, out);
+    if (rc != TP_EOOM)
         return rc;
-    *out = tp_torch_enter(st, pool, stream, base, bytes);
-    return TP_OK;
+    int released = tp_torch_release_cached(st, 0);
+    if (released)
+        return released == TP_ENOMEM ? released : rc;
+    st->retries++;
+    return get_block(st, pool, stream, size, out);
 }
 
 /* Two rounds: what the source refuses at first may go once the rest is gone. */
 void tp_torch_put_all(struct torch *st)
 {
     tp_torch_wait(st);
+    st->releases++;
     for (int round = 0; round < 2; round++) {
         struct tp_link *next = NULL;
         for (struct tp_link *l = st->segments.behind; l != &st->segments; l = next) {
             struct torch_segment *s = torch_segment_of(l);
             next = l->behind;
-            if (!tp_src_put(st->env->source, s->base, s->bytes))
+            if (s->unit ? tp_torch_put_growing(st, s)
+                        : !tp_src_put(st->env->source, s->base, s->bytes))
                 tp_link_out(l);
         }
     }

@@ -1,64 +1,6 @@
 /* The rules of `torch`, one test each, with expectations that were derived by hand from what
  * PyTorch documents. Pages are those of a device, 2 MiB. */
-#include "tests/unit/conformance.h"
-
-#include "alloc/strategies/torch/torch_place.h"
-
-#define KIB UINT64_C(1024)
-#define MIB (KIB * KIB)
-#define LAG UINT64_C(50000) /* ns until the work behind a fence is done */
-
-static struct rig *open_limited(const char *options, const char *limit)
-{
-    struct rig *r = calloc(1, sizeof *r);
-    assert_non_null(r);
-    const struct rig_cfg cfg = {.strategy = &tp_strategy_torch,
-                                .options = options,
-                                .base = &tp_source_virtual,
-                                .kind = TP_KIND_DEVICE,
-                                .limit = limit,
-                                .streams = 4};
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
-    return r;
-}
-
-static struct rig *open_torch(const char *options)
-{
-    return open_limited(options, NULL);
-}
-
-static void close_torch(struct rig *r)
-{
-    rig_walk(r);
-    rig_close(r);
-    free(r);
-}
-
-static struct tp_block get_block(struct rig *r, uint16_t stream, uint64_t size)
-{
-    const struct tp_req rq = {.size = size, .align = 1, .stream = stream};
-    struct tp_block b = {0};
-    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &b), TP_OK);
-    rig_check(r);
-    return b;
-}
-
-static tp_addr get(struct rig *r, uint16_t stream, uint64_t size)
-{
-    return get_block(r, stream, size).addr;
-}
-
-static void put(struct rig *r, uint16_t stream, tp_addr addr, uint64_t size)
-{
-    const struct tp_req rq = {.size = size, .align = 1, .stream = stream};
-    assert_int_equal(r->s->free(r->st, r->threads[0], addr, &rq), TP_OK);
-    rig_check(r);
-}
-
-static uint64_t reserved(const struct rig *r)
-{
-    return tp_account_ranges(&r->account);
-}
+#include "tests/unit/torch_rig.h"
 
 /* ---- segments ---- */
 
@@ -271,7 +213,8 @@ static void settings_that_pytorch_refuses_are_refused(void **state)
         {"roundup_power2_divisions:3", "not a power of two"},
         {"roundup_power2_divisions:[64:3]", "not a power of two"},
         {"roundup_power2_divisions:[65:4]", "not a power of two"},
-        {"expandable_segments:True", "segments that grow are not simulated"},
+        {"expandable_segments:true", "'expandable_segments:true': not True or False"},
+        {"expandable_segments:True,large_segment_size_mb:21", "must be even"},
         {"backend:cudaMallocAsync", "is not this allocator"},
         {"nothing", "'nothing' is no setting of the form key:value"},
     };
@@ -296,9 +239,7 @@ static void idle_segments_go_back_before_it_is_out_of_memory(void **state)
     assert_int_equal(r->account.refused_gets, 1);
     assert_int_equal(reserved(r), 40 * MIB);
     put(r, 1, b, MIB);
-    const struct tp_req rq = {.size = 39 * MIB, .align = 1};
-    struct tp_block none;
-    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &none), TP_EOOM);
+    refuse(r, 0, 39 * MIB);
     assert_int_equal(reserved(r), 38 * MIB);
     assert_int_equal(rig_stats(r).retries, 2);
     close_torch(r);
@@ -323,9 +264,7 @@ static void a_share_of_the_memory_is_the_limit(void **state)
     (void)state;
     struct rig *r = open_limited("conf=per_process_memory_fraction:0.5", "capacity=100MiB");
     get(r, 0, 48 * MIB);
-    const struct tp_req rq = {.size = MIB + 1, .align = 1};
-    struct tp_block none;
-    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &none), TP_EOOM);
+    refuse(r, 0, MIB + 1);
     assert_int_equal(r->account.refused_gets, 0); /* the driver is not asked */
     assert_int_equal(rig_stats(r).retries, 1);
     get(r, 0, MIB);
@@ -360,7 +299,7 @@ static void empty_cache_gives_whole_segments_back(void **state)
     get(r, 0, 4 * MIB);
     put(r, 0, a, 30 * MIB);
     put(r, 0, b, 4 * MIB);
-    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+    trim(r);
     assert_int_equal(reserved(r), 20 * MIB);
     close_torch(r);
 }

@@ -1,0 +1,308 @@
+/* Segments that grow (expandable_segments): each reserves addresses for more than its device has,
+ * and memory is mapped there in units as requests need it.
+ *
+ *     blocks   | live | free | live |free|      unmapped      | live |  unmapped ...
+ *     units    |    0    |    1    |    2    |    -    |   -    |    5   |   -
+ *
+ * There is one per pool and stream, and another only where its addresses do not suffice. A request
+ * that no free block serves gets the lowest unmapped bytes of its stream, together with the free
+ * block in front of them: only what is missing is mapped. Memory goes back in the units that lie
+ * wholly in a free block. */
+#include "alloc/strategies/torch/torch_core.h"
+
+#define SPACE_UNKNOWN (UINT64_C(1) << 42) /* bytes where the size of the device is not known */
+
+/* ---- unmapped blocks: by stream, then place ---- */
+
+static bool is_before(const struct torch_block *a, const struct torch_block *b)
+{
+    const struct torch_segment *x = a->segment, *y = b->segment;
+    if (x->stream != y->stream)
+        return x->stream < y->stream;
+    return x->order != y->order ? x->order < y->order : a->addr < b->addr;
+}
+
+static struct torch_block *unmapped_of(struct tp_tree_node *n)
+{
+    return n ? TP_TREE_ITEM(struct torch_block, by_size, n) : NULL;
+}
+
+static bool unmapped_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return is_before(TP_TREE_ITEM(const struct torch_block, by_size, a),
+                     TP_TREE_ITEM(const struct torch_block, by_size, b));
+}
+
+static void add_unmapped(struct torch_block *b)
+{
+    b->state = TORCH_UNMAPPED;
+    tp_tree_insert(&b->segment->pool->unmapped, &b->by_size, unmapped_less, NULL);
+}
+
+static void remove_unmapped(struct torch_block *b)
+{
+    tp_tree_remove(&b->segment->pool->unmapped, &b->by_size, unmapped_less, NULL);
+}
+
+/* The first unmapped block of a stream, behind `last` where that is not NULL; NULL: none. */
+static struct torch_block *next_unmapped(const struct torch_pool *pool, uint16_t stream,
+                                         const struct torch_block *last)
+{
+    struct torch_block *best = NULL;
+    for (struct tp_tree_node *n = pool->unmapped; n;) {
+        struct torch_block *b = unmapped_of(n);
+        bool from = last ? is_before(last, b) : b->segment->stream >= stream;
+        TP_STEP();
+        best = from ? b : best;
+        n = from ? n->low : n->high;
+    }
+    return best && best->segment->stream == stream ? best : NULL;
+}
+
+/* ---- where a request finds room ---- */
+
+static bool is_open(const struct torch_block *b)
+{
+    return b && (b->state == TORCH_FREE || b->state == TORCH_UNMAPPED);
+}
+
+static bool has_room(const struct torch_block *b, uint64_t size)
+{
+    uint64_t bytes = 0;
+    for (; is_open(b) && bytes < size; b = b->behind) {
+        TP_STEP();
+        bytes += b->size;
+    }
+    return bytes >= size;
+}
+
+static struct torch_block *find_room(const struct torch_pool *pool, uint16_t stream, uint64_t size)
+{
+    struct torch_block *b = NULL;
+    while ((b = next_unmapped(pool, stream, b))) {
+        struct torch_block *first = is_open(b->before) ? b->before : b;
+        if (has_room(first, size))
+            return first;
+    }
+    return NULL;
+}
+
+/* ---- spaces ---- */
+
+static uint64_t unit_of(const struct torch *st, const struct torch_pool *pool)
+{
+    return pool->small ? st->rules.small_segment : st->rules.large_segment;
+}
+
+struct torch_block *tp_torch_enter_space(struct torch *st, struct torch_pool *pool, uint16_t stream,
+                                         tp_addr base, uint64_t size)
+{
+    struct torch_block *b = tp_torch_enter(st, pool, stream, base, size);
+    b->segment->unit = unit_of(st, pool);
+    st->segment_bytes -= size;
+    pool->growing++;
+    add_unmapped(b);
+    return b;
+}
+
+/* A new segment: an eighth more than the device has, so that low units may go back while high ones
+ * come. */
+static int add_space(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                     struct torch_block **out)
+{
+    uint64_t capacity = tp_src_capacity(st->env->source), unit = unit_of(st, pool);
+    uint64_t bytes = capacity ? capacity + capacity / 8 : SPACE_UNKNOWN;
+    tp_addr base = 0;
+    bytes = up_to(bytes > size ? bytes : size, unit);
+    int rc = tp_torch_reserve(st);
+    if (!rc)
+        rc = tp_src_space_get(st->env->source, bytes, unit, &base);
+    if (!rc)
+        *out = tp_torch_enter_space(st, pool, stream, base, bytes);
+    return rc;
+}
+
+/* Gives a segment back of which nothing is mapped. One that the source refuses serves on. */
+static void put_space(struct torch *st, struct torch_block *b)
+{
+    struct torch_segment *s = b->segment;
+    if (tp_src_space_put(st->env->source, s->base, s->size))
+        return;
+    remove_unmapped(b);
+    s->pool->growing--;
+    tp_torch_forget(st, s);
+}
+
+/* ---- mapping ---- */
+
+static void count_mapped(struct torch *st, struct torch_segment *s, uint64_t bytes)
+{
+    s->mapped += bytes;
+    s->carved += bytes;
+    st->segment_bytes += bytes;
+    carved_add(&st->carved, bytes);
+}
+
+int tp_torch_map(struct torch *st, struct torch_block *b, uint64_t size, struct torch_block **out)
+{
+    struct torch_segment *s = b->segment;
+    uint64_t bytes = size < b->size ? up_to(size, s->unit) : b->size;
+    int rc = tp_torch_reserve(st);
+    if (!rc)
+        rc = tp_src_map(st->env->source, s->base, b->addr - s->base, bytes);
+    if (rc)
+        return rc;
+    remove_unmapped(b);
+    if (bytes < b->size)
+        add_unmapped(tp_torch_split(st, b, bytes));
+    count_mapped(st, s, bytes);
+    *out = tp_torch_join_free(st, b, true, true);
+    return TP_OK;
+}
+
+int tp_torch_expand(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                    struct torch_block **out)
+{
+    struct torch_block *b = find_room(pool, stream, size);
+    int rc = b ? TP_OK : add_space(st, pool, stream, size, &b);
+    if (!rc && b->state == TORCH_UNMAPPED)
+        rc = tp_torch_map(st, b, size, &b);
+    while (!rc && b->size < size)
+        rc = tp_torch_map(st, b->behind, size - b->size, &b);
+    if (!rc)
+        rc = tp_torch_reserve(st);
+    if (rc)
+        return rc; /* what was mapped is a free block */
+    tp_torch_pool_remove(b);
+    *out = b;
+    return TP_OK;
+}
+
+/* ---- unmapping ---- */
+
+/* Offsets of the whole units in a block; none: *end <= *begin. */
+static void whole_units(const struct torch_block *b, uint64_t *begin, uint64_t *end)
+{
+    uint64_t offset = b->addr - b->segment->base, unit = b->segment->unit;
+    *begin = up_to(offset, unit);
+    *end = (offset + b->size) / unit * unit;
+}
+
+uint64_t tp_torch_unmappable(const struct torch_block *b)
+{
+    uint64_t begin = 0, end = 0;
+    if (!b->segment->unit)
+        return 0;
+    whole_units(b, &begin, &end);
+    return end > begin ? end - begin : 0;
+}
+
+/* Waits for the segment's own stream, once in a release: unlike giving a whole segment back,
+ * unmapping does not wait for the device. */
+static int settle(struct torch *st, struct torch_segment *s)
+{
+    struct tp_fence fence;
+    if (!st->fenced || s->settled == st->releases)
+        return TP_OK;
+    tp_src_record(st->env->source, s->stream, &fence);
+    int rc = tp_src_wait(st->env->source, &fence);
+    if (!rc)
+        s->settled = st->releases;
+    return rc;
+}
+
+/* Cuts a block at `size` bytes; the first part becomes free. Returns the part behind it. */
+static struct torch_block *cut_free(struct torch *st, struct torch_block *b, uint64_t size)
+{
+    if (!st->spare)
+        st->spare = slab_take(&st->blocks);
+    struct torch_block *rest = tp_torch_split(st, b, size);
+    tp_torch_pool_add(b);
+    return rest;
+}
+
+/* Makes a block, which is in no pool, one with the unmapped blocks beside it. */
+static struct torch_block *join_unmapped(struct torch *st, struct torch_block *b)
+{
+    struct torch_block *before = b->before, *behind = b->behind;
+    if (before && before->state == TORCH_UNMAPPED) {
+        remove_unmapped(before);
+        tp_torch_join(st, before, b);
+        b = before;
+    }
+    if (behind && behind->state == TORCH_UNMAPPED) {
+        remove_unmapped(behind);
+        tp_torch_join(st, b, behind);
+    }
+    add_unmapped(b);
+    return b;
+}
+
+/* Both records that the cuts may need are there: st->spare and one in the slab. */
+static void cut_out(struct torch *st, struct torch_block *b, uint64_t begin, uint64_t end)
+{
+    struct torch_segment *s = b->segment;
+    tp_torch_pool_remove(b);
+    if (begin > b->addr - s->base)
+        b = cut_free(st, b, begin - (b->addr - s->base));
+    if (end - begin < b->size) {
+        if (!st->spare)
+            st->spare = slab_take(&st->blocks);
+        tp_torch_pool_add(tp_torch_split(st, b, end - begin));
+    }
+    s->mapped -= end - begin;
+    s->carved -= end - begin;
+    st->segment_bytes -= end - begin;
+    st->carved.now -= end - begin;
+    b = join_unmapped(st, b);
+    if (b->size == s->size)
+        put_space(st, b);
+}
+
+int tp_torch_unmap(struct torch *st, struct torch_block *b, uint64_t *bytes)
+{
+    uint64_t begin = 0, end = 0;
+    struct torch_segment *s = b->segment;
+    *bytes = 0;
+    whole_units(b, &begin, &end);
+    if (end <= begin)
+        return TP_OK;
+    int rc = tp_torch_reserve(st);
+    if (!rc)
+        rc = settle(st, s);
+    if (!rc)
+        rc = tp_src_unmap(st->env->source, s->base, begin, end - begin);
+    if (rc)
+        return rc == TP_EIO ? TP_OK : rc;
+    *bytes = end - begin;
+    cut_out(st, b, begin, end);
+    return TP_OK;
+}
+
+/* ---- the end ---- */
+
+/* Unmaps all between two unmapped blocks, live blocks too. Returns the block behind. */
+static struct torch_block *unmap_run(struct torch *st, struct torch_segment *s,
+                                     struct torch_block *first)
+{
+    struct torch_block *behind = first;
+    uint64_t size = 0;
+    for (; behind && behind->state != TORCH_UNMAPPED; behind = behind->behind)
+        size += behind->size;
+    if (size && !tp_src_unmap(st->env->source, s->base, first->addr - s->base, size)) {
+        s->mapped -= size;
+        for (struct torch_block *b = first; b != behind; b = b->behind)
+            b->state = TORCH_UNMAPPED;
+    }
+    return behind;
+}
+
+bool tp_torch_put_growing(struct torch *st, struct torch_segment *s)
+{
+    settle(st, s);
+    for (struct torch_block *b = s->first; b;) {
+        b = unmap_run(st, s, b);
+        b = b ? b->behind : NULL;
+    }
+    return !s->mapped && !tp_src_space_put(st->env->source, s->base, s->size);
+}

@@ -5,6 +5,7 @@
 #define TP_CUDA_SOURCE_H
 
 #include "alloc/device_pages.h"
+#include "alloc/mappings.h"
 #include "cuda/gpu.h"
 
 /* ---- fences.c: points that a stream's work has passed or not ----
@@ -79,6 +80,8 @@ struct cuda_source {
     struct tp_addr_map ranges; /* address -> size */
     struct tp_addr_map bases;  /* address -> address that cuMemAlloc gave, where the two differ */
     struct tp_device_pages pages;
+    struct tp_mappings mappings; /* handles are those of cuMemCreate */
+    uint64_t map_page;           /* 0: not asked yet, or there is none */
     CUstream *streams;
     uint32_t stream_count;
     uint32_t created; /* streams [first_created, created) were created by this source */
@@ -108,6 +111,13 @@ int tp_cuda_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
 int tp_cuda_put_async(void *state, tp_addr addr, uint16_t stream);
 int tp_cuda_pool_trim(void *state, uint64_t keep);
 int tp_cuda_pool_marks(void *state, struct tp_pool_marks *out);
+
+uint64_t tp_cuda_map_page(void *state);
+int tp_cuda_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out);
+int tp_cuda_space_put(void *state, tp_addr base, uint64_t size);
+int tp_cuda_map_units(void *state, tp_addr base, uint64_t from, uint64_t size);
+int tp_cuda_unmap_units(void *state, tp_addr base, uint64_t from, uint64_t size);
+void tp_cuda_spaces_close(struct cuda_source *s); /* gives back what is left */
 
 int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uint64_t ns,
                  enum tp_occupy how);

@@ -3,6 +3,7 @@
  *     get, put              cuMemAlloc, cuMemFree; a table of what is out, so that put is strict
  *     record, done, wait    events from a fixed pool                                     fences.c
  *     get_async, put_async  the driver's stream-ordered pool                               pool.c
+ *     space_get, map        reserved addresses, and memory that is mapped there         mapping.c
  *     follow                an event, and a wait for it                                  fences.c
  *     work                  a memset or a kernel on the block                            occupy.c
  *
@@ -83,6 +84,7 @@ static void cuda_fini(void *state)
         CUDA_LOOK(g, StreamDestroy, s->streams[i]);
     free(s->streams);
     free_ranges(s);
+    tp_cuda_spaces_close(s);
     tp_cuda_occupy_close(s);
     tp_cuda_gpu_close(g);
 }
@@ -115,6 +117,7 @@ static int cuda_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
     tp_addr_map_init(&s->ranges, tp_pages_table_get, tp_pages_table_put, NULL);
     tp_addr_map_init(&s->bases, tp_pages_table_get, tp_pages_table_put, NULL);
     tp_device_pages_init(&s->pages);
+    tp_mappings_init(&s->mappings);
     s->now_ns = cfg->now_ns;
     rc = tp_cuda_gpu_open(&s->gpu, ordinal, cfg, err);
     if (rc)
@@ -147,7 +150,8 @@ static uint64_t cuda_granule(void *state)
 
 static uint64_t cuda_taken(void *state)
 {
-    return ((const struct cuda_source *)state)->pages.taken;
+    const struct cuda_source *s = state;
+    return s->pages.taken + s->mappings.mapped;
 }
 
 static uint64_t cuda_cost(void *state, uint64_t size, uint64_t align)
@@ -276,6 +280,11 @@ const struct tp_source_ops tp_source_cuda = {
     .granule = cuda_granule,
     .taken = cuda_taken,
     .cost = cuda_cost,
+    .map_page = tp_cuda_map_page,
+    .space_get = tp_cuda_space_get,
+    .space_put = tp_cuda_space_put,
+    .map = tp_cuda_map_units,
+    .unmap = tp_cuda_unmap_units,
     .record = tp_cuda_record,
     .done = tp_cuda_done,
     .wait = tp_cuda_wait,

@@ -1,5 +1,5 @@
-/* The strategy `torch` on a simulated device, call by call; what contradicts its own check fails the
- * test. */
+/* The strategy `torch` on a simulated device, call by call; what contradicts its own check fails
+ * the test. */
 #ifndef TP_TEST_TORCH_RIG_H
 #define TP_TEST_TORCH_RIG_H
 

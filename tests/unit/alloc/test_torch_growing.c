@@ -2,8 +2,8 @@
  * pictures count in MiB: A, B, C are live, - is free, . is not mapped. */
 #include "tests/unit/torch_rig.h"
 
-#define GROWING  "conf=expandable_segments:True"
-#define UNIT     (20 * MIB)
+#define GROWING "conf=expandable_segments:True"
+#define UNIT    (20 * MIB)
 
 /* Three blocks of a unit each, from the base on. */
 static tp_addr three(struct rig *r)
@@ -33,9 +33,8 @@ static void only_what_is_missing_is_mapped(void **state)
 static void mapped_sizes_are_whole_units(void **state)
 {
     (void)state;
-    static const uint64_t sizes[][2] = {
-        {1, 2 * MIB}, {MIB, 2 * MIB}, {MIB + 1, UNIT}, {UNIT, UNIT}, {UNIT + 1, 2 * UNIT},
-        {33 * MIB, 2 * UNIT}};
+    static const uint64_t sizes[][2] = {{1, 2 * MIB}, {MIB, 2 * MIB},       {MIB + 1, UNIT},
+                                        {UNIT, UNIT}, {UNIT + 1, 2 * UNIT}, {33 * MIB, 2 * UNIT}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct rig *r = open_torch(GROWING);
         get(r, 0, sizes[i][0]);
@@ -153,7 +152,8 @@ static void only_whole_units_go_back(void **state)
     close_torch(r);
 }
 
-/* A keep of 20 MiB leaves one unit; the smaller blocks go first, as they do among whole segments. */
+/* A keep of 20 MiB leaves one unit; the smaller blocks go first, as they do among whole segments.
+ */
 static void empty_cache_may_keep_some(void **state)
 {
     (void)state;
@@ -199,8 +199,8 @@ static void what_was_mapped_in_vain_is_free(void **state)
     close_torch(r);
 }
 
-/* The share of the device is 55 MiB. 40 are mapped of which 7 are free: 10.5 MiB would get a segment
- * of 12, which fit into the share; a unit is mapped, which does not. */
+/* The share of the device is 55 MiB. 40 are mapped of which 7 are free: 10.5 MiB would get a
+ * segment of 12, which fit into the share; a unit is mapped, which does not. */
 static void the_share_counts_as_if_segments_did_not_grow(void **state)
 {
     (void)state;
@@ -255,7 +255,8 @@ static void both_kinds_of_segments_live_side_by_side(void **state)
     rules->expandable = 1;
     assert_int_equal(get(r, 0, UNIT), a);
     put(r, 0, b, UNIT);
-    struct tp_block c = get_block(r, 0, UNIT - 512); /* the segment of its own serves, and is split */
+    struct tp_block c =
+        get_block(r, 0, UNIT - 512); /* the segment of its own serves, and is split */
     assert_int_equal(c.addr, b);
     assert_int_equal(c.granted, UNIT - 512);
     put(r, 0, b, UNIT - 512);

@@ -368,6 +368,50 @@ static void a_device_without_pools(void **state)
 
 /* ---- several devices ---- */
 
+static void memory_is_mapped_in_units(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "memory=64MiB");
+    struct cuda_bench b;
+    struct tp_driver_counts before, after;
+    tp_addr base = 0, other = 0;
+    bench_open(&b, NULL);
+    uint64_t page = tp_src_map_page(&b.src);
+    assert_true(page && 20 * MIB % page == 0);
+    assert_int_equal(tp_src_space_get(&b.src, 200 * MIB, 20 * MIB, &base), TP_OK);
+    tp_src_counts(&b.src, &before);
+    assert_int_equal(tp_src_map(&b.src, base, 20 * MIB, 40 * MIB), TP_OK);
+    tp_src_counts(&b.src, &after);
+    assert_int_equal(after.calls - before.calls, 2 + 2 + 1); /* made, placed, may be used */
+    bench_busy(&b, 0, base + 30 * MIB, 1000);                /* across two units */
+    tp_src_synced(&b.src, 0);
+    if (r->library) /* a real device has more */
+        assert_int_equal(tp_src_map(&b.src, base, 80 * MIB, 40 * MIB), TP_EOOM);
+    assert_int_equal(tp_src_unmap(&b.src, base, 20 * MIB, 20 * MIB), TP_OK);
+    tp_src_counts(&b.src, &before);
+    /* synced, refused at the second unit, unmapped and released */
+    assert_int_equal(before.calls - after.calls, r->library ? 1 + 2 + 2 : 1 + 2);
+    assert_int_equal(tp_src_map(&b.src, base, 80 * MIB, 20 * MIB), TP_OK);
+    assert_int_equal(tp_src_space_get(&b.src, 4 * MIB, MIB, &other), TP_EINVAL);
+    assert_int_equal(tp_src_space_put(&b.src, base, 200 * MIB), TP_EINVAL);
+    bench_expect_sound(&b);
+    cuda_bench_close(&b); /* gives back what is mapped */
+    cuda_rig_no_violation(r);
+    cuda_rig_balance(r);
+}
+
+static void a_device_that_maps_nothing(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "vmm=0");
+    struct cuda_bench b;
+    tp_addr base = 0;
+    bench_open(&b, NULL);
+    assert_int_equal(tp_src_map_page(&b.src), 0);
+    assert_int_equal(tp_src_space_get(&b.src, 20 * MIB, 2 * MIB, &base), TP_EUNSUP);
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+    cuda_rig_no_violation(r);
+}
+
 static void devices_are_mapped(void **state)
 {
     static const struct {
@@ -507,6 +551,8 @@ int main(void)
         IN_RIG(a_pool_has_a_limit),
         IN_RIG(a_foreign_address_is_refused),
         IN_RIG(a_device_without_pools),
+        IN_RIG(memory_is_mapped_in_units),
+        IN_RIG(a_device_that_maps_nothing),
         IN_RIG(devices_are_mapped),
         IN_RIG(devices_share_a_thread),
         IN_RIG(without_a_word_to_share),

@@ -1,0 +1,177 @@
+/* Spaces of the source `cuda`: addresses are reserved first, and memory is made and mapped there in
+ * units.
+ *
+ *     map      cuMemCreate for each unit, cuMemMap for each, cuMemSetAccess once
+ *     unmap    cuMemUnmap and cuMemRelease for each unit
+ *
+ * A unit has a handle of its own, so that any units can go later. Where memory runs out half way
+ * the units made so far are released again.
+ *
+ * Known weakness: that is what PyTorch does too, and it costs two calls per unit; a driver would
+ * take larger pieces in fewer calls. */
+#include "cuda/cuda_source.h"
+
+static CUmemAllocationProp prop_of(const struct cuda_source *s)
+{
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = s->gpu.ordinal}};
+}
+
+/* Asks the device once. Not counted: a replay asks before its first operation. */
+uint64_t tp_cuda_map_page(void *state)
+{
+    struct cuda_source *s = state;
+    struct cuda_gpu *g = &s->gpu;
+    int able = 0;
+    size_t page = 0;
+    if (s->map_page || g->driver.missing[CUDA_VMM] || cuda_enter(g))
+        return s->map_page;
+    if (CUDA_LOOK(g, DeviceGetAttribute, &able,
+                  CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, g->device) ||
+        !able)
+        return 0;
+    CUmemAllocationProp prop = prop_of(s);
+    if (CUDA_LOOK(g, MemGetAllocationGranularity, &page, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM))
+        return 0;
+    s->map_page = page;
+    return page;
+}
+
+int tp_cuda_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
+{
+    struct cuda_source *s = state;
+    struct cuda_gpu *g = &s->gpu;
+    struct tp_mapping *room = NULL;
+    CUdeviceptr base = 0;
+    uint64_t page = tp_cuda_map_page(s);
+    if (!page)
+        return TP_EUNSUP;
+    if (!tp_mappings_fits(size, unit, page))
+        return TP_EINVAL;
+    int rc = cuda_enter(g);
+    if (!rc)
+        rc = tp_mappings_room(&s->mappings, &room);
+    if (rc)
+        return rc;
+    CUresult code = CUDA_CALL(g, MemAddressReserve, &base, size, 0, 0, 0);
+    rc = code == CUDA_ERROR_OUT_OF_MEMORY ? TP_EOOM : cuda_status(g, "cuMemAddressReserve", code);
+    if (rc) {
+        free(room);
+        return rc;
+    }
+    tp_mappings_add(&s->mappings, room, base, size, unit);
+    *out = base;
+    return TP_OK;
+}
+
+int tp_cuda_space_put(void *state, tp_addr base, uint64_t size)
+{
+    struct cuda_source *s = state;
+    int rc = tp_mappings_empty(&s->mappings, base, size);
+    if (!rc)
+        rc = cuda_enter(&s->gpu);
+    if (!rc)
+        rc = CUDA_TRY(&s->gpu, MemAddressFree, base, size);
+    if (!rc)
+        tp_mappings_remove(&s->mappings, base);
+    return rc;
+}
+
+/* ---- units ---- */
+
+/* A part of a space, in addresses. */
+struct cuda_part {
+    uint64_t base, unit, begin, end;
+};
+
+/* Gives back what a call that failed has made: units below `mapped` are mapped. */
+static void drop_units(struct cuda_source *s, const struct cuda_part *p, uint64_t made, uint64_t mapped)
+{
+    for (uint64_t at = p->begin; at < made; at += p->unit) {
+        if (at < mapped)
+            CUDA_LOOK(&s->gpu, MemUnmap, at, p->unit);
+        CUDA_LOOK(&s->gpu, MemRelease, tp_mappings_unmap(&s->mappings, p->base, at));
+    }
+}
+
+static int make_units(struct cuda_source *s, const struct cuda_part *p)
+{
+    struct cuda_gpu *g = &s->gpu;
+    const CUmemAllocationProp prop = prop_of(s);
+    for (uint64_t at = p->begin; at < p->end; at += p->unit) {
+        CUmemGenericAllocationHandle handle = 0;
+        CUresult code = CUDA_CALL(g, MemCreate, &handle, p->unit, &prop, 0);
+        if (code != CUDA_SUCCESS) {
+            int rc =
+                code == CUDA_ERROR_OUT_OF_MEMORY ? TP_EOOM : cuda_status(g, "cuMemCreate", code);
+            drop_units(s, p, at, p->begin);
+            return rc;
+        }
+        tp_mappings_map(&s->mappings, p->base, at, handle);
+    }
+    return TP_OK;
+}
+
+static int place_units(struct cuda_source *s, const struct cuda_part *p)
+{
+    struct cuda_gpu *g = &s->gpu;
+    const CUmemAccessDesc access = {.location = prop_of(s).location,
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    uint64_t at = p->begin;
+    int rc = TP_OK;
+    for (; !rc && at < p->end; at += rc ? 0 : p->unit)
+        rc = CUDA_TRY(g, MemMap, at, p->unit, 0, *tp_addr_map_find(&s->mappings.units, at), 0);
+    if (!rc)
+        rc = CUDA_TRY(g, MemSetAccess, p->begin, p->end - p->begin, &access, 1);
+    if (rc)
+        drop_units(s, p, p->end, at);
+    return rc;
+}
+
+int tp_cuda_map_units(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct cuda_source *s = state;
+    int rc = tp_mappings_are(&s->mappings, base, from, size, false);
+    if (!rc)
+        rc = cuda_enter(&s->gpu);
+    if (!rc)
+        rc = tp_mappings_units_room(&s->mappings, base, size);
+    if (rc)
+        return rc;
+    const struct cuda_part p = {base, tp_mappings_find(&s->mappings, base)->unit, base + from,
+                           base + from + size};
+    rc = make_units(s, &p);
+    return rc ? rc : place_units(s, &p);
+}
+
+int tp_cuda_unmap_units(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct cuda_source *s = state;
+    int rc = tp_mappings_are(&s->mappings, base, from, size, true);
+    if (!rc)
+        rc = cuda_enter(&s->gpu);
+    if (rc)
+        return rc;
+    uint64_t unit = tp_mappings_find(&s->mappings, base)->unit;
+    for (uint64_t at = base + from; !rc && at < base + from + size; at += unit) {
+        rc = CUDA_TRY(&s->gpu, MemUnmap, at, unit);
+        if (!rc)
+            rc = CUDA_TRY(&s->gpu, MemRelease, tp_mappings_unmap(&s->mappings, base, at));
+    }
+    return rc;
+}
+
+void tp_cuda_spaces_close(struct cuda_source *s)
+{
+    const struct tp_addr_entry *e;
+    for (uint64_t i = 0; (e = tp_addr_map_next(&s->mappings.spaces, &i));) {
+        const struct tp_mapping *space = tp_mappings_find(&s->mappings, e->key);
+        const uint64_t end = e->key + space->size;
+        for (uint64_t at = e->key; space->mapped && at < end; at += space->unit)
+            if (tp_addr_map_find(&s->mappings.units, at))
+                drop_units(s, &(struct cuda_part){e->key, space->unit, at, end}, at + space->unit, end);
+        CUDA_LOOK(&s->gpu, MemAddressFree, e->key, space->size);
+    }
+    tp_mappings_fini(&s->mappings);
+}

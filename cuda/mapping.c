@@ -86,7 +86,8 @@ struct cuda_part {
 };
 
 /* Gives back what a call that failed has made: units below `mapped` are mapped. */
-static void drop_units(struct cuda_source *s, const struct cuda_part *p, uint64_t made, uint64_t mapped)
+static void drop_units(struct cuda_source *s, const struct cuda_part *p, uint64_t made,
+                       uint64_t mapped)
 {
     for (uint64_t at = p->begin; at < made; at += p->unit) {
         if (at < mapped)
@@ -140,7 +141,7 @@ int tp_cuda_map_units(void *state, tp_addr base, uint64_t from, uint64_t size)
     if (rc)
         return rc;
     const struct cuda_part p = {base, tp_mappings_find(&s->mappings, base)->unit, base + from,
-                           base + from + size};
+                                base + from + size};
     rc = make_units(s, &p);
     return rc ? rc : place_units(s, &p);
 }
@@ -170,7 +171,8 @@ void tp_cuda_spaces_close(struct cuda_source *s)
         const uint64_t end = e->key + space->size;
         for (uint64_t at = e->key; space->mapped && at < end; at += space->unit)
             if (tp_addr_map_find(&s->mappings.units, at))
-                drop_units(s, &(struct cuda_part){e->key, space->unit, at, end}, at + space->unit, end);
+                drop_units(s, &(struct cuda_part){e->key, space->unit, at, end}, at + space->unit,
+                           end);
         CUDA_LOOK(&s->gpu, MemAddressFree, e->key, space->size);
     }
     tp_mappings_fini(&s->mappings);

@@ -1,4 +1,5 @@
-/* A source whose ranges lie where a recording says: those that the recorded allocator got next. */
+/* A source whose ranges lie where a recording says: those that the recorded allocator got next, and
+ * what it mapped next in spaces, whose bases are the first addresses that were mapped there. */
 #ifndef TP_RECORDED_SOURCE_H
 #define TP_RECORDED_SOURCE_H
 
@@ -15,6 +16,7 @@ struct tp_coming_range {
     tp_addr base;
     uint64_t size;
     int64_t stream;
+    bool mapped; /* in a space */
 };
 
 /* Its state. */
@@ -26,6 +28,9 @@ struct tp_recorded_source {
     struct tp_coming_range invented;
     uint64_t inventions;
     tp_addr next_invented;
+    uint64_t given_maps;  /* what was mapped as in the list */
+    uint64_t wanted_maps; /* what was not, while `strict`: refused as if the system failed */
+    bool strict;
 };
 
 extern const struct tp_source_ops tp_source_recorded;

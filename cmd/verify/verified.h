@@ -12,7 +12,10 @@ enum tp_verify_kind {
     TP_OTHER_ADDRESS,  /* a request is served elsewhere */
     TP_NOT_SERVED,     /* a request is not served at all */
     TP_NEEDS_SEGMENT,  /* the rules take a segment, and the file has none there */
+    TP_NEEDS_MAPPING,  /* the rules map memory, and the file maps none, or other memory */
     TP_NEEDS_NONE,     /* the file takes a segment, and the rules have room */
+    TP_NOT_ITS_UNITS,  /* the file unmaps a part of what the rules would */
+    TP_MAPPED_IN_USE,  /* the file unmaps what is not free */
     TP_SEGMENT_IN_USE, /* the file gives a segment back that is not wholly free */
     TP_NOT_LIVE,       /* the file frees what is not live */
     TP_NO_PLACE,       /* what was there at the start does not fit together */
@@ -43,14 +46,19 @@ struct tp_verified {
     struct tp_agreement segments;  /* at the end, with all their blocks */
     struct tp_agreement taken;     /* segments taken from the driver */
     struct tp_agreement returned;  /* segments given back */
+    struct tp_agreement mapped;    /* times that memory was mapped in segments that grow */
+    struct tp_agreement unmapped;  /* times that it was unmapped */
     uint64_t blocks;               /* at the end, in the segments that agree */
     uint64_t with_base;            /* addresses that agree and are a base from the file */
     uint64_t start_segments, start_blocks;
-    uint64_t start_rounded; /* of start_blocks: those whose size follows from their request */
-    uint64_t start_shown;   /* of those: how many are larger, as an event shows */
-    uint64_t not_live;      /* frees that the rules refuse */
-    uint64_t unknown;       /* events of another kind */
-    uint64_t failed;        /* requests that failed in the recording: not compared */
+    uint64_t start_rounded;   /* of start_blocks: those whose size follows from their request */
+    uint64_t start_shown;     /* of those: how many are larger, as an event shows */
+    uint64_t start_stretches; /* of start_segments: what was mapped of segments that grow */
+    uint64_t start_inferred;  /* of those: their pool is not in the file */
+    uint64_t switches;        /* changes of expandable_segments that the events show */
+    uint64_t not_live;        /* frees that the rules refuse */
+    uint64_t unknown;         /* events of another kind */
+    uint64_t failed;          /* requests that failed in the recording: not compared */
     struct tp_verify_difference first;
 };
 

@@ -1,6 +1,7 @@
 /* See verify.h. Known weakness: that the rules would have given the same segments back when memory
  * was short is not compared, only that those which the file gives back are wholly free: the file
- * does not say whether the program or the allocator did it. */
+ * does not say whether the program or the allocator did it. That new segments grow, or do so no
+ * more, shows only where the next memory is taken. */
 #include "cmd/verify/verify.h"
 
 #include "alloc/meta.h"
@@ -22,6 +23,7 @@ struct verifying {
     struct tp_env env;
     void *st;
     uint64_t event;
+    struct tp_torch_rules rules; /* as the recording began */
 };
 
 struct tp_verify_play {
@@ -60,6 +62,15 @@ static void differs(struct verifying *v, enum tp_verify_kind kind,
 
 enum { COMING_MOST = 64 }; /* segments that were taken and serve nothing yet */
 
+static int place_one(struct verifying *v, const struct tp_coming_range *r,
+                     const struct tp_torch_segment *s)
+{
+    if (!r->mapped)
+        return tp_torch_place(v->st, s, NULL, 0);
+    tp_addr base = tp_torch_grows_at(v->st, s);
+    return tp_torch_place_mapped(v->st, base ? base : s->base, s, NULL, 0);
+}
+
 /* Segments that the file took for a request and the rules did not: they are there from now on. */
 static int place_unneeded(struct verifying *v, struct tp_err *err)
 {
@@ -70,19 +81,20 @@ static int place_unneeded(struct verifying *v, struct tp_err *err)
         struct tp_torch_segment s = {
             .base = r->base, .size = r->size, .small = r->size == v->heap.rules->small_segment};
         rc = tp_verify_stream(&v->streams, r->stream, &s.stream, err);
-        if (rc == TP_OK && tp_torch_place(v->st, &s, NULL, 0) == TP_ENOMEM)
+        if (rc == TP_OK && place_one(v, r, &s) == TP_ENOMEM)
             rc = no_memory(err);
     }
     from->count = 0;
     return rc;
 }
 
-static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev)
+static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev, bool mapped)
 {
     const struct tp_recorded_source *from = source_of(v);
     uint64_t base = ev->address, size = ev->size;
     if (base % TP_RECORDED_PAGE || base >= TP_INVENTED || size > TP_INVENTED - base ||
-        !tp_torch_is_vacant(v->st, base, size))
+        !(tp_torch_is_vacant(v->st, base, size) ||
+          (mapped && tp_torch_is_unmapped(v->st, base, size))))
         return false;
     for (size_t i = 0; i < from->count; i++) {
         const struct tp_coming_range *r = &from->coming[i];
@@ -92,19 +104,59 @@ static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev)
     return true;
 }
 
-static int see_segment_alloc(struct verifying *v, const struct tp_pytorch_event *ev,
-                             struct tp_err *err)
+/* What takes memory shows whether new segments grow. */
+static void note_mode(struct verifying *v, bool expandable)
 {
-    v->heap.out->taken.all++;
+    struct tp_torch_rules *rules = tp_torch_rules_of(v->st);
+    v->heap.out->switches += rules->expandable != expandable;
+    rules->expandable = expandable;
+}
+
+static int see_taken(struct verifying *v, const struct tp_pytorch_event *ev, bool mapped,
+                     struct tp_err *err)
+{
+    note_mode(v, mapped);
     int rc = source_of(v)->count < COMING_MOST ? TP_OK : place_unneeded(v, err);
     if (rc != TP_OK)
         return rc;
-    if (!is_vacant(v, ev)) {
+    if (!is_vacant(v, ev, mapped)) {
         differs(v, TP_NO_PLACE, ev, 0);
         return TP_OK;
     }
     return tp_recorded_source_add(
-        &v->source, &(struct tp_coming_range){ev->address, ev->size, ev->stream}, err);
+        &v->source, &(struct tp_coming_range){ev->address, ev->size, ev->stream, mapped}, err);
+}
+
+static int see_segment_alloc(struct verifying *v, const struct tp_pytorch_event *ev,
+                             struct tp_err *err)
+{
+    v->heap.out->taken.all++;
+    return see_taken(v, ev, false, err);
+}
+
+static int see_segment_map(struct verifying *v, const struct tp_pytorch_event *ev,
+                           struct tp_err *err)
+{
+    v->heap.out->mapped.all++;
+    return see_taken(v, ev, true, err);
+}
+
+/* What was mapped for a request that failed all the same is free, and may go. */
+static int see_segment_unmap(struct verifying *v, const struct tp_pytorch_event *ev,
+                             struct tp_err *err)
+{
+    bool whole = false;
+    int rc = place_unneeded(v, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_torch_unmap_at(v->st, ev->address, ev->size, &whole);
+    if (rc == TP_ENOMEM)
+        return no_memory(err);
+    v->heap.out->unmapped.all++;
+    v->heap.out->unmapped.good += whole;
+    if (!whole)
+        differs(v, rc == TP_OK ? TP_NOT_ITS_UNITS : TP_MAPPED_IN_USE, ev, 0);
+    return TP_OK;
 }
 
 static int see_segment_free(struct verifying *v, const struct tp_pytorch_event *ev,
@@ -143,10 +195,11 @@ static int correct(struct verifying *v, const struct tp_pytorch_event *ev, const
     if (invented)
         tp_torch_drop(v->st, from->invented.base, from->invented.size);
     differs(v,
-            !got          ? TP_NOT_SERVED
-            : invented    ? TP_NEEDS_SEGMENT
-            : from->count ? TP_NEEDS_NONE
-                          : TP_OTHER_ADDRESS,
+            from->wanted_maps ? TP_NEEDS_MAPPING
+            : !got            ? TP_NOT_SERVED
+            : invented        ? TP_NEEDS_SEGMENT
+            : from->count     ? TP_NEEDS_NONE
+                              : TP_OTHER_ADDRESS,
             ev, invented ? 0 : got);
     int rc = place_unneeded(v, err);
     return rc == TP_OK ? force(v, ev, err) : rc;
@@ -158,11 +211,14 @@ static int see_alloc(struct verifying *v, const struct tp_pytorch_event *ev, str
     struct tp_verified *out = v->heap.out;
     struct tp_req rq = {.size = ev->size, .align = 1};
     struct tp_block b = {0};
-    uint64_t given = from->given, inventions = from->inventions;
+    uint64_t given = from->given, maps = from->given_maps, inventions = from->inventions;
+    from->wanted_maps = 0;
     int rc = tp_verify_stream(&v->streams, ev->stream, &rq.stream, err);
     if (rc != TP_OK)
         return rc;
+    from->strict = true;
     rc = tp_strategy_torch.alloc(v->st, NULL, &rq, &b);
+    from->strict = false;
     if (rc == TP_ENOMEM)
         return no_memory(err);
     bool invented = from->inventions > inventions;
@@ -170,7 +226,8 @@ static int see_alloc(struct verifying *v, const struct tp_pytorch_event *ev, str
     out->addresses.all++;
     out->addresses.good += same;
     out->with_base += same && from->given > given;
-    out->taken.good += from->given - given;
+    out->taken.good += maps == from->given_maps ? from->given - given : 0;
+    out->mapped.good += from->given_maps - maps;
     if (!same)
         return correct(v, ev, &rq, rc == TP_OK ? b.addr : 0, invented, err);
     if (from->count)
@@ -213,16 +270,6 @@ static int see_unknown(struct verifying *v, const struct tp_pytorch_event *ev, s
     return TP_OK;
 }
 
-static int refuse_growing(struct verifying *v, const struct tp_pytorch_event *ev,
-                          struct tp_err *err)
-{
-    (void)ev;
-    return tp_fail(err, TP_EINPUT,
-                   "event %llu of device %u maps or unmaps memory: segments that grow "
-                   "(expandable_segments) are not simulated",
-                   (unsigned long long)v->event, v->heap.out->device);
-}
-
 typedef int see_fn(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err);
 
 static int see(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err)
@@ -233,8 +280,8 @@ static int see(struct verifying *v, const struct tp_pytorch_event *ev, struct tp
         [TP_PYTORCH_FREE_COMPLETED] = NULL,
         [TP_PYTORCH_SEGMENT_ALLOC] = see_segment_alloc,
         [TP_PYTORCH_SEGMENT_FREE] = see_segment_free,
-        [TP_PYTORCH_SEGMENT_MAP] = refuse_growing,
-        [TP_PYTORCH_SEGMENT_UNMAP] = refuse_growing,
+        [TP_PYTORCH_SEGMENT_MAP] = see_segment_map,
+        [TP_PYTORCH_SEGMENT_UNMAP] = see_segment_unmap,
         [TP_PYTORCH_OOM] = see_failed,
         [TP_PYTORCH_SNAPSHOT] = NULL,
         [TP_PYTORCH_UNKNOWN] = see_unknown,
@@ -289,20 +336,22 @@ static void stop(struct verifying *v)
     tp_id_map_release(&v->lost);
 }
 
-/* Files that the rules do not cover. */
-static int refuse_unknown(const struct tp_pytorch *s, uint32_t device,
-                          const struct tp_torch_rules *rules, struct tp_err *err)
+/* Before any memory was taken, what the first event that takes some shows. */
+static int find_mode(struct verifying *v, struct tp_err *err)
 {
-    if (rules->expandable)
-        return tp_fail(err, TP_EINPUT,
-                       "segments that grow (expandable_segments:True) cannot be compared");
-    for (size_t i = 0; i < s->spans.count; i++)
-        if (s->spans.items[i].device == device && s->spans.items[i].expandable)
-            return tp_fail(err, TP_EINPUT,
-                           "device %u has segments that grow (expandable_segments), which are not "
-                           "simulated",
-                           device);
-    return TP_OK;
+    const struct tp_pytorch *s = v->heap.snapshot;
+    const struct tp_pytorch_device *d = &s->devices[v->heap.out->device];
+    const struct tp_pytorch_event *ev = NULL;
+    struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + d->count};
+    int rc = TP_OK;
+    while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err))) {
+        bool mapped = ev->action == TP_PYTORCH_SEGMENT_MAP;
+        if (!mapped && ev->action != TP_PYTORCH_SEGMENT_ALLOC)
+            continue;
+        v->rules.expandable = mapped;
+        break;
+    }
+    return rc;
 }
 
 int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
@@ -316,11 +365,12 @@ int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp
     (*play)->events =
         (struct tp_spill_cursor){.list = &s->events, .next = d->first, .end = d->first + d->count};
     struct verifying *v = &(*play)->v;
-    v->heap =
-        (struct tp_verify_heap){.snapshot = s, .rules = rules, .streams = &v->streams, .out = out};
+    v->rules = *rules;
+    v->heap = (struct tp_verify_heap){
+        .snapshot = s, .rules = &v->rules, .streams = &v->streams, .out = out};
     v->streams.how = tp_reading_growth(s->reading, "streams");
     v->lost.how = tp_reading_growth(s->reading, "addresses");
-    int rc = refuse_unknown(s, device, rules, err);
+    int rc = find_mode(v, err);
     if (rc == TP_OK)
         rc = start(v, err);
     return rc == TP_OK ? tp_verify_place(&v->heap, err) : rc;
@@ -358,6 +408,7 @@ int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torc
 {
     const char *text = conf ? conf : tp_pytorch_conf(s);
     *rules = tp_torch_defaults;
+    rules->expandable = !conf && tp_pytorch_grows(s);
     if (!text)
         return TP_OK;
     int rc = tp_torch_conf(rules, text, err);

@@ -2,6 +2,7 @@
 #include "cmd/verify/verify_heap.h"
 
 #include "cmd/verify/recorded_source.h"
+#include "cmd/verify/verify_spaces.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <stdlib.h>
@@ -61,26 +62,33 @@ static void no_place(const struct tp_verify_heap *h, const struct tp_pytorch_blo
                                                              .expected = b->address});
 }
 
-static int place_segment(const struct tp_verify_heap *h, const struct tp_pytorch_block *from,
-                         const struct tp_torch_at *blocks, size_t count, struct tp_err *err)
+static int place_segment(const struct tp_verify_heap *h, const struct tp_verify_spaces *spaces,
+                         const struct tp_pytorch_block *from, const struct tp_torch_at *blocks,
+                         size_t count, struct tp_err *err)
 {
     struct tp_torch_segment s = {.base = from->address, .size = from->size, .small = from->small};
     int rc = tp_verify_stream(h->streams, from->stream, &s.stream, err);
     if (rc != TP_OK)
         return rc;
     bool known = s.base < TP_INVENTED && s.size <= TP_INVENTED - s.base;
-    rc = known ? tp_torch_place(h->st, &s, blocks, count) : TP_EINVAL;
+    if (known && from->expandable)
+        rc = tp_torch_place_mapped(h->st, tp_verify_base_of(spaces, from), &s, blocks, count);
+    else
+        rc = known ? tp_torch_place(h->st, &s, blocks, count) : TP_EINVAL;
     if (rc == TP_ENOMEM)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc != TP_OK)
         no_place(h, from);
     h->out->start_segments += rc == TP_OK;
+    h->out->start_stretches += rc == TP_OK && from->expandable;
+    h->out->start_inferred += rc == TP_OK && from->inferred;
     h->out->start_blocks += rc == TP_OK ? count : 0;
     return TP_OK;
 }
 
 static int place_all(const struct tp_verify_heap *h, const struct tp_pytorch_heap *heap,
-                     struct tp_torch_at *room, struct tp_err *err)
+                     const struct tp_verify_spaces *spaces, struct tp_torch_at *room,
+                     struct tp_err *err)
 {
     size_t next = 0;
     int rc = TP_OK;
@@ -89,7 +97,7 @@ static int place_all(const struct tp_verify_heap *h, const struct tp_pytorch_hea
         for (; next < heap->blocks.count && heap->blocks.items[next].address < s->address; next++)
             no_place(h, &heap->blocks.items[next]);
         size_t count = blocks_of(h, s, &heap->blocks, next, room);
-        rc = place_segment(h, s, room, count, err);
+        rc = place_segment(h, spaces, s, room, count, err);
         next += count;
     }
     for (; rc == TP_OK && next < heap->blocks.count; next++)
@@ -103,12 +111,17 @@ int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err)
     bool taken[TP_PYTORCH_DEVICES] = {false};
     taken[h->out->device] = true;
     int rc = tp_pytorch_heap_at_start(h->snapshot, taken, &heap, err);
+    struct tp_verify_spaces spaces = {.count = 0};
     struct tp_torch_at *room = NULL;
+    if (rc == TP_OK)
+        rc = tp_verify_find_spaces(h->snapshot, h->out->device, h->rules->small_segment,
+                                   &heap.segments, &spaces, err);
     if (rc == TP_OK && !(room = calloc(heap.blocks.count + 1, sizeof *room)))
         rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc == TP_OK)
-        rc = place_all(h, &heap, room, err);
+        rc = place_all(h, &heap, &spaces, room, err);
     free(room);
+    tp_verify_spaces_release(h->snapshot, &spaces);
     tp_pytorch_heap_release(h->snapshot, &heap);
     return rc;
 }
@@ -136,7 +149,8 @@ static int compare_segment(const struct tp_verify_heap *h, size_t i, struct tp_t
         room[k] = (struct tp_torch_at){b->address, b->bytes, b->size};
     }
     qsort(room, c->count, sizeof *room, by_address);
-    bool same = tp_torch_is_at(h->st, &at, room, c->count, c->idle);
+    bool same = span->expandable ? tp_torch_is_mapped_at(h->st, &at, room, c->count, c->idle)
+                                 : tp_torch_is_at(h->st, &at, room, c->count, c->idle);
     h->out->segments.all++;
     h->out->segments.good += same;
     h->out->blocks += same ? c->count + c->idle : 0;
@@ -157,8 +171,8 @@ int tp_verify_end(const struct tp_verify_heap *h, struct tp_err *err)
         if (s->spans.items[i].device == h->out->device)
             rc = compare_segment(h, i, room, err);
     free(room);
-    if (rc == TP_OK && s->spans.count && tp_torch_segments(h->st) > h->out->segments.all)
-        tp_verify_differs(h->out, &(struct tp_verify_difference){.kind = TP_OTHER_LAYOUT,
-                                                                 .size = tp_torch_segments(h->st)});
+    if (rc == TP_OK && s->spans.count && tp_torch_stretches(h->st) > h->out->segments.all)
+        tp_verify_differs(h->out, &(struct tp_verify_difference){
+                                      .kind = TP_OTHER_LAYOUT, .size = tp_torch_stretches(h->st)});
     return rc;
 }

@@ -26,7 +26,10 @@ static const struct {
     [TP_OTHER_ADDRESS] = {"alloc of", NULL, NULL},
     [TP_NOT_SERVED] = {"alloc of", NULL, "refused"},
     [TP_NEEDS_SEGMENT] = {"alloc of", NULL, "a new segment: nothing free fits"},
-    [TP_NEEDS_NONE] = {"alloc of", "a new segment", NULL},
+    [TP_NEEDS_MAPPING] = {"alloc of", NULL, "maps memory: nothing free fits"},
+    [TP_NEEDS_NONE] = {"alloc of", "more memory from the driver", NULL},
+    [TP_NOT_ITS_UNITS] = {"segment_unmap of", "these units", "more of the free block"},
+    [TP_MAPPED_IN_USE] = {"segment_unmap of", "whole units that are free", "not free"},
     [TP_SEGMENT_IN_USE] = {"segment_free of", "a segment that is wholly free", "not wholly free"},
     [TP_NOT_LIVE] = {"free of", "a live block", "none of this size is there"},
     [TP_NO_PLACE] = {"a place for", "a place of its own", "it overlaps, or lies in no segment"},
@@ -68,6 +71,16 @@ static void print_ground(const struct tp_verified *v, struct tp_page *page)
     if (v->returned.all)
         tp_page_row(page, MARGIN, v->taken.all ? "" : "segments", VALUE,
                     "%s wholly free where the file gives them back", of(&v->returned).s);
+    if (v->mapped.all)
+        tp_page_row(page, MARGIN, "mapped", VALUE, "%s times as the file maps memory",
+                    of(&v->mapped).s);
+    if (v->unmapped.all)
+        tp_page_row(page, MARGIN, "unmapped", VALUE,
+                    "%s times the whole free units where the file unmaps them", of(&v->unmapped).s);
+    if (v->switches)
+        tp_page_row(page, MARGIN, "from the file", VALUE,
+                    "that expandable_segments changed, %s: where memory is taken shows it",
+                    tp_plural(v->switches, "time").s);
     if (v->with_base)
         tp_page_row(page, MARGIN, "from the file", VALUE,
                     "%s of these addresses: the base of a new segment is the driver's choice",
@@ -76,6 +89,14 @@ static void print_ground(const struct tp_verified *v, struct tp_page *page)
         tp_page_row(
             page, MARGIN, "at the start", VALUE, "%s with %s, rebuilt from the end and the events",
             tp_plural(v->start_segments, "segment").s, tp_plural(v->start_blocks, "live block").s);
+    if (v->start_stretches)
+        tp_page_row(page, MARGIN, "", VALUE,
+                    "%s of segments that grow; these begin at the lowest address in the file",
+                    tp_plural(v->start_stretches, "stretch").s);
+    if (v->start_inferred)
+        tp_page_row(page, MARGIN, "", VALUE,
+                    "%s of them taken for the large pool: the file does not say which",
+                    tp_count(v->start_inferred).s);
     if (v->start_rounded)
         tp_page_row(
             page, MARGIN, "", VALUE,

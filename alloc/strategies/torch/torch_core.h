@@ -22,7 +22,10 @@ enum torch_state { TORCH_NONE, TORCH_LIVE, TORCH_FREE, TORCH_PENDING, TORCH_UNMA
 
 struct torch_pool {
     struct tp_tree_node *free, *idle, *unmapped;
+    struct tp_tree_node
+        *placed;       /* with by_address: free blocks of segments that grow, by address */
     uint64_t growing;  /* its segments that grow */
+    bool by_address;   /* as in struct torch */
     uint64_t searches; /* for the age of free blocks; counted while garbage is collected */
     bool small;
 };
@@ -165,6 +168,10 @@ struct torch_block *tp_torch_idle_behind(const struct torch_pool *pool,
                                          const struct torch_block *b);
 struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream);
 
+/* The last free block that begins at `addr` or before, of segments that grow; NULL: none. Only with
+ * by_address. */
+struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_addr addr);
+
 /* ---- torch_segments.c: memory from the source and back ---- */
 
 /* Gets a segment for `size` bytes, as one free block that is in no pool. The caller has reserved
@@ -202,6 +209,21 @@ struct torch_block *tp_torch_enter_space(struct torch *st, struct torch_pool *po
 /* Maps the first units of an unmapped block, for up to `size` bytes. *out: the free block that they
  * are part of then. */
 int tp_torch_map(struct torch *st, struct torch_block *b, uint64_t size, struct torch_block **out);
+
+/* The unmapped block of a segment that holds `addr`; NULL: something is mapped there. */
+struct torch_block *tp_torch_unmapped_at(const struct torch_segment *s, tp_addr addr);
+
+/* Cuts an unmapped block; returns the part from `addr` on. There is a spare record. */
+struct torch_block *tp_torch_cut_unmapped(struct torch *st, struct torch_block *b, tp_addr addr);
+
+/* Behind the last mapped byte of such a segment. */
+tp_addr tp_torch_mapped_end(const struct torch_segment *s);
+
+/* Offsets of the whole units in a free block; none: *end <= *begin. */
+void tp_torch_whole_units(const struct torch_block *b, uint64_t *begin, uint64_t *end);
+
+/* Unmaps some of these units. */
+int tp_torch_unmap_part(struct torch *st, struct torch_block *b, uint64_t begin, uint64_t end);
 
 /* Unmaps the whole units of a free block of such a segment; *bytes: how many. The segment goes when
  * it has none left. What the source refuses stays. */

@@ -59,6 +59,44 @@ static struct torch_block *next_unmapped(const struct torch_pool *pool, uint16_t
     return best && best->segment->stream == stream ? best : NULL;
 }
 
+/* The last unmapped block of a segment that begins at `addr` or before; NULL: none. */
+static struct torch_block *unmapped_before(const struct torch_segment *s, tp_addr addr)
+{
+    struct torch_block *best = NULL;
+    for (struct tp_tree_node *n = s->pool->unmapped; n;) {
+        struct torch_block *b = unmapped_of(n);
+        const struct torch_segment *of = b->segment;
+        bool at = of->stream != s->stream ? of->stream < s->stream
+                  : of->order != s->order ? of->order < s->order
+                                          : b->addr <= addr;
+        TP_STEP();
+        best = at ? b : best;
+        n = at ? n->high : n->low;
+    }
+    return best && best->segment == s ? best : NULL;
+}
+
+struct torch_block *tp_torch_unmapped_at(const struct torch_segment *s, tp_addr addr)
+{
+    struct torch_block *b = unmapped_before(s, addr);
+    return b && addr - b->addr < b->size ? b : NULL;
+}
+
+tp_addr tp_torch_mapped_end(const struct torch_segment *s)
+{
+    const struct torch_block *last = unmapped_before(s, UINT64_MAX);
+    return last && !last->behind ? last->addr : s->base + s->size;
+}
+
+struct torch_block *tp_torch_cut_unmapped(struct torch *st, struct torch_block *b, tp_addr addr)
+{
+    if (addr == b->addr)
+        return b;
+    struct torch_block *rest = tp_torch_split(st, b, addr - b->addr);
+    add_unmapped(rest);
+    return rest;
+}
+
 /* ---- where a request finds room ---- */
 
 static bool is_open(const struct torch_block *b)
@@ -180,8 +218,7 @@ int tp_torch_expand(struct torch *st, struct torch_pool *pool, uint16_t stream, 
 
 /* ---- unmapping ---- */
 
-/* Offsets of the whole units in a block; none: *end <= *begin. */
-static void whole_units(const struct torch_block *b, uint64_t *begin, uint64_t *end)
+void tp_torch_whole_units(const struct torch_block *b, uint64_t *begin, uint64_t *end)
 {
     uint64_t offset = b->addr - b->segment->base, unit = b->segment->unit;
     *begin = up_to(offset, unit);
@@ -193,7 +230,7 @@ uint64_t tp_torch_unmappable(const struct torch_block *b)
     uint64_t begin = 0, end = 0;
     if (!b->segment->unit)
         return 0;
-    whole_units(b, &begin, &end);
+    tp_torch_whole_units(b, &begin, &end);
     return end > begin ? end - begin : 0;
 }
 
@@ -259,24 +296,30 @@ static void cut_out(struct torch *st, struct torch_block *b, uint64_t begin, uin
         put_space(st, b);
 }
 
-int tp_torch_unmap(struct torch *st, struct torch_block *b, uint64_t *bytes)
+int tp_torch_unmap_part(struct torch *st, struct torch_block *b, uint64_t begin, uint64_t end)
 {
-    uint64_t begin = 0, end = 0;
     struct torch_segment *s = b->segment;
-    *bytes = 0;
-    whole_units(b, &begin, &end);
-    if (end <= begin)
-        return TP_OK;
     int rc = tp_torch_reserve(st);
     if (!rc)
         rc = settle(st, s);
     if (!rc)
         rc = tp_src_unmap(st->env->source, s->base, begin, end - begin);
-    if (rc)
-        return rc == TP_EIO ? TP_OK : rc;
-    *bytes = end - begin;
-    cut_out(st, b, begin, end);
-    return TP_OK;
+    if (!rc)
+        cut_out(st, b, begin, end);
+    return rc;
+}
+
+int tp_torch_unmap(struct torch *st, struct torch_block *b, uint64_t *bytes)
+{
+    uint64_t begin = 0, end = 0;
+    *bytes = 0;
+    tp_torch_whole_units(b, &begin, &end);
+    if (end <= begin)
+        return TP_OK;
+    int rc = tp_torch_unmap_part(st, b, begin, end);
+    if (!rc)
+        *bytes = end - begin;
+    return rc == TP_EIO ? TP_OK : rc;
 }
 
 /* ---- the end ---- */

@@ -1,5 +1,5 @@
 /* See torch_place.h. Known weakness: a block within a segment is found by a walk over its blocks,
- * which ends after some thousand. */
+ * which ends after some thousand; in those that grow, a tree knows the free ones. */
 #include "alloc/strategies/torch/torch_place.h"
 
 #include "alloc/strategies/torch/torch_core.h"
@@ -9,7 +9,7 @@ int tp_torch_follow(void *state)
     struct torch *st = state;
     if (st->made || st->in_order)
         return TP_EINVAL;
-    st->by_address = true;
+    st->by_address = st->small.by_address = st->large.by_address = true;
     return TP_OK;
 }
 
@@ -17,6 +17,20 @@ struct tp_torch_rules *tp_torch_rules_of(void *state)
 {
     struct torch *st = state;
     return &st->rules;
+}
+
+uint64_t tp_torch_stretches(void *state)
+{
+    struct torch *st = state;
+    uint64_t count = 0;
+    for (struct tp_link *l = st->segments.behind; l != &st->segments; l = l->behind) {
+        const struct torch_segment *s = torch_segment_of(l);
+        count += !s->unit;
+        for (const struct torch_block *b = s->unit ? s->first : NULL; b; b = b->behind)
+            count +=
+                b->state != TORCH_UNMAPPED && (!b->before || b->before->state == TORCH_UNMAPPED);
+    }
+    return count;
 }
 
 uint64_t tp_torch_segments(void *state)
@@ -73,7 +87,10 @@ bool tp_torch_is_vacant(void *state, tp_addr base, uint64_t size)
     if (!base || !size || base + size < base)
         return false;
     const struct torch_segment *other = segment_before(state, base + size - 1);
-    return !other || other->base + other->size <= base;
+    if (!other)
+        return true;
+    tp_addr end = other->unit ? tp_torch_mapped_end(other) : other->base + other->size;
+    return end <= base && other->base != base;
 }
 
 /* Makes bytes of *free, a free block that is in no pool, a live one. *free becomes what is left
@@ -96,6 +113,23 @@ static int cut_out(struct torch *st, struct torch_block **free, const struct tp_
     return TP_OK;
 }
 
+/* Makes these blocks of a free one that is in no pool. */
+static int place_blocks(struct torch *st, struct torch_block *rest,
+                        const struct tp_torch_at *blocks, size_t count)
+{
+    int rc = TP_OK;
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = cut_out(st, &rest, &blocks[i]);
+    if (rest)
+        tp_torch_pool_add(rest);
+    return rc;
+}
+
+static struct torch_pool *pool_of(struct torch *st, const struct tp_torch_segment *segment)
+{
+    return segment->small ? &st->small : &st->large;
+}
+
 int tp_torch_place(void *state, const struct tp_torch_segment *segment,
                    const struct tp_torch_at *blocks, size_t count)
 {
@@ -106,14 +140,94 @@ int tp_torch_place(void *state, const struct tp_torch_segment *segment,
     int rc = tp_torch_reserve(st);
     if (rc)
         return rc;
-    struct torch_pool *pool = segment->small ? &st->small : &st->large;
-    struct torch_block *rest =
-        tp_torch_enter(st, pool, segment->stream, segment->base, segment->size);
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = cut_out(st, &rest, &blocks[i]);
-    if (rest)
-        tp_torch_pool_add(rest);
+    return place_blocks(
+        st, tp_torch_enter(st, pool_of(st, segment), segment->stream, segment->base, segment->size),
+        blocks, count);
+}
+
+/* ---- what grows ----
+ *
+ * How far such a segment may reach is in no file. It is taken to reach further than any device has
+ * memory, so that one may seem to reach into the next; what is mapped of them never does. */
+
+#define REACH (UINT64_C(1) << 42) /* bytes, and up to the next unit */
+
+tp_addr tp_torch_grows_at(void *state, const struct tp_torch_segment *part)
+{
+    const struct torch_segment *s = segment_before(state, part->base);
+    bool same = s && s->unit && s->stream == part->stream && s->pool == pool_of(state, part);
+    return same && part->base - s->base < s->size ? s->base : 0;
+}
+
+bool tp_torch_is_unmapped(void *state, tp_addr addr, uint64_t size)
+{
+    const struct torch_segment *s = size ? segment_before(state, addr) : NULL;
+    const struct torch_block *b = s && s->unit ? tp_torch_unmapped_at(s, addr) : NULL;
+    return b && size <= b->size - (addr - b->addr) && segment_before(state, addr + size - 1) == s;
+}
+
+/* The segment with this base, which is made where there is none. */
+static int need_space(struct torch *st, tp_addr base, const struct tp_torch_segment *part,
+                      struct torch_segment **out)
+{
+    struct torch_pool *pool = pool_of(st, part);
+    struct torch_segment *s = segment_before(st, base);
+    *out = s;
+    if (s && s->base == base)
+        return s->unit && s->stream == part->stream && s->pool == pool ? TP_OK : TP_EINVAL;
+    if (!tp_torch_is_vacant(st, part->base, part->size))
+        return TP_EINVAL;
+    int rc = tp_torch_reserve(st);
+    uint64_t unit = part->small ? st->rules.small_segment : st->rules.large_segment;
+    if (!rc)
+        *out = tp_torch_enter_space(st, pool, part->stream, base, up_to(REACH, unit))->segment;
     return rc;
+}
+
+/* Maps the part; *out is a free block with it. */
+static int map_part(struct torch *st, const struct torch_segment *s,
+                    const struct tp_torch_segment *part, struct torch_block **out)
+{
+    struct torch_block *b = tp_torch_unmapped_at(s, part->base);
+    if (!b || part->size > b->size - (part->base - b->addr) || (part->base - s->base) % s->unit ||
+        part->size % s->unit)
+        return TP_EINVAL;
+    int rc = tp_torch_reserve(st);
+    return rc ? rc : tp_torch_map(st, tp_torch_cut_unmapped(st, b, part->base), part->size, out);
+}
+
+int tp_torch_place_mapped(void *state, tp_addr base, const struct tp_torch_segment *part,
+                          const struct tp_torch_at *blocks, size_t count)
+{
+    struct torch *st = state;
+    struct torch_segment *s = NULL;
+    struct torch_block *b = NULL;
+    if (!st->by_address || !base || base > part->base || !part->size ||
+        part->base > UINT64_MAX - 2 * REACH - part->size || !is_sound(part, blocks, count))
+        return TP_EINVAL;
+    int rc = need_space(st, base, part, &s);
+    if (!rc)
+        rc = map_part(st, s, part, &b);
+    if (rc)
+        return rc;
+    tp_torch_pool_remove(b);
+    return place_blocks(st, b, blocks, count);
+}
+
+int tp_torch_unmap_at(void *state, tp_addr addr, uint64_t size, bool *whole)
+{
+    struct torch *st = state;
+    const struct torch_segment *s = segment_before(st, addr);
+    struct torch_block *b = s && s->unit ? tp_torch_placed_before(s->pool, addr) : NULL;
+    uint64_t begin = 0, end = 0;
+    if (!b || b->segment != s || !size)
+        return TP_EINVAL;
+    tp_torch_whole_units(b, &begin, &end);
+    uint64_t from = addr - s->base;
+    if (from < begin || from >= end || size > end - from || from % s->unit || size % s->unit)
+        return TP_EINVAL;
+    *whole = from == begin && size == end - begin;
+    return tp_torch_unmap_part(st, b, from, from + size);
 }
 
 /* ---- one block ---- */
@@ -124,14 +238,17 @@ enum { WALK_MOST = 4096 }; /* blocks of 512 bytes in a small segment */
 static struct torch_block *free_block_around(const struct torch *st, const struct tp_torch_at *at)
 {
     const struct torch_segment *s = segment_before(st, at->addr);
-    struct torch_block *b = s ? s->first : NULL;
+    bool grows = s && s->unit;
+    struct torch_block *b = !s      ? NULL
+                            : grows ? tp_torch_placed_before(s->pool, at->addr)
+                                    : s->first;
     unsigned passed = 0;
-    for (; b && at->addr - b->addr >= b->size && passed < WALK_MOST; passed++) {
+    for (; b && !grows && at->addr - b->addr >= b->size && passed < WALK_MOST; passed++) {
         TP_STEP();
         b = b->behind;
     }
     bool inside = b && passed < WALK_MOST && b->state == TORCH_FREE &&
-                  at->size <= b->size - (at->addr - b->addr);
+                  at->addr - b->addr < b->size && at->size <= b->size - (at->addr - b->addr);
     return inside ? b : NULL;
 }
 
@@ -176,14 +293,12 @@ size_t tp_torch_choices(void *state, uint64_t requested, uint16_t stream, struct
     return count;
 }
 
-bool tp_torch_is_at(void *state, const struct tp_torch_segment *segment,
-                    const struct tp_torch_at *blocks, size_t count, uint64_t idle)
+/* Compares what is mapped from a block on. */
+static bool are_blocks(const struct torch_block *b, const struct tp_torch_at *blocks, size_t count,
+                       uint64_t idle)
 {
-    const struct torch_segment *s = segment_at(state, segment->base, segment->size);
     size_t live = 0;
-    if (!s || s->pool->small != segment->small || s->stream != segment->stream)
-        return false;
-    for (const struct torch_block *b = s->first; b; b = b->behind) {
+    for (; b && b->state != TORCH_UNMAPPED; b = b->behind) {
         if (b->state == TORCH_FREE && !idle--)
             return false;
         if (b->state == TORCH_FREE)
@@ -194,4 +309,42 @@ bool tp_torch_is_at(void *state, const struct tp_torch_segment *segment,
         live++;
     }
     return live == count && !idle;
+}
+
+static bool is_of(const struct torch_segment *s, const struct tp_torch_segment *segment)
+{
+    return s && s->pool->small == segment->small && s->stream == segment->stream;
+}
+
+bool tp_torch_is_at(void *state, const struct tp_torch_segment *segment,
+                    const struct tp_torch_at *blocks, size_t count, uint64_t idle)
+{
+    const struct torch_segment *s = segment_at(state, segment->base, segment->size);
+    return is_of(s, segment) && !s->unit && are_blocks(s->first, blocks, count, idle);
+}
+
+/* The block at the beginning of what is mapped side by side. A live block is known by its address;
+ * in front of the first one is at most one free block. */
+static const struct torch_block *stretch_at(const struct torch *st, const struct torch_segment *s,
+                                            tp_addr base, const struct tp_torch_at *first)
+{
+    const struct torch_block *b =
+        first ? torch_find_live(st, first->addr) : tp_torch_placed_before(s->pool, base);
+    if (first && b && b->addr > base)
+        b = b->before;
+    bool begins = b && b->addr == base && b->segment == s &&
+                  (!b->before || b->before->state == TORCH_UNMAPPED);
+    return begins ? b : NULL;
+}
+
+bool tp_torch_is_mapped_at(void *state, const struct tp_torch_segment *part,
+                           const struct tp_torch_at *blocks, size_t count, uint64_t idle)
+{
+    const struct torch_segment *s = segment_before(state, part->base);
+    const struct torch_block *b =
+        is_of(s, part) && s->unit ? stretch_at(state, s, part->base, count ? blocks : NULL) : NULL;
+    uint64_t size = 0;
+    for (const struct torch_block *at = b; at && at->state != TORCH_UNMAPPED; at = at->behind)
+        size += at->size;
+    return b && size == part->size && are_blocks(b, blocks, count, idle);
 }

@@ -60,6 +60,31 @@ size_t tp_torch_choices(void *st, uint64_t requested, uint16_t stream, struct tp
 bool tp_torch_is_at(void *st, const struct tp_torch_segment *segment,
                     const struct tp_torch_at *blocks, size_t count, uint64_t idle);
 
+/* ---- segments that grow: of one, what is mapped side by side ---- */
+
+/* Where the segment begins that grows where this part is; 0: none of its stream and pool does. */
+tp_addr tp_torch_grows_at(void *st, const struct tp_torch_segment *part);
+
+/* Whether a part of one could be mapped: it lies between what is, or behind it. */
+bool tp_torch_is_unmapped(void *st, tp_addr addr, uint64_t size);
+
+/* Maps a part of the segment that begins at `base`, which is made where there is none, and places
+ * live blocks there as tp_torch_place does. TP_EINVAL: these are no whole units, something is
+ * mapped there, or blocks overlap. */
+int tp_torch_place_mapped(void *st, tp_addr base, const struct tp_torch_segment *part,
+                          const struct tp_torch_at *blocks, size_t count);
+
+/* Unmaps a part that is free. *whole: it is all that can be unmapped of its free block. TP_EINVAL:
+ * it is not free, or not in whole units of a segment that grows. */
+int tp_torch_unmap_at(void *st, tp_addr addr, uint64_t size, bool *whole);
+
+/* As tp_torch_is_at for what is mapped side by side from `part->base` on. */
+bool tp_torch_is_mapped_at(void *st, const struct tp_torch_segment *part,
+                           const struct tp_torch_at *blocks, size_t count, uint64_t idle);
+
+/* Segments, and of those that grow each stretch that is mapped. */
+uint64_t tp_torch_stretches(void *st);
+
 /* Segments that there are. */
 uint64_t tp_torch_segments(void *st);
 

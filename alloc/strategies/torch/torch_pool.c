@@ -27,6 +27,18 @@ static bool idle_less(const struct tp_tree_node *a, const struct tp_tree_node *b
                      TP_TREE_ITEM(const struct torch_block, by_idle, b));
 }
 
+static bool placed_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return TP_TREE_ITEM(const struct torch_block, by_idle, a)->addr <
+           TP_TREE_ITEM(const struct torch_block, by_idle, b)->addr;
+}
+
+/* A free block of a segment that grows is no whole one, so that its second node is free. */
+static bool is_placed(const struct torch_block *b)
+{
+    return b->segment->pool->by_address && b->segment->unit;
+}
+
 void tp_torch_pool_add(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
@@ -35,6 +47,8 @@ void tp_torch_pool_add(struct torch_block *b)
     tp_tree_insert(&pool->free, &b->by_size, size_less, NULL);
     if (torch_is_whole(b))
         tp_tree_insert(&pool->idle, &b->by_idle, idle_less, NULL);
+    if (is_placed(b))
+        tp_tree_insert(&pool->placed, &b->by_idle, placed_less, NULL);
 }
 
 void tp_torch_pool_remove(struct torch_block *b)
@@ -43,6 +57,8 @@ void tp_torch_pool_remove(struct torch_block *b)
     tp_tree_remove(&pool->free, &b->by_size, size_less, NULL);
     if (torch_is_whole(b))
         tp_tree_remove(&pool->idle, &b->by_idle, idle_less, NULL);
+    if (is_placed(b))
+        tp_tree_remove(&pool->placed, &b->by_idle, placed_less, NULL);
 }
 
 /* ---- looking ---- */
@@ -105,6 +121,18 @@ struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t s
 struct torch_block *tp_torch_idle_behind(const struct torch_pool *pool, const struct torch_block *b)
 {
     return first_from(pool->idle, BY_IDLE, &(struct torch_mark){b, 0, 0});
+}
+
+struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_addr addr)
+{
+    struct torch_block *best = NULL;
+    for (struct tp_tree_node *n = pool->placed; n;) {
+        bool at = torch_by_idle(n)->addr <= addr;
+        TP_STEP();
+        best = at ? torch_by_idle(n) : best;
+        n = at ? n->high : n->low;
+    }
+    return best;
 }
 
 struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream)

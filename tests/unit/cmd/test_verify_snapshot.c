@@ -411,21 +411,236 @@ static void without_completed_frees_the_requested_ones_count(void **state)
     assert_int_equal(v.addresses.good, 2);
 }
 
-static void segments_that_grow_are_refused(void **state)
+/* ---- segments that grow ---- */
+
+/* The stretch of memory at the end of a segment that grows; see `segment`. */
+static void stretch(struct made *m, uint64_t at, uint64_t size, uint64_t live)
+{
+    segment(m, at, size, live, "'is_expandable' T");
+}
+
+/* 5 MiB of the first unit; 16 MiB are the 15 that are left and one unit more; the second stream has
+ * a segment of its own. Freed, the second unit is not whole: one byte of it is live. */
+static void memory_is_mapped_as_in_the_file(void **state)
 {
     (void)state;
-    struct tp_verified v;
-    struct tp_err err = {0};
     struct made *m = make();
-    event(m, "alloc", 100, 4 * MIB);
-    segment(m, 100, 20 * MIB, 4 * MIB, "'is_expandable' T");
-    assert_int_equal(verify_made(m, &v, &err), TP_EINPUT);
-    free(m);
-    m = make();
     event(m, "segment_map", 100, 20 * MIB);
-    assert_int_equal(verify_made(m, &v, &err), TP_EINPUT);
-    assert_non_null(strstr(err.text, "event 1 of device 0 maps or unmaps memory"));
-    free(m);
+    event(m, "alloc", 100, 5 * MIB);
+    event(m, "segment_map", 120, 20 * MIB);
+    event(m, "alloc", 105, 16 * MIB);
+    event(m, "alloc", 121, 2 * MIB);
+    event(m, "free_completed", 100, 5 * MIB);
+    event(m, "free_completed", 105, 16 * MIB);
+    event(m, "segment_unmap", 100, 20 * MIB);
+    event(m, "segment_map", 100, 20 * MIB); /* the lowest unmapped, with the free MiB behind it */
+    event(m, "alloc", 100, 21 * MIB);
+    segment(m, 100, 40 * MIB, 21 * MIB, "'is_expandable' T");
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_OTHER_LAYOUT); /* two blocks are live, not one */
+    assert_int_equal(v.addresses.good, 4);
+    assert_int_equal(v.addresses.all, 4);
+    assert_int_equal(v.with_base, 1);
+    assert_int_equal(v.mapped.good, 3);
+    assert_int_equal(v.mapped.all, 3);
+    assert_int_equal(v.unmapped.good, 1);
+    assert_int_equal(v.unmapped.all, 1);
+    assert_int_equal(v.segments.good, 0);
+}
+
+static void what_is_mapped_at_the_end_is_compared(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_map", 100, 60 * MIB);
+    event(m, "alloc", 100, 60 * MIB);
+    event(m, "free_completed", 100, 60 * MIB);
+    event(m, "alloc", 100, 30 * MIB);
+    event(m, "segment_unmap", 140, 20 * MIB);
+    stretch(m, 100, 40 * MIB, 30 * MIB);
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.segments.good, 1);
+    assert_int_equal(v.blocks, 2);
+    assert_int_equal(v.unmapped.good, 1);
+
+    m = make(); /* the last unit is still there */
+    event(m, "segment_map", 100, 60 * MIB);
+    event(m, "alloc", 100, 30 * MIB);
+    stretch(m, 100, 40 * MIB, 30 * MIB);
+    v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NEEDS_MAPPING); /* 30 MiB need two units, not three */
+    assert_int_equal(v.first.event, 2);
+    assert_int_equal(v.mapped.good, 0);
+    assert_int_equal(v.segments.good, 0);
+}
+
+/* The rules would serve it from what is free. */
+static void memory_that_is_not_needed_is_seen(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_map", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "segment_map", 120, 20 * MIB);
+    event(m, "alloc", 120, 4 * MIB);
+    event(m, "alloc", 104, 16 * MIB); /* agrees once the one before is where the file has it */
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NEEDS_NONE);
+    assert_int_equal(v.first.event, 4);
+    assert_int_equal(v.first.got, 104 * MIB);
+    assert_int_equal(v.addresses.good, 2);
+    assert_int_equal(v.mapped.good, 1);
+    assert_int_equal(v.mapped.all, 2);
+}
+
+/* Only what is free is unmapped, and all whole units of it. */
+static void what_is_unmapped_is_compared(void **state)
+{
+    static const struct {
+        uint64_t at, mib;
+        enum tp_verify_kind kind;
+    } cases[] = {{120, 40, TP_SAME},
+                 {120, 20, TP_NOT_ITS_UNITS},
+                 {100, 60, TP_MAPPED_IN_USE},
+                 {130, 20, TP_MAPPED_IN_USE}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made *m = make();
+        event(m, "segment_map", 100, 60 * MIB);
+        event(m, "alloc", 100, 60 * MIB);
+        event(m, "free_completed", 100, 60 * MIB);
+        event(m, "alloc", 100, 10 * MIB);
+        event(m, "segment_unmap", cases[i].at, cases[i].mib * MIB);
+        struct tp_verified v = made_verified(m);
+        assert_int_equal(v.first.kind, cases[i].kind);
+        assert_int_equal(v.unmapped.good, cases[i].kind == TP_SAME);
+        assert_int_equal(v.unmapped.all, 1);
+    }
+}
+
+/* Two stretches are there at the end and one was unmapped at once: all were there at the start.
+ * What is mapped later below them shows where the segment begins. */
+static void what_grew_before_the_start_is_placed(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_unmap", 140, 20 * MIB);
+    event(m, "alloc", 130, 10 * MIB);
+    event(m, "segment_map", 100, 20 * MIB);
+    event(m, "alloc", 100, 12 * MIB);
+    stretch(m, 100, 20 * MIB, 12 * MIB);
+    stretch(m, 180, 20 * MIB, 20 * MIB);
+    add(m->segments,
+        "} ( 'address' %llu 'total_size' %llu 'device' 0 'stream' 0 'segment_type' 'large' "
+        "'is_expandable' T 'blocks' ] ( } ( 'address' %llu 'size' %llu 'requested_size' %llu "
+        "'state' 'active_allocated' u } ( 'address' %llu 'size' %llu 'requested_size' %llu "
+        "'state' 'active_allocated' u e u ",
+        (unsigned long long)(120 * MIB), (unsigned long long)(20 * MIB),
+        (unsigned long long)(120 * MIB), (unsigned long long)(10 * MIB),
+        (unsigned long long)(10 * MIB), (unsigned long long)(130 * MIB),
+        (unsigned long long)(10 * MIB), (unsigned long long)(10 * MIB));
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.start_segments, 2); /* 120 to 160, and 180 */
+    assert_int_equal(v.start_stretches, 2);
+    assert_int_equal(v.start_inferred, 0);
+    assert_int_equal(v.addresses.good, 2);
+    assert_int_equal(v.unmapped.good, 1);
+    assert_int_equal(v.first.kind, TP_OTHER_LAYOUT); /* 100 to 140 are one stretch */
+    assert_int_equal(v.segments.good, 1);
+}
+
+/* Nothing tells of which pool a stretch was that went at once. */
+static void a_pool_that_is_not_in_the_file_is_counted(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_unmap", 200, 40 * MIB);
+    event(m, "segment_map", 300, 2 * MIB);
+    event(m, "alloc", 300, MIB);
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.start_inferred, 1);
+    assert_int_equal(v.unmapped.good, 1);
+    assert_int_equal(v.mapped.good, 1);
+
+    m = make(); /* no page of the large pool is that small */
+    event(m, "segment_unmap", 200, 4 * MIB);
+    v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.start_stretches, 1);
+    assert_int_equal(v.start_inferred, 0);
+}
+
+/* A segment of its own shows that new ones do not grow any more, a mapping that they do again. */
+static void a_setting_that_changes_shows_in_the_events(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_map", 100, 20 * MIB);
+    event(m, "alloc", 100, 20 * MIB);
+    event(m, "free_completed", 100, 20 * MIB);
+    event(m, "segment_alloc", 900, 20 * MIB);
+    event(m, "alloc", 900, 5 * MIB); /* what grew serves nobody */
+    event(m, "segment_map", 120, 40 * MIB);
+    event(m, "alloc", 100, 50 * MIB);
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.switches, 2);
+    assert_int_equal(v.taken.good, 1);
+    assert_int_equal(v.mapped.good, 2);
+}
+
+/* Large blocks are split to 512 bytes then, which shows that the setting counts. */
+static void the_recorded_setting_counts(void **state)
+{
+    (void)state;
+    for (int grows = 0; grows < 2; grows++) {
+        struct made *m = make();
+        event(m, "snapshot", 0, 0);
+        event(m, "alloc", 100, 20 * MIB - 512);
+        segment(m, 100, 20 * MIB, grows ? 20 * MIB - 512 : 20 * MIB,
+                grows ? "'is_expandable' T" : "");
+        struct opened o = {.err = {.status = TP_OK}};
+        char text[9000];
+        snprintf(text, sizeof text,
+                 "} ( 'segments' ] ( %se 'device_traces' ] ( ] ( %s e e 'allocator_settings' } ( "
+                 "'PYTORCH_CUDA_ALLOC_CONF' '%s' u u .",
+                 m->segments, m->events, grows ? "expandable_segments:True" : "");
+        make_pickle(&m->bytes, text);
+        assert_int_equal(
+            tp_input_memory("made", m->bytes.data, m->bytes.size, 0, &o.reading.in, &o.err), TP_OK);
+        read_opened(&o);
+        assert_int_equal(o.rules.expandable, grows);
+        struct tp_verified v = verified(&o, NULL);
+        assert_int_equal(v.addresses.good, 1);
+        assert_int_equal(v.segments.good, grows); /* requested 512 less than the whole */
+        close_opened(&o);
+        free(m);
+    }
+}
+
+/* What overlaps, or is mapped at odd places, is a difference and nothing else. */
+static void mappings_that_contradict_themselves_are_seen(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_map", 100, 20 * MIB);
+    event(m, "segment_map", 110, 20 * MIB); /* before the first one serves */
+    event(m, "alloc", 100, 20 * MIB);
+    event(m, "segment_map", 100, 20 * MIB);
+    event(m, "segment_alloc", 105, 20 * MIB);
+    event(m, "segment_map", 130, 20 * MIB); /* half a unit off */
+    event(m, "segment_unmap", 100, 0);
+    event(m, "segment_map", 120, 7);
+    event(m, "alloc", 120, 20 * MIB);
+    event(m, "free_completed", 100, 20 * MIB);
+    struct tp_verified v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NO_PLACE);
+    assert_int_equal(v.first.event, 2);
+    assert_int_equal(v.addresses.all, 2);
+    assert_int_equal(v.addresses.good, 1);
+    assert_int_equal(v.not_live, 0);
 }
 
 int main(void)
@@ -443,7 +658,15 @@ int main(void)
         cmocka_unit_test(a_start_that_overlaps_is_seen),
         cmocka_unit_test(another_layout_at_the_end_is_seen),
         cmocka_unit_test(without_completed_frees_the_requested_ones_count),
-        cmocka_unit_test(segments_that_grow_are_refused),
+        cmocka_unit_test(memory_is_mapped_as_in_the_file),
+        cmocka_unit_test(what_is_mapped_at_the_end_is_compared),
+        cmocka_unit_test(memory_that_is_not_needed_is_seen),
+        cmocka_unit_test(what_is_unmapped_is_compared),
+        cmocka_unit_test(what_grew_before_the_start_is_placed),
+        cmocka_unit_test(a_pool_that_is_not_in_the_file_is_counted),
+        cmocka_unit_test(a_setting_that_changes_shows_in_the_events),
+        cmocka_unit_test(the_recorded_setting_counts),
+        cmocka_unit_test(mappings_that_contradict_themselves_are_seen),
     };
     return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "traces/formats/pytorch/pytorch_heap.h"
 
 #include "alloc/base/id_map.h"
+#include "traces/formats/pytorch/pytorch_growing.h"
 #include "traces/formats/pytorch/pytorch_initial.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static int of_the_end(struct segment_search *f, struct tp_err *err)
     const struct tp_pytorch_blocks *end = &f->snapshot->spans;
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < end->count; i++)
-        if (end->items[i].device == f->device &&
+        if (end->items[i].device == f->device && !end->items[i].expandable &&
             !tp_id_map_find(&f->seen, (int64_t)end->items[i].address))
             rc = tp_pytorch_add_block(f->snapshot->reading, f->out, &end->items[i], err);
     return rc;
@@ -73,6 +74,8 @@ static int find_segments(const struct tp_pytorch *s, uint32_t device, struct tp_
     int rc = of_events(&f, err);
     if (rc == TP_OK)
         rc = of_the_end(&f, err);
+    if (rc == TP_OK)
+        rc = tp_pytorch_growing_at_start(s, device, out, err);
     tp_id_map_release(&f.seen);
     return rc;
 }

@@ -12,7 +12,8 @@ struct tp_pytorch_heap {
 
 /* A segment was there if the first event about it frees it, or if it is there at the end and no
  * event made it; blocks are those of tp_pytorch_initial. A freed segment is taken for one of the
- * small pool if it has the size of those. Only devices with `taken` set are looked at. The heap
+ * small pool if it has the size of those. Of segments that grow each stretch that was mapped is one
+ * (pytorch_growing.h). Only devices with `taken` set are looked at. The heap
  * must be released in every case. */
 int tp_pytorch_heap_at_start(const struct tp_pytorch *s, const bool *taken,
                              struct tp_pytorch_heap *out, struct tp_err *err);

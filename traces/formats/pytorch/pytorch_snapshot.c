@@ -530,6 +530,11 @@ const char *tp_pytorch_conf(const struct tp_pytorch *s)
     return has(v, conf) ? tp_pickle_text(s->pickle, (uint16_t)get(v, conf)) : NULL;
 }
 
+bool tp_pytorch_grows(const struct tp_pytorch *s)
+{
+    return get(&s->values[ROLE_SETTINGS], EXPANDABLE) != 0;
+}
+
 static void describe_settings(struct tp_pytorch *s)
 {
     struct tp_meta *meta = s->reading->meta;

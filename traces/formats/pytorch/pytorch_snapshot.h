@@ -24,7 +24,8 @@ struct tp_pytorch_block {
     int64_t stream;
     uint32_t device;
     bool relative;   /* `address` is an offset in its segment, whose address is not known yet */
-    bool expandable; /* the segment can grow */
+    bool expandable; /* the segment can grow; this is what was mapped of it side by side */
+    bool inferred;   /* its pool is not in the file */
     bool small;      /* the segment is of the small pool */
 };
 
@@ -107,6 +108,9 @@ int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *t
 
 /* The recorded text of PYTORCH_CUDA_ALLOC_CONF; NULL: the file has none. */
 const char *tp_pytorch_conf(const struct tp_pytorch *s);
+
+/* Whether new segments grew when the snapshot was taken, as far as the file says. */
+bool tp_pytorch_grows(const struct tp_pytorch *s);
 
 /* The action that frees: the recording may have left out some kinds of events (skip_actions). */
 static inline enum tp_pytorch_action tp_pytorch_freeing(const struct tp_pytorch *s)

@@ -17,6 +17,7 @@ enum tp_verify_kind {
     TP_NOT_ITS_UNITS,  /* the file unmaps a part of what the rules would */
     TP_MAPPED_IN_USE,  /* the file unmaps what is not free */
     TP_SEGMENT_IN_USE, /* the file gives a segment back that is not wholly free */
+    TP_HAS_ROOM,       /* a request failed that the rules serve from what is free */
     TP_NOT_LIVE,       /* the file frees what is not live */
     TP_NO_PLACE,       /* what was there at the start does not fit together */
     TP_OTHER_LAYOUT,   /* a segment at the end */
@@ -51,14 +52,15 @@ struct tp_verified {
     uint64_t blocks;               /* at the end, in the segments that agree */
     uint64_t with_base;            /* addresses that agree and are a base from the file */
     uint64_t start_segments, start_blocks;
-    uint64_t start_rounded;   /* of start_blocks: those whose size follows from their request */
-    uint64_t start_shown;     /* of those: how many are larger, as an event shows */
-    uint64_t start_stretches; /* of start_segments: what was mapped of segments that grow */
-    uint64_t start_inferred;  /* of those: their pool is not in the file */
-    uint64_t switches;        /* changes of expandable_segments that the events show */
-    uint64_t not_live;        /* frees that the rules refuse */
-    uint64_t unknown;         /* events of another kind */
-    uint64_t failed;          /* requests that failed in the recording: not compared */
+    uint64_t start_rounded;     /* of start_blocks: those whose size follows from their request */
+    uint64_t start_shown;       /* of those: how many are larger, as an event shows */
+    uint64_t start_stretches;   /* of start_segments: what was mapped of segments that grow */
+    uint64_t start_inferred;    /* of those: their pool is not in the file */
+    uint64_t switches;          /* changes of expandable_segments that the events show */
+    uint64_t not_live;          /* frees that the rules refuse */
+    uint64_t unknown;           /* events of another kind */
+    struct tp_agreement failed; /* requests that failed in the recording */
+    uint64_t failed_idle;       /* of those: while idle memory had not gone back */
     struct tp_verify_difference first;
 };
 

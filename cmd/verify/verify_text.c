@@ -31,6 +31,7 @@ static const struct {
     [TP_NOT_ITS_UNITS] = {"segment_unmap of", "these units", "more of the free block"},
     [TP_MAPPED_IN_USE] = {"segment_unmap of", "whole units that are free", "not free"},
     [TP_SEGMENT_IN_USE] = {"segment_free of", "a segment that is wholly free", "not wholly free"},
+    [TP_HAS_ROOM] = {"failed alloc of", "out of memory", NULL},
     [TP_NOT_LIVE] = {"free of", "a live block", "none of this size is there"},
     [TP_NO_PLACE] = {"a place for", "a place of its own", "it overlaps, or lies in no segment"},
     [TP_OTHER_LAYOUT] = {"at the end, segment of", "its blocks as in the file", "others"},
@@ -52,8 +53,9 @@ static void print_difference(const struct tp_verify_difference *d, struct tp_pag
         tp_page_at(page, 0, "first difference: event %s, ", tp_count(d->event).s);
     else
         tp_page_at(page, 0, "first difference: ");
-    tp_page_more(page, MARGIN, "%s %s at %s, stream %" PRId64, sentences[d->kind].what,
-                 tp_bytes(d->size, true).s, address(d->expected).s, d->stream);
+    tp_page_more(page, MARGIN, "%s %s%s%s, stream %" PRId64, sentences[d->kind].what,
+                 tp_bytes(d->size, true).s, d->expected ? " at " : "",
+                 d->expected ? address(d->expected).s : "", d->stream);
     tp_page_line(page);
     tp_page_row(page, MARGIN, "file", VALUE, "%s", expected ? expected : address(d->expected).s);
     tp_page_row(page, MARGIN, "rules", VALUE, "%s", got ? got : address(d->got).s);
@@ -109,10 +111,14 @@ static void print_ground(const struct tp_verified *v, struct tp_page *page)
     if (v->segments.all)
         tp_page_row(page, MARGIN, "at the end", VALUE, "%s in %s as in the file",
                     tp_plural(v->blocks, "block").s, tp_plural(v->segments.good, "segment").s);
-    if (v->failed)
-        tp_page_row(page, MARGIN, "not compared", VALUE,
-                    "%s, as the memory of the device is not in the file",
-                    tp_plural(v->failed, "failed request").s);
+    if (v->failed.all)
+        tp_page_row(page, MARGIN, "out of memory", VALUE,
+                    "%s times nothing free serves the request by the rules either",
+                    of(&v->failed).s);
+    if (v->failed_idle)
+        tp_page_row(page, MARGIN, "", VALUE,
+                    "%s times before all idle memory went back: why is not in the file",
+                    tp_count(v->failed_idle).s);
     if (v->unknown)
         tp_page_row(page, MARGIN, "not compared", VALUE, "%s of a kind that is not known",
                     tp_plural(v->unknown, "event").s);

@@ -187,6 +187,9 @@ struct torch_block *tp_torch_enter(struct torch *st, struct torch_pool *pool, ui
  * free bytes, after waiting for all fences. */
 int tp_torch_release_cached(struct torch *st, uint64_t keep);
 
+/* Free bytes that would go back then, with a keep of 0 bytes. */
+uint64_t tp_torch_idle_bytes(const struct torch *st);
+
 /* Gives a whole segment back. False: the source refused. */
 bool tp_torch_put(struct torch *st, struct torch_block *b);
 

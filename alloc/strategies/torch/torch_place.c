@@ -293,6 +293,16 @@ size_t tp_torch_choices(void *state, uint64_t requested, uint16_t stream, struct
     return count;
 }
 
+tp_addr tp_torch_serves(void *state, uint64_t requested, uint16_t stream, uint64_t *idle)
+{
+    struct torch *st = state;
+    uint64_t size = tp_torch_rounded(&st->rules, requested);
+    struct torch_pool *pool = size <= st->rules.small_most ? &st->small : &st->large;
+    const struct torch_block *b = tp_torch_pool_fit(st, pool, stream, size);
+    *idle = tp_torch_idle_bytes(st);
+    return b ? b->addr : 0;
+}
+
 /* Compares what is mapped from a block on. */
 static bool are_blocks(const struct torch_block *b, const struct tp_torch_at *blocks, size_t count,
                        uint64_t idle)

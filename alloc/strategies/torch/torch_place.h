@@ -55,6 +55,10 @@ struct tp_torch_free {
 size_t tp_torch_choices(void *st, uint64_t requested, uint16_t stream, struct tp_torch_free *out,
                         size_t most);
 
+/* The free block that would serve a request; 0: none. *idle: bytes that would go back to the driver
+ * if memory were short now. */
+tp_addr tp_torch_serves(void *st, uint64_t requested, uint16_t stream, uint64_t *idle);
+
 /* Compares the segment at `base` with what a recording had there. `idle` is the number of its free
  * blocks. */
 bool tp_torch_is_at(void *st, const struct tp_torch_segment *segment,

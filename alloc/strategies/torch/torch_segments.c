@@ -67,6 +67,11 @@ static uint64_t idle_bytes(const struct torch_pool *pool)
     return sum;
 }
 
+uint64_t tp_torch_idle_bytes(const struct torch *st)
+{
+    return idle_bytes(&st->large) + idle_bytes(&st->small);
+}
+
 /* What is left of a block that was unmapped is smaller than a unit: it stands before the block that
  * is next. */
 static int unmap_pool(struct torch *st, struct torch_pool *pool, uint64_t keep, uint64_t *idle)
@@ -99,7 +104,7 @@ int tp_torch_release_cached(struct torch *st, uint64_t keep)
     int rc = tp_torch_wait(st);
     if (rc)
         return rc;
-    uint64_t idle = keep ? idle_bytes(&st->large) + idle_bytes(&st->small) : UINT64_MAX;
+    uint64_t idle = keep ? tp_torch_idle_bytes(st) : UINT64_MAX;
     st->releases++;
     rc = release_pool(st, &st->large, keep, &idle);
     return rc ? rc : release_pool(st, &st->small, keep, &idle);

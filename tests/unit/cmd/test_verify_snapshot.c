@@ -380,7 +380,38 @@ static void a_start_that_overlaps_is_seen(void **state)
     v = made_verified(m);
     assert_int_equal(v.first.kind, TP_NO_PLACE);
     assert_int_equal(v.first.expected, 400 * MIB); /* the blocks of both lie in it */
-    assert_int_equal(v.failed, 1);
+    assert_int_equal(v.failed.all, 1);
+}
+
+/* 16 MiB are free behind the 4, and a whole segment of 30 MiB while it is there. */
+static void a_failed_request_finds_no_room(void **state)
+{
+    static const struct {
+        uint64_t mib;
+        bool released;
+        uint64_t good, idle;
+        enum tp_verify_kind kind;
+    } cases[] = {{17, true, 1, 0, TP_SAME},
+                 {16, true, 0, 0, TP_HAS_ROOM},
+                 {17, false, 0, 0, TP_HAS_ROOM},
+                 {31, false, 1, 1, TP_SAME}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made *m = make();
+        event(m, "segment_alloc", 100, 20 * MIB);
+        event(m, "alloc", 100, 4 * MIB);
+        event(m, "segment_alloc", 200, 30 * MIB);
+        event(m, "alloc", 200, 30 * MIB);
+        event(m, "free_completed", 200, 30 * MIB);
+        if (cases[i].released)
+            event(m, "segment_free", 200, 30 * MIB);
+        event(m, "oom", 0, cases[i].mib * MIB);
+        struct tp_verified v = made_verified(m);
+        assert_int_equal(v.first.kind, cases[i].kind);
+        assert_int_equal(v.failed.all, 1);
+        assert_int_equal(v.failed.good, cases[i].good);
+        assert_int_equal(v.failed_idle, cases[i].idle);
+    }
 }
 
 static void another_layout_at_the_end_is_seen(void **state)
@@ -656,6 +687,7 @@ int main(void)
         cmocka_unit_test(what_was_not_split_off_shows_in_the_first_address_behind),
         cmocka_unit_test(segments_that_overlap_are_seen),
         cmocka_unit_test(a_start_that_overlaps_is_seen),
+        cmocka_unit_test(a_failed_request_finds_no_room),
         cmocka_unit_test(another_layout_at_the_end_is_seen),
         cmocka_unit_test(without_completed_frees_the_requested_ones_count),
         cmocka_unit_test(memory_is_mapped_as_in_the_file),

@@ -69,6 +69,7 @@
     ROW(type, of, check)                   \
     ROW(type, of, info)                    \
     ROW(type, of, verify)                  \
+    ROW(type, of, tune)                    \
     ROW(type, of, convert)                 \
     ROW(type, of, record)                  \
     ROW(type, of, gen)                     \

@@ -10,9 +10,9 @@
 /* What a setting did on one device, in bytes and counts. */
 struct tp_trial_device {
     uint64_t peak_reserved, peak_reserved_event; /* event 0: before the first one */
-    uint64_t gets, puts; /* segments taken and given back after the first event */
-    uint64_t retries;    /* times that all idle segments went back and it asked once more */
-    uint64_t failed;     /* requests that were refused for good */
+    uint64_t gets, puts;         /* segments taken and given back after the first event */
+    uint64_t retries;            /* times that all idle segments went back and it asked once more */
+    uint64_t failed;             /* requests that were refused for good */
     uint64_t first_failed_event; /* TP_NONE: none failed */
     bool too_big;                /* at the first one the program itself needed more than there is */
 };
@@ -32,7 +32,7 @@ struct tp_trial_cfg {
     uint64_t capacity;          /* bytes of each device; 0: no limit */
     uint64_t memory;            /* bytes that the bookkeeping of all processes may take */
     uint64_t timeout_ns;        /* of each; 0: never */
-    const volatile sig_atomic_t *interrupted; /* may be NULL */
+    const volatile sig_atomic_t *interrupted;                       /* may be NULL */
     void (*progress)(void *ctx, const char *pass, double fraction); /* may be NULL */
     void *progress_ctx;
 };

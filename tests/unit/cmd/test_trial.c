@@ -1,4 +1,5 @@
-/* Settings that are tried on a program: figures derived by hand, and one that fails among others. */
+/* Settings that are tried on a program: figures derived by hand, and one that fails among others.
+ */
 #include "cmd/measure/trial.h"
 
 #include "cmd/measure/catalog.h"

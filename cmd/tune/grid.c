@@ -1,0 +1,211 @@
+/* See grid.h. */
+#include "cmd/tune/grid.h"
+
+#include "alloc/base/str.h"
+#include "alloc/strategies/torch/torch_rules.h"
+
+#include <string.h>
+
+#define LEFT_OUT "default"
+
+/* PyTorch splits no block above the limit, so a split limit below a segment's size means nothing.
+ * Garbage is collected only below a share of the device, which is set here to all of it. */
+const char *const tp_grid_default[] = {
+    "max_split_size_mb:default|32|64|128|256|512,roundup_power2_divisions:default|2|4|8",
+    "max_split_size_mb:64|128|256|512,max_non_split_rounding_mb:64|256",
+    "large_segment_size_mb:40|64|128,roundup_power2_divisions:default|8",
+    "large_segment_size_mb:40|64,max_split_size_mb:128|256|512",
+    "garbage_collection_threshold:0.6|0.8|0.9,per_process_memory_fraction:1.0,"
+    "max_split_size_mb:default|64|128|256",
+    "expandable_segments:True,roundup_power2_divisions:default|2|4|8,"
+    "large_segment_size_mb:default|64",
+    NULL};
+
+/* Two parts of a setting that harm each other. */
+static const struct {
+    const char *one, *other, *why;
+} dangers[] = {{"expandable_segments:True", "max_split_size_mb:",
+                "never set both: reserved memory can grow without bound"}};
+
+/* ---- reading a grid ---- */
+
+enum { KEYS_MOST = 16 };
+
+/* A part of a text that is not ended by a NUL; `at` NULL: none. */
+struct slice {
+    const char *at;
+    size_t length;
+};
+
+/* Cuts the part before the next separator outside brackets off *rest, which is none after the last
+ * part. */
+static struct slice cut(struct slice *rest, char separator)
+{
+    struct slice part = {rest->at, 0};
+    for (int depth = 0; part.length < rest->length; part.length++) {
+        char c = rest->at[part.length];
+        if (c == separator && !depth)
+            break;
+        depth += (c == '[') - (c == ']');
+    }
+    if (part.length < rest->length)
+        *rest = (struct slice){rest->at + part.length + 1, rest->length - part.length - 1};
+    else
+        *rest = (struct slice){NULL, 0};
+    return part;
+}
+
+static struct slice whole(const char *text)
+{
+    return (struct slice){text, strlen(text)};
+}
+
+static bool begins(struct slice s, const char *start)
+{
+    size_t length = strlen(start);
+    return s.length >= length && !memcmp(s.at, start, length);
+}
+
+/* One key, and its values "64|128". */
+struct axis {
+    struct slice key, values;
+};
+
+static int read_axis(struct slice text, struct axis *out, struct tp_err *err)
+{
+    const char *colon = memchr(text.at, ':', text.length);
+    size_t key = colon ? (size_t)(colon - text.at) : 0;
+    if (!key)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "'%.*s' in a grid is not of the form key:value|value",
+                               (int)(text.length < 200 ? text.length : 200), text.at),
+                       "--grid 'max_split_size_mb:default|64|128' tries three");
+    *out = (struct axis){{text.at, key}, {colon + 1, text.length - key - 1}};
+    return TP_OK;
+}
+
+static int read_axes(const char *grid, struct axis *axes, size_t *count, struct tp_err *err)
+{
+    struct slice rest = whole(grid);
+    int status = TP_OK;
+    for (*count = 0; !status && rest.at;) {
+        struct slice part = cut(&rest, ',');
+        if (part.length && *count == KEYS_MOST)
+            status = tp_fail(err, TP_EUSAGE, "a grid has at most %d keys", KEYS_MOST);
+        else if (part.length)
+            status = read_axis(part, &axes[(*count)++], err);
+    }
+    return status;
+}
+
+/* ---- making texts ---- */
+
+struct making {
+    struct tp_texts *set;
+    struct axis axes[KEYS_MOST];
+    size_t count;
+    bool checked;
+};
+
+static int add_text(const struct making *m, const char *text, struct tp_err *err)
+{
+    struct tp_torch_rules rules = tp_torch_defaults;
+    uint32_t number;
+    int status = m->checked ? tp_torch_conf(&rules, text, err) : TP_OK;
+    if (!status && m->set->count >= TP_GRID_MOST)
+        status = tp_fail(err, TP_EUSAGE, "a grid has at most %d settings", TP_GRID_MOST);
+    return status ? status : tp_texts_need(m->set, text, strlen(text), &number, err);
+}
+
+/* The value with this number; *last says that none follows. */
+static struct slice value_of(const struct axis *a, size_t number, bool *last)
+{
+    struct slice rest = a->values, value = cut(&rest, '|');
+    while (number-- && rest.at)
+        value = cut(&rest, '|');
+    *last = !rest.at;
+    return value;
+}
+
+static bool is_left_out(struct slice value)
+{
+    return value.length == strlen(LEFT_OUT) && begins(value, LEFT_OUT);
+}
+
+/* Adds the setting whose value of each axis has the number in `digits`, and counts these on: the
+ * last axis is the fastest. *more is false behind the last setting. */
+static int add_combination(const struct making *m, size_t digits[], bool *more, struct tp_err *err)
+{
+    char room[1024];
+    struct tp_str text = TP_STR_IN(room);
+    bool carry = true, last[KEYS_MOST];
+    for (size_t i = 0; i < m->count; i++) {
+        const struct axis *a = &m->axes[i];
+        struct slice value = value_of(a, digits[i], &last[i]);
+        if (!is_left_out(value))
+            tp_str_item(&text, ",", "%.*s:%.*s", (int)a->key.length, a->key.at, (int)value.length,
+                        value.at);
+    }
+    for (size_t i = m->count; carry && i-- > 0;) {
+        carry = last[i];
+        digits[i] = carry ? 0 : digits[i] + 1;
+    }
+    *more = !carry;
+    if (text.cut)
+        return tp_fail(err, TP_EUSAGE, "a setting of the grid is longer than %zu characters",
+                       sizeof room - 1);
+    return add_text(m, tp_str_text(&text), err);
+}
+
+bool tp_grid_plain(const char *conf, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; *conf; conf++) {
+        if (n + 1 >= size)
+            return false;
+        out[n] = *conf;
+        n += *conf != ' ';
+    }
+    out[n] = '\0';
+    return true;
+}
+
+int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_err *err)
+{
+    char plain[4096];
+    struct making m = {.set = set, .checked = checked};
+    size_t digits[KEYS_MOST] = {0};
+    bool more = true;
+    if (!tp_grid_plain(grid, plain, sizeof plain))
+        return tp_fail(err, TP_EUSAGE, "a grid has at most %zu characters", sizeof plain - 1);
+    int status = read_axes(plain, m.axes, &m.count, err);
+    while (!status && more)
+        status = add_combination(&m, digits, &more, err);
+    return status;
+}
+
+/* ---- what a setting is ---- */
+
+static bool has_part(const char *conf, const char *start)
+{
+    for (struct slice rest = whole(conf); rest.at;)
+        if (begins(cut(&rest, ','), start))
+            return true;
+    return false;
+}
+
+size_t tp_grid_keys(const char *conf)
+{
+    size_t keys = 0;
+    for (struct slice rest = whole(conf); rest.at;)
+        keys += cut(&rest, ',').length > 0;
+    return keys;
+}
+
+const char *tp_grid_danger(const char *conf)
+{
+    for (size_t i = 0; i < sizeof dangers / sizeof *dangers; i++)
+        if (has_part(conf, dangers[i].one) && has_part(conf, dangers[i].other))
+            return dangers[i].why;
+    return NULL;
+}

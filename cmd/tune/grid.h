@@ -1,0 +1,35 @@
+/* The settings of PYTORCH_CUDA_ALLOC_CONF that are tried: products of values, as texts to paste.
+ *
+ *     max_split_size_mb:default|64|128,roundup_power2_divisions:default|8
+ *         -->  (empty)  roundup_power2_divisions:8  max_split_size_mb:64  ...     6 texts
+ *
+ * `default` leaves the key out. A value may be a list in brackets. */
+#ifndef TP_GRID_H
+#define TP_GRID_H
+
+#include "alloc/base/texts.h"
+
+#include <stdbool.h>
+
+enum { TP_GRID_MOST = 4096 }; /* settings */
+
+/* The grids that are tried where the user names none; ends with NULL. */
+extern const char *const tp_grid_default[];
+
+/* Adds the settings of a grid that are not in the set yet; the text that leaves out all keys is "".
+ * TP_EUSAGE: the grid names a key that PyTorch does not have, a value that it refuses, or has too
+ * many settings. `checked`: settings that the strategy `torch` refuses are an error too; otherwise
+ * they are added. */
+int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_err *err);
+
+/* Writes the text without the blanks that PyTorch allows anywhere. False: it does not fit. */
+bool tp_grid_plain(const char *conf, char *out, size_t size);
+
+/* Keys in a setting without blanks. */
+size_t tp_grid_keys(const char *conf);
+
+/* Why a setting without blanks must not be used, as the end of a sentence that begins with it;
+ * NULL: no reason is known. */
+const char *tp_grid_danger(const char *conf);
+
+#endif

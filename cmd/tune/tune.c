@@ -1,0 +1,278 @@
+/* See tune.h. */
+#include "cmd/tune/tune.h"
+
+#include "cmd/measure/open_trace.h"
+#include "cmd/tune/grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONF_TEXT = 1024 };
+
+static int no_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* ---- figures ---- */
+
+static struct tp_tune_figures no_figures(size_t file)
+{
+    return (struct tp_tune_figures){
+        .peak_file = file, .failed_file = file, .first_failed_event = UINT64_MAX};
+}
+
+/* Adds what happened on a device, or in another file. */
+static void join(struct tp_tune_figures *all, const struct tp_tune_figures *one)
+{
+    if (one->peak_reserved > all->peak_reserved) {
+        all->peak_reserved = one->peak_reserved;
+        all->peak_file = one->peak_file;
+    }
+    bool first = all->failed_file == one->failed_file
+                     ? one->first_failed_event < all->first_failed_event
+                     : !all->failed;
+    if (one->failed && first) {
+        all->first_failed_event = one->first_failed_event;
+        all->failed_file = one->failed_file;
+        all->too_big = one->too_big;
+    }
+    all->calls += one->calls;
+    all->retries += one->retries;
+    all->failed += one->failed;
+}
+
+static struct tp_tune_figures sum_devices(const struct tp_trial *trial, size_t file)
+{
+    struct tp_tune_figures sum = no_figures(file);
+    for (uint32_t i = 0; i < trial->device_count; i++) {
+        const struct tp_trial_device *d = &trial->devices[i];
+        join(&sum, &(struct tp_tune_figures){.peak_reserved = d->peak_reserved,
+                                             .peak_file = file,
+                                             .calls = d->gets + d->puts,
+                                             .retries = d->retries,
+                                             .failed = d->failed,
+                                             .first_failed_event = d->first_failed_event,
+                                             .failed_file = file,
+                                             .too_big = d->too_big});
+    }
+    return sum;
+}
+
+static void find_did(struct tp_tune_file *f, size_t file)
+{
+    const struct tp_captured *c = &f->captured;
+    f->knows = c->known && c->devices;
+    f->did = no_figures(file);
+    for (uint32_t i = 0; f->knows && i < c->count; i++) {
+        const struct tp_captured_device *d = &c->devices[i];
+        join(&f->did, &(struct tp_tune_figures){.peak_reserved = d->peak_reserved,
+                                                .peak_file = file,
+                                                .calls = d->takes + d->gives + d->maps + d->unmaps,
+                                                .failed = d->ooms,
+                                                .first_failed_event = d->oom_event,
+                                                .failed_file = file});
+    }
+}
+
+/* ---- files ---- */
+
+/* The setting of a recording, from the sentence that its reader made of it: "NAME=TEXT", or "NAME
+ * is empty: defaults". */
+static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
+{
+    static const char empty[] = " is empty";
+    const char *said = f->trace.meta.settings, *text = NULL;
+    char plain[CONF_TEXT];
+    size_t name = said ? strspn(said, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") : 0;
+    if (name && said[name] == '=')
+        text = said + name + 1;
+    else if (name && !strncmp(said + name, empty, strlen(empty)))
+        text = strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
+    if (!text || !tp_grid_plain(text, plain, sizeof plain))
+        return TP_OK;
+    f->recorded = strdup(plain);
+    return f->recorded ? TP_OK : no_memory(err);
+}
+
+static int check_kind(const struct tp_trace *t, struct tp_err *err)
+{
+    if (tp_program_facts(t->program)->kind == TP_KIND_DEVICE)
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EINPUT, "%s: '%s' is memory of the host: PyTorch's settings are "
+                           "about a GPU's", t->file, t->format),
+                   "torch.cuda.memory._dump_snapshot(FILE) makes a snapshot of one");
+}
+
+static void find_needs(struct tp_tune_file *f)
+{
+    uint16_t devices = tp_program_facts(f->trace.program)->devices;
+    for (uint16_t d = 0; d < devices; d++) {
+        const struct tp_demand *demand = tp_program_demand(f->trace.program, d);
+        if (demand->bytes > f->live) {
+            f->live = demand->bytes;
+            f->live_event = demand->event;
+        }
+    }
+}
+
+static int read_file(struct tp_tune_file *f, struct tp_err *err)
+{
+    int status = check_kind(&f->trace, err);
+    if (!status)
+        status = tp_captured_scan(&f->trace, &f->captured, err);
+    return status ? status : find_recorded(f, err);
+}
+
+int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
+                 uint64_t capacity, struct tp_err *err)
+{
+    t->files = calloc(count, sizeof *t->files);
+    int status = t->files ? TP_OK : no_memory(err);
+    for (size_t i = 0; !status && i < count; i++) {
+        struct tp_tune_file *f = &t->files[i];
+        status = tp_open_trace(paths[i], o, false, &f->trace, err);
+        if (status)
+            return status;
+        t->file_count++; /* it is closed by tp_tune_release */
+        status = read_file(f, err);
+        f->capacity =
+            capacity == TP_OPT_KEYWORD(0) ? tp_captured_capacity(&f->captured) : capacity;
+        find_needs(f);
+        find_did(f, i);
+    }
+    return status;
+}
+
+/* ---- settings ---- */
+
+/* Adds a setting with room for the figures of all files. */
+static int add_setting(struct tp_tune *t, const char *conf, bool recorded, struct tp_err *err)
+{
+    struct tp_tune_setting *s = &t->settings[t->setting_count];
+    *s = (struct tp_tune_setting){.conf = conf,
+                                  .danger = tp_grid_danger(conf),
+                                  .keys = tp_grid_keys(conf),
+                                  .recorded = recorded,
+                                  .all = no_figures(0),
+                                  .files = calloc(t->file_count, sizeof *s->files)};
+    t->setting_count++;
+    return s->files ? TP_OK : no_memory(err);
+}
+
+int tp_tune_settings(struct tp_tune *t, struct tp_err *err)
+{
+    const char *recorded = t->files[0].recorded;
+    bool known = true;
+    int status = TP_OK;
+    for (size_t i = 0; i < t->file_count; i++) {
+        known &= t->files[i].recorded != NULL;
+        if (known && strcmp(t->files[i].recorded, recorded) != 0)
+            t->recorded_differs = true;
+    }
+    t->settings = calloc(t->texts.count + 1, sizeof *t->settings);
+    if (!t->settings)
+        return no_memory(err);
+    if (known)
+        status = add_setting(t, t->recorded_differs ? "" : recorded, true, err);
+    for (uint32_t i = 0; !status && i < t->texts.count; i++) {
+        const char *conf = tp_texts_get(&t->texts, i);
+        if (!known || t->recorded_differs || strcmp(conf, recorded) != 0)
+            status = add_setting(t, conf, false, err);
+    }
+    return status;
+}
+
+/* ---- playing ---- */
+
+static void take(struct tp_tune *t, const struct tp_trial *trials, size_t file)
+{
+    for (size_t i = 0; i < t->setting_count; i++) {
+        struct tp_tune_setting *s = &t->settings[i];
+        if (s->status)
+            continue;
+        s->status = trials[i].status;
+        s->err = trials[i].err;
+        if (s->status)
+            continue;
+        s->files[file] = sum_devices(&trials[i], file);
+        join(&s->all, &s->files[file]);
+    }
+}
+
+int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t f = 0; !status && f < t->file_count; f++) {
+        struct tp_tune_file *file = &t->files[f];
+        struct tp_trial_cfg cfg = *how;
+        struct tp_trial *trials = calloc(t->setting_count, sizeof *trials);
+        cfg.program = file->trace.program;
+        cfg.capacity = file->capacity;
+        for (size_t i = 0; trials && i < t->setting_count; i++)
+            trials[i].conf = t->settings[i].recorded ? file->recorded : t->settings[i].conf;
+        status = trials ? tp_trials_play(&cfg, trials, t->setting_count, err) : no_memory(err);
+        if (!status)
+            take(t, trials, f);
+        if (trials)
+            tp_trials_release(trials, t->setting_count);
+        free(trials);
+    }
+    return status;
+}
+
+/* ---- all files ---- */
+
+bool tp_tune_recorded(const struct tp_tune *t, struct tp_tune_figures *out)
+{
+    bool known = true;
+    *out = no_figures(0);
+    for (size_t i = 0; i < t->file_count; i++) {
+        known &= t->files[i].knows;
+        join(out, &t->files[i].did);
+    }
+    return known;
+}
+
+uint64_t tp_tune_capacity(const struct tp_tune *t)
+{
+    uint64_t capacity = t->files[0].capacity;
+    for (size_t i = 1; i < t->file_count; i++)
+        capacity = t->files[i].capacity == capacity ? capacity : 0;
+    return capacity;
+}
+
+const struct tp_tune_file *tp_tune_largest(const struct tp_tune *t)
+{
+    const struct tp_tune_file *largest = &t->files[0];
+    for (size_t i = 1; i < t->file_count; i++)
+        if (t->files[i].live > largest->live)
+            largest = &t->files[i];
+    return largest;
+}
+
+struct tp_tune_case tp_tune_case(const struct tp_tune *t)
+{
+    struct tp_tune_case of = {false};
+    for (size_t i = 0; i < t->file_count; i++) {
+        const struct tp_tune_file *f = &t->files[i];
+        of.too_big |= f->capacity && f->live > f->capacity;
+        of.mid_run |= tp_program_facts(f->trace.program)->prologue > 0;
+    }
+    return of;
+}
+
+void tp_tune_release(struct tp_tune *t)
+{
+    for (size_t i = 0; i < t->setting_count; i++)
+        free(t->settings[i].files);
+    free(t->settings);
+    tp_texts_release(&t->texts);
+    for (size_t i = 0; i < t->file_count; i++) {
+        free(t->files[i].recorded);
+        tp_captured_release(&t->files[i].captured);
+        tp_trace_close(&t->files[i].trace);
+    }
+    free(t->files);
+}

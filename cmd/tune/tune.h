@@ -1,0 +1,115 @@
+/* Which setting of PYTORCH_CUDA_ALLOC_CONF would need less? Settings are tried on all files of a
+ * job (cmd/measure/trial.h), such as the snapshots of several ranks, and what they did on each is
+ * made one figure: the largest peak, the sum of all calls. Nothing is printed here. */
+#ifndef TP_TUNE_H
+#define TP_TUNE_H
+
+#include "alloc/base/texts.h"
+#include "cmd/measure/captured.h"
+#include "cmd/measure/trial.h"
+#include "traces/trace.h"
+
+/* Peaks that differ by less than this share are taken as equal: no advice follows from them. */
+#define TP_TUNE_NOISE 0.01
+
+/* What a setting did: on one file, or on all. */
+struct tp_tune_figures {
+    uint64_t peak_reserved; /* the largest of the devices */
+    size_t peak_file;
+    uint64_t calls;   /* segments taken and given back */
+    uint64_t retries; /* times that all idle segments went back */
+    uint64_t failed;  /* requests that were refused for good */
+    uint64_t first_failed_event; /* in the file `failed_file`; TP_NONE: none failed */
+    size_t failed_file;
+    bool too_big; /* at that event the program itself needed more than the device has */
+};
+
+struct tp_tune_file {
+    struct tp_trace trace;
+    struct tp_captured captured;
+    char *recorded;    /* owned; the setting of the recording without blanks; NULL: not known */
+    uint64_t capacity; /* bytes of each device; 0: not known */
+    uint64_t live;     /* the most bytes that the program needed on one device */
+    uint64_t live_event;
+    struct tp_tune_figures did; /* what the recorded allocator did, without its retries */
+    bool knows;                 /* the file says so */
+};
+
+struct tp_tune_setting {
+    const char *conf;   /* as it is pasted; "": PyTorch's defaults */
+    const char *danger; /* why it must not be used; NULL: no reason is known */
+    size_t keys;
+    bool recorded; /* each file's own, which `conf` is where they agree */
+    int status;    /* TP_OK: all files were played; else `err` is that of the first which was not */
+    struct tp_err err;
+    struct tp_tune_figures all;
+    struct tp_tune_figures *files; /* owned; one for each file */
+    bool on_front;                 /* no other is better in one figure and as good in the rest */
+};
+
+struct tp_tune {
+    struct tp_tune_file *files;
+    size_t file_count;
+    struct tp_texts texts;             /* of the grid */
+    struct tp_tune_setting *settings;  /* the recorded one first, if it is known */
+    size_t setting_count;
+    bool recorded_differs;             /* between files */
+};
+
+/* Opens the files, at least one. The caller releases `t` in every case. `capacity` is that of each
+ * device, 0 for no limit, TP_OPT_KEYWORD(0) for the recorded one. TP_EINPUT: one is no trace of a
+ * device, or has no events. */
+struct tp_open_opts;
+int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
+                 uint64_t capacity, struct tp_err *err);
+
+/* Makes the settings of the texts, after all files are open. */
+int tp_tune_settings(struct tp_tune *t, struct tp_err *err);
+
+/* Tries all settings on all files. `how` has what is the same for all; program and capacity are
+ * those of each file. */
+int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_err *err);
+void tp_tune_release(struct tp_tune *t);
+
+/* What the recorded allocator did on all files; false: not all of them say so. */
+bool tp_tune_recorded(const struct tp_tune *t, struct tp_tune_figures *out);
+
+/* The capacity of all devices; 0: it differs, or is not known of one. */
+uint64_t tp_tune_capacity(const struct tp_tune *t);
+
+/* The file in which the program needed most. */
+const struct tp_tune_file *tp_tune_largest(const struct tp_tune *t);
+
+/* ---- judging ---- */
+
+/* Marks the settings on the front: those that none beats in failed requests, peak, calls and
+ * retries together. Of equal ones the first with the fewest keys is on it. Dangerous ones are
+ * not. */
+void tp_tune_front(struct tp_tune_setting *settings, size_t count);
+
+/* What the answer says. */
+enum tp_tune_verdict {
+    TP_TUNE_SET,     /* a setting needs less */
+    TP_TUNE_RESCUES, /* a setting avoids the out of memory */
+    TP_TUNE_FINE,    /* what is set is as good as any */
+    TP_TUNE_TOO_BIG, /* none avoids it: the program itself needs more than the device has */
+    TP_TUNE_NONE,    /* none of those that were tried avoids it */
+    TP_TUNE_UNKNOWN  /* no setting could be played */
+};
+
+struct tp_tune_answer {
+    enum tp_tune_verdict verdict;
+    const struct tp_tune_setting *base; /* what the others are compared with; NULL: unknown */
+    const struct tp_tune_setting *best; /* the one to set; the base where that is as good */
+};
+/* What an answer must know of the files. */
+struct tp_tune_case {
+    bool too_big; /* the program itself needs more than the device has */
+    bool mid_run; /* recordings began mid-run: calls that warm a packed heap up say nothing */
+};
+struct tp_tune_case tp_tune_case(const struct tp_tune *t);
+
+struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, size_t count,
+                                     struct tp_tune_case of);
+
+#endif

@@ -1,0 +1,93 @@
+/* Writes tapool.tune/1 (tune.schema.json). */
+#include "cmd/tune/grid.h"
+#include "cmd/tune/tune_text.h"
+#include "cmd/ui/json_out.h"
+
+#include <stdlib.h>
+
+static void write_figures(struct tp_json *j, cJSON *o, const struct tp_tune_figures *f)
+{
+    tp_json_uint(j, o, "peak_reserved_bytes", f->peak_reserved);
+    tp_json_uint(j, o, "driver_calls", f->calls);
+    tp_json_uint(j, o, "retries", f->retries);
+    tp_json_uint(j, o, "failed_allocations", f->failed);
+    tp_json_uint(j, o, "first_failed_event", f->failed ? f->first_failed_event : UINT64_MAX);
+}
+
+/* The files of the largest peak and of the first failure. */
+static void write_places(struct tp_json *j, cJSON *o, const struct tp_tune_figures *f)
+{
+    tp_json_uint(j, o, "peak_file", f->peak_file);
+    tp_json_uint(j, o, "failed_file", f->failed ? f->failed_file : UINT64_MAX);
+}
+
+static void write_file(struct tp_json *j, cJSON *o, const struct tp_tune_file *f)
+{
+    const struct tp_program_facts *facts = tp_program_facts(f->trace.program);
+    tp_json_text(j, o, "path", f->trace.path);
+    tp_json_text(j, o, "file", f->trace.file);
+    tp_json_text(j, o, "format", f->trace.format);
+    tp_json_uint(j, o, "events", facts->events);
+    tp_json_uint(j, o, "devices", facts->devices);
+    tp_json_uint(j, o, "live_before", facts->prologue);
+    tp_json_uint(j, o, "capacity_bytes", f->capacity ? f->capacity : UINT64_MAX);
+    tp_json_uint(j, o, "peak_requested_bytes", f->live);
+    tp_json_uint(j, o, "peak_requested_event", f->live_event);
+    tp_json_text(j, o, "setting", f->recorded);
+    if (f->knows) {
+        cJSON *did = tp_json_object(j, o, "recorded");
+        tp_json_uint(j, did, "peak_reserved_bytes", f->did.peak_reserved);
+        tp_json_uint(j, did, "driver_calls", f->did.calls);
+        tp_json_uint(j, did, "failed_allocations", f->did.failed);
+        tp_json_uint(j, did, "first_failed_event",
+                     f->did.failed ? f->did.first_failed_event : UINT64_MAX);
+    }
+}
+
+static void write_setting(struct tp_json *j, cJSON *o, const struct tp_tune *t,
+                          const struct tp_tune_setting *s)
+{
+    tp_json_text(j, o, "setting", s->conf);
+    tp_json_bool(j, o, "recorded", s->recorded);
+    tp_json_text(j, o, "danger", s->danger);
+    tp_json_text(j, o, "refused", s->status ? s->err.text : NULL);
+    if (s->status)
+        return;
+    tp_json_bool(j, o, "on_front", s->on_front);
+    write_figures(j, o, &s->all);
+    write_places(j, o, &s->all);
+    cJSON *files = tp_json_array(j, o, "files");
+    for (size_t i = 0; i < t->file_count; i++)
+        write_figures(j, tp_json_item(j, files), &s->files[i]);
+}
+
+static void write_answer(struct tp_json *j, cJSON *root, const struct tp_tune *t,
+                         const struct tp_tune_answer *a)
+{
+    struct tp_str sentence = {0};
+    cJSON *o = tp_json_object(j, root, "answer");
+    tp_tune_sentence(t, a, false, &sentence);
+    tp_json_text(j, o, "verdict", tp_tune_verdicts[a->verdict]);
+    tp_json_uint(j, o, "compared_with", (uint64_t)(a->base - t->settings));
+    tp_json_uint(j, o, "best", (uint64_t)(a->best - t->settings));
+    tp_json_text(j, o, "sentence", tp_str_text(&sentence));
+    tp_str_drop(&sentence);
+}
+
+int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answer *a, FILE *out,
+                 struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.tune/1");
+    tp_json_tool(&j, root);
+    cJSON *files = tp_json_array(&j, root, "files");
+    for (size_t i = 0; i < t->file_count; i++)
+        write_file(&j, tp_json_item(&j, files), &t->files[i]);
+    cJSON *settings = tp_json_array(&j, root, "settings");
+    for (size_t i = 0; i < t->setting_count; i++)
+        write_setting(&j, tp_json_item(&j, settings), t, &t->settings[i]);
+    tp_json_uint(&j, root, "lower_bound_bytes", tp_tune_largest(t)->live);
+    write_answer(&j, root, t, a);
+    return tp_json_print(&j, root, out, err);
+}

@@ -1,0 +1,258 @@
+/* The screen of `tapool tune`; see tune_text.h. */
+#include "cmd/tune/tune_text.h"
+
+#include "cmd/tune/grid.h"
+#include "cmd/ui/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 6 };
+
+/* ---- the files ---- */
+
+static void print_file(const struct tp_tune_file *f, struct tp_page *page)
+{
+    const struct tp_meta *m = &f->trace.meta;
+    const struct tp_captured_failures failures = tp_captured_failures(&f->captured);
+    tp_page_side(page, f->trace.file, BESIDE);
+    tp_page_at(page, BESIDE, "%s", m->capture ? m->capture : f->trace.format);
+    if (f->knows)
+        tp_page_more(page, BESIDE, ": %s reserved at most, %s",
+                     tp_bytes(f->did.peak_reserved, page->exact).s,
+                     tp_plural(f->did.calls, "driver call").s);
+    if (failures.ooms)
+        tp_page_more(page, BESIDE, ", out of memory at event %s (%s asked for)",
+                     tp_count(f->captured.devices[0].oom_event).s,
+                     tp_bytes(f->captured.devices[0].oom_size, page->exact).s);
+    if (m->settings)
+        tp_page_more(page, BESIDE, "; %s", m->settings);
+    tp_page_line(page);
+}
+
+/* ---- what was tried ---- */
+
+static void print_start(const struct tp_tune *t, struct tp_page *page)
+{
+    uint64_t blocks = 0, dropped = 0;
+    for (size_t i = 0; i < t->file_count; i++) {
+        blocks += tp_program_facts(t->files[i].trace.program)->prologue;
+        dropped += t->files[i].trace.initial_dropped;
+    }
+    if (blocks)
+        tp_page_row(page, 0, "each starts", BESIDE,
+                    "with the %s that %s live before event 1 placed first, by address: packed, "
+                    "where the recorded heap was aged by what ran before",
+                    tp_plural(blocks, "block").s, blocks == 1 ? "was" : "were");
+    else if (dropped)
+        tp_page_row(page, 0, "each starts", BESIDE, "without the %s live before event 1",
+                    tp_plural(dropped, "block").s);
+}
+
+/* The settings that were refused, a line for each reason. */
+static void print_refused(const struct tp_tune *t, struct tp_page *page)
+{
+    for (size_t i = 0; i < t->setting_count; i++) {
+        const struct tp_tune_setting *s = &t->settings[i];
+        size_t count = 0, before = 0;
+        for (size_t k = 0; s->status && k < t->setting_count; k++) {
+            bool same = t->settings[k].status && !strcmp(t->settings[k].err.text, s->err.text);
+            count += same;
+            before += same && k < i;
+        }
+        if (!count || before)
+            continue;
+        tp_page_at(page, 0, "left out");
+        tp_page_at(page, BESIDE, "%s%s%s: %s", tp_plural(count, "setting").s,
+                   count == 1 ? ", " : ", such as ", s->recorded ? "the recorded one" : s->conf,
+                   s->err.text);
+        tp_page_more(page, BESIDE, *s->err.hint ? "; %s" : "%s", s->err.hint);
+        tp_page_line(page);
+    }
+}
+
+static void print_tried(const struct tp_tune *t, struct tp_page *page)
+{
+    uint64_t capacity = tp_tune_capacity(t);
+    size_t played = 0;
+    for (size_t i = 0; i < t->setting_count; i++)
+        played += t->settings[i].status == TP_OK;
+    tp_page_side(page, tp_plural(played, "setting").s, BESIDE);
+    tp_page_at(page, BESIDE, "tried with the rules of the strategy torch");
+    if (capacity)
+        tp_page_more(page, BESIDE, " on a device of %s", tp_bytes(capacity, page->exact).s);
+    else if (!t->files[0].capacity)
+        tp_page_more(page, BESIDE, "; --capacity SIZE asks about out of memory");
+    tp_page_line(page);
+    print_refused(t, page);
+    tp_page_row(page, 0, "left out", BESIDE,
+                "backend:cudaMallocAsync: the driver's pool can only be measured on a GPU, with "
+                "'replay -s cudaMallocAsync'");
+}
+
+/* ---- the table ---- */
+
+struct screen {
+    const struct tp_tune *t;
+    struct tp_table table;
+    bool limited, several, exact;
+};
+
+static void add_columns(struct screen *s)
+{
+    struct tp_column columns[COLUMNS_MOST] = {{.head = {"peak", "reserved"}}};
+    uint64_t capacity = tp_tune_capacity(s->t);
+    int n = 1;
+    if (s->limited) {
+        columns[n] = (struct tp_column){.head = {"fits in", "the device"}};
+        if (capacity)
+            snprintf(columns[n].head[1], TP_COLUMN_HEAD, "%.*s", TP_COLUMN_HEAD - 1,
+                     tp_bytes(capacity, s->exact).s);
+        n++;
+    }
+    columns[n++] = (struct tp_column){.head = {"driver", "calls"}};
+    if (s->limited)
+        columns[n++] = (struct tp_column){.head = {"", "retries"}};
+    if (s->several)
+        columns[n++] = (struct tp_column){.head = {"peak", "in"}, .left = true};
+    columns[n++] = (struct tp_column){.head = {"", TP_TUNE_VARIABLE}, .left = true};
+    tp_table_columns(&s->table, columns, n);
+}
+
+static void add_fit(struct screen *s, const struct tp_tune_figures *f)
+{
+    const char *file = s->t->files[f->failed_file].trace.file;
+    if (!f->failed)
+        tp_table_add(&s->table, "yes");
+    else if (s->several)
+        tp_table_add(&s->table, "no, %s: %s", file, tp_count(f->first_failed_event).s);
+    else
+        tp_table_add(&s->table, "no, event %s", tp_count(f->first_failed_event).s);
+}
+
+static void add_figures(struct screen *s, const struct tp_tune_figures *f, bool knows_retries)
+{
+    tp_table_bytes(&s->table, f->peak_reserved, s->exact);
+    if (s->limited)
+        add_fit(s, f);
+    tp_table_count(&s->table, f->calls);
+    if (s->limited && knows_retries)
+        tp_table_count(&s->table, f->retries);
+    else if (s->limited)
+        tp_table_add(&s->table, "-");
+    if (s->several)
+        tp_table_add(&s->table, "%s", s->t->files[f->peak_file].trace.file);
+}
+
+static void add_setting(struct screen *s, const struct tp_tune_setting *x)
+{
+    bool own = x->recorded && s->t->recorded_differs;
+    add_figures(s, &x->all, true);
+    tp_table_add(&s->table, "%s%s%s", own ? "each file's own" : *x->conf ? x->conf : "defaults",
+                 x->recorded ? " (as recorded)" : "", x->danger ? " !" : "");
+}
+
+static int by_peak(const void *a, const void *b)
+{
+    const struct tp_tune_setting *x = *(const struct tp_tune_setting *const *)a;
+    const struct tp_tune_setting *y = *(const struct tp_tune_setting *const *)b;
+    if (x->all.peak_reserved != y->all.peak_reserved)
+        return x->all.peak_reserved < y->all.peak_reserved ? -1 : 1;
+    if (x->all.calls != y->all.calls)
+        return x->all.calls < y->all.calls ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void add_rows(struct screen *s, const struct tp_tune_answer *a, bool all)
+{
+    const struct tp_tune_setting **rows = calloc(s->t->setting_count, sizeof *rows);
+    struct tp_tune_figures did;
+    size_t count = 0;
+    s->table.failed |= !rows;
+    for (size_t i = 0; rows && i < s->t->setting_count; i++) {
+        const struct tp_tune_setting *x = &s->t->settings[i];
+        if (x->status == TP_OK && x != a->base && (all || x->on_front))
+            rows[count++] = x;
+    }
+    if (rows)
+        qsort(rows, count, sizeof *rows, by_peak);
+    if (tp_tune_recorded(s->t, &did)) {
+        add_figures(s, &did, false);
+        tp_table_add(&s->table, "what PyTorch did");
+    }
+    if (a->base)
+        add_setting(s, a->base);
+    for (size_t i = 0; i < count; i++)
+        add_setting(s, rows[i]);
+    free(rows);
+}
+
+static void print_table(const struct tp_tune *t, const struct tp_tune_answer *a, bool all,
+                        struct tp_page *page)
+{
+    struct screen s = {.t = t, .several = t->file_count > 1, .exact = page->exact};
+    for (size_t i = 0; i < t->file_count; i++)
+        s.limited |= t->files[i].capacity > 0;
+    add_columns(&s);
+    add_rows(&s, a, all);
+    tp_table_print(&s.table, page, INDENT, TP_TABLE_WIDE);
+    tp_table_drop(&s.table);
+}
+
+/* ---- below it ---- */
+
+static void print_bound(const struct tp_tune *t, struct tp_page *page)
+{
+    const struct tp_tune_file *f = tp_tune_largest(t);
+    tp_page_at(page, INDENT, "lower bound: %s are live at event %s",
+               tp_bytes(f->live, page->exact).s, tp_count(f->live_event).s);
+    if (t->file_count > 1)
+        tp_page_more(page, INDENT, " of %s", f->trace.file);
+    tp_page_more(page, INDENT, ", no allocator can be below");
+    tp_page_line(page);
+}
+
+/* Keys that older versions of PyTorch do not have. */
+static void print_new_keys(const struct tp_tune_setting *best, struct tp_page *page)
+{
+    static const char *const keys[] = {"per_process_memory_fraction", "large_segment_size_mb"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strstr(best->conf, keys[i]))
+            tp_page_put(page, 0, "! %s is a key of PyTorch from 2026 on; older ones refuse it%s",
+                        keys[i],
+                        i ? "" : ": torch.cuda.set_per_process_memory_fraction does the same");
+}
+
+static void print_doubts(const struct tp_tune *t, const struct tp_tune_answer *a,
+                         struct tp_page *page)
+{
+    struct tp_tune_figures did;
+    if (a->verdict == TP_TUNE_SET || a->verdict == TP_TUNE_RESCUES)
+        print_new_keys(a->best, page);
+    if (a->base->recorded && tp_tune_recorded(t, &did) && did.failed && !a->base->all.failed)
+        tp_page_put(page, 0,
+                    "! the recorded program ran out of memory, and this prediction does not with "
+                    "the same setting: it cannot say what would have avoided it");
+    if (a->base->danger)
+        tp_page_put(page, 0, "! what is set: %s", a->base->danger);
+    tp_page_put(page, 0, "! never together: max_split_size_mb and expandable_segments");
+}
+
+void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answer *a, bool all,
+                  struct tp_page *page)
+{
+    struct tp_str sentence = {0};
+    for (size_t i = 0; i < t->file_count; i++)
+        print_file(&t->files[i], page);
+    print_start(t, page);
+    print_tried(t, page);
+    tp_page_line(page);
+    print_table(t, a, all, page);
+    print_bound(t, page);
+    tp_page_line(page);
+    tp_tune_sentence(t, a, page->exact, &sentence);
+    tp_page_styled(page, 0, TP_BOLD, "%s", tp_str_text(&sentence));
+    tp_page_line(page);
+    tp_str_drop(&sentence);
+    print_doubts(t, a, page);
+}

@@ -1,0 +1,126 @@
+/* tapool tune: which setting of PYTORCH_CUDA_ALLOC_CONF would need less? */
+#include "cmd/cli/commands.h"
+#include "cmd/measure/measure.h"
+#include "cmd/measure/open_trace.h"
+#include "cmd/tune/grid.h"
+#include "cmd/tune/tune_text.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/progress.h"
+#include "cmd/ui/stop.h"
+
+enum { FORMAT_TEXT, FORMAT_JSON };
+
+struct tune_opts {
+    struct tp_open_opts open;
+    struct tp_exports exports;
+    struct tp_opt_list grid;
+    uint64_t capacity, timeout;
+    bool all, bytes;
+};
+
+static const char *const format_words[] = {"text", "json", NULL};
+
+#define ROW(member) offsetof(struct tune_opts, member)
+static const struct tp_opt rows[] = {
+    TP_LIST_AT("grid", ROW(grid), .arg = "GRID",
+               .help = "settings to try in place of the usual ones, as key:value|value,key:value: "
+                       "every combination. The value default leaves the key out. Several grids "
+                       "are tried one after the other"),
+    TP_CAPACITY_ROW(ROW(capacity),
+                    "what the device has, each of them; 0 is no limit. Out of memory is then an "
+                    "answer. recorded: what the recorded device had, where an out of memory in "
+                    "the snapshot tells"),
+    TP_FLAG_AT("all", ROW(all), .help = "show all settings, not only those that none beats"),
+    TP_FORMAT_ROW(struct tune_opts, format_words, "what is printed"),
+    TP_JSON_ROW(struct tune_opts),
+    TP_BYTES_ROW(ROW(bytes)),
+    TP_TIMEOUT_ROW(ROW(timeout)),
+    TP_OPEN_ROWS(struct tune_opts),
+    {.name = NULL}};
+
+/* PyTorch's defaults are always among the settings. */
+static int read_grids(const struct tune_opts *o, struct tp_texts *texts, struct tp_err *err)
+{
+    int status = tp_grid_add(texts, "", false, err);
+    for (size_t i = 0; !status && i < o->grid.count; i++)
+        status = tp_grid_add(texts, o->grid.items[i], true, err);
+    for (size_t i = 0; !status && !o->grid.count && tp_grid_default[i]; i++)
+        status = tp_grid_add(texts, tp_grid_default[i], false, err);
+    return status;
+}
+
+static int play(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err)
+{
+    struct tp_progress_line line;
+    struct tp_stop stop;
+    uint64_t events = 0;
+    for (size_t i = 0; i < t->file_count; i++)
+        events += tp_program_facts(t->files[i].trace.program)->events;
+    const struct tp_trial_cfg how = {.memory = o->open.max_memory,
+                                     .timeout_ns = tp_timeout_of(o->timeout, events, 0),
+                                     .interrupted = tp_stop_flag(),
+                                     .progress = tp_progress_show,
+                                     .progress_ctx = &line};
+    tp_stop_catch(&stop, true);
+    tp_progress_start(&line, "settings");
+    int status = tp_tune_play(t, &how, err);
+    tp_progress_clear(&line);
+    tp_stop_restore(&stop);
+    return status;
+}
+
+static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out, struct tp_err *err)
+{
+    struct tp_page page;
+    struct tp_tune_answer a = tp_tune_answer(t->settings, t->setting_count, tp_tune_case(t));
+    if (a.verdict == TP_TUNE_UNKNOWN) {
+        *err = t->settings[0].err;
+        return t->settings[0].status;
+    }
+    if (o->exports.format == FORMAT_JSON)
+        return tp_tune_json(t, &a, out, err);
+    tp_page_init(&page, out, 0);
+    page.exact = o->bytes;
+    tp_tune_text(t, &a, o->all, &page);
+    return TP_OK;
+}
+
+static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct tune_opts *o = args->opts;
+    struct tp_tune t = {.files = NULL};
+    if (!args->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "tune needs a PyTorch snapshot"),
+                       "torch.cuda.memory._dump_snapshot(FILE) makes one");
+    int status = read_grids(o, &t.texts, err);
+    if (!status)
+        status = tp_tune_open(&t, args->words, (size_t)args->count, &o->open, o->capacity, err);
+    if (!status)
+        status = tp_tune_settings(&t, err);
+    if (!status)
+        status = play(o, &t, err);
+    if (!status) {
+        tp_tune_front(t.settings, t.setting_count);
+        status = report(o, &t, out, err);
+    }
+    tp_tune_release(&t);
+    return status;
+}
+
+const struct tp_command tp_command_tune = {
+    .name = "tune",
+    .usage = "tune SNAPSHOT... [OPTION]...",
+    .summary = "which setting of PYTORCH_CUDA_ALLOC_CONF would need less memory",
+    .about =
+        "Plays PyTorch memory snapshots with the rules of PyTorch's allocator (the strategy "
+        "torch) under about 64 settings of PYTORCH_CUDA_ALLOC_CONF, and shows those that none "
+        "beats in peak memory, driver calls and retries together, each with the text to paste. "
+        "The last sentence says which one to set, or that what is set is as good: differences "
+        "under 1 % are no advice. Several files, such as those of several ranks, are one job: "
+        "its peak is the largest of them, its calls are all together.\n\n"
+        "Where the size of the device is known, an answer says whether a setting fits: from an "
+        "out of memory in the snapshot, or with --capacity.",
+    .opts_size = sizeof(struct tune_opts),
+    .options = rows,
+    .run = run_tune,
+};

@@ -72,8 +72,11 @@ static int play(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err
 static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out, struct tp_err *err)
 {
     struct tp_page page;
-    struct tp_tune_answer a = tp_tune_answer(t->settings, t->setting_count, tp_tune_case(t));
-    if (a.verdict == TP_TUNE_UNKNOWN) {
+    struct tp_tune_case of = tp_tune_case(t);
+    struct tp_tune_answers a = {.any = tp_tune_answer(t->settings, t->setting_count, of)};
+    of.older = true;
+    a.older = tp_tune_answer(t->settings, t->setting_count, of);
+    if (a.any.verdict == TP_TUNE_UNKNOWN) {
         *err = t->settings[0].err;
         return t->settings[0].status;
     }

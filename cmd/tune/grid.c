@@ -24,8 +24,10 @@ const char *const tp_grid_default[] = {
 /* Two parts of a setting that harm each other. */
 static const struct {
     const char *one, *other, *why;
-} dangers[] = {{"expandable_segments:True", "max_split_size_mb:",
-                "never set both: reserved memory can grow without bound"}};
+} dangers[] = {{"expandable_segments:True",
+                "max_split_size_mb:", "never set both: reserved memory can grow without bound"}};
+
+static const char *const newer[] = {"per_process_memory_fraction", "large_segment_size_mb", NULL};
 
 /* ---- reading a grid ---- */
 
@@ -77,7 +79,8 @@ static int read_axis(struct slice text, struct axis *out, struct tp_err *err)
     size_t key = colon ? (size_t)(colon - text.at) : 0;
     if (!key)
         return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "'%.*s' in a grid is not of the form key:value|value",
+                       tp_fail(err, TP_EUSAGE,
+                               "'%.*s' in a grid is not of the form key:value|value",
                                (int)(text.length < 200 ? text.length : 200), text.at),
                        "--grid 'max_split_size_mb:default|64|128' tries three");
     *out = (struct axis){{text.at, key}, {colon + 1, text.length - key - 1}};
@@ -207,5 +210,13 @@ const char *tp_grid_danger(const char *conf)
     for (size_t i = 0; i < sizeof dangers / sizeof *dangers; i++)
         if (has_part(conf, dangers[i].one) && has_part(conf, dangers[i].other))
             return dangers[i].why;
+    return NULL;
+}
+
+const char *tp_grid_newer(const char *conf)
+{
+    for (const char *const *key = newer; *key; key++)
+        if (has_part(conf, *key))
+            return *key;
     return NULL;
 }

@@ -32,4 +32,7 @@ size_t tp_grid_keys(const char *conf);
  * NULL: no reason is known. */
 const char *tp_grid_danger(const char *conf);
 
+/* The first key of a setting that only PyTorch from 2026 on has; NULL: none. */
+const char *tp_grid_newer(const char *conf);
+
 #endif

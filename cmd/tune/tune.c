@@ -100,8 +100,10 @@ static int check_kind(const struct tp_trace *t, struct tp_err *err)
     if (tp_program_facts(t->program)->kind == TP_KIND_DEVICE)
         return TP_OK;
     return tp_hint(err,
-                   tp_fail(err, TP_EINPUT, "%s: '%s' is memory of the host: PyTorch's settings are "
-                           "about a GPU's", t->file, t->format),
+                   tp_fail(err, TP_EINPUT,
+                           "%s: '%s' is memory of the host: PyTorch's settings are "
+                           "about a GPU's",
+                           t->file, t->format),
                    "torch.cuda.memory._dump_snapshot(FILE) makes a snapshot of one");
 }
 
@@ -137,8 +139,7 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
             return status;
         t->file_count++; /* it is closed by tp_tune_release */
         status = read_file(f, err);
-        f->capacity =
-            capacity == TP_OPT_KEYWORD(0) ? tp_captured_capacity(&f->captured) : capacity;
+        f->capacity = capacity == TP_OPT_KEYWORD(0) ? tp_captured_capacity(&f->captured) : capacity;
         find_needs(f);
         find_did(f, i);
     }
@@ -153,6 +154,7 @@ static int add_setting(struct tp_tune *t, const char *conf, bool recorded, struc
     struct tp_tune_setting *s = &t->settings[t->setting_count];
     *s = (struct tp_tune_setting){.conf = conf,
                                   .danger = tp_grid_danger(conf),
+                                  .newer = tp_grid_newer(conf),
                                   .keys = tp_grid_keys(conf),
                                   .recorded = recorded,
                                   .all = no_figures(0),

@@ -16,9 +16,9 @@
 struct tp_tune_figures {
     uint64_t peak_reserved; /* the largest of the devices */
     size_t peak_file;
-    uint64_t calls;   /* segments taken and given back */
-    uint64_t retries; /* times that all idle segments went back */
-    uint64_t failed;  /* requests that were refused for good */
+    uint64_t calls;              /* segments taken and given back */
+    uint64_t retries;            /* times that all idle segments went back */
+    uint64_t failed;             /* requests that were refused for good */
     uint64_t first_failed_event; /* in the file `failed_file`; TP_NONE: none failed */
     size_t failed_file;
     bool too_big; /* at that event the program itself needed more than the device has */
@@ -38,6 +38,7 @@ struct tp_tune_file {
 struct tp_tune_setting {
     const char *conf;   /* as it is pasted; "": PyTorch's defaults */
     const char *danger; /* why it must not be used; NULL: no reason is known */
+    const char *newer;  /* a key that only PyTorch from 2026 on has; NULL: none */
     size_t keys;
     bool recorded; /* each file's own, which `conf` is where they agree */
     int status;    /* TP_OK: all files were played; else `err` is that of the first which was not */
@@ -50,10 +51,10 @@ struct tp_tune_setting {
 struct tp_tune {
     struct tp_tune_file *files;
     size_t file_count;
-    struct tp_texts texts;             /* of the grid */
-    struct tp_tune_setting *settings;  /* the recorded one first, if it is known */
+    struct tp_texts texts;            /* of the grid */
+    struct tp_tune_setting *settings; /* the recorded one first, if it is known */
     size_t setting_count;
-    bool recorded_differs;             /* between files */
+    bool recorded_differs; /* between files */
 };
 
 /* Opens the files, at least one. The caller releases `t` in every case. `capacity` is that of each
@@ -106,10 +107,22 @@ struct tp_tune_answer {
 struct tp_tune_case {
     bool too_big; /* the program itself needs more than the device has */
     bool mid_run; /* recordings began mid-run: calls that warm a packed heap up say nothing */
+    bool older;   /* settings with a newer key are not proposed */
 };
 struct tp_tune_case tp_tune_case(const struct tp_tune *t);
 
 struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, size_t count,
                                      struct tp_tune_case of);
+
+/* Whether it says to set something. */
+static inline bool tp_tune_is_order(const struct tp_tune_answer *a)
+{
+    return a->verdict == TP_TUNE_SET || a->verdict == TP_TUNE_RESCUES;
+}
+
+/* The answer, and the one for a PyTorch that does not have the newer keys. */
+struct tp_tune_answers {
+    struct tp_tune_answer any, older;
+};
 
 #endif

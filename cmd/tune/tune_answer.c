@@ -16,23 +16,23 @@ static bool fits(const struct tp_tune_setting *s)
 }
 
 /* Whether a setting may be proposed at all. */
-static bool is_choice(const struct tp_tune_setting *s)
+static bool is_choice(const struct tp_tune_setting *s, bool older)
 {
-    return is_played(s) && !s->danger;
+    return is_played(s) && !s->danger && !(older && s->newer);
 }
 
-static bool any_fits(const struct tp_tune_setting *settings, size_t count)
+static bool any_fits(const struct tp_tune_setting *settings, size_t count, bool older)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_choice(&settings[i]) && fits(&settings[i]))
+        if (is_choice(&settings[i], older) && fits(&settings[i]))
             return true;
     return false;
 }
 
 /* A choice among the best in what comes first: that all requests are served. */
-static bool is_candidate(const struct tp_tune_setting *s, bool all_served)
+static bool is_candidate(const struct tp_tune_setting *s, bool older, bool all_served)
 {
-    return is_choice(s) && (fits(s) || !all_served);
+    return is_choice(s, older) && (fits(s) || !all_served);
 }
 
 /* ---- the front ---- */
@@ -64,12 +64,12 @@ static bool replaces(const struct tp_tune_setting *a, const struct tp_tune_setti
  * serves all. */
 void tp_tune_front(struct tp_tune_setting *settings, size_t count)
 {
-    bool all_served = any_fits(settings, count);
+    bool all_served = any_fits(settings, count, false);
     for (size_t i = 0; i < count; i++) {
         struct tp_tune_setting *s = &settings[i];
-        s->on_front = is_candidate(s, all_served);
+        s->on_front = is_candidate(s, false, all_served);
         for (size_t k = 0; s->on_front && k < count; k++)
-            if (k != i && is_choice(&settings[k]))
+            if (k != i && is_choice(&settings[k], false))
                 s->on_front = !replaces(&settings[k], s, k < i);
     }
 }
@@ -81,11 +81,13 @@ static bool is_about(uint64_t bytes, uint64_t least)
     return (double)bytes <= (double)least * (1 + TP_TUNE_NOISE);
 }
 
-/* Of two settings with about the same peak. */
+/* Of two settings with about the same peak. One that every PyTorch knows is worth some calls. */
 static bool is_better(const struct tp_tune_setting *a, const struct tp_tune_setting *b)
 {
     if (a->all.retries != b->all.retries)
         return a->all.retries < b->all.retries;
+    if (!a->newer != !b->newer)
+        return !a->newer;
     if (a->all.calls != b->all.calls)
         return a->all.calls < b->all.calls;
     if (a->all.peak_reserved != b->all.peak_reserved)
@@ -95,17 +97,17 @@ static bool is_better(const struct tp_tune_setting *a, const struct tp_tune_sett
 
 /* Sets *least to the lowest peak of the candidates. */
 static const struct tp_tune_setting *find_best(const struct tp_tune_setting *settings, size_t count,
-                                               uint64_t *least)
+                                               bool older, uint64_t *least)
 {
     const struct tp_tune_setting *best = NULL;
-    bool all_served = any_fits(settings, count);
+    bool all_served = any_fits(settings, count, older);
     *least = UINT64_MAX;
     for (size_t i = 0; i < count; i++)
-        if (is_candidate(&settings[i], all_served) && settings[i].all.peak_reserved < *least)
+        if (is_candidate(&settings[i], older, all_served) && settings[i].all.peak_reserved < *least)
             *least = settings[i].all.peak_reserved;
     for (size_t i = 0; i < count; i++) {
         const struct tp_tune_setting *s = &settings[i];
-        if (is_candidate(s, all_served) && is_about(s->all.peak_reserved, *least) &&
+        if (is_candidate(s, older, all_served) && is_about(s->all.peak_reserved, *least) &&
             (!best || is_better(s, best)))
             best = s;
     }
@@ -128,7 +130,7 @@ static bool is_as_good(const struct tp_tune_setting *base, const struct tp_tune_
 {
     bool many = !of.mid_run && base->all.calls >= best->all.calls * CALLS_TIMES &&
                 base->all.calls >= best->all.calls + CALLS_MORE;
-    return is_choice(base) && is_about(base->all.peak_reserved, least) &&
+    return is_choice(base, false) && is_about(base->all.peak_reserved, least) &&
            base->all.retries <= best->all.retries && !many;
 }
 
@@ -137,7 +139,7 @@ struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, siz
 {
     uint64_t least;
     struct tp_tune_answer a = {.base = find_base(settings, count),
-                               .best = find_best(settings, count, &least)};
+                               .best = find_best(settings, count, of.older, &least)};
     if (!a.base || !a.best) {
         a.verdict = TP_TUNE_UNKNOWN;
     } else if (!fits(a.best)) {

@@ -50,6 +50,7 @@ static void write_setting(struct tp_json *j, cJSON *o, const struct tp_tune *t,
     tp_json_text(j, o, "setting", s->conf);
     tp_json_bool(j, o, "recorded", s->recorded);
     tp_json_text(j, o, "danger", s->danger);
+    tp_json_text(j, o, "newer_key", s->newer);
     tp_json_text(j, o, "refused", s->status ? s->err.text : NULL);
     if (s->status)
         return;
@@ -61,20 +62,24 @@ static void write_setting(struct tp_json *j, cJSON *o, const struct tp_tune *t,
         write_figures(j, tp_json_item(j, files), &s->files[i]);
 }
 
-static void write_answer(struct tp_json *j, cJSON *root, const struct tp_tune *t,
+static uint64_t index_of(const struct tp_tune *t, const struct tp_tune_setting *s)
+{
+    return s ? (uint64_t)(s - t->settings) : UINT64_MAX;
+}
+
+static void write_answer(struct tp_json *j, cJSON *o, const struct tp_tune *t,
                          const struct tp_tune_answer *a)
 {
     struct tp_str sentence = {0};
-    cJSON *o = tp_json_object(j, root, "answer");
     tp_tune_sentence(t, a, false, &sentence);
     tp_json_text(j, o, "verdict", tp_tune_verdicts[a->verdict]);
-    tp_json_uint(j, o, "compared_with", (uint64_t)(a->base - t->settings));
-    tp_json_uint(j, o, "best", (uint64_t)(a->best - t->settings));
+    tp_json_uint(j, o, "compared_with", index_of(t, a->base));
+    tp_json_uint(j, o, "best", index_of(t, a->best));
     tp_json_text(j, o, "sentence", tp_str_text(&sentence));
     tp_str_drop(&sentence);
 }
 
-int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answer *a, FILE *out,
+int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answers *a, FILE *out,
                  struct tp_err *err)
 {
     struct tp_json j = {false};
@@ -88,6 +93,7 @@ int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answer *a, FILE *
     for (size_t i = 0; i < t->setting_count; i++)
         write_setting(&j, tp_json_item(&j, settings), t, &t->settings[i]);
     tp_json_uint(&j, root, "lower_bound_bytes", tp_tune_largest(t)->live);
-    write_answer(&j, root, t, a);
+    write_answer(&j, tp_json_object(&j, root, "answer"), t, &a->any);
+    write_answer(&j, tp_json_object(&j, root, "answer_without_newer_keys"), t, &a->older);
     return tp_json_print(&j, root, out, err);
 }

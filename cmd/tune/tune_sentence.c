@@ -63,8 +63,8 @@ static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, bo
         tp_str_add(out, "Keep the defaults");
     else
         tp_str_add(out, "Keep what is set");
-    tp_str_add(out, ": none of %s needs over 1 %% less than %s",
-               tp_plural(choices(t), "setting").s, tp_bytes(a->base->all.peak_reserved, exact).s);
+    tp_str_add(out, ": none of %s needs over 1 %% less than %s", tp_plural(choices(t), "setting").s,
+               tp_bytes(a->base->all.peak_reserved, exact).s);
 }
 
 void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
@@ -89,8 +89,7 @@ void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, b
                    tp_bytes(most->capacity, exact).s);
         break;
     case TP_TUNE_NONE:
-        tp_str_add(out, "None of %s avoids the out of memory.",
-                   tp_plural(choices(t), "setting").s);
+        tp_str_add(out, "None of %s avoids the out of memory.", tp_plural(choices(t), "setting").s);
         break;
     case TP_TUNE_UNKNOWN:
         tp_str_add(out, "No setting could be played.");

@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 6 };
+enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 5 };
 
 /* ---- the files ---- */
 
-static void print_file(const struct tp_tune_file *f, struct tp_page *page)
+static void print_file(const struct tp_tune *t, size_t i, struct tp_page *page)
 {
+    const struct tp_tune_file *f = &t->files[i];
     const struct tp_meta *m = &f->trace.meta;
     const struct tp_captured_failures failures = tp_captured_failures(&f->captured);
-    tp_page_side(page, f->trace.file, BESIDE);
+    char name[300];
+    snprintf(name, sizeof name, t->file_count > 1 ? "%s (file %zu)" : "%s", f->trace.file, i + 1);
+    tp_page_side(page, name, BESIDE);
     tp_page_at(page, BESIDE, "%s", m->capture ? m->capture : f->trace.format);
     if (f->knows)
         tp_page_more(page, BESIDE, ": %s reserved at most, %s",
@@ -92,10 +95,13 @@ static void print_tried(const struct tp_tune *t, struct tp_page *page)
 
 /* ---- the table ---- */
 
+/* The text to paste stands behind the table, because a line that is wrapped cannot be pasted. */
 struct screen {
     const struct tp_tune *t;
     struct tp_table table;
-    bool limited, several, exact;
+    const struct tp_tune_setting **rows; /* those behind the recorded figures and the base */
+    size_t count;
+    bool limited, several, exact, knows;
 };
 
 static void add_columns(struct screen *s)
@@ -114,18 +120,21 @@ static void add_columns(struct screen *s)
     if (s->limited)
         columns[n++] = (struct tp_column){.head = {"", "retries"}};
     if (s->several)
-        columns[n++] = (struct tp_column){.head = {"peak", "in"}, .left = true};
-    columns[n++] = (struct tp_column){.head = {"", TP_TUNE_VARIABLE}, .left = true};
+        columns[n++] = (struct tp_column){.head = {"peak", "in file"}};
     tp_table_columns(&s->table, columns, n);
 }
 
 static void add_fit(struct screen *s, const struct tp_tune_figures *f)
 {
-    const char *file = s->t->files[f->failed_file].trace.file;
+    uint64_t capacity = s->t->files[f->peak_file].capacity;
+    capacity = capacity ? capacity : UINT64_MAX;
     if (!f->failed)
-        tp_table_add(&s->table, "yes");
+        tp_table_add(&s->table, f->peak_reserved > capacity ? "no" : "yes");
+    else if (!f->first_failed_event)
+        tp_table_add(&s->table, "no, at the start");
     else if (s->several)
-        tp_table_add(&s->table, "no, %s: %s", file, tp_count(f->first_failed_event).s);
+        tp_table_add(&s->table, "no, file %zu: %s", f->failed_file + 1,
+                     tp_count(f->first_failed_event).s);
     else
         tp_table_add(&s->table, "no, event %s", tp_count(f->first_failed_event).s);
 }
@@ -141,15 +150,7 @@ static void add_figures(struct screen *s, const struct tp_tune_figures *f, bool 
     else if (s->limited)
         tp_table_add(&s->table, "-");
     if (s->several)
-        tp_table_add(&s->table, "%s", s->t->files[f->peak_file].trace.file);
-}
-
-static void add_setting(struct screen *s, const struct tp_tune_setting *x)
-{
-    bool own = x->recorded && s->t->recorded_differs;
-    add_figures(s, &x->all, true);
-    tp_table_add(&s->table, "%s%s%s", own ? "each file's own" : *x->conf ? x->conf : "defaults",
-                 x->recorded ? " (as recorded)" : "", x->danger ? " !" : "");
+        tp_table_add(&s->table, "%zu", f->peak_file + 1);
 }
 
 static int by_peak(const void *a, const void *b)
@@ -163,40 +164,77 @@ static int by_peak(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void add_rows(struct screen *s, const struct tp_tune_answer *a, bool all)
+static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool all)
 {
-    const struct tp_tune_setting **rows = calloc(s->t->setting_count, sizeof *rows);
-    struct tp_tune_figures did;
-    size_t count = 0;
-    s->table.failed |= !rows;
-    for (size_t i = 0; rows && i < s->t->setting_count; i++) {
-        const struct tp_tune_setting *x = &s->t->settings[i];
-        if (x->status == TP_OK && x != a->base && (all || x->on_front))
-            rows[count++] = x;
+    const struct tp_tune *t = s->t;
+    s->rows = calloc(t->setting_count, sizeof *s->rows);
+    s->table.failed |= !s->rows;
+    for (size_t i = 0; s->rows && i < t->setting_count; i++) {
+        const struct tp_tune_setting *x = &t->settings[i];
+        bool named = x == a->any.best || x == a->older.best;
+        if (x->status == TP_OK && x != a->any.base && (all || x->on_front || named))
+            s->rows[s->count++] = x;
     }
-    if (rows)
-        qsort(rows, count, sizeof *rows, by_peak);
-    if (tp_tune_recorded(s->t, &did)) {
-        add_figures(s, &did, false);
-        tp_table_add(&s->table, "what PyTorch did");
-    }
-    if (a->base)
-        add_setting(s, a->base);
-    for (size_t i = 0; i < count; i++)
-        add_setting(s, rows[i]);
-    free(rows);
+    if (s->count)
+        qsort(s->rows, s->count, sizeof *s->rows, by_peak);
 }
 
-static void print_table(const struct tp_tune *t, const struct tp_tune_answer *a, bool all,
+static void add_rows(struct screen *s, const struct tp_tune_setting *base)
+{
+    struct tp_tune_figures did;
+    s->knows = tp_tune_recorded(s->t, &did);
+    if (s->knows)
+        add_figures(s, &did, false);
+    add_figures(s, &base->all, true);
+    for (size_t i = 0; i < s->count; i++)
+        add_figures(s, &s->rows[i]->all, true);
+}
+
+static void print_row(const struct screen *s, int row, const char *text, struct tp_page *page)
+{
+    int column = INDENT + tp_table_width(&s->table) + 2;
+    tp_table_row(&s->table, row, page, INDENT);
+    tp_page_right(page, column + tp_text_width(text), text);
+    tp_page_line(page);
+}
+
+static void print_setting(const struct screen *s, int row, const struct tp_tune_setting *x,
+                          struct tp_page *page)
+{
+    struct tp_str text = {0};
+    bool own = x->recorded && s->t->recorded_differs;
+    tp_str_add(&text, "%s%s%s",
+               own        ? "each file's own"
+               : *x->conf ? x->conf
+                          : "defaults",
+               x->recorded ? " (as recorded)" : "", x->danger ? " !" : "");
+    print_row(s, row, tp_str_text(&text), page);
+    tp_str_drop(&text);
+}
+
+static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
                         struct tp_page *page)
 {
     struct screen s = {.t = t, .several = t->file_count > 1, .exact = page->exact};
     for (size_t i = 0; i < t->file_count; i++)
         s.limited |= t->files[i].capacity > 0;
     add_columns(&s);
-    add_rows(&s, a, all);
-    tp_table_print(&s.table, page, INDENT, TP_TABLE_WIDE);
+    find_rows(&s, a, all);
+    add_rows(&s, a->any.base);
+    int row = 0, rows = tp_table_rows(&s.table);
+    if (rows == (int)s.count + 1 + s.knows) {
+        print_row(&s, -2, "", page);
+        print_row(&s, -1, TP_TUNE_VARIABLE, page);
+        if (s.knows)
+            print_row(&s, row++, "what PyTorch did", page);
+        print_setting(&s, row++, a->any.base, page);
+        for (size_t i = 0; i < s.count; i++)
+            print_setting(&s, row++, s.rows[i], page);
+    } else {
+        tp_page_put(page, INDENT, "out of memory: the table is missing");
+    }
     tp_table_drop(&s.table);
+    free(s.rows);
 }
 
 /* ---- below it ---- */
@@ -204,31 +242,42 @@ static void print_table(const struct tp_tune *t, const struct tp_tune_answer *a,
 static void print_bound(const struct tp_tune *t, struct tp_page *page)
 {
     const struct tp_tune_file *f = tp_tune_largest(t);
-    tp_page_at(page, INDENT, "lower bound: %s are live at event %s",
+    tp_page_at(page, INDENT, "lower bound: the program itself needs %s at event %s",
                tp_bytes(f->live, page->exact).s, tp_count(f->live_event).s);
     if (t->file_count > 1)
         tp_page_more(page, INDENT, " of %s", f->trace.file);
-    tp_page_more(page, INDENT, ", no allocator can be below");
+    tp_page_more(page, INDENT, "; no allocator can be below");
     tp_page_line(page);
 }
 
-/* Keys that older versions of PyTorch do not have. */
-static void print_new_keys(const struct tp_tune_setting *best, struct tp_page *page)
+static void print_answer(const struct tp_tune *t, const struct tp_tune_answer *a,
+                         struct tp_page *page)
 {
-    static const char *const keys[] = {"per_process_memory_fraction", "large_segment_size_mb"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strstr(best->conf, keys[i]))
-            tp_page_put(page, 0, "! %s is a key of PyTorch from 2026 on; older ones refuse it%s",
-                        keys[i],
-                        i ? "" : ": torch.cuda.set_per_process_memory_fraction does the same");
+    struct tp_str sentence = {0};
+    tp_tune_sentence(t, a, page->exact, &sentence);
+    tp_page_styled(page, 0, TP_BOLD, "%s", tp_str_text(&sentence));
+    tp_page_line(page);
+    tp_str_drop(&sentence);
+}
+
+/* What those can do whose PyTorch does not have a key of the answer. */
+static void print_older(const struct tp_tune *t, const struct tp_tune_answers *a,
+                        struct tp_page *page)
+{
+    struct tp_str sentence = {0};
+    if (!tp_tune_is_order(&a->any) || !a->any.best->newer)
+        return;
+    tp_tune_sentence(t, &a->older, page->exact, &sentence);
+    tp_page_put(page, 0,
+                "! %s is a key of PyTorch from 2026 on; an older one refuses it. Without: %s",
+                a->any.best->newer, tp_str_text(&sentence));
+    tp_str_drop(&sentence);
 }
 
 static void print_doubts(const struct tp_tune *t, const struct tp_tune_answer *a,
                          struct tp_page *page)
 {
     struct tp_tune_figures did;
-    if (a->verdict == TP_TUNE_SET || a->verdict == TP_TUNE_RESCUES)
-        print_new_keys(a->best, page);
     if (a->base->recorded && tp_tune_recorded(t, &did) && did.failed && !a->base->all.failed)
         tp_page_put(page, 0,
                     "! the recorded program ran out of memory, and this prediction does not with "
@@ -238,21 +287,18 @@ static void print_doubts(const struct tp_tune *t, const struct tp_tune_answer *a
     tp_page_put(page, 0, "! never together: max_split_size_mb and expandable_segments");
 }
 
-void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answer *a, bool all,
+void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
                   struct tp_page *page)
 {
-    struct tp_str sentence = {0};
     for (size_t i = 0; i < t->file_count; i++)
-        print_file(&t->files[i], page);
+        print_file(t, i, page);
     print_start(t, page);
     print_tried(t, page);
     tp_page_line(page);
     print_table(t, a, all, page);
     print_bound(t, page);
     tp_page_line(page);
-    tp_tune_sentence(t, a, page->exact, &sentence);
-    tp_page_styled(page, 0, TP_BOLD, "%s", tp_str_text(&sentence));
-    tp_page_line(page);
-    tp_str_drop(&sentence);
-    print_doubts(t, a, page);
+    print_answer(t, &a->any, page);
+    print_older(t, a, page);
+    print_doubts(t, &a->any, page);
 }

@@ -15,9 +15,9 @@ void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, b
                       struct tp_str *out);
 
 /* `all`: all settings, and not those on the front only. */
-void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answer *a, bool all,
+void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
                   struct tp_page *page);
-int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answer *a, FILE *out,
+int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answers *a, FILE *out,
                  struct tp_err *err);
 
 #endif

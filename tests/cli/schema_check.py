@@ -197,7 +197,7 @@ def optional_paths(schema, document):
     names = {name for _, node in nodes(schema) for name, member in node.get("properties", {}).items()
              if isinstance(member, dict) and member.get("description", "").startswith("only")}
     runs = [("runs", n) for n in (0, 1)]
-    parents = {(), ("trace",), *runs}
+    parents = {(), ("trace",), ("files", 0), ("settings", 0), *runs}
     parents |= {r + p for r in runs for p in (("source",), ("trace",), ("devices", 0), ("devices", 1))}
     return {p for p in paths(document) if p and p[-1] in names and p[:-1] in parents}
 

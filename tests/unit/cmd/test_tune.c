@@ -40,7 +40,8 @@ static void a_grid_is_every_combination(void **state)
              "max_split_size_mb:64,roundup_power2_divisions:4\n"
              "max_split_size_mb:64,roundup_power2_divisions:[256:1,>:8]\n"
              "max_split_size_mb:64\n");
-    reads_as(" max_split_size_mb : 64 | 128 | 64 ,", "max_split_size_mb:64\nmax_split_size_mb:128\n");
+    reads_as(" max_split_size_mb : 64 | 128 | 64 ,",
+             "max_split_size_mb:64\nmax_split_size_mb:128\n");
 }
 
 static void refused(const char *grid, const char *text, const char *hint)
@@ -112,6 +113,7 @@ static void setting(const char *conf, uint64_t peak, uint64_t calls, uint64_t re
     struct tp_tune_setting *s = &settings[tune.setting_count++];
     *s = (struct tp_tune_setting){.conf = conf,
                                   .danger = tp_grid_danger(conf),
+                                  .newer = tp_grid_newer(conf),
                                   .keys = tp_grid_keys(conf),
                                   .recorded = s == settings,
                                   .all = {.peak_reserved = peak * GIB / 100,
@@ -217,14 +219,31 @@ static void what_is_dangerous_or_refused_is_not_proposed(void **state)
     answers(TP_TUNE_UNKNOWN, "No setting could be played.");
 }
 
+static void older_versions_are_told_what_they_know(void **state)
+{
+    (void)state;
+    setting("", 1000, 20, 0, 0);
+    setting("max_split_size_mb:64,large_segment_size_mb:40", 800, 20, 0, 0);
+    setting("max_split_size_mb:64", 900, 20, 0, 0);
+    assert_string_equal(settings[1].newer, "large_segment_size_mb");
+    answers(TP_TUNE_SET, "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,large_segment_size_mb:40"
+                         ": 10 GiB -> 8 GiB reserved.");
+    answers_of((struct tp_tune_case){.older = true}, TP_TUNE_SET,
+               "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: 10 GiB -> 9 GiB reserved.");
+    settings[1].all.peak_reserved = settings[2].all.peak_reserved;
+    settings[1].all.calls = 10;
+    answers(TP_TUNE_SET,
+            "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: 10 GiB -> 9 GiB reserved.");
+}
+
 static void the_front_has_what_none_beats(void **state)
 {
     (void)state;
     setting("max_split_size_mb:64", 1000, 20, 1, 0);
-    setting("", 1000, 20, 1, 0);                                      /* equal, and shorter */
-    setting("max_split_size_mb:128", 900, 30, 1, 0);                  /* less memory, more calls */
-    setting("max_split_size_mb:256", 901, 30, 1, 0);                  /* beaten */
-    setting("max_split_size_mb:512", 950, 40, 0, 0);                  /* no retry */
+    setting("", 1000, 20, 1, 0);                                  /* equal, and shorter */
+    setting("max_split_size_mb:128", 900, 30, 1, 0);              /* less memory, more calls */
+    setting("max_split_size_mb:256", 901, 30, 1, 0);              /* beaten */
+    setting("max_split_size_mb:512", 950, 40, 0, 0);              /* no retry */
     setting("max_split_size_mb:64,backend:native", 100, 1, 0, 1); /* out of memory */
     tp_tune_front(settings, tune.setting_count);
     static const bool want[MOST] = {false, true, true, false, true, false};
@@ -250,6 +269,7 @@ int main(void)
         cmocka_unit_test_setup(fewer_calls_and_retries_count_where_memory_is_the_same, setup),
         cmocka_unit_test_setup(an_out_of_memory_is_avoided_or_not, setup),
         cmocka_unit_test_setup(what_is_dangerous_or_refused_is_not_proposed, setup),
+        cmocka_unit_test_setup(older_versions_are_told_what_they_know, setup),
         cmocka_unit_test_setup(the_front_has_what_none_beats, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# tapool tune: exit codes, what is printed, and the document. tests/unit/cmd/test_tune.c holds the grid,
+# the front and the sentences.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+DATA=$TAPOOL_ROOT/tests/data/pytorch
+SCHEMA=$TAPOOL_ROOT/cmd/tune/tune.schema.json
+GRID='max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
+
+@test "a snapshot without a known device: what needs less" {
+    shown tune "$TAPOOL" tune "$DATA/complete-small.pickle" --grid "$GRID"
+    grep -q '^Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32: 3.521 GiB -> 3.041 GiB reserved' "$out"
+    lacks "$out" 'retries'
+    # the same text pasted into the strategy: the same peak
+    ok "$TAPOOL" replay "$DATA/complete-small.pickle" -s torch:conf=max_split_size_mb:32 --source virtual --passes usage --json
+    is "$out" "r['memory']['peak_reserved_bytes']" 3265265664
+}
+
+@test "a device that is too small for what is set" {
+    shown tune-rescued "$TAPOOL" tune "$DATA/training-step.pickle.gz" --capacity 3.7GiB \
+        --grid 'max_split_size_mb:128,large_segment_size_mb:40|64'
+    grep -q 'and the out of memory is gone' "$out"
+    ok "$TAPOOL" tune "$DATA/training-step.pickle.gz" --capacity 3GiB --grid 'max_split_size_mb:128'
+    grep -q 'the program itself needs 3.585 GiB, and the device has 3 GiB' <(tr '\n' ' ' <"$out")
+}
+
+@test "the usual settings: those that cannot be tried are said, and nothing else is lost" {
+    ok "$TAPOOL" tune "$DATA/complete-small.pickle" --json
+    is "$out" "len(d['settings'])" 64
+    is "$out" "sum(x['refused'] is None and x['setting'].startswith('garbage') for x in d['settings'])" 0
+    ok "$TAPOOL" tune "$DATA/complete-small.pickle" --capacity 8GiB --json
+    is "$out" "sum(x['refused'] is None and x['setting'].startswith('garbage') for x in d['settings'])" 12
+    ok "$TAPOOL" tune "$DATA/complete-small.pickle" --capacity 8GiB --all
+    matches "$out" 'garbage_collection_threshold:0.8,per_process_memory_fraction:1.0$'
+    ok "$TAPOOL" tune "$DATA/complete-small.pickle"
+    grep -q '^left out  *12 settings, such as' "$out"
+}
+
+@test "several files are one job" {
+    shown tune-job "$TAPOOL" tune "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" \
+        --grid "$GRID" --capacity 3.7GiB
+    ok "$TAPOOL" tune "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" --grid "$GRID" --json
+    cp "$out" both.json
+    ok "$TAPOOL" tune "$DATA/training-step.pickle.gz" --grid "$GRID" --json
+    base="d['settings'][0]"
+    is both.json "$base['peak_file']" 1
+    is both.json "$base['peak_reserved_bytes']" "$(query "$out" "$base['peak_reserved_bytes']")"
+    is both.json "$base['files'][1]['driver_calls']" "$(query "$out" "$base['driver_calls']")"
+    is both.json "$base['driver_calls'] == sum(f['driver_calls'] for f in $base['files']) > 9" True
+}
+
+@test "what was recorded is the base, also from a converted snapshot" {
+    ok "$TAPOOL" tune "$DATA/small-p4.pickle" --grid max_split_size_mb:64 --json
+    is "$out" "d['settings'][0]['setting']" expandable_segments:True
+    is "$out" "d['settings'][0]['recorded']" True
+    ok "$TAPOOL" convert "$DATA/small-p4.pickle" -o small.tpt
+    ok "$TAPOOL" tune small.tpt --grid max_split_size_mb:64 --json
+    is "$out" "d['settings'][0]['setting']" expandable_segments:True
+}
+
+@test "the document follows its schema, and holds every member of it" {
+    python=''
+    for candidate in python3 /usr/bin/python3; do
+        "$candidate" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null && python=$candidate
+    done
+    [ -n "$python" ] || skip "the Python module jsonschema is not installed (apt install python3-jsonschema)"
+    ok "$TAPOOL" tune "$DATA/small-p5.pickle" --grid max_split_size_mb:64 --json
+    cp "$out" small.json
+    device_trace >gpu.trace
+    ok "$TAPOOL" tune "$DATA/complete-small.pickle" gpu.trace --capacity 4GiB --json
+    cp "$out" two.json
+    for args in "shape $SCHEMA" "shared $TAPOOL_ROOT/cmd/measure/result.schema.json $SCHEMA" \
+        "valid $SCHEMA small.json two.json" "covered $SCHEMA small.json two.json" \
+        "mutants $SCHEMA two.json"; do
+        # shellcheck disable=SC2086 # words
+        capture "$python" "$CLI/schema_check.py" $args
+        [ "$rc" -eq 0 ] || fail "$args" "$(cat "$out" "$err")"
+    done
+}
+
+@test "what cannot be tuned" {
+    refused 2 'tune needs a PyTorch snapshot' "$TAPOOL" tune
+    refused 2 "did you mean 'max_split_size_mb'" "$TAPOOL" tune "$DATA/complete-small.pickle" --grid max_split_size:40
+    refused 2 'a number of MiB above 20' "$TAPOOL" tune "$DATA/complete-small.pickle" --grid max_split_size_mb:20
+    refused 2 'key:value' "$TAPOOL" tune "$DATA/complete-small.pickle" --grid max_split_size_mb
+    refused 3 'memory of the host' "$TAPOOL" tune sample:sqlite
+    refused 3 'missing.pickle' "$TAPOOL" tune missing.pickle
+    refused 3 '' "$TAPOOL" tune "$DATA/ORIGIN.md"
+    trace >empty.trace
+    refused 3 '' "$TAPOOL" tune empty.trace
+}

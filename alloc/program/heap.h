@@ -20,8 +20,8 @@ struct tp_heap_segment {
     uint64_t base; /* where the recording had it */
     uint64_t size; /* bytes */
     uint64_t blocks;
-    uint64_t pool[2]; /* of CUDA graphs and the like; 0, 0: the pool of all others */
-    uint32_t flags;   /* enum tp_heap_flags */
+    uint64_t pool[2];        /* of CUDA graphs and the like; 0, 0: the pool of all others */
+    uint32_t flags;          /* enum tp_heap_flags */
     uint16_t device, stream; /* of the program */
 };
 

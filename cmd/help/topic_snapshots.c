@@ -16,6 +16,7 @@ static const char text[] =
     "  tapool info snapshot.pickle       what is in it\n"
     "  tapool replay snapshot.pickle     every policy on it, beside what PyTorch really reserved\n"
     "  tapool verify snapshot.pickle     whether the strategy torch does what PyTorch did there\n"
+    "  tapool tune snapshot.pickle       which PYTORCH_CUDA_ALLOC_CONF would need less\n"
     "\n"
     "  initial heap   what was live before recording began. Its order is unknown: it is placed\n"
     "                 first, by address, and in no count of calls; --initial-heap=drop leaves it\n"

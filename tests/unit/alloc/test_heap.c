@@ -120,9 +120,9 @@ static void without_heap(void **state)
 }
 
 /* One number of a sound heap is changed. */
-#define AT(member)      offsetof(struct case_heap, member), sizeof(((struct case_heap *)0)->member)
-#define SEGMENT(i, m)   AT(segments[i].m)
-#define BLOCK(i, m)     AT(blocks[i].m)
+#define AT(member)    offsetof(struct case_heap, member), sizeof(((struct case_heap *)0)->member)
+#define SEGMENT(i, m) AT(segments[i].m)
+#define BLOCK(i, m)   AT(blocks[i].m)
 static const struct {
     size_t offset, size;
     uint64_t value;
@@ -199,8 +199,8 @@ static void damaged(void **state)
         struct tp_program_footer foot;
         off_t end = lseek(fd, 0, SEEK_END);
         assert_int_equal(pread(fd, &foot, sizeof foot, end - (off_t)sizeof foot), sizeof foot);
-        off_t heap = (off_t)(foot.data_bytes + sizeof(struct tp_kept_window) +
-                             2 * sizeof(struct tp_demand));
+        off_t heap =
+            (off_t)(foot.data_bytes + sizeof(struct tp_kept_window) + 2 * sizeof(struct tp_demand));
         uint64_t bad = i ? 7 : UINT64_MAX;
         assert_int_equal(pwrite(fd, &bad, sizeof bad, heap + (i ? 16 : 8)), sizeof bad);
         assert_int_equal(tp_program_import(fd, &q, &err), TP_EINPUT);

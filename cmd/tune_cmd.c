@@ -3,6 +3,7 @@
 #include "cmd/measure/measure.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/tune/grid.h"
+#include "cmd/tune/tune_pool.h"
 #include "cmd/tune/tune_text.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
@@ -64,6 +65,8 @@ static int play(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err
     tp_stop_catch(&stop, true);
     tp_progress_start(&line, "settings");
     int status = tp_tune_play(t, &how, err);
+    if (!status)
+        status = tp_tune_measure_pool(t, &o->open, &how, err);
     tp_progress_clear(&line);
     tp_stop_restore(&stop);
     return status;

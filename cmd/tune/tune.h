@@ -55,6 +55,10 @@ struct tp_tune {
     struct tp_tune_setting *settings; /* the recorded one first, if it is known */
     size_t setting_count;
     bool recorded_differs; /* between files */
+    /* The driver's pool (tune_pool.h): its peak and its failures, where a GPU could play all. */
+    int pool_status;
+    struct tp_err pool_err;
+    struct tp_tune_figures pool;
 };
 
 /* Opens the files, at least one. The caller releases `t` in every case. `capacity` is that of each

@@ -29,10 +29,16 @@ static bool any_fits(const struct tp_tune_setting *settings, size_t count, bool 
     return false;
 }
 
-/* A choice among the best in what comes first: that all requests are served. */
-static bool is_candidate(const struct tp_tune_setting *s, bool older, bool all_served)
+/* What is asked of a setting before figures are compared. */
+struct demands {
+    bool older;       /* all versions know it */
+    bool served;      /* no request fails */
+    uint64_t retries; /* at most */
+};
+
+static bool meets(const struct tp_tune_setting *s, const struct demands *d)
 {
-    return is_choice(s, older) && (fits(s) || !all_served);
+    return is_choice(s, d->older) && (fits(s) || !d->served) && s->all.retries <= d->retries;
 }
 
 /* ---- the front ---- */
@@ -64,10 +70,10 @@ static bool replaces(const struct tp_tune_setting *a, const struct tp_tune_setti
  * serves all. */
 void tp_tune_front(struct tp_tune_setting *settings, size_t count)
 {
-    bool all_served = any_fits(settings, count, false);
+    const struct demands d = {.served = any_fits(settings, count, false), .retries = UINT64_MAX};
     for (size_t i = 0; i < count; i++) {
         struct tp_tune_setting *s = &settings[i];
-        s->on_front = is_candidate(s, false, all_served);
+        s->on_front = meets(s, &d);
         for (size_t k = 0; s->on_front && k < count; k++)
             if (k != i && is_choice(&settings[k], false))
                 s->on_front = !replaces(&settings[k], s, k < i);
@@ -95,23 +101,31 @@ static bool is_better(const struct tp_tune_setting *a, const struct tp_tune_sett
     return a->keys < b->keys;
 }
 
-/* Sets *least to the lowest peak of the candidates. */
+/* Sets *least to the lowest peak of those that meet the demands. */
 static const struct tp_tune_setting *find_best(const struct tp_tune_setting *settings, size_t count,
-                                               bool older, uint64_t *least)
+                                               const struct demands *d, uint64_t *least)
 {
     const struct tp_tune_setting *best = NULL;
-    bool all_served = any_fits(settings, count, older);
     *least = UINT64_MAX;
     for (size_t i = 0; i < count; i++)
-        if (is_candidate(&settings[i], older, all_served) && settings[i].all.peak_reserved < *least)
+        if (meets(&settings[i], d) && settings[i].all.peak_reserved < *least)
             *least = settings[i].all.peak_reserved;
     for (size_t i = 0; i < count; i++) {
         const struct tp_tune_setting *s = &settings[i];
-        if (is_candidate(s, older, all_served) && is_about(s->all.peak_reserved, *least) &&
-            (!best || is_better(s, best)))
+        if (meets(s, d) && is_about(s->all.peak_reserved, *least) && (!best || is_better(s, best)))
             best = s;
     }
     return best;
+}
+
+/* Where all is well as it is, less memory is not worth the stops of a retry. */
+static struct demands demands_of(const struct tp_tune_setting *settings, size_t count, bool older,
+                                 const struct tp_tune_setting *base)
+{
+    bool well = base && is_choice(base, older) && fits(base);
+    return (struct demands){.older = older,
+                            .served = any_fits(settings, count, older),
+                            .retries = well ? base->all.retries : UINT64_MAX};
 }
 
 /* What the others are compared with: the recorded setting, or else PyTorch's defaults. */
@@ -138,8 +152,9 @@ struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, siz
                                      struct tp_tune_case of)
 {
     uint64_t least;
-    struct tp_tune_answer a = {.base = find_base(settings, count),
-                               .best = find_best(settings, count, of.older, &least)};
+    struct tp_tune_answer a = {.base = find_base(settings, count)};
+    const struct demands d = demands_of(settings, count, of.older, a.base);
+    a.best = find_best(settings, count, &d, &least);
     if (!a.base || !a.best) {
         a.verdict = TP_TUNE_UNKNOWN;
     } else if (!fits(a.best)) {

@@ -92,6 +92,11 @@ int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answers *a, FILE 
     cJSON *settings = tp_json_array(&j, root, "settings");
     for (size_t i = 0; i < t->setting_count; i++)
         write_setting(&j, tp_json_item(&j, settings), t, &t->settings[i]);
+    if (!t->pool_status) {
+        cJSON *pool = tp_json_object(&j, root, "driver_pool");
+        tp_json_uint(&j, pool, "peak_reserved_bytes", t->pool.peak_reserved);
+        tp_json_uint(&j, pool, "failed_allocations", t->pool.failed);
+    }
     tp_json_uint(&j, root, "lower_bound_bytes", tp_tune_largest(t)->live);
     write_answer(&j, tp_json_object(&j, root, "answer"), t, &a->any);
     write_answer(&j, tp_json_object(&j, root, "answer_without_newer_keys"), t, &a->older);

@@ -56,6 +56,18 @@ static size_t choices(const struct tp_tune *t)
     return count;
 }
 
+/* Whether a setting needs less than the base, and more retries. */
+static bool any_at_a_price(const struct tp_tune *t, const struct tp_tune_setting *base)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->setting_count; i++) {
+        const struct tp_tune_setting *s = &t->settings[i];
+        any |= s->status == TP_OK && !s->danger && !s->all.failed &&
+               s->all.retries > base->all.retries && s->all.peak_reserved < base->all.peak_reserved;
+    }
+    return any;
+}
+
 static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
                      struct tp_str *out)
 {
@@ -63,8 +75,9 @@ static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, bo
         tp_str_add(out, "Keep the defaults");
     else
         tp_str_add(out, "Keep what is set");
-    tp_str_add(out, ": none of %s needs over 1 %% less than %s", tp_plural(choices(t), "setting").s,
-               tp_bytes(a->base->all.peak_reserved, exact).s);
+    tp_str_add(out, ": none of %s needs over 1 %% less than %s%s",
+               tp_plural(choices(t), "setting").s, tp_bytes(a->base->all.peak_reserved, exact).s,
+               any_at_a_price(t, a->base) ? " without more retries" : "");
 }
 
 void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,

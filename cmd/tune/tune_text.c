@@ -2,6 +2,7 @@
 #include "cmd/tune/tune_text.h"
 
 #include "cmd/tune/grid.h"
+#include "cmd/tune/tune_pool.h"
 #include "cmd/ui/table.h"
 
 #include <stdlib.h>
@@ -88,9 +89,8 @@ static void print_tried(const struct tp_tune *t, struct tp_page *page)
         tp_page_more(page, BESIDE, "; --capacity SIZE asks about out of memory");
     tp_page_line(page);
     print_refused(t, page);
-    tp_page_row(page, 0, "left out", BESIDE,
-                "backend:cudaMallocAsync: the driver's pool can only be measured on a GPU, with "
-                "'replay -s cudaMallocAsync'");
+    if (t->pool_status)
+        tp_page_row(page, 0, "left out", BESIDE, "%s: %s", TP_TUNE_POOL, t->pool_err.text);
 }
 
 /* ---- the table ---- */
@@ -128,7 +128,9 @@ static void add_fit(struct screen *s, const struct tp_tune_figures *f)
 {
     uint64_t capacity = s->t->files[f->peak_file].capacity;
     capacity = capacity ? capacity : UINT64_MAX;
-    if (!f->failed)
+    if (f == &s->t->pool)
+        tp_table_add(&s->table, f->failed ? "no" : "yes");
+    else if (!f->failed)
         tp_table_add(&s->table, f->peak_reserved > capacity ? "no" : "yes");
     else if (!f->first_failed_event)
         tp_table_add(&s->table, "no, at the start");
@@ -188,6 +190,8 @@ static void add_rows(struct screen *s, const struct tp_tune_setting *base)
     add_figures(s, &base->all, true);
     for (size_t i = 0; i < s->count; i++)
         add_figures(s, &s->rows[i]->all, true);
+    if (!s->t->pool_status)
+        add_figures(s, &s->t->pool, false);
 }
 
 static void print_row(const struct screen *s, int row, const char *text, struct tp_page *page)
@@ -222,7 +226,7 @@ static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a
     find_rows(&s, a, all);
     add_rows(&s, a->any.base);
     int row = 0, rows = tp_table_rows(&s.table);
-    if (rows == (int)s.count + 1 + s.knows) {
+    if (rows == (int)s.count + 1 + s.knows + !t->pool_status) {
         print_row(&s, -2, "", page);
         print_row(&s, -1, TP_TUNE_VARIABLE, page);
         if (s.knows)
@@ -230,6 +234,8 @@ static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a
         print_setting(&s, row++, a->any.base, page);
         for (size_t i = 0; i < s.count; i++)
             print_setting(&s, row++, s.rows[i], page);
+        if (!t->pool_status)
+            print_row(&s, row++, TP_TUNE_POOL " (measured on this machine's GPU)", page);
     } else {
         tp_page_put(page, INDENT, "out of memory: the table is missing");
     }

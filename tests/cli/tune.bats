@@ -71,13 +71,34 @@ GRID='max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
     device_trace >gpu.trace
     ok "$TAPOOL" tune "$DATA/complete-small.pickle" gpu.trace --capacity 4GiB --json
     cp "$out" two.json
+    without=driver_pool
+    if [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ]; then
+        ok env TAPOOL_FAKE_CUDA_REPORT=report TAPOOL_CUDA_DRIVER="$TAPOOL_FAKE_CUDA_PATH" "$TAPOOL" tune gpu.trace --json
+        cp "$out" small.json
+        without=nothing
+    fi
     for args in "shape $SCHEMA" "shared $TAPOOL_ROOT/cmd/measure/result.schema.json $SCHEMA" \
-        "valid $SCHEMA small.json two.json" "covered $SCHEMA small.json two.json" \
+        "valid $SCHEMA small.json two.json" "covered $SCHEMA --without=$without small.json two.json" \
         "mutants $SCHEMA two.json"; do
         # shellcheck disable=SC2086 # words
         capture "$python" "$CLI/schema_check.py" $args
         [ "$rc" -eq 0 ] || fail "$args" "$(cat "$out" "$err")"
     done
+}
+
+@test "the driver's pool is measured where a GPU is" {
+    [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ] || skip "the fake driver is not built: it needs the CUDA Toolkit"
+    device_trace >gpu.json
+    not grep -q cudaMallocAsync <("$TAPOOL" tune gpu.json --json)
+    export TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH TAPOOL_FAKE_CUDA_REPORT=$SCRATCH/report
+    ok "$TAPOOL" tune gpu.json gpu.json --capacity 64MiB
+    matches "$out" '^ +[0-9.]+ MiB +yes +- +- +1  backend:cudaMallocAsync \(measured'
+    ok "$TAPOOL" replay gpu.json -s cudaMallocAsync:pool=own --passes usage --json
+    peak=$(query "$out" "r['memory']['peak_reserved_bytes']")
+    ok "$TAPOOL" tune gpu.json --json
+    is "$out" "d['driver_pool']" "{'peak_reserved_bytes': $peak, 'failed_allocations': 0}"
+    ok env TAPOOL_CUDA_DRIVER=/nonexistent "$TAPOOL" tune gpu.json
+    matches "$out" '^left out +backend:cudaMallocAsync: '
 }
 
 @test "what cannot be tuned" {

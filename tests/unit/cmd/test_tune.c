@@ -192,6 +192,21 @@ static void fewer_calls_and_retries_count_where_memory_is_the_same(void **state)
                "Keep what is set: none of 2 settings needs over 1 % less than 10 GiB.");
 }
 
+static void less_memory_is_not_worth_a_retry(void **state)
+{
+    (void)state;
+    setting("", 1000, 20, 0, 0);
+    setting("max_split_size_mb:64", 500, 20, 1, 0);
+    answers(TP_TUNE_FINE, "Keep the defaults: none of 2 settings needs over 1 % less than 10 GiB "
+                          "without more retries.");
+    setting("max_split_size_mb:128", 700, 20, 0, 0);
+    answers(TP_TUNE_SET,
+            "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128: 10 GiB -> 7 GiB reserved.");
+    settings[0].all.failed = 1;
+    answers(TP_TUNE_RESCUES, "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: 10 GiB -> 5 GiB "
+                             "reserved, 1 instead of 0 retries, and the out of memory is gone.");
+}
+
 static void an_out_of_memory_is_avoided_or_not(void **state)
 {
     (void)state;
@@ -267,6 +282,7 @@ int main(void)
         cmocka_unit_test_setup(less_memory_is_worth_a_setting, setup),
         cmocka_unit_test_setup(a_difference_under_1_percent_is_no_advice, setup),
         cmocka_unit_test_setup(fewer_calls_and_retries_count_where_memory_is_the_same, setup),
+        cmocka_unit_test_setup(less_memory_is_not_worth_a_retry, setup),
         cmocka_unit_test_setup(an_out_of_memory_is_avoided_or_not, setup),
         cmocka_unit_test_setup(what_is_dangerous_or_refused_is_not_proposed, setup),
         cmocka_unit_test_setup(older_versions_are_told_what_they_know, setup),

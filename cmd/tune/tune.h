@@ -106,6 +106,8 @@ struct tp_tune_answer {
     enum tp_tune_verdict verdict;
     const struct tp_tune_setting *base; /* what the others are compared with; NULL: unknown */
     const struct tp_tune_setting *best; /* the one to set; the base where that is as good */
+    uint64_t choices;                   /* settings that were played and might be proposed */
+    bool cheaper;                       /* one of them needs less than the base, and more retries */
 };
 /* What an answer must know of the files. */
 struct tp_tune_case {

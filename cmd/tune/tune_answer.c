@@ -148,6 +148,18 @@ static bool is_as_good(const struct tp_tune_setting *base, const struct tp_tune_
            base->all.retries <= best->all.retries && !many;
 }
 
+static void count_choices(const struct tp_tune_setting *settings, size_t count, bool older,
+                          struct tp_tune_answer *a)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_tune_setting *s = &settings[i];
+        a->choices += is_choice(s, older);
+        a->cheaper |= a->base && is_choice(s, older) && fits(s) &&
+                      s->all.retries > a->base->all.retries &&
+                      s->all.peak_reserved < a->base->all.peak_reserved;
+    }
+}
+
 struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, size_t count,
                                      struct tp_tune_case of)
 {
@@ -155,6 +167,7 @@ struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, siz
     struct tp_tune_answer a = {.base = find_base(settings, count)};
     const struct demands d = demands_of(settings, count, of.older, a.base);
     a.best = find_best(settings, count, &d, &least);
+    count_choices(settings, count, of.older, &a);
     if (!a.base || !a.best) {
         a.verdict = TP_TUNE_UNKNOWN;
     } else if (!fits(a.best)) {

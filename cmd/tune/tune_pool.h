@@ -9,8 +9,8 @@
 
 struct tp_open_opts;
 
-/* Plays all files on the GPU and fills in t->pool; a file that cannot be played is no error, t->pool
- * says why. `how` is as for tp_tune_play. TP_ESTOP, TP_ENOMEM. */
+/* Plays all files on the GPU and fills in t->pool; a file that cannot be played is no error,
+ * t->pool says why. `how` is as for tp_tune_play. TP_ESTOP, TP_ENOMEM. */
 int tp_tune_measure_pool(struct tp_tune *t, const struct tp_open_opts *o,
                          const struct tp_trial_cfg *how, struct tp_err *err);
 

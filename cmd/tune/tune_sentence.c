@@ -48,26 +48,6 @@ static void add_order(const struct tp_tune_answer *a, bool exact, struct tp_str 
                    tp_plural(was->retries, "retry").s);
 }
 
-static size_t choices(const struct tp_tune *t)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < t->setting_count; i++)
-        count += t->settings[i].status == TP_OK;
-    return count;
-}
-
-/* Whether a setting needs less than the base, and more retries. */
-static bool any_at_a_price(const struct tp_tune *t, const struct tp_tune_setting *base)
-{
-    bool any = false;
-    for (size_t i = 0; i < t->setting_count; i++) {
-        const struct tp_tune_setting *s = &t->settings[i];
-        any |= s->status == TP_OK && !s->danger && !s->all.failed &&
-               s->all.retries > base->all.retries && s->all.peak_reserved < base->all.peak_reserved;
-    }
-    return any;
-}
-
 static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
                      struct tp_str *out)
 {
@@ -75,9 +55,13 @@ static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, bo
         tp_str_add(out, "Keep the defaults");
     else
         tp_str_add(out, "Keep what is set");
-    tp_str_add(out, ": none of %s needs over 1 %% less than %s%s",
-               tp_plural(choices(t), "setting").s, tp_bytes(a->base->all.peak_reserved, exact).s,
-               any_at_a_price(t, a->base) ? " without more retries" : "");
+    if (a->choices == 1)
+        tp_str_add(out, ": no other setting could be tried");
+    else
+        tp_str_add(out, ": none of %s needs over 1 %% less than %s%s",
+                   tp_plural(a->choices, "setting").s,
+                   tp_bytes(a->base->all.peak_reserved, exact).s,
+                   a->cheaper ? " without more retries" : "");
 }
 
 void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
@@ -102,7 +86,7 @@ void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, b
                    tp_bytes(most->capacity, exact).s);
         break;
     case TP_TUNE_NONE:
-        tp_str_add(out, "None of %s avoids the out of memory.", tp_plural(choices(t), "setting").s);
+        tp_str_add(out, "No setting that was tried avoids the out of memory.");
         break;
     case TP_TUNE_UNKNOWN:
         tp_str_add(out, "No setting could be played.");

@@ -12,11 +12,21 @@ enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 5 };
 
 /* ---- the files ---- */
 
+/* The device that ran out of memory first; NULL: none did. */
+static const struct tp_captured_device *first_failed(const struct tp_captured *c)
+{
+    const struct tp_captured_device *first = NULL;
+    for (uint32_t i = 0; c->devices && i < c->count; i++)
+        if (c->devices[i].ooms && (!first || c->devices[i].oom_event < first->oom_event))
+            first = &c->devices[i];
+    return first;
+}
+
 static void print_file(const struct tp_tune *t, size_t i, struct tp_page *page)
 {
     const struct tp_tune_file *f = &t->files[i];
     const struct tp_meta *m = &f->trace.meta;
-    const struct tp_captured_failures failures = tp_captured_failures(&f->captured);
+    const struct tp_captured_device *out = first_failed(&f->captured);
     char name[300];
     snprintf(name, sizeof name, t->file_count > 1 ? "%s (file %zu)" : "%s", f->trace.file, i + 1);
     tp_page_side(page, name, BESIDE);
@@ -25,10 +35,9 @@ static void print_file(const struct tp_tune *t, size_t i, struct tp_page *page)
         tp_page_more(page, BESIDE, ": %s reserved at most, %s",
                      tp_bytes(f->did.peak_reserved, page->exact).s,
                      tp_plural(f->did.calls, "driver call").s);
-    if (failures.ooms)
+    if (out)
         tp_page_more(page, BESIDE, ", out of memory at event %s (%s asked for)",
-                     tp_count(f->captured.devices[0].oom_event).s,
-                     tp_bytes(f->captured.devices[0].oom_size, page->exact).s);
+                     tp_count(out->oom_event).s, tp_bytes(out->oom_size, page->exact).s);
     if (m->settings)
         tp_page_more(page, BESIDE, "; %s", m->settings);
     tp_page_line(page);

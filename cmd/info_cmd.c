@@ -2,25 +2,31 @@
 #include "cmd/cli/commands.h"
 #include "cmd/report/info.h"
 #include "cmd/report/info_pair.h"
-#include "cmd/ui/option_words.h"
+#include "cmd/report/report_holders.h"
+#include "cmd/ui/exports.h"
+#include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 
-enum { FORMAT_TEXT, FORMAT_JSON };
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED };
 
 struct info_opts {
     struct tp_open_opts open;
     struct tp_exports exports;
+    struct tp_holders_opts holders;
     struct tp_opt_list fail_on;
     bool bytes;
 };
 
-static const char *const format_words[] = {"text", "json", NULL};
+static const char *const format_words[] = {"text", "json", "folded", NULL};
 
 #define ROW(member) offsetof(struct info_opts, member)
 static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
     TP_FORMAT_ROW(struct info_opts, format_words, "what is printed"),
     TP_JSON_ROW(struct info_opts),
+    TP_EXPORT_ROW(struct info_opts, FORMAT_FOLDED - 1, "folded", TP_FOLDED_HELP),
+    TP_FORCE_ROW(ROW(exports.force)),
+    TP_HOLDERS_ROWS(struct info_opts),
     TP_BYTES_ROW(ROW(bytes)),
     TP_FAIL_ON_ROW(ROW(fail_on),
                    "of two traces: exit 1 if the second meets the condition, such as "
@@ -29,11 +35,36 @@ static const struct tp_opt rows[] = {
                    "threads, sizes"),
     {.name = NULL}};
 
+static bool wants_stacks(const struct info_opts *o)
+{
+    return o->exports.format == FORMAT_FOLDED || o->exports.files[FORMAT_FOLDED - 1];
+}
+
+static int write_folded(void *ctx, FILE *out, struct tp_err *err)
+{
+    const struct tp_info_report *r = ctx;
+    (void)err;
+    tp_holders_folded(r->captured->holders, out);
+    return TP_OK;
+}
+
 static int report(const struct info_opts *o, const struct tp_info_report *r, FILE *out,
                   struct tp_err *err)
 {
-    if (o->exports.format == FORMAT_JSON)
+    const struct tp_exports *e = &o->exports;
+    const char *file = e->files[FORMAT_FOLDED - 1];
+    int status = wants_stacks(o) || tp_holders_asked(&o->holders)
+                     ? tp_holders_known(r->captured, r->trace, err)
+                     : TP_OK;
+    if (!status && file)
+        status = tp_output_write(file, e->force, write_folded,
+                                 &(struct tp_info_report){r->trace, r->info, r->captured}, err);
+    if (status)
+        return status;
+    if (e->format == FORMAT_JSON)
         return tp_info_json(r, out, err);
+    if (e->format == FORMAT_FOLDED)
+        return write_folded(&(struct tp_info_report){r->trace, r->info, r->captured}, out, err);
     struct tp_page page;
     tp_page_init(&page, out, 0);
     page.exact = o->bytes;
@@ -49,13 +80,15 @@ static int one_trace(const struct info_opts *o, const char *path, FILE *out, str
     int status = tp_open_trace(path, &o->open, true, &trace, err);
     if (status)
         return status;
-    status = tp_info_scan(trace.program, &info, err);
+    status = tp_holders_check(&o->holders, &trace, err);
+    if (!status)
+        status = tp_info_scan(trace.program, &info, err);
     if (!status)
         status = tp_captured_scan(&trace, &captured, err);
     if (!status) {
         for (uint16_t d = 0; d < captured.count; d++)
             tp_captured_want(&captured, tp_program_demand(trace.program, d)->event);
-        tp_captured_find(&captured, &trace, tp_stop_asked);
+        tp_captured_find(&captured, &trace, &o->holders, wants_stacks(o), tp_stop_asked);
         status = report(o, &(struct tp_info_report){&trace, info, &captured}, out, err);
     }
     tp_captured_release(&captured);
@@ -93,6 +126,11 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
         return tp_fail(err, TP_EUSAGE, "info takes one trace, or two that it compares");
     if (args->count == 1 && o->fail_on.count)
         return tp_fail(err, TP_EUSAGE, "--fail-on compares a second trace with the first");
+    if (args->count == 2 && (tp_holders_asked(&o->holders) || wants_stacks(o)))
+        return tp_fail(err, TP_EUSAGE, "who holds the memory is shown of one trace");
+    int status = tp_exports_look(&o->exports, format_words, err);
+    if (status)
+        return status;
     return args->count == 2 ? two_traces(o, args->words, out, err)
                             : one_trace(o, args->words[0], out, err);
 }

@@ -14,6 +14,7 @@
 #include "cmd/measure/replay_ahead.h"
 #include "cmd/report/export_files.h"
 #include "cmd/report/replay_output.h"
+#include "cmd/report/report_holders.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
@@ -96,6 +97,7 @@ static const struct tp_opt rows[] = {
                    "contents, repeated frees, leaks; what it finds is named by event (exit 4)"),
     TP_OPEN_ROWS(struct tp_replay_opts),
     TP_SEED_ROW(ROW(seed), "of everything random (the shuffle decorator)"),
+    TP_HOLDERS_ROWS(struct tp_replay_opts),
     TP_EXPORTER_ROWS(struct tp_replay_opts),
     TP_BYTES_ROW(ROW(bytes)),
     TP_COLOR_ROW(ROW(color)),
@@ -417,7 +419,7 @@ static void find_places(struct replay *r)
             for (uint32_t k = 0; k < r->report.results[s].run->latency.slowest_count; k++)
                 tp_captured_want(&job->captured,
                                  r->report.results[s].run->latency.slowest[k].event);
-        tp_captured_find(&job->captured, &job->trace, tp_stop_asked);
+        tp_captured_find(&job->captured, &job->trace, &r->o->holders, false, tp_stop_asked);
         first = end;
     }
 }
@@ -472,6 +474,8 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
     int status = TP_OK;
     for (int i = 0; !status && i < args->count; i++)
         status = prepare(r, args->words[i], err);
+    for (size_t i = 0; !status && i < r->job_count; i++)
+        status = tp_holders_check(&r->o->holders, &r->jobs[i].trace, err);
     if (!status)
         status = plan(r, err);
     if (!status)

@@ -1,4 +1,4 @@
-/* Names of notes, and the place of an event in error messages. */
+/* Names of notes and phases, and the place of an event in error messages. */
 #include "traces/event.h"
 
 #include <string.h>
@@ -21,6 +21,12 @@ enum tp_note tp_note_find(const char *name)
         if (strcmp(tp_note_names[i], name) == 0)
             return (enum tp_note)i;
     return TP_NOTE_OTHER;
+}
+
+const char *tp_mark_phase(const struct tp_program *p, uint32_t mark)
+{
+    const char *name = mark == UINT32_MAX ? NULL : tp_program_mark(p, mark);
+    return name && strcmp(name, TP_NO_PHASE) != 0 ? name : NULL;
 }
 
 int tp_event_placed(const struct tp_event *ev, const struct tp_input *in, int rc,

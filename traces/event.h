@@ -38,6 +38,10 @@ static inline enum tp_op tp_event_asks(enum tp_event_op op)
 /* The name of a mark that ends the phase before it and begins none. */
 #define TP_NO_PHASE "(none)"
 
+/* The name of the phase that begins with a mark of a program; NULL: there is none before the first
+ * mark (UINT32_MAX), or behind one that only ends a phase. */
+const char *tp_mark_phase(const struct tp_program *p, uint32_t mark);
+
 /* One recorded event. The has_ flags say which optional members are set; the comments give the
  * default of an absent one. */
 struct tp_event {

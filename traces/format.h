@@ -77,11 +77,16 @@ static inline uint64_t tp_max_memory(const struct tp_read_opts *o)
 /* Finds where in the recorded program events happened: "optimizer.py:78 step". Filled in by formats
  * that record stacks; all NULL elsewhere. */
 enum { TP_PLACE_TEXT = 120, TP_PLACES_MAX = 20 };
+struct tp_place_table;
 struct tp_places {
     /* Writes a clean text, or "" if there is none, for each of `count` event numbers (from 1,
      * ascending). Reads the file again, so it is slow. */
     int (*find)(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
                 struct tp_err *err);
+    /* Sets the places of these events in a table with where they were called from. NULL: that is
+     * not known, or the table behind `find` has it. */
+    int (*find_stacks)(void *ctx, const uint64_t *events, size_t count, struct tp_place_table *to,
+                       struct tp_err *err);
     void (*release)(void *ctx);
     void *ctx;
     uint64_t before; /* events that were cut off before event 1; tp_places_find adds them */

@@ -1,6 +1,8 @@
 /* See captured.h. All figures come from one pass over the program. */
 #include "cmd/measure/captured.h"
 
+#include "alloc/base/numbers.h"
+
 #include "traces/lower/failed_request.h"
 
 #include <stdlib.h>
@@ -262,14 +264,42 @@ void tp_captured_want(struct tp_captured *c, uint64_t event)
 }
 
 void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
-                      int (*stop)(struct tp_err *err))
+                      const struct tp_holders_opts *o, bool stacks, int (*stop)(struct tp_err *err))
 {
+    const struct tp_holders_cfg cfg = {.at = o->at,
+                                       .by = (enum tp_holders_by)o->by,
+                                       .depth = o->depth > 1 ? (unsigned)o->depth : 0,
+                                       .stacks = stacks};
     struct tp_err ignored = {0};
     if (tp_trace_places(t, c->place_events, c->place_count, c->places, &ignored) != TP_OK)
         c->place_count = 0;
     if (tp_program_facts(t->program)->devices == 1 &&
-        tp_holders_find(t, 0, stop, &c->holders, &ignored) != TP_OK)
+        tp_holders_find(t, 0, &cfg, stop, &c->holders, &ignored) != TP_OK)
         c->holders = NULL;
+}
+
+int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, struct tp_err *err)
+{
+    uint64_t events = tp_program_facts(t->program)->events;
+    if (o->at == TP_AT_PEAK || o->at <= events)
+        return TP_OK;
+    return tp_fail(err, TP_EUSAGE, "'--at %llu': %s has %s", (unsigned long long)o->at, t->file,
+                   tp_plural(events, "event").s);
+}
+
+int tp_holders_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err)
+{
+    if (c->holders)
+        return TP_OK;
+    if (tp_program_facts(t->program)->devices > 1)
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EINPUT, "%s: who holds the memory is shown of one device", t->file),
+            "--device, or --space, chooses one");
+    return tp_fail(err, TP_EINPUT,
+                   "%s: who holds the memory is not known: nothing says it of any "
+                   "live block",
+                   t->file);
 }
 
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event)
@@ -280,16 +310,10 @@ const char *tp_captured_place(const struct tp_captured *c, uint64_t event)
     return NULL;
 }
 
-const char *tp_captured_mark(const struct tp_program *p, uint32_t mark)
-{
-    const char *name = mark == UINT32_MAX ? NULL : tp_program_mark(p, mark);
-    return name && strcmp(name, TP_NO_PHASE) ? name : NULL;
-}
-
 const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,
                               uint16_t device)
 {
-    return c->devices ? tp_captured_mark(t->program, c->devices[device].demand_mark) : NULL;
+    return c->devices ? tp_mark_phase(t->program, c->devices[device].demand_mark) : NULL;
 }
 
 bool tp_is_recorded(const struct tp_trace *t, const char *what)

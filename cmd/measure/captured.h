@@ -73,17 +73,27 @@ uint64_t tp_captured_capacity(const struct tp_captured *c);
  * TP_PLACES_MAX are dropped. */
 void tp_captured_want(struct tp_captured *c, uint64_t event);
 
-/* Looks up all places that were asked for, and who holds the memory at the peak. A file that cannot
- * be read a second time gives no places, which is no error. */
+/* Who holds the memory: what the user chooses of it. */
+struct tp_holders_opts {
+    uint64_t at; /* an event; TP_OPT_KEYWORD(0), which is TP_AT_PEAK: peak demand */
+    uint64_t depth;
+    uint32_t by; /* enum tp_holders_by */
+};
+
+/* Looks up all places that were asked for, and who holds the memory; `stacks`: also the call stacks
+ * that hold it. A file that cannot be read a second time gives no places, which is no error. */
 void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
+                      const struct tp_holders_opts *o, bool stacks,
                       int (*stop)(struct tp_err *err));
+
+/* TP_EUSAGE: the trace has no such event. */
+int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, struct tp_err *err);
+
+/* TP_EINPUT: it was asked for, and is not known. */
+int tp_holders_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err);
 
 /* The place of an event, "optimizer.py:78 step"; NULL: not known. */
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event);
-
-/* The name of the phase that begins with `mark`; NULL: no phase, because the place is before the
- * first mark or after a mark that only ends a phase. */
-const char *tp_captured_mark(const struct tp_program *p, uint32_t mark);
 
 /* The name of the phase in which a device needed most; NULL: none. */
 const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,

@@ -298,7 +298,7 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
         break;
     case TP_MARK:
         s->mark = in->slot;
-        s->info->phases_begun += tp_captured_mark(s->program, in->slot) != NULL;
+        s->info->phases_begun += tp_mark_phase(s->program, in->slot) != NULL;
         break;
     default: /* what is not new here changes neither objects nor bytes */
         if (tp_op_is(in->op, TP_IS_NEW))
@@ -349,7 +349,7 @@ static void begin(struct scan *s, struct tp_program *program)
     }
     s->mark = UINT32_MAX;
     for (uint32_t i = 0; i < f->marks; i++)
-        s->info->phases += tp_captured_mark(program, i) != NULL;
+        s->info->phases += tp_mark_phase(program, i) != NULL;
     s->sizes.how.what = "distinct sizes";
 }
 

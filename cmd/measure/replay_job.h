@@ -18,6 +18,7 @@ struct tp_replay_opts {
     struct tp_opt_list strategies, fail_on, map_device;
     struct tp_open_opts open;
     struct tp_exports exports;
+    struct tp_holders_opts holders;
     char *source, *alloc;
     uint32_t touch, on_oom, color, occupy;
     uint32_t passes; /* bits of enum tp_pass; 0: not given */

@@ -141,34 +141,6 @@ static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_c
         tp_json_uint(j, o, ends[i].name, has_end ? ends[i].value : TP_NONE);
 }
 
-static void write_holders(struct tp_json *j, cJSON *root, const struct tp_holders *h)
-{
-    if (!h)
-        return;
-    cJSON *o = tp_json_object(j, root, "peak_holders");
-    tp_json_uint(j, o, "bytes", h->bytes);
-    tp_json_bool(j, o, "estimated", h->estimated);
-    tp_json_uint(j, o, "unknown_bytes", (uint64_t)(h->unknown > 0 ? h->unknown : 0));
-    tp_json_uint(j, o, "count", h->places);
-    cJSON *places = tp_json_array(j, o, "places");
-    for (unsigned i = 0; i < h->count; i++) {
-        const struct tp_holder *row = &h->rows[i];
-        cJSON *place = tp_json_item(j, places);
-        tp_json_text(j, place, "place", row->place);
-        tp_json_uint(j, place, "bytes", (uint64_t)row->bytes);
-        tp_json_uint(j, place, "blocks", row->blocks);
-        cJSON *callers = tp_json_array(j, place, "callers");
-        for (unsigned k = 0; k < row->caller_count; k++)
-            tp_json_push(j, callers, cJSON_CreateString(row->callers[k].place));
-        cJSON *largest = tp_json_array(j, place, "called_from");
-        for (unsigned k = 0; k < row->largest_count; k++) {
-            cJSON *from = tp_json_item(j, largest);
-            tp_json_text(j, from, "place", row->largest[k].place);
-            tp_json_uint(j, from, "bytes", (uint64_t)row->largest[k].bytes);
-        }
-    }
-}
-
 void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                       const struct tp_captured *captured)
 {
@@ -176,7 +148,9 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     const char *place = tp_captured_place(captured, tp_program_demand(trace->program, 0)->event);
     if (place && captured->count == 1)
         tp_json_text(j, in, "peak_place", place);
-    write_holders(j, in, captured->holders);
+    if (captured->holders)
+        tp_json_holders(j, in, captured->holders->at == TP_AT_PEAK ? "peak_holders" : "holders",
+                        captured->holders);
     struct tp_captured_failures failures = tp_captured_failures(captured);
     if (failures.ooms) {
         cJSON *o = tp_json_object(j, in, "recorded_failures");
@@ -370,7 +344,7 @@ static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_progr
     for (uint32_t i = 0; i < d->phase_count; i++) {
         const struct tp_phase *phase = &d->phases[i];
         cJSON *o = tp_json_item(j, phases);
-        tp_json_text(j, o, "name", tp_captured_mark(program, phase->mark));
+        tp_json_text(j, o, "name", tp_mark_phase(program, phase->mark));
         tp_json_uint(j, o, "first_event", phase->first_event);
         tp_json_uint(j, o, "times", phase->times);
         tp_json_uint(j, o, "peak_requested_bytes", phase->peak_requested);
@@ -401,7 +375,7 @@ static void write_failures(struct tp_json *j, cJSON *in, const struct tp_figure_
         return;
     cJSON *o = tp_json_object(j, in, "first_failure");
     tp_json_text(j, o, "class", tp_oom_names[f->oom_class]);
-    tp_json_text(j, o, "phase", tp_captured_mark(of->r->trace->program, f->mark));
+    tp_json_text(j, o, "phase", tp_mark_phase(of->r->trace->program, f->mark));
     tp_json_uint(j, o, "size_bytes", f->size);
     tp_json_uint(j, o, "align_bytes", f->align);
     tp_json_uint(j, o, "replaced_bytes", f->replaced);

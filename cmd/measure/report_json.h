@@ -5,6 +5,7 @@
 
 #include "alloc/base/clock.h"
 #include "cmd/measure/captured.h"
+#include "cmd/measure/holders_json.h"
 #include "cmd/measure/result.h"
 #include "cmd/ui/json_out.h"
 
@@ -14,7 +15,8 @@ void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *clock);
 void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                    const struct tp_captured *captured);
 
-/* Writes the members "recorded", "peak_place" and "peak_holders", each only if it is known. */
+/* Writes the members "recorded", "peak_place" and "peak_holders" or "holders", each only if it is
+ * known. */
 void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                       const struct tp_captured *captured);
 

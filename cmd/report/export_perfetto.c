@@ -179,7 +179,7 @@ static int write_phases(struct perfetto_writer *w, size_t process, const struct 
         if (phase)
             write_phase(w, process, phase, since, ns);
         count++;
-        phase = tp_captured_mark(program, insn->slot);
+        phase = tp_mark_phase(program, insn->slot);
         since = ns;
     }
     if (!status && phase)

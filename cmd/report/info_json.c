@@ -90,7 +90,7 @@ static void write_marks(struct tp_json *j, cJSON *root, const struct tp_info_rep
     cJSON *names = tp_json_array(j, marks, "names");
     uint32_t count = 0;
     for (uint32_t i = 0; i < tp_program_facts(p)->marks && count < NAMES_MAX; i++) {
-        const char *name = tp_captured_mark(p, i);
+        const char *name = tp_mark_phase(p, i);
         if (name)
             tp_json_push(j, names, cJSON_CreateString(name));
         count += name != NULL;
@@ -118,7 +118,7 @@ static void write_peak(struct tp_json *j, cJSON *o, const struct tp_info_report 
     tp_json_uint(j, o, "peak_requested_event", peak->event);
     tp_json_uint(j, o, "peak_requested_time_ns", timed ? peak->time_ns : TP_NONE);
     tp_json_uint(j, o, "peak_new_requested_bytes", d->peak_new);
-    tp_json_text(j, o, "peak_requested_mark", tp_captured_mark(p, d->peak_mark));
+    tp_json_text(j, o, "peak_requested_mark", tp_mark_phase(p, d->peak_mark));
     write_curve(j, o, &d->curve);
 }
 

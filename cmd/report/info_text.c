@@ -111,7 +111,7 @@ static void print_marks(const struct tp_info_report *r, struct tp_page *page)
     if (!info->phases_begun)
         return;
     for (uint32_t i = 0; i < f->marks && shown < MARKS_SHOWN; i++)
-        if (tp_captured_mark(r->trace->program, i))
+        if (tp_mark_phase(r->trace->program, i))
             tp_str_add(&list, "%s%s", shown++ ? ", " : "", mark_name(r, i).s);
     if (ends)
         snprintf(ending, sizeof ending, "; %s more mark%s a phase and begin%s none",
@@ -411,7 +411,7 @@ static void print_peak(const struct tp_info_report *r, uint16_t device, struct t
     tp_page_more(page, NOTE, "peak %s at event %s%s", tp_bytes(peak->bytes, page->exact).s,
                  tp_count(peak->event).s, tp_time_at(f, peak->time_ns).s);
     tp_peak_asker(r->captured, peak, device, page);
-    if (tp_captured_mark(r->trace->program, d->peak_mark))
+    if (tp_mark_phase(r->trace->program, d->peak_mark))
         tp_page_more(page, NOTE, ", in phase '%s'", mark_name(r, d->peak_mark).s);
 }
 

@@ -1,12 +1,39 @@
-/* Who holds the memory at the peak, on screens. */
+/* Who holds the memory at an event, on screens and in files, and the options that choose it. */
 #ifndef TP_REPORT_HOLDERS_H
 #define TP_REPORT_HOLDERS_H
 
+#include "alloc/base/opt.h"
+#include "cmd/measure/captured.h"
 #include "cmd/ui/text.h"
 #include "traces/holders.h"
 
-/* Both print nothing where `h` is NULL: a part of the screen of `tapool info`, and one line. */
+/* All three write nothing where `h` is NULL: a part of a screen, one line, and the stacks for a
+ * flame graph, "main;parse;read 4096". */
 void tp_holders_print(const struct tp_holders *h, struct tp_page *page);
 void tp_holders_line(const struct tp_holders *h, int column, struct tp_page *page);
+void tp_holders_folded(const struct tp_holders *h, FILE *out);
+
+/* Option rows. */
+#define TP_HOLDERS_BY_ROW(at)                                                                      \
+    TP_CHOICE_AT("by", at, .def = "line", .choices = tp_holders_by_words, .arg = "WHAT",           \
+                 .help = "who holds the memory: by the line that asked for it, by annotation "     \
+                         "(phase), by age, or by size")
+#define TP_HOLDERS_DEPTH_ROW(at)                                                                   \
+    TP_UINT_AT("depth", at, .def = "1", .min = 1, .max = TP_HOLDER_DEPTH,                          \
+               .help = "lines of the call stack that tell holders apart: 1 is the line itself, 2 " \
+                       "the line and its caller")
+#define TP_HOLDERS_ROWS(opts)                                                                      \
+    TP_UINT_AT("at", offsetof(opts, holders.at), .def = "peak", .max = INT64_MAX,                  \
+               .choices = tp_holders_at_words,                                                     \
+               .help = "the event after which it is shown who holds the memory; peak is the one "  \
+                       "where the program needs most"),                                            \
+        TP_HOLDERS_BY_ROW(offsetof(opts, holders.by)),                                             \
+        TP_HOLDERS_DEPTH_ROW(offsetof(opts, holders.depth))
+extern const char *const tp_holders_at_words[];
+
+/* Whether the user asks for more than the peak by line. */
+bool tp_holders_asked(const struct tp_holders_opts *o);
+
+#define TP_FOLDED_HELP "write call stacks with what each holds to FILE, for a flame graph"
 
 #endif

@@ -14,7 +14,7 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
                         struct tp_page *page)
 {
     const struct tp_first_failure *f = &d->first_failure;
-    const char *phase = tp_captured_mark(r->trace->program, f->mark);
+    const char *phase = tp_mark_phase(r->trace->program, f->mark);
     const char *place = tp_captured_place(r->captured, d->first_failed_event);
     if (d->first_failed_event)
         tp_page_at(page, column, "first: event %s%s", tp_count(d->first_failed_event).s,

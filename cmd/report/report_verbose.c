@@ -107,7 +107,7 @@ static void print_phases(const struct tp_result *r, const struct tp_device_run *
     tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < d->phase_count; i++) {
         const struct tp_phase *phase = &d->phases[i];
-        const char *name = tp_captured_mark(r->trace->program, phase->mark);
+        const char *name = tp_mark_phase(r->trace->program, phase->mark);
         if (!name)
             name = phase->mark == UINT32_MAX ? "before the first mark" : "outside of all phases";
         tp_table_add(&t, "  %.*s", (int)tp_text_bytes(name, PHASE_NAME), name);

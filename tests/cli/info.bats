@@ -372,3 +372,32 @@ events_of() { # COUNT SIZE
     refused 3 "^tapool: none\.jsonl: no such file$" info a.jsonl none.jsonl
     refused 3 "^tapool: none\.jsonl: no such file$" info none.jsonl a.jsonl
 }
+
+@test "who holds the memory: at an event, by what is asked for, and as stacks" {
+    python3 "$CLI/oom_snapshot.py" fragmented >oom.pickle
+    held() { # NAME ARGS...
+        local name=$1
+        shift
+        ok info oom.pickle "$@"
+        sed -n '/^Held/,/^$/p' "$out" | golden "$name"
+    }
+    held info-held-line --at 9
+    held info-held-depth --at 9 --depth 2
+    held info-held-annotation --by annotation
+    held info-held-size --by size
+    held info-held-age --at 12 --by age
+    ok info oom.pickle --at 9 --format folded
+    golden info-held-folded <"$out"
+    cp "$out" folded
+    ok info oom.pickle --at 9 --export-folded file
+    diff folded file
+    refused 2 "^tapool: 'file' exists" info oom.pickle --export-folded file
+    refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" info oom.pickle --at 16
+    refused 2 "^tapool: who holds the memory is shown of one trace$" info oom.pickle oom.pickle --depth 2
+    refused 3 "^tapool: sqlite.json: who holds the memory is not known" info sample:sqlite --depth 2
+    refused 3 "^tapool: sqlite.json: who holds the memory is not known" info sample:sqlite --export-folded other
+    [ ! -e other ]
+    ok "$TAPOOL" replay oom.pickle -s bump --by size --at 9
+    matches "$out" 'Held at event 9: 48.4 % in 32 MiB to 64 MiB, 48.4 % in 16 MiB to 32 MiB'
+    refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" "$TAPOOL" replay oom.pickle -s bump --at 16
+}

@@ -79,6 +79,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     replayed dropped captured.trace -s arena --initial-heap=drop
     replayed cut sample:jq -s arena --limit 100
     replayed snapshot snapshot.trace
+    replayed held snapshot.trace --at 3
     replayed spaces spaces.trace -s arena -s bump
     replayed all spaces.trace -s direct --source virtual --space all
     ok play sample:sqlite -s arena -v --json
@@ -138,6 +139,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     ok "$TAPOOL" convert captured.trace -o captured.tpt
     looked_at binary captured.tpt
     snapshot p4 >snapshot.trace
+    looked_at held snapshot.trace --at 3
     looked_at snapshot snapshot.trace
     snapshot state >state.trace
     looked_at state state.trace

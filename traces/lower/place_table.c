@@ -266,6 +266,7 @@ struct gathering {
     const uint64_t *events; /* NULL: 1 to `count` */
     uint64_t count;
     int (*stop)(struct tp_err *err);
+    bool deep;                /* with stacks that are read from the file */
     uint32_t *texts, *stacks; /* numbers + 1 in `to` of those of the table behind `places` */
 };
 
@@ -280,6 +281,8 @@ static int gather_found(const struct gathering *g, uint64_t at, size_t count,
     uint64_t events[TP_PLACES_AT_ONCE] = {0};
     for (size_t i = 0; i < count; i++)
         events[i] = nth_event(g, at + i);
+    if (g->deep && g->places->find_stacks && !g->places->before)
+        return g->places->find_stacks(g->places->ctx, events, count, g->to, err);
     int rc = tp_places_find(g->places, events, count, texts, err);
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
         uint32_t number = TP_NO_PLACE;
@@ -380,20 +383,34 @@ static int gather_from(struct gathering *g, const struct tp_place_table *from, s
     return rc;
 }
 
-int tp_place_table_gather(const struct tp_places *places, const uint64_t *events, uint64_t count,
-                          int (*stop)(struct tp_err *err), struct tp_place_table **out,
-                          struct tp_err *err)
+static int gather(struct gathering *g, struct tp_place_table **out, struct tp_err *err)
 {
-    struct gathering g = {.places = places, .events = events, .count = count, .stop = stop};
-    int rc = tp_place_table_new(&g.to, err);
-    if (rc == TP_OK && places->find == find)
-        rc = gather_from(&g, places->ctx, err);
-    else if (rc == TP_OK && places->find)
-        rc = gather_by_finding(&g, err);
-    *out = g.to;
+    int rc = tp_place_table_new(&g->to, err);
+    if (rc == TP_OK && g->places->find == find)
+        rc = gather_from(g, g->places->ctx, err);
+    else if (rc == TP_OK && g->places->find)
+        rc = gather_by_finding(g, err);
+    *out = g->to;
     if (rc == TP_OK)
         return rc;
     tp_place_table_free(*out);
     *out = NULL;
     return rc;
+}
+
+int tp_place_table_gather(const struct tp_places *places, const uint64_t *events, uint64_t count,
+                          int (*stop)(struct tp_err *err), struct tp_place_table **out,
+                          struct tp_err *err)
+{
+    struct gathering g = {.places = places, .events = events, .count = count, .stop = stop};
+    return gather(&g, out, err);
+}
+
+int tp_place_table_gather_stacks(const struct tp_places *places, const uint64_t *events,
+                                 uint64_t count, int (*stop)(struct tp_err *err),
+                                 struct tp_place_table **out, struct tp_err *err)
+{
+    struct gathering g = {
+        .places = places, .events = events, .count = count, .stop = stop, .deep = true};
+    return gather(&g, out, err);
 }

@@ -19,8 +19,6 @@
 #define TP_PLACE_DEPTH_MAX  64         /* places of one stack */
 #define TP_PLACES_AT_ONCE   1024
 
-struct tp_place_table;
-
 struct tp_place_item {
     uint64_t event;
     uint32_t text;  /* number of the text, from 0 in the order of first use */
@@ -76,6 +74,12 @@ int tp_places_find(const struct tp_places *places, const uint64_t *events, size_
 int tp_place_table_gather(const struct tp_places *places, const uint64_t *events, uint64_t count,
                           int (*stop)(struct tp_err *err), struct tp_place_table **out,
                           struct tp_err *err);
+
+/* The same with where they were called from, which some formats read from the file again: slower.
+ */
+int tp_place_table_gather_stacks(const struct tp_places *places, const uint64_t *events,
+                                 uint64_t count, int (*stop)(struct tp_err *err),
+                                 struct tp_place_table **out, struct tp_err *err);
 
 /* The table behind `places`, which owns it. If there is none, makes one. Only for readers that fill
  * their places in this way. */

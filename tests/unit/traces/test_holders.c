@@ -5,6 +5,8 @@
 #include "traces/holders.h"
 #include "traces/lower/place_table.h"
 
+static const struct tp_holders_cfg peak = {.at = TP_AT_PEAK};
+
 static int never(struct tp_err *err)
 {
     (void)err;
@@ -12,7 +14,8 @@ static int never(struct tp_err *err)
 }
 
 /* Reads lines of events; the table of their places is `t`, if it is given. */
-static struct tp_holders *find(const char *events, struct tp_place_sampling sampling, bool stacks)
+static struct tp_holders *find_as(const char *events, struct tp_place_sampling sampling,
+                                  bool stacks, const struct tp_holders_cfg *cfg)
 {
     static char text[1 << 16];
     snprintf(text, sizeof text, "{\"format\":\"tapool-trace\",\"version\":1}\n%s", events);
@@ -32,9 +35,14 @@ static struct tp_holders *find(const char *events, struct tp_place_sampling samp
         tp_place_table_call(t, b, stack, &stack, NULL);
         tp_place_table_set_stack(t, 3, stack, NULL);
     }
-    assert_int_equal(tp_holders_find(&trace, 0, never, &h, NULL), TP_OK);
+    assert_int_equal(tp_holders_find(&trace, 0, cfg, never, &h, NULL), TP_OK);
     forget(&r);
     return h;
+}
+
+static struct tp_holders *find(const char *events, struct tp_place_sampling sampling, bool stacks)
+{
+    return find_as(events, sampling, stacks, &peak);
 }
 
 static void expect(const struct tp_holder *row, const char *place, double bytes, uint64_t blocks)
@@ -129,7 +137,7 @@ static void no_caller_of_most(void **state)
         tp_place_table_call(t, text, stack, &stack, NULL);
         tp_place_table_set_stack(t, i + 1, stack, NULL);
     }
-    assert_int_equal(tp_holders_find(&trace, 0, never, &h, NULL), TP_OK);
+    assert_int_equal(tp_holders_find(&trace, 0, &peak, never, &h, NULL), TP_OK);
     forget(&r);
     const struct tp_holder *row = &h->rows[0];
     expect(row, "buf_new", 850, 4);
@@ -150,12 +158,91 @@ static void none(void **state)
         find(ALLOC(1, 100, "a") FREE(1) PLAIN(2, 500), (struct tp_place_sampling){0}, false));
 }
 
+#define MARK(name) "{\"op\":\"mark\",\"name\":\"" name "\"}\n"
+
+/* Event 6 frees what is largest; what comes behind the event does not count. */
+static void at_an_event(void **state)
+{
+    (void)state;
+    static const char events[] = ALLOC(1, 5000, "gone") ALLOC(2, 100, "a") ALLOC(3, 300, "b")
+        ALLOC(4, 200, "a") ALLOC(5, 7, "c") FREE(1) ALLOC(6, 9000, "late");
+    const struct tp_place_sampling all = {0};
+    struct tp_holders *h = find_as(events, all, false, &(struct tp_holders_cfg){.at = 6});
+    assert_int_equal(h->bytes, 607);
+    assert_int_equal(h->blocks, 4);
+    assert_int_equal(h->count, 3);
+    expect(&h->rows[0], "a", 300, 2);
+    assert_int_equal(h->rows[0].youngest, 2); /* events, as there are no times */
+    assert_int_equal(h->rows[0].oldest, 4);
+    expect(&h->rows[2], "c", 7, 1);
+    tp_holders_free(h);
+    h = find_as(events, all, false, &(struct tp_holders_cfg){.at = 1});
+    assert_int_equal(h->bytes, 5000);
+    tp_holders_free(h);
+    assert_null(find_as(events, all, false, &(struct tp_holders_cfg){.at = 0}));
+}
+
+static void by_phase_age_and_size(void **state)
+{
+    (void)state;
+    static const char events[] = PLAIN(1, 64) MARK("load") PLAIN(2, 127) PLAIN(3, 128) MARK("run")
+        PLAIN(4, 1) MARK("load") PLAIN(5, 40) MARK("(none)") PLAIN(6, 1000) MARK("end");
+    const struct tp_place_sampling all = {0};
+    struct tp_holders *h =
+        find_as(events, all, false, &(struct tp_holders_cfg){.at = 99, .by = TP_BY_PHASE});
+    assert_int_equal(h->count, 2);
+    expect(&h->rows[0], "load", 295, 3);
+    expect(&h->rows[1], "run", 1, 1);
+    assert_int_equal((uint64_t)h->unknown, 1064); /* in none */
+    tp_holders_free(h);
+    h = find_as(events, all, false, &(struct tp_holders_cfg){.at = 99, .by = TP_BY_SIZE});
+    assert_int_equal(h->count, 5);
+    expect(&h->rows[0], "512 B to 1 KiB", 1000, 1);
+    expect(&h->rows[1], "64 B to 128 B", 191, 2);
+    expect(&h->rows[2], "128 B to 256 B", 128, 1);
+    expect(&h->rows[4], "1 B to 2 B", 1, 1);
+    assert_int_equal((uint64_t)h->unknown, 0);
+    tp_holders_free(h);
+    h = find_as(events, all, false, &(struct tp_holders_cfg){.at = 99, .by = TP_BY_AGE});
+    assert_int_equal(h->count, 2); /* 11 events: the first block is older than 10 */
+    expect(&h->rows[0], "of the last 10 events", 1296, 5);
+    expect(&h->rows[1], "of the last 100 events", 64, 1);
+    tp_holders_free(h);
+}
+
+/* With two places the callers tell rows apart; the stacks hold what their rows do. */
+static void by_two_places(void **state)
+{
+    (void)state;
+    static const char events[] = ALLOC(1, 100, "b") PLAIN(2, 10) PLAIN(3, 300);
+    struct tp_holders *h = find_as(events, (struct tp_place_sampling){0}, true,
+                                   &(struct tp_holders_cfg){.at = TP_AT_PEAK, .depth = 2});
+    assert_int_equal(h->count, 2);
+    expect(&h->rows[0], "b < m", 300, 1);
+    assert_int_equal(h->rows[0].caller_count, 0);
+    expect(&h->rows[1], "b", 100, 1);
+    double stacks = 0;
+    for (uint32_t i = 0; i < tp_place_table_stacks(h->table); i++)
+        stacks += h->stack_bytes[i];
+    assert_int_equal((uint64_t)stacks, 300);
+    tp_holders_free(h);
+    h = find_as(events, (struct tp_place_sampling){0}, true, &peak);
+    assert_int_equal(h->count, 1);
+    expect(&h->rows[0], "b", 400, 2);
+    tp_holders_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact),   cmocka_unit_test(estimated),
-        cmocka_unit_test(callers), cmocka_unit_test(no_caller_of_most),
+        cmocka_unit_test(exact),
+        cmocka_unit_test(estimated),
+        cmocka_unit_test(callers),
+        cmocka_unit_test(no_caller_of_most),
         cmocka_unit_test(none),
+        cmocka_unit_test(at_an_event),
+        cmocka_unit_test(by_phase_age_and_size),
+        cmocka_unit_test(by_two_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

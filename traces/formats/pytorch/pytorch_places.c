@@ -14,6 +14,7 @@
 #include "traces/formats/pytorch/pytorch_events.h"
 #include "traces/formats/pytorch/pytorch_frame.h"
 #include "traces/input/pickle_ops.h"
+#include "traces/lower/place_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #define UNKNOWN UINT64_MAX
 #define KEYS    8    /* short texts cached by their memo entry */
 #define FRAMES  1024 /* frames cached by their memo entry */
+#define CALLERS (TP_PLACE_DEPTH_MAX - 1)
 
 struct known_frame {
     uint64_t entry; /* plus 1 */
@@ -224,6 +226,9 @@ struct search {
     struct view list, dict, text;
     struct tp_pytorch_frame frame, best;
     enum tp_pytorch_rank rank; /* rank of `best` */
+    /* if wanted: the program's frames around the best one, the innermost first */
+    char (*callers)[TP_PLACE_TEXT];
+    unsigned caller_count;
     struct {
         uint64_t entry; /* plus 1 */
         char text[16];
@@ -294,6 +299,8 @@ static bool read_frame(struct search *s, struct view *v)
 static void judge(struct search *s)
 {
     enum tp_pytorch_rank rank = tp_pytorch_rank(&s->frame);
+    if (s->rank == TP_PYTORCH_PROGRAM && rank == s->rank && s->caller_count < CALLERS)
+        tp_pytorch_frame_text(&s->frame, s->callers[s->caller_count++]);
     if (rank <= s->rank)
         return;
     s->rank = rank;
@@ -326,7 +333,8 @@ static void read_frames(struct search *s, uint64_t offset)
         return;
     if (op.effect != TP_OP_LIST)
         return;
-    for (int i = 0; i < FRAMES_MAX && s->rank < TP_PYTORCH_PROGRAM && next(&s->list, &op);) {
+    for (int i = 0;
+         i < FRAMES_MAX && (s->callers || s->rank < TP_PYTORCH_PROGRAM) && next(&s->list, &op);) {
         if (is_aside(&op) || op.effect == TP_OP_MARK)
             continue;
         if (op.effect == TP_OP_GET ? !read_known_frame(s, op.number)
@@ -337,36 +345,81 @@ static void read_frames(struct search *s, uint64_t offset)
     }
 }
 
+/* Finds the best frame of an event; its text is "" if there is none. */
+static int search_event(struct tp_pytorch_places *p, struct search *s, uint64_t event,
+                        char out[TP_PLACE_TEXT], struct tp_err *err)
+{
+    uint64_t frames = 0;
+    out[0] = '\0';
+    s->caller_count = 0;
+    if (event == 0 || event > tp_spill_count(&p->frames))
+        return TP_OK;
+    int rc = tp_spill_read(&p->frames, event - 1, 1, &frames, err);
+    if (rc != TP_OK || !frames)
+        return rc;
+    uint64_t all = SHARE * tp_spill_count(&p->frames) + TP_PLACES_MAX * BUDGET;
+    size_t budget = p->spent < all ? BUDGET : 0;
+    s->places = p;
+    s->budget = budget;
+    s->rank = TP_PYTORCH_SILENT;
+    s->best = (struct tp_pytorch_frame){.line = 0};
+    struct view *const views[] = {&s->list, &s->dict, &s->text};
+    for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+        views[v]->fd = p->fd;
+        views[v]->budget = &s->budget;
+    }
+    read_frames(s, frames);
+    p->spent += budget - s->budget;
+    tp_pytorch_frame_text(&s->best, out);
+    return TP_OK;
+}
+
+static int new_search(struct tp_pytorch_places *p, struct search **out, struct tp_err *err)
+{
+    *out = calloc(1, sizeof **out);
+    if (!p->known)
+        p->known = calloc(FRAMES, sizeof *p->known);
+    return *out && p->known ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the stack frames");
+}
+
 static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
                 struct tp_err *err)
 {
-    struct tp_pytorch_places *p = ctx;
-    struct search *s = calloc(1, sizeof *s);
-    if (!p->known)
-        p->known = calloc(FRAMES, sizeof *p->known);
-    int rc = s && p->known ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the stack frames");
+    struct search *s = NULL;
+    int rc = new_search(ctx, &s, err);
+    for (size_t i = 0; rc == TP_OK && i < count; i++)
+        rc = search_event(ctx, s, events[i], out[i], err);
+    free(s);
+    return rc;
+}
+
+/* Stacks are built from their outer end on. */
+static int add_stack(const struct search *s, uint64_t event, const char *innermost,
+                     struct tp_place_table *to, struct tp_err *err)
+{
+    uint32_t stack = 0, text = TP_NO_PLACE;
+    int rc = TP_OK;
+    for (unsigned i = s->caller_count + 1; rc == TP_OK && i-- > 0;) {
+        const char *at = i ? s->callers[i - 1] : innermost;
+        rc = tp_place_table_text(to, at, strlen(at), &text, err);
+        if (rc == TP_OK && text != TP_NO_PLACE)
+            rc = tp_place_table_call(to, text, stack, &stack, err);
+    }
+    return rc == TP_OK ? tp_place_table_set_stack(to, event, stack, err) : rc;
+}
+
+static int find_stacks(void *ctx, const uint64_t *events, size_t count, struct tp_place_table *to,
+                       struct tp_err *err)
+{
+    struct search *s = NULL;
+    char text[TP_PLACE_TEXT], callers[CALLERS][TP_PLACE_TEXT];
+    int rc = new_search(ctx, &s, err);
+    if (rc == TP_OK)
+        s->callers = callers;
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
-        uint64_t frames = 0;
-        out[i][0] = '\0';
-        if (events[i] == 0 || events[i] > tp_spill_count(&p->frames))
-            continue;
-        rc = tp_spill_read(&p->frames, events[i] - 1, 1, &frames, err);
-        if (rc != TP_OK || !frames)
-            continue;
-        uint64_t all = SHARE * tp_spill_count(&p->frames) + TP_PLACES_MAX * BUDGET;
-        size_t budget = p->spent < all ? BUDGET : 0;
-        s->places = p;
-        s->budget = budget;
-        s->rank = TP_PYTORCH_SILENT;
-        s->best = (struct tp_pytorch_frame){.line = 0};
-        struct view *const views[] = {&s->list, &s->dict, &s->text};
-        for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
-            views[v]->fd = p->fd;
-            views[v]->budget = &s->budget;
-        }
-        read_frames(s, frames);
-        p->spent += budget - s->budget;
-        tp_pytorch_frame_text(&s->best, out[i]);
+        rc = search_event(ctx, s, events[i], text, err);
+        if (rc == TP_OK)
+            rc = add_stack(s, events[i], text, to, err);
     }
     free(s);
     return rc;
@@ -380,5 +433,6 @@ static void release(void *ctx)
 void tp_pytorch_places_give(struct tp_pytorch_places *p, struct tp_places *places)
 {
     if (p)
-        *places = (struct tp_places){.find = find, .release = release, .ctx = p};
+        *places = (struct tp_places){
+            .find = find, .find_stacks = find_stacks, .release = release, .ctx = p};
 }

@@ -298,8 +298,9 @@ struct tp_backed_cfg {
     const struct tp_program_facts *facts;
     const struct tp_demand *demand; /* array of facts->devices peaks */
     struct tp_texts *marks;         /* facts->marks names; the program takes them over */
-    /* TP_EINPUT: it contradicts itself or the prologue. NULL: none */
+    /* TP_EINPUT, with the name before it: it contradicts itself or the prologue. NULL: none */
     const struct tp_heap *heap;
+    const char *name;
 };
 
 /* Makes a program whose windows are read through `backing`. Takes `ctx` over, even on failure. */

@@ -265,7 +265,12 @@ const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_prog
 
 /* ---- windows that are kept elsewhere ---- */
 
-static int compare_heap(struct tp_cursor *c, const struct tp_heap *heap, struct tp_err *err)
+static int heap_is_wrong(const struct tp_backed_cfg *cfg, const char *wrong, struct tp_err *err)
+{
+    return tp_fail(err, TP_EINPUT, "%s: the heap at the start is wrong: %s", cfg->name, wrong);
+}
+
+static int compare_heap(struct tp_cursor *c, const struct tp_backed_cfg *cfg, struct tp_err *err)
 {
     struct tp_heap_place at = {0};
     struct tp_window w = {.prologue = true};
@@ -273,24 +278,25 @@ static int compare_heap(struct tp_cursor *c, const struct tp_heap *heap, struct 
     int got = 1;
     while (!wrong && w.prologue && (got = tp_cursor_next(c, &w, err)) == 1)
         for (uint32_t i = 0; !wrong && w.prologue && i < w.count; i++)
-            wrong = tp_heap_differs(heap, &at, &w.insns[i]);
+            wrong = tp_heap_differs(cfg->heap, &at, &w.insns[i]);
     if (got < 0)
         return -got;
-    return wrong ? tp_fail(err, TP_EINPUT, "the heap at the start is wrong: %s", wrong) : TP_OK;
+    return wrong ? heap_is_wrong(cfg, wrong, err) : TP_OK;
 }
 
 /* Reads the prologue once, because heap and prologue come from different parts of a file. */
-static int take_heap(struct tp_program *p, const struct tp_heap *heap, struct tp_err *err)
+static int take_heap(struct tp_program *p, const struct tp_backed_cfg *cfg, struct tp_err *err)
 {
+    const struct tp_heap *heap = cfg->heap;
     struct tp_cursor *c = NULL;
     const char *wrong = tp_heap_wrong(heap, p->facts.streams, p->facts.devices);
     if (!wrong && heap->block_count != p->facts.prologue)
         wrong = "it has more or fewer blocks than were live";
     if (wrong)
-        return tp_fail(err, TP_EINPUT, "the heap at the start is wrong: %s", wrong);
+        return heap_is_wrong(cfg, wrong, err);
     int rc = tp_cursor_open(p, &c, err);
     if (!rc)
-        rc = compare_heap(c, heap, err);
+        rc = compare_heap(c, cfg, err);
     tp_cursor_close(c);
     return rc ? rc : tp_program_keep_heap(p, heap, err);
 }
@@ -316,7 +322,7 @@ int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct 
     p->names = *cfg->marks;
     *cfg->marks = (struct tp_texts){0};
     if (!rc && cfg->heap)
-        rc = take_heap(p, cfg->heap, err);
+        rc = take_heap(p, cfg, err);
     if (rc) {
         tp_program_release(p);
         return rc;

@@ -28,8 +28,9 @@ static const char example[] =
     "\n";
 
 static const char first_keys[] =
-    "  format, version, meta, streams, recorded, repairs come before events; the last four may be\n"
-    "  left out.\n"
+    "  format, version, meta, streams, segments, recorded, repairs come before events; the last "
+    "five\n"
+    "  may be left out, and segments come after streams.\n"
     "  kind     host (the default; blocks aligned to 16) or device (256)\n"
     "  loop     in meta, true: the trace is one period of a loop, which Pick minds\n"
     "  meta     may also say capture, settings, unknown, space, left_out (texts), remarks (a list\n"
@@ -68,6 +69,16 @@ static const char text[] =
     "objects.\n"
     "  initial is an object that was live before the first event: before all events, and in no "
     "count.\n"
+    "  segments says what the recorded allocator held then, by device and address; each initial "
+    "object\n"
+    "  has its address, at, in one of them then, and may say the bytes of its block, and behind, "
+    "the\n"
+    "  address of the first block that was made between it and the next one while it was live:\n"
+    "    [ {\"stream\": 0, \"base\": 139833534054400, \"size\": 2097152, \"small\": true} ]\n"
+    "  small: of the pool for small blocks; expandable: it can grow; pool, pool_2: a private "
+    "pool.\n"
+    "  Policies that know such a heap begin with it (torch); all others place the objects one by "
+    "one.\n"
     "  note is a recorded fact that no policy sees. Kinds, by name: oom (size; free: what the "
     "device\n"
     "  had left), segment_alloc, segment_free, segment_map, segment_unmap (size), free_requested "

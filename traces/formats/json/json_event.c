@@ -46,6 +46,9 @@ const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
                         offsetof(struct tp_event, number),
                         {.max = UINT64_C(1) << 53, .max_text = "2^53"}},
     [TP_JSON_PLACE] = {KEY("place"), 0, {0}},
+    [TP_JSON_AT] = {KEY("at"), offsetof(struct tp_event, at), {.max = UINT64_MAX}},
+    [TP_JSON_BYTES] = {KEY("bytes"), offsetof(struct tp_event, bytes), {.max = UINT64_MAX}},
+    [TP_JSON_BEHIND] = {KEY("behind"), offsetof(struct tp_event, behind), {.max = UINT64_MAX}},
 };
 
 /* Bits of the keys that an operation requires. */
@@ -289,6 +292,7 @@ void tp_json_event_settle(struct tp_event *ev, const struct tp_json_op_row *op, 
     ev->has_align = seen & NEED(ALIGN);
     ev->has_stream = seen & NEED(STREAM);
     ev->has_free = seen & NEED(FREE);
+    ev->has_at = seen & NEED(AT);
 }
 
 /* Reads the event at the beginning of a text, which has *used bytes. If the members are not

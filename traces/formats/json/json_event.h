@@ -28,6 +28,9 @@ enum tp_json_key {
     TP_JSON_FREE,
     TP_JSON_NUMBER,
     TP_JSON_PLACE,
+    TP_JSON_AT,
+    TP_JSON_BYTES,
+    TP_JSON_BEHIND,
     TP_JSON_KEYS
 };
 #define TP_JSON_BIT(key) (1u << (key))

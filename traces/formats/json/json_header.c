@@ -19,6 +19,9 @@
 
 static const char *const format_name = "tapool-trace";
 
+/* Members that are known. */
+enum { FORMAT, VERSION, META, STREAMS, SEGMENTS, RECORDED, REPAIRS, EVENTS, KNOWN_COUNT };
+
 typedef int use_fn(struct tp_json_header *h, struct tp_span value, struct tp_err *err);
 
 /* ---- the members ---- */
@@ -207,16 +210,49 @@ static int use_stream(struct tp_json_header *h, struct tp_span stream, struct tp
     return placed(h, rc, &why, err);
 }
 
-static int read_streams(struct tp_json_header *h, struct tp_err *err)
+static int use_segment(struct tp_json_header *h, struct tp_span segment, struct tp_err *err)
+{
+    enum { STREAM, BASE, SIZE, POOL, POOL_2, NUMBERS, SMALL = NUMBERS, EXPANDABLE, COUNT };
+    static const char *const names[COUNT] = {"stream", "base",  "size",      "pool",
+                                             "pool_2", "small", "expandable"};
+    const struct tp_json_scan *s = h->scan;
+    struct tp_span found[COUNT] = {0};
+    struct tp_err why = {0};
+    uint64_t values[NUMBERS] = {0};
+    int rc = pick(h, segment, names, found, COUNT, err);
+    if (rc == TP_OK && (!found[BASE].at || !found[SIZE].at))
+        return tp_json_fail(s, s->line, err, " has an element without 'base' or 'size'");
+    for (size_t i = 0; rc == TP_OK && i < NUMBERS; i++) {
+        const struct tp_json_range range = {.may_be_negative = i == STREAM,
+                                            .max = i == STREAM ? INT64_MAX : UINT64_MAX};
+        if (found[i].at)
+            rc = tp_json_integer(s, names[i], found[i], &range, &values[i], err);
+    }
+    if (rc != TP_OK)
+        return rc;
+    const struct tp_heap_segment to = {
+        .base = values[BASE],
+        .size = values[SIZE],
+        .pool = {values[POOL], values[POOL_2]},
+        .flags = (found[SMALL].at && *found[SMALL].at == 't' ? TP_HEAP_SMALL : 0u) |
+                 (found[EXPANDABLE].at && *found[EXPANDABLE].at == 't' ? TP_HEAP_EXPANDABLE : 0u)};
+    if (!(h->known & 1u << STREAMS))
+        rc = tp_lower_need_stream(h->reading->lower, 0, 0, &why);
+    if (rc == TP_OK)
+        rc = tp_lower_segment(h->reading->lower, (int64_t)values[STREAM], &to, &why);
+    return placed(h, rc, &why, err);
+}
+
+/* Reads a list element by element. */
+static int read_list(struct tp_json_header *h, use_fn *use, struct tp_err *err)
 {
     struct tp_json_scan *s = h->scan;
     int byte = 0;
     int rc = tp_json_open_list(s, &byte, err);
     if (rc == TP_OK && byte == ']')
-        return tp_json_fail(s, tp_input_line(s->in), err,
-                            " is empty: declare a stream or leave it out");
+        return tp_json_fail(s, tp_input_line(s->in), err, " is empty: leave it out");
     while (rc == TP_OK && byte != ']') {
-        rc = read_value(h, STREAM_MAX, use_stream, err);
+        rc = read_value(h, STREAM_MAX, use, err);
         if (rc == TP_OK)
             rc = tp_json_take(s, ",]", "", &byte, err);
     }
@@ -240,16 +276,16 @@ static int skip_member(struct tp_json_header *h, struct tp_err *err)
 
 /* ---- the object ---- */
 
-enum { FORMAT, VERSION, META, STREAMS, RECORDED, REPAIRS, EVENTS, KNOWN_COUNT };
 static const struct header_member {
     const char *name, *subject;
-    size_t most; /* bytes */
-    use_fn *use; /* NULL: the value is a list, read element by element */
+    size_t most; /* bytes; 0: the value is a list, and `use` gets each element */
+    use_fn *use;
 } members[KNOWN_COUNT] = {
     [FORMAT] = {"format", "'format'", KEY_MAX, use_format},
     [VERSION] = {"version", "'version'", KEY_MAX, use_version},
     [META] = {"meta", "'meta'", META_MAX, use_meta},
-    [STREAMS] = {"streams", "'streams'", 0, NULL},
+    [STREAMS] = {"streams", "'streams'", 0, use_stream},
+    [SEGMENTS] = {"segments", "'segments'", 0, use_segment},
     [RECORDED] = {"recorded", "'recorded'", META_MAX, use_recorded},
     [REPAIRS] = {"repairs", "'repairs'", STREAM_MAX, use_repairs},
     [EVENTS] = {"events", "'events'", 0, NULL},
@@ -309,7 +345,7 @@ static int read_member(struct tp_json_header *h, enum tp_json_stop *stop, struct
     h->scan->subject = m->subject;
     if (h->known & 1u << EVENTS)
         return tp_json_fail(h->scan, h->scan->line, err, " must come before 'events'");
-    return m->use ? read_value(h, m->most, m->use, err) : read_streams(h, err);
+    return m->most ? read_value(h, m->most, m->use, err) : read_list(h, m->use, err);
 }
 
 static int complete(const struct tp_json_header *h, struct tp_err *err)

@@ -155,6 +155,31 @@ static void write_streams(const struct tp_json_writer *w, const struct tp_json_w
     fputs("]", w->out);
 }
 
+/* Blocks are written with their events. */
+static void write_segments(const struct tp_json_writer *w, const struct tp_heap *heap,
+                           const char *separator)
+{
+    if (!heap)
+        return;
+    fprintf(w->out, ",%s\"segments\": [", separator);
+    for (uint64_t i = 0; i < heap->segment_count; i++) {
+        const struct tp_heap_segment *s = &heap->segments[i];
+        struct line l = {.used = 0};
+        put_number(&l, i ? ", {\"stream\": " : "{\"stream\": ", s->stream);
+        put_number(&l, ", \"base\": ", s->base);
+        put_number(&l, ", \"size\": ", s->size);
+        put(&l, s->flags & TP_HEAP_SMALL ? ", \"small\": true" : "");
+        put(&l, s->flags & TP_HEAP_EXPANDABLE ? ", \"expandable\": true" : "");
+        if (s->pool[0] || s->pool[1]) {
+            put_number(&l, ", \"pool\": ", s->pool[0]);
+            put_number(&l, ", \"pool_2\": ", s->pool[1]);
+        }
+        put(&l, "}");
+        fwrite(l.text, 1, l.used, w->out);
+    }
+    fputs("]", w->out);
+}
+
 static int write_recorded(const struct tp_json_writer *w, const struct tp_recorded *recorded,
                           const char *separator, struct tp_err *err)
 {
@@ -201,6 +226,7 @@ int tp_json_write_begin(struct tp_json_writer *w, const struct tp_json_write_cfg
         return rc;
     write_repairs(w, cfg->repairs, separator);
     write_streams(w, cfg, separator);
+    write_segments(w, cfg->heap, separator);
     fputs(cfg->lines ? " }\n" : ",\n  \"events\": [", w->out);
     return check(w, err);
 }
@@ -231,6 +257,12 @@ static void put_members(struct line *l, const struct tp_event *ev)
         put_signed(l, ", \"stream\": ", ev->stream);
     if (ev->number)
         put_number(l, ", \"event_number\": ", ev->number);
+    if (ev->has_at)
+        put_number(l, ", \"at\": ", ev->at);
+    if (ev->bytes)
+        put_number(l, ", \"bytes\": ", ev->bytes);
+    if (ev->behind)
+        put_number(l, ", \"behind\": ", ev->behind);
 }
 
 int tp_json_write_event(struct tp_json_writer *w, const struct tp_event *ev, struct tp_err *err)

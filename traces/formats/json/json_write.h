@@ -17,6 +17,7 @@ struct tp_json_write_cfg {
     const uint64_t *repairs;            /* an array of TP_REPAIR_COUNT counts; NULL: none */
     uint64_t streams;                   /* number of streams n: 0 to n-1 are declared; 0: none */
     const uint16_t *device_of;          /* device of each stream; NULL: all on device 0 */
+    const struct tp_heap *heap;         /* at the start; NULL: none */
 };
 
 struct tp_json_writer {

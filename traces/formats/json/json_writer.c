@@ -57,7 +57,8 @@ static int write_program(const struct tp_writing *w, bool lines, FILE *out, stru
                                           .recorded = w->recorded,
                                           .repairs = w->repairs,
                                           .streams = f->streams > 1 ? f->streams : 0,
-                                          .device_of = device_of};
+                                          .device_of = device_of,
+                                          .heap = tp_program_heap(w->program)};
     if (rc == TP_OK)
         rc = tp_json_write_begin(&s.writer, &cfg, err);
     free(device_of);

@@ -106,6 +106,15 @@ static const char *places_wrong(const struct tp_tpt_block *b)
     return b->stored != b->raw ? "its lengths do not agree" : NULL;
 }
 
+static const char *heap_wrong(const struct tp_tpt_block *b)
+{
+    if (b->flags != TP_TPT_SKIP || b->first_event || b->first_time || b->tick_ns)
+        return "it has flags, events or time";
+    if (b->count < 1 || b->count > TP_TPT_HEAP_ITEMS)
+        return "it holds no or too many items";
+    return b->stored != b->raw ? "its lengths do not agree" : NULL;
+}
+
 const char *tp_tpt_block_wrong(const struct tp_tpt_block *b)
 {
     if (b->flags & ~(uint32_t)TP_TPT_FLAGS)
@@ -114,6 +123,8 @@ const char *tp_tpt_block_wrong(const struct tp_tpt_block *b)
         return b->flags & TP_TPT_SKIP ? "it may not be left out" : insns_wrong(b);
     if (b->type == TP_TPT_PLAC || b->type == TP_TPT_STAK)
         return places_wrong(b);
+    if (b->type == TP_TPT_HEAP)
+        return heap_wrong(b);
     bool known = b->type == TP_TPT_META || b->type == TP_TPT_NAME || b->type == TP_TPT_FACT ||
                  b->type == TP_TPT_END;
     if (!known)

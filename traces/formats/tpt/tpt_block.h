@@ -21,7 +21,8 @@ int tp_tpt_header_get(const uint8_t *bytes, struct tp_tpt_header *out, struct tp
 struct tp_tpt_block {
     uint32_t type; /* enum tp_tpt_type, or a type of a later version */
     uint32_t flags;
-    /* number of items: instructions, names, events of PLAC, numbers of FACT */
+    /* number of items: instructions, names, events of PLAC, segments and blocks of HEAP, numbers of
+     * FACT */
     uint32_t count;
     uint32_t tick_ns;     /* DATA: unit, in ns, of gaps of one and two bytes */
     uint64_t first_event; /* DATA, PLAC: number of the first event */

@@ -51,6 +51,7 @@ void tp_tpt_file_close(struct tp_tpt_file *f)
     free(f->name);
     free(f->meta);
     tp_tpt_facts_release(&f->facts);
+    tp_tpt_heap_release(&f->heap);
     if (f->fd >= 0)
         close(f->fd);
     *f = (struct tp_tpt_file){.fd = -1};
@@ -241,14 +242,27 @@ static int take_insns(struct tp_tpt_file *f, struct tpt_walk *w, char **payload,
     return TP_OK;
 }
 
+/* The status of a handler that names no place. */
+static int placed(struct tp_tpt_file *f, struct tpt_walk *w, int rc, const struct tp_err *why,
+                  struct tp_err *err)
+{
+    return rc == TP_EINPUT ? wrong_block(f, w, why->text, err)
+           : rc            ? tp_fail(err, (enum tp_status)rc, "%s", why->text)
+                           : TP_OK;
+}
+
 static int take_places(struct tp_tpt_file *f, struct tpt_walk *w, char **payload,
                        struct tp_err *err)
 {
     struct tp_err why = {0};
-    int rc = tp_tpt_places_get(&w->places, &w->block, *payload, &why);
-    return rc == TP_EINPUT ? wrong_block(f, w, why.text, err)
-           : rc            ? tp_fail(err, (enum tp_status)rc, "%s", why.text)
-                           : TP_OK;
+    return placed(f, w, tp_tpt_places_get(&w->places, &w->block, *payload, &why), &why, err);
+}
+
+static int take_heap(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err)
+{
+    struct tp_err why = {0};
+    const uint8_t *bytes = (const uint8_t *)*payload;
+    return placed(f, w, tp_tpt_heap_get(&f->heap, &w->block, bytes, &why), &why, err);
 }
 
 /* Handlers of the block types. `most` is the longest payload in bytes; 0: the payload is not
@@ -266,6 +280,7 @@ static const struct taker {
     {TP_TPT_END, TP_TPT_END_SIZE, take_end},
     {TP_TPT_PLAC, TP_TPT_PLACES_MAX, take_places},
     {TP_TPT_STAK, TP_TPT_STACKS_MAX, take_places},
+    {TP_TPT_HEAP, TP_TPT_HEAP_MAX, take_heap},
 };
 enum { TAKERS = sizeof takers / sizeof *takers };
 
@@ -368,6 +383,8 @@ static int check_whole(const struct tp_tpt_file *f, struct tp_err *err)
     if (f->facts.facts.marks != f->names.count)
         return tp_fail(err, TP_EINPUT, "%s: the names of phases are not as many as the facts say",
                        f->name);
+    if (f->heap.at.left)
+        return tp_fail(err, TP_EINPUT, "%s: the heap at the start is not there in full", f->name);
     return TP_OK;
 }
 

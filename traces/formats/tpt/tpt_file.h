@@ -5,6 +5,7 @@
 #include "alloc/base/texts.h"
 #include "traces/format.h"
 #include "traces/formats/tpt/tpt_facts.h"
+#include "traces/formats/tpt/tpt_heap.h"
 
 struct tp_tpt_file {
     int fd;         /* owned; read at offsets, its position is never moved */
@@ -18,6 +19,7 @@ struct tp_tpt_file {
     char *meta;                              /* JSON of the last META block; NULL: there is none */
     size_t meta_size;
     struct tp_tpt_facts facts; /* only set when `whole` */
+    struct tp_tpt_heap heap;
 };
 
 /* Takes over `fd` in every case; cleans and copies `name`, which messages use. Reads everything

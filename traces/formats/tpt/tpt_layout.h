@@ -1,7 +1,7 @@
 /* The layout of .tpt files, shared by writer and reader. traces/README.md specifies it; the names
  * here are those of its tables.
  *
- *     header | META | PROL ... | NAME | DATA | DATA | NAME | DATA | ... | FACT | END
+ *     header | META | PROL ... | NAME | DATA | DATA | NAME | DATA | ... | HEAP | FACT | END
  *     32       every block: 48 bytes of header, then stored_bytes of payload
  *
  * Numbers are little-endian. Loads and stores use memcpy, so that nothing must be aligned. */
@@ -26,6 +26,7 @@
 #define TP_TPT_NAMES_MAX     (1u << 20) /* bytes in one NAME block */
 #define TP_TPT_NAME_MAX      1000       /* bytes kept of one name */
 #define TP_TPT_PLACES_EVENTS 65536u     /* events in one PLAC or STAK block */
+#define TP_TPT_HEAP_ITEMS    65536u     /* segments and blocks in one HEAP block */
 
 #define TP_TPT_FOURCC(a, b, c, d)                                                                  \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -37,6 +38,7 @@ enum tp_tpt_type {
     TP_TPT_DATA = TP_TPT_FOURCC('D', 'A', 'T', 'A'),
     TP_TPT_PLAC = TP_TPT_FOURCC('P', 'L', 'A', 'C'),
     TP_TPT_STAK = TP_TPT_FOURCC('S', 'T', 'A', 'K'),
+    TP_TPT_HEAP = TP_TPT_FOURCC('H', 'E', 'A', 'P'),
     TP_TPT_FACT = TP_TPT_FOURCC('F', 'A', 'C', 'T'),
     TP_TPT_END = TP_TPT_FOURCC('E', 'N', 'D', ' ')
 };

@@ -5,7 +5,8 @@
  *                   `--> cursor --> position, buffer, decoder    one each: slots, one window
  *
  * A whole file contains its facts, and each pass must arrive at the same ones. The facts of a cut
- * file are found by playing the rest into a builder that keeps no windows. Known weakness: a cut
+ * file are found by playing the rest into a builder that keeps no windows; the heap that the
+ * recording began with, which stands before the facts, is not used then. Known weakness: a cut
  * file does not say whether all events had times, or how many threads shared an index. It counts as
  * having times if any time passed in it. */
 #include "alloc/base/numbers.h"
@@ -325,9 +326,16 @@ static int open_trace(const struct tp_reading *r, struct tp_program **out, uint6
         release_backed(f);
         return rc;
     }
-    const struct tp_backed_cfg backed = {
-        .facts = &f->facts.facts, .demand = f->facts.demand, .marks = &f->names};
-    return tp_program_backed(&backing, f, &backed, out, err);
+    struct tp_heap heap = tp_tpt_heap_of(&f->heap);
+    const struct tp_backed_cfg backed = {.facts = &f->facts.facts,
+                                         .demand = f->facts.demand,
+                                         .marks = &f->names,
+                                         .heap = f->whole && heap.segment_count ? &heap : NULL,
+                                         .name = tp_input_name(r->in)};
+    rc = tp_program_backed(&backing, f, &backed, out, err);
+    if (!rc) /* the program has its own copy */
+        tp_tpt_heap_release(&f->heap);
+    return rc;
 }
 
 static int probe(const unsigned char *data, size_t size)

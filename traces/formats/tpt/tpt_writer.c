@@ -9,6 +9,7 @@
 #include "alloc/base/clean.h"
 #include "traces/formats/tpt/tpt_encode.h"
 #include "traces/formats/tpt/tpt_facts.h"
+#include "traces/formats/tpt/tpt_heap.h"
 #include "traces/formats/tpt/tpt_meta.h"
 #include "traces/formats/tpt/tpt_places.h"
 
@@ -268,6 +269,21 @@ static int put_places(struct tp_tpt_writer *w, const struct tp_place_table *plac
     return rc;
 }
 
+static int put_heap(struct tp_tpt_writer *w, const struct tp_heap *heap, struct tp_err *err)
+{
+    struct tp_tpt_heap_place at = {0};
+    struct tp_tpt_block block;
+    uint8_t *payload = NULL;
+    int rc = TP_OK;
+    do {
+        rc = tp_tpt_heap_put(&at, heap, &block, &payload, err);
+        if (!rc && payload)
+            rc = put_block(w, &block, payload, err);
+        free(payload);
+    } while (!rc && payload);
+    return rc;
+}
+
 static int put_facts(struct tp_tpt_writer *w, const struct tp_writing *end, struct tp_err *err)
 {
     uint32_t count = 0;
@@ -299,6 +315,8 @@ int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_writing *end, stru
         rc = put_names(w, tp_program_marks(end->program), facts->marks, err);
     if (!rc)
         rc = put_places(w, end->places, err);
+    if (!rc)
+        rc = put_heap(w, tp_program_heap(end->program), err);
     uint64_t facts_at = w->at;
     if (!rc)
         rc = put_facts(w, end, err);

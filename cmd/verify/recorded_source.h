@@ -17,6 +17,7 @@ struct tp_coming_range {
     uint64_t size;
     int64_t stream;
     bool mapped; /* in a space */
+    uint64_t pool;
 };
 
 /* Its state. */

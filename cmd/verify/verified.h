@@ -52,13 +52,14 @@ struct tp_verified {
     uint64_t blocks;               /* at the end, in the segments that agree */
     uint64_t with_base;            /* addresses that agree and are a base from the file */
     uint64_t start_segments, start_blocks;
-    uint64_t start_rounded;     /* of start_blocks: those whose size follows from their request */
-    uint64_t start_shown;       /* of those: how many are larger, as an event shows */
-    uint64_t start_stretches;   /* of start_segments: what was mapped of segments that grow */
-    uint64_t start_inferred;    /* of those: their pool is not in the file */
-    uint64_t switches;          /* changes of expandable_segments that the events show */
-    uint64_t not_live;          /* frees that the rules refuse */
-    uint64_t unknown;           /* events of another kind */
+    uint64_t start_rounded;   /* of start_blocks: those whose size follows from their request */
+    uint64_t start_shown;     /* of those: how many are larger, as an event shows */
+    uint64_t start_stretches; /* of start_segments: what was mapped of segments that grow */
+    uint64_t start_inferred;  /* of those: their pool is not in the file */
+    uint64_t switches;        /* changes of expandable_segments that the events show */
+    uint64_t unpooled; /* requests in private pools whose events do not say them: not compared */
+    uint64_t not_live; /* frees that the rules refuse */
+    uint64_t unknown;  /* events of another kind */
     struct tp_agreement failed; /* requests that failed in the recording */
     uint64_t failed_idle;       /* of those: while idle memory had not gone back */
     struct tp_verify_difference first;

@@ -81,7 +81,8 @@ static int place_unneeded(struct verifying *v, struct tp_err *err)
         struct tp_torch_segment s = {
             .base = r->base, .size = r->size, .small = r->size == v->heap.rules->small_segment};
         rc = tp_verify_stream(&v->streams, r->stream, &s.stream, err);
-        if (rc == TP_OK && place_one(v, r, &s) == TP_ENOMEM)
+        if (rc == TP_OK &&
+            (tp_torch_choose_pool(v->st, r->pool) || place_one(v, r, &s) == TP_ENOMEM))
             rc = no_memory(err);
     }
     from->count = 0;
@@ -115,6 +116,7 @@ static void note_mode(struct verifying *v, bool expandable)
 static int see_taken(struct verifying *v, const struct tp_pytorch_event *ev, bool mapped,
                      struct tp_err *err)
 {
+    uint64_t pool = ev->has_pool ? ev->pool : tp_verify_pool_at(&v->heap, ev->address);
     note_mode(v, mapped);
     int rc = source_of(v)->count < COMING_MOST ? TP_OK : place_unneeded(v, err);
     if (rc != TP_OK)
@@ -124,7 +126,8 @@ static int see_taken(struct verifying *v, const struct tp_pytorch_event *ev, boo
         return TP_OK;
     }
     return tp_recorded_source_add(
-        &v->source, &(struct tp_coming_range){ev->address, ev->size, ev->stream, mapped}, err);
+        &v->source, &(struct tp_coming_range){ev->address, ev->size, ev->stream, mapped, pool},
+        err);
 }
 
 static int see_segment_alloc(struct verifying *v, const struct tp_pytorch_event *ev,
@@ -214,8 +217,15 @@ static int see_alloc(struct verifying *v, const struct tp_pytorch_event *ev, str
     uint64_t given = from->given, maps = from->given_maps, inventions = from->inventions;
     from->wanted_maps = 0;
     int rc = tp_verify_stream(&v->streams, ev->stream, &rq.stream, err);
+    if (rc == TP_OK && tp_torch_choose_pool(v->st, ev->pool))
+        rc = no_memory(err);
     if (rc != TP_OK)
         return rc;
+    if (!ev->has_pool && tp_verify_pool_at(&v->heap, ev->address)) {
+        out->unpooled++;
+        rc = place_unneeded(v, err);
+        return rc == TP_OK ? force(v, ev, err) : rc;
+    }
     from->strict = true;
     rc = tp_strategy_torch.alloc(v->st, NULL, &rq, &b);
     from->strict = false;
@@ -268,6 +278,8 @@ static int see_failed(struct verifying *v, const struct tp_pytorch_event *ev, st
         rc = tp_verify_stream(&v->streams, ev->stream, &stream, err);
     if (rc != TP_OK || !ev->size || tp_pytorch_too_large(ev))
         return rc;
+    if (tp_torch_choose_pool(v->st, ev->pool))
+        return no_memory(err);
     tp_addr room = tp_torch_serves(v->st, ev->size, stream, &idle);
     out->failed.all++;
     out->failed.good += !room;

@@ -24,6 +24,23 @@ int tp_verify_stream(struct tp_id_map *streams, int64_t stream, uint16_t *out, s
     return rc;
 }
 
+/* Segments are in the order of their addresses in files of PyTorch; where they are not, some are
+ * not found. */
+uint64_t tp_verify_pool_at(const struct tp_verify_heap *h, tp_addr addr)
+{
+    const struct tp_pytorch_blocks *all = &h->snapshot->spans;
+    const struct tp_pytorch_block probe = {.address = addr, .device = h->out->device};
+    size_t low = 0, high = all->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct tp_pytorch_block *at = &all->items[middle];
+        bool before = at->device != probe.device ? at->device < probe.device : at->address <= addr;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low && tp_pytorch_is_in(&probe, &all->items[low - 1]) ? all->items[low - 1].pool : 0;
+}
+
 /* ---- the start ---- */
 
 /* The bytes of a block with room up to `end`. Counts those that are not in the file. */
@@ -68,6 +85,8 @@ static int place_segment(const struct tp_verify_heap *h, const struct tp_verify_
 {
     struct tp_torch_segment s = {.base = from->address, .size = from->size, .small = from->small};
     int rc = tp_verify_stream(h->streams, from->stream, &s.stream, err);
+    if (rc == TP_OK && tp_torch_choose_pool(h->st, from->pool))
+        rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc != TP_OK)
         return rc;
     bool known = s.base < TP_INVENTED && s.size <= TP_INVENTED - s.base;
@@ -142,6 +161,8 @@ static int compare_segment(const struct tp_verify_heap *h, size_t i, struct tp_t
     const struct tp_pytorch_content *c = &s->contents[i];
     struct tp_torch_segment at = {.base = span->address, .size = span->size, .small = span->small};
     int rc = tp_verify_stream(h->streams, span->stream, &at.stream, err);
+    if (rc == TP_OK && tp_torch_choose_pool(h->st, span->pool))
+        rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc != TP_OK)
         return rc;
     for (size_t k = 0; k < c->count; k++) {

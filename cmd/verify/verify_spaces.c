@@ -10,29 +10,31 @@
  * then on is not looked at. */
 #include "cmd/verify/verify_spaces.h"
 
-static int64_t key_of(int64_t stream, bool small)
+/* Streams and private pools have numbers of their own; a product keeps them apart. */
+static int64_t key_of(int64_t stream, uint64_t pool, bool small)
 {
-    return (int64_t)((uint64_t)stream * 2 + small);
+    return (int64_t)(((uint64_t)stream * 2 + small) ^ pool * UINT64_C(0x9E3779B97F4A7C15));
 }
 
-static struct tp_verify_space *find(const struct tp_verify_spaces *s, int64_t stream, bool small)
+static struct tp_verify_space *find(const struct tp_verify_spaces *s, int64_t stream, uint64_t pool,
+                                    bool small)
 {
-    const struct tp_id_entry *entry = tp_id_map_find(&s->of, key_of(stream, small));
+    const struct tp_id_entry *entry = tp_id_map_find(&s->of, key_of(stream, pool, small));
     return entry ? &s->items[entry->index] : NULL;
 }
 
 static int add(const struct tp_pytorch *s, const struct tp_pytorch_block *stretch,
                struct tp_verify_spaces *to, struct tp_err *err)
 {
-    struct tp_verify_space *space = find(to, stretch->stream, stretch->small);
+    struct tp_verify_space *space = find(to, stretch->stream, stretch->pool, stretch->small);
     if (space) { /* the stretches ascend */
         space->mapped += stretch->size;
         return TP_OK;
     }
     int rc = TP_READ_GROW(s->reading, &to->items, &to->room, to->count + 1, "segments", err);
     if (rc == TP_OK)
-        rc = tp_id_map_put(&to->of, key_of(stretch->stream, stretch->small), (uint32_t)to->count,
-                           err);
+        rc = tp_id_map_put(&to->of, key_of(stretch->stream, stretch->pool, stretch->small),
+                           (uint32_t)to->count, err);
     if (rc == TP_OK)
         to->items[to->count++] = (struct tp_verify_space){stretch->address, stretch->size};
     return rc;
@@ -41,7 +43,7 @@ static int add(const struct tp_pytorch *s, const struct tp_pytorch_block *stretc
 static void see_map(const struct tp_verify_spaces *s, uint64_t small,
                     const struct tp_pytorch_event *ev)
 {
-    struct tp_verify_space *space = find(s, ev->stream, ev->size == small);
+    struct tp_verify_space *space = find(s, ev->stream, ev->pool, ev->size == small);
     if (!space || !space->mapped)
         return;
     space->mapped += ev->size;
@@ -51,7 +53,8 @@ static void see_map(const struct tp_verify_spaces *s, uint64_t small,
 
 static void see_unmap(const struct tp_verify_spaces *s, const struct tp_pytorch_event *ev)
 {
-    struct tp_verify_space *large = find(s, ev->stream, false), *small = find(s, ev->stream, true);
+    struct tp_verify_space *large = find(s, ev->stream, ev->pool, false);
+    struct tp_verify_space *small = find(s, ev->stream, ev->pool, true);
     bool in_large = large && large->base <= ev->address;
     bool in_small = small && small->base <= ev->address;
     if (in_large && in_small)
@@ -85,7 +88,7 @@ int tp_verify_find_spaces(const struct tp_pytorch *s, uint32_t device, uint64_t 
 tp_addr tp_verify_base_of(const struct tp_verify_spaces *spaces,
                           const struct tp_pytorch_block *stretch)
 {
-    return find(spaces, stretch->stream, stretch->small)->base;
+    return find(spaces, stretch->stream, stretch->pool, stretch->small)->base;
 }
 
 void tp_verify_spaces_release(const struct tp_pytorch *s, struct tp_verify_spaces *spaces)

@@ -11,7 +11,7 @@ struct tp_verify_space {
     uint64_t mapped; /* bytes at the event that is looked at */
 };
 
-/* One for each stream and pool. */
+/* One for each stream, private pool, and pool of small or large blocks. */
 struct tp_verify_spaces {
     struct tp_id_map of; /* of stream and pool */
     struct tp_verify_space *items;

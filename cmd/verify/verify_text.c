@@ -119,6 +119,10 @@ static void print_ground(const struct tp_verified *v, struct tp_page *page)
         tp_page_row(page, MARGIN, "", VALUE,
                     "%s times before all idle memory went back: why is not in the file",
                     tp_count(v->failed_idle).s);
+    if (v->unpooled)
+        tp_page_row(page, MARGIN, "not compared", VALUE,
+                    "%s in private pools, which the events do not name",
+                    tp_plural(v->unpooled, "request").s);
     if (v->unknown)
         tp_page_row(page, MARGIN, "not compared", VALUE, "%s of a kind that is not known",
                     tp_plural(v->unknown, "event").s);

@@ -33,11 +33,13 @@ extern const char *const tp_pickle_kind_names[TP_PICKLE_KINDS];
 
 struct tp_pickle_value {
     enum tp_pickle_kind kind;
-    uint8_t role;    /* role of a container; 0: none */
-    bool shared;     /* the value was fetched from a memo entry */
-    bool empty;      /* a shared list is still empty */
-    uint16_t word;   /* word of a TEXT; TP_MEMO_TEXT: the text is not kept */
-    int64_t number;  /* value of an INT or a BOOL */
+    uint8_t role;   /* role of a container; 0: none */
+    bool shared;    /* the value was fetched from a memo entry */
+    bool empty;     /* a shared list is still empty */
+    bool pair;      /* an OTHER that is a tuple of two INT: `number` and `second` */
+    uint16_t word;  /* word of a TEXT; TP_MEMO_TEXT: the text is not kept */
+    int64_t number; /* value of an INT or a BOOL */
+    int64_t second;
     uint64_t offset; /* byte in the file of its opcode */
 };
 

@@ -321,7 +321,15 @@ static int on_tuple(struct tp_pickle *p, struct tp_err *err)
         if (p->cells[p->used - i].is_mark || p->cells[p->used - i].value.role)
             return misplaced(p, err);
     p->used -= count;
-    return push(p, &(struct tp_pickle_value){.kind = TP_PICKLE_OTHER, .offset = p->op_offset}, err);
+    struct tp_pickle_value value = {.kind = TP_PICKLE_OTHER, .offset = p->op_offset};
+    const struct tp_pickle_value *first = &p->cells[p->used].value, *second = NULL;
+    if (count == 2) {
+        second = &p->cells[p->used + 1].value;
+        value.pair = first->kind == TP_PICKLE_INT && second->kind == TP_PICKLE_INT;
+        value.number = first->number;
+        value.second = second->number;
+    }
+    return push(p, &value, err);
 }
 
 /* ---- memo ---- */

@@ -12,8 +12,9 @@
  * With expandable_segments a segment is a reserved stretch of addresses where memory is mapped in
  * units (torch_growing.c).
  *
- * Known weakness: private pools of CUDA graphs are not simulated. Of alignments above 512 bytes,
- * which PyTorch does not know, more memory is taken. */
+ * Known weakness: a replay knows no private pools of CUDA graphs, only a comparison with a
+ * recording does (torch_place.h). Of alignments above 512 bytes, which PyTorch does not know, more
+ * memory is taken. */
 #include "alloc/strategies/torch/torch_core.h"
 
 struct torch_opts {
@@ -80,6 +81,8 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     slab_init(&st->uses, env, sizeof(struct torch_use));
     meta_map_init(&st->live, env);
     meta_map_init(&st->lane_of, env);
+    meta_map_init(&st->private_of, env);
+    slab_init(&st->private_records, env, sizeof(struct torch_private));
     tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
@@ -90,6 +93,8 @@ static void torch_fini(void *state)
     tp_torch_put_all(st);
     tp_addr_map_fini(&st->live);
     tp_addr_map_fini(&st->lane_of);
+    tp_addr_map_fini(&st->private_of);
+    slab_fini(&st->private_records);
     slab_fini(&st->blocks);
     slab_fini(&st->segment_records);
     slab_fini(&st->lane_records);

@@ -55,7 +55,7 @@ int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *o
         return rc;
     tp_torch_poll(st);
     uint64_t size = tp_torch_rounded(&st->rules, rq->size + lead);
-    struct torch_pool *pool = size <= st->rules.small_most ? &st->small : &st->large;
+    struct torch_pool *pool = torch_pool_of(st, size <= st->rules.small_most);
     struct torch_block *b = tp_torch_pool_fit(st, pool, rq->stream, size);
     if (b)
         tp_torch_pool_remove(b);

@@ -119,13 +119,26 @@ static uint64_t count_queued(const struct torch *st)
     return count;
 }
 
+/* Do the trees of a kind of pools, large or small, have these blocks? */
+static bool are_complete(const struct torch *st, int small, const struct torch_sums *sums)
+{
+    const struct torch_pool *own = small ? &st->small : &st->large;
+    uint64_t free = 0, unmapped = 0, idle = 0;
+    for (const struct torch_private *p = st->privates; own;) {
+        free += count_nodes(own->free);
+        unmapped += count_nodes(own->unmapped);
+        idle += count_free(own);
+        own = !p ? NULL : small ? &p->small : &p->large;
+        p = p ? p->next : NULL;
+    }
+    return free == sums->free[small] && unmapped == sums->unmapped[small] &&
+           idle == sums->idle[small];
+}
+
 static const char *check_sums(const struct torch *st, const struct torch_sums *sums)
 {
-    const struct torch_pool *const pools[] = {&st->large, &st->small};
     for (int small = 0; small < 2; small++)
-        if (count_nodes(pools[small]->free) != sums->free[small] ||
-            count_nodes(pools[small]->unmapped) != sums->unmapped[small] ||
-            count_free(pools[small]) != sums->idle[small])
+        if (!are_complete(st, small, sums))
             return "a free block is not in its pool";
     if (sums->live != st->live.count || sums->pending != st->waiting)
         return "the table of addresses does not add up";

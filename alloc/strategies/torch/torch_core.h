@@ -30,6 +30,12 @@ struct torch_pool {
     bool small;
 };
 
+/* The pools of one CUDA graph or the like. */
+struct torch_private {
+    struct torch_pool small, large;
+    struct torch_private *next;
+};
+
 struct torch_segment {
     tp_addr base;
     uint64_t size;    /* bytes that blocks share */
@@ -78,13 +84,16 @@ struct torch {
     const struct tp_env *env;
     struct tp_torch_rules rules;
     struct torch_pool small, large;
-    struct tp_link segments;       /* all, in the order of their making */
-    struct tp_tree_node *in_order; /* with by_address: all by their addresses */
-    struct tp_addr_map live;       /* address handed out -> block */
-    struct tp_addr_map lane_of;    /* stream + 1 -> lane */
+    struct torch_private *privates; /* all */
+    struct torch_private *chosen;   /* serves the next requests, where it is not NULL */
+    struct tp_link segments;        /* all, in the order of their making */
+    struct tp_tree_node *in_order;  /* with by_address: all by their addresses */
+    struct tp_addr_map live;        /* address handed out -> block */
+    struct tp_addr_map lane_of;     /* stream + 1 -> lane */
+    struct tp_addr_map private_of;  /* number of a private pool -> its pools */
     struct torch_lane *lanes;
     struct torch_block *spare; /* a record for the next split */
-    struct slab blocks, segment_records, lane_records, uses;
+    struct slab blocks, segment_records, lane_records, uses, private_records;
     struct carved carved;
     struct tp_lock lock;
     uint64_t segment_bytes; /* of all segments, as PyTorch counts them: mapped ones */
@@ -118,6 +127,13 @@ static inline uint64_t torch_lead(const struct torch_block *b)
 static inline uint64_t torch_granted(const struct torch_block *b)
 {
     return b->size - (b->align > TORCH_GRAIN ? b->align - TORCH_GRAIN : 0);
+}
+
+static inline struct torch_pool *torch_pool_of(struct torch *st, bool small)
+{
+    if (st->chosen)
+        return small ? &st->chosen->small : &st->chosen->large;
+    return small ? &st->small : &st->large;
 }
 
 static inline struct torch_block *torch_find_live(const struct torch *st, tp_addr addr)

@@ -13,6 +13,24 @@ int tp_torch_follow(void *state)
     return TP_OK;
 }
 
+int tp_torch_choose_pool(void *state, uint64_t pool)
+{
+    struct torch *st = state;
+    struct torch_private *p = pool ? meta_map_at(&st->private_of, pool) : NULL;
+    st->chosen = p;
+    if (p || !pool)
+        return TP_OK;
+    if (tp_addr_map_reserve(&st->private_of, st->private_of.count + UINT64_C(1)) ||
+        !(p = slab_take(&st->private_records)))
+        return TP_ENOMEM;
+    p->small.small = true;
+    p->small.by_address = p->large.by_address = st->by_address;
+    p->next = st->privates;
+    st->privates = st->chosen = p;
+    tp_addr_map_insert(&st->private_of, pool, (uintptr_t)p);
+    return TP_OK;
+}
+
 struct tp_torch_rules *tp_torch_rules_of(void *state)
 {
     struct torch *st = state;
@@ -127,7 +145,7 @@ static int place_blocks(struct torch *st, struct torch_block *rest,
 
 static struct torch_pool *pool_of(struct torch *st, const struct tp_torch_segment *segment)
 {
-    return segment->small ? &st->small : &st->large;
+    return torch_pool_of(st, segment->small);
 }
 
 int tp_torch_place(void *state, const struct tp_torch_segment *segment,
@@ -283,9 +301,9 @@ int tp_torch_drop(void *state, tp_addr base, uint64_t size)
 size_t tp_torch_choices(void *state, uint64_t requested, uint16_t stream, struct tp_torch_free *out,
                         size_t most)
 {
-    const struct torch *st = state;
+    struct torch *st = state;
     uint64_t size = tp_torch_rounded(&st->rules, requested);
-    const struct torch_pool *pool = size <= st->rules.small_most ? &st->small : &st->large;
+    const struct torch_pool *pool = torch_pool_of(st, size <= st->rules.small_most);
     const struct torch_block *b = tp_torch_pool_from(pool, stream, size);
     size_t count = 0;
     for (; b && b->segment->stream == stream && count < most; b = tp_torch_pool_behind(pool, b))
@@ -297,7 +315,7 @@ tp_addr tp_torch_serves(void *state, uint64_t requested, uint16_t stream, uint64
 {
     struct torch *st = state;
     uint64_t size = tp_torch_rounded(&st->rules, requested);
-    struct torch_pool *pool = size <= st->rules.small_most ? &st->small : &st->large;
+    struct torch_pool *pool = torch_pool_of(st, size <= st->rules.small_most);
     const struct torch_block *b = tp_torch_pool_fit(st, pool, stream, size);
     *idle = tp_torch_idle_bytes(st);
     return b ? b->addr : 0;
@@ -321,16 +339,17 @@ static bool are_blocks(const struct torch_block *b, const struct tp_torch_at *bl
     return live == count && !idle;
 }
 
-static bool is_of(const struct torch_segment *s, const struct tp_torch_segment *segment)
+static bool is_of(struct torch *st, const struct torch_segment *s,
+                  const struct tp_torch_segment *segment)
 {
-    return s && s->pool->small == segment->small && s->stream == segment->stream;
+    return s && s->pool == pool_of(st, segment) && s->stream == segment->stream;
 }
 
 bool tp_torch_is_at(void *state, const struct tp_torch_segment *segment,
                     const struct tp_torch_at *blocks, size_t count, uint64_t idle)
 {
     const struct torch_segment *s = segment_at(state, segment->base, segment->size);
-    return is_of(s, segment) && !s->unit && are_blocks(s->first, blocks, count, idle);
+    return is_of(state, s, segment) && !s->unit && are_blocks(s->first, blocks, count, idle);
 }
 
 /* The block at the beginning of what is mapped side by side. A live block is known by its address;
@@ -351,8 +370,9 @@ bool tp_torch_is_mapped_at(void *state, const struct tp_torch_segment *part,
                            const struct tp_torch_at *blocks, size_t count, uint64_t idle)
 {
     const struct torch_segment *s = segment_before(state, part->base);
-    const struct torch_block *b =
-        is_of(s, part) && s->unit ? stretch_at(state, s, part->base, count ? blocks : NULL) : NULL;
+    const struct torch_block *b = is_of(state, s, part) && s->unit
+                                      ? stretch_at(state, s, part->base, count ? blocks : NULL)
+                                      : NULL;
     uint64_t size = 0;
     for (const struct torch_block *at = b; at && at->state != TORCH_UNMAPPED; at = at->behind)
         size += at->size;

@@ -26,6 +26,11 @@ struct tp_torch_segment {
 /* TP_EINVAL: the instance has segments already. */
 int tp_torch_follow(void *st);
 
+/* From now on requests are served from a private pool with this number, as those of CUDA graphs
+ * are, and segments placed and compared there; 0: from the pool of all others. Cached memory of
+ * private pools never goes back by itself. */
+int tp_torch_choose_pool(void *st, uint64_t pool);
+
 /* The rules of the instance, which may be changed. */
 struct tp_torch_rules *tp_torch_rules_of(void *st);
 

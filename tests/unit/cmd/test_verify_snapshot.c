@@ -163,22 +163,38 @@ static void event(struct made *m, const char *action, uint64_t at, uint64_t size
         (unsigned long long)(at * MIB), (unsigned long long)size);
 }
 
-/* A segment at the end; a block that is live at its beginning has `live` bytes, the rest is free.
- */
-static void segment(struct made *m, uint64_t at, uint64_t size, uint64_t live, const char *more)
+/* Blocks of a segment, bytes each; live if `live`. */
+static void blocks(struct made *m, uint64_t addr, uint64_t size, bool live)
+{
+    if (live)
+        add(m->segments,
+            "} ( 'address' %llu 'size' %llu 'requested_size' %llu 'state' 'active_allocated' u ",
+            (unsigned long long)addr, (unsigned long long)size, (unsigned long long)size);
+    else if (size)
+        add(m->segments, "} ( 'address' %llu 'size' %llu 'state' 'inactive' u ",
+            (unsigned long long)addr, (unsigned long long)size);
+}
+
+/* A segment at the end with two live blocks, or one where `second` is 0, at its beginning; the rest
+ * is free. */
+static void segment_of_two(struct made *m, uint64_t at, uint64_t size, uint64_t first,
+                           uint64_t second, const char *more)
 {
     add(m->segments,
         "} ( 'address' %llu 'total_size' %llu 'device' 0 'stream' 0 'segment_type' 'large' %s "
         "'blocks' ] ( ",
         (unsigned long long)(at * MIB), (unsigned long long)size, more);
-    if (live)
-        add(m->segments,
-            "} ( 'address' %llu 'size' %llu 'requested_size' %llu 'state' 'active_allocated' u ",
-            (unsigned long long)(at * MIB), (unsigned long long)live, (unsigned long long)live);
-    if (live < size)
-        add(m->segments, "} ( 'address' %llu 'size' %llu 'state' 'inactive' u ",
-            (unsigned long long)(at * MIB + live), (unsigned long long)(size - live));
+    if (first)
+        blocks(m, at * MIB, first, true);
+    if (second)
+        blocks(m, at * MIB + first, second, true);
+    blocks(m, at * MIB + first + second, size - first - second, false);
     add(m->segments, "e u ");
+}
+
+static void segment(struct made *m, uint64_t at, uint64_t size, uint64_t live, const char *more)
+{
+    segment_of_two(m, at, size, live, 0, more);
 }
 
 static int verify_made(struct made *m, struct tp_verified *v, struct tp_err *err)
@@ -442,6 +458,82 @@ static void without_completed_frees_the_requested_ones_count(void **state)
     assert_int_equal(v.addresses.good, 2);
 }
 
+/* ---- private pools ---- */
+
+static void pooled(struct made *m, const char *action, uint64_t at, uint64_t size, unsigned pool)
+{
+    add(m->events,
+        "} ( 'action' '%s' 'addr' %llu 'size' %llu 'stream' 0 'time_us' 5 'pool_id' 0 %u %%2 u ",
+        action, (unsigned long long)(at * MIB), (unsigned long long)size, pool);
+}
+
+/* Two pools and the one of all others: what is free in one serves none of the others. */
+static void private_pools_share_nothing(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    for (unsigned pool = 0; pool < 3; pool++) {
+        pooled(m, "segment_alloc", 100 * (pool + 1), 20 * MIB, pool);
+        pooled(m, "alloc", 100 * (pool + 1), 4 * MIB, pool);
+    }
+    pooled(m, "alloc", 304, 8 * MIB, 2);
+    pooled(m, "alloc", 104, 8 * MIB, 0);
+    pooled(m, "alloc", 204, 8 * MIB, 1);
+    pooled(m, "free_completed", 204, 8 * MIB, 1);
+    pooled(m, "free_completed", 200, 4 * MIB, 1);
+    pooled(m, "segment_free", 200, 20 * MIB, 1);
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.addresses.good, 6);
+    assert_int_equal(v.taken.good, 3);
+    assert_int_equal(v.returned.good, 1);
+    assert_int_equal(v.unpooled, 0);
+
+    m = make(); /* in one pool the second segment is not needed */
+    pooled(m, "segment_alloc", 100, 20 * MIB, 1);
+    pooled(m, "alloc", 100, 4 * MIB, 1);
+    pooled(m, "segment_alloc", 200, 20 * MIB, 1);
+    pooled(m, "alloc", 200, 4 * MIB, 1);
+    v = made_verified(m);
+    assert_int_equal(v.first.kind, TP_NEEDS_NONE);
+}
+
+static void segments_of_private_pools_are_placed_there(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    pooled(m, "alloc", 104, 4 * MIB, 7);
+    pooled(m, "alloc", 204, 4 * MIB, 0);
+    segment_of_two(m, 100, 20 * MIB, 4 * MIB, 4 * MIB, "'segment_pool_id' 0 7 %2");
+    segment_of_two(m, 200, 20 * MIB, 4 * MIB, 4 * MIB, "'segment_pool_id' 0 0 %2");
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.addresses.good, 2);
+    assert_int_equal(v.segments.good, 2);
+    assert_int_equal(v.start_segments, 2);
+}
+
+/* The segment says that it is of a private pool, the events do not: they are done as in the file,
+ * and are in no figure. */
+static void events_that_do_not_name_their_pool_are_not_compared(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    event(m, "segment_alloc", 100, 20 * MIB);
+    event(m, "alloc", 100, 4 * MIB);
+    event(m, "segment_alloc", 200, 20 * MIB);
+    event(m, "alloc", 200, 4 * MIB); /* the rules would serve it behind the other */
+    event(m, "alloc", 104, 2 * MIB);
+    segment_of_two(m, 100, 20 * MIB, 4 * MIB, 2 * MIB, "");
+    segment(m, 200, 20 * MIB, 4 * MIB, "'segment_pool_id' 0 3 %2");
+    struct tp_verified v = made_verified(m);
+    assert_true(tp_agrees(&v));
+    assert_int_equal(v.unpooled, 1);
+    assert_int_equal(v.addresses.good, 2);
+    assert_int_equal(v.addresses.all, 2);
+    assert_int_equal(v.segments.good, 2);
+}
+
 /* ---- segments that grow ---- */
 
 /* The stretch of memory at the end of a segment that grows; see `segment`. */
@@ -466,9 +558,9 @@ static void memory_is_mapped_as_in_the_file(void **state)
     event(m, "segment_unmap", 100, 20 * MIB);
     event(m, "segment_map", 100, 20 * MIB); /* the lowest unmapped, with the free MiB behind it */
     event(m, "alloc", 100, 21 * MIB);
-    segment(m, 100, 40 * MIB, 21 * MIB, "'is_expandable' T");
+    segment_of_two(m, 100, 40 * MIB, 21 * MIB, 2 * MIB, "'is_expandable' T");
     struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_OTHER_LAYOUT); /* two blocks are live, not one */
+    assert_true(tp_agrees(&v));
     assert_int_equal(v.addresses.good, 4);
     assert_int_equal(v.addresses.all, 4);
     assert_int_equal(v.with_base, 1);
@@ -476,7 +568,7 @@ static void memory_is_mapped_as_in_the_file(void **state)
     assert_int_equal(v.mapped.all, 3);
     assert_int_equal(v.unmapped.good, 1);
     assert_int_equal(v.unmapped.all, 1);
-    assert_int_equal(v.segments.good, 0);
+    assert_int_equal(v.segments.good, 1);
 }
 
 static void what_is_mapped_at_the_end_is_compared(void **state)
@@ -562,15 +654,7 @@ static void what_grew_before_the_start_is_placed(void **state)
     event(m, "alloc", 100, 12 * MIB);
     stretch(m, 100, 20 * MIB, 12 * MIB);
     stretch(m, 180, 20 * MIB, 20 * MIB);
-    add(m->segments,
-        "} ( 'address' %llu 'total_size' %llu 'device' 0 'stream' 0 'segment_type' 'large' "
-        "'is_expandable' T 'blocks' ] ( } ( 'address' %llu 'size' %llu 'requested_size' %llu "
-        "'state' 'active_allocated' u } ( 'address' %llu 'size' %llu 'requested_size' %llu "
-        "'state' 'active_allocated' u e u ",
-        (unsigned long long)(120 * MIB), (unsigned long long)(20 * MIB),
-        (unsigned long long)(120 * MIB), (unsigned long long)(10 * MIB),
-        (unsigned long long)(10 * MIB), (unsigned long long)(130 * MIB),
-        (unsigned long long)(10 * MIB), (unsigned long long)(10 * MIB));
+    segment_of_two(m, 120, 20 * MIB, 10 * MIB, 10 * MIB, "'is_expandable' T");
     struct tp_verified v = made_verified(m);
     assert_int_equal(v.start_segments, 2); /* 120 to 160, and 180 */
     assert_int_equal(v.start_stretches, 2);
@@ -690,6 +774,9 @@ int main(void)
         cmocka_unit_test(a_failed_request_finds_no_room),
         cmocka_unit_test(another_layout_at_the_end_is_seen),
         cmocka_unit_test(without_completed_frees_the_requested_ones_count),
+        cmocka_unit_test(private_pools_share_nothing),
+        cmocka_unit_test(segments_of_private_pools_are_placed_there),
+        cmocka_unit_test(events_that_do_not_name_their_pool_are_not_compared),
         cmocka_unit_test(memory_is_mapped_as_in_the_file),
         cmocka_unit_test(what_is_mapped_at_the_end_is_compared),
         cmocka_unit_test(memory_that_is_not_needed_is_seen),

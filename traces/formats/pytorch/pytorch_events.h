@@ -29,8 +29,9 @@ struct tp_pytorch_event {
     int64_t stream;
     uint64_t offset; /* byte of the event's dict in the file */
     uint64_t frames; /* byte of the opcode of the event's stack frames; 0: no frames */
+    uint64_t pool;   /* of CUDA graphs and the like; 0: the pool of all others, or not known */
     uint8_t action;  /* enum tp_pytorch_action */
-    bool has_time, has_free;
+    bool has_time, has_free, has_pool;
 };
 
 /* Whether the event is a failed request for more than any machine has. Such an event is left out;

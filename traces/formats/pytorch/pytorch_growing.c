@@ -21,6 +21,7 @@
 struct growing_page {
     uint64_t address;
     int64_t stream;
+    uint64_t pool;
     bool small, sure; /* sure: the pool is known */
 };
 
@@ -45,8 +46,11 @@ static int see_pages(struct page_search *f, const struct tp_pytorch_block *of, b
             continue;
         rc = TP_READ_GROW(f->snapshot->reading, &f->pages, &f->room, f->count + 1, "pages", err);
         if (rc == TP_OK)
-            f->pages[f->count++] = (struct growing_page){
-                .address = page * PAGE, .stream = of->stream, .small = of->small, .sure = sure};
+            f->pages[f->count++] = (struct growing_page){.address = page * PAGE,
+                                                         .stream = of->stream,
+                                                         .pool = of->pool,
+                                                         .small = of->small,
+                                                         .sure = sure};
     }
     return rc == TP_EUNSUP ? TP_OK : rc;
 }
@@ -60,8 +64,11 @@ static int of_events(struct page_search *f, uint32_t device, struct tp_err *err)
     int rc = TP_OK;
     while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err))) {
         bool unmap = ev->action == TP_PYTORCH_SEGMENT_UNMAP, small = ev->size < LARGE_PAGE;
-        const struct tp_pytorch_block of = {
-            .address = ev->address, .size = ev->size, .stream = ev->stream, .small = small};
+        const struct tp_pytorch_block of = {.address = ev->address,
+                                            .size = ev->size,
+                                            .stream = ev->stream,
+                                            .pool = ev->pool,
+                                            .small = small};
         if (unmap || ev->action == TP_PYTORCH_SEGMENT_MAP)
             rc = see_pages(f, &of, unmap, small, err);
     }
@@ -90,7 +97,7 @@ static bool continues(const struct growing_page *page, const struct growing_page
                       bool sure)
 {
     return page->address == last->address + PAGE && page->stream == last->stream &&
-           !(sure && page->sure && page->small != small);
+           page->pool == last->pool && !(sure && page->sure && page->small != small);
 }
 
 static int add_stretches(const struct page_search *f, uint32_t device,
@@ -110,6 +117,7 @@ static int add_stretches(const struct page_search *f, uint32_t device,
                                   &(struct tp_pytorch_block){.address = f->pages[i].address,
                                                              .size = (end - i) * PAGE,
                                                              .stream = f->pages[i].stream,
+                                                             .pool = f->pages[i].pool,
                                                              .device = device,
                                                              .expandable = true,
                                                              .small = small,

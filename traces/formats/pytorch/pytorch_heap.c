@@ -38,6 +38,7 @@ static int look_at(struct segment_search *f, const struct tp_pytorch_event *ev, 
                                 &(struct tp_pytorch_block){.address = ev->address,
                                                            .size = ev->size,
                                                            .stream = ev->stream,
+                                                           .pool = ev->pool,
                                                            .device = f->device,
                                                            .small = ev->size == SMALL_SEGMENT},
                                 err);

@@ -44,7 +44,7 @@ enum member {
     SEGMENTS = TP_MEMO_WORDS, DEVICE_TRACES, SETTINGS, ANNOTATIONS, BLOCKS,
     ADDRESS, ADDR, SIZE, REQUESTED, TOTAL, DEVICE, STREAM, TIME, DEVICE_FREE, ACTION, FRAMES, STATE,
     TYPE, STAGE, NAME, CONF, CONF_OLD, EXPANDABLE,
-    IS_EXPANDABLE,
+    IS_EXPANDABLE, POOL_ID, SEGMENT_POOL_ID,
     MEMBERS_END,
     /* values of "action", in the order of enum tp_pytorch_action */
     ALLOC = MEMBERS_END, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP,
@@ -58,7 +58,7 @@ static const char *const words[] = {
     "address", "addr", "size", "requested_size", "total_size", "device", "stream", "time_us",
     "device_free", "action", "frames", "state", "segment_type", "stage", "name",
     "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments",
-    "is_expandable",
+    "is_expandable", "pool_id", "segment_pool_id",
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
     "segment_unmap", "oom", "snapshot",
     "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "large", "small",
@@ -97,7 +97,7 @@ static const char *const names[ROLES] = {"the file",
                                          "an annotation"};
 
 /* Types that members must have. */
-enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT };
+enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT, POOL };
 
 static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
     [ROLE_TOP] = {[INDEX(SEGMENTS)] = LIST,
@@ -110,6 +110,7 @@ static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
                       [INDEX(STREAM)] = NUMBER,
                       [INDEX(TYPE)] = TEXT,
                       [INDEX(IS_EXPANDABLE)] = TRUTH,
+                      [INDEX(SEGMENT_POOL_ID)] = POOL,
                       [INDEX(BLOCKS)] = LIST},
     [ROLE_BLOCK] = {[INDEX(ADDRESS)] = COUNT,
                     [INDEX(SIZE)] = COUNT,
@@ -121,6 +122,7 @@ static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
                     [INDEX(STREAM)] = NUMBER,
                     [INDEX(TIME)] = COUNT,
                     [INDEX(DEVICE_FREE)] = COUNT,
+                    [INDEX(POOL_ID)] = POOL,
                     [INDEX(FRAMES)] = PLACE},
     [ROLE_SETTINGS] = {[INDEX(CONF)] = TEXT, [INDEX(CONF_OLD)] = TEXT, [INDEX(EXPANDABLE)] = TRUTH},
     [ROLE_ANNOTATION] = {[INDEX(STAGE)] = TEXT,
@@ -189,6 +191,13 @@ static int wrong_type(const struct tp_pytorch *s, unsigned role, uint16_t word,
                               words[INDEX(word)], names[role], kind, wanted[type]);
 }
 
+/* A pool has two numbers. Those that PyTorch gives are small; others are taken for not known. */
+static bool is_pool(const struct tp_pickle_value *value)
+{
+    return value->pair && value->number >= 0 && value->second >= 0 && value->number <= INT32_MAX &&
+           value->second <= INT32_MAX;
+}
+
 static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pickle_value *value,
                     struct tp_err *err)
 {
@@ -199,9 +208,12 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
     if (!fits(type, value))
         return wrong_type(s, role, word, value, err);
     struct tp_pytorch_values *v = &s->values[role];
+    if (type == POOL && !is_pool(value))
+        return TP_OK;
     v->has |= UINT32_C(1) << INDEX(word);
     v->of[INDEX(word)] = type == TEXT    ? value->word
                          : type == PLACE ? (int64_t)value->offset
+                         : type == POOL  ? value->number << 31 | value->second
                                          : value->number;
     if (type == PLACE && value->kind != TP_PICKLE_LIST)
         v->of[INDEX(word)] = 0;
@@ -331,6 +343,7 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
                                                   .size = total,
                                                   .stream = get(v, STREAM),
                                                   .device = (uint32_t)device,
+                                                  .pool = bytes_of(v, SEGMENT_POOL_ID),
                                                   .expandable = get(v, IS_EXPANDABLE) != 0,
                                                   .small = get(v, TYPE) == SMALL},
                        err);
@@ -384,6 +397,7 @@ static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
     s->completed += ev->action == TP_PYTORCH_FREE_COMPLETED;
     s->requested += ev->action == TP_PYTORCH_FREE_REQUESTED;
     s->framed += ev->frames != 0;
+    s->pooled += ev->has_pool;
     s->too_large += tp_pytorch_too_large(ev);
     s->unaligned += ev->action == TP_PYTORCH_ALLOC && ev->address % ALIGNMENT;
     if (ev->action == TP_PYTORCH_UNKNOWN && s->unknown++ == 0)
@@ -401,9 +415,11 @@ static int end_event(struct tp_pytorch *s, struct tp_err *err)
                                   .stream = get(v, STREAM),
                                   .offset = s->offset[ROLE_EVENT],
                                   .frames = bytes_of(v, FRAMES),
+                                  .pool = bytes_of(v, POOL_ID),
                                   .action = TP_PYTORCH_UNKNOWN,
                                   .has_time = has(v, TIME),
-                                  .has_free = has(v, DEVICE_FREE)};
+                                  .has_free = has(v, DEVICE_FREE),
+                                  .has_pool = has(v, POOL_ID)};
     if (action >= ALLOC && action <= SNAPSHOT)
         ev.action = (uint8_t)(action - ALLOC);
     int rc = check_event(s, &ev, err);

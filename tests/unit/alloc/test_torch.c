@@ -259,6 +259,52 @@ static void a_split_limit_gives_back_what_suffices(void **state)
     close_torch(r);
 }
 
+/* 60 MiB are refused beside 140 of 150. The 100 MiB, which would leave too much over, suffice: they
+ * go alone, and that is no retry. */
+static void a_split_limit_gives_back_one_that_suffices(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=150MiB");
+    tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 100 * MIB);
+    put(r, 0, a, 40 * MIB);
+    put(r, 0, b, 100 * MIB);
+    get(r, 0, 60 * MIB);
+    assert_int_equal(reserved(r), 100 * MIB);
+    assert_int_equal(rig_stats(r).retries, 0);
+    close_torch(r);
+}
+
+/* Of the own stream only 40 MiB are of the limit's size, which is not enough: then all goes that is
+ * idle, of other streams too. */
+static void what_does_not_suffice_is_followed_by_all_that_is_idle(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=100MiB");
+    tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 12 * MIB), c = get(r, 1, 36 * MIB);
+    put(r, 0, a, 40 * MIB);
+    put(r, 0, b, 12 * MIB);
+    put(r, 1, c, 36 * MIB);
+    get(r, 0, 90 * MIB);
+    assert_int_equal(reserved(r), 90 * MIB);
+    assert_int_equal(r->account.puts, 3);
+    assert_int_equal(rig_stats(r).retries, 1);
+    close_torch(r);
+}
+
+/* Before all that is idle goes, blocks that wait for other streams are waited for. */
+static void blocks_that_wait_go_back_too_when_memory_is_short(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("", "capacity=40MiB");
+    tp_addr a = get(r, 0, 30 * MIB);
+    assert_int_equal(r->s->use(r->st, r->threads[0], a, 1), TP_OK);
+    put(r, 0, a, 30 * MIB);
+    get(r, 0, 38 * MIB);
+    assert_int_equal(r->account.waits, 1);
+    assert_int_equal(reserved(r), 38 * MIB);
+    close_torch(r);
+}
+
 static void a_share_of_the_memory_is_the_limit(void **state)
 {
     (void)state;
@@ -463,6 +509,9 @@ int main(void)
         cmocka_unit_test(settings_that_pytorch_refuses_are_refused),
         cmocka_unit_test(idle_segments_go_back_before_it_is_out_of_memory),
         cmocka_unit_test(a_split_limit_gives_back_what_suffices),
+        cmocka_unit_test(a_split_limit_gives_back_one_that_suffices),
+        cmocka_unit_test(what_does_not_suffice_is_followed_by_all_that_is_idle),
+        cmocka_unit_test(blocks_that_wait_go_back_too_when_memory_is_short),
         cmocka_unit_test(a_share_of_the_memory_is_the_limit),
         cmocka_unit_test(garbage_of_the_average_age_goes_back),
         cmocka_unit_test(empty_cache_gives_whole_segments_back),

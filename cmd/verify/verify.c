@@ -105,7 +105,14 @@ static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev, bo
     return true;
 }
 
-/* What takes memory shows whether new segments grow. */
+/* The private pool of an event; 0: none. */
+static uint64_t pool_of(const struct verifying *v, const struct tp_pytorch_event *ev)
+{
+    return ev->has_pool ? ev->pool : tp_verify_pool_at(&v->heap, ev->address);
+}
+
+/* What takes memory shows whether new segments grow; a private pool may have an allocator of its
+ * own, whose segments never do. */
 static void note_mode(struct verifying *v, bool expandable)
 {
     struct tp_torch_rules *rules = tp_torch_rules_of(v->st);
@@ -116,8 +123,12 @@ static void note_mode(struct verifying *v, bool expandable)
 static int see_taken(struct verifying *v, const struct tp_pytorch_event *ev, bool mapped,
                      struct tp_err *err)
 {
-    uint64_t pool = ev->has_pool ? ev->pool : tp_verify_pool_at(&v->heap, ev->address);
-    note_mode(v, mapped);
+    uint64_t pool = pool_of(v, ev);
+    struct tp_verified *out = v->heap.out;
+    if (ev->has_pool || !pool)
+        (mapped ? &out->mapped : &out->taken)->all++;
+    if (mapped || !pool)
+        note_mode(v, mapped);
     int rc = source_of(v)->count < COMING_MOST ? TP_OK : place_unneeded(v, err);
     if (rc != TP_OK)
         return rc;
@@ -133,14 +144,12 @@ static int see_taken(struct verifying *v, const struct tp_pytorch_event *ev, boo
 static int see_segment_alloc(struct verifying *v, const struct tp_pytorch_event *ev,
                              struct tp_err *err)
 {
-    v->heap.out->taken.all++;
     return see_taken(v, ev, false, err);
 }
 
 static int see_segment_map(struct verifying *v, const struct tp_pytorch_event *ev,
                            struct tp_err *err)
 {
-    v->heap.out->mapped.all++;
     return see_taken(v, ev, true, err);
 }
 
@@ -221,7 +230,7 @@ static int see_alloc(struct verifying *v, const struct tp_pytorch_event *ev, str
         rc = no_memory(err);
     if (rc != TP_OK)
         return rc;
-    if (!ev->has_pool && tp_verify_pool_at(&v->heap, ev->address)) {
+    if (!ev->has_pool && pool_of(v, ev)) {
         out->unpooled++;
         rc = place_unneeded(v, err);
         return rc == TP_OK ? force(v, ev, err) : rc;
@@ -372,7 +381,7 @@ static int find_mode(struct verifying *v, struct tp_err *err)
     int rc = TP_OK;
     while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err))) {
         bool mapped = ev->action == TP_PYTORCH_SEGMENT_MAP;
-        if (!mapped && ev->action != TP_PYTORCH_SEGMENT_ALLOC)
+        if (!mapped && (ev->action != TP_PYTORCH_SEGMENT_ALLOC || pool_of(v, ev)))
             continue;
         v->rules.expandable = mapped;
         break;

@@ -65,7 +65,8 @@ static void print_difference(const struct tp_verify_difference *d, struct tp_pag
 
 /* ---- what the figures rest on ---- */
 
-static void print_ground(const struct tp_verified *v, struct tp_page *page)
+/* Memory from the driver, and back. */
+static void print_driver(const struct tp_verified *v, struct tp_page *page)
 {
     if (v->taken.all)
         tp_page_row(page, MARGIN, "segments", VALUE, "%s taken where the file takes them",
@@ -87,6 +88,10 @@ static void print_ground(const struct tp_verified *v, struct tp_page *page)
         tp_page_row(page, MARGIN, "from the file", VALUE,
                     "%s of these addresses: the base of a new segment is the driver's choice",
                     tp_count(v->with_base).s);
+}
+
+static void print_start(const struct tp_verified *v, struct tp_page *page)
+{
     if (v->start_segments)
         tp_page_row(
             page, MARGIN, "at the start", VALUE, "%s with %s, rebuilt from the end and the events",
@@ -94,7 +99,7 @@ static void print_ground(const struct tp_verified *v, struct tp_page *page)
     if (v->start_stretches)
         tp_page_row(page, MARGIN, "", VALUE,
                     "%s of segments that grow; these begin at the lowest address in the file",
-                    tp_plural(v->start_stretches, "stretch").s);
+                    tp_plural(v->start_stretches, "part").s);
     if (v->start_inferred)
         tp_page_row(page, MARGIN, "", VALUE,
                     "%s of them taken for the large pool: the file does not say which",
@@ -108,6 +113,10 @@ static void print_ground(const struct tp_verified *v, struct tp_page *page)
         tp_page_row(page, MARGIN, "", VALUE,
                     "%s of them kept a rest: its size is taken from the first address behind it",
                     tp_count(v->start_shown).s);
+}
+
+static void print_rest(const struct tp_verified *v, struct tp_page *page)
+{
     if (v->segments.all)
         tp_page_row(page, MARGIN, "at the end", VALUE, "%s in %s as in the file",
                     tp_plural(v->blocks, "block").s, tp_plural(v->segments.good, "segment").s);
@@ -139,5 +148,7 @@ void tp_verify_text(const struct tp_verified *v, bool several, struct tp_page *p
                 of(&v->segments).s);
     if (!tp_agrees(v))
         print_difference(&v->first, page);
-    print_ground(v, page);
+    print_driver(v, page);
+    print_start(v, page);
+    print_rest(v, page);
 }

@@ -40,3 +40,31 @@ setup() { enter_folder; }
     capture "$TAPOOL" verify "$DATA/ORIGIN.md"
     [ "$rc" -eq 3 ]
 }
+
+@test "segments that grow, private pools and a failed request are in the certificate" {
+    python3 - <<'END'
+import pickle
+MIB = 1 << 20
+def event(action, addr, size, **more):
+    return dict(action=action, addr=addr * MIB, size=int(size * MIB), stream=0, time_us=5, **more)
+def segment(addr, size, live, **more):
+    blocks = [dict(address=addr * MIB, size=live * MIB, requested_size=live * MIB, state="active_allocated")]
+    if live < size:
+        blocks.append(dict(address=(addr + live) * MIB, size=(size - live) * MIB, state="inactive"))
+    return dict(address=addr * MIB, total_size=size * MIB, device=0, stream=0, segment_type="large",
+                blocks=blocks, **more)
+def write(name, unmapped):
+    trace = [event("segment_unmap", 500, 40), event("segment_map", 100, 40), event("alloc", 100, 30),
+             event("segment_alloc", 900, 20), event("alloc", 900, 20),
+             event("free_completed", 100, 30), event("segment_unmap", 100, unmapped),
+             dict(action="oom", device_free=0, size=60 * MIB, stream=0, time_us=6)]
+    pickle.dump(dict(segments=[segment(900, 20, 20, segment_pool_id=(0, 1))],
+                     device_traces=[trace], allocator_settings={}), open(name, "wb"), protocol=4)
+write("grows.pickle", 40)
+write("parts.pickle", 20)
+END
+    shown verify-grows "$TAPOOL" verify grows.pickle
+    capture "$TAPOOL" verify parts.pickle
+    [ "$rc" -eq 1 ]
+    golden verify-parts <"$out"
+}

@@ -76,7 +76,7 @@ REPORTED(AT_PEAK(page_rest_bytes, BYTES, page_rest), NO_COLUMN)
 /* ---- calls to the source, by device ---- */
 
 LINE("library", "of a real allocator: the one that really answered malloc")
-LINE("source_calls", "get, put, wait: calls to the system or driver; their bytes")
+LINE("source_calls", "get, put, wait: calls to the system or driver, mappings too; their bytes")
 COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD("gets from", NULL),
          BENCHMARK("source-get-calls"))
 COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD("returns to", NULL),

@@ -12,6 +12,7 @@
 
 #include "alloc/base/opt_row.h"
 #include "alloc/memory.h"
+#include "alloc/program/heap.h"
 
 TP_API_BEGIN
 
@@ -143,6 +144,13 @@ struct tp_strategy {
     int (*check)(void *st, struct tp_err *err); /* TP_EBROKEN names the invariant */
     /* FOREIGN: the library that serves the calls on this machine */
     void (*library)(char *out, size_t size);
+
+    /* Optional, never timed: begins with the heap that the recording began with, before the first
+     * request. Segments are taken from the source wherever it puts them. The next requests are then
+     * those of its blocks, in their order; one whose place could not be had fails with TP_EOOM.
+     * `heap` has the segments of this device, and is gone after the call. TP_EUNSUP: it has what
+     * the strategy does not know, and nothing has changed. */
+    int (*start)(void *st, const struct tp_heap *heap);
 };
 
 /* ---- plug-ins ---- */

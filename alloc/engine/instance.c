@@ -4,6 +4,7 @@
 #include "alloc/engine/occupier.h"
 
 #include "alloc/base/own.h"
+#include "alloc/program/heap_check.h"
 
 #define SYNTHETIC_NS 1000 /* ns; step of the virtual clock where the trace has no times */
 
@@ -93,6 +94,21 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
     return TP_OK;
 }
 
+/* A strategy that does not know such a heap begins without. */
+static int start_heap(struct tp_player *p, struct tp_instance *in, uint16_t device,
+                      struct tp_err *err)
+{
+    const struct tp_heap *all = tp_program_heap(p->cfg->program);
+    if (!all || !p->strategy->start || p->cfg->drop_prologue)
+        return TP_OK;
+    struct tp_heap heap = tp_heap_of(all, device);
+    int status = heap.segment_count ? p->strategy->start(in->state, &heap) : TP_OK;
+    if (status == TP_OK || status == TP_EUNSUP)
+        return TP_OK;
+    return tp_fail(err, (enum tp_status)status, "strategy '%s' cannot begin: %s", p->strategy->name,
+                   tp_status_text(status));
+}
+
 static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_err *err)
 {
     size_t bytes = p->thread_stride * p->facts->threads;
@@ -176,6 +192,8 @@ static int open_all(struct tp_player *p, struct tp_err *err)
             status = open_strategy(p, in, err);
         if (!status)
             status = open_threads(p, in, err);
+        if (!status)
+            status = start_heap(p, in, d, err);
         if (!status && tp_crew_size(p) > 1)
             status = tp_crew_open(p, err);
         if (p->lost) /* the device's own sentence says more than the status */

@@ -7,7 +7,7 @@
  * Segments go back when the source is out of memory, with empty_cache (TRIM), and when garbage is
  * collected. Numbers are in torch_rules.c, settings in torch_conf.c; requests in torch_blocks.c,
  * free blocks in torch_pool.c, segments in torch_segments.c; a heap that a recording began with is
- * built by torch_place.c.
+ * taken by torch_start.c, or put where it was by torch_place.c.
  *
  * With expandable_segments a segment is a reserved stretch of addresses where memory is mapped in
  * units (torch_growing.c).
@@ -114,6 +114,11 @@ static int torch_trim(void *state, uint64_t keep)
     return tp_torch_release_cached(state, keep);
 }
 
+static int torch_start(void *state, const struct tp_heap *heap)
+{
+    return tp_torch_start(state, heap);
+}
+
 static uint64_t torch_usable(void *state, tp_addr addr)
 {
     const struct torch_block *b = torch_find_live(state, addr);
@@ -149,4 +154,5 @@ const struct tp_strategy tp_strategy_torch = {
     .stats = torch_stats,
     .walk = tp_torch_walk,
     .check = tp_torch_check,
+    .start = torch_start,
 };

@@ -47,6 +47,8 @@ int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *o
 {
     if (!request_is_sound(rq))
         return TP_EINVAL;
+    if (__builtin_expect(st->to_start > 0, 0))
+        return tp_torch_start_one(st, rq, out);
     uint64_t lead = rq->align > TORCH_GRAIN ? rq->align - TORCH_GRAIN : 0;
     if (rq->size > TORCH_MOST || lead > TORCH_MOST)
         return TP_EOOM;

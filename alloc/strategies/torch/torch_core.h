@@ -18,7 +18,14 @@
 #define TORCH_GRAIN UINT64_C(512)       /* alignment of every block */
 #define TORCH_MOST  (UINT64_C(1) << 50) /* bytes of the largest request */
 
-enum torch_state { TORCH_NONE, TORCH_LIVE, TORCH_FREE, TORCH_PENDING, TORCH_UNMAPPED };
+enum torch_state {
+    TORCH_NONE,
+    TORCH_LIVE,
+    TORCH_FREE,
+    TORCH_PENDING,
+    TORCH_UNMAPPED,
+    TORCH_STARTING /* kept for an object that was live when the recording began */
+};
 
 struct torch_pool {
     struct tp_tree_node *free, *idle, *unmapped;
@@ -102,6 +109,8 @@ struct torch {
     uint64_t retries;       /* as of tp_stats: PyTorch's num_alloc_retries */
     uint64_t waiting;       /* blocks that wait for fences */
     uint64_t releases;      /* of cached memory, so far */
+    uint64_t to_start; /* requests that are still to come of objects that were live at the start */
+    struct torch_block *starting; /* the block of the next of them; NULL: it has none */
     bool fenced;
     bool by_address; /* the order of segments is that of their addresses (torch_place.h) */
 };
@@ -195,6 +204,9 @@ struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_add
 int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
                   struct torch_block **out);
 
+/* Gets a range from the source. */
+int tp_torch_get_range(struct torch *st, uint64_t bytes, tp_addr *addr);
+
 /* Makes the records of a segment at `base`, which the caller has reserved. */
 struct torch_block *tp_torch_enter(struct torch *st, struct torch_pool *pool, uint16_t stream,
                                    tp_addr base, uint64_t size);
@@ -287,6 +299,13 @@ void tp_torch_poll(struct torch *st);
 
 /* Waits for all fences, and frees the blocks that waited for them. */
 int tp_torch_wait(struct torch *st);
+
+/* ---- torch_start.c: the heap that a recording began with ---- */
+
+int tp_torch_start(struct torch *st, const struct tp_heap *heap);
+
+/* Serves the next request while st->to_start is not 0. */
+int tp_torch_start_one(struct torch *st, const struct tp_req *rq, struct tp_block *out);
 
 /* ---- torch_check.c ---- */
 

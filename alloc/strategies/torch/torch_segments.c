@@ -183,18 +183,29 @@ static void collect(struct torch *st)
 
 /* ---- getting ---- */
 
+static bool is_allowed(const struct torch *st, uint64_t bytes)
+{
+    return bytes <= st->allowed && st->segment_bytes <= st->allowed - bytes;
+}
+
+int tp_torch_get_range(struct torch *st, uint64_t bytes, tp_addr *addr)
+{
+    uint64_t page = st->env->source->page;
+    if (!is_allowed(st, bytes))
+        return TP_EOOM;
+    return tp_src_get(st->env->source, round_up(bytes, page),
+                      page > TORCH_GRAIN ? page : TORCH_GRAIN, addr);
+}
+
 /* The share of the device is compared with the size of a whole segment, also where it grows. */
 static int get_block(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
                      struct torch_block **out)
 {
-    uint64_t bytes = tp_torch_segment_bytes(&st->rules, size), page = st->env->source->page;
+    uint64_t bytes = tp_torch_segment_bytes(&st->rules, size);
     tp_addr base = 0;
-    if (bytes > st->allowed || st->segment_bytes > st->allowed - bytes)
-        return TP_EOOM;
     if (st->rules.expandable)
-        return tp_torch_expand(st, pool, stream, size, out);
-    int rc = tp_src_get(st->env->source, round_up(bytes, page),
-                        page > TORCH_GRAIN ? page : TORCH_GRAIN, &base);
+        return is_allowed(st, bytes) ? tp_torch_expand(st, pool, stream, size, out) : TP_EOOM;
+    int rc = tp_torch_get_range(st, bytes, &base);
     if (!rc)
         *out = tp_torch_enter(st, pool, stream, base, bytes);
     return rc;

@@ -22,8 +22,7 @@ extern const struct tp_trace_writer tp_writer_json, tp_writer_jsonl;
 #define THIRD  "{\"op\":\"initial\",\"id\":3,\"size\":2048,\"stream\":6,\"at\":512}"
 #define REST   "{\"op\":\"free\",\"id\":1},{\"op\":\"alloc\",\"id\":4,\"size\":9}]}"
 
-static const char sound[] =
-    HEAD SEGMENTS "\"events\":[" FIRST "," SECOND "," THIRD "," REST;
+static const char sound[] = HEAD SEGMENTS "\"events\":[" FIRST "," SECOND "," THIRD "," REST;
 
 static void is_sound(const struct tp_program *p)
 {
@@ -78,8 +77,7 @@ static void through_json(const struct tp_trace_writer *writer, const struct tp_f
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    const struct tp_writing w = {
-        .program = r.program, .path = "x", .meta = &r.meta, .stop = never};
+    const struct tp_writing w = {.program = r.program, .path = "x", .meta = &r.meta, .stop = never};
     assert_int_equal(writer->write(&w, out, NULL), TP_OK);
     fclose(out);
     again = read_bytes(format, text, size, true);
@@ -297,8 +295,9 @@ static void wrong_headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_json), cmocka_unit_test(there_and_back), cmocka_unit_test(pieces),
-        cmocka_unit_test(refusals),  cmocka_unit_test(repaired),       cmocka_unit_test(damaged),
+        cmocka_unit_test(from_json),     cmocka_unit_test(there_and_back),
+        cmocka_unit_test(pieces),        cmocka_unit_test(refusals),
+        cmocka_unit_test(repaired),      cmocka_unit_test(damaged),
         cmocka_unit_test(wrong_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

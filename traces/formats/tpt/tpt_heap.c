@@ -11,8 +11,8 @@ static uint8_t *put_segment(struct tp_tpt_heap_place *at, const struct tp_heap_s
 {
     bool same = before && before->device == s->device;
     const uint64_t numbers[TP_TPT_HEAP_NUMBERS] = {
-        s->device,  s->stream, s->flags, s->pool[0], s->pool[1], s->base - (same ? at->end : 0),
-        s->size,    s->blocks};
+        s->device, s->stream, s->flags, s->pool[0], s->pool[1], s->base - (same ? at->end : 0),
+        s->size,   s->blocks};
     for (size_t i = 0; i < TP_TPT_HEAP_NUMBERS; i++)
         to = tp_put_varint(to, numbers[i]);
     at->left = s->blocks;

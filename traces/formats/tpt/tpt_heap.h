@@ -3,10 +3,10 @@
  *     segment: device | stream | flags | pool, 2 numbers | base | size | blocks
  *         that many blocks: at | requested | bytes | behind
  *
- * A base is counted from the end of the segment before it on the device, a place from the end of what
- * the block before it requested, or from the base. `bytes` is how many more than requested, plus 1;
- * `behind` is where it lies behind what was requested, plus 1; 0: not known. Segments and blocks are
- * the items of a HEAP block, which may end between any two of them. */
+ * A base is counted from the end of the segment before it on the device, a place from the end of
+ * what the block before it requested, or from the base. `bytes` is how many more than requested,
+ * plus 1; `behind` is where it lies behind what was requested, plus 1; 0: not known. Segments and
+ * blocks are the items of a HEAP block, which may end between any two of them. */
 #ifndef TP_TPT_HEAP_H
 #define TP_TPT_HEAP_H
 
@@ -24,8 +24,8 @@ struct tp_tpt_heap_place {
     uint64_t so_far; /* end of what the last block requested, or the segment's base */
 };
 
-/* Makes the next block and its payload, which the caller frees. *payload is NULL when the whole heap
- * is written; `heap` may be NULL. */
+/* Makes the next block and its payload, which the caller frees. *payload is NULL when the whole
+ * heap is written; `heap` may be NULL. */
 int tp_tpt_heap_put(struct tp_tpt_heap_place *at, const struct tp_heap *heap,
                     struct tp_tpt_block *block, uint8_t **payload, struct tp_err *err);
 

@@ -1,5 +1,6 @@
 /* Every table of tapool. To add a strategy, source, format, profile, subcommand or help topic,
  * write one file elsewhere and add one line here. */
+#include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/cli/commands.h"
 #include "cmd/measure/catalog.h"
 
@@ -112,6 +113,27 @@ const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_st
 const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,       &tp_strategy_lru,
                                                        &tp_strategy_stream_pool, &tp_strategy_bump,
                                                        &tp_strategy_direct,      NULL};
+
+/* "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128" */
+static const char *torch_settings(const char *said)
+{
+    static const char ending[] = "ALLOC_CONF=";
+    const char *at = said ? strstr(said, ending) : NULL;
+    return at ? at + sizeof ending - 1 : NULL;
+}
+
+static int check_torch(const char *text, struct tp_err *err)
+{
+    struct tp_torch_rules rules = tp_torch_defaults;
+    return tp_torch_conf(&rules, text, err);
+}
+
+const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
+{
+    static const struct tp_recorded_policy pytorch = {"PyTorch", &tp_strategy_torch, "conf",
+                                                      torch_settings, check_torch};
+    return by && !strcmp(by, pytorch.by) ? &pytorch : NULL;
+}
 
 /* The lists of exporters and gate writers are TP_EXPORTERS in cmd/measure/exporter.h and
  * TP_GATE_WRITERS in cmd/gate/gate.h, because options are made from them too. */

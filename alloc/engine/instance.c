@@ -99,10 +99,11 @@ static int start_heap(struct tp_player *p, struct tp_instance *in, uint16_t devi
                       struct tp_err *err)
 {
     const struct tp_heap *all = tp_program_heap(p->cfg->program);
-    if (!all || !p->strategy->start || p->cfg->drop_prologue)
+    if (!all || !p->strategy->start || p->cfg->drop_prologue || p->cfg->packed)
         return TP_OK;
     struct tp_heap heap = tp_heap_of(all, device);
     int status = heap.segment_count ? p->strategy->start(in->state, &heap) : TP_OK;
+    p->aged |= status == TP_OK && heap.segment_count;
     if (status == TP_OK || status == TP_EUNSUP)
         return TP_OK;
     return tp_fail(err, (enum tp_status)status, "strategy '%s' cannot begin: %s", p->strategy->name,

@@ -438,6 +438,7 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     int status = tp_player_open(&p, &timed, cfg->strategy, err);
     if (status)
         return status;
+    out->flags |= p.aged ? (uint32_t)TP_RUN_AGED : 0u;
     status = usage_open(&u, &p, out, err);
     if (!status)
         status = tp_play_watched(&p, "memory", usage_window, &u, err);

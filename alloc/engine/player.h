@@ -128,6 +128,7 @@ struct tp_player {
     uint32_t stopped;         /* the instruction of the window at which `stop` was set */
     uint64_t skipped, failed; /* operations in this replay */
     bool in_prologue;
+    bool aged; /* an instance began with the heap that was recorded */
     /* a replay ends after the window that reaches this number of operations; 0: no limit */
     uint64_t operations_max;
     uint64_t until_stop; /* operations up to and including the one that stopped the replay */

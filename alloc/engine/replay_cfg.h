@@ -87,6 +87,7 @@ struct tp_replay_cfg {
      * memory, and the replay ends. Without effect where a limit is among the layers. */
     bool guard;
     bool drop_prologue;
+    bool packed; /* strategies begin without the heap that was recorded, even those that know one */
     /* TP_PASS_MAPPED: shared with the parent of this process, which follows it; NULL: nobody does
      */
     struct tp_mapped *follower;

@@ -227,6 +227,8 @@ enum tp_run_flags {
     /* memory came from the driver's pool: granted, idle, reuse and curve are TP_NONE, NAN or empty,
      * and peak_reserved and peak_granted are the pool's high-water marks */
     TP_RUN_POOL = 1u << 7,
+    /* the strategy began with the heap that was recorded */
+    TP_RUN_AGED = 1u << 8,
     /* several OS threads played, and one lock was held through every call: the strategy's own, or
      * the engine's around a strategy that has none */
     TP_RUN_ONE_LOCK = 1u << 8

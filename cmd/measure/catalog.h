@@ -22,6 +22,18 @@ enum { TP_DEFAULT_MAX = 16 };
 extern const struct tp_strategy *const tp_default_host[];
 extern const struct tp_strategy *const tp_default_device[];
 
+/* The strategy that does what a recorded allocator did: played first on its recordings, with the
+ * recorded settings unless others are given. `by`: its name in struct tp_recorded. */
+struct tp_recorded_policy {
+    const char *by;
+    const struct tp_strategy *strategy;
+    const char *option; /* takes the settings as they are recorded */
+    /* The text for it among the settings that a trace says; NULL: there is none. */
+    const char *(*settings)(const char *said);
+    int (*check)(const char *text, struct tp_err *err); /* TP_EUSAGE: they are not simulated */
+};
+const struct tp_recorded_policy *tp_find_recorded_policy(const char *by); /* NULL: there is none */
+
 /* Find an entry by its name in any case. NULL: unknown; err is TP_EUSAGE with the nearest name as
  * hint. */
 const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err);

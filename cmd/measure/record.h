@@ -47,6 +47,7 @@ struct tp_record {
     char *settings[TP_SETTINGS];     /* in the order of tp_settings; "": null in the result; NULL */
     bool usage, throughput, latency; /* the passes that were played */
     bool exact;                      /* memory is class E: no real allocator, no real device */
+    bool aged;                       /* the strategy began with the recorded heap */
     bool played_once;                /* each replay took longer than --min-time: times are cold */
     uint16_t devices;
     /* values[device * tp_metric_count + metric]; NAN: not known. The value of a metric of the whole

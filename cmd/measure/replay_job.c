@@ -10,6 +10,7 @@
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/libraries.h"
+#include "cmd/measure/recorded_policy.h"
 #include "cuda/cuda_options.h"
 #include "cuda/device_map.h"
 
@@ -145,8 +146,9 @@ static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
         is_device_trace(job) ? tp_default_device : tp_default_host;
     bool own = tp_source_spec_flags(&job->source) & TP_SRC_HOST &&
                !tp_source_spec_is_limited(&job->source) && f->devices == 1;
+    const struct tp_recorded_policy *was = tp_find_recorded_policy(job->trace.recorded.by);
     bool pools = !is_device_trace(job);
-    int status = TP_OK;
+    int status = was && is_device_trace(job) ? add_strategy(job, was->strategy->name, err) : TP_OK;
     for (size_t i = 0; !status && usual[i] && i < TP_DEFAULT_MAX; i++) {
         if (usual[i]->group == TP_GROUP_YARDSTICK && !pools) {
             status = add_pools(job, gpu, err);
@@ -334,6 +336,8 @@ int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp
         status = parse_source(job, o, gpu, err);
     if (!status && !job->spec_count)
         status = add_usual(job, gpu, err);
+    for (size_t i = 0; !status && i < job->spec_count; i++)
+        status = tp_apply_recorded(&job->trace, &job->specs[i], err);
     if (status)
         return status;
     tp_strategy_specs_label(job->specs, job->spec_count);

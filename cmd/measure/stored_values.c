@@ -183,6 +183,7 @@ void tp_stored_read_values(const struct tp_member *in, struct tp_record *run)
     }
     if (in->document->status)
         return;
+    run->aged = cJSON_IsTrue(tp_member_get(in, "recorded_heap", false).item);
     read_whole(in, run);
     read_throughput(in, run);
     run->latency = tp_member_find(in, "latency").item != NULL;

@@ -65,6 +65,8 @@ static struct tp_replay_cfg configure(const struct batch *b, const struct tp_str
                                 .strategy = spec->strategy,
                                 .strategy_opts = spec->opts,
                                 .passes = TP_PASS_USAGE,
+                                /* the recorded heap is that of the recorded settings */
+                                .packed = true,
                                 .layer_count = b->source.count,
                                 .timeout_ns = b->cfg->timeout_ns,
                                 .interrupted = b->cfg->interrupted};

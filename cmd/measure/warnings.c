@@ -3,7 +3,9 @@
 #include "cmd/measure/warnings.h"
 
 #include "alloc/device_pages.h"
+#include "cmd/measure/catalog.h"
 #include "cmd/measure/machine.h"
+#include "cmd/measure/recorded_policy.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -152,7 +154,9 @@ static bool aged_heap(const struct tp_result *r, char *text, size_t size)
 {
     uint64_t recorded = 0;
     bool known = r->captured && r->captured->known && !r->trace->initial_dropped;
-    if (!known || r->spec->strategy->group != TP_GROUP_POLICY ||
+    const struct tp_recorded_policy *was = tp_find_recorded_policy(r->trace->recorded.by);
+    bool heap = was && tp_program_heap(r->trace->program);
+    if (!known || r->spec->strategy->group != TP_GROUP_POLICY || r->run->flags & TP_RUN_AGED ||
         (!r->facts->prologue && !tp_result_unseen(r)))
         return false;
     for (uint32_t i = 0; i < r->captured->count; i++)
@@ -160,9 +164,20 @@ static bool aged_heap(const struct tp_result *r, char *text, size_t size)
     return tp_run_peak_reserved(r->run) < recorded &&
            say(text, size,
                "do not read a smaller peak than the recorded one as \"better than %s\": its heap "
-               "was aged by what ran before the recording, these start packed. Record from the "
+               "was aged by what ran before the recording, these start packed%s%s%s. Record from "
+               "the "
                "first step to compare.",
-               r->trace->recorded.by);
+               r->trace->recorded.by, heap ? "; " : "", heap ? was->strategy->name : "",
+               heap ? " begins with it" : "");
+}
+
+/* The strategy of the recorded allocator, without what the recording says of its settings. */
+static bool recorded_settings(const struct tp_result *r, char *text, size_t size)
+{
+    struct tp_err why = {0};
+    return tp_recorded_unapplied(r->trace, r->spec, &why) &&
+           say(text, size, "%s plays with its defaults, not as recorded: %s.", r->spec->label,
+               why.text);
 }
 
 static bool wrapped(const struct tp_result *r, char *text, size_t size)
@@ -323,12 +338,22 @@ static const struct tp_warning warn_aged_heap = {
     "aged-heap", "the recorded heap was older than the replayed ones",
     "The recording began while much was live already. What PyTorch had reserved then was shaped "
     "by\n"
-    "everything that ran before, with holes that nobody recorded; a replay places the same blocks\n"
-    "first, packed, by address. So the recorded row may hold more for reasons that no policy had "
+    "everything that ran before, with holes that no event shows; a replay places the same blocks\n"
+    "first, packed, by address. Where the file says where they lay, torch begins with that very "
+    "heap;\n"
+    "the others cannot. So the recorded row may hold more for reasons that no policy had "
     "a\n"
     "part in. To compare policies with what really happened, record from before the model is\n"
     "built; 'tapool info' says how in the words of the format.",
     aged_heap};
+static const struct tp_warning warn_recorded_settings = {
+    "recorded-settings", "the recorded settings are not simulated",
+    "The strategy of the recorded allocator takes its settings from the recording, unless others "
+    "are\n"
+    "given. These it does not know, so it plays with its defaults: its figures are those of "
+    "another\n"
+    "setting than the recorded one. -s torch:conf={...} with the part that is known is nearer.",
+    recorded_settings};
 static const struct tp_warning warn_wrapped = {
     "wrapped", "the recording's ring buffer was full",
     "PyTorch keeps the last max_entries events. When there were more, the file begins in the "
@@ -362,11 +387,23 @@ static const struct tp_warning warn_slow_build = {
     "Build with: cmake --preset release && cmake --build --preset release",
     slow_build};
 
-const struct tp_warning *const tp_warnings[] = {
-    &warn_small_trace,    &warn_page_per_block, &warn_memory_not_touched, &warn_put_refused,
-    &warn_synthetic_time, &warn_idle_streams,   &warn_shared_device,      &warn_simulated_driver,
-    &warn_unused_gpu,     &warn_unsafe_reuse,   &warn_aged_heap,          &warn_wrapped,
-    &warn_drift,          &warn_shared_cores,   &warn_slow_build,         NULL};
+const struct tp_warning *const tp_warnings[] = {&warn_small_trace,
+                                                &warn_page_per_block,
+                                                &warn_memory_not_touched,
+                                                &warn_put_refused,
+                                                &warn_synthetic_time,
+                                                &warn_idle_streams,
+                                                &warn_shared_device,
+                                                &warn_simulated_driver,
+                                                &warn_unused_gpu,
+                                                &warn_unsafe_reuse,
+                                                &warn_aged_heap,
+                                                &warn_recorded_settings,
+                                                &warn_wrapped,
+                                                &warn_drift,
+                                                &warn_shared_cores,
+                                                &warn_slow_build,
+                                                NULL};
 
 const struct tp_warning *tp_find_warning(const char *id)
 {

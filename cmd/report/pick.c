@@ -93,6 +93,12 @@ static void unsafe(const struct pick_field *f, bool *out)
         out[i] = choice(f, i)->unsafe;
 }
 
+static void aged(const struct pick_field *f, bool *out)
+{
+    for (size_t i = 0; i < f->count; i++)
+        out[i] = choice(f, i)->aged;
+}
+
 static void region(const struct pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
@@ -144,7 +150,7 @@ static void holding(const struct pick_field *f, bool *out)
         out[i] = peak_of(f, i) > CLOSE * least(f, peak_of);
 }
 
-enum { SERVING, SAFE, SINGLE, TELLING, SMALL, FEW_CALLS, FAST, LOW_PEAK, STEPS };
+enum { SERVING, SAFE, PACKED, SINGLE, TELLING, SMALL, FEW_CALLS, FAST, LOW_PEAK, STEPS };
 static_assert(SMALL + 1 == TP_PICK_DECIDING, "as the help counts");
 
 static const struct step {
@@ -161,6 +167,9 @@ static const struct step {
         {unsafe, true, NULL,
          "so are those that reuse memory on which another stream may still work (unsafe-reuse), "
          "unless all here do"},
+    [PACKED] =
+        {aged, true, NULL,
+         "so are those that began with the recorded heap (torch), beside others that began packed"},
     [SINGLE] =
         {region, true, NULL,
          "so are regions (bump) where the trace frees objects one by one, unless nobody else "
@@ -346,6 +355,7 @@ static void say_only(const struct pick_field *f, size_t left, char *text)
 {
     const char *s = left == 1 ? "s" : "";
     size_t failed = 0, yardsticks = 0, silent = 0, unsafe_ones = 0, regions = 0;
+    size_t aged_ones = 0;
     for (size_t i = 0; i < f->count; i++) {
         const struct tp_choice *c = choice(f, i);
         bool out = !c->yardstick && !c->failed && !f->in[i];
@@ -353,10 +363,12 @@ static void say_only(const struct pick_field *f, size_t left, char *text)
         yardsticks += c->yardstick && !c->failed;
         silent += out && f->left_at[i] == SERVING;
         unsafe_ones += out && f->left_at[i] == SAFE;
+        aged_ones += out && f->left_at[i] == PACKED;
         regions += out && f->left_at[i] == SINGLE;
     }
     bool limited = failed && !isnan(f->q->capacity);
-    size_t parts = (size_t)(failed > 0) + (silent > 0) + (unsafe_ones > 0) + (regions > 0);
+    size_t parts =
+        (size_t)(failed > 0) + (silent > 0) + (unsafe_ones > 0) + (aged_ones > 0) + (regions > 0);
     if (left > 1)
         say(text, ": no difference that matters between them%s", parts ? "; " : "");
     else if (!parts)
@@ -380,6 +392,7 @@ static void say_only(const struct pick_field *f, size_t left, char *text)
     PART(failed && !limited, "serve%s every allocation", s)
     PART(silent, "report%s memory", s)
     PART(unsafe_ones, "heed%s the streams", s)
+    PART(aged_ones, "begin%s packed", s)
     PART(regions, "hand%s out again what is freed singly", s)
 #undef PART
     if (yardsticks) /* a yardstick has these properties too */

@@ -15,6 +15,7 @@ struct tp_choice {
     bool region;    /* reuses nothing before a reset */
     bool failed;    /* some allocations failed */
     bool unsafe;    /* hands out memory on which another stream may still work */
+    bool aged;      /* began with the recorded heap, which others cannot */
     bool small;     /* the warning small-trace is about this policy */
     bool cold;      /* the time is that of single replays, which only compares with such */
     double fits_in; /* bytes, summed over the devices */
@@ -63,7 +64,7 @@ void tp_pick_text(const struct tp_pick *pick, char *text, size_t size);
 /* The sentence of step n, counted from 0; NULL: there is no such step. Steps before number
  * TP_PICK_DECIDING, counted from 1, exclude policies that must not be picked. From that step on
  * figures decide. */
-enum { TP_PICK_DECIDING = 5 };
+enum { TP_PICK_DECIDING = 6 };
 const char *tp_pick_rule(size_t n);
 
 #endif

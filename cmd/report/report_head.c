@@ -139,10 +139,12 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
     }
     tp_page_row(page, 0, "began mid-run", note,
                 "%s (%s, %s of the peak) %s live before the first event. Placed first, by "
-                "address, not counted as calls. %s of the peak is new.",
+                "address%s, not counted as calls. %s of the peak is new.",
                 tp_plural(r->facts->prologue, "block").s, tp_bytes(before, page->exact).s,
                 tp_percent(peak ? (double)before / (double)peak : 0).s,
-                r->facts->prologue == 1 ? "was" : "were", tp_bytes(peak - before, page->exact).s);
+                r->facts->prologue == 1 ? "was" : "were",
+                tp_program_heap(r->trace->program) ? " (by torch, where they lay)" : "",
+                tp_bytes(peak - before, page->exact).s);
 }
 
 void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size)

@@ -40,6 +40,7 @@ static struct tp_choice choice_of(const struct tp_result *r, bool resident)
         .region = (r->spec->strategy->caps & TP_CAP_NOFREE) != 0,
         .failed = tp_run_failed(r->run) > 0,
         .unsafe = tp_result_reuses_unsafely(r),
+        .aged = (r->run->flags & TP_RUN_AGED) != 0,
         .small = is_small(r),
         .cold = (r->run->flags & TP_RUN_PLAYED_ONCE) != 0,
         .fits_in = known(tp_run_fits_in(r->run)),

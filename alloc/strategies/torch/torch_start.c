@@ -4,8 +4,8 @@
  *     segment   | starting | free | starting | free |      before the first request
  *               | live     | free | starting | free |      after one request of the prologue
  *
- * Where memory is short, idle segments are left out first, as PyTorch would have given them back; the
- * objects of a segment that still does not fit fail. */
+ * Where memory is short, idle segments are left out first, as PyTorch would have given them back;
+ * the objects of a segment that still does not fit fail. */
 #include "alloc/strategies/torch/torch_core.h"
 
 static bool on_grain(uint64_t n)
@@ -30,8 +30,8 @@ static bool is_known(const struct tp_heap *heap)
 
 /* ---- a segment ---- */
 
-/* Cuts a block out of the free one at the end of a segment: what lies before it is free, what is left
- * behind it is returned, in no pool; NULL: nothing is left. */
+/* Cuts a block out of the free one at the end of a segment: what lies before it is free, what is
+ * left behind it is returned, in no pool; NULL: nothing is left. */
 static struct torch_block *cut_out(struct torch *st, struct torch_block *rest, uint64_t before,
                                    uint64_t bytes)
 {

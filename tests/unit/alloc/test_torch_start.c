@@ -6,7 +6,7 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)
-#define A   (UINT64_C(64) * MIB)  /* bases in the recording */
+#define A   (UINT64_C(64) * MIB) /* bases in the recording */
 #define B   (UINT64_C(128) * MIB)
 #define C   (UINT64_C(256) * MIB)
 
@@ -108,8 +108,8 @@ static void blocks_lie_as_recorded(void **state)
 static void the_order_is_that_of_the_addresses(void **state)
 {
     (void)state;
-    static const struct tp_heap_segment two[] = {
-        {.base = A, .size = 20 * MIB}, {.base = B, .size = 40 * MIB, .blocks = 1}};
+    static const struct tp_heap_segment two[] = {{.base = A, .size = 20 * MIB},
+                                                 {.base = B, .size = 40 * MIB, .blocks = 1}};
     static const struct tp_heap_block one[] = {{.at = B, .requested = 20 * MIB}};
     struct rig *r = open_limited(NULL);
     assert_int_equal(r->s->start(r->st, &(struct tp_heap){two, one, 2, 1}), TP_OK);
@@ -137,8 +137,10 @@ static void bytes_follow_from_what_lies_behind(void **state)
                  {2 * MIB, 0, A + 4 * MIB, A + 9 * MIB, 2 * MIB, false},
                  {2 * MIB, 0, 0, A + 2 * MIB, 2 * MIB, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct tp_heap_block b = {
-            .at = A, .requested = cases[i].requested, .bytes = cases[i].bytes, .behind = cases[i].behind};
+        const struct tp_heap_block b = {.at = A,
+                                        .requested = cases[i].requested,
+                                        .bytes = cases[i].bytes,
+                                        .behind = cases[i].behind};
         assert_int_equal(tp_torch_block_bytes(rules, cases[i].small, &b, cases[i].end),
                          cases[i].expected);
     }
@@ -166,8 +168,8 @@ static void what_is_not_known_is_refused(void **state)
     }
 }
 
-/* On a small device idle segments are left out first; then the blocks of a segment that does not fit
- * have no place. */
+/* On a small device idle segments are left out first; then the blocks of a segment that does not
+ * fit have no place. */
 static void short_memory(void **state)
 {
     (void)state;
@@ -202,8 +204,8 @@ static void other_requests(void **state)
     close_rig(r);
 }
 
-/* Bookkeeping memory fails at the first, second, ... call: nothing leaks, and what failed may be asked
- * again. */
+/* Bookkeeping memory fails at the first, second, ... call: nothing leaks, and what failed may be
+ * asked again. */
 static void bookkeeping_fails(void **state)
 {
     (void)state;

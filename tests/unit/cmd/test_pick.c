@@ -20,7 +20,7 @@ struct player {
     const char *name;
     double fits, peak, calls, ns, resident, wall;
     unsigned failed;
-    bool unsafe, small;
+    bool unsafe, small, aged;
 };
 
 #define GIB 1073741824.0
@@ -36,12 +36,13 @@ struct record {
     double capacity;
 };
 
-enum flag { NONE, FAILED, UNSAFE, SMALL };
+enum flag { NONE, FAILED, UNSAFE, SMALL, AGED };
 
 #define PLAYER(name_, fits_, peak_, calls_, ns_, flag)                                             \
     {                                                                                              \
         .name = (name_), .fits = (fits_), .peak = (peak_), .calls = (calls_), .ns = (ns_),         \
-        .failed = (flag) == FAILED, .unsafe = (flag) == UNSAFE, .small = (flag) == SMALL           \
+        .failed = (flag) == FAILED, .unsafe = (flag) == UNSAFE, .small = (flag) == SMALL,          \
+        .aged = (flag) == AGED                                                                     \
     }
 /* of a real process: what is resident at peak demand beside the peak of what is reserved */
 #define R(name_, resident_, peak_, ns_)                                                            \
@@ -174,6 +175,18 @@ static const struct record records[] = {
      DEVICE,
      {PLAYER("arena", 500, 500, 1, 5, UNSAFE), PLAYER("bump", 900, 900, 9, 20, UNSAFE)},
      "Pick arena: the only policy here that hands out again what is freed singly",
+     false,
+     0},
+    {"an aged heap is not compared with packed ones",
+     DEVICE,
+     {PLAYER("arena", 500, 500, 0, 5, AGED), P("lru", 900, 900, 9, 20)},
+     "Pick lru: the only policy here that begins packed",
+     false,
+     0},
+    {"but with others of its kind",
+     DEVICE,
+     {PLAYER("arena", 500, 500, 1, 5, AGED), PLAYER("lru", 900, 900, 1, 5, AGED)},
+     "Pick arena: fits in 500 B where lru needs 900 B (-44.4 %)",
      false,
      0},
     {"several are left of more",
@@ -365,7 +378,7 @@ static void fill_result(struct rig *g, size_t i)
     struct tp_device_run *d = &run->devices[0];
     assert_non_null(run);
     run->device_count = 1;
-    run->flags = p->fits > 0 ? TP_RUN_FITS : 0;
+    run->flags = (p->fits > 0 ? TP_RUN_FITS : 0u) | (p->aged ? TP_RUN_AGED : 0u);
     d->capacity = g->r->capacity > 0 ? (uint64_t)g->r->capacity : TP_NONE;
     d->fits_in = bytes_or_none(p->fits);
     d->peak_reserved = bytes_or_none(p->peak);
@@ -417,6 +430,7 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
         .source = g->source.name,
         .strategy = (char *)(uintptr_t)g->specs[i].strategy->name,
         .library = g->specs[i].strategy->caps & TP_CAP_FOREIGN ? (char[]){"a libc"} : NULL,
+        .aged = p->aged,
         .devices = 1,
         .operations = OPERATIONS,
         .frees = g->facts.ops[TP_FREE],

@@ -1,0 +1,17 @@
+/* The strategy that does what a recorded allocator did takes its settings from the recording. */
+#ifndef TP_RECORDED_POLICY_H
+#define TP_RECORDED_POLICY_H
+
+#include "cmd/measure/spec.h"
+#include "traces/trace.h"
+
+/* Whether `spec` is that strategy, without settings given, and does not simulate the recorded ones.
+ * `why`: which. */
+bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strategy_spec *spec,
+                           struct tp_err *why);
+
+/* Gives that strategy the recorded settings, where none are given and it simulates them. */
+int tp_apply_recorded(const struct tp_trace *trace, struct tp_strategy_spec *spec,
+                      struct tp_err *err);
+
+#endif

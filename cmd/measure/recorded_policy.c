@@ -11,7 +11,7 @@ struct policy_settings {
 };
 
 static struct policy_settings settings_of(const struct tp_trace *trace,
-                                   const struct tp_strategy_spec *spec)
+                                          const struct tp_strategy_spec *spec)
 {
     struct policy_settings r = {.policy = tp_find_recorded_policy(trace->recorded.by)};
     char given[2] = "";

@@ -70,7 +70,7 @@ static void test_events(void **state)
                    EVENT("free_requested", 4096, 700, 1010) EVENT("free_completed", 4096, 700, 1011)
                        EVENT("segment_free", 4096, 2097152, 1020))) " u .",
            "note 0 2097152 a3 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
-           "free 0 700 a8 +1000 @4; note 0 2097152 a4 +9000 @5; ");
+           "free 0 700 a8 +1000 @4; trim 0 0 +9000 @4; note 0 2097152 a4 @5; ");
     expect(
         "} (" TRACES(
             TRACE(EVENT("segment_map", 4096, 512, 1) EVENT("segment_unmap", 4096, 512, 1) EVENT(
@@ -78,8 +78,35 @@ static void test_events(void **state)
                 1) " } ( 'action' 'oom' 'device_free' 99 'size' 1024 'stream' 0 u" EVENT("another",
                                                                                          1, 2, 3)
                       EVENT("alloc", 512, 1, 3))) " u .",
-        "note 0 512 a5 @1; note 0 512 a6 @2; note 0 77 a8 @3; note 0 1024 a1 @4; "
+        "note 0 512 a5 @1; trim 0 0 @1; note 0 512 a6 @2; note 0 77 a8 @3; note 0 1024 a1 @4; "
         "note 0 99 a2 @4; alloc 0 1024 a8 @4; free 0 1024 a8 @4; alloc 0 1 a8 +2000 @6; ");
+}
+
+/* Segments that go back between requests went back because the program asked for it, those before a
+ * new segment or an out of memory because memory was short. */
+static void test_empty_cache(void **state)
+{
+    (void)state;
+#define GIVEN(addr) EVENT("segment_free", addr, 512, 1)
+#define GOT(addr)   EVENT("segment_alloc", addr, 512, 1)
+    expect("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) EVENT("alloc", 4096, 9, 1) GIVEN(2048)
+                                  EVENT("free_completed", 4096, 9, 1))) " u .",
+           "trim 0 0 @1; note 0 512 a4 @1; note 0 512 a4 @2; alloc 0 9 a8 @3; trim 0 0 @3; "
+           "note 0 512 a4 @4; free 0 9 a8 @5; ");
+    expect("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) GOT(2048) EVENT("alloc", 2048, 9, 1)
+                                  GIVEN(4096))) " u .",
+           "note 0 512 a4 @1; note 0 512 a4 @2; note 0 512 a3 @3; alloc 0 9 a8 @4; trim 0 0 @4; "
+           "note 0 512 a4 @5; ");
+    expect("} (" TRACES(TRACE(
+               GIVEN(512) " } ( 'action' 'oom' 'device_free' 1 'size' 2 'stream' 0 u")) " u .",
+           "note 0 512 a4 @1; note 0 2 a1 @2; note 0 1 a2 @2; alloc 0 2 a8 @2; free 0 2 a8 @2; ");
+    /* each device for itself */
+    expect("} (" TRACES(TRACE(EVENT("alloc", 512, 9, 1) GIVEN(1024))
+                            TRACE(EVENT("segment_free", 512, 512, 2) GOT(512))) " u .",
+           "alloc 0 9 a8 @1; trim 0 0 @1; note 0 512 a4 @2; note 0 512 a4 s1 d1 +1000 @3; "
+           "note 0 512 a3 s1 d1 @4; ");
+#undef GIVEN
+#undef GOT
 }
 
 /* What is not in the recording, and what is in none of it. */
@@ -567,25 +594,16 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_dirty_events),
-        cmocka_unit_test(test_skip_actions),
-        cmocka_unit_test(test_initial),
-        cmocka_unit_test(test_old_blocks),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_annotations),
-        cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_largest_piece),
-        cmocka_unit_test(test_request_too_large),
-        cmocka_unit_test(test_no_events),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_wrapped),
-        cmocka_unit_test(test_wrong_members),
-        cmocka_unit_test(test_wrong_state),
-        cmocka_unit_test(test_wrong_containers),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_events),        cmocka_unit_test(test_empty_cache),
+        cmocka_unit_test(test_dirty_events),  cmocka_unit_test(test_skip_actions),
+        cmocka_unit_test(test_initial),       cmocka_unit_test(test_old_blocks),
+        cmocka_unit_test(test_devices),       cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_annotations),   cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_largest_piece), cmocka_unit_test(test_request_too_large),
+        cmocka_unit_test(test_no_events),     cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_wrapped),       cmocka_unit_test(test_wrong_members),
+        cmocka_unit_test(test_wrong_state),   cmocka_unit_test(test_wrong_containers),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_probe),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

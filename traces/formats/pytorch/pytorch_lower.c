@@ -8,7 +8,13 @@
  * event of the file, so it has no number of its own. The end of an annotation returns to the phase
  * of the annotation around it.
  *
- * Known weakness: annotations of several threads are treated as if they were nested. */
+ * Segments that go back to the driver between requests, and not for one that then gets a new
+ * segment or fails, went back because the program asked for it: empty_cache(), which becomes a TRIM
+ * before them.
+ *
+ * Known weakness: annotations of several threads are treated as if they were nested. An
+ * empty_cache() right before a request that needs a new segment looks like memory that was short.
+ */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
 #include "alloc/base/numbers.h"
@@ -34,6 +40,7 @@ struct lowering {
     struct tp_pytorch_heap heap;     /* at the start */
     struct tp_spill_cursor *cursors; /* one for each device that is taken */
     const struct tp_pytorch_event **heads;
+    bool *giving;                      /* for each: the last event gave a segment back */
     struct tp_pytorch_moment *moments; /* one for each device that is taken */
     int64_t begin_us;                  /* time of the first event that has one */
     bool begun;
@@ -322,6 +329,46 @@ static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, 
     return lower_one(l, &ev, from->stream, device, err);
 }
 
+/* ---- empty_cache() ---- */
+
+static bool gives_back(const struct tp_pytorch_event *ev)
+{
+    return ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP;
+}
+
+/* Finds out for whom segments go back from the current event of a device on: by what follows. */
+static int is_asked_for(const struct lowering *l, uint32_t i, bool *asked, struct tp_err *err)
+{
+    const struct tp_spill_cursor *now = &l->cursors[i];
+    struct tp_spill_cursor ahead = {
+        .list = now->list, .next = now->next - (now->there - now->at), .end = now->end};
+    const struct tp_pytorch_event *ev = NULL;
+    int rc = TP_OK;
+    do
+        ev = tp_spill_next(&ahead, &rc, err);
+    while (ev && gives_back(ev));
+    *asked = !ev || (ev->action != TP_PYTORCH_SEGMENT_ALLOC &&
+                     ev->action != TP_PYTORCH_SEGMENT_MAP && ev->action != TP_PYTORCH_OOM);
+    return rc;
+}
+
+/* Puts a TRIM before the first of the segments that empty_cache() gave back. */
+static int lower_trim(struct lowering *l, uint32_t i, const struct tp_pytorch_event *ev,
+                      struct tp_err *err)
+{
+    bool first = gives_back(ev) && !l->giving[i], asked = false;
+    l->giving[i] = gives_back(ev);
+    int rc = first ? is_asked_for(l, i, &asked, err) : TP_OK;
+    struct tp_event trim = {.op = TP_EV_TRIM,
+                            .uncounted = true,
+                            .has_time = ev->has_time,
+                            .has_size = true,
+                            .has_offset = true,
+                            .time_ns = since_begin(l, ev->time_us),
+                            .offset = ev->offset};
+    return rc == TP_OK && asked ? lower_one(l, &trim, ev->stream, l->numbers[i], err) : rc;
+}
+
 /* ---- phases ---- */
 
 static int by_time(const void *a, const void *b)
@@ -408,7 +455,8 @@ static int open_cursors(struct lowering *l, struct tp_err *err)
     const struct tp_pytorch *s = l->snapshot;
     l->cursors = calloc(l->count, sizeof *l->cursors);
     l->heads = calloc(l->count, sizeof *l->heads);
-    if (!l->cursors || !l->heads)
+    l->giving = calloc(l->count, sizeof *l->giving);
+    if (!l->cursors || !l->heads || !l->giving)
         return tp_input_no_memory(l->reading->in, err);
     int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && i < l->count; i++) {
@@ -431,6 +479,8 @@ static int lower_events(struct lowering *l, struct tp_err *err)
             l->begun = true;
         }
         rc = lower_marks(l, ev, err);
+        if (rc == TP_OK)
+            rc = lower_trim(l, i, ev, err);
         if (rc == TP_OK)
             rc = lower_event(l, ev, l->numbers[i], err);
         if (rc == TP_OK)
@@ -518,6 +568,7 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
         rc = lower_all(&l, err);
     free(l.cursors);
     free(l.heads);
+    free(l.giving);
     free(l.moments);
     tp_pytorch_heap_release(s, &l.heap);
     return rc;

@@ -11,6 +11,7 @@
 #include "cmd/measure/memory_passes.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/measure/process.h"
+#include "cmd/measure/recorded_policy.h"
 #include "cmd/measure/replay_ahead.h"
 #include "cmd/report/export_files.h"
 #include "cmd/report/replay_output.h"
@@ -20,6 +21,7 @@
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
+#include "cmd/verify/fidelity.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -111,6 +113,8 @@ struct replay {
     struct tp_gpu gpu;
     struct tp_job *jobs;
     size_t job_count;
+    const char *const *paths;       /* of the traces, one for each job */
+    struct tp_fidelity *fidelities; /* one for each job */
     struct tp_report report;
     /* The first strategy that failed while others were played, TP_OK: none did. */
     struct tp_err failed;
@@ -424,6 +428,35 @@ static void find_places(struct replay *r)
     }
 }
 
+/* Compares the strategy of the recorded allocator with the recording, where it plays with the
+ * recorded settings. That reads the file again, so not of large ones. */
+static void find_fidelity(struct replay *r, size_t job)
+{
+    const struct tp_open_opts *o = &r->o->open;
+    const struct tp_trace *trace = &r->jobs[job].trace;
+    const struct tp_program_facts *f = tp_program_facts(trace->program);
+    bool snapshot = trace->format && !strcmp(trace->format, "pytorch");
+    struct tp_agreement addresses, segments = {0, 0};
+    struct tp_result *torch = NULL;
+    struct tp_err ignored; /* what the rules do not know is not compared */
+    if (!snapshot || trace->cut || trace->initial_dropped || !strcmp(r->paths[job], "-") ||
+        !tp_fits_by_default((enum tp_kind)f->kind, f->events))
+        return;
+    for (size_t i = 0; !torch && i < r->report.count; i++)
+        if (r->report.results[i].trace == trace &&
+            tp_plays_as_recorded(trace, r->report.results[i].spec))
+            torch = &r->report.results[i];
+    int64_t device = o->device == TP_OPT_KEYWORD(0) ? -1 : (int64_t)o->device;
+    if (!torch || tp_fidelity_of(r->paths[job], device, o->max_memory, &addresses, &segments,
+                                 &ignored) != TP_OK)
+        return;
+    r->fidelities[job] = (struct tp_fidelity){.addresses = addresses.all,
+                                              .good_addresses = addresses.good,
+                                              .segments = segments.all,
+                                              .good_segments = segments.good};
+    torch->fidelity = &r->fidelities[job];
+}
+
 /* ---- reporting ---- */
 
 /* Reports the results. After an interrupt the places of events are left out, because that would
@@ -435,6 +468,8 @@ static int report(struct replay *r, FILE *out, struct tp_err *err)
                        r->report.planned);
     if (!r->report.partial)
         find_places(r);
+    for (size_t i = 0; !r->report.partial && i < r->job_count; i++)
+        find_fidelity(r, i);
     const struct tp_replay_output output = {.opts = r->o, .report = &r->report, .lost = r->lost};
     int status = tp_replay_print(&output, out, err);
     return status || r->report.partial ? status : tp_fail_on_check(&r->o->fail_on, &r->report, err);
@@ -501,6 +536,7 @@ static void release(struct replay *r)
     for (size_t i = 0; i < r->job_count; i++)
         tp_job_release(&r->jobs[i]);
     free(r->jobs);
+    free(r->fidelities);
     tp_gpu_close(&r->gpu);
 }
 
@@ -516,8 +552,10 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (status)
         return status;
     r.jobs = calloc((size_t)args->count, sizeof *r.jobs);
-    status =
-        r.jobs ? run_replay_with(&r, args, out, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    r.fidelities = calloc((size_t)args->count, sizeof *r.fidelities);
+    r.paths = (const char *const *)args->words;
+    status = r.jobs && r.fidelities ? run_replay_with(&r, args, out, err)
+                                    : tp_fail(err, TP_ENOMEM, "out of memory");
     release(&r);
     return status;
 }

@@ -1,10 +1,8 @@
 /* tapool verify: does the strategy `torch` do what PyTorch did, address by address? */
 #include "cmd/cli/commands.h"
 #include "cmd/ui/option_words.h"
-#include "cmd/ui/stop.h"
+#include "cmd/verify/snapshot_file.h"
 #include "cmd/verify/verify_text.h"
-
-#include <stdlib.h>
 
 struct verify_opts {
     char *conf, *mutate;
@@ -53,10 +51,7 @@ static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *
         compared++;
     }
     if (rc == TP_OK && !compared)
-        rc = tp_hint(err,
-                     tp_fail(err, TP_EINPUT, "%s: PyTorch was not recording: there are no events",
-                             tp_input_name(s->reading->in)),
-                     "call torch.cuda.memory._record_memory_history() first");
+        rc = tp_snapshot_silent(s, err);
     if (rc == TP_OK && differ)
         rc = tp_fail(err, TP_EFOUND, "%s: the rules and the recording differ",
                      tp_input_name(s->reading->in));
@@ -65,25 +60,11 @@ static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *
 
 static int verify_file(const struct verify_opts *o, const char *path, FILE *out, struct tp_err *err)
 {
-    const struct tp_read_opts read = {
-        .device = -1, .max_memory = o->max_memory, .stop = tp_stop_asked};
-    struct tp_budget budget = {.limit = o->max_memory};
-    struct tp_reading reading = {.opts = &read, .budget = &budget};
-    int rc = tp_input_open(path, o->max_memory, tp_stop_asked, &reading.in, err);
-    if (rc != TP_OK)
-        return rc;
-    struct tp_pytorch *s = calloc(1, sizeof *s);
-    if (s) {
-        s->reading = &reading;
-        rc = tp_pytorch_read(s, err);
-        if (rc == TP_OK)
-            rc = verify_devices(o, s, out, err);
-        tp_pytorch_release(s);
-    } else {
-        rc = tp_input_no_memory(reading.in, err);
-    }
-    free(s);
-    tp_input_close(reading.in);
+    struct tp_snapshot_file file;
+    int rc = tp_snapshot_open(&file, path, o->max_memory, err);
+    if (rc == TP_OK)
+        rc = verify_devices(o, file.snapshot, out, err);
+    tp_snapshot_close(&file);
     return rc;
 }
 

@@ -3,6 +3,8 @@
 
 #include "cmd/measure/catalog.h"
 
+#include <string.h>
+
 /* What is needed to apply the recorded settings; text is NULL where there is nothing to apply. */
 struct policy_settings {
     const struct tp_recorded_policy *policy;
@@ -21,6 +23,17 @@ static struct policy_settings settings_of(const struct tp_trace *trace,
     tp_opt_format(r.row, spec->opts, given, sizeof given);
     r.text = *given ? NULL : r.policy->settings(trace->meta.settings);
     return r;
+}
+
+bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_strategy_spec *spec)
+{
+    const struct tp_recorded_policy *p = tp_find_recorded_policy(trace->recorded.by);
+    const char *text = p ? p->settings(trace->meta.settings) : NULL;
+    char given[TP_SPEC_TEXT] = "";
+    if (!p || p->strategy != spec->strategy)
+        return false;
+    tp_opt_format(tp_opt_find(spec->strategy->options, p->option), spec->opts, given, sizeof given);
+    return !strcmp(given, text ? text : "");
 }
 
 bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strategy_spec *spec,

@@ -14,4 +14,7 @@ bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strateg
 int tp_apply_recorded(const struct tp_trace *trace, struct tp_strategy_spec *spec,
                       struct tp_err *err);
 
+/* Whether `spec` is that strategy with the recorded settings. */
+bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_strategy_spec *spec);
+
 #endif

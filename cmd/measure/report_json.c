@@ -526,6 +526,13 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     if (usage && run->device_count == 1) /* several devices have no common byte values */
         write_memory(j, o, &(struct tp_figure_of){r, &run->devices[0]});
     tp_json_bool(j, o, "verified", (run->flags & TP_RUN_VERIFIED) != 0);
+    if (r->fidelity) {
+        cJSON *f = tp_json_object(j, o, "fidelity");
+        tp_json_uint(j, f, "addresses", r->fidelity->addresses);
+        tp_json_uint(j, f, "reproduced_addresses", r->fidelity->good_addresses);
+        tp_json_uint(j, f, "segments", r->fidelity->segments);
+        tp_json_uint(j, f, "reproduced_segments", r->fidelity->good_segments);
+    }
     if (usage && tp_program_heap(r->trace->program))
         tp_json_bool(j, o, "recorded_heap", (run->flags & TP_RUN_AGED) != 0);
     if (usage)

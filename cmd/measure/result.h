@@ -20,6 +20,12 @@ struct tp_device_use {
     const char *unused; /* why an installed driver is not used; NULL: used, or not installed */
 };
 
+/* How many of a recording's addresses and segments a strategy reproduces. */
+struct tp_fidelity {
+    uint64_t addresses, good_addresses;
+    uint64_t segments, good_segments; /* at the end, with all their blocks */
+};
+
 /* One strategy on one trace. */
 struct tp_result {
     const struct tp_trace *trace;
@@ -31,7 +37,8 @@ struct tp_result {
     enum tp_touch touch;
     uint32_t threads; /* that were asked for, as in struct tp_replay_cfg */
     uint64_t min_time_ns;
-    struct tp_run *run; /* owned by whoever made the report */
+    const struct tp_fidelity *fidelity; /* of the strategy, as it plays; NULL: not compared */
+    struct tp_run *run;                 /* owned by whoever made the report */
 };
 
 /* A strategy that could not be measured, while others could: a library that dies, say. */

@@ -54,6 +54,9 @@ struct tp_text tp_report_place(const struct tp_result *r);
  * it is played. */
 void tp_report_head(const struct tp_result *result, const char *label, struct tp_page *page);
 
+/* Prints how much of the recording a strategy reproduces, if it was compared. */
+void tp_report_fidelity(const struct tp_result *result, int column, struct tp_page *page);
+
 /* ---- real devices ---- */
 
 /* "cuda, device 0", or "cuda, 2 devices". */

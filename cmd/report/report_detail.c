@@ -451,6 +451,10 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
                     r->spec->plugin->version);
     tp_page_line(page);
     print_all_memory(r, page);
+    if (r->fidelity) {
+        tp_report_fidelity(r, 0, page);
+        tp_page_line(page);
+    }
     print_speed(r, page);
     tp_page_line(page);
     print_latencies(rep, r, page);

@@ -147,6 +147,16 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
                 tp_bytes(peak - before, page->exact).s);
 }
 
+void tp_report_fidelity(const struct tp_result *r, int column, struct tp_page *page)
+{
+    const struct tp_fidelity *f = r->fidelity;
+    if (!f)
+        return;
+    tp_page_put(page, column, "%s as recorded: fidelity %s of %s addresses, %s of %s segments",
+                r->spec->label, tp_count(f->good_addresses).s, tp_count(f->addresses).s,
+                tp_count(f->good_segments).s, tp_count(f->segments).s);
+}
+
 void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size)
 {
     text[0] = '\0';

@@ -646,6 +646,8 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
         tp_page_dim(page, NOTE, "p99 is that of the first %s calls.", tp_count(sampled).s);
     if (has_recorded(results))
         print_recorded_notes(results, see & SEE_IDLE, page);
+    for (size_t i = 0; i < count; i++)
+        tp_report_fidelity(&results[i], NOTE, page);
     print_device_notes(results, count, page);
     print_resident(results, count, page);
     print_served(results, count, page);

@@ -34,6 +34,16 @@ assert not any(r["recorded_heap"] for r in runs[1:])
 END
 }
 
+@test "how much of the recording torch reproduces" {
+    ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" "${FAST[@]}" -s torch -s other=torch:conf=max_split_size_mb:32 --format json
+    [ "$(value 'sorted(r["fidelity"].values())')" = "[96, 96, 2162, 2162]" ]
+    [ "$(grep -c '"fidelity"' "$out")" -eq 1 ]
+    ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" "${FAST[@]}" -s torch -s arena
+    grep -qx '  torch as recorded: fidelity 2,162 of 2,162 addresses, 96 of 96 segments' "$out"
+    ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" "${FAST[@]}" -s torch --limit 100
+    ! grep -q fidelity "$out" || fail "a part of the file"
+}
+
 @test "the formats keep the heap" {
     ok "$TAPOOL" convert "$DATA/training-step.pickle.gz" -o a.tpt
     ok "$TAPOOL" convert a.tpt -o b.json

@@ -1,0 +1,39 @@
+/* See snapshot_file.h. */
+#include "cmd/verify/snapshot_file.h"
+
+#include "cmd/ui/stop.h"
+
+#include <stdlib.h>
+
+int tp_snapshot_open(struct tp_snapshot_file *f, const char *path, uint64_t max_memory,
+                     struct tp_err *err)
+{
+    *f = (struct tp_snapshot_file){
+        .opts = {.device = -1, .max_memory = max_memory, .stop = tp_stop_asked},
+        .budget = {.limit = max_memory}};
+    f->reading = (struct tp_reading){.opts = &f->opts, .budget = &f->budget};
+    int rc = tp_input_open(path, max_memory, tp_stop_asked, &f->reading.in, err);
+    if (rc != TP_OK)
+        return rc;
+    f->snapshot = calloc(1, sizeof *f->snapshot);
+    if (!f->snapshot)
+        return tp_input_no_memory(f->reading.in, err);
+    f->snapshot->reading = &f->reading;
+    return tp_pytorch_read(f->snapshot, err);
+}
+
+void tp_snapshot_close(struct tp_snapshot_file *f)
+{
+    if (f->snapshot)
+        tp_pytorch_release(f->snapshot);
+    free(f->snapshot);
+    tp_input_close(f->reading.in);
+}
+
+int tp_snapshot_silent(const struct tp_pytorch *s, struct tp_err *err)
+{
+    return tp_hint(err,
+                   tp_fail(err, TP_EINPUT, "%s: PyTorch was not recording: there are no events",
+                           tp_input_name(s->reading->in)),
+                   "call torch.cuda.memory._record_memory_history() first");
+}

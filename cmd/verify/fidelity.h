@@ -1,4 +1,5 @@
-/* How far the strategy `torch` agrees with a snapshot: the figures of `tapool verify`, for reports. */
+/* How far the strategy `torch` agrees with a snapshot: the figures of `tapool verify`, for reports.
+ */
 #ifndef TP_FIDELITY_H
 #define TP_FIDELITY_H
 

@@ -284,7 +284,7 @@ int tp_lower_begin(struct tp_lower *lo, char *why, struct tp_err *err)
 {
     *why = '\0';
     int rc = begin(lo, err);
-    return rc == TP_OK ? give_heap(lo, lo->strict ? NULL : why, err) : rc;
+    return rc == TP_OK ? give_heap(lo, why, err) : rc;
 }
 
 static int add(struct tp_lower *lo, struct context *cx, const struct tp_insn *insn)

@@ -80,9 +80,9 @@ int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct
 int tp_lower_segment(struct tp_lower *lo, int64_t stream, const struct tp_heap_segment *segment,
                      struct tp_err *err);
 
-/* Ends what was live at the start; without this call the first other event does. A heap that
- * contradicts itself is TP_EINPUT, unless the input is repaired: then *why is set to what is wrong,
- * TP_ERR_TEXT bytes, and the program begins without a heap. */
+/* Ends what was live at the start; without this call the first other event does, and a heap that
+ * contradicts itself is TP_EINPUT. Here it is not: the program begins without a heap, and *why, of
+ * TP_ERR_TEXT bytes, is what is wrong; "": nothing. */
 int tp_lower_begin(struct tp_lower *lo, char *why, struct tp_err *err);
 
 /* Lowers the next event, in file order. TP_ESTOP: event_limit events were taken before this one;

@@ -13,7 +13,8 @@ static bool on_grain(uint64_t n)
     return n % TORCH_GRAIN == 0;
 }
 
-/* Segments that grow are not begun with, private pools are not simulated; blocks lie on multiples of 512 bytes. */
+/* Segments that grow are not begun with, private pools are not simulated; blocks lie on multiples
+ * of 512 bytes. */
 static bool is_known(const struct tp_heap *heap)
 {
     const struct tp_heap_block *b = heap->blocks;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONF_TEXT = 1024 };
+enum { CONF_TEXT = 1024, MAY_BE_CUT = 997 }; /* readers keep 1,000 bytes of a text */
 
 static int no_memory(struct tp_err *err)
 {
@@ -89,7 +89,7 @@ static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
         text = said + name + 1;
     else if (name && !strncmp(said + name, empty, strlen(empty)))
         text = strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
-    if (!text || !tp_grid_plain(text, plain, sizeof plain))
+    if (!text || strlen(said) >= MAY_BE_CUT || !tp_grid_plain(text, plain, sizeof plain))
         return TP_OK;
     f->recorded = strdup(plain);
     return f->recorded ? TP_OK : no_memory(err);

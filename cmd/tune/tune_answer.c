@@ -45,13 +45,14 @@ static bool meets(const struct tp_tune_setting *s, const struct demands *d)
 
 enum { FIGURES = 4 };
 
-/* 1: `a` is better in a figure and worse in none; 0: they are equal; -1: neither. */
+/* 1: `a` is better in a figure and worse in none; 0: they are equal; -1: neither. Where requests
+ * fail, how many is all that counts. */
 static int beats(const struct tp_tune_setting *a, const struct tp_tune_setting *b)
 {
     const uint64_t x[FIGURES] = {a->all.failed, a->all.peak_reserved, a->all.calls, a->all.retries};
     const uint64_t y[FIGURES] = {b->all.failed, b->all.peak_reserved, b->all.calls, b->all.retries};
-    int better = 0;
-    for (int i = 0; i < FIGURES; i++) {
+    int better = 0, figures = fits(a) || fits(b) ? FIGURES : 1;
+    for (int i = 0; i < figures; i++) {
         if (x[i] > y[i])
             return -1;
         better |= x[i] < y[i];

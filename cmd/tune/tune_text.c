@@ -316,4 +316,7 @@ void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool
     print_answer(t, &a->any, page);
     print_older(t, a, page);
     print_doubts(t, &a->any, page);
+    if (!strcmp(t->files[0].trace.format, "pytorch"))
+        tp_page_command(page, "Do these rules do what PyTorch did there?  tapool verify",
+                        t->files[0].trace.path);
 }

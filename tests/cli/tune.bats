@@ -7,43 +7,50 @@ load common
 
 DATA=$TAPOOL_ROOT/tests/data/pytorch
 SCHEMA=$TAPOOL_ROOT/cmd/tune/tune.schema.json
+SMALL=complete-small.pickle STEP=training-step.pickle.gz
 GRID='max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
 
+setup() {
+    enter_folder
+    cp "$DATA/$SMALL" "$DATA/$STEP" . # no path of this machine in a screen
+}
+
 @test "a snapshot without a known device: what needs less" {
-    shown tune "$TAPOOL" tune "$DATA/complete-small.pickle" --grid "$GRID"
+    shown tune "$TAPOOL" tune "$SMALL" --grid "$GRID"
     grep -q '^Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32: 3.521 GiB -> 3.041 GiB reserved' "$out"
     lacks "$out" 'retries'
     # the same text pasted into the strategy: the same peak
-    ok "$TAPOOL" replay "$DATA/complete-small.pickle" -s torch:conf=max_split_size_mb:32 --source virtual --passes usage --json
+    ok "$TAPOOL" replay "$SMALL" -s torch:conf=max_split_size_mb:32 --source virtual --passes usage --json
     is "$out" "r['memory']['peak_reserved_bytes']" 3265265664
 }
 
 @test "a device that is too small for what is set" {
-    shown tune-rescued "$TAPOOL" tune "$DATA/training-step.pickle.gz" --capacity 3.7GiB \
+    shown tune-rescued "$TAPOOL" tune "$STEP" --capacity 3.7GiB \
         --grid 'max_split_size_mb:128,large_segment_size_mb:40|64'
     grep -q 'and the out of memory is gone' "$out"
-    ok "$TAPOOL" tune "$DATA/training-step.pickle.gz" --capacity 3GiB --grid 'max_split_size_mb:128'
+    ok "$TAPOOL" tune "$STEP" --capacity 3GiB --grid 'max_split_size_mb:128'
     grep -q 'the program itself needs 3.585 GiB, and the device has 3 GiB' <(tr '\n' ' ' <"$out")
 }
 
 @test "the usual settings: those that cannot be tried are said, and nothing else is lost" {
-    ok "$TAPOOL" tune "$DATA/complete-small.pickle" --json
+    ok "$TAPOOL" tune "$SMALL" --json
     is "$out" "len(d['settings'])" 64
     is "$out" "sum(x['refused'] is None and x['setting'].startswith('garbage') for x in d['settings'])" 0
-    ok "$TAPOOL" tune "$DATA/complete-small.pickle" --capacity 8GiB --json
+    ok "$TAPOOL" tune "$SMALL" --capacity 8GiB --json
     is "$out" "sum(x['refused'] is None and x['setting'].startswith('garbage') for x in d['settings'])" 12
-    ok "$TAPOOL" tune "$DATA/complete-small.pickle" --capacity 8GiB --all
+    is "$out" "[x['refused'] for x in d['settings'] if x['refused']]" '[]'
+    ok "$TAPOOL" tune "$SMALL" --capacity 8GiB --all
     matches "$out" 'garbage_collection_threshold:0.8,per_process_memory_fraction:1.0$'
-    ok "$TAPOOL" tune "$DATA/complete-small.pickle"
+    ok "$TAPOOL" tune "$SMALL"
     grep -q '^left out  *12 settings, such as' "$out"
 }
 
 @test "several files are one job" {
-    shown tune-job "$TAPOOL" tune "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" \
+    shown tune-job "$TAPOOL" tune "$SMALL" "$STEP" \
         --grid "$GRID" --capacity 3.7GiB
-    ok "$TAPOOL" tune "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" --grid "$GRID" --json
+    ok "$TAPOOL" tune "$SMALL" "$STEP" --grid "$GRID" --json
     cp "$out" both.json
-    ok "$TAPOOL" tune "$DATA/training-step.pickle.gz" --grid "$GRID" --json
+    ok "$TAPOOL" tune "$STEP" --grid "$GRID" --json
     base="d['settings'][0]"
     is both.json "$base['peak_file']" 1
     is both.json "$base['peak_reserved_bytes']" "$(query "$out" "$base['peak_reserved_bytes']")"
@@ -60,6 +67,13 @@ GRID='max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
     is "$out" "d['settings'][0]['setting']" expandable_segments:True
 }
 
+@test "what harms together is marked, and never proposed" {
+    ok "$TAPOOL" tune "$SMALL" --grid 'expandable_segments:True,max_split_size_mb:32' --all
+    matches "$out" '^ +3.0[0-9]+ GiB .* expandable_segments:True,max_split_size_mb:32 !$'
+    matches "$out" '^Keep the defaults: no other setting could be tried'
+    matches "$out" '^! never together: max_split_size_mb and expandable_segments'
+}
+
 @test "the document follows its schema, and holds every member of it" {
     python=''
     for candidate in python3 /usr/bin/python3; do
@@ -69,7 +83,7 @@ GRID='max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
     ok "$TAPOOL" tune "$DATA/small-p5.pickle" --grid max_split_size_mb:64 --json
     cp "$out" small.json
     device_trace >gpu.trace
-    ok "$TAPOOL" tune "$DATA/complete-small.pickle" gpu.trace --capacity 4GiB --json
+    ok "$TAPOOL" tune "$SMALL" gpu.trace --capacity 4GiB --json
     cp "$out" two.json
     without=driver_pool
     if [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ]; then
@@ -103,9 +117,9 @@ GRID='max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
 
 @test "what cannot be tuned" {
     refused 2 'tune needs a PyTorch snapshot' "$TAPOOL" tune
-    refused 2 "did you mean 'max_split_size_mb'" "$TAPOOL" tune "$DATA/complete-small.pickle" --grid max_split_size:40
-    refused 2 'a number of MiB above 20' "$TAPOOL" tune "$DATA/complete-small.pickle" --grid max_split_size_mb:20
-    refused 2 'key:value' "$TAPOOL" tune "$DATA/complete-small.pickle" --grid max_split_size_mb
+    refused 2 "did you mean 'max_split_size_mb'" "$TAPOOL" tune "$SMALL" --grid max_split_size:40
+    refused 2 'a number of MiB above 20' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb:20
+    refused 2 'key:value' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb
     refused 3 'memory of the host' "$TAPOOL" tune sample:sqlite
     refused 3 'missing.pickle' "$TAPOOL" tune missing.pickle
     refused 3 '' "$TAPOOL" tune "$DATA/ORIGIN.md"

@@ -160,26 +160,13 @@ static int add_combination(const struct making *m, size_t digits[], bool *more, 
     return add_text(m, tp_str_text(&text), err);
 }
 
-bool tp_grid_plain(const char *conf, char *out, size_t size)
-{
-    size_t n = 0;
-    for (; *conf; conf++) {
-        if (n + 1 >= size)
-            return false;
-        out[n] = *conf;
-        n += *conf != ' ';
-    }
-    out[n] = '\0';
-    return true;
-}
-
 int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_err *err)
 {
     char plain[4096];
     struct making m = {.set = set, .checked = checked};
     size_t digits[KEYS_MOST] = {0};
     bool more = true;
-    if (!tp_grid_plain(grid, plain, sizeof plain))
+    if (!tp_torch_plain(grid, plain, sizeof plain))
         return tp_fail(err, TP_EUSAGE, "a grid has at most %zu characters", sizeof plain - 1);
     int status = read_axes(plain, m.axes, &m.count, err);
     while (!status && more)

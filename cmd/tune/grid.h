@@ -22,9 +22,6 @@ extern const char *const tp_grid_default[];
  * they are added. */
 int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_err *err);
 
-/* Writes the text without the blanks that PyTorch allows anywhere. False: it does not fit. */
-bool tp_grid_plain(const char *conf, char *out, size_t size);
-
 /* Keys in a setting without blanks. */
 size_t tp_grid_keys(const char *conf);
 

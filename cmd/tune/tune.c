@@ -1,6 +1,7 @@
 /* See tune.h. */
 #include "cmd/tune/tune.h"
 
+#include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/tune/grid.h"
 
@@ -89,7 +90,7 @@ static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
         text = said + name + 1;
     else if (name && !strncmp(said + name, empty, strlen(empty)))
         text = strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
-    if (!text || strlen(said) >= MAY_BE_CUT || !tp_grid_plain(text, plain, sizeof plain))
+    if (!text || strlen(said) >= MAY_BE_CUT || !tp_torch_plain(text, plain, sizeof plain))
         return TP_OK;
     f->recorded = strdup(plain);
     return f->recorded ? TP_OK : no_memory(err);

@@ -11,6 +11,10 @@
 
 /* Peaks that differ by less than this share are taken as equal: no advice follows from them. */
 #define TP_TUNE_NOISE 0.01
+static inline bool tp_tune_is_about(uint64_t bytes, uint64_t least)
+{
+    return (double)bytes <= (double)least * (1 + TP_TUNE_NOISE);
+}
 
 /* What a setting did: on one file, or on all. */
 struct tp_tune_figures {

@@ -83,11 +83,6 @@ void tp_tune_front(struct tp_tune_setting *settings, size_t count)
 
 /* ---- the answer ---- */
 
-static bool is_about(uint64_t bytes, uint64_t least)
-{
-    return (double)bytes <= (double)least * (1 + TP_TUNE_NOISE);
-}
-
 /* Of two settings with about the same peak. One that every PyTorch knows is worth some calls. */
 static bool is_better(const struct tp_tune_setting *a, const struct tp_tune_setting *b)
 {
@@ -113,7 +108,8 @@ static const struct tp_tune_setting *find_best(const struct tp_tune_setting *set
             *least = settings[i].all.peak_reserved;
     for (size_t i = 0; i < count; i++) {
         const struct tp_tune_setting *s = &settings[i];
-        if (meets(s, d) && is_about(s->all.peak_reserved, *least) && (!best || is_better(s, best)))
+        if (meets(s, d) && tp_tune_is_about(s->all.peak_reserved, *least) &&
+            (!best || is_better(s, best)))
             best = s;
     }
     return best;
@@ -145,7 +141,7 @@ static bool is_as_good(const struct tp_tune_setting *base, const struct tp_tune_
 {
     bool many = !of.mid_run && base->all.calls >= best->all.calls * CALLS_TIMES &&
                 base->all.calls >= best->all.calls + CALLS_MORE;
-    return is_choice(base, false) && is_about(base->all.peak_reserved, least) &&
+    return is_choice(base, false) && tp_tune_is_about(base->all.peak_reserved, least) &&
            base->all.retries <= best->all.retries && !many;
 }
 

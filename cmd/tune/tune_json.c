@@ -1,5 +1,4 @@
 /* Writes tapool.tune/1 (tune.schema.json). */
-#include "cmd/tune/grid.h"
 #include "cmd/tune/tune_text.h"
 #include "cmd/ui/json_out.h"
 

@@ -9,12 +9,6 @@ const char *const tp_tune_verdicts[] = {
     [TP_TUNE_SET] = "set",         [TP_TUNE_RESCUES] = "rescues", [TP_TUNE_FINE] = "fine",
     [TP_TUNE_TOO_BIG] = "too_big", [TP_TUNE_NONE] = "none",       [TP_TUNE_UNKNOWN] = "unknown"};
 
-static bool is_about(uint64_t a, uint64_t b)
-{
-    return (double)a <= (double)b * (1 + TP_TUNE_NOISE) &&
-           (double)b <= (double)a * (1 + TP_TUNE_NOISE);
-}
-
 /* Adds ", 41 more driver calls". */
 static void add_change(struct tp_str *out, uint64_t before, uint64_t now, const char *noun)
 {
@@ -37,7 +31,8 @@ static void add_order(const struct tp_tune_answer *a, bool exact, struct tp_str 
     } else {
         tp_str_add(out, "Leave %s unset", TP_TUNE_VARIABLE);
     }
-    if (is_about(was->peak_reserved, is->peak_reserved))
+    if (tp_tune_is_about(was->peak_reserved, is->peak_reserved) &&
+        tp_tune_is_about(is->peak_reserved, was->peak_reserved))
         tp_str_add(out, ": about as much reserved, %s", tp_bytes(is->peak_reserved, exact).s);
     else
         tp_str_add(out, ": %s -> %s reserved", tp_bytes(was->peak_reserved, exact).s,

@@ -199,22 +199,21 @@ static char *item_end(char *text)
     return text;
 }
 
-/* Blanks are allowed anywhere, as in PyTorch. */
-static bool copy_without_blanks(char *to, size_t room, const char *from)
+bool tp_torch_plain(const char *text, char *to, size_t room)
 {
     size_t n = 0;
-    for (; *from && n + 1 < room; from++)
-        if (*from != ' ')
-            to[n++] = *from;
+    for (; *text && n + 1 < room; text++)
+        if (*text != ' ')
+            to[n++] = *text;
     to[n] = '\0';
-    return !*from;
+    return !*text;
 }
 
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err)
 {
     char copy[TEXT_MAX];
     int rc = TP_OK;
-    if (!copy_without_blanks(copy, sizeof copy, text))
+    if (!tp_torch_plain(text, copy, sizeof copy))
         return tp_fail(err, TP_EUSAGE, "the settings have more than %d characters", TEXT_MAX - 1);
     for (char *item = copy; rc == TP_OK && *item;) {
         char *end = item_end(item), *next = *end ? end + 1 : end;

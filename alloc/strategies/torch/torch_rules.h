@@ -50,6 +50,9 @@ struct tp_torch_rules {
 
 extern const struct tp_torch_rules tp_torch_defaults;
 
+/* Copies such a text without its blanks, which PyTorch allows anywhere. False: it does not fit. */
+bool tp_torch_plain(const char *text, char *to, size_t room);
+
 /* Applies the text of PYTORCH_CUDA_ALLOC_CONF. TP_EUSAGE names the key or the value. */
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err);
 

@@ -59,10 +59,19 @@ static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, bo
                    a->cheaper ? " without more retries" : "");
 }
 
+/* The file whose program needs more than its device has. */
+static const struct tp_tune_file *find_too_big(const struct tp_tune *t)
+{
+    for (size_t i = 0; i < t->file_count; i++)
+        if (t->files[i].capacity && t->files[i].live > t->files[i].capacity)
+            return &t->files[i];
+    return tp_tune_largest(t);
+}
+
 void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
                       struct tp_str *out)
 {
-    const struct tp_tune_file *most = tp_tune_largest(t);
+    const struct tp_tune_file *most = find_too_big(t);
     switch (a->verdict) {
     case TP_TUNE_SET:
     case TP_TUNE_RESCUES:

@@ -222,6 +222,20 @@ static void an_out_of_memory_is_avoided_or_not(void **state)
             "707 more driver calls, and the out of memory is gone.");
 }
 
+/* One rank has a large device, and needs most; the other one is too small. */
+static void the_device_that_is_too_small_is_named(void **state)
+{
+    (void)state;
+    struct tp_tune_file files[] = {{.live = 90 * GIB, .live_event = 5, .capacity = 100 * GIB},
+                                   {.live = 50 * GIB, .live_event = 7, .capacity = 40 * GIB}};
+    tune.files = files;
+    tune.file_count = 2;
+    setting("", 7941, 1204, 9, 1);
+    answers_of((struct tp_tune_case){.too_big = true}, TP_TUNE_TOO_BIG,
+               "No setting avoids the out of memory: at event 7 the program itself needs 50 GiB, "
+               "and the device has 40 GiB.");
+}
+
 static void what_is_dangerous_or_refused_is_not_proposed(void **state)
 {
     (void)state;
@@ -287,6 +301,7 @@ int main(void)
         cmocka_unit_test_setup(fewer_calls_and_retries_count_where_memory_is_the_same, setup),
         cmocka_unit_test_setup(less_memory_is_not_worth_a_retry, setup),
         cmocka_unit_test_setup(an_out_of_memory_is_avoided_or_not, setup),
+        cmocka_unit_test_setup(the_device_that_is_too_small_is_named, setup),
         cmocka_unit_test_setup(what_is_dangerous_or_refused_is_not_proposed, setup),
         cmocka_unit_test_setup(older_versions_are_told_what_they_know, setup),
         cmocka_unit_test_setup(the_front_has_what_none_beats, setup),

@@ -69,6 +69,7 @@
     ROW(type, of, compare)                 \
     ROW(type, of, check)                   \
     ROW(type, of, info)                    \
+    ROW(type, of, why)                     \
     ROW(type, of, verify)                  \
     ROW(type, of, tune)                    \
     ROW(type, of, convert)                 \

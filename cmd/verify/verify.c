@@ -418,6 +418,11 @@ void tp_verify_stop(struct tp_verify_play *play)
     free(play);
 }
 
+int tp_verify_number(struct tp_verify_play *play, int64_t stream, uint16_t *out, struct tp_err *err)
+{
+    return tp_verify_stream(&play->v.streams, stream, out, err);
+}
+
 void *tp_verify_instance(struct tp_verify_play *play)
 {
     return play->v.st;

@@ -33,6 +33,10 @@ int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp
  * all are played. */
 int tp_verify_until(struct tp_verify_play *play, uint64_t event, struct tp_err *err);
 
+/* The number of a stream on the instance. */
+int tp_verify_number(struct tp_verify_play *play, int64_t stream, uint16_t *out,
+                     struct tp_err *err);
+
 /* The instance of `torch` (alloc/strategies/torch/torch_place.h). */
 void *tp_verify_instance(struct tp_verify_play *play);
 void tp_verify_stop(struct tp_verify_play *play); /* NULL is fine */

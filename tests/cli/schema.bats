@@ -7,6 +7,7 @@ load common
 RESULT=$TAPOOL_ROOT/cmd/measure/result.schema.json
 INFO=$TAPOOL_ROOT/cmd/report/info.schema.json
 PAIR=$TAPOOL_ROOT/cmd/report/info-pair.schema.json
+WHY=$TAPOOL_ROOT/cmd/why/why.schema.json
 
 # The first python3 that has the module; the one in PATH may be another than the system's.
 python=''
@@ -47,8 +48,10 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     check shape "$RESULT"
     check shape "$INFO"
     check shape "$PAIR"
+    check shape "$WHY"
     check shared "$RESULT" "$INFO"
     check shared "$RESULT" "$PAIR"
+    check shared "$INFO" "$WHY"
 }
 
 @test "results of every kind follow their schema, and hold every member of it" {
@@ -271,4 +274,16 @@ END
     cmp "$SCRATCH/prefix/share/tapool/result.schema.json" "$RESULT"
     cmp "$SCRATCH/prefix/share/tapool/info.schema.json" "$INFO"
     cmp "$SCRATCH/prefix/share/tapool/baseline.schema.json" "$TAPOOL_ROOT/cmd/gate/baseline.schema.json"
+}
+
+@test "what why writes follows its schema, and holds every member of it" {
+    for name in fragmented too-big two; do
+        python3 "$CLI/oom_snapshot.py" "$name" >"$name.pickle"
+        ok "$TAPOOL" why "$name.pickle" --json
+        cp "$out" "$name.json"
+    done
+    ok "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --json --by age
+    cp "$out" peak.json
+    check valid "$WHY" ./*.json
+    check covered "$WHY" ./*.json
 }

@@ -378,3 +378,32 @@ bool tp_torch_is_mapped_at(void *state, const struct tp_torch_segment *part,
         size += at->size;
     return b && size == part->size && are_blocks(b, blocks, count, idle);
 }
+
+/* Looks at the blocks from *b on that are mapped side by side; *b is then the one behind them. */
+static int look_at_stretch(const struct torch_block **b, tp_torch_look_fn *fn, void *ctx)
+{
+    const struct torch_segment *s = (*b)->segment;
+    struct tp_torch_segment of = {
+        .base = (*b)->addr, .stream = s->stream, .small = s->pool->small};
+    int rc = TP_OK;
+    for (const struct torch_block *at = *b; at && at->state != TORCH_UNMAPPED; at = at->behind)
+        of.size += at->size;
+    for (; rc == TP_OK && *b && (*b)->state != TORCH_UNMAPPED; *b = (*b)->behind)
+        rc = fn(ctx, &of, s->unit != 0,
+                &(struct tp_torch_at){(*b)->addr, (*b)->size,
+                                      (*b)->state == TORCH_FREE ? 0 : (*b)->requested});
+    return rc;
+}
+
+int tp_torch_look(void *state, tp_torch_look_fn *fn, void *ctx)
+{
+    struct torch *st = state;
+    int rc = TP_OK;
+    for (struct tp_link *l = st->segments.behind; rc == TP_OK && l != &st->segments; l = l->behind)
+        for (const struct torch_block *b = torch_segment_of(l)->first; rc == TP_OK && b;)
+            if (b->state == TORCH_UNMAPPED)
+                b = b->behind;
+            else
+                rc = look_at_stretch(&b, fn, ctx);
+    return rc;
+}

@@ -6,27 +6,25 @@
  *
  * Events of a device stay in the order of the file, whatever their times are. A mark is not an
  * event of the file, so it has no number of its own. The end of an annotation returns to the phase
- * of the annotation around it.
+ * of the annotation around it (pytorch_phases.h).
  *
  * Segments that go back to the driver between requests, and not for one that then gets a new
  * segment or fails, went back because the program asked for it: empty_cache(), which becomes a TRIM
  * before them.
  *
- * Known weakness: annotations of several threads are treated as if they were nested. An
- * empty_cache() right before a request that needs a new segment looks like memory that was short.
- */
+ * Known weakness: an empty_cache() right before a request that needs a new segment looks like memory
+ * that was short. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
 #include "traces/formats/pytorch/pytorch_holes.h"
+#include "traces/formats/pytorch/pytorch_phases.h"
 #include "traces/lower/spaces.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#define NESTED_MAX 64
 
 struct lowering {
     struct tp_pytorch *snapshot;
@@ -44,9 +42,7 @@ struct lowering {
     struct tp_pytorch_moment *moments; /* one for each device that is taken */
     int64_t begin_us;                  /* time of the first event that has one */
     bool begun;
-    size_t next_annotation;
-    uint16_t phases[NESTED_MAX]; /* names of the open annotations, as words */
-    uint32_t nested;
+    struct tp_pytorch_phases phases;
 };
 
 /* ---- devices ---- */
@@ -371,65 +367,21 @@ static int lower_trim(struct lowering *l, uint32_t i, const struct tp_pytorch_ev
 
 /* ---- phases ---- */
 
-static int by_time(const void *a, const void *b)
-{
-    const struct tp_pytorch_annotation *x = a, *y = b;
-    if (x->time_us != y->time_us)
-        return x->time_us < y->time_us ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
-
-/* Ends an annotation: removes the innermost open one of that name. */
-static void leave(struct lowering *l, uint16_t name)
-{
-    uint32_t kept = l->nested < NESTED_MAX ? l->nested : NESTED_MAX;
-    uint32_t i = kept;
-    while (i > 0 && l->phases[i - 1] != name)
-        i--;
-    if (i == 0)
-        return;
-    memmove(&l->phases[i - 1], &l->phases[i], (kept - i) * sizeof *l->phases);
-    l->nested = kept - 1;
-}
-
-static int mark(struct lowering *l, int64_t time_us, bool has_time, struct tp_err *err)
-{
-    const char *name = TP_NO_PHASE;
-    if (l->nested > 0) {
-        const char *text = tp_pickle_text(l->snapshot->pickle, l->phases[l->nested - 1]);
-        name = text ? text : "?";
-    }
-    const struct tp_event ev = {.op = TP_EV_MARK,
-                                .uncounted = true,
-                                .has_time = has_time,
-                                .time_ns = since_begin(l, time_us),
-                                .name = name};
-    return tp_lower_event(l->reading->lower, &ev, err);
-}
-
 /* Handles all annotations up to an event. Only the last phase change becomes a mark. */
 static int lower_marks(struct lowering *l, const struct tp_pytorch_event *before,
                        struct tp_err *err)
 {
-    const struct tp_pytorch *s = l->snapshot;
-    bool some = false;
     int64_t time_us = 0;
-    if (!before->has_time)
+    if (!before->has_time ||
+        !tp_pytorch_pass_phases(&l->phases, l->taken, before->time_us, &time_us))
         return TP_OK;
-    for (; l->next_annotation < s->annotation_count; l->next_annotation++) {
-        const struct tp_pytorch_annotation *a = &s->annotations[l->next_annotation];
-        if (a->time_us > before->time_us)
-            break;
-        if (a->device >= 0 && !l->taken[a->device])
-            continue;
-        if (!a->begins)
-            leave(l, a->name);
-        else if (l->nested < NESTED_MAX)
-            l->phases[l->nested++] = a->name;
-        some = true;
-        time_us = a->time_us;
-    }
-    return some ? mark(l, time_us, true, err) : TP_OK;
+    const char *name = tp_pytorch_phase_name(l->snapshot, tp_pytorch_phase(&l->phases));
+    const struct tp_event ev = {.op = TP_EV_MARK,
+                                .uncounted = true,
+                                .has_time = true,
+                                .time_ns = since_begin(l, time_us),
+                                .name = name ? name : TP_NO_PHASE};
+    return tp_lower_event(l->reading->lower, &ev, err);
 }
 
 /* ---- all events ---- */
@@ -557,13 +509,13 @@ static void choose_freeing(struct lowering *l)
 
 int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, struct tp_err *err)
 {
-    struct lowering l = {.snapshot = s, .reading = s->reading, .places = places};
+    struct lowering l = {
+        .snapshot = s, .reading = s->reading, .places = places, .phases = {.snapshot = s}};
     int rc = choose_devices(&l, err);
     if (rc == TP_OK && l.count == 0)
         return say_nothing(&l, err);
     choose_freeing(&l);
-    if (rc == TP_OK && s->annotation_count > 1)
-        qsort(s->annotations, s->annotation_count, sizeof *s->annotations, by_time);
+    tp_pytorch_sort_annotations(s);
     if (rc == TP_OK)
         rc = lower_all(&l, err);
     free(l.cursors);

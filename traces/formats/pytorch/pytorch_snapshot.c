@@ -115,7 +115,8 @@ static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
     [ROLE_BLOCK] = {[INDEX(ADDRESS)] = COUNT,
                     [INDEX(SIZE)] = COUNT,
                     [INDEX(REQUESTED)] = COUNT,
-                    [INDEX(STATE)] = TEXT},
+                    [INDEX(STATE)] = TEXT,
+                    [INDEX(FRAMES)] = PLACE},
     [ROLE_EVENT] = {[INDEX(ACTION)] = TEXT,
                     [INDEX(ADDR)] = COUNT,
                     [INDEX(SIZE)] = COUNT,
@@ -276,12 +277,14 @@ static int end_block(struct tp_pytorch *s, struct tp_err *err)
         return tp_input_fail_byte(s->reading->in, s->offset[ROLE_BLOCK], err,
                                   "the state of a block is none that is known");
     s->segment.active = true;
-    uint64_t asked = bytes_of(v, REQUESTED);
+    uint64_t asked = bytes_of(v, REQUESTED), frames = bytes_of(v, FRAMES);
+    s->framed_blocks += frames != 0;
     return tp_pytorch_add_block(
         s->reading, &s->blocks,
         &(struct tp_pytorch_block){.address = has(v, ADDRESS) ? bytes_of(v, ADDRESS) : offset,
                                    .size = asked ? asked : size,
                                    .bytes = size,
+                                   .frames = frames,
                                    .relative = !has(v, ADDRESS)},
         err);
 }

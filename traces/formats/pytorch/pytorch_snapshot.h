@@ -23,6 +23,7 @@ struct tp_pytorch_block {
     uint64_t behind; /* see struct tp_heap_block; 0: not known, or a segment */
     int64_t stream;
     uint64_t pool; /* of a segment: see pytorch_events.h */
+    uint64_t frames; /* byte in the file of the opcode of its stack frames; 0: none */
     uint32_t device;
     bool relative;   /* `address` is an offset in its segment, whose address is not known yet */
     bool expandable; /* the segment can grow; this is what was mapped of it side by side */
@@ -82,6 +83,7 @@ struct tp_pytorch {
     uint64_t unaligned;            /* allocations at addresses where PyTorch places none */
     uint64_t framed;               /* events with stack frames */
     uint64_t pooled;               /* events that say their pool */
+    uint64_t framed_blocks;        /* blocks at the end with stack frames */
     uint64_t too_large;            /* failed requests of more than 2^48 bytes */
     uint64_t unknown;              /* events with an unknown action */
     uint16_t unknown_action;       /* word of the first unknown action */

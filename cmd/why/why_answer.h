@@ -1,0 +1,31 @@
+/* What is known of one event of a device: the answer of tapool why. */
+#ifndef TP_WHY_ANSWER_H
+#define TP_WHY_ANSWER_H
+
+#include "cmd/verify/verified.h"
+#include "cmd/why/why_moment.h"
+#include "cmd/why/why_room.h"
+#include "traces/holder_groups.h"
+
+enum { TP_WHY_NAMED = 6 };
+
+/* A block in the way of the failed request. */
+struct tp_why_named {
+    uint64_t bytes;
+    char place[TP_PLACE_TEXT]; /* "": not known */
+};
+
+struct tp_why {
+    uint32_t device;
+    struct tp_verified verified; /* what was compared up to the event */
+    struct tp_why_moment moment;
+    struct tp_why_sum sum;
+    struct tp_why_room room;    /* only where the event is a failed request */
+    struct tp_holders *holders; /* owned; NULL: not known */
+    char place[TP_PLACE_TEXT];  /* of the event; "": not known */
+    /* of room.blocks those that take most, the largest first */
+    struct tp_why_named named[TP_WHY_NAMED];
+    size_t named_count;
+};
+
+#endif

@@ -1,0 +1,104 @@
+/* See why_json.h. */
+#include "cmd/why/why_json.h"
+
+#include "alloc/base/units.h"
+#include "cmd/measure/holders_json.h"
+
+static void write_event(struct tp_json *j, cJSON *o, const struct tp_why *w)
+{
+    const struct tp_why_moment *m = &w->moment;
+    cJSON *e = tp_json_object(j, o, "event");
+    uint64_t since = (uint64_t)(m->time_us - m->begin_us) * 1000;
+    tp_json_uint(j, e, "number", m->event);
+    tp_json_uint(j, e, "of", m->events);
+    tp_json_uint(j, e, "time_ns", m->has_time ? since : TP_NONE);
+    tp_json_text(j, e, "place", *w->place ? w->place : NULL);
+    tp_json_bool(j, e, "out_of_memory", m->failed);
+    tp_json_uint(j, o, "out_of_memory", m->ooms);
+}
+
+static void write_sum(struct tp_json *j, cJSON *in, const struct tp_why_sum *s)
+{
+    cJSON *o = tp_json_object(j, in, "memory");
+    tp_json_uint(j, o, "requested_bytes", s->requested);
+    tp_json_uint(j, o, "rounding_bytes", s->rounding);
+    tp_json_uint(j, o, "hole_bytes", s->hole_bytes);
+    tp_json_uint(j, o, "idle_bytes", s->idle_bytes);
+    tp_json_uint(j, o, "reserved_bytes", s->reserved);
+    tp_json_uint(j, o, "live_blocks", s->live);
+    tp_json_uint(j, o, "holes", s->holes);
+    tp_json_uint(j, o, "largest_hole_bytes", s->largest);
+    tp_json_uint(j, o, "idle_segments", s->idle);
+    tp_json_uint(j, o, "segments", s->segments);
+}
+
+static void write_way(struct tp_json *j, cJSON *in, const struct tp_why *w)
+{
+    const struct tp_why_room *r = &w->room;
+    if (!r->block_count)
+        return;
+    cJSON *o = tp_json_object(j, in, "in_the_way");
+    tp_json_text(j, o, "makes", r->way == TP_WHY_HOLE ? "a hole" : "whole segments");
+    tp_json_uint(j, o, "blocks", r->block_count);
+    tp_json_uint(j, o, "bytes", r->bytes);
+    tp_json_uint(j, o, "segments", r->segments);
+    cJSON *largest = tp_json_array(j, o, "largest");
+    for (size_t i = 0; i < w->named_count; i++) {
+        cJSON *b = tp_json_item(j, largest);
+        tp_json_uint(j, b, "bytes", w->named[i].bytes);
+        tp_json_text(j, b, "place", *w->named[i].place ? w->named[i].place : NULL);
+    }
+}
+
+static void write_request(struct tp_json *j, cJSON *in, const struct tp_why *w)
+{
+    static const char *const verdicts[] = {
+        [TP_WHY_NO_REQUEST] = "none",       [TP_WHY_TOO_BIG] = "too big",
+        [TP_WHY_FRAGMENTED] = "fragmented", [TP_WHY_NO_CAPACITY] = "not known",
+        [TP_WHY_REFUSED] = "refused",       [TP_WHY_HAD_ROOM] = "not clear",
+    };
+    const struct tp_why_room *r = &w->room;
+    const struct tp_pytorch_event *oom = &w->moment.what;
+    if (!w->moment.failed)
+        return;
+    cJSON *o = tp_json_object(j, in, "request");
+    tp_json_uint(j, o, "bytes", oom->size);
+    tp_json_text(j, o, "verdict", verdicts[r->verdict]);
+    tp_json_uint(j, o, "block_bytes", r->need);
+    tp_json_uint(j, o, "segment_bytes", r->segment);
+    tp_json_uint(j, o, "device_free_bytes", oom->has_free ? oom->device_free : TP_NONE);
+    tp_json_uint(j, o, "capacity_bytes", oom->has_free ? r->capacity : TP_NONE);
+    tp_json_uint(j, o, "unused_bytes", r->there);
+    tp_json_uint(j, o, "largest_hole_bytes", r->largest);
+    tp_json_uint(j, o, "fitting_bytes", r->fitting ? r->fitting : TP_NONE);
+    write_way(j, o, w);
+}
+
+static void write_fidelity(struct tp_json *j, cJSON *in, const struct tp_verified *v)
+{
+    cJSON *o = tp_json_object(j, in, "fidelity");
+    tp_json_uint(j, o, "addresses", v->addresses.all);
+    tp_json_uint(j, o, "as_recorded", v->addresses.good);
+    tp_json_uint(j, o, "differs_at_event", tp_agrees(v) ? TP_NONE : v->first.event);
+}
+
+int tp_why_json(const struct tp_why *list, size_t count, const char *file, FILE *out,
+                struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.why/1");
+    tp_json_tool(&j, root);
+    tp_json_text(&j, root, "file", file);
+    cJSON *devices = tp_json_array(&j, root, "devices");
+    for (size_t i = 0; i < count; i++) {
+        cJSON *o = tp_json_item(&j, devices);
+        tp_json_uint(&j, o, "number", list[i].device);
+        write_event(&j, o, &list[i]);
+        write_sum(&j, o, &list[i].sum);
+        write_request(&j, o, &list[i]);
+        tp_json_holders(&j, o, "holders", list[i].holders);
+        write_fidelity(&j, o, &list[i].verified);
+    }
+    return tp_json_print(&j, root, out, err);
+}

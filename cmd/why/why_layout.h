@@ -1,0 +1,50 @@
+/* What lies where on a device at one event: the segments with all their blocks, and their sum. */
+#ifndef TP_WHY_LAYOUT_H
+#define TP_WHY_LAYOUT_H
+
+#include "alloc/strategies/torch/torch_place.h"
+#include "traces/format.h"
+
+struct tp_why_block {
+    tp_addr addr;
+    uint64_t size;
+    uint64_t requested; /* 0: the block is free */
+};
+
+struct tp_why_segment {
+    struct tp_torch_segment at;
+    size_t first, count; /* its blocks in the list of all, which follow each other without a gap */
+    size_t live;         /* of them */
+};
+
+struct tp_why_layout {
+    const struct tp_reading *reading; /* its budget pays */
+    struct tp_why_segment *segments;
+    struct tp_why_block *blocks;
+    size_t segment_count, segment_room, count, room;
+};
+
+/* Fills a layout, zeroed but for `reading`, with the heap of an instance of `torch`. It must be
+ * released in every case. */
+int tp_why_layout_of(void *st, struct tp_why_layout *out, struct tp_err *err);
+void tp_why_layout_release(struct tp_why_layout *l);
+
+/* requested + rounding + hole_bytes + idle_bytes = reserved; all in bytes. */
+struct tp_why_sum {
+    uint64_t requested, rounding;
+    uint64_t hole_bytes, holes; /* free blocks of segments that serve others too */
+    uint64_t idle_bytes, idle;  /* segments that serve nothing */
+    uint64_t reserved, segments;
+    uint64_t live;    /* blocks */
+    uint64_t largest; /* hole */
+};
+
+struct tp_why_sum tp_why_sum(const struct tp_why_layout *l);
+
+/* Bytes that live blocks take, with their rounding. */
+static inline uint64_t tp_why_taken(const struct tp_why_sum *s)
+{
+    return s->requested + s->rounding;
+}
+
+#endif

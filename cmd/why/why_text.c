@@ -1,0 +1,243 @@
+/* See why_text.h. First what happened, then the sum, then what follows from it, then who holds the
+ * memory, and at last what all that rests on. */
+#include "cmd/why/why_text.h"
+
+#include "cmd/report/report_holders.h"
+
+#include <math.h>
+
+enum { NAME = 16, SUM_END = 13, EXACT_END = 22, LABEL = 3, SHARE_END = 37, NOTE = 40 };
+
+/* Where the bytes of a row end. */
+static int sum_end(const struct tp_page *page)
+{
+    return page->exact ? EXACT_END : SUM_END;
+}
+
+static struct tp_text size_of(const struct tp_page *page, uint64_t bytes)
+{
+    return tp_bytes(bytes, page->exact);
+}
+
+/* ---- what happened ---- */
+
+static void print_where(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_moment *m = &w->moment;
+    if (m->event)
+        tp_page_more(page, NAME, "event %s of %s", tp_count(m->event).s, tp_count(m->events).s);
+    else
+        tp_page_more(page, NAME, "before the first event");
+    if (m->event && m->has_time)
+        tp_page_more(page, NAME, " (+%s)",
+                     tp_duration((uint64_t)(m->time_us - m->begin_us) * 1000).s);
+    tp_page_more(page, NAME, "%s%s", *w->place ? ", " : "", w->place);
+    tp_page_line(page);
+}
+
+static void print_head(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_moment *m = &w->moment;
+    if (!m->events) {
+        tp_page_row(page, 0, "At the end", NAME, "PyTorch was not recording: there are no events");
+        return;
+    }
+    if (m->failed) {
+        tp_page_styled(page, 0, TP_RED, "OUT OF MEMORY");
+        tp_page_at(page, NAME, "asked for %s at ", size_of(page, m->what.size).s);
+    } else if (m->when == TP_WHY_PEAK) {
+        tp_page_at(page, 0, "Peak");
+        tp_page_at(page, NAME, "most reserved memory: ");
+    } else {
+        tp_page_at(page, 0, "%s", m->when == TP_WHY_END ? "At the end" : "At");
+        tp_page_at(page, NAME, "%s", "");
+    }
+    print_where(w, page);
+    if (m->failed && m->ooms > 1)
+        tp_page_put(page, NAME, "the device ran out of memory %s times: --at EVENT for another",
+                    tp_count(m->ooms).s);
+}
+
+/* ---- the sum ---- */
+
+static void print_part(const struct tp_why *w, const char *sign, uint64_t bytes, const char *label,
+                       const char *note, struct tp_page *page)
+{
+    double share = w->sum.reserved ? (double)bytes / (double)w->sum.reserved : NAN;
+    int end = sum_end(page);
+    tp_page_at(page, 1, "%s", sign);
+    tp_page_right(page, end, size_of(page, bytes).s);
+    tp_page_at(page, end + LABEL, "%s", label);
+    if (*sign != '=')
+        tp_page_right(page, end + SHARE_END, tp_percent(share).s);
+    if (*note)
+        tp_page_at(page, end + NOTE, "%s", note);
+    tp_page_line(page);
+}
+
+static void print_sum(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_sum *s = &w->sum;
+    const struct tp_pytorch_event *oom = &w->moment.what;
+    print_part(w, " ", s->requested, tp_text_of("live: %s", tp_plural(s->live, "block").s).s,
+               "asked for and not freed", page);
+    print_part(w, "+", s->rounding, "rounding", "", page);
+    print_part(
+        w, "+", s->hole_bytes, tp_text_of("%s in used segments", tp_plural(s->holes, "hole").s).s,
+        s->holes ? tp_text_of("fragmentation; the largest %s", size_of(page, s->largest).s).s : "",
+        page);
+    print_part(w, "+", s->idle_bytes,
+               tp_text_of("%s wholly idle", tp_plural(s->idle, "segment").s).s,
+               s->idle ? "PyTorch gives these back before it fails" : "", page);
+    bool free_known = w->moment.failed && oom->has_free;
+    print_part(w, "=", s->reserved,
+               tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s).s, "", page);
+    if (free_known)
+        tp_page_put(page, sum_end(page) + LABEL, "of %s that it could have: %s was free on the GPU",
+                    size_of(page, w->room.capacity).s, size_of(page, oom->device_free).s);
+}
+
+/* ---- the verdict ---- */
+
+static void begin_verdict(const char *word, struct tp_page *page)
+{
+    tp_page_styled(page, 0, TP_BOLD, "%s", word);
+    tp_page_at(page, NAME, "%s", "");
+}
+
+static void print_waste(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_sum *s = &w->sum;
+    uint64_t waste = s->hole_bytes + s->idle_bytes;
+    begin_verdict("In short", page);
+    if (!waste) {
+        tp_page_more(page, NAME, "all that is reserved is in use");
+        tp_page_line(page);
+        return;
+    }
+    tp_page_more(page, NAME, "%s of what is reserved serves nothing",
+                 tp_percent((double)waste / (double)s->reserved).s);
+    if (s->idle)
+        tp_page_more(page, NAME, ": %s would go back with empty_cache()%s",
+                     size_of(page, s->idle_bytes).s, s->holes ? "," : "");
+    if (s->holes)
+        tp_page_more(page, NAME, "%s %s %s in holes between live blocks", s->idle ? "" : ":",
+                     size_of(page, s->hole_bytes).s, s->idle ? "lies" : "of it lies");
+    tp_page_line(page);
+}
+
+static void print_verdict(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_room *r = &w->room;
+    uint64_t taken = tp_why_taken(&w->sum);
+    struct tp_text needed = size_of(page, r->need);
+    switch (r->verdict) {
+    case TP_WHY_TOO_BIG:
+        begin_verdict("Too big", page);
+        tp_page_more(page, NAME, "live blocks and this request take %s, %s more than there is",
+                     size_of(page, taken + r->need).s,
+                     size_of(page, taken + r->need - r->capacity).s);
+        if (r->segment > r->capacity)
+            tp_page_more(page, NAME, "; even without any live block it would not fit");
+        break;
+    case TP_WHY_FRAGMENTED:
+        begin_verdict("Fragmented", page);
+        tp_page_more(page, NAME, "%s were there, but no %s in one piece", size_of(page, r->there).s,
+                     needed.s);
+        break;
+    case TP_WHY_NO_CAPACITY:
+        begin_verdict("Not known", page);
+        tp_page_more(page, NAME,
+                     "the file does not say what was free on the GPU; %s of what is reserved was, "
+                     "but no %s in one piece",
+                     size_of(page, r->there).s, needed.s);
+        break;
+    case TP_WHY_REFUSED:
+        begin_verdict("Refused", page);
+        tp_page_more(page, NAME,
+                     "%s were free for the driver, and it was asked for %s: a limit of the process "
+                     "(memory fraction), or another process was faster",
+                     size_of(page, w->moment.what.device_free + w->sum.idle_bytes).s,
+                     size_of(page, r->segment).s);
+        break;
+    default:
+        begin_verdict("Not clear", page);
+        tp_page_more(page, NAME,
+                     "by the rules a free block serves this request: the recording had other "
+                     "settings (--conf), or another pool");
+        break;
+    }
+    tp_page_line(page);
+}
+
+/* ---- what would have made room ---- */
+
+static void print_fitting(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_room *r = &w->room;
+    bool smaller = r->fitting && r->fitting < w->moment.what.size;
+    if (smaller)
+        tp_page_put(page, NAME, "a request of %s or less would have fitted",
+                    size_of(page, r->fitting).s);
+}
+
+static void print_way(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_room *r = &w->room;
+    if (!r->block_count)
+        return;
+    const char *room = r->way == TP_WHY_HOLE ? "there would have been room"
+                       : r->segments == 1
+                           ? "its segment would have gone back, and the driver had room"
+                           : "their segments would have gone back, and the driver had room";
+    tp_page_line(page);
+    if (r->block_count == 1)
+        tp_page_put(page, 0, "Without this block %s:", room);
+    else
+        tp_page_put(page, 0, "Without these %s (%s) %s:", tp_plural(r->block_count, "block").s,
+                    size_of(page, r->bytes).s, room);
+    for (size_t i = 0; i < w->named_count; i++) {
+        tp_page_right(page, sum_end(page), size_of(page, w->named[i].bytes).s);
+        tp_page_put(page, sum_end(page) + LABEL, "%s",
+                    *w->named[i].place ? w->named[i].place : "not known");
+    }
+    if (r->block_count > w->named_count)
+        tp_page_put(page, sum_end(page) + LABEL, "%s more",
+                    tp_plural(r->block_count - w->named_count, "smaller block").s);
+}
+
+/* ---- what it rests on ---- */
+
+static void print_ground(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_verified *v = &w->verified;
+    tp_page_line(page);
+    tp_page_at(page, 0, "Rests on");
+    if (!v->addresses.all)
+        tp_page_at(page, NAME, "the segments of the file as it ended");
+    else
+        tp_page_at(page, NAME, "%s of %s addresses up to there as in the file",
+                   tp_count(v->addresses.good).s, tp_count(v->addresses.all).s);
+    if (!tp_agrees(v))
+        tp_page_more(page, NAME,
+                     "; the rules part from it at event %s, and sizes from there on are guesses: "
+                     "tapool verify shows more",
+                     tp_count(v->first.event).s);
+    tp_page_line(page);
+}
+
+void tp_why_text(const struct tp_why *w, bool several, struct tp_page *page)
+{
+    if (several)
+        tp_page_put(page, 0, "device %u", w->device);
+    print_head(w, page);
+    print_sum(w, page);
+    if (w->moment.failed)
+        print_verdict(w, page);
+    else
+        print_waste(w, page);
+    print_fitting(w, page);
+    tp_holders_print(w->holders, page);
+    print_way(w, page);
+    print_ground(w, page);
+}

@@ -1,0 +1,184 @@
+/* tapool why: what filled the memory of a device at one event, and what was in the way. */
+#include "cmd/cli/commands.h"
+#include "cmd/measure/open_trace.h"
+#include "cmd/report/report_holders.h"
+#include "cmd/ui/exports.h"
+#include "cmd/ui/output.h"
+#include "cmd/ui/stop.h"
+#include "cmd/verify/snapshot_file.h"
+#include "cmd/verify/verify.h"
+#include "cmd/why/why.h"
+#include "cmd/why/why_json.h"
+#include "cmd/why/why_text.h"
+
+#include <stdlib.h>
+
+struct why_opts {
+    struct tp_exports exports;
+    char *conf;
+    uint64_t at, device, depth, max_memory;
+    uint32_t by;
+    bool bytes;
+};
+
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED };
+
+static const char *const format_words[] = {"text", "json", "folded", NULL};
+
+#define ROW(member) offsetof(struct why_opts, member)
+static const struct tp_opt rows[] = {
+    TP_UINT_AT("at", ROW(at), .def = "auto", .max = INT64_MAX, .choices = tp_why_when_words,
+               .help = "the event that is looked at: a number among the events of the device, oom "
+                       "for the last that ran out of memory, peak for most reserved memory, end; "
+                       "auto is oom, or peak where there is none"),
+    TP_HOLDERS_BY_ROW(ROW(by)),
+    TP_HOLDERS_DEPTH_ROW(ROW(depth)),
+    TP_UINT_AT("device", ROW(device), .def = "all", .max = TP_PYTORCH_DEVICES - 1,
+               .choices = tp_device_words,
+               .help = "of a snapshot of several GPUs this one; all is those with memory"),
+    TP_TEXT_AT("conf", ROW(conf), .from = TP_OPT_USER, .arg = "TEXT",
+               .help = "PYTORCH_CUDA_ALLOC_CONF of the recording, where the file does not say it "
+                       "or says it wrongly"),
+    TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
+               .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
+    TP_FORMAT_ROW(struct why_opts, format_words, "what is printed"),
+    TP_JSON_ROW(struct why_opts),
+    TP_EXPORT_ROW(struct why_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
+    TP_EXPORT_ROW(struct why_opts, FORMAT_FOLDED - 1, "folded", TP_FOLDED_HELP),
+    TP_FORCE_ROW(ROW(exports.force)),
+    TP_BYTES_ROW(ROW(bytes)),
+    {.name = NULL}};
+
+/* The answers for all devices that were asked about. */
+struct answers {
+    const struct why_opts *opts;
+    const char *file;
+    struct tp_why *list;
+    size_t count;
+};
+
+/* ---- what is printed ---- */
+
+static int print(const struct answers *a, FILE *out)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, 2);
+    page.exact = a->opts->bytes;
+    for (size_t i = 0; i < a->count; i++) {
+        if (i)
+            tp_page_line(&page);
+        tp_why_text(&a->list[i], a->count > 1, &page);
+    }
+    return TP_OK;
+}
+
+static int write_as(const struct answers *a, uint32_t format, FILE *out, struct tp_err *err)
+{
+    if (format == FORMAT_JSON)
+        return tp_why_json(a->list, a->count, a->file, out, err);
+    for (size_t i = 0; format == FORMAT_FOLDED && i < a->count; i++)
+        tp_holders_folded(a->list[i].holders, out);
+    return format == FORMAT_TEXT ? print(a, out) : TP_OK;
+}
+
+struct exporting {
+    const struct answers *answers;
+    uint32_t format;
+};
+
+static int write_export(void *ctx, FILE *out, struct tp_err *err)
+{
+    const struct exporting *e = ctx;
+    return write_as(e->answers, e->format, out, err);
+}
+
+static int report(const struct answers *a, FILE *out, struct tp_err *err)
+{
+    const struct tp_exports *e = &a->opts->exports;
+    int rc = write_as(a, e->format, out, err);
+    for (uint32_t i = 0; rc == TP_OK && format_words[i + 1]; i++)
+        if (e->files[i])
+            rc = tp_output_write(e->files[i], e->force, write_export, &(struct exporting){a, i + 1},
+                                 err);
+    return rc;
+}
+
+/* ---- the answers ---- */
+
+static bool has_memory(const struct tp_pytorch *s, uint32_t device)
+{
+    return tp_pytorch_has_events(&s->devices[device]) || s->devices[device].end.end_segments;
+}
+
+static int answer(struct answers *a, struct tp_pytorch *s, const struct tp_why_cfg *cfg,
+                  struct tp_err *err)
+{
+    struct tp_why_places places = {.count = 0};
+    uint64_t wanted = a->opts->device;
+    int rc = tp_why_places_open(s, &places, err);
+    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++)
+        if (has_memory(s, i) && (wanted == TP_OPT_KEYWORD(0) || wanted == i))
+            rc = tp_why(s, i, cfg, &places, &a->list[a->count++], err);
+    tp_why_places_close(&places);
+    if (rc != TP_OK || a->count)
+        return rc;
+    return wanted == TP_OPT_KEYWORD(0) ? tp_snapshot_silent(s, err)
+                                       : tp_fail(err, TP_EINPUT, "%s: device %u has no memory",
+                                                 tp_input_name(s->reading->in), (unsigned)wanted);
+}
+
+static int answer_file(const struct why_opts *o, const char *path, FILE *out, struct tp_err *err)
+{
+    bool given = o->at < TP_OPT_KEYWORD(TP_WHY_AT - 1);
+    struct tp_snapshot_file file;
+    struct tp_torch_rules rules;
+    const struct tp_why_cfg cfg = {.rules = &rules,
+                                   .when = given ? TP_WHY_AT
+                                                 : (enum tp_why_when)(TP_OPT_KEYWORD(0) - o->at),
+                                   .at = o->at,
+                                   .holders = {.by = o->by, .depth = (unsigned)o->depth},
+                                   .stop = tp_stop_asked};
+    struct answers a = {.opts = o, .file = path};
+    int rc = tp_snapshot_open(&file, path, o->max_memory, err);
+    if (rc == TP_OK)
+        rc = tp_verify_rules(file.snapshot, o->conf, &rules, err);
+    if (rc == TP_OK && !(a.list = calloc(TP_PYTORCH_DEVICES, sizeof *a.list)))
+        rc = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (rc == TP_OK)
+        rc = answer(&a, file.snapshot, &cfg, err);
+    if (rc == TP_OK)
+        rc = report(&a, out, err);
+    for (size_t i = 0; i < a.count; i++)
+        tp_why_release(&a.list[i]);
+    free(a.list);
+    tp_snapshot_close(&file);
+    return rc;
+}
+
+static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct why_opts *o = args->opts;
+    if (args->count != 1)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "why takes one PyTorch snapshot"),
+                       "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
+    int rc = tp_exports_look(&o->exports, format_words, err);
+    return rc == TP_OK ? answer_file(o, args->words[0], out, err) : rc;
+}
+
+const struct tp_command tp_command_why = {
+    .name = "why",
+    .usage = "why SNAPSHOT [OPTION]...",
+    .summary = "why a GPU ran out of memory, and who held it: from a PyTorch snapshot",
+    .about =
+        "Looks at one event of a PyTorch memory snapshot, the last that ran out of memory or else "
+        "that of most reserved memory, and says what the memory was taken by: live blocks, their "
+        "rounding, holes between them, segments that serve nothing. Of a request that failed it "
+        "says whether it was too big or found no room in one piece, what size would have fitted, "
+        "and the fewest live blocks that were in its way. Then who holds the memory, by the lines "
+        "of your program.\n\n"
+        "What lay where follows from the heap that the recording began with and the events, played "
+        "by the rules of PyTorch's allocator as 'tapool verify' does. Nothing is measured.",
+    .opts_size = sizeof(struct why_opts),
+    .options = rows,
+    .run = run_why,
+};

@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# tapool why: the screens, the forms, the exit codes. tests/unit/cmd/test_why.c holds the figures.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+DATA=$TAPOOL_ROOT/tests/data/pytorch
+CORPUS=$TAPOOL_ROOT/../shared/corpus/pytorch
+
+setup() { enter_folder; }
+
+oom() { python3 "$CLI/oom_snapshot.py" "$1" >"$1.pickle"; }
+
+@test "an out of memory: fragmented, and too big" {
+    oom fragmented
+    shown why-fragmented "$TAPOOL" why fragmented.pickle
+    oom too-big
+    shown why-too-big "$TAPOOL" why too-big.pickle
+}
+
+@test "no out of memory: the peak, an event, the end, in full bytes" {
+    shown why-peak "$TAPOOL" why "$DATA/training-step.pickle.gz"
+    oom fragmented
+    shown why-at "$TAPOOL" why fragmented.pickle --at 9 --depth 3 --bytes
+    ok "$TAPOOL" why fragmented.pickle --at end
+    grep -q '^OUT OF MEMORY' "$out" # its last event is one
+    ok "$TAPOOL" why fragmented.pickle --at peak
+    grep -q '^Peak            most reserved memory: event 4 of 15' "$out"
+    ok "$TAPOOL" why fragmented.pickle --at 0
+    grep -q '^ =        0 B   reserved, 0 segments$' "$out"
+}
+
+@test "several devices, and one of them" {
+    oom two
+    ok "$TAPOOL" why two.pickle
+    [ "$(grep -c '^OUT OF MEMORY' "$out")" -eq 2 ]
+    grep -qx 'device 1' "$out"
+    ok "$TAPOOL" why two.pickle --device 1
+    [ "$(grep -c '^OUT OF MEMORY' "$out")" -eq 1 ]
+    grep -q '^Too big' "$out"
+    capture "$TAPOOL" why two.pickle --device 2
+    [ "$rc" -eq 3 ]
+    grep -q '^tapool: two.pickle: device 2 has no memory$' "$err"
+}
+
+@test "a snapshot without events is that of its end" {
+    python3 "$CLI/snapshot.py" state >state.pickle
+    shown why-state "$TAPOOL" why state.pickle
+}
+
+@test "call stacks for a flame graph add up to what is live" {
+    oom fragmented
+    ok "$TAPOOL" why fragmented.pickle --format folded
+    golden why-folded <"$out"
+    ok "$TAPOOL" why fragmented.pickle --export-folded stacks --export-json why.json
+    python3 - <<'END'
+import json
+live = json.load(open("why.json"))["devices"][0]["memory"]["requested_bytes"]
+assert sum(int(line.rsplit(" ", 1)[1]) for line in open("stacks")) == live
+END
+    capture "$TAPOOL" why fragmented.pickle --export-json why.json
+    [ "$rc" -eq 2 ]
+    grep -q "^tapool: 'why.json' exists$" "$err"
+}
+
+@test "an independent reckoning of a real file" {
+    [ -f "$CORPUS/ring-wrapped.pickle.gz" ] || skip "the corpus is not here"
+    ok "$TAPOOL" why "$CORPUS/ring-wrapped.pickle.gz"
+    grep -q '^    14.74 GiB   live: 1,320 blocks' "$out"
+    grep -q '^ +  3.312 GiB   166 segments wholly idle' "$out"
+    grep -q '^ =  19.25 GiB   reserved, 872 segments$' "$out"
+}
+
+@test "what cannot be answered" {
+    capture "$TAPOOL" why
+    [ "$rc" -eq 2 ]
+    oom fragmented
+    capture "$TAPOOL" why fragmented.pickle --at 16
+    [ "$rc" -eq 2 ]
+    grep -q "^tapool: '--at 16': device 0 has 15 events$" "$err"
+    capture "$TAPOOL" why "$DATA/complete-small.pickle" --at oom
+    [ "$rc" -eq 2 ]
+    grep -q '^tapool: device 0 did not run out of memory$' "$err"
+    capture "$TAPOOL" why fragmented.pickle --conf max_split_size:40
+    [ "$rc" -eq 2 ]
+    grep -q "did you mean 'max_split_size_mb'?" "$err"
+    capture "$TAPOOL" why missing.pickle
+    [ "$rc" -eq 3 ]
+    capture "$TAPOOL" why "$DATA/ORIGIN.md"
+    [ "$rc" -eq 3 ]
+    python3 "$CLI/snapshot.py" other >other.pickle
+    capture "$TAPOOL" why other.pickle
+    [ "$rc" -eq 3 ]
+    head -c 1500 fragmented.pickle >cut.pickle
+    capture "$TAPOOL" why cut.pickle
+    [ "$rc" -eq 3 ]
+    [ ! -s "$out" ]
+}

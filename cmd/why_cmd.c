@@ -110,6 +110,20 @@ static bool has_memory(const struct tp_pytorch *s, uint32_t device)
     return tp_pytorch_has_events(&s->devices[device]) || s->devices[device].end.end_segments;
 }
 
+enum { TRY_MOST = 1000000 }; /* events of a program that is played with other settings */
+
+static int try_settings(const struct answers *a, const char *conf, struct tp_why *w,
+                        struct tp_err *err)
+{
+    const struct tp_why_try_cfg cfg = {.path = a->file,
+                                       .device = w->device,
+                                       .conf = a->opts->conf ? a->opts->conf : conf,
+                                       .capacity = w->moment.failed ? w->room.capacity : 0,
+                                       .max_memory = a->opts->max_memory};
+    bool short_enough = w->moment.events && w->moment.events <= TRY_MOST;
+    return short_enough ? tp_why_try(&cfg, &w->tries, err) : TP_OK;
+}
+
 static int answer(struct answers *a, struct tp_pytorch *s, const struct tp_why_cfg *cfg,
                   struct tp_err *err)
 {
@@ -120,6 +134,8 @@ static int answer(struct answers *a, struct tp_pytorch *s, const struct tp_why_c
         if (has_memory(s, i) && (wanted == TP_OPT_KEYWORD(0) || wanted == i))
             rc = tp_why(s, i, cfg, &places, &a->list[a->count++], err);
     tp_why_places_close(&places);
+    for (size_t i = 0; rc == TP_OK && i < a->count; i++)
+        rc = try_settings(a, tp_pytorch_conf(s), &a->list[i], err);
     if (rc != TP_OK || a->count)
         return rc;
     return wanted == TP_OPT_KEYWORD(0) ? tp_snapshot_silent(s, err)

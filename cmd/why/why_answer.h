@@ -5,6 +5,7 @@
 #include "cmd/verify/verified.h"
 #include "cmd/why/why_moment.h"
 #include "cmd/why/why_room.h"
+#include "cmd/why/why_try.h"
 #include "traces/holder_groups.h"
 
 enum { TP_WHY_NAMED = 6 };
@@ -26,6 +27,7 @@ struct tp_why {
     /* of room.blocks those that take most, the largest first */
     struct tp_why_named named[TP_WHY_NAMED];
     size_t named_count;
+    struct tp_why_tries tries;
 };
 
 #endif

@@ -74,6 +74,19 @@ static void write_request(struct tp_json *j, cJSON *in, const struct tp_why *w)
     write_way(j, o, w);
 }
 
+static void write_tries(struct tp_json *j, cJSON *in, const struct tp_why_tries *t)
+{
+    if (!t->count)
+        return;
+    cJSON *list = tp_json_array(j, in, "settings");
+    for (size_t i = 0; i < t->count; i++) {
+        cJSON *o = tp_json_item(j, list);
+        tp_json_text(j, o, "conf", i ? t->rows[i].conf : NULL);
+        tp_json_uint(j, o, "peak_reserved_bytes", t->rows[i].peak_reserved);
+        tp_json_uint(j, o, "failed_requests", t->rows[i].failed);
+    }
+}
+
 static void write_fidelity(struct tp_json *j, cJSON *in, const struct tp_verified *v)
 {
     cJSON *o = tp_json_object(j, in, "fidelity");
@@ -98,6 +111,7 @@ int tp_why_json(const struct tp_why *list, size_t count, const char *file, FILE 
         write_sum(&j, o, &list[i].sum);
         write_request(&j, o, &list[i]);
         tp_json_holders(&j, o, "holders", list[i].holders);
+        write_tries(&j, o, &list[i].tries);
         write_fidelity(&j, o, &list[i].verified);
     }
     return tp_json_print(&j, root, out, err);

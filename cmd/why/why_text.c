@@ -6,7 +6,16 @@
 
 #include <math.h>
 
-enum { NAME = 16, SUM_END = 13, EXACT_END = 22, LABEL = 3, SHARE_END = 37, NOTE = 40 };
+enum {
+    NAME = 16,
+    SUM_END = 13,
+    EXACT_END = 22,
+    LABEL = 3,
+    SHARE_END = 37,
+    NOTE = 40,
+    TRY_RESERVED = 50,
+    TRY_FATE = 53
+};
 
 /* Where the bytes of a row end. */
 static int sum_end(const struct tp_page *page)
@@ -206,6 +215,36 @@ static void print_way(const struct tp_why *w, struct tp_page *page)
                     tp_plural(r->block_count - w->named_count, "smaller block").s);
 }
 
+/* ---- would it help? ---- */
+
+static const char *fate(const struct tp_why *w, const struct tp_why_try *t)
+{
+    return !w->room.capacity ? "" : t->failed ? "no room" : "fits";
+}
+
+static void print_tries(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_tries *t = &w->tries;
+    if (t->count < 2)
+        return;
+    tp_page_line(page);
+    tp_page_at(page, 0, "Would it help?");
+    tp_page_right(page, TRY_RESERVED, "peak reserved");
+    if (w->room.capacity)
+        tp_page_at(page, TRY_FATE, "of %s", size_of(page, w->room.capacity).s);
+    tp_page_line(page);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tp_why_try *row = &t->rows[i];
+        tp_page_at(page, 2, "%s", *row->conf ? row->conf : "as recorded");
+        tp_page_right(page, TRY_RESERVED, size_of(page, row->peak_reserved).s);
+        if (w->room.capacity)
+            tp_page_at(page, TRY_FATE, "%s", fate(w, row));
+        tp_page_line(page);
+    }
+    if (w->room.capacity && !t->rows[0].failed)
+        tp_page_put(page, 2, "Played again it finds room as recorded: these rows do not tell.");
+}
+
 /* ---- what it rests on ---- */
 
 static void print_ground(const struct tp_why *w, struct tp_page *page)
@@ -238,6 +277,7 @@ void tp_why_text(const struct tp_why *w, bool several, struct tp_page *page)
         print_waste(w, page);
     print_fitting(w, page);
     tp_holders_print(w->holders, page);
+    print_tries(w, page);
     print_way(w, page);
     print_ground(w, page);
 }

@@ -1,4 +1,5 @@
 /* tapool why: what filled the memory of a device at one event, and what was in the way. */
+#include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/report/report_holders.h"
@@ -22,6 +23,7 @@ struct why_opts {
 };
 
 enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED };
+enum { SHOWN_MAX = 4096 }; /* bytes of a path */
 
 static const char *const format_words[] = {"text", "json", "folded", NULL};
 
@@ -52,7 +54,7 @@ static const struct tp_opt rows[] = {
 /* The answers for all devices that were asked about. */
 struct answers {
     const struct why_opts *opts;
-    const char *file;
+    const char *path, *shown; /* the same, clean */
     struct tp_why *list;
     size_t count;
 };
@@ -69,13 +71,14 @@ static int print(const struct answers *a, FILE *out)
             tp_page_line(&page);
         tp_why_text(&a->list[i], a->count > 1, &page);
     }
+    tp_page_command(&page, "Next: tapool tune", a->shown);
     return TP_OK;
 }
 
 static int write_as(const struct answers *a, uint32_t format, FILE *out, struct tp_err *err)
 {
     if (format == FORMAT_JSON)
-        return tp_why_json(a->list, a->count, a->file, out, err);
+        return tp_why_json(a->list, a->count, a->shown, out, err);
     for (size_t i = 0; format == FORMAT_FOLDED && i < a->count; i++)
         tp_holders_folded(a->list[i].holders, out);
     return format == FORMAT_TEXT ? print(a, out) : TP_OK;
@@ -115,7 +118,7 @@ enum { TRY_MOST = 1000000 }; /* events of a program that is played with other se
 static int try_settings(const struct answers *a, const char *conf, struct tp_why *w,
                         struct tp_err *err)
 {
-    const struct tp_why_try_cfg cfg = {.path = a->file,
+    const struct tp_why_try_cfg cfg = {.path = a->path,
                                        .device = w->device,
                                        .conf = a->opts->conf ? a->opts->conf : conf,
                                        .capacity = w->moment.failed ? w->room.capacity : 0,
@@ -154,7 +157,8 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
                                    .at = o->at,
                                    .holders = {.by = o->by, .depth = (unsigned)o->depth},
                                    .stop = tp_stop_asked};
-    struct answers a = {.opts = o, .file = path};
+    char *shown = tp_clean_copy(path, SHOWN_MAX);
+    struct answers a = {.opts = o, .path = path, .shown = shown ? shown : ""};
     int rc = tp_snapshot_open(&file, path, o->max_memory, err);
     if (rc == TP_OK)
         rc = tp_verify_rules(file.snapshot, o->conf, &rules, err);
@@ -167,6 +171,7 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     for (size_t i = 0; i < a.count; i++)
         tp_why_release(&a.list[i]);
     free(a.list);
+    free(shown);
     tp_snapshot_close(&file);
     return rc;
 }

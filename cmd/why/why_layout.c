@@ -16,7 +16,8 @@ struct collecting {
     struct tp_err *err;
 };
 
-static int take(void *ctx, const struct tp_torch_segment *at, const struct tp_torch_at *block)
+static int take(void *ctx, const struct tp_torch_segment *at, bool grows,
+                const struct tp_torch_at *block)
 {
     const struct collecting *c = ctx;
     struct tp_why_layout *l = c->layout;
@@ -28,6 +29,7 @@ static int take(void *ctx, const struct tp_torch_segment *at, const struct tp_to
         return rc;
     struct tp_why_segment *s = &l->segments[l->segment_count - 1];
     l->blocks[l->count++] = (struct tp_why_block){block->addr, block->size, block->requested};
+    l->grows |= grows;
     s->count++;
     s->live += block->requested != 0;
     return TP_OK;

@@ -22,6 +22,7 @@ struct tp_why_layout {
     struct tp_why_segment *segments;
     struct tp_why_block *blocks;
     size_t segment_count, segment_room, count, room;
+    bool grows; /* some segments grow: each stretch that is mapped stands for one */
 };
 
 /* Fills a layout, zeroed but for `reading`, with the heap of an instance of `torch`. It must be

@@ -1,6 +1,8 @@
 /* See why_room.h. The smallest set is exact: in a segment by a window over its blocks, of whole
  * segments by choosing among the largest ones of each number of blocks. Known weakness: rules that
- * give single segments back early (garbage_collection_threshold) are not asked. */
+ * give single segments back early (garbage_collection_threshold) are not asked, and where segments
+ * grow (expandable_segments) only the sums are compared: such a request may be served by what is
+ * mapped and what is mapped anew together. */
 #include "cmd/why/why_room.h"
 
 #include <stdlib.h>
@@ -92,15 +94,16 @@ static void judge(const struct making *m)
     look_at_holes(m, &served);
     out->there = m->sum.reserved - taken + (rq->has_free ? rq->free : 0);
     out->capacity = rq->has_free ? m->sum.reserved + rq->free : 0;
+    bool grows = m->layout->grows;
     uint64_t fresh = rq->has_free ? largest_new(m, driver_has(m)) : 0;
     out->fitting = largest_within(m->rules, fresh > out->largest ? fresh : out->largest);
-    if (!m->small && out->fitting <= m->rules->small_most)
+    if (grows || (!m->small && out->fitting <= m->rules->small_most))
         out->fitting = 0;
-    out->verdict = served                              ? TP_WHY_HAD_ROOM
-                   : !rq->has_free                     ? TP_WHY_NO_CAPACITY
-                   : out->segment <= driver_has(m)     ? TP_WHY_REFUSED
-                   : taken + out->need > out->capacity ? TP_WHY_TOO_BIG
-                                                       : TP_WHY_FRAGMENTED;
+    out->verdict = served                                    ? TP_WHY_HAD_ROOM
+                   : !rq->has_free                           ? TP_WHY_NO_CAPACITY
+                   : !grows && out->segment <= driver_has(m) ? TP_WHY_REFUSED
+                   : taken + out->need > out->capacity       ? TP_WHY_TOO_BIG
+                                                             : TP_WHY_FRAGMENTED;
 }
 
 /* ---- a hole in one segment ---- */
@@ -308,7 +311,7 @@ int tp_why_room(const struct tp_why_layout *l, const struct tp_torch_rules *rule
     m.small = out->need <= rules->small_most;
     out->segment = tp_torch_segment_bytes(rules, out->need);
     judge(&m);
-    if (out->verdict == TP_WHY_HAD_ROOM || out->verdict == TP_WHY_REFUSED)
+    if (l->grows || out->verdict == TP_WHY_HAD_ROOM || out->verdict == TP_WHY_REFUSED)
         return TP_OK;
     return make_room(&m, err);
 }

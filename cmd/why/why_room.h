@@ -42,7 +42,8 @@ struct tp_why_room {
     uint64_t there;    /* bytes that serve nothing: on the device, in holes and in idle segments */
     uint64_t capacity; /* bytes that the process could have; 0: not known */
     uint64_t largest;  /* hole of the request's pool and stream; 0: none */
-    uint64_t fitting;  /* the largest request of its pool that finds room; 0: none */
+    uint64_t
+        fitting; /* the largest request of its pool that finds room; 0: none, or segments grow */
     /* the smallest set of live blocks without which the request finds room */
     enum tp_why_way way;
     size_t *blocks; /* owned: numbers in the layout, ascending */

@@ -188,6 +188,10 @@ static void print_fitting(const struct tp_why *w, struct tp_page *page)
     if (smaller)
         tp_page_put(page, NAME, "a request of %s or less would have fitted",
                     size_of(page, r->fitting).s);
+    if (w->grows && w->moment.failed)
+        tp_page_put(page, NAME,
+                    "segments grow here (expandable_segments): what would have made "
+                    "room is not looked for");
 }
 
 static void print_way(const struct tp_why *w, struct tp_page *page)

@@ -383,8 +383,7 @@ bool tp_torch_is_mapped_at(void *state, const struct tp_torch_segment *part,
 static int look_at_stretch(const struct torch_block **b, tp_torch_look_fn *fn, void *ctx)
 {
     const struct torch_segment *s = (*b)->segment;
-    struct tp_torch_segment of = {
-        .base = (*b)->addr, .stream = s->stream, .small = s->pool->small};
+    struct tp_torch_segment of = {.base = (*b)->addr, .stream = s->stream, .small = s->pool->small};
     int rc = TP_OK;
     for (const struct torch_block *at = *b; at && at->state != TORCH_UNMAPPED; at = at->behind)
         of.size += at->size;

@@ -2,6 +2,7 @@
 #include "alloc/base/grow.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
+#include "cmd/measure/bound.h"
 #include "cmd/measure/child.h"
 #include "cmd/measure/fail_on.h"
 #include "cmd/measure/figures.h"
@@ -65,6 +66,9 @@ static const struct tp_opt rows[] = {
                .help = "find the smallest device on which no allocation fails (done without asking "
                        "for device traces under 1,000,000 events)"),
     TP_FLAG_AT("no-fits", ROW(no_fits), .help = "do not look for it"),
+    TP_BOUND_ROW(ROW(bound_time), "auto", .choices = auto_words,
+                 .help = TP_BOUND_HELP " (auto: 100ms for device traces under 1,000,000 events, "
+                                       "else 0: not at all)"),
     TP_SET_AT(
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
         .excludes = "fits no-fits verify export-markdown export-csv export-benchfmt "
@@ -214,6 +218,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
                               .source = &job->source,
                               .captured = &job->captured,
                               .use = &job->use,
+                              .bounds = job->bounds,
                               .touch = cfg.touch,
                               .threads = cfg.threads,
                               .min_time_ns = cfg.min_time_ns,

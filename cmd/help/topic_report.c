@@ -23,6 +23,8 @@ static const char memory_text[] =
     "               by its own size, which no driver does\n"
     "  ever in use  what of it was ever part of a block; the rest is reserve\n"
     "  peak         the highest reserved at any event; 'times needed' is peak / needed by program\n"
+    "  best packing what a perfect allocator would need that knew every life in advance and moved\n"
+    "               nothing, as far as --bound-time finds it; regret = peak / best packing\n"
     "  calls        to the system or driver, both ways; 'reuse' is the share of allocations "
     "without\n"
     "  address space  (on host) reserved, which no page stands behind before it is written\n"

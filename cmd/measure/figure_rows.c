@@ -1,4 +1,5 @@
 /* The registry of figures. metrics.h explains the members of a row, figure_rows.h has the rows. */
+#include "alloc/engine/offline.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/metrics.h"
 
@@ -53,6 +54,15 @@ static double share(uint64_t part, uint64_t all)
     }
 
 GETTER(fits_in, whole(has(of, TP_RUN_FITS) ? of->d->fits_in : TP_NONE))
+
+static const struct tp_offline *packing(const struct tp_figure_of *of)
+{
+    return of->r->bounds ? &of->r->bounds[of->d - of->r->run->devices] : NULL;
+}
+
+GETTER(best_packing, whole(packing(of) ? packing(of)->best : TP_NONE))
+GETTER(least_packing, whole(packing(of) ? packing(of)->least : TP_NONE))
+GETTER(regret, real(packing(of) ? share(of->d->peak_reserved, packing(of)->best) : (double)NAN))
 GETTER(weight, text(has(of, TP_RUN_WEIGHT_TIME) ? "time" : "events"))
 GETTER(memory_class, text(has(of, TP_RUN_INFORMATIVE | TP_RUN_DEVICE) ? "R" : "E"))
 GETTER(is_informative, whole(has(of, TP_RUN_INFORMATIVE)))

@@ -42,6 +42,15 @@ COMPARED(6, EXACT(MEMORY), MEMORY_BYTES(fits_in), GET_WHOLE(fits_in),
 COMPARED(7, EXACT(MEMORY), DEVICE("memory.", overhead, RATIO), FIELD(overhead),
          SHARE_OF("memory.trace_peak_requested_bytes"),
          MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"))
+REPORTED(MEMORY_BYTES(least_packing), GET_WHOLE(least_packing),
+         MEANS("no allocator that moves nothing can need less: most live at once, or\n"
+               "more where a search has shown it (--bound-time)"))
+REPORTED(MEMORY_BYTES(best_packing), GET_WHOLE(best_packing),
+         MEANS("the best packing found in --bound-time: what an allocator would need\n"
+               "that knew every life in advance and moved nothing"))
+COMPARED(57, EXACT(MEMORY), DEVICE("memory.", regret, RATIO), GET_REAL(regret),
+         SHARE_OF("memory.best_packing_bytes"),
+         MEANS("peak_reserved / best_packing (--bound-time)"))
 LINE("at_peak_demand", "all of these and idle at the event of trace_peak_requested")
 LINE("class", "of memory figures: E exact, R reported only (real device, real allocator)")
 COMPARED(8, UNUSED(internal_fragmentation, "at_peak_demand.granted"),

@@ -1,6 +1,7 @@
 /* Derived figures; see figures.h. */
 #include "cmd/measure/figures.h"
 
+#include "alloc/engine/offline.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/libraries.h"
 
@@ -220,6 +221,14 @@ struct tp_text tp_range_text(const struct tp_range *r, bool exact)
     if (unit && !strcmp(unit, strrchr(high.s, ' '))) /* write a common unit only once */
         *unit = '\0';
     return tp_text_of("%s to %s", low.s, high.s);
+}
+
+uint64_t tp_result_packed(const struct tp_result *r)
+{
+    uint64_t sum = 0;
+    for (uint16_t d = 0; d < r->facts->devices; d++)
+        sum += r->bounds[d].best;
+    return sum;
 }
 
 uint64_t tp_run_fits_in(const struct tp_run *run)

@@ -102,6 +102,9 @@ uint64_t tp_run_resident(const struct tp_run *run);
  * of which nothing else is known that a policy has too, and it is known of all that served. */
 bool tp_results_by_resident(const struct tp_result *results, size_t count);
 
+/* Bytes of the best packing, summed over the devices; packings must have been looked for. */
+uint64_t tp_result_packed(const struct tp_result *r);
+
 /* Bytes of the smallest devices on which no allocation fails; TP_NONE: not looked for. */
 uint64_t tp_run_fits_in(const struct tp_run *run);
 

@@ -7,6 +7,7 @@
  *     virtual     otherwise */
 #include "cmd/measure/replay_job.h"
 
+#include "cmd/measure/bound.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/libraries.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FITS_EVENTS = 1000000 };
+enum { FITS_EVENTS = 1000000, BOUND_TIME = 100000000 /* ns */ };
 
 static bool is_device_trace(const struct tp_job *job)
 {
@@ -324,6 +325,14 @@ static int check_strategies(const struct tp_job *job, struct tp_err *err)
     return status;
 }
 
+static uint64_t bound_time_of(const struct tp_job *job, const struct tp_replay_opts *o)
+{
+    const struct tp_program_facts *f = tp_program_facts(job->trace.program);
+    if (o->bound_time != TP_OPT_KEYWORD(0))
+        return o->bound_time;
+    return !o->passes && tp_fits_by_default(f->kind, f->events) ? BOUND_TIME : 0;
+}
+
 int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
                    const char *path, struct tp_err *err)
 {
@@ -341,7 +350,11 @@ int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp
     if (status)
         return status;
     tp_strategy_specs_label(job->specs, job->spec_count);
-    return check_strategies(job, err);
+    status = check_strategies(job, err);
+    uint64_t bound_time = bound_time_of(job, o);
+    if (!status && bound_time)
+        status = tp_bound(job->trace.program, bound_time, &job->bounds, err);
+    return status;
 }
 
 void tp_job_release(struct tp_job *job)
@@ -350,6 +363,7 @@ void tp_job_release(struct tp_job *job)
         tp_strategy_spec_release(&job->specs[i]);
     free(job->specs);
     free(job->use.ordinals);
+    free(job->bounds);
     tp_source_spec_release(&job->source);
     tp_captured_release(&job->captured);
     tp_trace_close(&job->trace);

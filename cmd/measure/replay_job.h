@@ -22,7 +22,7 @@ struct tp_replay_opts {
     char *source, *alloc;
     uint32_t touch, on_oom, color, occupy;
     uint32_t passes; /* bits of enum tp_pass; 0: not given */
-    uint64_t min_time, repeat, seed, capacity, threads, timeout;
+    uint64_t min_time, repeat, seed, capacity, threads, timeout, bound_time;
     bool verbose, bytes, fits, no_fits, verify, thp;
     double occupy_scale;
 };
@@ -38,7 +38,8 @@ struct tp_job {
     struct tp_strategy_spec *specs;
     size_t spec_count;
     struct tp_source_spec source;
-    struct tp_device_use use; /* how a real device is used */
+    struct tp_device_use use;  /* how a real device is used */
+    struct tp_offline *bounds; /* of each device; NULL: not asked for */
 };
 
 /* Opens the trace and checks all that can be wrong now, because playing may take long. The caller

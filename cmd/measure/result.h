@@ -8,6 +8,7 @@
 #include "traces/trace.h"
 
 struct tp_captured;
+struct tp_offline;
 struct tp_source_spec;
 struct tp_strategy_spec;
 
@@ -34,6 +35,7 @@ struct tp_result {
     const struct tp_source_spec *source; /* not used by a foreign allocator */
     const struct tp_captured *captured;
     const struct tp_device_use *use; /* not used by a foreign allocator */
+    const struct tp_offline *bounds; /* of each device; NULL: not looked for */
     enum tp_touch touch;
     uint32_t threads; /* that were asked for, as in struct tp_replay_cfg */
     uint64_t min_time_ns;

@@ -1,5 +1,6 @@
 /* The screen of one result: memory as a sum at peak demand, speed, and latencies by kind of call.
  */
+#include "alloc/engine/offline.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/warnings.h"
 #include "cmd/report/report.h"
@@ -107,6 +108,16 @@ static void print_fits(const struct tp_device_run *d, struct tp_page *page)
                 tp_bytes(d->fits_in, page->exact).s);
 }
 
+static void print_packing(const struct tp_result *r, uint16_t device, struct tp_page *page)
+{
+    if (!r->bounds)
+        return;
+    const struct tp_offline *best = &r->bounds[device];
+    tp_page_put(page, TEXT, "best packing %s%s: what a perfect allocator would need",
+                tp_bytes(best->best, page->exact).s,
+                best->best == best->least ? ", the least possible" : "");
+}
+
 static void print_calls(const struct tp_result *r, const struct tp_device_run *d,
                         struct tp_page *page)
 {
@@ -186,6 +197,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         print_own_peak(r, d, page);
     print_resident(r, page);
     print_fits(d, page);
+    print_packing(r, (uint16_t)(d - r->run->devices), page);
     print_calls(r, d, page);
     tp_device_answers(r, d, page);
 }

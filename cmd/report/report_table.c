@@ -364,6 +364,19 @@ static void add_needed_row(const struct tp_result *r, const struct column *colum
                                              : "-");
 }
 
+/* Fills the row of the best packing, "-" in columns without such a value. */
+static void add_packing_row(const struct tp_result *r, const struct column *column, bool exact,
+                            struct tp_table *t)
+{
+    uint64_t needed = tp_run_trace_peak(r->run), packed = tp_result_packed(r);
+    if (column == &col_peak)
+        tp_table_bytes(t, packed, exact);
+    else if (column == &col_needed && needed)
+        add_times(t, (double)packed / (double)needed);
+    else
+        tp_table_add(t, "%s", column == &col_name ? "best packing" : "-");
+}
+
 /* What the recorded allocator did, summed over the devices. */
 struct recorded {
     uint64_t peak, takes, gives, allocations;
@@ -467,6 +480,8 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
     tp_table_columns(t, heads, used);
     for (int c = 0; c < used; c++)
         add_needed_row(results, columns[c], exact, t);
+    for (int c = 0; c < used && results->bounds; c++)
+        add_packing_row(results, columns[c], exact, t);
     for (int c = 0; c < used && has_recorded(results); c++)
         add_recorded_row(results, columns[c], exact, t);
     for (size_t i = 0; i < count; i++)

@@ -12,8 +12,8 @@
  * segment or fails, went back because the program asked for it: empty_cache(), which becomes a TRIM
  * before them.
  *
- * Known weakness: an empty_cache() right before a request that needs a new segment looks like memory
- * that was short. */
+ * Known weakness: an empty_cache() right before a request that needs a new segment looks like
+ * memory that was short. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
 #include "alloc/base/numbers.h"

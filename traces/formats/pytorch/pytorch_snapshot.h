@@ -22,7 +22,7 @@ struct tp_pytorch_block {
     uint64_t bytes;  /* of the block itself, with its rounding; 0: not known, or a segment */
     uint64_t behind; /* see struct tp_heap_block; 0: not known, or a segment */
     int64_t stream;
-    uint64_t pool; /* of a segment: see pytorch_events.h */
+    uint64_t pool;   /* of a segment: see pytorch_events.h */
     uint64_t frames; /* byte in the file of the opcode of its stack frames; 0: none */
     uint32_t device;
     bool relative;   /* `address` is an offset in its segment, whose address is not known yet */

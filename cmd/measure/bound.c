@@ -1,0 +1,49 @@
+/* See bound.h. */
+#include "cmd/measure/bound.h"
+
+#include "alloc/base/grow.h"
+#include "alloc/program/lives.h"
+
+#include <stdlib.h>
+
+struct bound_objects {
+    struct tp_offline_object *items;
+    size_t count, room;
+};
+
+static int add_life(void *ctx, const struct tp_life *life, struct tp_err *err)
+{
+    struct bound_objects *o = ctx;
+    int rc = TP_GROW(&o->items, &o->room, o->count + 1, err, .what = "objects",
+                     TP_MOST(TP_OFFLINE_OBJECTS));
+    if (rc != TP_OK)
+        return rc;
+    o->items[o->count++] = (struct tp_offline_object){.begin = life->begin,
+                                                      .end = life->end,
+                                                      .size = life->size,
+                                                      .align = UINT64_C(1) << life->align_log2};
+    return TP_OK;
+}
+
+static uint64_t steps_of(uint64_t ns)
+{
+    enum { NS_PER_MS = 1000000, MS_PER_S = 1000 };
+    return ns / NS_PER_MS * (TP_OFFLINE_STEPS_PER_SECOND / MS_PER_S);
+}
+
+int tp_bound(struct tp_program *p, uint64_t ns, struct tp_offline **out, struct tp_err *err)
+{
+    uint16_t devices = tp_program_facts(p)->devices;
+    int rc = TP_OK;
+    *out = calloc(devices, sizeof **out);
+    if (!*out)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (uint16_t d = 0; rc == TP_OK && d < devices; d++) {
+        struct bound_objects objects = {.count = 0};
+        rc = tp_program_lives(p, d, add_life, &objects, err);
+        if (rc == TP_OK)
+            rc = tp_offline_pack(objects.items, objects.count, steps_of(ns), &(*out)[d], err);
+        TP_GROW_END(&objects.items, &objects.room, .what = "objects");
+    }
+    return rc;
+}

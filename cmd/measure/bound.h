@@ -1,0 +1,21 @@
+/* What a perfect allocator would need for a trace: one that knows every life in advance and never
+ * moves anything. */
+#ifndef TP_BOUND_H
+#define TP_BOUND_H
+
+#include "alloc/engine/offline.h"
+#include "alloc/program/program.h"
+
+/* The option row, for a command whose options struct has a member `uint64_t bound_time` in ns. */
+#define TP_BOUND_ROW(at, def_, ...)                                                                \
+    TP_TIME_AT("bound-time", (at), .def = (def_), .max = UINT64_C(86400000000000), __VA_ARGS__)
+#define TP_BOUND_HELP                                                                              \
+    "how long to look for the best packing, on each device: what a perfect allocator would need "  \
+    "that knew every life in advance and moved nothing. It is counted in steps, so that the "      \
+    "result is the same on every machine"
+
+/* Finds the packing of each device of a program: an array for the caller to free, with one for each
+ * device. */
+int tp_bound(struct tp_program *p, uint64_t ns, struct tp_offline **out, struct tp_err *err);
+
+#endif

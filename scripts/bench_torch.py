@@ -1,0 +1,125 @@
+"""What scripts/bench.py measures of PyTorch snapshots and of offline packing:
+
+  torch     the usage pass of the strategy torch, on a training loop and on a real snapshot
+  tune      64 settings on a snapshot
+  why       the answer of a snapshot
+  verify    a snapshot of VERIFY_BYTES (default 2e9), made here: time and memory
+  packing   minimalloc's instances: the height found within 60 s, against the known 1,048,576
+
+The snapshots are those beside the repository (TAPOOL_SHARED); without them only what is made here
+and what is in tests/data is measured.
+"""
+import os
+import pickle
+import resource
+import statistics
+import subprocess
+import time
+
+from bench_common import ROUNDS, gen, output_of, print_goal, replay
+
+SHARED = os.environ.get("TAPOOL_SHARED", os.path.join("..", "shared"))
+VERIFY_BYTES = int(float(os.environ.get("VERIFY_BYTES", "2e9")))
+BOUND_TIME = os.environ.get("BOUND_TIME", "60s")
+KNOWN = 1048576
+MIB = 1 << 20
+
+
+def seconds_of(*command):
+    start = time.monotonic()
+    output_of(*command)
+    return time.monotonic() - start
+
+
+def median_seconds(*command):
+    return statistics.median(seconds_of(*command) for _ in range(ROUNDS))
+
+
+def bench_speed(tapool, folder, snapshot):
+    traces = [gen(tapool, folder, "training", "training-step", "--seed", 1)]
+    traces += [snapshot] if snapshot else []
+    for trace in traces:
+        rates = {"torch": [], "arena": []}
+        for _ in range(ROUNDS):
+            for strategy, list_ in rates.items():
+                run = replay(tapool, trace, strategy, "--passes", "throughput")
+                list_.append(1e9 / (run["throughput"]["ns_per_op"] + run["throughput"]["engine_ns_per_op"]))
+        torch, arena = (statistics.median(rates[s]) for s in ("torch", "arena"))
+        print_goal("torch, %s" % os.path.basename(trace)[:36], torch / 1e6, 10, "M op/s",
+                   "arena %.1f" % (arena / 1e6), most=False)
+
+
+def bench_answers(tapool, snapshot):
+    tune = median_seconds(tapool, "tune", snapshot, "--capacity", "24GiB", "--json")
+    print_goal("tune, 64 settings", tune, 5, "s")
+    why = median_seconds(tapool, "why", snapshot, "--json")
+    print_goal("why", why, 1, "s")
+
+
+def event(action, addr, size, at):
+    frames = [{"filename": "/train/model.py", "line": 10 + addr // 512 % 90, "name": "forward"}]
+    return {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": 1000000 + at, "frames": frames}
+
+
+def write_snapshot(path, least):
+    """A program that fills segments of 20 MiB with blocks of 2 MiB and frees them again, until the
+    pickle has so many bytes; PyTorch would place them just so."""
+    base, size, blocks, events = 1 << 40, 2 * MIB, 10, []
+    segments = 50
+    for s in range(segments):
+        start = base + s * 20 * MIB
+        events.append(event("segment_alloc", start, 20 * MIB, len(events)))
+        for b in range(blocks):
+            events.append(event("alloc", start + b * size, size, len(events)))
+    one = len(pickle.dumps(events[-1], protocol=4))
+    while len(events) * one < least:
+        for s in range(segments):
+            for b in range(blocks):
+                for action in ("free_requested", "free_completed", "alloc"):
+                    events.append(event(action, base + s * 20 * MIB + b * size, size, len(events)))
+    blocks_at = [[{"address": base + s * 20 * MIB + b * size, "size": size, "requested_size": size,
+                   "state": "active_allocated", "frames": []} for b in range(blocks)] for s in range(segments)]
+    at_end = [{"device": 0, "address": base + s * 20 * MIB, "total_size": 20 * MIB, "allocated_size": 20 * MIB,
+               "active_size": 20 * MIB, "requested_size": 20 * MIB, "stream": 0, "segment_type": "large",
+               "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": blocks_at[s]}
+              for s in range(segments)]
+    with open(path, "wb") as file:
+        pickler = pickle.Pickler(file, protocol=4)
+        pickler.fast = True  # no memo, as of a recording whose dicts are all new
+        pickler.dump({"segments": at_end, "device_traces": [events], "allocator_settings": {},
+                      "external_annotations": []})
+    return os.path.getsize(path)
+
+
+def bench_verify(tapool, folder):
+    path = os.path.join(folder, "large.pickle")
+    bytes_ = write_snapshot(path, VERIFY_BYTES / 2)
+    start = time.monotonic()
+    output_of(tapool, "verify", path)
+    took = time.monotonic() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
+    os.unlink(path)
+    print_goal("verify, %.2f GB" % (bytes_ / 1e9), took, 60, "s")
+    print_goal("its memory", peak, 512, "MB")
+
+
+def bench_packing(tapool):
+    exact = 0
+    for name in "ADJK":
+        trace = os.path.join("tests", "data", "minimalloc", name + ".1048576.csv")
+        start = time.monotonic()
+        memory = replay(tapool, trace, "arena", "--passes", "usage", "--bound-time", BOUND_TIME)["memory"]
+        took, best = time.monotonic() - start, memory["best_packing_bytes"]
+        exact += best <= KNOWN
+        print_goal("packing %s" % name, 100 * (best / KNOWN - 1), 3, "% above", "%.1f s" % took)
+    print_goal("packings at the known height", exact, 2, "of 4", most=False)
+
+
+def print_torch(tapool, folder):
+    snapshot = os.path.join(SHARED, "corpus", "pytorch", "training-999-segments.pickle.gz")
+    snapshot = snapshot if os.path.exists(snapshot) else None
+    bench_speed(tapool, folder, snapshot)
+    if snapshot:
+        bench_answers(tapool, snapshot)
+    bench_verify(tapool, folder)
+    bench_packing(tapool)

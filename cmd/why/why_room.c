@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct making {
+struct room_making {
     const struct tp_why_layout *layout;
     const struct tp_torch_rules *rules;
     const struct tp_why_request *rq;
@@ -32,13 +32,13 @@ static bool serves(const struct tp_torch_rules *rules, uint64_t hole, uint64_t s
     return size < rules->split_limit || hole - size < rules->oversize_rest;
 }
 
-static bool is_of_pool(const struct making *m, const struct tp_why_segment *s)
+static bool is_of_pool(const struct room_making *m, const struct tp_why_segment *s)
 {
     return s->at.small == m->small && s->at.stream == m->rq->stream;
 }
 
 /* Bytes that the driver can give once what serves nothing went back. */
-static uint64_t driver_has(const struct making *m)
+static uint64_t driver_has(const struct room_making *m)
 {
     return m->rq->free + m->sum.idle_bytes;
 }
@@ -58,7 +58,7 @@ static uint64_t largest_within(const struct tp_torch_rules *rules, uint64_t byte
 }
 
 /* The largest block that a new segment of at most `bytes` serves. */
-static uint64_t largest_new(const struct making *m, uint64_t bytes)
+static uint64_t largest_new(const struct room_making *m, uint64_t bytes)
 {
     const struct tp_torch_rules *r = m->rules;
     uint64_t own = bytes / r->own_grain * r->own_grain;
@@ -69,7 +69,7 @@ static uint64_t largest_new(const struct making *m, uint64_t bytes)
     return bytes >= r->large_segment ? r->own_least - r->grain : 0;
 }
 
-static void look_at_holes(const struct making *m, bool *served)
+static void look_at_holes(const struct room_making *m, bool *served)
 {
     const struct tp_why_layout *l = m->layout;
     *served = false;
@@ -85,7 +85,7 @@ static void look_at_holes(const struct making *m, bool *served)
     }
 }
 
-static void judge(const struct making *m)
+static void judge(const struct room_making *m)
 {
     struct tp_why_room *out = m->out;
     const struct tp_why_request *rq = m->rq;
@@ -132,7 +132,8 @@ static void count_block(struct window *w, const struct tp_why_block *b, bool in)
 
 /* The best window of a segment: each begins behind a live block, or at the segment's beginning, and
  * ends before one, or at its end. */
-static void try_segment(const struct making *m, const struct tp_why_segment *s, struct window *best)
+static void try_segment(const struct room_making *m, const struct tp_why_segment *s,
+                        struct window *best)
 {
     const struct tp_why_block *b = m->layout->blocks;
     size_t end = s->first + s->count, to = s->first; /* the window is [from, to) */
@@ -150,7 +151,7 @@ static void try_segment(const struct making *m, const struct tp_why_segment *s, 
     }
 }
 
-static void try_holes(const struct making *m, struct window *best)
+static void try_holes(const struct room_making *m, struct window *best)
 {
     const struct tp_why_layout *l = m->layout;
     for (size_t i = 0; i < l->segment_count; i++)
@@ -279,7 +280,7 @@ static int take_window(struct tp_why_room *out, const struct tp_why_layout *l,
     return TP_OK;
 }
 
-static int make_room(const struct making *m, struct tp_err *err)
+static int make_room(const struct room_making *m, struct tp_err *err)
 {
     struct window w = {.segment = NULL};
     struct choice c = {.most_blocks = TP_WHY_BLOCKS_MOST};
@@ -306,7 +307,8 @@ static int make_room(const struct making *m, struct tp_err *err)
 int tp_why_room(const struct tp_why_layout *l, const struct tp_torch_rules *rules,
                 const struct tp_why_request *rq, struct tp_why_room *out, struct tp_err *err)
 {
-    struct making m = {.layout = l, .rules = rules, .rq = rq, .sum = tp_why_sum(l), .out = out};
+    struct room_making m = {
+        .layout = l, .rules = rules, .rq = rq, .sum = tp_why_sum(l), .out = out};
     *out = (struct tp_why_room){.need = tp_torch_rounded(rules, rq->size)};
     m.small = out->need <= rules->small_most;
     out->segment = tp_torch_segment_bytes(rules, out->need);

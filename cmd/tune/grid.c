@@ -110,13 +110,18 @@ struct making {
     bool checked;
 };
 
+static int too_many(struct tp_err *err)
+{
+    return tp_fail(err, TP_EUSAGE, "a grid has at most %d settings", TP_GRID_MOST);
+}
+
 static int add_text(const struct making *m, const char *text, struct tp_err *err)
 {
     struct tp_torch_rules rules = tp_torch_defaults;
     uint32_t number;
     int status = m->checked ? tp_torch_conf(&rules, text, err) : TP_OK;
     if (!status && m->set->count >= TP_GRID_MOST)
-        status = tp_fail(err, TP_EUSAGE, "a grid has at most %d settings", TP_GRID_MOST);
+        status = too_many(err);
     return status ? status : tp_texts_need(m->set, text, strlen(text), &number, err);
 }
 
@@ -169,8 +174,9 @@ int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_
     if (!tp_torch_plain(grid, plain, sizeof plain))
         return tp_fail(err, TP_EUSAGE, "a grid has at most %zu characters", sizeof plain - 1);
     int status = read_axes(plain, m.axes, &m.count, err);
-    while (!status && more)
-        status = add_combination(&m, digits, &more, err);
+    /* Combinations are counted too: those with equal texts are few settings, and may be many. */
+    for (size_t made = 0; !status && more; made++)
+        status = made < TP_GRID_MOST ? add_combination(&m, digits, &more, err) : too_many(err);
     return status;
 }
 

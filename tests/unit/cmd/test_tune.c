@@ -69,6 +69,10 @@ static void a_grid_that_pytorch_refuses_is_refused(void **state)
     snprintf(large + strlen(large), sizeof large - strlen(large),
              ",large_segment_size_mb:20|21|22|23|24|25|26|27|28|29|30|31|32|33|34|35|36|37|38|39");
     refused(large, "at most 4096 settings", "");
+    snprintf(large, sizeof large, "backend:default|default");
+    for (int i = 1; i < 13; i++)
+        snprintf(large + strlen(large), sizeof large - strlen(large), ",backend:default|default");
+    refused(large, "at most 4096 settings", ""); /* 2^13 combinations, all of one text */
     memset(large, '1', sizeof large - 1);
     refused(large, "at most 4095 characters", "");
 }

@@ -11,6 +11,7 @@
 #include "traces/formats/pytorch/pytorch_growing.h"
 
 #include "alloc/base/id_map.h"
+#include "alloc/base/steps.h"
 
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ struct growing_page {
     bool small, sure; /* sure: the pool is known */
 };
 
+/* `seen`: by page, how many pages from it on have all been seen. */
 struct page_search {
     const struct tp_pytorch *snapshot;
     struct tp_id_map seen;
@@ -32,17 +34,33 @@ struct page_search {
     size_t count, room;
 };
 
+/* The first page from `page` on that was not seen. What lies before it is stepped over at once from
+ * then on: thousands of events may be about the same pages. */
+static uint64_t next_new(struct page_search *f, uint64_t page)
+{
+    struct tp_id_entry *entry = NULL;
+    uint64_t end = page;
+    for (; (entry = tp_id_map_find(&f->seen, (int64_t)end)); end += entry->index)
+        TP_STEP();
+    for (uint64_t at = page, next; at < end; at = next) {
+        entry = tp_id_map_find(&f->seen, (int64_t)at);
+        next = at + entry->index;
+        entry->index = end - at < UINT32_MAX ? (uint32_t)(end - at) : UINT32_MAX;
+    }
+    return end;
+}
+
 /* Sees all pages of a stretch; keeps those that are new if `there`. */
 static int see_pages(struct page_search *f, const struct tp_pytorch_block *of, bool there,
                      bool sure, struct tp_err *err)
 {
     uint64_t first = (of->address + PAGE - 1) / PAGE, end = (of->address + of->size) / PAGE;
-    int rc = of->size <= MOST && of->address <= UINT64_MAX - MOST ? TP_OK : TP_EUNSUP;
-    for (uint64_t page = first; rc == TP_OK && page < end; page++) {
-        struct tp_id_entry *entry = NULL;
-        size_t used = f->seen.used;
-        rc = tp_id_map_need(&f->seen, (int64_t)page, 0, &entry, err);
-        if (rc != TP_OK || f->seen.used == used || !there)
+    int rc = TP_OK;
+    if (of->size > MOST || of->address > UINT64_MAX - MOST)
+        return TP_OK;
+    for (uint64_t page = first; rc == TP_OK && (page = next_new(f, page)) < end; page++) {
+        rc = tp_id_map_put(&f->seen, (int64_t)page, 1, err);
+        if (rc != TP_OK || !there)
             continue;
         rc = TP_READ_GROW(f->snapshot->reading, &f->pages, &f->room, f->count + 1, "pages", err);
         if (rc == TP_OK)
@@ -52,7 +70,7 @@ static int see_pages(struct page_search *f, const struct tp_pytorch_block *of, b
                                                          .small = of->small,
                                                          .sure = sure};
     }
-    return rc == TP_EUNSUP ? TP_OK : rc;
+    return rc;
 }
 
 static int of_events(struct page_search *f, uint32_t device, struct tp_err *err)

@@ -34,6 +34,7 @@ int tp_torch_walk(void *state, tp_walk_fn *fn, void *ctx)
 struct torch_sums {
     uint64_t blocks, live, pending, uses, segments, bytes, carved;
     uint64_t free[2], idle[2], unmapped[2]; /* blocks of the large and of the small pool */
+    uint64_t idle_bytes[2];
 };
 
 static const char *check_block(struct torch *st, const struct torch_block *b,
@@ -45,6 +46,8 @@ static const char *check_block(struct torch *st, const struct torch_block *b,
     sums->pending += b->state == TORCH_PENDING;
     sums->free[small] += b->state == TORCH_FREE;
     sums->idle[small] += b->state == TORCH_FREE && torch_is_whole(b);
+    if (b->state == TORCH_FREE)
+        sums->idle_bytes[small] += torch_is_whole(b) ? b->size : tp_torch_unmappable(b);
     sums->unmapped[small] += b->state == TORCH_UNMAPPED;
     for (const struct torch_use *u = b->uses; u; u = u->next)
         sums->uses++;
@@ -123,16 +126,17 @@ static uint64_t count_queued(const struct torch *st)
 static bool are_complete(const struct torch *st, int small, const struct torch_sums *sums)
 {
     const struct torch_pool *own = small ? &st->small : &st->large;
-    uint64_t free = 0, unmapped = 0, idle = 0;
+    uint64_t free = 0, unmapped = 0, idle = 0, idle_bytes = 0;
     for (const struct torch_private *p = st->privates; own;) {
         free += count_nodes(own->free);
         unmapped += count_nodes(own->unmapped);
         idle += count_free(own);
+        idle_bytes += own->idle_bytes;
         own = !p ? NULL : small ? &p->small : &p->large;
         p = p ? p->next : NULL;
     }
     return free == sums->free[small] && unmapped == sums->unmapped[small] &&
-           idle == sums->idle[small];
+           idle == sums->idle[small] && idle_bytes == sums->idle_bytes[small];
 }
 
 static const char *check_sums(const struct torch *st, const struct torch_sums *sums)

@@ -30,10 +30,11 @@ enum torch_state {
 struct torch_pool {
     struct tp_tree_node *free, *idle, *unmapped;
     struct tp_tree_node
-        *placed;       /* with by_address: free blocks of segments that grow, by address */
-    uint64_t growing;  /* its segments that grow */
-    bool by_address;   /* as in struct torch */
-    uint64_t searches; /* for the age of free blocks; counted while garbage is collected */
+        *placed;         /* with by_address: free blocks of segments that grow, by address */
+    uint64_t growing;    /* its segments that grow */
+    uint64_t idle_bytes; /* free, and would go back if memory were short */
+    bool by_address;     /* as in struct torch */
+    uint64_t searches;   /* for the age of free blocks; counted while garbage is collected */
     bool small;
 };
 

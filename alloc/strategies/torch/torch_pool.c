@@ -33,32 +33,36 @@ static bool placed_less(const struct tp_tree_node *a, const struct tp_tree_node 
            TP_TREE_ITEM(const struct torch_block, by_idle, b)->addr;
 }
 
-/* A free block of a segment that grows is no whole one, so that its second node is free. */
-static bool is_placed(const struct torch_block *b)
-{
-    return b->segment->pool->by_address && b->segment->unit;
-}
-
+/* A free block of a segment that grows is no whole one, so that its second node is free for the
+ * order of addresses. */
 void tp_torch_pool_add(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
     b->state = TORCH_FREE;
     b->searched = pool->searches;
     tp_tree_insert(&pool->free, &b->by_size, size_less, NULL);
-    if (torch_is_whole(b))
+    if (b->segment->unit) {
+        pool->idle_bytes += tp_torch_unmappable(b);
+        if (pool->by_address)
+            tp_tree_insert(&pool->placed, &b->by_idle, placed_less, NULL);
+    } else if (torch_is_whole(b)) {
+        pool->idle_bytes += b->size;
         tp_tree_insert(&pool->idle, &b->by_idle, idle_less, NULL);
-    if (is_placed(b))
-        tp_tree_insert(&pool->placed, &b->by_idle, placed_less, NULL);
+    }
 }
 
 void tp_torch_pool_remove(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
     tp_tree_remove(&pool->free, &b->by_size, size_less, NULL);
-    if (torch_is_whole(b))
+    if (b->segment->unit) {
+        pool->idle_bytes -= tp_torch_unmappable(b);
+        if (pool->by_address)
+            tp_tree_remove(&pool->placed, &b->by_idle, placed_less, NULL);
+    } else if (torch_is_whole(b)) {
+        pool->idle_bytes -= b->size;
         tp_tree_remove(&pool->idle, &b->by_idle, idle_less, NULL);
-    if (is_placed(b))
-        tp_tree_remove(&pool->placed, &b->by_idle, placed_less, NULL);
+    }
 }
 
 /* ---- looking ---- */

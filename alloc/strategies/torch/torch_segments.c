@@ -55,21 +55,9 @@ bool tp_torch_put(struct torch *st, struct torch_block *b)
     return true;
 }
 
-static uint64_t idle_bytes(const struct torch_pool *pool)
-{
-    uint64_t sum = 0;
-    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(pool, b))
-        sum += b->size;
-    if (pool->growing)
-        for (struct torch_block *b = tp_torch_pool_from(pool, 0, 0); b;
-             b = tp_torch_pool_behind(pool, b))
-            sum += tp_torch_unmappable(b);
-    return sum;
-}
-
 uint64_t tp_torch_idle_bytes(const struct torch *st)
 {
-    return idle_bytes(&st->large) + idle_bytes(&st->small);
+    return st->large.idle_bytes + st->small.idle_bytes;
 }
 
 /* What is left of a block that was unmapped is smaller than a unit: it stands before the block that

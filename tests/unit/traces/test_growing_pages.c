@@ -27,7 +27,8 @@ static struct recording *begin(void)
     assert_non_null(r->snapshot);
     r->reading.opts = &r->opts;
     r->snapshot->reading = &r->reading;
-    assert_int_equal(tp_input_open(TAPOOL_ROOT "/LICENSE", 0, NULL, &r->reading.in, &r->err), TP_OK);
+    assert_int_equal(tp_input_open(TAPOOL_ROOT "/LICENSE", 0, NULL, &r->reading.in, &r->err),
+                     TP_OK);
     tp_spill_init(&r->snapshot->events, sizeof(struct tp_pytorch_event), 1 << 20);
     return r;
 }

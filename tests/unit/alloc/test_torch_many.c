@@ -1,5 +1,5 @@
-/* `torch` where there are thousands of idle segments: the pools are compiled into this test, so that
- * their steps are counted. */
+/* `torch` where there are thousands of idle segments: the pools are compiled into this test, so
+ * that their steps are counted. */
 #include "tests/unit/counted_steps.h"
 
 #include "alloc/strategies/torch/torch_pool.c"

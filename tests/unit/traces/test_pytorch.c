@@ -557,6 +557,25 @@ static void test_probe(void **state)
     assert_int_equal(tp_format_pytorch.probe((const unsigned char *)"\x80\x04\x00zz", 5), 0);
 }
 
+/* Segments keep their private pool: torch, which simulates none, does not begin with them. */
+static void test_private_pools(void **state)
+{
+    (void)state;
+    struct reading r = read_pickle("} (" SEGMENTS(
+        " } ( 'device' 0 'address' 4096 'total_size' 2097152 'stream' 0 'segment_type' "
+        "'small' 'segment_pool_id' 3 1 %2 'is_expandable' F 'frames' ] 'blocks' ] ( e u" SEGMENT(
+            0, 4194304, 2097152, "small", "")) TRACES(TRACE(EVENT("alloc", 4096, 512, 1))) " u .");
+    assert_int_equal(r.rc, TP_OK);
+    const struct tp_heap *h = tp_program_heap(r.program);
+    assert_non_null(h);
+    assert_int_equal(h->segment_count, 2);
+    assert_int_equal(h->segments[0].pool[0], 3);
+    assert_int_equal(h->segments[0].pool[1], 1);
+    assert_int_equal(h->segments[1].pool[0], 0);
+    assert_int_equal(h->segments[1].pool[1], 0);
+    forget(&r);
+}
+
 /* Cut at every byte, and with each byte turned: never more than a sentence. */
 static void test_damaged(void **state)
 {
@@ -604,7 +623,7 @@ int main(void)
         cmocka_unit_test(test_wrapped),       cmocka_unit_test(test_wrong_members),
         cmocka_unit_test(test_wrong_state),   cmocka_unit_test(test_wrong_containers),
         cmocka_unit_test(test_memory),        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_damaged),       cmocka_unit_test(test_private_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,22 @@ enum tp_pytorch_action {
     TP_PYTORCH_UNKNOWN
 };
 
+/* A pool has two numbers, which are small: they are one here. */
+static inline uint64_t tp_pytorch_pool(uint64_t first, uint64_t second)
+{
+    return first << 31 | second;
+}
+
+static inline uint64_t tp_pytorch_pool_first(uint64_t pool)
+{
+    return pool >> 31;
+}
+
+static inline uint64_t tp_pytorch_pool_second(uint64_t pool)
+{
+    return pool & INT32_MAX;
+}
+
 struct tp_pytorch_event {
     int64_t time_us; /* microseconds since 1970 */
     uint64_t address, size, device_free;

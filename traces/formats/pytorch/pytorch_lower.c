@@ -254,10 +254,11 @@ static int lower_initial(struct lowering *l, struct tp_err *err)
 static int lower_segment(struct lowering *l, const struct tp_pytorch_block *from,
                          struct tp_err *err)
 {
-    const struct tp_heap_segment s = {.base = from->address,
-                                      .size = from->size,
-                                      .flags = (from->small ? TP_HEAP_SMALL : 0u) |
-                                               (from->expandable ? TP_HEAP_EXPANDABLE : 0u)};
+    const struct tp_heap_segment s = {
+        .base = from->address,
+        .size = from->size,
+        .pool = {tp_pytorch_pool_first(from->pool), tp_pytorch_pool_second(from->pool)},
+        .flags = (from->small ? TP_HEAP_SMALL : 0u) | (from->expandable ? TP_HEAP_EXPANDABLE : 0u)};
     int64_t stream = stream_of(from->stream, from->device);
     int rc = tp_lower_need_stream(l->reading->lower, stream, from->device, err);
     return rc == TP_OK ? tp_lower_segment(l->reading->lower, stream, &s, err) : rc;

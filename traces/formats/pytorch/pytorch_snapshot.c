@@ -212,10 +212,11 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
     if (type == POOL && !is_pool(value))
         return TP_OK;
     v->has |= UINT32_C(1) << INDEX(word);
-    v->of[INDEX(word)] = type == TEXT    ? value->word
-                         : type == PLACE ? (int64_t)value->offset
-                         : type == POOL  ? value->number << 31 | value->second
-                                         : value->number;
+    v->of[INDEX(word)] =
+        type == TEXT    ? value->word
+        : type == PLACE ? (int64_t)value->offset
+        : type == POOL  ? (int64_t)tp_pytorch_pool((uint64_t)value->number, (uint64_t)value->second)
+                        : value->number;
     if (type == PLACE && value->kind != TP_PICKLE_LIST)
         v->of[INDEX(word)] = 0;
     return TP_OK;

@@ -134,8 +134,8 @@ static int hold(struct searching *k, const struct tp_why_block *b, struct tp_err
     uint64_t frames = 0;
     if (entry) {
         const struct birth *born = &k->births[entry->index];
-        int64_t since = m->time_us - born->time_us;
-        held.age = m->has_time ? (uint64_t)(since > 0 ? since : 0) * 1000 : m->event - born->event;
+        held.age =
+            m->has_time ? tp_pytorch_ns_between(born->time_us, m->time_us) : m->event - born->event;
         held.phase = born->phase;
         frames = born->frames;
     } else if (k->initial.count) {

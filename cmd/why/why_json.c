@@ -8,7 +8,7 @@ static void write_event(struct tp_json *j, cJSON *o, const struct tp_why *w)
 {
     const struct tp_why_moment *m = &w->moment;
     cJSON *e = tp_json_object(j, o, "event");
-    uint64_t since = (uint64_t)(m->time_us - m->begin_us) * 1000;
+    uint64_t since = tp_pytorch_ns_between(m->begin_us, m->time_us);
     tp_json_uint(j, e, "number", m->event);
     tp_json_uint(j, e, "of", m->events);
     tp_json_uint(j, e, "time_ns", m->has_time ? since : TP_NONE);

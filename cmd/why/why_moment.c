@@ -14,17 +14,25 @@ struct seeking {
     uint64_t peak, oom;
 };
 
+/* Where a file claims more than a number holds, the sum stays as it is. */
+static void change(int64_t *sum, int64_t by)
+{
+    int64_t changed = 0;
+    if (!__builtin_add_overflow(*sum, by, &changed))
+        *sum = changed;
+}
+
 static void follow(struct seeking *k, const struct tp_pytorch_event *ev)
 {
     int64_t size = (int64_t)ev->size;
     if (ev->action == TP_PYTORCH_SEGMENT_ALLOC || ev->action == TP_PYTORCH_SEGMENT_MAP)
-        k->reserved += size;
+        change(&k->reserved, size);
     else if (ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP)
-        k->reserved -= size;
+        change(&k->reserved, -size);
     else if (ev->action == TP_PYTORCH_ALLOC)
-        k->live += size;
+        change(&k->live, size);
     else if (ev->action == k->freeing)
-        k->live -= size;
+        change(&k->live, -size);
     else
         return;
     if (k->reserved < k->most_reserved ||

@@ -39,7 +39,7 @@ static void print_where(const struct tp_why *w, struct tp_page *page)
         tp_page_more(page, NAME, "before the first event");
     if (m->event && m->has_time)
         tp_page_more(page, NAME, " (+%s)",
-                     tp_duration((uint64_t)(m->time_us - m->begin_us) * 1000).s);
+                     tp_duration(tp_pytorch_ns_between(m->begin_us, m->time_us)).s);
     tp_page_more(page, NAME, "%s%s", *w->place ? ", " : "", w->place);
     tp_page_line(page);
 }

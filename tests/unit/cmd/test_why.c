@@ -253,6 +253,48 @@ static void the_smallest_set_is_that_of_trying_all(void **state)
 
 /* ---- snapshots ---- */
 
+/* ---- moments ---- */
+
+static void add_event(struct tp_pytorch *s, enum tp_pytorch_action action, uint64_t size,
+                      int64_t time_us)
+{
+    struct tp_err err;
+    const struct tp_pytorch_event ev = {
+        .time_us = time_us, .size = size, .action = (uint8_t)action, .has_time = true};
+    assert_int_equal(tp_spill_add(&s->events, &ev, &err), TP_OK);
+    s->devices[0].count++;
+}
+
+/* A file may claim more bytes than a number holds; its times need not ascend. */
+static void moments_of_a_file_that_lies(void **state)
+{
+    (void)state;
+    enum { CLAIMS = 1 << 16 };
+    struct tp_pytorch *s = calloc(1, sizeof *s);
+    struct tp_why_moment m;
+    struct tp_err err;
+    assert_non_null(s);
+    tp_spill_init(&s->events, sizeof(struct tp_pytorch_event), 16 << 20);
+    add_event(s, TP_PYTORCH_SEGMENT_ALLOC, MIB, 500);
+    for (int i = 0; i < CLAIMS; i++)
+        add_event(s, TP_PYTORCH_ALLOC, TP_MAX_SIZE, 400);
+    assert_int_equal(tp_why_moment(s, 0, TP_WHY_AUTO, 0, &m, &err), TP_OK);
+    assert_int_equal(m.when, TP_WHY_PEAK);
+    assert_in_range(m.event, CLAIMS / 2, CLAIMS);
+    assert_int_equal(tp_pytorch_ns_between(m.begin_us, m.time_us), 0);
+    tp_spill_release(&s->events);
+    free(s);
+}
+
+static void times_between_events(void **state)
+{
+    (void)state;
+    assert_int_equal(tp_pytorch_ns_between(400, 500), 100000);
+    assert_int_equal(tp_pytorch_ns_between(500, 500), 0);
+    assert_int_equal(tp_pytorch_ns_between(500, 400), 0);
+    assert_int_equal(tp_pytorch_ns_between(1, INT64_MAX), UINT64_MAX);
+}
+
 static int never(struct tp_err *err)
 {
     (void)err;
@@ -300,6 +342,8 @@ int main(void)
         cmocka_unit_test(verdicts),
         cmocka_unit_test(ways_to_room),
         cmocka_unit_test(the_smallest_set_is_that_of_trying_all),
+        cmocka_unit_test(moments_of_a_file_that_lies),
+        cmocka_unit_test(times_between_events),
         cmocka_unit_test(figures_of_a_real_file),
     };
     return cmocka_run_group_tests_name("why", tests, NULL, NULL);

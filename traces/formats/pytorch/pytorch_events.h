@@ -50,6 +50,16 @@ struct tp_pytorch_event {
     bool has_time, has_free, has_pool;
 };
 
+/* Nanoseconds from one time to another, both in microseconds; 0: it is not later, UINT64_MAX: too
+ * many. The times of a file need not ascend. */
+static inline uint64_t tp_pytorch_ns_between(int64_t from_us, int64_t to_us)
+{
+    if (to_us <= from_us)
+        return 0;
+    uint64_t us = (uint64_t)to_us - (uint64_t)from_us;
+    return us < UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX;
+}
+
 /* Whether the event is a failed request for more than any machine has. Such an event is left out;
  * the file is still good. */
 static inline bool tp_pytorch_too_large(const struct tp_pytorch_event *ev)

@@ -279,13 +279,10 @@ static int lower_heap(struct lowering *l, struct tp_err *err)
     return rc;
 }
 
-/* Nanoseconds since the first event; UINT64_MAX, which lowering refuses, if there are too many. */
+/* Since the first event. Lowering refuses UINT64_MAX. */
 static uint64_t since_begin(const struct lowering *l, int64_t time_us)
 {
-    if (time_us <= l->begin_us)
-        return 0;
-    uint64_t us = (uint64_t)(time_us - l->begin_us);
-    return us < UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX;
+    return tp_pytorch_ns_between(l->begin_us, time_us);
 }
 
 static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, uint32_t device,

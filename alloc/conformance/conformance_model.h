@@ -85,6 +85,7 @@ struct model_pending {
     tp_addr addr;
     uint64_t size;
     struct tp_fence fence;
+    uint32_t behind; /* streams that were made to wait for it, bit by bit */
 };
 
 struct model {
@@ -233,11 +234,26 @@ static inline void model_prune(struct model *m)
     m->pending_count = kept;
 }
 
+/* Notes for all that is pending which streams the strategy made wait for it: for its own stream, or
+ * for one that waits for it. */
+static inline void model_follow(struct model *m)
+{
+    struct follows *f = rig_follows(m->rig);
+    for (uint32_t i = 0; i < f->count; i++)
+        for (uint32_t k = 0; k < m->pending_count && f->pairs[i][0] < 32; k++) {
+            struct model_pending *p = &m->pending[k];
+            const uint16_t after = f->pairs[i][1];
+            if (p->fence.stream == after || (after < 32 && p->behind >> after & 1))
+                p->behind |= UINT32_C(1) << f->pairs[i][0];
+        }
+    f->count = 0;
+}
+
 static inline void model_add_pending(struct model *m, tp_addr addr, uint64_t size,
-                                     const struct tp_fence *fence)
+                                     const struct tp_fence *fence, uint32_t behind)
 {
     if (m->pending_count < MODEL_PENDING)
-        m->pending[m->pending_count++] = (struct model_pending){addr, size, *fence};
+        m->pending[m->pending_count++] = (struct model_pending){addr, size, *fence, behind};
 }
 
 /* What is freed on a stream may still be worked on there, and where else it was used. Fences are
@@ -262,10 +278,13 @@ static inline void model_record(struct model *m, const struct model_object *o, u
 static inline void model_freed(struct model *m, tp_addr addr, uint64_t size,
                                const struct model_fences *fences)
 {
+    if (!m->streams)
+        return;
+    model_follow(m); /* those waits were before the free */
     if (m->pending_count + fences->count > MODEL_PENDING)
         model_prune(m);
     for (uint32_t i = 0; size && i < fences->count; i++)
-        model_add_pending(m, addr, size, &fences->list[i]);
+        model_add_pending(m, addr, size, &fences->list[i], 0);
 }
 
 /* The stream works on the object, after all others that did so far. */
@@ -304,7 +323,7 @@ static inline void model_cut(struct model *m, uint32_t index, tp_addr addr, uint
     struct model_pending *p = &m->pending[index];
     tp_addr end = p->addr + p->size;
     if (end > addr + size)
-        model_add_pending(m, addr + size, end - (addr + size), &p->fence);
+        model_add_pending(m, addr + size, end - (addr + size), &p->fence, p->behind);
     p->size = p->addr < addr ? addr - p->addr : 0;
 }
 
@@ -314,12 +333,13 @@ static inline bool model_handed_out(struct model *m, tp_addr addr, uint64_t size
 {
     if (!m->streams)
         return true;
+    model_follow(m);
     model_prune(m);
     for (uint32_t i = 0, count = m->pending_count; i < count; i++) {
         const struct model_pending *p = &m->pending[i];
         if (p->addr >= addr + size || addr >= p->addr + p->size)
             continue;
-        if (p->fence.stream != stream)
+        if (p->fence.stream != stream && !(stream < 32 && p->behind >> stream & 1))
             return model_fail(m, MODEL_STREAM,
                               "a block for stream %u, freed at %llu ns, may still be in use on "
                               "stream %u at %llu ns",

@@ -1,6 +1,6 @@
 /* A rig for strategies: a stack of sources, counted bookkeeping memory, one instance, its threads.
  *
- *     strategy -> meter -> [fault] -> [limit] -> [shuffle] -> host | virtual | cuda
+ *     strategy -> meter -> follows -> [fault] -> [limit] -> [shuffle] -> host | virtual | cuda
  *
  * conformance_model.h puts a shadow model beside it. Nothing here jumps out or ends the process:
  * what goes wrong is a status and a sentence in `err`. */
@@ -8,6 +8,7 @@
 #define TP_CONFORMANCE_RIG_H
 
 #include "alloc/base/opt.h"
+#include "alloc/conformance/conformance_follow.h"
 #include "alloc/meta.h"
 #include "alloc/strategy.h"
 
@@ -18,7 +19,7 @@
 extern const struct tp_source_ops tp_source_meter, tp_source_limit, tp_source_fault,
     tp_source_shuffle;
 
-#define RIG_LAYERS      5
+#define RIG_LAYERS      6
 #define RIG_THREADS     3 /* unless the configuration says otherwise */
 #define RIG_MAX_THREADS 8
 
@@ -122,7 +123,15 @@ static inline int rig_add_sources(struct rig *r, const struct rig_cfg *cfg)
         rc = rig_add_source(r, &tp_source_limit, cfg->limit, cfg);
     if (!rc && cfg->fault)
         rc = rig_add_source(r, &tp_source_fault, cfg->fault, cfg);
+    if (!rc)
+        rc = rig_add_source(r, &follows_source, NULL, cfg);
     return rc ? rc : rig_add_source(r, &tp_source_meter, NULL, cfg);
+}
+
+/* What the strategy made wait since the model looked last; there are sources. */
+static inline struct follows *rig_follows(const struct rig *r)
+{
+    return r->stack[r->depth - 2].state;
 }
 
 static inline const char *rig_complaint(const struct rig *r)

@@ -21,6 +21,7 @@
     ROW(type, of, lru)                     \
     ROW(type, of, stream_pool)             \
     ROW(type, of, torch)                   \
+    ROW(type, of, rmm_pool)                \
     ROW(type, of, bump)                    \
     ROW(type, of, system)                  \
     ROW(type, of, lib)                     \

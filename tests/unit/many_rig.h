@@ -11,7 +11,7 @@
 enum { MANY = 8000 };
 
 /* Without `check`, which looks at everything. */
-static tp_addr take(struct rig *r, unsigned stream, uint64_t size)
+static inline tp_addr take(struct rig *r, unsigned stream, uint64_t size)
 {
     struct tp_req rq = {.size = size, .align = 16, .stream = (uint16_t)stream};
     struct tp_block b = {0};
@@ -20,24 +20,24 @@ static tp_addr take(struct rig *r, unsigned stream, uint64_t size)
     return b.addr;
 }
 
-static void give(struct rig *r, unsigned stream, tp_addr addr, uint64_t size)
+static inline void give(struct rig *r, unsigned stream, tp_addr addr, uint64_t size)
 {
     struct tp_req rq = {.size = size, .align = 16, .stream = (uint16_t)stream};
     assert_int_equal(r->s->free(r->st, r->threads[0], addr, &rq), TP_OK);
 }
 
-static void use_on(struct rig *r, unsigned stream, tp_addr addr)
+static inline void use_on(struct rig *r, unsigned stream, tp_addr addr)
 {
     assert_int_equal(r->s->use(r->st, r->threads[0], addr, (uint16_t)stream), TP_OK);
 }
 
-static void catch_up(struct rig *r, uint16_t stream)
+static inline void catch_up(struct rig *r, uint16_t stream)
 {
     tp_src_synced(r->env.source, stream);
     assert_int_equal(r->s->sync(r->st, r->threads[0], stream), TP_OK);
 }
 
-static void is_linear(const char *what)
+static inline void is_linear(const char *what)
 {
     print_message("%s: %llu steps\n", what, steps);
     assert_true(steps < 400ull * MANY);
@@ -57,13 +57,13 @@ struct twins {
     } live[TWIN_LIVE];
 };
 
-static void both_catch_up(struct twins *t, uint16_t stream)
+static inline void both_catch_up(struct twins *t, uint16_t stream)
 {
     catch_up(t->quick, stream);
     catch_up(t->plain, stream);
 }
 
-static void both_reset(struct twins *t)
+static inline void both_reset(struct twins *t)
 {
     assert_int_equal(t->quick->s->reset(t->quick->st), TP_OK);
     assert_int_equal(t->plain->s->reset(t->plain->st), TP_OK);
@@ -71,15 +71,15 @@ static void both_reset(struct twins *t)
         t->live[i].at = 0;
 }
 
-static void twins_pass_time(struct twins *t, uint64_t ns)
+static inline void twins_pass_time(struct twins *t, uint64_t ns)
 {
     struct rig *a = t->quick, *b = t->plain;
     a->now_ns = b->now_ns = (a->now_ns > b->now_ns ? a->now_ns : b->now_ns) + ns;
 }
 
 /* What happens without naming a block; false: nothing did. */
-static bool twins_meanwhile(struct twins *t, unsigned i, uint64_t what, uint16_t stream,
-                            uint64_t keep)
+static inline bool twins_meanwhile(struct twins *t, unsigned i, uint64_t what, uint16_t stream,
+                                   uint64_t keep)
 {
     if (what > 2 || (what == 2 && i % 5))
         return false;
@@ -98,7 +98,7 @@ static bool twins_meanwhile(struct twins *t, unsigned i, uint64_t what, uint16_t
 }
 
 /* Step `i` of a random program. Both must give the same blocks. */
-static void twins_step(struct twins *t, unsigned i, uint32_t streams)
+static inline void twins_step(struct twins *t, unsigned i, uint32_t streams)
 {
     struct rig *a = t->quick, *b = t->plain;
     uint64_t at = rig_random(a) % TWIN_LIVE, what = rig_random(a) % 16;
@@ -123,7 +123,7 @@ static void twins_step(struct twins *t, unsigned i, uint32_t streams)
     twins_pass_time(t, 20);
 }
 
-static void twins_are_alike(const struct twins *t)
+static inline void twins_are_alike(const struct twins *t)
 {
     assert_int_equal(t->quick->account.gets, t->plain->account.gets);
     assert_int_equal(t->quick->account.puts, t->plain->account.puts);

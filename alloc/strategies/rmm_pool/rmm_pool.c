@@ -1,0 +1,311 @@
+/* The strategy `rmm-pool`: RMM's pool_memory_resource, rule by rule, over what stands for
+ * cudaMalloc.
+ *
+ *     alloc --> a multiple of 256 bytes --> the smallest free block of the own stream that fits
+ *           --> one of another stream, in the order of their first calls; the own stream waits
+ *           --> the lists of other streams become part of the own one until something fits
+ *           --> the pool grows: by its own size, or by half of what is left to its maximum
+ *     free  --> the list of the stream that frees, merged with free neighbours in that list
+ *
+ * The rest of a block stays in the list that it came from. What the source refuses is asked for
+ * again at half the size, down to the request. The pool never shrinks. Lists are in
+ * rmm_pool_lists.c.
+ *
+ * Known weakness: RMM goes through other streams in the order of the handles of their events, which
+ * is nowhere recorded; and its stream waits for the last free of the other one, here for all that
+ * was queued there. As RMM, it does not hear of other streams that use a block: the program orders
+ * them before its free. RMM knows no alignment above 256 bytes; for such a request more is taken.
+ * Versions of RMM that give whole ranges back below a maximum are not reproduced. */
+#include "alloc/strategies/rmm_pool/rmm_pool_core.h"
+
+struct rmm_pool_opts {
+    uint64_t initial_pool_size, maximum_pool_size;
+};
+
+#define INITIAL_HALF TP_OPT_KEYWORD(0)
+#define MAXIMUM_NONE TP_OPT_KEYWORD(0)
+
+static const char *const initial_words[] = {"half", NULL};
+static const char *const maximum_words[] = {"none", NULL};
+
+static const struct tp_opt rmm_pool_rows[] = {
+    TP_SIZE_ROW(struct rmm_pool_opts, initial_pool_size, .def = "half", .max = RMM_POOL_MOST,
+                .choices = initial_words,
+                .help = "taken at the start, a multiple of 256 bytes\n"
+                        "half: half of the device, at most maximum_pool_size; nothing\n"
+                        "where the size of the device is not known"),
+    TP_SIZE_ROW(struct rmm_pool_opts, maximum_pool_size, .def = "none", .max = RMM_POOL_MOST,
+                .choices = maximum_words,
+                .help = "beyond which the pool does not grow, a multiple of 256 bytes\n"
+                        "with one it grows by half of the rest, without by its own size"),
+    {.name = NULL}};
+
+/* ---- ranges ---- */
+
+/* Makes sure that a request finds records: of a range, two blocks, and an entry of `live`. */
+static int reserve(struct rmm_pool *st)
+{
+    if (!st->spare && !(st->spare = slab_take(&st->blocks)))
+        return TP_ENOMEM;
+    if (slab_reserve(&st->blocks) || slab_reserve(&st->ranges))
+        return TP_ENOMEM;
+    return tp_addr_map_reserve(&st->live, st->live.count + 1);
+}
+
+/* Gets a range from the source, as one free block of `list`. The caller has reserved records. */
+static int get_range(struct rmm_pool *st, uint64_t size, struct rmm_pool_list *list)
+{
+    uint64_t page = st->env->source->page, bytes = round_up(size, page);
+    tp_addr base = 0;
+    int rc =
+        tp_src_get(st->env->source, bytes, page > RMM_POOL_GRAIN ? page : RMM_POOL_GRAIN, &base);
+    if (rc)
+        return rc;
+    struct rmm_pool_range *range = slab_take(&st->ranges);
+    struct rmm_pool_block *b = slab_take(&st->blocks);
+    assert(range && b);
+    range->base = b->addr = base;
+    range->size = b->size = size;
+    range->bytes = bytes;
+    range->order = st->newest ? st->newest->order + 1 : 0;
+    range->first = b;
+    b->range = range;
+    if (st->newest)
+        st->newest->next = range;
+    else
+        st->oldest = range;
+    st->newest = range;
+    st->size += size;
+    tp_rmm_pool_add(st, list, b);
+    return TP_OK;
+}
+
+/* By how much the pool should grow for a request; 0: not at all. */
+static uint64_t growth(const struct rmm_pool *st, uint64_t size)
+{
+    if (!st->bounded)
+        return size > st->size ? size : st->size;
+    uint64_t rest = round_up(st->most - st->size, RMM_POOL_GRAIN);
+    if (size > rest)
+        return 0;
+    return size > rest / 2 ? size : rest / 2;
+}
+
+static int grow(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size)
+{
+    uint64_t next = growth(st, size);
+    int rc = TP_EOOM;
+    while (rc == TP_EOOM && next >= size) {
+        rc = get_range(st, next, lane->list);
+        next = next == size ? 0 : next / 2 > size ? next / 2 : size;
+    }
+    return rc;
+}
+
+/* ---- requests ---- */
+
+/* The free block that serves a request; it is in the list of a lane still. */
+static int find_block(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size,
+                      struct rmm_pool_block **out)
+{
+    int rc = TP_OK;
+    if ((*out = tp_rmm_pool_fit(lane->list, size)))
+        return TP_OK;
+    const struct rmm_pool_lane *other = tp_rmm_pool_first_lane(st, size);
+    if (other) {
+        *out = tp_rmm_pool_fit(other->list, size);
+        return tp_src_follow(st->env->source, (uint16_t)lane->stream, (uint16_t)other->stream);
+    }
+    rc = tp_rmm_pool_merge(st, lane, size, out);
+    if (rc || *out)
+        return rc;
+    rc = grow(st, lane, size);
+    *out = rc ? NULL : tp_rmm_pool_fit(lane->list, size);
+    return rc;
+}
+
+static void hand_out(struct rmm_pool *st, struct rmm_pool_block *b, const struct tp_req *rq)
+{
+    uint64_t end = b->addr + b->size - b->range->base;
+    b->requested = rq->size;
+    b->align = rq->align;
+    b->stream = rq->stream;
+    if (end > b->range->carved) {
+        carved_add(&st->carved, end - b->range->carved);
+        b->range->carved = end;
+    }
+    tp_addr_map_insert(&st->live, b->addr + rmm_pool_lead(b), (uintptr_t)b);
+}
+
+static int alloc_any(struct rmm_pool *st, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    uint64_t lead = rq->align > RMM_POOL_GRAIN ? rq->align - RMM_POOL_GRAIN : 0;
+    if (rq->size > RMM_POOL_MOST || lead > RMM_POOL_MOST)
+        return TP_EOOM;
+    struct rmm_pool_lane *lane = tp_rmm_pool_lane(st, rq->stream);
+    struct rmm_pool_block *b = NULL;
+    uint64_t size = round_up(rq->size + lead, RMM_POOL_GRAIN);
+    int rc = lane ? reserve(st) : TP_ENOMEM;
+    if (!rc)
+        rc = find_block(st, lane, size, &b);
+    if (rc)
+        return rc;
+    tp_rmm_pool_take(st, b, size);
+    hand_out(st, b, rq);
+    *out = (struct tp_block){b->addr + rmm_pool_lead(b), rmm_pool_granted(b)};
+    return TP_OK;
+}
+
+/* A program orders the streams of a block, but knows nothing of the bytes around it that an
+ * alignment above 256 takes: these are ordered here. */
+static int order_slack(const struct rmm_pool *st, const struct rmm_pool_block *b, uint16_t stream)
+{
+    if (b->align <= RMM_POOL_GRAIN || b->stream == stream)
+        return TP_OK;
+    return tp_src_follow(st->env->source, stream, (uint16_t)b->stream);
+}
+
+static int free_any(struct rmm_pool *st, tp_addr addr, const struct tp_req *rq)
+{
+    struct rmm_pool_block *b = meta_map_at(&st->live, addr);
+    if (!b || b->requested != rq->size || b->align != rq->align)
+        return TP_EINVAL;
+    struct rmm_pool_lane *lane = tp_rmm_pool_lane(st, rq->stream);
+    if (!lane)
+        return TP_ENOMEM; /* the block is still live */
+    int rc = order_slack(st, b, rq->stream);
+    if (rc)
+        return rc;
+    tp_addr_map_remove(&st->live, addr, NULL);
+    tp_rmm_pool_add(st, lane->list, b);
+    return TP_OK;
+}
+
+LOCKED_ALLOC(rmm_pool_alloc, struct rmm_pool, alloc_any)
+
+LOCKED_FREE(rmm_pool_free, struct rmm_pool, free_any)
+
+/* ---- start and end ---- */
+
+static int check_sizes(uint64_t initial, const struct rmm_pool *st, struct tp_err *err)
+{
+    const char *name = initial % RMM_POOL_GRAIN                   ? "initial_pool_size"
+                       : st->bounded && st->most % RMM_POOL_GRAIN ? "maximum_pool_size"
+                                                                  : NULL;
+    if (name)
+        return tp_fail(err, TP_EUSAGE, "strategy 'rmm-pool': '%s' must be a multiple of 256 bytes",
+                       name);
+    if (st->bounded && initial > st->most)
+        return tp_fail(err, TP_EUSAGE,
+                       "strategy 'rmm-pool': 'initial_pool_size' is larger than "
+                       "'maximum_pool_size'");
+    return TP_OK;
+}
+
+static uint64_t half_of_device(const struct rmm_pool *st)
+{
+    uint64_t half = tp_src_capacity(st->env->source) / 2;
+    if (st->bounded && half > st->most)
+        half = st->most;
+    return half & ~(RMM_POOL_GRAIN - 1);
+}
+
+/* The initial pool belongs to the default stream. */
+static int get_initial(struct rmm_pool *st, uint64_t size, struct tp_err *err)
+{
+    if (!size)
+        return TP_OK;
+    struct rmm_pool_lane *lane = tp_rmm_pool_lane(st, 0);
+    int rc = lane ? reserve(st) : TP_ENOMEM;
+    if (!rc)
+        rc = get_range(st, size, lane->list);
+    if (!rc)
+        return TP_OK;
+    return tp_fail(err, (enum tp_status)rc, "strategy 'rmm-pool': no initial pool of %llu B: %s",
+                   (unsigned long long)size, tp_status_text(rc));
+}
+
+/* RMM waits for the streams before it gives the pool back. Two rounds: what the source refuses at
+ * first may go once the rest is gone. */
+static void rmm_pool_fini(void *state)
+{
+    struct rmm_pool *st = state;
+    for (uint32_t i = 0; tp_src_has_fences(st->env->source) && i < st->env->streams; i++) {
+        struct tp_fence fence;
+        tp_src_record(st->env->source, (uint16_t)i, &fence);
+        tp_src_wait(st->env->source, &fence);
+    }
+    for (int round = 0; round < 2; round++)
+        for (struct rmm_pool_range *r = st->oldest; r; r = r->next)
+            put_once(st->env->source, &r->base, r->bytes);
+    tp_addr_map_fini(&st->live);
+    tp_addr_map_fini(&st->lane_of);
+    slab_fini(&st->blocks);
+    slab_fini(&st->ranges);
+    slab_fini(&st->lane_records);
+    tp_lock_fini(&st->lock);
+}
+
+static int rmm_pool_init(void *state, const struct tp_env *env, const void *options,
+                         struct tp_err *err)
+{
+    const struct rmm_pool_opts *opts = options;
+    struct rmm_pool *st = state;
+    st->env = env;
+    st->bounded = opts->maximum_pool_size != MAXIMUM_NONE;
+    st->most = opts->maximum_pool_size;
+    uint64_t initial = opts->initial_pool_size;
+    if (initial == INITIAL_HALF)
+        initial = half_of_device(st);
+    int rc = check_sizes(initial, st, err);
+    if (rc)
+        return rc;
+    slab_init(&st->blocks, env, sizeof(struct rmm_pool_block));
+    slab_init(&st->ranges, env, sizeof(struct rmm_pool_range));
+    slab_init(&st->lane_records, env, sizeof(struct rmm_pool_lane));
+    meta_map_init(&st->live, env);
+    meta_map_init(&st->lane_of, env);
+    tp_lock_init(&st->lock, env->concurrent);
+    rc = get_initial(st, initial, err);
+    if (rc)
+        rmm_pool_fini(st);
+    return rc;
+}
+
+/* ---- never timed ---- */
+
+static uint64_t rmm_pool_usable(void *state, tp_addr addr)
+{
+    const struct rmm_pool *st = state;
+    const struct rmm_pool_block *b = meta_map_at(&st->live, addr);
+    return b ? rmm_pool_granted(b) : 0;
+}
+
+static void rmm_pool_stats(void *state, struct tp_stats *out)
+{
+    const struct rmm_pool *st = state;
+    *out = (struct tp_stats){.carved_bytes = st->carved.now, .peak_carved_bytes = st->carved.peak};
+}
+
+const struct tp_strategy tp_strategy_rmm_pool = {
+    .name = "rmm-pool",
+    .summary = "growing pool",
+    .resembles = "RMM's pool_memory_resource",
+    .to_use = "rmm.reinitialize(pool_allocator=True), or rmm::mr::pool_memory_resource;\n"
+              "the options have the names that they have there",
+    .group = TP_GROUP_POLICY,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
+    .state_size = sizeof(struct rmm_pool),
+    .opts_size = sizeof(struct rmm_pool_opts),
+    .options = rmm_pool_rows,
+    .init = rmm_pool_init,
+    .fini = rmm_pool_fini,
+    .alloc = rmm_pool_alloc,
+    .free = rmm_pool_free,
+    .usable = rmm_pool_usable,
+    .stats = rmm_pool_stats,
+    .walk = tp_rmm_pool_walk,
+    .check = tp_rmm_pool_check,
+};

@@ -102,6 +102,7 @@ struct model {
     struct tp_addr_map live; /* address -> index into objects */
     uint64_t live_bytes;     /* granted */
     uint64_t steps;
+    uint64_t refusals; /* requests for which there was no memory */
     uint32_t step;
     struct model_failure failure;
 };
@@ -412,6 +413,7 @@ static inline void model_remove(struct model *m, struct model_object *o)
 
 static inline bool model_refused(struct model *m, int rc, const struct tp_req *rq)
 {
+    m->refusals += rc == TP_EOOM;
     if (rc == TP_EOOM || (rc == TP_ENOMEM && m->rig->meta.fail_at))
         return true;
     if (rc == TP_EUNSUP && !(m->rig->s->caps & TP_CAP_ALIGN) && rq->align > 16)

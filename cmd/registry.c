@@ -22,6 +22,7 @@
     ROW(type, of, stream_pool)             \
     ROW(type, of, torch)                   \
     ROW(type, of, rmm_pool)                \
+    ROW(type, of, rmm_arena)               \
     ROW(type, of, bump)                    \
     ROW(type, of, system)                  \
     ROW(type, of, lib)                     \

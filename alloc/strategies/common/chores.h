@@ -116,6 +116,16 @@ INLINE void *meta_map_at(const struct tp_addr_map *map, uint64_t key)
 
 /* ---- giving back ---- */
 
+/* Waits for all that is queued on any stream. */
+static inline void wait_for_streams(const struct tp_env *env)
+{
+    for (uint32_t i = 0; tp_src_has_fences(env->source) && i < env->streams; i++) {
+        struct tp_fence fence;
+        tp_src_record(env->source, (uint16_t)i, &fence);
+        tp_src_wait(env->source, &fence);
+    }
+}
+
 /* Gives a range back and sets its address to 0; an address of 0 is skipped. A caller that runs over
  * all ranges twice tries refused ones again after the others are gone. */
 static inline void put_once(struct tp_source *source, tp_addr *addr, uint64_t bytes)

@@ -232,11 +232,7 @@ static int get_initial(struct rmm_pool *st, uint64_t size, struct tp_err *err)
 static void rmm_pool_fini(void *state)
 {
     struct rmm_pool *st = state;
-    for (uint32_t i = 0; tp_src_has_fences(st->env->source) && i < st->env->streams; i++) {
-        struct tp_fence fence;
-        tp_src_record(st->env->source, (uint16_t)i, &fence);
-        tp_src_wait(st->env->source, &fence);
-    }
+    wait_for_streams(st->env);
     for (int round = 0; round < 2; round++)
         for (struct rmm_pool_range *r = st->oldest; r; r = r->next)
             put_once(st->env->source, &r->base, r->bytes);

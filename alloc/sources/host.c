@@ -11,9 +11,9 @@
  *
  * Known weakness: the point at which memory runs out depends on what else runs on the machine. */
 #include "alloc/mappings.h"
+#include "alloc/range_table.h"
 #include "alloc/source.h"
 #include "alloc/sources/memory_left.h"
-#include "alloc/sources/range_table.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -5,8 +5,8 @@
  * calls and refusals are counted apart. Waiting time is the advance of the engine's clock during a
  * call. For the verifying pass the meter also records every range, so that it can say whether a
  * block lies in one. */
+#include "alloc/range_table.h"
 #include "alloc/source.h"
-#include "alloc/sources/range_table.h"
 
 struct meter {
     struct tp_source *inner;

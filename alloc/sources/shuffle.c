@@ -10,8 +10,8 @@
  *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =
  * below) */
 #include "alloc/base/random.h"
+#include "alloc/range_table.h"
 #include "alloc/source.h"
-#include "alloc/sources/range_table.h"
 
 #define SHUFFLE_DECOYS 3u
 #define SHUFFLE_BITS   61

@@ -1,4 +1,4 @@
-/* Ranges that a source holds, found by any address inside them.
+/* Ranges of addresses, as a source holds them, found by any address inside them.
  *
  *     chunks of 64 items -> | item | item | ... |      the items form a tree by address, those that
  *                                                      hold no range a list
@@ -67,6 +67,20 @@ static inline const struct range_item *range_table_seek(const struct range_table
         TP_STEP();
         found = above ? found : item;
         at = above ? at->low : at->high;
+    }
+    return found;
+}
+
+/* The first range that begins at `addr` or behind, or NULL: a walk goes on at the end of each. */
+static inline const struct range_item *range_table_from(const struct range_table *t, tp_addr addr)
+{
+    const struct range_item *found = NULL;
+    for (struct tp_tree_node *at = t->root; at;) {
+        const struct range_item *item = &range_slot_of(at)->item;
+        bool below = item->addr < addr;
+        TP_STEP();
+        found = below ? found : item;
+        at = below ? at->high : at->low;
     }
     return found;
 }

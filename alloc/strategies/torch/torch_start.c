@@ -68,9 +68,21 @@ static int cut_all(struct torch *st, struct torch_block *rest, const struct tp_h
     return TP_OK;
 }
 
+/* Puts a segment among the others by its order: before the first one, from *place on, that is
+ * behind it. */
+static void put_in_order(struct torch *st, struct torch_segment *s, uint64_t order,
+                         struct tp_link **place)
+{
+    s->order = order;
+    tp_link_out(&s->in_all);
+    while (*place != &st->segments && torch_segment_of(*place)->order < order)
+        *place = (*place)->behind;
+    tp_link_insert(*place, &s->in_all);
+}
+
 /* Segments keep the order of their addresses, in whatever order they are taken. */
 static int take(struct torch *st, const struct tp_heap_segment *from,
-                const struct tp_heap_block *blocks, uint64_t order)
+                const struct tp_heap_block *blocks, uint64_t order, struct tp_link **place)
 {
     tp_addr base = 0;
     int rc = tp_torch_reserve(st);
@@ -80,7 +92,7 @@ static int take(struct torch *st, const struct tp_heap_segment *from,
         return rc;
     struct torch_pool *pool = from->flags & TP_HEAP_SMALL ? &st->small : &st->large;
     struct torch_block *rest = tp_torch_enter(st, pool, from->stream, base, from->size);
-    rest->segment->order = order;
+    put_in_order(st, rest->segment, order, place);
     return cut_all(st, rest, from, blocks);
 }
 
@@ -89,11 +101,12 @@ static int take(struct torch *st, const struct tp_heap_segment *from,
 static int take_all(struct torch *st, const struct tp_heap *heap, bool idle)
 {
     const struct tp_heap_block *blocks = heap->blocks;
+    struct tp_link *place = st->segments.behind;
     int rc = TP_OK;
     for (uint64_t i = 0; rc == TP_OK && i < heap->segment_count; i++) {
         const struct tp_heap_segment *s = &heap->segments[i];
         if (idle == !s->blocks)
-            rc = take(st, s, blocks, i + 1);
+            rc = take(st, s, blocks, i + 1, &place);
         blocks += s->blocks;
     }
     return rc;

@@ -2,13 +2,11 @@
  * right about the event where one is broken. cells.h has a strategy that breaks one rule on
  * demand. */
 #include "tests/unit/cells.h"
-#include "tests/unit/one_run.h"
+#include "tests/unit/random_program.h"
 
 extern const struct tp_source_ops tp_source_host, tp_source_shuffle;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
     tp_strategy_system;
-
-enum { EVENTS_PER_INSN = 10 };
 
 /* ---- running ---- */
 
@@ -52,121 +50,6 @@ static void assert_found(const struct tp_replay_cfg *cfg, uint64_t event, const 
     if (status != TP_EBROKEN || strncmp(err.text, start, strlen(start)) || !strstr(err.text, what))
         fail_msg("expected \"%s%s\", got %d \"%s\"", start, what, status, err.text);
     assert_false(run->flags & TP_RUN_VERIFIED);
-}
-
-/* Events 10, 20, 30, ...: no event number is the index of anything. */
-static struct tp_program *program_of(const struct tp_insn *before, size_t before_count,
-                                     const struct tp_insn *insns, size_t count)
-{
-    struct tp_builder *b = NULL;
-    struct tp_program *p = NULL;
-    uint32_t mark;
-    int status = tp_builder_new(&(struct tp_builder_cfg){.kind = TP_KIND_HOST}, &b, &err);
-    if (!status)
-        status = tp_builder_mark(b, "phase", &mark, &err);
-    for (size_t i = 0; !status && i < before_count; i++)
-        status = tp_builder_prologue(b, &before[i], &err);
-    for (size_t i = 0; !status && i < count; i++)
-        status = tp_builder_add(b, &insns[i], (i + 1) * EVENTS_PER_INSN, &err);
-    if (!status)
-        status = tp_builder_finish(b, &(struct tp_builder_end){.time_known = true}, &p, &err);
-    if (status)
-        fail_msg("test program: %s", err.text);
-    return p;
-}
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ---- programs that do everything ---- */
-
-enum { RANDOM_INSNS = 3000, RANDOM_SLOTS = 40, RANDOM_DEVICES = 3, RANDOM_THREADS = 4 };
-
-static uint64_t seed;
-
-static uint64_t random_below(uint64_t n)
-{
-    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % n;
-}
-
-struct object {
-    uint64_t size;
-    uint32_t extra;
-    uint16_t device;
-    uint8_t align_log2;
-};
-
-static uint64_t random_size(void)
-{
-    static const uint64_t sizes[] = {1, 7, 8, 9, 15, 4088, 4095, 4096, 4097, 8191, 8193, 40000};
-    return random_below(3) ? sizes[random_below(COUNT(sizes))] : 1 + random_below(20000);
-}
-
-/* Every slot is used once at first, in order, as the builder wants it. */
-static struct tp_insn random_insn(struct object *objects, uint32_t index)
-{
-    static const uint8_t on_object[] = {TP_FREE,    TP_FREE,   TP_REALLOC, TP_REALLOC, TP_REALLOC,
-                                        TP_RELEASE, TP_RETAIN, TP_USE,     TP_FREE};
-    static const uint8_t others[] = {TP_SYNC, TP_TRIM, TP_THREAD_END, TP_MARK,
-                                     TP_NOTE, TP_IDLE, TP_RESET};
-    uint32_t slot = index < RANDOM_SLOTS ? index : (uint32_t)random_below(RANDOM_SLOTS);
-    struct object *o = &objects[slot];
-    struct tp_insn in = {.op = TP_ALLOC,
-                         .slot = slot,
-                         .device = (uint16_t)random_below(RANDOM_DEVICES),
-                         .thread = (uint16_t)random_below(RANDOM_THREADS),
-                         .stream = (uint16_t)random_below(2),
-                         .align_log2 = (uint8_t)random_below(random_below(8) ? 5 : 15),
-                         .size = random_size(),
-                         .gap_ns = (uint32_t)random_below(100)};
-    if (index >= RANDOM_SLOTS && random_below(40) == 0) {
-        in.op = others[random_below(COUNT(others))];
-        in.slot = 0;
-        in.align_log2 = in.op == TP_NOTE ? TP_NOTE_SNAPSHOT : in.align_log2;
-        for (int i = 0; in.op == TP_RESET && i < RANDOM_SLOTS; i++)
-            objects[i].size = objects[i].device == in.device ? 0 : objects[i].size;
-        return in;
-    }
-    if (!o->size) {
-        in.op = random_below(8) ? TP_ALLOC : TP_ADOPT;
-        *o = (struct object){in.size, 0, in.device, in.align_log2};
-        return in;
-    }
-    in.op = on_object[random_below(COUNT(on_object))];
-    in.device = o->device;
-    if (in.op == TP_RELEASE && !o->extra)
-        in.op = TP_RETAIN;
-    if ((in.op == TP_FREE || in.op == TP_REALLOC) && o->extra)
-        in.op = TP_RELEASE; /* who shares a block does not move it */
-    o->extra += in.op == TP_RETAIN;
-    o->extra -= in.op == TP_RELEASE;
-    if (in.op == TP_REALLOC) {
-        o->size = in.size;
-        o->align_log2 = in.align_log2;
-    } else {
-        in.size = o->size;
-        in.align_log2 = o->align_log2;
-    }
-    o->size = in.op == TP_FREE ? 0 : o->size;
-    return in;
-}
-
-static struct tp_program *random_program(uint64_t number)
-{
-    static struct tp_insn insns[RANDOM_INSNS];
-    struct object objects[RANDOM_SLOTS] = {{0}};
-    uint32_t before = number % 2 ? RANDOM_SLOTS / 2 : 0;
-    seed = number;
-    for (uint32_t i = 0; i < RANDOM_INSNS; i++) {
-        insns[i] = random_insn(objects, i);
-        if (i < before) {
-            insns[i].op = TP_ALLOC;
-            insns[i].gap_ns = 0;
-        }
-    }
-    return program_of(insns, before, insns + before, RANDOM_INSNS - before);
 }
 
 static const struct tp_source_ops *const sources[] = {&tp_source_host, &tp_source_virtual};

@@ -72,7 +72,7 @@ static const struct tp_opt rows[] = {
     TP_SET_AT(
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
         .excludes = "fits no-fits verify export-markdown export-csv export-benchfmt "
-                    "export-hgrm export-perfetto",
+                    "export-hgrm export-perfetto export-snapshot",
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
             "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "
@@ -212,6 +212,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
 {
     const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
     struct tp_replay_cfg cfg = configure(r, job, spec);
+    cfg.progress = NULL;
     *out = (struct tp_result){.trace = &job->trace,
                               .facts = facts,
                               .spec = spec,
@@ -222,6 +223,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
                               .touch = cfg.touch,
                               .threads = cfg.threads,
                               .min_time_ns = cfg.min_time_ns,
+                              .played = cfg,
                               .run = calloc(1, tp_run_size(facts->devices))};
     return out->run ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }

@@ -60,7 +60,22 @@ static const char text[] =
     "perfetto   Chrome's trace-event JSON for ui.perfetto.dev: requested, granted, reserved and "
     "idle\n"
     "           bytes over recorded time, a process for each result, the trace's marks as phases.\n"
-    "           In a trace without times an event is a microsecond.\n";
+    "           In a trace without times an event is a microsecond.\n"
+    "\n"
+    "snapshot   A PyTorch memory snapshot of what the strategy did, for docs.pytorch.org/memory_viz "
+    "and\n"
+    "           other tools that read such files, tapool too: every segment taken and given back, "
+    "every\n"
+    "           block, every out of memory, and what is held at the end. A file is one strategy; "
+    "with\n"
+    "           several they are FILE-LABEL and FILE-TRACE-LABEL, as above. The trace is played "
+    "once\n"
+    "           more for it. Addresses are made up: segments follow each other in the order in "
+    "which\n"
+    "           they were taken. Times count from the first event; the marks of the trace are\n"
+    "           annotations. Not for real allocators (system, lib) and the driver's pool, which do "
+    "not\n"
+    "           say where their memory comes from.\n";
 
 static void print_exports(FILE *out)
 {
@@ -71,5 +86,5 @@ static void print_exports(FILE *out)
 }
 
 const struct tp_topic tp_topic_exports = {"exports", "what can be written for other programs",
-                                          "export csv markdown junit hgrm perfetto benchfmt",
+                                          "export csv markdown junit hgrm perfetto benchfmt snapshot pickle",
                                           .print = print_exports};

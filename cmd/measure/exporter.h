@@ -32,6 +32,10 @@ struct tp_exporter {
     bool (*part)(const struct tp_report *r, size_t index, char *name, size_t size);
     bool (*has_part)(const struct tp_report *r, size_t index);
     int (*write_part)(const struct tp_report *r, size_t index, FILE *out, struct tp_err *err);
+
+    /* Whether the format can hold the `planned` results, of which only traces and strategies are
+     * there; TP_EUSAGE with the reason. NULL: it holds all. */
+    int (*check)(const struct tp_report *r, struct tp_err *err);
 };
 
 /* The exports, each as X(of, NAME, help of its option). */
@@ -42,7 +46,10 @@ struct tp_exporter {
     X(of, benchfmt, "likewise the repetitions, for Go's benchstat")                                \
     X(of, hgrm,                                                                                    \
       "likewise latencies for HdrHistogram's plotter, each histogram in a file of its own")        \
-    X(of, perfetto, "likewise memory over time, for ui.perfetto.dev")
+    X(of, perfetto, "likewise memory over time, for ui.perfetto.dev")                              \
+    X(of, snapshot,                                                                                \
+      "likewise what a strategy did as a PyTorch memory snapshot, each strategy in a file of its " \
+      "own")
 
 #define TP_EXPORT_INDEX(of, id, words) TP_EXPORT_##id,
 enum { TP_EXPORTERS(TP_EXPORT_INDEX, ) TP_EXPORT_COUNT };

@@ -64,6 +64,11 @@ int tp_exports_check_parts(const struct tp_exports *o, const struct tp_report *r
                                printed->name, r->planned),
                        "one trace with one -s, or --export-%s FILE, which writes a file for each",
                        printed->name);
+    if (printed && printed->check)
+        status = printed->check(r, err);
+    for (int i = 0; !status && i < TP_EXPORT_COUNT; i++)
+        if (o->files[i] && tp_exporters[i]->check)
+            status = tp_exporters[i]->check(r, err);
     for (int i = 0; !status && i < TP_EXPORT_COUNT; i++)
         if (o->files[i] && tp_exporters[i]->part)
             status = check_parts(tp_exporters[i], o->files[i], o->force, r, err);

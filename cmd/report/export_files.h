@@ -5,7 +5,8 @@
 #include "cmd/measure/exporter.h"
 #include "cmd/ui/exports.h"
 
-/* Checks the file names of formats that write several files. To be called before anything is
+/* Checks whether the formats can hold the results, and the file names of those that write several
+ * files. To be called before anything is
  * played, as soon as traces and strategies of the r->planned results are known. TP_EUSAGE also for
  * a format that is to be printed but would need several files. */
 int tp_exports_check_parts(const struct tp_exports *o, const struct tp_report *r,

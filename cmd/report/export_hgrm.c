@@ -17,9 +17,8 @@
 #include "cmd/ui/escape.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { TICKS = 5, KINDS = TP_LAT_KINDS + 1, NAME_SIZE = 96 };
+enum { TICKS = 5, KINDS = TP_LAT_KINDS + 1 };
 
 static const char *kind_name(int kind)
 {
@@ -48,46 +47,20 @@ static bool locate(const struct tp_report *r, size_t index, size_t *result, int 
     return false;
 }
 
-/* The name of a result in file names: "arena", or "web-arena" if there are several traces. */
-static void name_result(const struct tp_report *r, size_t index, char *out)
-{
-    struct tp_str s = tp_str_in(out, NAME_SIZE);
-    char trace[NAME_SIZE / 3 + 1];
-    if (r->results[0].trace != r->results[r->planned - 1].trace) {
-        snprintf(trace, sizeof trace, "%s", r->results[index].trace->meta.name);
-        tp_str_escape(&s, TP_TO_FILE, trace);
-        tp_str_add(&s, "-");
-    }
-    tp_str_escape(&s, TP_TO_FILE, r->results[index].spec->label);
-}
-
-static bool is_unique(const struct tp_report *r, size_t index, const char *name)
-{
-    char other[NAME_SIZE];
-    for (size_t i = 0; i < r->planned; i++) {
-        name_result(r, i, other);
-        if (i != index && !strcasecmp(name, other))
-            return false;
-    }
-    return true;
-}
-
 /* Names end in '-' and the kind. No kind contains a '-', so different names of results stay
- * different. Results with the same name get their number in front. */
+ * different. */
 static bool name_part(const struct tp_report *r, size_t index, char *name, size_t size)
 {
     size_t result;
     int kind;
-    char text[NAME_SIZE];
+    char text[TP_EXPORT_PART];
     if (!locate(r, index, &result, &kind))
         return false;
-    name_result(r, result, text);
-    if (r->planned == 1)
+    tp_export_part(r, result, text);
+    if (!*text)
         snprintf(name, size, "%s", kind == TP_LAT_KINDS ? "" : kind_name(kind));
-    else if (is_unique(r, result, text))
-        snprintf(name, size, "%s-%s", text, kind_name(kind));
     else
-        snprintf(name, size, "%zu-%s-%s", result + 1, text, kind_name(kind));
+        snprintf(name, size, "%s-%s", text, kind_name(kind));
     return true;
 }
 

@@ -4,6 +4,11 @@
 #include "cmd/measure/warnings.h"
 #include "cmd/ui/escape.h"
 
+#include <string.h>
+#include <strings.h>
+
+enum { NAME_SIZE = 96 };
+
 void tp_export_tool(FILE *out)
 {
     fprintf(out, "tapool %s (%s)", TAPOOL_VERSION, TAPOOL_BUILD);
@@ -52,4 +57,38 @@ const char *tp_export_partial(const struct tp_report *r, char *text, size_t size
 {
     snprintf(text, size, "partial: %zu of %zu replays are done", r->count, r->planned);
     return r->partial ? text : NULL;
+}
+
+static void name_result(const struct tp_report *r, size_t index, char out[NAME_SIZE])
+{
+    struct tp_str s = tp_str_in(out, NAME_SIZE);
+    char trace[NAME_SIZE / 3 + 1];
+    if (r->results[0].trace != r->results[r->planned - 1].trace) {
+        snprintf(trace, sizeof trace, "%s", r->results[index].trace->meta.name);
+        tp_str_escape(&s, TP_TO_FILE, trace);
+        tp_str_add(&s, "-");
+    }
+    tp_str_escape(&s, TP_TO_FILE, r->results[index].spec->label);
+}
+
+static bool is_unique(const struct tp_report *r, size_t index, const char *name)
+{
+    char other[NAME_SIZE];
+    for (size_t i = 0; i < r->planned; i++) {
+        name_result(r, i, other);
+        if (i != index && !strcasecmp(name, other))
+            return false;
+    }
+    return true;
+}
+
+void tp_export_part(const struct tp_report *r, size_t index, char out[TP_EXPORT_PART])
+{
+    char name[NAME_SIZE] = "";
+    if (r->planned > 1)
+        name_result(r, index, name);
+    if (r->planned == 1 || is_unique(r, index, name))
+        snprintf(out, TP_EXPORT_PART, "%s", name);
+    else
+        snprintf(out, TP_EXPORT_PART, "%zu-%s", index + 1, name);
 }

@@ -17,6 +17,11 @@ void tp_export_source(const struct tp_result *r, FILE *out);
 /* Writes the ids of the warnings that apply, each after a blank, and returns their number. */
 int tp_export_warnings(const struct tp_result *r, FILE *out);
 
+/* The part of a file's name that says which result is in it: "arena", or "web-arena" if there are
+ * several traces. Results with the same name get their number in front; a single result has "". */
+enum { TP_EXPORT_PART = 128 };
+void tp_export_part(const struct tp_report *r, size_t index, char out[TP_EXPORT_PART]);
+
 /* Writes to `text` the sentence for a report in which results are missing, and returns it; NULL:
  * the report is complete. */
 const char *tp_export_partial(const struct tp_report *r, char *text, size_t size);

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
 
-formats=(json csv benchfmt perfetto markdown hgrm)
+formats=(json csv benchfmt perfetto markdown hgrm snapshot)
 
 # exported STEM ARGS...: all exports of one run.
 exported() {
@@ -106,6 +106,8 @@ END
     for name in formula lines long blanks; do called "$name" >"$name.json"; done
     agree 600 x formula.json lines.json long.json blanks.json -s arena -s arena:classes=coarse6
     for file in x.{csv,bench,perfetto,md} x-*.hgrm; do harmless "$file"; done
+    ok play_once lines.json long.json -s arena -f --export-snapshot x.pickle
+    for file in x-*.pickle; do python3 "$CLI/snapshot_check.py" "$file"; done
     matches x.csv '^"'"'"'=1\+2,""a"""'
     lacks x.md '@[a-z]|[^\\]<b>|[^\\]`x'
     # nothing in them is a command to the service that runs the job: also where a line is broken
@@ -175,7 +177,7 @@ END
         refused 4 "^tapool: .* could not be written: File too large$" \
             small_files play_once sample:jq -s bump -s arena -s b=bump "--export-$format" file
         [ -z "$(ls -A)" ]
-        [ "$format" = hgrm ] || refused 4 "^tapool: /dev/full could not be written: " \
+        [[ $format =~ ^(hgrm|snapshot)$ ]] || refused 4 "^tapool: /dev/full could not be written: " \
             play_once sample:jq -s bump "--export-$format" /dev/full
     done
 }

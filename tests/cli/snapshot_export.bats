@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# replay --export-snapshot: read by a strict reader (snapshot_check.py), which compares it with the JSON
+# result, and by tapool itself.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+DATA=$TAPOOL_ROOT/tests/data/pytorch
+
+setup() { enter_folder; }
+
+# snapshot TRACE ARGS...: x.pickle of one replay, checked.
+snapshot() {
+    ok play_once "$@" --no-fits -f --export-snapshot x.pickle --export-json x.json || return 1
+    python3 "$CLI/snapshot_check.py" x.pickle x.json >facts || fail "of replay $*"
+}
+
+@test "what torch does is what verify expects of PyTorch" {
+    for trace in complete-small.pickle training-step.pickle.gz small-p4.pickle; do
+        snapshot "$DATA/$trace" -s torch
+        ok "$TAPOOL" verify x.pickle
+        not grep -q 'first difference' "$out"
+    done
+    snapshot "$DATA/training-step.pickle.gz" -s torch --capacity 3500MiB
+    grep -q 'oom=9' facts
+    ok "$TAPOOL" verify x.pickle
+    snapshot "$DATA/training-step.pickle.gz" -s torch:conf=expandable_segments:True
+    grep -q 'segment_map=34' facts
+    ok "$TAPOOL" verify x.pickle
+}
+
+@test "read back: the same program, and what the replay said" {
+    for strategy in direct torch arena; do
+        snapshot "$DATA/complete-small.pickle" -s "$strategy"
+        ok play_once x.pickle -s torch --no-fits --format json
+        cp "$out" back.json
+        python3 - "$DATA/complete-small.pickle" <<'END' || fail "of $strategy"
+import json
+a, b = (json.load(open(f))["runs"][0] for f in ("x.json", "back.json"))
+for key in ("trace_peak_requested_bytes", "peak_requested_bytes"):
+    assert a["memory"][key] == b["memory"][key], key
+assert a["source_calls"]["allocations"] == b["source_calls"]["allocations"]
+END
+    done
+    snapshot "$DATA/complete-small.pickle" -s torch
+    ok "$TAPOOL" info x.pickle
+    grep -q '36 alloc, 26 free, 26 free requested, 9 of segments' "$out"
+    grep -q '3.521 GiB at$' "$out"
+}
+
+@test "every policy, on the host and on devices" {
+    device_trace >gpu.json
+    captured_trace >rich.json
+    for strategy in direct bump arena lru stream-pool torch; do
+        snapshot gpu.json -s "$strategy"
+    done
+    for strategy in direct arena; do snapshot sample:jq -s "$strategy"; done
+    snapshot rich.json -s arena
+    snapshot "$DATA/small-p4.pickle" -s arena
+    snapshot sample:jq -s arena --source host+shuffle
+}
+
+@test "the same bytes every time" {
+    snapshot sample:jq -s arena
+    cp x.pickle first.pickle
+    snapshot sample:jq -s arena
+    cmp x.pickle first.pickle
+    ok play_once sample:jq -s arena --format snapshot
+    cmp x.pickle "$out"
+}
+
+@test "the strict reader can fail" {
+    snapshot "$DATA/complete-small.pickle" -s torch
+    python3 - <<'END'
+import copy, pickle
+good = pickle.load(open("x.pickle", "rb"))
+def bad(name, change):
+    s = copy.deepcopy(good)
+    change(s)
+    pickle.dump(s, open(name + ".bad", "wb"), protocol=4)
+bad("size", lambda s: s["segments"][0]["blocks"][0].update(size=512))
+bad("twice", lambda s: s["device_traces"][0].insert(2, s["device_traces"][0][1]))
+bad("type", lambda s: s["device_traces"][0][0].update(stream="0"))
+bad("key", lambda s: s["segments"][0].pop("frames"))
+bad("live", lambda s: s["device_traces"][0].pop())
+END
+    for file in *.bad; do
+        not python3 "$CLI/snapshot_check.py" "$file" x.json
+    done
+}
+
+@test "several results are several files, and what exists is kept" {
+    ok play_once "$DATA/complete-small.pickle" -s torch -s arena --no-fits --export-snapshot s.pickle
+    ls s-torch.pickle s-arena.pickle
+    capture play_once "$DATA/complete-small.pickle" -s torch -s arena --export-snapshot s.pickle
+    [ "$rc" -eq 2 ]
+    capture play_once "$DATA/complete-small.pickle" -s torch -s arena --format snapshot
+    [ "$rc" -eq 2 ]
+}
+
+@test "what has no segments to show is refused before anything is played" {
+    capture play_once sample:jq -s system --export-snapshot s.pickle
+    [ "$rc" -eq 2 ]
+    grep -q "a snapshot cannot show 'system': only the allocator itself knows its segments" "$err"
+    capture play_once sample:jq --export-snapshot s.pickle
+    [ "$rc" -eq 2 ]
+    not ls s*.pickle
+}

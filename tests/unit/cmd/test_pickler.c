@@ -1,0 +1,148 @@
+/* The bytes that the writer of pickles writes: the forms of numbers and texts, words that come
+ * again, and lists in batches. */
+#include "cmd/report/pickler.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const words[] = {"size", "addr", NULL};
+
+struct sheet {
+    struct tp_pickler w;
+    FILE *file;
+    char *text;
+    size_t size;
+};
+
+static void begin(struct sheet *s)
+{
+    s->file = open_memstream(&s->text, &s->size);
+    assert_non_null(s->file);
+    tp_pickler_begin(&s->w, s->file, words);
+}
+
+/* Compares what was written between the first two bytes and the last one. */
+static void assert_written(struct sheet *s, const void *wanted, size_t size)
+{
+    tp_pickler_end(&s->w);
+    assert_int_equal(fclose(s->file), 0);
+    assert_int_equal(s->size, size + 3);
+    assert_memory_equal(s->text, "\x80\x04", 2);
+    assert_memory_equal(s->text + 2, wanted, size);
+    assert_int_equal(s->text[s->size - 1], '.');
+    free(s->text);
+}
+
+#define ASSERT_WRITTEN(s, wanted) assert_written((s), (wanted), sizeof(wanted) - 1)
+
+static void numbers_have_the_shortest_form(void **state)
+{
+    static const struct {
+        uint64_t n;
+        const char *form;
+        size_t size;
+    } rows[] = {{0, "K\0", 2},
+                {255, "K\xff", 2},
+                {256, "M\0\1", 3},
+                {65535, "M\xff\xff", 3},
+                {65536, "J\0\0\1\0", 5},
+                {INT32_MAX, "J\xff\xff\xff\x7f", 5},
+                {UINT64_C(1) << 31, "\x8a\5\0\0\0\x80\0", 7},
+                {(UINT64_C(1) << 39) - 1, "\x8a\5\xff\xff\xff\xff\x7f", 7},
+                {UINT64_C(1) << 39, "\x8a\6\0\0\0\0\x80\0", 8},
+                {INT64_MAX, "\x8a\x8\xff\xff\xff\xff\xff\xff\xff\x7f", 10},
+                {UINT64_MAX, "\x8a\x9\xff\xff\xff\xff\xff\xff\xff\xff\0", 11}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sheet s = {0};
+        begin(&s);
+        tp_pickler_int(&s.w, rows[i].n);
+        assert_written(&s, rows[i].form, rows[i].size);
+    }
+}
+
+static void a_word_is_written_once(void **state)
+{
+    struct sheet s = {0};
+    (void)state;
+    begin(&s);
+    tp_pickler_begin_dict(&s.w);
+    tp_pickler_word(&s.w, 1);
+    tp_pickler_word(&s.w, 0);
+    tp_pickler_word(&s.w, 1);
+    tp_pickler_bool(&s.w, true);
+    tp_pickler_end_dict(&s.w);
+    ASSERT_WRITTEN(&s, "}(\x8c\4addr\x94\x8c\4size\x94h\0\x88u");
+}
+
+static void later_texts_have_long_numbers(void **state)
+{
+    struct sheet s = {0};
+    (void)state;
+    begin(&s);
+    for (int i = 0; i < 256; i++)
+        tp_pickler_text(&s.w, "");
+    fflush(s.file);
+    size_t before = s.size;
+    tp_pickler_word(&s.w, 0);
+    tp_pickler_word(&s.w, 0);
+    fflush(s.file);
+    assert_memory_equal(s.text + before, "\x8c\4size\x94j\0\1\0\0", 12);
+    fclose(s.file);
+    free(s.text);
+}
+
+static void a_long_text_has_a_long_size(void **state)
+{
+    struct sheet s = {0};
+    char text[257];
+    (void)state;
+    memset(text, 'x', 256);
+    text[256] = '\0';
+    begin(&s);
+    tp_pickler_text(&s.w, text);
+    fflush(s.file);
+    assert_memory_equal(s.text + 2, "X\0\1\0\0xx", 7);
+    fclose(s.file);
+    free(s.text);
+}
+
+static void lists_come_in_batches(void **state)
+{
+    struct sheet s = {0};
+    (void)state;
+    begin(&s);
+    tp_pickler_begin_list(&s.w);
+    tp_pickler_item(&s.w);
+    tp_pickler_begin_list(&s.w);
+    tp_pickler_end_list(&s.w);
+    for (int i = 1; i < 1001; i++) {
+        tp_pickler_item(&s.w);
+        tp_pickler_bool(&s.w, false);
+    }
+    tp_pickler_end_list(&s.w);
+    fflush(s.file);
+    assert_memory_equal(s.text + 2, "](]\x89\x89", 5);
+    assert_memory_equal(s.text + s.size - 5,
+                        "\x89"
+                        "e(\x89"
+                        "e",
+                        5);
+    assert_int_equal(s.size, 2 + 3 + 1000 + 3);
+    fclose(s.file);
+    free(s.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_have_the_shortest_form), cmocka_unit_test(a_word_is_written_once),
+        cmocka_unit_test(later_texts_have_long_numbers),
+        cmocka_unit_test(a_long_text_has_a_long_size), cmocka_unit_test(lists_come_in_batches)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -66,9 +66,9 @@ static void a_superblock_is_cut_if_1_mib_is_left(void **state)
     struct rig *r = open_rmm("arena_size=4MiB");
     tp_addr a = get(r, 0, 3 * MIB + 256); /* less would be left over: it is used as it is */
     assert_int_equal(get(r, 1, 512), a + 3 * MIB + 256);
-    put(r, 0, a, 3 * MIB + 256); /* the superblock is that of stream 1 now, and stays so */
+    put(r, 1, a, 3 * MIB + 256); /* the superblock is that of stream 1 now, and stays so */
     assert_int_equal(get(r, 1, MIB), a);
-    assert_int_equal(r->account.waits, 1);
+    assert_int_equal(r->account.waits, 1); /* for a large block, even in the own arena */
     close_device(r);
     r = open_rmm("arena_size=4MiB");
     a = get(r, 0, 3 * MIB);

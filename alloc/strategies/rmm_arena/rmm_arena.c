@@ -177,6 +177,7 @@ static uint64_t default_size(const struct tp_source *source, uint64_t capacity)
     return half > RMM_ARENA_SUPER ? half : RMM_ARENA_SUPER;
 }
 
+/* Where RMM cannot begin for lack of memory, every request fails. */
 static int get_arena(struct rmm_arena *st, struct tp_err *err)
 {
     uint64_t page = st->env->source->page;
@@ -184,9 +185,13 @@ static int get_arena(struct rmm_arena *st, struct tp_err *err)
     if (!rc)
         rc = tp_src_get(st->env->source, st->bytes, page > RMM_ARENA_GRAIN ? page : RMM_ARENA_GRAIN,
                         &st->base);
+    if (rc == TP_EOOM) {
+        st->size = st->bytes = 0;
+        return TP_OK;
+    }
     if (rc)
-        return tp_fail(err, (enum tp_status)rc, "strategy 'rmm-arena': no arena of %llu B: %s",
-                       (unsigned long long)st->size, tp_status_text(rc));
+        return tp_fail(err, (enum tp_status)rc, "strategy 'rmm-arena' cannot begin: %s",
+                       tp_status_text(rc));
     tp_rmm_arena_begin(st);
     return TP_OK;
 }

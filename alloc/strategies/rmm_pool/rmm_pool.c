@@ -212,7 +212,8 @@ static uint64_t half_of_device(const struct rmm_pool *st)
     return half & ~(RMM_POOL_GRAIN - 1);
 }
 
-/* The initial pool belongs to the default stream. */
+/* The initial pool belongs to the default stream. Where RMM cannot begin for lack of memory, every
+ * request fails: nothing can be had, and the pool cannot grow. */
 static int get_initial(struct rmm_pool *st, uint64_t size, struct tp_err *err)
 {
     if (!size)
@@ -221,10 +222,14 @@ static int get_initial(struct rmm_pool *st, uint64_t size, struct tp_err *err)
     int rc = lane ? reserve(st) : TP_ENOMEM;
     if (!rc)
         rc = get_range(st, size, lane->list);
-    if (!rc)
+    if (rc == TP_EOOM) {
+        st->bounded = true;
+        st->most = 0;
         return TP_OK;
-    return tp_fail(err, (enum tp_status)rc, "strategy 'rmm-pool': no initial pool of %llu B: %s",
-                   (unsigned long long)size, tp_status_text(rc));
+    }
+    return rc ? tp_fail(err, (enum tp_status)rc, "strategy 'rmm-pool' cannot begin: %s",
+                        tp_status_text(rc))
+              : TP_OK;
 }
 
 /* RMM waits for the streams before it gives the pool back. Two rounds: what the source refuses at

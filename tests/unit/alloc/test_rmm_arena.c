@@ -201,18 +201,17 @@ static void half_of_the_device_is_taken(void **state)
     }
 }
 
-static void refuses_to_open(const char *options, const char *limit, int expected)
+static void refuses_to_open(const char *options)
 {
     struct rig r;
-    const struct rig_cfg cfg = device_cfg(&tp_strategy_rmm_arena, options, limit);
-    assert_int_equal(rig_open(&r, &cfg), expected);
+    const struct rig_cfg cfg = device_cfg(&tp_strategy_rmm_arena, options, NULL);
+    assert_int_equal(rig_open(&r, &cfg), TP_EUSAGE);
 }
 
 static void sizes_that_rmm_refuses_are_refused(void **state)
 {
     (void)state;
-    refuses_to_open("arena_size=1023KiB", NULL, TP_EUSAGE);
-    refuses_to_open("arena_size=8MiB", "capacity=4MiB", TP_EOOM);
+    refuses_to_open("arena_size=1023KiB");
 }
 
 static void classes_are_those_of_rmm(void **state)
@@ -233,6 +232,16 @@ static void classes_are_those_of_rmm(void **state)
     struct rig *r = open_rmm("arena_size=4MiB,size_classes");
     assert_int_equal(get_block(r, 0, 2049).granted, 2560);
     refuse(r, 0, 256 * KIB * MIB + 1);
+    close_device(r);
+}
+
+static void without_memory_to_begin_with_every_request_fails(void **state)
+{
+    (void)state;
+    struct rig *r = open_device(&tp_strategy_rmm_arena, "arena_size=8MiB", "capacity=4MiB");
+    refuse(r, 0, 1);
+    assert_int_equal(reserved(r), 0);
+    assert_int_equal(r->account.refused_gets, 1);
     close_device(r);
 }
 
@@ -276,6 +285,7 @@ int main(void)
         cmocka_unit_test(it_is_tried_once_more_and_no_more),
         cmocka_unit_test(half_of_the_device_is_taken),
         cmocka_unit_test(sizes_that_rmm_refuses_are_refused),
+        cmocka_unit_test(without_memory_to_begin_with_every_request_fails),
         cmocka_unit_test(classes_are_those_of_rmm),
         cmocka_unit_test(the_last_of_many_superblocks_is_found_at_once),
     };

@@ -248,20 +248,29 @@ static void the_initial_pool_is_half_of_the_device(void **state)
     close_device(r);
 }
 
-static void refuses_to_open(const char *options, const char *limit, int expected)
+static void refuses_to_open(const char *options)
 {
     struct rig r;
-    const struct rig_cfg cfg = device_cfg(&tp_strategy_rmm_pool, options, limit);
-    assert_int_equal(rig_open(&r, &cfg), expected);
+    const struct rig_cfg cfg = device_cfg(&tp_strategy_rmm_pool, options, NULL);
+    assert_int_equal(rig_open(&r, &cfg), TP_EUSAGE);
 }
 
 static void sizes_that_rmm_refuses_are_refused(void **state)
 {
     (void)state;
-    refuses_to_open("initial_pool_size=1000", NULL, TP_EUSAGE);
-    refuses_to_open("maximum_pool_size=1000", NULL, TP_EUSAGE);
-    refuses_to_open("initial_pool_size=2MiB,maximum_pool_size=1MiB", NULL, TP_EUSAGE);
-    refuses_to_open("initial_pool_size=8MiB", "capacity=4MiB", TP_EOOM);
+    refuses_to_open("initial_pool_size=1000");
+    refuses_to_open("maximum_pool_size=1000");
+    refuses_to_open("initial_pool_size=2MiB,maximum_pool_size=1MiB");
+}
+
+static void without_memory_to_begin_with_every_request_fails(void **state)
+{
+    (void)state;
+    struct rig *r = open_device(&tp_strategy_rmm_pool, "initial_pool_size=8MiB", "capacity=4MiB");
+    refuse(r, 0, 1);
+    assert_int_equal(reserved(r), 0);
+    assert_int_equal(r->account.refused_gets, 1);
+    close_device(r);
 }
 
 /* ---- bounded work ---- */
@@ -331,6 +340,7 @@ int main(void)
         cmocka_unit_test(ranges_are_never_merged_and_never_go_back),
         cmocka_unit_test(the_initial_pool_is_half_of_the_device),
         cmocka_unit_test(sizes_that_rmm_refuses_are_refused),
+        cmocka_unit_test(without_memory_to_begin_with_every_request_fails),
         cmocka_unit_test(merging_in_vain_costs_little),
         cmocka_unit_test(one_of_many_streams_is_found_at_once),
     };

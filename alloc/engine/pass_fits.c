@@ -19,8 +19,8 @@
  *
  * A policy gives idle memory back before it fails, so the result can lie below its peak. Known
  * weakness: where a policy fails with more memory but not with less, only one such boundary is
- * found. The range of capacities would be wrong for a policy that queries the size of its device,
- * but none does. */
+ * found. The range of capacities would be wrong for a policy that queries the size of its device:
+ * of one that cannot begin without a size, which takes a share of it, nothing is searched. */
 #include "alloc/engine/passes.h"
 
 #include <stdlib.h>
@@ -33,6 +33,7 @@ struct fits {
     uint64_t *peak;       /* peak reserved bytes of the last replay, by device */
     uint64_t from, below; /* the last replay answers for capacities in [from, below) */
     uint64_t granule;     /* unit in which the source gives up memory, bytes */
+    bool sized;           /* the policy wants a device whose size is known */
     struct tp_err *err;
 };
 
@@ -98,6 +99,10 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     if (status)
         return status;
     status = tp_player_open(&p, &f->cfg, f->cfg.strategy, f->err);
+    /* it could be opened for the run itself, whose device may have a size */
+    f->sized = status == TP_EUSAGE && !capacity;
+    if (f->sized)
+        return TP_OK;
     /* the strategy could not even be opened with this capacity */
     if (status == TP_EOOM && capacity) {
         memset(f->failed, 0xff, tp_program_facts(f->cfg.program)->devices * sizeof *f->failed);
@@ -161,13 +166,13 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
     if (!status)
         status = try_capacity(&f, 0);
     for (uint16_t d = 0; !status && d < devices; d++)
-        high[d] = f.failed[d] ? TP_NONE : f.peak[d];
+        high[d] = f.sized || f.failed[d] ? TP_NONE : f.peak[d];
     for (uint16_t d = 0; !status && d < devices; d++) {
         tp_progress(cfg, "fits in", (double)d / devices);
         if (high[d] != TP_NONE)
             status = bisect(&f, d, high[d], &out->devices[d].fits_in);
     }
-    if (!status)
+    if (!status && !f.sized)
         out->flags |= TP_RUN_FITS;
     fits_close(&f);
     free(high);

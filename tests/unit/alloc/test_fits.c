@@ -13,6 +13,7 @@ static struct {
     uint64_t got_in_init; /* bytes */
     bool keeps;           /* caches freed ranges, and gives them back when the device is full */
     bool keeps_for_good;  /* ... never gives them back */
+    bool needs_size;      /* starts only on a device whose size is known */
     uint64_t plays;       /* instances opened */
 } how;
 
@@ -32,6 +33,8 @@ static int pages_init(void *st, const struct tp_env *env, const void *opts, stru
     (void)opts;
     p->env = env;
     how.plays++;
+    if (how.needs_size && !tp_src_capacity(env->source))
+        return tp_fail(e, TP_EUSAGE, "strategy 'pages' takes a share of the device");
     if (!how.got_in_init)
         return TP_OK;
     int status = tp_src_get(env->source, how.got_in_init, PAGE, &p->initial);
@@ -336,6 +339,21 @@ static void what_a_strategy_needs_to_start_counts(void **state)
     tp_program_release(empty);
 }
 
+/* Half of any device: it is no error that there is no smallest one to look for. */
+static void a_share_of_the_device_has_no_answer(void **state)
+{
+    (void)state;
+    struct tp_program *p = some_blocks();
+    struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
+    cfg.layers[1] =
+        (struct tp_source_layer){&tp_source_limit, &(struct limit_options){1000 * PAGE}};
+    cfg.layer_count = 2;
+    how.needs_size = true;
+    assert_true(replay(&cfg)->fits_in == TP_NONE);
+    assert_false(run->flags & TP_RUN_FITS);
+    tp_program_release(p);
+}
+
 /* A foreign allocator cannot be played on virtual memory. */
 static void what_needs_memory_of_its_own_has_no_answer(void **state)
 {
@@ -381,6 +399,7 @@ int main(void)
         TEST(the_page_of_a_virtual_source_is_kept),
         TEST(the_prologue_needs_room_as_well),
         TEST(what_a_strategy_needs_to_start_counts),
+        TEST(a_share_of_the_device_has_no_answer),
         TEST(what_needs_memory_of_its_own_has_no_answer),
         TEST(without_the_pass_there_is_no_answer),
     };

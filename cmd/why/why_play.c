@@ -1,6 +1,7 @@
 /* See why_try.h. The file is read a second time, as a trace. */
 #include "cmd/why/why_try.h"
 
+#include "cmd/measure/measure.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/trial.h"
 #include "cmd/ui/stop.h"
@@ -32,10 +33,13 @@ int tp_why_try(const struct tp_why_try_cfg *cfg, struct tp_why_tries *out, struc
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (!strstr(trials[0].conf, settings[i]))
             trials[count++].conf = settings[i];
-    const struct tp_trial_cfg trial = {.program = trace.program,
-                                       .capacity = cfg->capacity,
-                                       .memory = cfg->max_memory,
-                                       .interrupted = tp_stop_flag()};
+    uint64_t events = tp_program_facts(trace.program)->events;
+    const struct tp_trial_cfg trial = {
+        .program = trace.program,
+        .capacity = cfg->capacity,
+        .memory = cfg->max_memory,
+        .timeout_ns = tp_timeout_of(TP_OPT_KEYWORD(TP_TIMEOUT_AUTO), events, 0),
+        .interrupted = tp_stop_flag()};
     int rc = tp_trials_play(&trial, trials, count, err);
     for (size_t i = 0; rc == TP_OK && i < count; i++)
         if (i == 0 || out->count)

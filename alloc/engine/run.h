@@ -231,7 +231,7 @@ enum tp_run_flags {
     TP_RUN_AGED = 1u << 8,
     /* several OS threads played, and one lock was held through every call: the strategy's own, or
      * the engine's around a strategy that has none */
-    TP_RUN_ONE_LOCK = 1u << 8
+    TP_RUN_ONE_LOCK = 1u << 9
 };
 
 enum { TP_RUN_LIBRARY = 64 };

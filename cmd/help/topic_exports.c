@@ -62,7 +62,8 @@ static const char text[] =
     "           bytes over recorded time, a process for each result, the trace's marks as phases.\n"
     "           In a trace without times an event is a microsecond.\n"
     "\n"
-    "snapshot   A PyTorch memory snapshot of what the strategy did, for docs.pytorch.org/memory_viz "
+    "snapshot   A PyTorch memory snapshot of what the strategy did, for "
+    "docs.pytorch.org/memory_viz "
     "and\n"
     "           other tools that read such files, tapool too: every segment taken and given back, "
     "every\n"
@@ -85,6 +86,6 @@ static void print_exports(FILE *out)
     fputs(text, out);
 }
 
-const struct tp_topic tp_topic_exports = {"exports", "what can be written for other programs",
-                                          "export csv markdown junit hgrm perfetto benchfmt snapshot pickle",
-                                          .print = print_exports};
+const struct tp_topic tp_topic_exports = {
+    "exports", "what can be written for other programs",
+    "export csv markdown junit hgrm perfetto benchfmt snapshot pickle", .print = print_exports};

@@ -247,6 +247,10 @@ static void print_tries(const struct tp_why *w, struct tp_page *page)
     }
     if (w->room.capacity && !t->rows[0].failed)
         tp_page_put(page, 2, "Played again it finds room as recorded: these rows do not tell.");
+    if (w->verified.start_blocks)
+        tp_page_put(page, 2,
+                    "Compare these rows with one another: each starts packed, where the recorded "
+                    "heap was aged by what ran before.");
 }
 
 /* ---- what it rests on ---- */

@@ -7,7 +7,10 @@
  * There is one per pool and stream, and another only where its addresses do not suffice. A request
  * that no free block serves gets the lowest unmapped bytes of its stream, together with the free
  * block in front of them: only what is missing is mapped. Memory goes back in the units that lie
- * wholly in a free block. */
+ * wholly in a free block.
+ *
+ * Known weakness: as in PyTorch, each such request walks over the unmapped holes that are too small
+ * for it. There are thousands where a recording was made to have them. */
 #include "alloc/strategies/torch/torch_core.h"
 
 #define SPACE_UNKNOWN (UINT64_C(1) << 42) /* bytes where the size of the device is not known */

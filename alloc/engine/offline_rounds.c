@@ -104,13 +104,10 @@ static double key_of(const struct offline *p, uint32_t i, enum offline_key key)
                                  : (double)p->weight[i];
 }
 
-/* Many objects have the same weight, and little noise leaves them together. */
+/* Noise on the weight would part objects of the same sections, and an area has that of its size. */
 static uint64_t noise_of(enum offline_key key, uint64_t noise)
 {
-    enum { LITTLE = 150, SMALLER = 10 };
-    if (key == OFFLINE_WEIGHT)
-        return noise > LITTLE ? noise / SMALLER : 0;
-    return key == OFFLINE_AREA ? 0 : noise;
+    return key == OFFLINE_SIZE || key == OFFLINE_LIFE ? noise : 0;
 }
 
 /* A factor around 2,000,000, `noise` thousandths wide. It is a whole number, so that a product with
@@ -192,15 +189,17 @@ static uint64_t height_of(const struct offline *p)
     return height;
 }
 
+enum { ORDERS = 2 }; /* of a search */
+
 /* One search from an order that differs with each try. */
 static enum offline_found search_once(struct offline *p, struct offline_search *s, uint64_t height,
                                       uint64_t nodes, uint64_t attempt)
 {
-    static const enum offline_key orders[][3] = {
+    static const enum offline_key orders[ORDERS][3] = {
         {OFFLINE_WEIGHT, OFFLINE_LIFE, OFFLINE_AREA},
         {OFFLINE_LIFE, OFFLINE_AREA, OFFLINE_WEIGHT},
     };
-    enum { ORDERS = 2, NOISES = 4 };
+    enum { NOISES = 4 };
     uint64_t noise = attempt / ORDERS % NOISES * 100;
     if (!offline_spend(p, p->count) || !tp_offline_sort(p, orders[attempt % ORDERS], 3, noise))
         return OFFLINE_UNKNOWN;
@@ -214,28 +213,51 @@ static enum offline_found search_once(struct offline *p, struct offline_search *
 
 /* Several searches for one height. */
 static enum offline_found search_height(struct offline *p, struct offline_search *s,
-                                        uint64_t height, uint64_t nodes, uint64_t tries)
+                                        uint64_t height, uint64_t nodes)
 {
+    enum { TRIES = 8 };
     enum offline_found found = OFFLINE_UNKNOWN;
-    for (uint64_t i = 0; i < tries && found == OFFLINE_UNKNOWN && p->steps; i++)
+    for (uint64_t i = 0; i < TRIES && found == OFFLINE_UNKNOWN && p->steps; i++)
         found = search_once(p, s, height, nodes, i);
     return found;
 }
 
+/* Heights by halves, between the least and the best. */
+static void search_between(struct offline *p, struct offline_search *s, uint64_t nodes)
+{
+    enum { FINE = 256 };
+    uint64_t low = p->least; /* not found above it in this round */
+    while (p->steps && p->best > p->least && p->best - low > p->least / FINE) {
+        uint64_t middle = low + (p->best - low) / 2;
+        if (search_height(p, s, middle, nodes) != OFFLINE_FOUND)
+            low = middle;
+    }
+}
+
+/* The least height leaves a search the fewest choices, so longer ones are worth it, from the
+ * objects of the fullest sections on. They take `steps`. */
+static void search_least(struct offline *p, struct offline_search *s, uint64_t *tries,
+                         uint64_t steps)
+{
+    enum { SHORTEST = 32000, AS_LONG = 32, DOUBLED_MOST = 16 };
+    uint64_t end = steps < p->steps ? p->steps - steps : 0;
+    while (p->steps > end && p->best > p->least) {
+        uint64_t doubled = *tries / AS_LONG < DOUBLED_MOST ? *tries / AS_LONG : DOUBLED_MOST;
+        search_once(p, s, p->least, (uint64_t)SHORTEST << doubled, ORDERS * (*tries)++);
+    }
+}
+
 /* A search from an unlucky beginning may take for ever, so each is short and begins in another
- * order, and they become longer round by round. In each round the least height comes first, which
- * leaves a search the fewest choices, then heights by halves. */
+ * order, and they become longer round by round. */
 static void search_in_rounds(struct offline *p, struct offline_search *s)
 {
-    enum { SHORTEST = 1000, LONGEST = 1 << 24, LEAST_TRIES = 16, TRIES = 8, FINE = 256 };
+    enum { SHORTEST = 1000, LONGEST = 1 << 24, SHARE = 2 };
+    uint64_t tries = 0;
     for (uint64_t nodes = SHORTEST; p->steps && p->best > p->least;) {
-        search_height(p, s, p->least, nodes, LEAST_TRIES);
-        uint64_t low = p->least; /* not found above it in this round */
-        while (p->steps && p->best > p->least && p->best - low > p->least / FINE) {
-            uint64_t middle = low + (p->best - low) / 2;
-            if (search_height(p, s, middle, nodes, TRIES) != OFFLINE_FOUND)
-                low = middle;
-        }
+        uint64_t before = p->steps;
+        search_height(p, s, p->least, nodes);
+        search_between(p, s, nodes);
+        search_least(p, s, &tries, (before - p->steps) / SHARE);
         nodes = nodes < LONGEST ? 2 * nodes : nodes;
     }
 }

@@ -80,15 +80,16 @@ static int get_range(struct rmm_pool *st, uint64_t size, struct rmm_pool_list *l
     return TP_OK;
 }
 
-/* By how much the pool should grow for a request; 0: not at all. */
+/* By how much the pool should grow for a request; 0: not at all. Half of the rest is a multiple of
+ * 256 here; RMM halves to the byte, and may so exceed its maximum by up to 255 bytes. */
 static uint64_t growth(const struct rmm_pool *st, uint64_t size)
 {
     if (!st->bounded)
         return size > st->size ? size : st->size;
-    uint64_t rest = round_up(st->most - st->size, RMM_POOL_GRAIN);
+    uint64_t rest = st->most - st->size, half = round_up(rest / 2, RMM_POOL_GRAIN);
     if (size > rest)
         return 0;
-    return size > rest / 2 ? size : rest / 2;
+    return size > half ? size : half;
 }
 
 static int grow(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size)
@@ -97,7 +98,7 @@ static int grow(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size)
     int rc = TP_EOOM;
     while (rc == TP_EOOM && next >= size) {
         rc = get_range(st, next, lane->list);
-        next = next == size ? 0 : next / 2 > size ? next / 2 : size;
+        next = next == size ? 0 : next / 2 > size ? round_up(next / 2, RMM_POOL_GRAIN) : size;
     }
     return rc;
 }

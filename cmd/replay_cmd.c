@@ -436,32 +436,17 @@ static void find_places(struct replay *r)
 }
 
 /* Compares the strategy of the recorded allocator with the recording, where it plays with the
- * recorded settings. That reads the file again, so not of large ones. */
+ * recorded settings. */
 static void find_fidelity(struct replay *r, size_t job)
 {
-    const struct tp_open_opts *o = &r->o->open;
     const struct tp_trace *trace = &r->jobs[job].trace;
-    const struct tp_program_facts *f = tp_program_facts(trace->program);
-    bool snapshot = trace->format && !strcmp(trace->format, "pytorch");
-    struct tp_agreement addresses, segments = {0, 0};
     struct tp_result *torch = NULL;
-    struct tp_err ignored; /* what the rules do not know is not compared */
-    if (!snapshot || trace->cut || trace->initial_dropped || !strcmp(r->paths[job], "-") ||
-        !tp_fits_by_default((enum tp_kind)f->kind, f->events))
-        return;
     for (size_t i = 0; !torch && i < r->report.count; i++)
         if (r->report.results[i].trace == trace &&
             tp_plays_as_recorded(trace, r->report.results[i].spec))
             torch = &r->report.results[i];
-    int64_t device = o->device == TP_OPT_KEYWORD(0) ? -1 : (int64_t)o->device;
-    if (!torch || tp_fidelity_of(r->paths[job], device, o->max_memory, &addresses, &segments,
-                                 &ignored) != TP_OK)
-        return;
-    r->fidelities[job] = (struct tp_fidelity){.addresses = addresses.all,
-                                              .good_addresses = addresses.good,
-                                              .segments = segments.all,
-                                              .good_segments = segments.good};
-    torch->fidelity = &r->fidelities[job];
+    if (torch && tp_fidelity_of(trace, r->paths[job], &r->o->open, &r->fidelities[job]))
+        torch->fidelity = &r->fidelities[job];
 }
 
 /* ---- reporting ---- */

@@ -1,13 +1,18 @@
 /* tapool tune: which setting of PYTORCH_CUDA_ALLOC_CONF would need less? */
 #include "cmd/cli/commands.h"
+#include "cmd/measure/bound.h"
 #include "cmd/measure/measure.h"
 #include "cmd/measure/open_trace.h"
+#include "cmd/measure/replay_job.h"
 #include "cmd/tune/grid.h"
 #include "cmd/tune/tune_pool.h"
 #include "cmd/tune/tune_text.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
+#include "cmd/verify/fidelity.h"
+
+#include <stdlib.h>
 
 enum { FORMAT_TEXT, FORMAT_JSON };
 
@@ -72,6 +77,28 @@ static int play(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err
     return status;
 }
 
+/* What a prediction is held against: the best packing, and what the rules did of the recording.
+ * Both are left out where they would take long. */
+static int find_bounds(const struct tune_opts *o, struct tp_tune *t, char *const *paths,
+                       struct tp_err *err)
+{
+    enum { BOUND_NS = 100000000 };
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < t->file_count; i++) {
+        struct tp_tune_file *f = &t->files[i];
+        const struct tp_program_facts *facts = tp_program_facts(f->trace.program);
+        struct tp_offline *bounds = NULL;
+        tp_fidelity_of(&f->trace, paths[i], &o->open, &f->fidelity);
+        if (!tp_fits_by_default((enum tp_kind)facts->kind, facts->events))
+            continue;
+        status = tp_bound(f->trace.program, BOUND_NS, &bounds, err);
+        for (uint16_t d = 0; !status && d < facts->devices; d++)
+            f->packed = bounds[d].best > f->packed ? bounds[d].best : f->packed;
+        free(bounds);
+    }
+    return status;
+}
+
 static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out, struct tp_err *err)
 {
     struct tp_page page;
@@ -105,6 +132,8 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
         status = tp_tune_settings(&t, err);
     if (!status)
         status = play(o, &t, err);
+    if (!status)
+        status = find_bounds(o, &t, args->words, err);
     if (!status) {
         tp_tune_front(t.settings, t.setting_count);
         status = report(o, &t, out, err);

@@ -6,6 +6,7 @@
 
 #include "alloc/base/texts.h"
 #include "cmd/measure/captured.h"
+#include "cmd/measure/result.h"
 #include "cmd/measure/trial.h"
 #include "traces/trace.h"
 
@@ -35,8 +36,10 @@ struct tp_tune_file {
     uint64_t capacity; /* bytes of each device; 0: not known */
     uint64_t live;     /* the most bytes that the program needed on one device */
     uint64_t live_event;
-    struct tp_tune_figures did; /* what the recorded allocator did, without its retries */
-    bool knows;                 /* the file says so */
+    uint64_t packed; /* the best packing found of that device (cmd/measure/bound.h); 0: unknown */
+    struct tp_fidelity fidelity; /* of the rules with the recorded setting; zeros: not compared */
+    struct tp_tune_figures did;  /* what the recorded allocator did, without its retries */
+    bool knows;                  /* the file says so */
 };
 
 struct tp_tune_setting {

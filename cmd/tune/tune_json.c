@@ -20,6 +20,12 @@ static void write_places(struct tp_json *j, cJSON *o, const struct tp_tune_figur
     tp_json_uint(j, o, "failed_file", f->failed ? f->failed_file : UINT64_MAX);
 }
 
+/* 0 where it is not known. */
+static uint64_t known(uint64_t value)
+{
+    return value ? value : UINT64_MAX;
+}
+
 static void write_file(struct tp_json *j, cJSON *o, const struct tp_tune_file *f)
 {
     const struct tp_program_facts *facts = tp_program_facts(f->trace.program);
@@ -33,6 +39,9 @@ static void write_file(struct tp_json *j, cJSON *o, const struct tp_tune_file *f
     tp_json_uint(j, o, "peak_requested_bytes", f->live);
     tp_json_uint(j, o, "peak_requested_event", f->live_event);
     tp_json_text(j, o, "setting", f->recorded);
+    tp_json_uint(j, o, "recorded_addresses", known(f->fidelity.addresses));
+    tp_json_uint(j, o, "reproduced_addresses",
+                 f->fidelity.addresses ? f->fidelity.good_addresses : UINT64_MAX);
     if (f->knows) {
         cJSON *did = tp_json_object(j, o, "recorded");
         tp_json_uint(j, did, "peak_reserved_bytes", f->did.peak_reserved);
@@ -97,6 +106,7 @@ int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answers *a, FILE 
         tp_json_uint(&j, pool, "failed_allocations", t->pool.failed);
     }
     tp_json_uint(&j, root, "lower_bound_bytes", tp_tune_largest(t)->live);
+    tp_json_uint(&j, root, "best_packing_bytes", known(tp_tune_largest(t)->packed));
     write_answer(&j, tp_json_object(&j, root, "answer"), t, &a->any);
     write_answer(&j, tp_json_object(&j, root, "answer_without_newer_keys"), t, &a->older);
     return tp_json_print(&j, root, out, err);

@@ -261,6 +261,26 @@ static void print_bound(const struct tp_tune *t, struct tp_page *page)
     if (t->file_count > 1)
         tp_page_more(page, INDENT, " of %s", f->trace.file);
     tp_page_more(page, INDENT, "; no allocator can be below");
+    if (f->packed)
+        tp_page_more(page, INDENT, ", and the best packing found takes %s",
+                     tp_bytes(f->packed, page->exact).s);
+    tp_page_line(page);
+}
+
+/* How far the rules did what PyTorch did, where that was compared. */
+static void print_fidelity(const struct tp_tune_file *f, bool several, struct tp_page *page)
+{
+    const struct tp_fidelity *how = &f->fidelity;
+    if (strcmp(f->trace.format, "pytorch") != 0)
+        return;
+    if (!how->addresses) {
+        tp_page_command(page, "Do these rules do what PyTorch did there?  tapool verify",
+                        f->trace.path);
+        return;
+    }
+    tp_page_at(page, 0, "fidelity of the rules%s%s: %s of %s recorded addresses reproduced",
+               several ? ", " : "", several ? f->trace.file : "", tp_count(how->good_addresses).s,
+               tp_count(how->addresses).s);
     tp_page_line(page);
 }
 
@@ -315,7 +335,6 @@ void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool
     print_answer(t, &a->any, page);
     print_older(t, a, page);
     print_doubts(t, &a->any, page);
-    if (!strcmp(t->files[0].trace.format, "pytorch"))
-        tp_page_command(page, "Do these rules do what PyTorch did there?  tapool verify",
-                        t->files[0].trace.path);
+    for (size_t i = 0; i < t->file_count; i++)
+        print_fidelity(&t->files[i], t->file_count > 1, page);
 }

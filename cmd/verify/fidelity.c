@@ -1,17 +1,14 @@
 /* See fidelity.h. The file is read once more, in its own terms: a program has no addresses. */
 #include "cmd/verify/fidelity.h"
 
+#include "cmd/measure/replay_job.h"
 #include "cmd/verify/snapshot_file.h"
 #include "cmd/verify/verify.h"
 
-static void add(struct tp_agreement *sum, const struct tp_agreement *more)
-{
-    sum->good += more->good;
-    sum->all += more->all;
-}
+#include <string.h>
 
-static int add_devices(const struct tp_pytorch *s, int64_t device, struct tp_agreement *addresses,
-                       struct tp_agreement *segments, struct tp_err *err)
+static int add_devices(const struct tp_pytorch *s, int64_t device, struct tp_fidelity *sum,
+                       struct tp_err *err)
 {
     struct tp_torch_rules rules;
     int rc = tp_verify_rules(s, NULL, &rules, err);
@@ -22,21 +19,34 @@ static int add_devices(const struct tp_pytorch *s, int64_t device, struct tp_agr
         rc = tp_verify(s, i, &rules, NULL, &v, err);
         if (rc != TP_OK)
             return rc;
-        add(addresses, &v.addresses);
-        add(segments, &v.segments);
+        sum->addresses += v.addresses.all;
+        sum->good_addresses += v.addresses.good;
+        sum->segments += v.segments.all;
+        sum->good_segments += v.segments.good;
     }
     return rc;
 }
 
-int tp_fidelity_of(const char *path, int64_t device, uint64_t max_memory,
-                   struct tp_agreement *addresses, struct tp_agreement *segments,
-                   struct tp_err *err)
+static bool is_read_soon(const struct tp_trace *trace, const char *path)
 {
+    const struct tp_program_facts *f = tp_program_facts(trace->program);
+    return trace->format && !strcmp(trace->format, "pytorch") && !trace->cut &&
+           !trace->initial_dropped && strcmp(path, "-") != 0 &&
+           tp_fits_by_default((enum tp_kind)f->kind, f->events);
+}
+
+bool tp_fidelity_of(const struct tp_trace *trace, const char *path, const struct tp_open_opts *o,
+                    struct tp_fidelity *out)
+{
+    int64_t device = o->device == TP_OPT_KEYWORD(0) ? -1 : (int64_t)o->device;
     struct tp_snapshot_file file;
-    *addresses = *segments = (struct tp_agreement){0, 0};
-    int rc = tp_snapshot_open(&file, path, max_memory, err);
+    struct tp_err ignored; /* what the rules do not know is not compared */
+    *out = (struct tp_fidelity){0, 0, 0, 0};
+    if (!is_read_soon(trace, path))
+        return false;
+    int rc = tp_snapshot_open(&file, path, o->max_memory, &ignored);
     if (rc == TP_OK)
-        rc = add_devices(file.snapshot, device, addresses, segments, err);
+        rc = add_devices(file.snapshot, device, out, &ignored);
     tp_snapshot_close(&file);
-    return rc;
+    return rc == TP_OK;
 }

@@ -3,12 +3,13 @@
 #ifndef TP_FIDELITY_H
 #define TP_FIDELITY_H
 
-#include "cmd/verify/verified.h"
+#include "cmd/measure/open_trace.h"
+#include "cmd/measure/result.h"
 
-/* Adds up all devices with events, or the one with number `device`, if that is not negative.
- * TP_EINPUT: the rules do not know what is in the file. */
-int tp_fidelity_of(const char *path, int64_t device, uint64_t max_memory,
-                   struct tp_agreement *addresses, struct tp_agreement *segments,
-                   struct tp_err *err);
+/* Adds up all devices with events, or the one that was asked for, of a trace that was opened from
+ * `path`. That reads the file again, so false also of large ones; and of what is no snapshot, was
+ * not read whole, or holds what the rules do not know. */
+bool tp_fidelity_of(const struct tp_trace *trace, const char *path, const struct tp_open_opts *o,
+                    struct tp_fidelity *out);
 
 #endif

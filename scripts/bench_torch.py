@@ -61,39 +61,57 @@ def event(action, addr, size, at):
     return {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": 1000000 + at, "frames": frames}
 
 
-def write_snapshot(path, least):
-    """A program that fills segments of 20 MiB with blocks of 2 MiB and frees them again, until the
-    pickle has so many bytes; PyTorch would place them just so."""
-    base, size, blocks, events = 1 << 40, 2 * MIB, 10, []
-    segments = 50
+def body_of(value):
+    """What a pickle of the value holds between its beginning and its end, to be put into another."""
+    return pickle.dumps(value, protocol=2)[2:-1]
+
+
+def rounds_of_events(segments, blocks, size, base):
+    """First every segment and its blocks; then each block is freed and allocated again, for ever."""
+    at = 0
+    places = [base + s * blocks * size + b * size for s in range(segments) for b in range(blocks)]
     for s in range(segments):
-        start = base + s * 20 * MIB
-        events.append(event("segment_alloc", start, 20 * MIB, len(events)))
-        for b in range(blocks):
-            events.append(event("alloc", start + b * size, size, len(events)))
-    one = len(pickle.dumps(events[-1], protocol=4))
-    while len(events) * one < least:
-        for s in range(segments):
-            for b in range(blocks):
-                for action in ("free_requested", "free_completed", "alloc"):
-                    events.append(event(action, base + s * 20 * MIB + b * size, size, len(events)))
-    blocks_at = [[{"address": base + s * 20 * MIB + b * size, "size": size, "requested_size": size,
-                   "state": "active_allocated", "frames": []} for b in range(blocks)] for s in range(segments)]
-    at_end = [{"device": 0, "address": base + s * 20 * MIB, "total_size": 20 * MIB, "allocated_size": 20 * MIB,
-               "active_size": 20 * MIB, "requested_size": 20 * MIB, "stream": 0, "segment_type": "large",
-               "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": blocks_at[s]}
+        yield event("segment_alloc", base + s * blocks * size, blocks * size, at)
+        for addr in places[s * blocks:(s + 1) * blocks]:
+            at += 1
+            yield event("alloc", addr, size, at)
+    while True:
+        for addr in places:
+            for action in ("free_requested", "free_completed", "alloc"):
+                at += 1
+                yield event(action, addr, size, at)
+
+
+def write_snapshot(path, least):
+    """A program that fills segments of 20 MiB with blocks of 2 MiB, then frees and allocates each in
+    turn, until the pickle has so many bytes: PyTorch would place them just so. It is written event by
+    event, since all of them would not fit into memory."""
+    segments, blocks, size, base = 50, 10, 2 * MIB, 1 << 40
+    per_round = 3 * segments * blocks
+    events = rounds_of_events(segments, blocks, size, base)
+    at_end = [{"device": 0, "address": base + s * blocks * size, "total_size": blocks * size,
+               "allocated_size": blocks * size, "active_size": blocks * size,
+               "requested_size": blocks * size, "stream": 0, "segment_type": "large",
+               "segment_pool_id": (0, 0), "is_expandable": False, "frames": [],
+               "blocks": [{"address": base + (s * blocks + b) * size, "size": size, "requested_size": size,
+                           "state": "active_allocated", "frames": []} for b in range(blocks)]}
               for s in range(segments)]
     with open(path, "wb") as file:
-        pickler = pickle.Pickler(file, protocol=4)
-        pickler.fast = True  # no memo, as of a recording whose dicts are all new
-        pickler.dump({"segments": at_end, "device_traces": [events], "allocator_settings": {},
-                      "external_annotations": []})
+        file.write(b"\x80\x02}(" + body_of("segments") + body_of(at_end))
+        file.write(body_of("allocator_settings") + body_of({}) + body_of("external_annotations") + body_of([]))
+        file.write(body_of("device_traces") + b"](](")  # a list of lists, both open
+        for _ in range(segments * (blocks + 1)):
+            file.write(body_of(next(events)))
+        while file.tell() < least:
+            for _ in range(per_round):
+                file.write(body_of(next(events)))
+        file.write(b"eeu.")
     return os.path.getsize(path)
 
 
 def bench_verify(tapool, folder):
     path = os.path.join(folder, "large.pickle")
-    bytes_ = write_snapshot(path, VERIFY_BYTES / 2)
+    bytes_ = write_snapshot(path, VERIFY_BYTES)
     start = time.monotonic()
     output_of(tapool, "verify", path)
     took = time.monotonic() - start

@@ -66,12 +66,15 @@ static int print(const struct answers *a, FILE *out)
     struct tp_page page;
     tp_page_init(&page, out, 2);
     page.exact = a->opts->bytes;
+    bool played = false; /* without events there is nothing to tune */
     for (size_t i = 0; i < a->count; i++) {
         if (i)
             tp_page_line(&page);
         tp_why_text(&a->list[i], a->count > 1, &page);
+        played |= a->list[i].verified.addresses.all > 0;
     }
-    tp_page_command(&page, "Next: tapool tune", a->shown);
+    if (played)
+        tp_page_command(&page, "Next: tapool tune", a->shown);
     return TP_OK;
 }
 

@@ -86,7 +86,7 @@ struct offline_search *tp_offline_search_new(const struct offline *p); /* NULL: 
 void tp_offline_search_free(struct offline_search *s);
 
 /* Looks for a placement of at most `height` bytes, trying objects in the order. OFFLINE_NONE: there
- * is none. OFFLINE_UNKNOWN: given up after `nodes` placements of one object, or out of steps. */
+ * is none. OFFLINE_UNKNOWN: given up after `nodes` partial placements, or out of steps. */
 enum offline_found tp_offline_search(struct offline_search *s, struct offline *p, uint64_t height,
                                      uint64_t nodes);
 

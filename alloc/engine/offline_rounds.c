@@ -239,7 +239,7 @@ static void search_between(struct offline *p, struct offline_search *s, uint64_t
 static void search_least(struct offline *p, struct offline_search *s, uint64_t *tries,
                          uint64_t steps)
 {
-    enum { SHORTEST = 32000, AS_LONG = 32, DOUBLED_MOST = 16 };
+    enum { SHORTEST = 100000, AS_LONG = 64, DOUBLED_MOST = 16 };
     uint64_t end = steps < p->steps ? p->steps - steps : 0;
     while (p->steps > end && p->best > p->least) {
         uint64_t doubled = *tries / AS_LONG < DOUBLED_MOST ? *tries / AS_LONG : DOUBLED_MOST;

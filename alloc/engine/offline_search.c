@@ -232,9 +232,11 @@ static bool search_part(struct offline_search *s, const struct offline_part *par
     size_t lists = s->list_used, changes = s->change_count;
     bool found = false;
     s->given_up |= !s->nodes;
-    if (s->given_up || !has_room(s, part, &below))
+    if (s->given_up)
         return false;
     s->nodes--;
+    if (!has_room(s, part, &below))
+        return false;
     uint32_t *candidates = push_list(s, part->count);
     uint32_t *left = candidates ? push_list(s, part->count) : NULL;
     uint32_t count = left ? candidates_of(s, part, below, candidates) : 0;

@@ -41,16 +41,6 @@ static inline bool offline_spend(struct offline *p, uint64_t steps)
     return enough;
 }
 
-/* What an order sorts by, the largest first. */
-enum offline_key { OFFLINE_SIZE, OFFLINE_LIFE, OFFLINE_AREA, OFFLINE_WEIGHT, OFFLINE_KEYS };
-
-/* Sorts p->order by the keys; `noise` from 0 to 1000 changes them at random, within
- * so many thousandths. False: out of memory. */
-bool tp_offline_sort(struct offline *p, const enum offline_key *keys, size_t count, uint64_t noise);
-
-/* Keeps p->offsets as the best placement if it is lower than `best`. */
-void tp_offline_keep(struct offline *p, uint64_t height);
-
 /* ---- offline_fit.c ---- */
 
 /* Fills in p->weight. False: out of memory. */

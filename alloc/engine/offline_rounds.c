@@ -80,6 +80,9 @@ static bool make_loads(struct offline *p)
 
 /* ---- orders ---- */
 
+/* What an order sorts by, the largest first. */
+enum offline_key { OFFLINE_SIZE, OFFLINE_LIFE, OFFLINE_AREA, OFFLINE_WEIGHT, OFFLINE_KEYS };
+
 struct sorted {
     double keys[OFFLINE_KEYS];
     uint32_t object;
@@ -118,7 +121,9 @@ static double factor_of(struct offline *p, uint64_t noise)
                     2 * noise * tp_random_below(&p->random, 1001));
 }
 
-bool tp_offline_sort(struct offline *p, const enum offline_key *keys, size_t count, uint64_t noise)
+/* Sorts p->order by the keys; `noise` from 0 to 1000 changes them at random, within so many
+ * thousandths. False: out of memory. */
+static bool sort_by(struct offline *p, const enum offline_key *keys, size_t count, uint64_t noise)
 {
     struct sorted *all = calloc(p->count + (size_t)1, sizeof *all);
     for (uint32_t i = 0; all && i < p->count; i++) {
@@ -135,7 +140,8 @@ bool tp_offline_sort(struct offline *p, const enum offline_key *keys, size_t cou
     return true;
 }
 
-void tp_offline_keep(struct offline *p, uint64_t height)
+/* Keeps p->offsets as the best placement if it is lower than `best`. */
+static void keep(struct offline *p, uint64_t height)
 {
     if (height >= p->best)
         return;
@@ -157,15 +163,15 @@ enum { ROUGH = sizeof rough / sizeof *rough };
 static void place_roughly(struct offline *p)
 {
     enum { STEPS = 64 }; /* what sorting and stacking an object takes */
-    tp_offline_keep(p, tp_offline_in_time(p, false));
+    keep(p, tp_offline_in_time(p, false));
     if (p->best > p->least)
-        tp_offline_keep(p, tp_offline_in_time(p, true));
+        keep(p, tp_offline_in_time(p, true));
     for (size_t i = 0; i < ROUGH && p->best > p->least; i++)
-        if (offline_spend(p, STEPS * (uint64_t)p->count) && tp_offline_sort(p, rough[i], 3, 0))
-            tp_offline_keep(p, tp_offline_stack(p));
+        if (offline_spend(p, STEPS * (uint64_t)p->count) && sort_by(p, rough[i], 3, 0))
+            keep(p, tp_offline_stack(p));
     for (size_t i = 0; i < ROUGH && p->best > p->least && p->steps; i++)
-        if (tp_offline_sort(p, rough[i], 3, 0))
-            tp_offline_keep(p, tp_offline_first_fit(p));
+        if (sort_by(p, rough[i], 3, 0))
+            keep(p, tp_offline_first_fit(p));
 }
 
 /* First fits in orders that differ a little at random, while there are steps. */
@@ -173,9 +179,9 @@ static void fit_at_random(struct offline *p)
 {
     for (size_t i = 0; p->steps && p->best > p->least; i++) {
         uint64_t noise = 20 * (1 + i / ROUGH % 20);
-        if (!offline_spend(p, p->count) || !tp_offline_sort(p, rough[i % ROUGH], 3, noise))
+        if (!offline_spend(p, p->count) || !sort_by(p, rough[i % ROUGH], 3, noise))
             return;
-        tp_offline_keep(p, tp_offline_first_fit(p));
+        keep(p, tp_offline_first_fit(p));
     }
 }
 
@@ -201,11 +207,11 @@ static enum offline_found search_once(struct offline *p, struct offline_search *
     };
     enum { NOISES = 4 };
     uint64_t noise = attempt / ORDERS % NOISES * 100;
-    if (!offline_spend(p, p->count) || !tp_offline_sort(p, orders[attempt % ORDERS], 3, noise))
+    if (!offline_spend(p, p->count) || !sort_by(p, orders[attempt % ORDERS], 3, noise))
         return OFFLINE_UNKNOWN;
     enum offline_found found = tp_offline_search(s, p, height, nodes);
     if (found == OFFLINE_FOUND)
-        tp_offline_keep(p, height_of(p));
+        keep(p, height_of(p));
     if (found == OFFLINE_NONE)
         p->least = height + 1;
     return found;

@@ -117,12 +117,11 @@ const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,      
                                                        &tp_strategy_stream_pool, &tp_strategy_bump,
                                                        &tp_strategy_direct,      NULL};
 
-/* "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128" */
+/* Nothing is to be applied where the defaults were recorded. */
 static const char *torch_settings(const char *said)
 {
-    static const char ending[] = "ALLOC_CONF=";
-    const char *at = said ? strstr(said, ending) : NULL;
-    return at ? at + sizeof ending - 1 : NULL;
+    const char *text = tp_torch_recorded(said);
+    return text && *text ? text : NULL;
 }
 
 static int check_torch(const char *text, struct tp_err *err)

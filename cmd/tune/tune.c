@@ -78,18 +78,10 @@ static void find_did(struct tp_tune_file *f, size_t file)
 
 /* ---- files ---- */
 
-/* The setting of a recording, from the sentence that its reader made of it: "NAME=TEXT", or "NAME
- * is empty: defaults". */
 static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
 {
-    static const char empty[] = " is empty";
-    const char *said = f->trace.meta.settings, *text = NULL;
+    const char *said = f->trace.meta.settings, *text = tp_torch_recorded(said);
     char plain[CONF_TEXT];
-    size_t name = said ? strspn(said, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") : 0;
-    if (name && said[name] == '=')
-        text = said + name + 1;
-    else if (name && !strncmp(said + name, empty, strlen(empty)))
-        text = strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
     if (!text || strlen(said) >= MAY_BE_CUT || !tp_torch_plain(text, plain, sizeof plain))
         return TP_OK;
     f->recorded = strdup(plain);
@@ -135,7 +127,8 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
     int status = t->files ? TP_OK : no_memory(err);
     for (size_t i = 0; !status && i < count; i++) {
         struct tp_tune_file *f = &t->files[i];
-        status = tp_open_trace(paths[i], o, false, &f->trace, err);
+        f->path = paths[i];
+        status = tp_open_trace(f->path, o, false, &f->trace, err);
         if (status)
             return status;
         t->file_count++; /* it is closed by tp_tune_release */

@@ -30,6 +30,7 @@ struct tp_tune_figures {
 };
 
 struct tp_tune_file {
+    const char *path; /* to open it again; borrowed. trace.path is for people */
     struct tp_trace trace;
     struct tp_captured captured;
     char *recorded;    /* owned; the setting of the recording without blanks; NULL: not known */

@@ -54,7 +54,7 @@ static int play_file(struct tp_tune *t, size_t file, const struct tp_open_opts *
                      const struct tp_trial_cfg *how, struct tp_err *err)
 {
     struct tp_prepared trace = {.fd = -1};
-    int status = tp_measure_prepare(t->files[file].trace.path, o, &trace, err);
+    int status = tp_measure_prepare(t->files[file].path, o, &trace, err);
     if (!status)
         status = measure(t, file, &trace, how, err);
     tp_prepared_release(&trace);

@@ -209,6 +209,19 @@ bool tp_torch_plain(const char *text, char *to, size_t room)
     return !*text;
 }
 
+const char *tp_torch_recorded(const char *said)
+{
+    static const char empty[] = " is empty";
+    size_t name = said ? strspn(said, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") : 0;
+    if (!name)
+        return NULL;
+    if (said[name] == '=')
+        return said + name + 1;
+    if (strncmp(said + name, empty, sizeof empty - 1) != 0)
+        return NULL;
+    return strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
+}
+
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err)
 {
     char copy[TEXT_MAX];

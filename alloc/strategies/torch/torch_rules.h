@@ -53,6 +53,11 @@ extern const struct tp_torch_rules tp_torch_defaults;
 /* Copies such a text without its blanks, which PyTorch allows anywhere. False: it does not fit. */
 bool tp_torch_plain(const char *text, char *to, size_t room);
 
+/* The text among the settings that a recording says, as its reader puts them: "NAME=TEXT", or "NAME
+ * is empty: defaults, expandable_segments on", where segments grow by a call of PyTorch and not by
+ * that text. "" for the defaults; NULL: it does not say. Points into `said`, or is static. */
+const char *tp_torch_recorded(const char *said);
+
 /* Applies the text of PYTORCH_CUDA_ALLOC_CONF. TP_EUSAGE names the key or the value. */
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err);
 

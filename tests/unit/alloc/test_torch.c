@@ -489,6 +489,25 @@ static void a_block_is_forced_where_there_is_room(void **state)
     close_torch(r);
 }
 
+/* What a reader says of a recording's settings. Segments may have been made to grow by a call, and
+ * then the text is empty. */
+static void recorded_settings_are_found(void **state)
+{
+    (void)state;
+    assert_string_equal(tp_torch_recorded("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64"),
+                        "max_split_size_mb:64");
+    assert_string_equal(tp_torch_recorded("PYTORCH_ALLOC_CONF is empty: defaults"), "");
+    assert_string_equal(
+        tp_torch_recorded("PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments off"),
+        "");
+    assert_string_equal(
+        tp_torch_recorded("PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments on"),
+        "expandable_segments:True");
+    assert_null(tp_torch_recorded("PYTORCH_CUDA_ALLOC_CONF is set to a long text"));
+    assert_null(tp_torch_recorded("=x"));
+    assert_null(tp_torch_recorded(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +541,7 @@ int main(void)
         cmocka_unit_test(equal_blocks_serve_by_their_addresses),
         cmocka_unit_test(what_contradicts_itself_is_not_placed),
         cmocka_unit_test(a_block_is_forced_where_there_is_room),
+        cmocka_unit_test(recorded_settings_are_found),
     };
     return cmocka_run_group_tests_name("torch", tests, NULL, NULL);
 }

@@ -79,20 +79,17 @@ static int play(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err
 
 /* What a prediction is held against: the best packing, and what the rules did of the recording.
  * Both are left out where they would take long. */
-static int find_bounds(const struct tune_opts *o, struct tp_tune *t, char *const *paths,
-                       struct tp_err *err)
+static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err)
 {
-    enum { BOUND_NS = 100000000 };
     int status = TP_OK;
     for (size_t i = 0; !status && i < t->file_count; i++) {
         struct tp_tune_file *f = &t->files[i];
-        const struct tp_program_facts *facts = tp_program_facts(f->trace.program);
+        uint64_t ns = tp_bound_time_by_default(f->trace.program);
         struct tp_offline *bounds = NULL;
-        tp_fidelity_of(&f->trace, paths[i], &o->open, &f->fidelity);
-        if (!tp_fits_by_default((enum tp_kind)facts->kind, facts->events))
-            continue;
-        status = tp_bound(f->trace.program, BOUND_NS, &bounds, err);
-        for (uint16_t d = 0; !status && d < facts->devices; d++)
+        tp_fidelity_of(&f->trace, f->path, &o->open, &f->fidelity);
+        if (ns)
+            status = tp_bound(f->trace.program, ns, &bounds, err);
+        for (uint16_t d = 0; ns && !status && d < tp_program_facts(f->trace.program)->devices; d++)
             f->packed = bounds[d].best > f->packed ? bounds[d].best : f->packed;
         free(bounds);
     }
@@ -133,7 +130,7 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (!status)
         status = play(o, &t, err);
     if (!status)
-        status = find_bounds(o, &t, args->words, err);
+        status = find_bounds(o, &t, err);
     if (!status) {
         tp_tune_front(t.settings, t.setting_count);
         status = report(o, &t, out, err);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FITS_EVENTS = 1000000, BOUND_TIME = 100000000 /* ns */ };
+enum { FITS_EVENTS = 1000000 };
 
 static bool is_device_trace(const struct tp_job *job)
 {
@@ -39,6 +39,13 @@ uint32_t tp_replay_threads(uint64_t option)
 bool tp_fits_by_default(enum tp_kind kind, uint64_t events)
 {
     return kind == TP_KIND_DEVICE && events < FITS_EVENTS;
+}
+
+uint64_t tp_bound_time_by_default(const struct tp_program *p)
+{
+    enum { BOUND_TIME = 100000000 };
+    const struct tp_program_facts *f = tp_program_facts(p);
+    return tp_fits_by_default((enum tp_kind)f->kind, f->events) ? BOUND_TIME : 0;
 }
 
 /* The first strategy that needs a pool of the driver; NULL: none. */
@@ -327,10 +334,9 @@ static int check_strategies(const struct tp_job *job, struct tp_err *err)
 
 static uint64_t bound_time_of(const struct tp_job *job, const struct tp_replay_opts *o)
 {
-    const struct tp_program_facts *f = tp_program_facts(job->trace.program);
     if (o->bound_time != TP_OPT_KEYWORD(0))
         return o->bound_time;
-    return !o->passes && tp_fits_by_default(f->kind, f->events) ? BOUND_TIME : 0;
+    return o->passes ? 0 : tp_bound_time_by_default(job->trace.program);
 }
 
 int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,

@@ -52,6 +52,10 @@ void tp_job_release(struct tp_job *job); /* a zeroed one is fine */
  * under a million events, because each try is a replay. */
 bool tp_fits_by_default(enum tp_kind kind, uint64_t events);
 
+/* How long the best packing is looked for by default, in ns: not long, and of the same traces; 0:
+ * not at all. */
+uint64_t tp_bound_time_by_default(const struct tp_program *p);
+
 /* The threads of a replay configuration for the value of --threads. */
 uint32_t tp_replay_threads(uint64_t option);
 

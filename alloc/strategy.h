@@ -60,9 +60,9 @@ struct tp_env {
     uint32_t streams;
     /* True: several OS threads call at once, each with its own `thr` (TP_CAP_THREADS only). False:
      * one OS thread plays all recorded threads. Only alloc, free, resize, move, retain, release,
-     * adopt, use, thread_init and thread_fini may run at the same time; every other member has the
-     * instance to itself. The source and tp_meta_get are not thread safe: the strategy holds one
-     * lock around all its calls to them. */
+     * adopt, use, choose_pool, thread_init and thread_fini may run at the same time; every other
+     * member has the instance to itself. The source and tp_meta_get are not thread safe: the
+     * strategy holds one lock around all its calls to them. */
     bool concurrent;
 };
 
@@ -151,6 +151,10 @@ struct tp_strategy {
      * `heap` has the segments of this device, and is gone after the call. TP_EUNSUP: it has what
      * the strategy does not know, and nothing has changed. */
     int (*start)(void *st, const struct tp_heap *heap);
+
+    /* Optional, never timed: the next alloc of the thread is served from a private pool
+     * (tp_pool_number; never 0). */
+    void (*choose_pool)(void *st, void *thr, uint64_t pool);
 };
 
 /* ---- plug-ins ---- */

@@ -69,8 +69,9 @@ struct tp_event {
     /* INITIAL: address in the recorded heap, and what else is known of the block: see struct
      * tp_heap_block */
     uint64_t at, bytes, behind;
-    uint64_t line;   /* line in the file, from 1; 0: the format has no lines */
-    uint64_t offset; /* byte in the file, from 0, in formats without lines */
+    uint64_t pool[2]; /* ALLOC, TP_NOTE_OOM: the numbers of the pool that was asked (heap.h) */
+    uint64_t line;    /* line in the file, from 1; 0: the format has no lines */
+    uint64_t offset;  /* byte in the file, from 0, in formats without lines */
 };
 
 /* Puts file and place of the event before the sentence of a TP_EINPUT that has no place yet.

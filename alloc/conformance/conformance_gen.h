@@ -60,6 +60,8 @@ static inline void gen_start(struct gen *g, uint64_t seed, uint32_t slots)
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
         if (gen_below(g, 8) < usual[i].chance)
             g->weights[usual[i].op] = 1 + (uint32_t)gen_below(g, 2 * usual[i].weight);
+    if (model_mix(~seed) % 4 == 0)
+        g->weights[TP_POOL] = 100;
     g->size_count = 1 + (uint32_t)gen_below(g, GEN_SIZES);
     for (uint32_t i = 0; i < g->size_count; i++)
         g->sizes[i] = gen_any_size(g);
@@ -146,6 +148,9 @@ static inline bool gen_object(struct gen *g, struct tp_insn *in)
         break;
     case TP_TRIM:
         in->size = gen_below(g, 2) ? 0 : gen_below(g, 500000);
+        break;
+    case TP_POOL:
+        in->size = 1 + gen_below(g, 3);
         break;
     default:
         break;

@@ -308,6 +308,14 @@ static inline void play_trim(struct model *m, const struct tp_insn *in)
         model_fail(m, MODEL_WALK, "trim has reserved more than there was");
 }
 
+/* The next request of the thread. */
+static inline void play_pool(struct model *m, const struct tp_insn *in)
+{
+    struct rig *r = m->rig;
+    if (r->s->choose_pool)
+        r->s->choose_pool(r->st, model_thread(m, in->thread), in->size);
+}
+
 static inline void play_thread_end(struct model *m, const struct tp_insn *in)
 {
     struct rig *r = m->rig;
@@ -334,7 +342,8 @@ static inline bool model_step(struct model *m, const struct tp_insn *in, uint32_
                                                 [TP_SYNC] = play_sync,
                                                 [TP_RESET] = play_reset,
                                                 [TP_TRIM] = play_trim,
-                                                [TP_THREAD_END] = play_thread_end};
+                                                [TP_THREAD_END] = play_thread_end,
+                                                [TP_POOL] = play_pool};
     m->step = step;
     m->steps++;
     m->rig->now_ns += in->gap_ns;

@@ -44,6 +44,14 @@ static void locked_thread_fini(void *state, void *thr)
     pthread_mutex_unlock(&l->mutex);
 }
 
+static void locked_choose_pool(void *state, void *thr, uint64_t pool)
+{
+    struct tp_one_lock *l = state;
+    pthread_mutex_lock(&l->mutex);
+    l->inner->choose_pool(l->state, thr, pool);
+    pthread_mutex_unlock(&l->mutex);
+}
+
 void tp_one_lock_open(struct tp_one_lock *l, const struct tp_strategy *inner, void *state)
 {
     l->inner = inner;
@@ -62,6 +70,7 @@ void tp_one_lock_open(struct tp_one_lock *l, const struct tp_strategy *inner, vo
     REPLACE(sync);
     REPLACE(reset);
     REPLACE(trim);
+    REPLACE(choose_pool);
     REPLACE(thread_init);
     REPLACE(thread_fini);
     REPLACE(usable);

@@ -431,6 +431,15 @@ static bool play_trim(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
+/* Other strategies serve private pools like all else. */
+static bool play_pool(struct tp_player *p, const struct tp_insn *insn)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    if (p->strategy->choose_pool)
+        p->strategy->choose_pool(in->state, tp_player_thread(p, in, insn->thread), insn->size);
+    return false;
+}
+
 /* Ends a thread on every device. Its index may be recycled, and its next use is a fresh thread. */
 static bool play_thread_end(struct tp_player *p, const struct tp_insn *insn)
 {
@@ -452,7 +461,7 @@ RARE bool play_rare(struct tp_player *p, const struct tp_insn *insn)
         [TP_RELEASE] = play_on_object,     [TP_ADOPT] = play_adopt,
         [TP_USE] = play_on_object,         [TP_SYNC] = play_sync,
         [TP_RESET] = play_reset,           [TP_TRIM] = play_trim,
-        [TP_THREAD_END] = play_thread_end,
+        [TP_THREAD_END] = play_thread_end, [TP_POOL] = play_pool,
     };
     play_fn *play = table[insn->op];
     return play && play(p, insn);

@@ -16,11 +16,32 @@ enum tp_heap_flags {
 };
 enum { TP_HEAP_FLAGS = TP_HEAP_SMALL | TP_HEAP_EXPANDABLE };
 
+/* A private pool, which serves the requests of a CUDA graph or the like alone, has two numbers,
+ * both from 0 to TP_POOL_MOST. Together they are one number below 2^48; 0: the pool of all others.
+ */
+enum { TP_POOL_BITS = 24, TP_POOL_MOST = (1 << TP_POOL_BITS) - 1 };
+#define TP_POOL_NUMBERS (UINT64_C(1) << (2 * TP_POOL_BITS))
+
+static inline uint64_t tp_pool_number(uint64_t first, uint64_t second)
+{
+    return first << TP_POOL_BITS | second;
+}
+
+static inline uint64_t tp_pool_first(uint64_t number)
+{
+    return number >> TP_POOL_BITS;
+}
+
+static inline uint64_t tp_pool_second(uint64_t number)
+{
+    return number & TP_POOL_MOST;
+}
+
 struct tp_heap_segment {
     uint64_t base; /* where the recording had it */
     uint64_t size; /* bytes */
     uint64_t blocks;
-    uint64_t pool[2];        /* of CUDA graphs and the like; 0, 0: the pool of all others */
+    uint64_t pool[2];        /* the numbers of its pool */
     uint32_t flags;          /* enum tp_heap_flags */
     uint16_t device, stream; /* of the program */
 };

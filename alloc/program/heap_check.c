@@ -14,6 +14,8 @@ static const char *segment_wrong(const struct tp_heap_segment *s,
         return "a segment is out of range";
     if (s->flags & ~(uint32_t)TP_HEAP_FLAGS)
         return "a segment has unknown flags";
+    if (s->pool[0] > TP_POOL_MOST || s->pool[1] > TP_POOL_MOST)
+        return "the pool of a segment is out of range";
     if (before && s->device < before->device)
         return "its segments do not ascend";
     if (before && s->device == before->device && s->base < before->base + before->size)

@@ -32,7 +32,8 @@ enum tp_op_flag {
     TP_OF_THREAD = 1 << 12,
     /* may name all devices; an operation with a stream must then name all streams */
     TP_OF_ALL = 1 << 13,
-    TP_NEEDS_STREAM = 1 << 14 /* a trace must name the stream */
+    TP_NEEDS_STREAM = 1 << 14, /* a trace must name the stream */
+    TP_HAS_POOL = 1 << 15      /* the size is the number of a pool, from 1 (heap.h) */
 };
 enum {
     TP_SIZED = TP_HAS_SIZE | TP_HAS_ALIGN,
@@ -72,7 +73,9 @@ enum tp_latency_kind {
  *     THREAD_END  thread: its index may be used again
  *     MARK        slot = index of a name: a phase begins
  *     NOTE        align_log2 = enum tp_note, size, stream; ignored by strategies
- *     IDLE        gap_ns only: splits a gap over 2^32-1 ns; no trace has it */
+ *     IDLE        gap_ns only: splits a gap over 2^32-1 ns; no trace has it
+ *     POOL        size = number of a private pool, which serves the next ALLOC of this thread and
+ *                 device; a trace has it as a member of that ALLOC */
 /* clang-format off */
 #define TP_RECORDED_OPS(X) \
     X(ALLOC,       0, "alloc",      "allocates",   ALLOC,    1, TP_NEW_OBJECT) \
@@ -90,7 +93,9 @@ enum tp_latency_kind {
     X(NOTE,       12, "note",       "notes",       NONE,    13, TP_PLACED | TP_SIZED | TP_HAS_NOTE)
 #define TP_OPS(X) \
     TP_RECORDED_OPS(X) \
-    X(IDLE,       13, "idle",       "idles",       NONE,     0, 0)
+    X(IDLE,       13, "idle",       "idles",       NONE,     0, 0) \
+    X(POOL,       14, "pool",       "chooses",     NONE,     0, \
+      TP_HAS_DEVICE | TP_HAS_THREAD | TP_HAS_SIZE | TP_HAS_POOL)
 /* clang-format on */
 
 #define TP_OP_NUMBER(op, number, ...) TP_##op = (number),

@@ -20,6 +20,8 @@ const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limi
         return "the slot is out of range";
     if (object && flags & TP_HAS_SIZE && (in->size == 0 || in->size > TP_MAX_SIZE))
         return "the size is out of range";
+    if (flags & TP_HAS_POOL && (in->size == 0 || in->size >= TP_POOL_NUMBERS))
+        return "the pool is out of range";
     if (flags & TP_HAS_NAME && in->slot >= limits->marks)
         return "there is no such mark";
     if (flags & TP_HAS_NOTE && (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE))

@@ -8,6 +8,7 @@
 #include "alloc/strategy.h"
 #include "cmd/verify/recorded_source.h"
 #include "cmd/verify/verify_heap.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <stdlib.h>
 
@@ -105,10 +106,9 @@ static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev, bo
     return true;
 }
 
-/* The private pool of an event; 0: none. */
 static uint64_t pool_of(const struct verifying *v, const struct tp_pytorch_event *ev)
 {
-    return ev->has_pool ? ev->pool : tp_verify_pool_at(&v->heap, ev->address);
+    return tp_pytorch_pool_of(v->heap.snapshot, v->heap.out->device, ev);
 }
 
 /* What takes memory shows whether new segments grow; a private pool may have an allocator of its

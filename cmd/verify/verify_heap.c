@@ -24,23 +24,6 @@ int tp_verify_stream(struct tp_id_map *streams, int64_t stream, uint16_t *out, s
     return rc;
 }
 
-/* Segments are in the order of their addresses in files of PyTorch; where they are not, some are
- * not found. */
-uint64_t tp_verify_pool_at(const struct tp_verify_heap *h, tp_addr addr)
-{
-    const struct tp_pytorch_blocks *all = &h->snapshot->spans;
-    const struct tp_pytorch_block probe = {.address = addr, .device = h->out->device};
-    size_t low = 0, high = all->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct tp_pytorch_block *at = &all->items[middle];
-        bool before = at->device != probe.device ? at->device < probe.device : at->address <= addr;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
-    return low && tp_pytorch_is_in(&probe, &all->items[low - 1]) ? all->items[low - 1].pool : 0;
-}
-
 /* ---- the start ---- */
 
 /* The bytes of a block with room up to `end`. Counts those that are not in the file. */

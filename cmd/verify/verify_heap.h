@@ -19,9 +19,6 @@ struct tp_verify_heap {
     struct tp_verified *out;
 };
 
-/* The private pool of the segment that has this address at the end; 0: none. */
-uint64_t tp_verify_pool_at(const struct tp_verify_heap *h, tp_addr addr);
-
 int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err);
 int tp_verify_end(const struct tp_verify_heap *h, struct tp_err *err);
 

@@ -88,3 +88,52 @@ END
     ok "$TAPOOL" replay settings.json -s torch "${FAST[@]}" --capacity 16MiB
     grep -q '1 of 1 initial block' "$out"
 }
+
+# In MiB, with live blocks in capitals:     at 100, pool (0, 1)   A 12, 8 free     at 200   B 8, 12 free
+# C 6 behind B, D 6 of the pool behind A, C freed, E 6 of pool (0, 2) in a segment of its own, F 8 behind B.
+# If all were one pool, D would be served behind C, E by C's place, F behind A: 40 MiB instead of 60.
+@test "requests of private pools are served from them" {
+    python3 - <<'END'
+import pickle
+MIB = 1 << 20
+def event(action, addr, size, *pool):
+    pool = dict(pool_id=tuple(pool)) if pool else {}
+    return dict(action=action, addr=addr * MIB, size=size * MIB, stream=0, time_us=5, **pool)
+def segment(addr, pool, *blocks):
+    at, out = addr, []
+    for size, live in blocks:
+        out.append(dict(address=at * MIB, size=size * MIB, state="active_allocated" if live else "inactive",
+                        **(dict(requested_size=size * MIB) if live else {})))
+        at += size
+    return dict(address=addr * MIB, total_size=20 * MIB, device=0, stream=0, segment_type="large", blocks=out,
+                segment_pool_id=pool)
+def write(name, said):
+    pool = lambda *numbers: numbers if said else ()
+    trace = [event("alloc", 208, 6, *pool(0, 0)), event("alloc", 112, 6, *pool(0, 1)), event("free_completed", 208, 6),
+             event("segment_alloc", 300, 20), event("alloc", 300, 6, *pool(0, 2)), event("alloc", 208, 8, *pool(0, 0))]
+    segments = [segment(100, (0, 1), (12, 1), (6, 1), (2, 0)), segment(200, (0, 0), (8, 1), (8, 1), (4, 0)),
+                segment(300, (0, 2), (6, 1), (14, 0))]
+    pickle.dump(dict(segments=segments, device_traces=[trace], allocator_settings={}), open(name, "wb"), protocol=4)
+write("said.pickle", True)
+write("unsaid.pickle", False)
+END
+    ok "$TAPOOL" verify said.pickle
+    grep -q '^fidelity 4 of 4 addresses, 3 of 3 segments' "$out"
+    ok "$TAPOOL" convert said.pickle -o a.tpt
+    ok "$TAPOOL" convert a.tpt -o b.jsonl
+    ok "$TAPOOL" convert b.jsonl -o c.tpt
+    cmp a.tpt c.tpt
+    for f in said.pickle unsaid.pickle a.tpt b.jsonl; do
+        ok "$TAPOOL" replay "$f" -s torch -s direct "${FAST[@]}" --format json
+        [ "$(value 'r["recorded_heap"], r["memory"]["peak_reserved_bytes"], r["source_calls"]["get"]')" = "(True, 62914560, 1)" ]
+    done
+    sed -e 's/, "pool": [0-9]*, "pool_2": [0-9]*//' b.jsonl >one.jsonl
+    ok "$TAPOOL" replay one.jsonl -s torch "${FAST[@]}" --format json
+    [ "$(value 'r["memory"]["peak_reserved_bytes"], r["source_calls"]["get"]')" = "(41943040, 0)" ]
+    ok "$TAPOOL" info unsaid.pickle
+    grep -q 'The private pool of 2 requests is taken from the segment at their address at the' "$out"
+    sed -e 's/"pool": 0, "pool_2": 2/"pool": 0, "pool_2": 16777216/' b.jsonl >large.jsonl
+    capture "$TAPOOL" info large.jsonl
+    [ "$rc" -eq 3 ]
+    grep -q "large.jsonl:.*'pool_2' is 16777216: the limit is 2^24 - 1" "$err"
+}

@@ -10,7 +10,7 @@ import struct
 import sys
 
 (ALLOC, FREE, REALLOC, RETAIN, RELEASE, ADOPT, USE, SYNC, RESET, TRIM, THREAD_END, MARK, NOTE,
- IDLE) = range(14)
+ IDLE, POOL) = range(15)
 WHOLE = 15
 OBJECT = (FREE, REALLOC, RETAIN, RELEASE, USE)
 SLOTS_SAID = 2
@@ -52,7 +52,7 @@ class Object:
 class Program:
     def __init__(self):
         self.objects, self.free, self.used = {}, [], 0
-        self.sha, self.ops, self.prologue = hashlib.sha256(), [0] * 14, 0
+        self.sha, self.ops, self.prologue = hashlib.sha256(), [0] * 15, 0
         self.time = self.event = 0
 
     def take_slot(self, said):
@@ -158,6 +158,9 @@ class Block:
             return 0, 0, self.device, 0, 0
         if op == TRIM:
             return 0, 0, self.device, 0, self.n() if special else 0
+        if op == POOL:
+            assert special
+            return 0, 0, self.device, 0, self.n()
         if op == MARK:
             return 0, 0, 0, self.n(), 0
         if op == NOTE:
@@ -230,13 +233,14 @@ def check_facts(p, payload):
              "operations objects live_at_end live_at_end_bytes duration_ns "
              "recorded_threads").split()
     facts = dict(zip(names, words[4:20]))
-    assert words[20] == 14 and list(words[21:35]) == p.ops
+    ops = 15 if p.ops[POOL] else 14
+    assert words[20] == ops and list(words[21:21 + ops]) == p.ops[:ops]
     assert facts["prologue"] == p.prologue and facts["instructions"] == sum(p.ops)
     assert facts["slots"] == p.used and facts["live_at_end"] == len(p.objects)
     assert facts["live_at_end_bytes"] == sum(o.size for o in p.objects.values())
     assert facts["duration_ns"] == p.time and facts["events"] >= p.event
     assert payload[:32] == p.sha.digest()
-    repairs = 35 + 5 * facts["devices"]
+    repairs = 21 + ops + 5 * facts["devices"]
     assert len(words) == repairs + 1 + 4 * words[repairs]
 
 

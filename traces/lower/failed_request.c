@@ -15,8 +15,8 @@ enum tp_failed_part tp_failed_request_next(struct tp_failed_request *f, const st
         next->op = TP_ALLOC;
         return TP_FAILED_NONE;
     }
-    if (!f->waits || event != f->event ||
-        (next->op == TP_ALLOC && is_note(in, TP_NOTE_DEVICE_FREE)))
+    bool between = is_note(in, TP_NOTE_DEVICE_FREE) || in->op == TP_POOL;
+    if (!f->waits || event != f->event || (next->op == TP_ALLOC && between))
         return TP_FAILED_NONE;
     f->waits = in->op == next->op && in->size == next->size && in->stream == next->stream &&
                in->device == next->device && (in->op == TP_ALLOC || in->slot == next->slot);

@@ -307,6 +307,11 @@ static int emit(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
         const struct tp_insn idle = {.op = TP_IDLE, .gap_ns = UINT32_MAX};
         rc = add(lo, cx, &idle);
     }
+    uint64_t pool = tp_pool_number(cx->ev->pool[0], cx->ev->pool[1]);
+    if (rc == TP_OK && pool && insn.op == TP_ALLOC && cx->ev->op != TP_EV_INITIAL)
+        rc = add(lo, cx,
+                 &(struct tp_insn){
+                     .op = TP_POOL, .thread = cx->thread, .device = insn.device, .size = pool});
     if (rc != TP_OK)
         return rc;
     insn.thread = cx->thread;

@@ -2,11 +2,11 @@
  *
  *     window --> instruction --> pending one --> event --> sink
  *
- * One event may have become several instructions: behind a note of out of memory come the free
- * bytes and the failed request, and in older files a sync or a reset of everything is one
- * instruction per device. So each instruction waits until the next one shows whether both belong to
- * one event. Known weakness: an event that freed one object and made another, which only a repair
- * does, comes back as two events. */
+ * One event may have become several instructions: before an allocation comes its pool, behind a
+ * note of out of memory come the free bytes and the failed request, and in older files a sync or a
+ * reset of everything is one instruction per device. So each instruction waits until the next one
+ * shows whether both belong to one event. Known weakness: an event that freed one object and made
+ * another, which only a repair does, comes back as two events. */
 #include "traces/lower/unlower.h"
 
 #include "alloc/program/live.h"
@@ -18,6 +18,7 @@
 struct pending {
     struct tp_insn insn;
     uint64_t event, time;
+    uint64_t pool;   /* tp_pool_number, of an ALLOC */
     bool there, all; /* `all`: the event concerns every device */
     bool has_free;
     uint64_t free_bytes;
@@ -36,6 +37,7 @@ struct walk {
     struct tp_live live;
     uint16_t *stream_of; /* first stream of each device */
     struct pending pending;
+    uint64_t pool; /* of the allocation that comes next; 0: that of all others */
     struct tp_failed_request failed;
     struct tp_place_cursor places;
     uint64_t time, start; /* ns of the current instruction; ns at which the times of events begin */
@@ -190,6 +192,8 @@ static int give(struct walk *k, struct pending *p)
         ev.has_free = p->has_free;
         ev.free_bytes = p->free_bytes;
     }
+    ev.pool[0] = tp_pool_first(p->pool);
+    ev.pool[1] = tp_pool_second(p->pool);
     ev.number = p->event;
     ev.uncounted = k->cfg->numbers && p->event == k->given;
     k->given = p->event;
@@ -249,7 +253,8 @@ static int flush(struct walk *k)
 
 static bool is_wanted(const struct walk *k, const struct tp_insn *in)
 {
-    return in->op != TP_IDLE && !(k->cfg->strip && (in->op == TP_MARK || in->op == TP_NOTE));
+    return in->op != TP_IDLE && in->op != TP_POOL &&
+           !(k->cfg->strip && (in->op == TP_MARK || in->op == TP_NOTE));
 }
 
 /* Gives an object that is live at the beginning of the piece. */
@@ -295,10 +300,16 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i)
         return TP_OK;
     }
     int rc = k->begun ? TP_OK : begin_piece(k);
+    if (in->op == TP_POOL)
+        k->pool = in->size;
     if (rc != TP_OK || !is_wanted(k, in))
         return rc;
-    if (joins(&k->pending, in, event, tp_failed_request_next(&k->failed, in, event)))
+    uint64_t pool = k->pool;
+    k->pool = 0;
+    if (joins(&k->pending, in, event, tp_failed_request_next(&k->failed, in, event))) {
+        k->pending.pool |= pool;
         return rc;
+    }
     if (in->op == TP_RELEASE && k->live.slots[in->slot].link) {
         /* a reference from before the piece, where the object begins with one */
         k->live.slots[in->slot].link--;
@@ -308,6 +319,7 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i)
     k->pending = (struct pending){.insn = *in,
                                   .event = event,
                                   .time = k->time,
+                                  .pool = in->op == TP_ALLOC ? pool : 0,
                                   .there = true,
                                   .all = in->device == TP_ALL_DEVICES};
     return rc;

@@ -12,10 +12,15 @@
  * With expandable_segments a segment is a reserved stretch of addresses where memory is mapped in
  * units (torch_growing.c).
  *
- * Known weakness: a replay knows no private pools of CUDA graphs, only a comparison with a
- * recording does (torch_place.h). Of alignments above 512 bytes, which PyTorch does not know, more
+ * Known weakness: cached memory of private pools never goes back, because a trace does not say when
+ * the graph of a pool is gone. Of alignments above 512 bytes, which PyTorch does not know, more
  * memory is taken. */
 #include "alloc/strategies/torch/torch_core.h"
+#include "alloc/strategies/torch/torch_place.h"
+
+struct torch_thread {
+    uint64_t pool; /* tp_pool_number: serves its next request; 0: the pool of all others does */
+};
 
 struct torch_opts {
     char *conf;
@@ -102,7 +107,33 @@ static void torch_fini(void *state)
     tp_lock_fini(&st->lock);
 }
 
-LOCKED_ALLOC(torch_alloc, struct torch, tp_torch_alloc)
+static void torch_choose_pool(void *state, void *thread, uint64_t pool)
+{
+    struct torch_thread *t = thread;
+    (void)state;
+    t->pool = pool;
+}
+
+/* `t` is NULL where a comparison has chosen the pool (torch_place.h). */
+static int alloc_of(struct torch *st, struct torch_thread *t, const struct tp_req *rq,
+                    struct tp_block *out)
+{
+    if (__builtin_expect(!t || !t->pool, 1))
+        return tp_torch_alloc(st, rq, out);
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    int rc = tp_torch_choose_pool(st, t->pool);
+    if (rc == TP_OK)
+        rc = tp_torch_alloc(st, rq, out);
+    st->chosen = NULL;
+    if (rc != TP_ENOMEM)
+        t->pool = 0;
+    return rc;
+}
+
+LOCKED(torch_alloc, struct torch, alloc_of,
+       (void *state, void *thread, const struct tp_req *rq, struct tp_block *out),
+       (st, thread, rq, out))
 
 LOCKED_FREE(torch_free, struct torch, tp_torch_free)
 
@@ -142,6 +173,7 @@ const struct tp_strategy tp_strategy_torch = {
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
     .state_size = sizeof(struct torch),
+    .thread_size = sizeof(struct torch_thread),
     .opts_size = sizeof(struct torch_opts),
     .options = torch_rows,
     .init = torch_init,
@@ -150,6 +182,7 @@ const struct tp_strategy tp_strategy_torch = {
     .free = torch_free,
     .use = torch_use,
     .trim = torch_trim,
+    .choose_pool = torch_choose_pool,
     .usable = torch_usable,
     .stats = torch_stats,
     .walk = tp_torch_walk,

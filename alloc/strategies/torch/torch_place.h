@@ -1,5 +1,5 @@
 /* An instance of `torch` whose heap is put where a recording had it, for a comparison with what the
- * recorded allocator did. Nothing else calls this.
+ * recorded allocator did. Nothing else calls this, tp_torch_choose_pool aside.
  *
  * `st` is the state of an instance, on which tp_torch_follow was called before the first request.
  * From then on the place of a block among others is its address, as in PyTorch. */
@@ -26,9 +26,9 @@ struct tp_torch_segment {
 /* TP_EINVAL: the instance has segments already. */
 int tp_torch_follow(void *st);
 
-/* From now on requests are served from a private pool with this number, as those of CUDA graphs
- * are, and segments placed and compared there; 0: from the pool of all others. Cached memory of
- * private pools never goes back by itself. */
+/* From now on requests are served from a private pool with this number (tp_pool_number), and
+ * segments placed and compared there; 0: from the pool of all others. Cached memory of private
+ * pools never goes back by itself. */
 int tp_torch_choose_pool(void *st, uint64_t pool);
 
 /* The rules of the instance, which may be changed. */

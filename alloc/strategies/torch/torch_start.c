@@ -7,20 +7,20 @@
  * Where memory is short, idle segments are left out first, as PyTorch would have given them back;
  * the objects of a segment that still does not fit fail. */
 #include "alloc/strategies/torch/torch_core.h"
+#include "alloc/strategies/torch/torch_place.h"
 
 static bool on_grain(uint64_t n)
 {
     return n % TORCH_GRAIN == 0;
 }
 
-/* Segments that grow are not begun with, private pools are not simulated; blocks lie on multiples
- * of 512 bytes. */
+/* Segments that grow are not begun with; blocks lie on multiples of 512 bytes. */
 static bool is_known(const struct tp_heap *heap)
 {
     const struct tp_heap_block *b = heap->blocks;
     for (uint64_t i = 0; i < heap->segment_count; i++) {
         const struct tp_heap_segment *s = &heap->segments[i];
-        if (s->flags & TP_HEAP_EXPANDABLE || s->pool[0] || s->pool[1] || !on_grain(s->size))
+        if (s->flags & TP_HEAP_EXPANDABLE || !on_grain(s->size))
             return false;
         for (const struct tp_heap_block *end = b + s->blocks; b < end; b++)
             if (!on_grain(b->at - s->base) || !on_grain(b->bytes))
@@ -85,12 +85,14 @@ static int take(struct torch *st, const struct tp_heap_segment *from,
                 const struct tp_heap_block *blocks, uint64_t order, struct tp_link **place)
 {
     tp_addr base = 0;
-    int rc = tp_torch_reserve(st);
+    int rc = tp_torch_choose_pool(st, tp_pool_number(from->pool[0], from->pool[1]));
+    if (!rc)
+        rc = tp_torch_reserve(st);
     if (!rc)
         rc = tp_torch_get_range(st, from->size, &base);
     if (rc)
         return rc;
-    struct torch_pool *pool = from->flags & TP_HEAP_SMALL ? &st->small : &st->large;
+    struct torch_pool *pool = torch_pool_of(st, from->flags & TP_HEAP_SMALL);
     struct torch_block *rest = tp_torch_enter(st, pool, from->stream, base, from->size);
     put_in_order(st, rest->segment, order, place);
     return cut_all(st, rest, from, blocks);
@@ -136,6 +138,7 @@ int tp_torch_start(struct torch *st, const struct tp_heap *heap)
     int rc = take_all(st, heap, false);
     if (rc == TP_OK)
         rc = take_all(st, heap, true);
+    st->chosen = NULL;
     if (rc != TP_OK && rc != TP_EOOM)
         return rc;
     st->made = heap->segment_count;

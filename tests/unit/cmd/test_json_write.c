@@ -93,6 +93,7 @@ static const struct tp_event every[] = {
     {.op = TP_EV_MARK, .name = "one"},
     {.op = TP_EV_NOTE, .note = TP_NOTE_FREE_REQUESTED, .id = 77, .size = 1000},
     {.op = TP_EV_NOTE, .note = TP_NOTE_OOM, .size = 1 << 20, .has_free = true, .free_bytes = 512},
+    {.op = TP_EV_NOTE, .note = TP_NOTE_OOM, .size = 1 << 20, .pool = {2, 0}},
     {.op = TP_EV_NOTE, .note = TP_NOTE_SEGMENT_ALLOC, .size = 2 << 20, .has_stream = true},
     {.op = TP_EV_FREE, .id = 77},
     {.op = TP_EV_ALLOC, .id = 1, .size = 100, .has_size = true},
@@ -106,6 +107,8 @@ static const struct tp_event every[] = {
      .stream = 1,
      .has_time = true,
      .time_ns = 17},
+    {.op = TP_EV_ALLOC, .id = 2, .size = 64, .pool = {0, TP_POOL_MOST}},
+    {.op = TP_EV_ALLOC, .id = 3, .size = 64, .pool = {TP_POOL_MOST, 1}, .thread = 3},
     {.op = TP_EV_RETAIN, .id = 1, .thread = 3},
     {.op = TP_EV_USE, .id = -2, .has_stream = true, .stream = 0},
     {.op = TP_EV_REALLOC, .id = 1, .size = 9, .has_align = true, .align = 512},
@@ -128,8 +131,8 @@ static void test_every_op(void **state)
     size_t count = sizeof every / sizeof *every;
     for (size_t i = 0; i < count; i++)
         seen[every[i].op] = true;
-    for (int op = 0; op < TP_EV_COUNT; op++) /* an idle gap is no event, and release is a free */
-        assert_true(seen[op] || op == TP_IDLE || op == TP_EV_RELEASE);
+    for (int op = 0; op < TP_EV_COUNT; op++) /* not events, and release is a free */
+        assert_true(seen[op] || op == TP_IDLE || op == TP_POOL || op == TP_EV_RELEASE);
     round_trip(TP_KIND_DEVICE, 2, every, count);
 }
 

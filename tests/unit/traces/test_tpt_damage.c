@@ -512,7 +512,10 @@ static void test_records(void **state)
     REFUSE("more than one reference", 3, 0, LITERAL, V(8), TP_RETAIN | SAME, TP_FREE | SAME);
     REFUSE("the last reference", 2, 0, LITERAL, V(8), TP_RELEASE | SAME);
     REFUSE("no such mark", 2, 0, LITERAL, V(8), TP_MARK, V(0));
-    REFUSE("no such operation", 2, 0, LITERAL, V(8), 14);
+    REFUSE("the pool is out of range", 2, 0, LITERAL, V(8), TP_POOL);
+    REFUSE("the pool is out of range", 2, 0, LITERAL, V(8), TP_POOL | LITERAL, V(0));
+    REFUSE("the pool is out of range", 2, 0, LITERAL, V(8), TP_POOL | LITERAL, 0x80, 0, 0, 0, 0, 0,
+           0, 1);
     REFUSE("its context is wrong", 1, 0, LITERAL | CONTEXT, 0, V(8));
     REFUSE("its context is wrong", 2, 0, LITERAL, V(8), TP_FREE | CONTEXT, 8, V(4), V(0));
     REFUSE("its event needs no number", 2, 0, LITERAL, V(8), TP_SYNC | CONTEXT, 16, V(1));

@@ -49,6 +49,12 @@ const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
     [TP_JSON_AT] = {KEY("at"), offsetof(struct tp_event, at), {.max = UINT64_MAX}},
     [TP_JSON_BYTES] = {KEY("bytes"), offsetof(struct tp_event, bytes), {.max = UINT64_MAX}},
     [TP_JSON_BEHIND] = {KEY("behind"), offsetof(struct tp_event, behind), {.max = UINT64_MAX}},
+    [TP_JSON_POOL] = {KEY("pool"),
+                      offsetof(struct tp_event, pool[0]),
+                      {.max = TP_POOL_MOST, .max_text = "2^24 - 1"}},
+    [TP_JSON_POOL_2] = {KEY("pool_2"),
+                        offsetof(struct tp_event, pool[1]),
+                        {.max = TP_POOL_MOST, .max_text = "2^24 - 1"}},
 };
 
 /* Bits of the keys that an operation requires. */

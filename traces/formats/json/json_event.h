@@ -31,6 +31,8 @@ enum tp_json_key {
     TP_JSON_AT,
     TP_JSON_BYTES,
     TP_JSON_BEHIND,
+    TP_JSON_POOL,
+    TP_JSON_POOL_2,
     TP_JSON_KEYS
 };
 #define TP_JSON_BIT(key) (1u << (key))

@@ -155,6 +155,14 @@ static void write_streams(const struct tp_json_writer *w, const struct tp_json_w
     fputs("]", w->out);
 }
 
+static void put_pool(struct line *l, const uint64_t pool[2])
+{
+    if (!(pool[0] | pool[1]))
+        return;
+    put_number(l, ", \"pool\": ", pool[0]);
+    put_number(l, ", \"pool_2\": ", pool[1]);
+}
+
 /* Blocks are written with their events. */
 static void write_segments(const struct tp_json_writer *w, const struct tp_heap *heap,
                            const char *separator)
@@ -170,10 +178,7 @@ static void write_segments(const struct tp_json_writer *w, const struct tp_heap 
         put_number(&l, ", \"size\": ", s->size);
         put(&l, s->flags & TP_HEAP_SMALL ? ", \"small\": true" : "");
         put(&l, s->flags & TP_HEAP_EXPANDABLE ? ", \"expandable\": true" : "");
-        if (s->pool[0] || s->pool[1]) {
-            put_number(&l, ", \"pool\": ", s->pool[0]);
-            put_number(&l, ", \"pool_2\": ", s->pool[1]);
-        }
+        put_pool(&l, s->pool);
         put(&l, "}");
         fwrite(l.text, 1, l.used, w->out);
     }
@@ -263,6 +268,7 @@ static void put_members(struct line *l, const struct tp_event *ev)
         put_number(l, ", \"bytes\": ", ev->bytes);
     if (ev->behind)
         put_number(l, ", \"behind\": ", ev->behind);
+    put_pool(l, ev->pool);
 }
 
 int tp_json_write_event(struct tp_json_writer *w, const struct tp_event *ev, struct tp_err *err)

@@ -23,29 +23,13 @@ enum tp_pytorch_action {
     TP_PYTORCH_UNKNOWN
 };
 
-/* A pool has two numbers, which are small: they are one here. */
-static inline uint64_t tp_pytorch_pool(uint64_t first, uint64_t second)
-{
-    return first << 31 | second;
-}
-
-static inline uint64_t tp_pytorch_pool_first(uint64_t pool)
-{
-    return pool >> 31;
-}
-
-static inline uint64_t tp_pytorch_pool_second(uint64_t pool)
-{
-    return pool & INT32_MAX;
-}
-
 struct tp_pytorch_event {
     int64_t time_us; /* microseconds since 1970 */
     uint64_t address, size, device_free;
     int64_t stream;
     uint64_t offset; /* byte of the event's dict in the file */
     uint64_t frames; /* byte of the opcode of the event's stack frames; 0: no frames */
-    uint64_t pool;   /* of CUDA graphs and the like; 0: the pool of all others, or not known */
+    uint64_t pool;   /* tp_pool_number; 0: the pool of all others, or not known */
     uint8_t action;  /* enum tp_pytorch_action */
     bool has_time, has_free, has_pool;
 };

@@ -204,3 +204,28 @@ void tp_pytorch_heap_release(const struct tp_pytorch *s, struct tp_pytorch_heap 
     tp_pytorch_free_blocks(s->reading, &heap->segments);
     tp_pytorch_free_blocks(s->reading, &heap->blocks);
 }
+
+/* ---- pools ---- */
+
+/* Segments are in the order of their addresses in files of PyTorch; where they are not, some are
+ * not found. */
+static uint64_t pool_at_end(const struct tp_pytorch *s, uint32_t device, uint64_t address)
+{
+    const struct tp_pytorch_block probe = {.address = address, .device = device};
+    const struct tp_pytorch_block *all = s->spans.items;
+    size_t low = 0, high = s->spans.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct tp_pytorch_block *at = &all[middle];
+        bool before = at->device != device ? at->device < device : at->address <= address;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low && tp_pytorch_is_in(&probe, &all[low - 1]) ? all[low - 1].pool : 0;
+}
+
+uint64_t tp_pytorch_pool_of(const struct tp_pytorch *s, uint32_t device,
+                            const struct tp_pytorch_event *ev)
+{
+    return ev->has_pool || !s->private_spans ? ev->pool : pool_at_end(s, device, ev->address);
+}

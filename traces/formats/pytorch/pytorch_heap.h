@@ -27,4 +27,9 @@ static inline bool tp_pytorch_is_in(const struct tp_pytorch_block *b,
            b->address - segment->address < segment->size;
 }
 
+/* The private pool of an event; 0: none. Where the event does not say it, it is that of the segment
+ * that has the event's address at the end. */
+uint64_t tp_pytorch_pool_of(const struct tp_pytorch *s, uint32_t device,
+                            const struct tp_pytorch_event *ev);
+
 #endif

@@ -42,6 +42,7 @@ struct lowering {
     struct tp_pytorch_moment *moments; /* one for each device that is taken */
     int64_t begin_us;                  /* time of the first event that has one */
     bool begun;
+    uint64_t inferred_pools; /* requests whose private pool is not in their event */
     struct tp_pytorch_phases phases;
 };
 
@@ -257,7 +258,7 @@ static int lower_segment(struct lowering *l, const struct tp_pytorch_block *from
     const struct tp_heap_segment s = {
         .base = from->address,
         .size = from->size,
-        .pool = {tp_pytorch_pool_first(from->pool), tp_pytorch_pool_second(from->pool)},
+        .pool = {tp_pool_first(from->pool), tp_pool_second(from->pool)},
         .flags = (from->small ? TP_HEAP_SMALL : 0u) | (from->expandable ? TP_HEAP_EXPANDABLE : 0u)};
     int64_t stream = stream_of(from->stream, from->device);
     int rc = tp_lower_need_stream(l->reading->lower, stream, from->device, err);
@@ -283,6 +284,15 @@ static int lower_heap(struct lowering *l, struct tp_err *err)
 static uint64_t since_begin(const struct lowering *l, int64_t time_us)
 {
     return tp_pytorch_ns_between(l->begin_us, time_us);
+}
+
+static void choose_pool(struct lowering *l, const struct tp_pytorch_event *from, uint32_t device,
+                        struct tp_event *ev)
+{
+    uint64_t pool = tp_pytorch_pool_of(l->snapshot, device, from);
+    l->inferred_pools += pool && !from->has_pool;
+    ev->pool[0] = tp_pool_first(pool);
+    ev->pool[1] = tp_pool_second(pool);
 }
 
 static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, uint32_t device,
@@ -320,6 +330,8 @@ static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, 
                           .offset = from->offset};
     if (from->action == l->freeing)
         ev.op = TP_EV_FREE;
+    if (from->action == TP_PYTORCH_ALLOC || from->action == TP_PYTORCH_OOM)
+        choose_pool(l, from, device, &ev);
     return lower_one(l, &ev, from->stream, device, err);
 }
 
@@ -494,6 +506,11 @@ static int lower_all(struct lowering *l, struct tp_err *err)
     say_wrapped(l);
     for (size_t i = 0; rc == TP_OK && i < sizeof steps / sizeof *steps; i++)
         rc = steps[i](l, err);
+    if (l->inferred_pools)
+        tp_meta_remark(l->reading->meta,
+                       "The private pool of %s is taken from the segment at their address at the "
+                       "end: their events do not say it.",
+                       tp_plural(l->inferred_pools, "request").s);
     return rc;
 }
 

@@ -195,8 +195,8 @@ static int wrong_type(const struct tp_pytorch *s, unsigned role, uint16_t word,
 /* A pool has two numbers. Those that PyTorch gives are small; others are taken for not known. */
 static bool is_pool(const struct tp_pickle_value *value)
 {
-    return value->pair && value->number >= 0 && value->second >= 0 && value->number <= INT32_MAX &&
-           value->second <= INT32_MAX;
+    return value->pair && value->number >= 0 && value->second >= 0 &&
+           value->number <= TP_POOL_MOST && value->second <= TP_POOL_MOST;
 }
 
 static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pickle_value *value,
@@ -215,7 +215,7 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
     v->of[INDEX(word)] =
         type == TEXT    ? value->word
         : type == PLACE ? (int64_t)value->offset
-        : type == POOL  ? (int64_t)tp_pytorch_pool((uint64_t)value->number, (uint64_t)value->second)
+        : type == POOL  ? (int64_t)tp_pool_number((uint64_t)value->number, (uint64_t)value->second)
                         : value->number;
     if (type == PLACE && value->kind != TP_PICKLE_LIST)
         v->of[INDEX(word)] = 0;
@@ -302,6 +302,7 @@ static int add_segment(struct tp_pytorch *s, const struct tp_pytorch_block *span
         (struct tp_pytorch_content){.first = s->segment.first_block,
                                     .count = s->blocks.count - s->segment.first_block,
                                     .idle = s->segment.pieces};
+    s->private_spans += span->pool != 0;
     return tp_pytorch_add_block(s->reading, &s->spans, span, err);
 }
 

@@ -83,6 +83,7 @@ struct tp_pytorch {
     uint64_t unaligned;            /* allocations at addresses where PyTorch places none */
     uint64_t framed;               /* events with stack frames */
     uint64_t pooled;               /* events that say their pool */
+    uint64_t private_spans;        /* segments of private pools at the end */
     uint64_t framed_blocks;        /* blocks at the end with stack frames */
     uint64_t too_large;            /* failed requests of more than 2^48 bytes */
     uint64_t unknown;              /* events with an unknown action */

@@ -398,8 +398,6 @@ static const uint8_t *read_odd(struct frame *f, const uint8_t *p, unsigned head,
         return refuse(f, "its op byte is wrong");
     if (op == TP_TPT_RAW)
         return read_raw(f, p, in);
-    if (op != TP_IDLE)
-        return refuse(f, "there is no such operation");
     in->thread = 0;
     in->gap_ns = gap ? in->gap_ns : UINT32_MAX;
     return p;
@@ -422,6 +420,8 @@ static const uint8_t *read_members(struct frame *f, const uint8_t *p, unsigned h
         p = tp_varint(p, &in->size);
     if (flags & TP_HAS_NAME)
         p = read_mark(f, p, in);
+    if (flags & TP_HAS_POOL && (in->size == 0 || in->size >= TP_POOL_NUMBERS))
+        return refuse(f, "the pool is out of range");
     return in->op == TP_RESET ? reset(f, p, in) : p;
 }
 

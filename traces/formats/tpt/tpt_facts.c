@@ -35,8 +35,11 @@ static const struct field peaks[] = {
 enum {
     FIELDS = sizeof fields / sizeof *fields,
     PEAKS = sizeof peaks / sizeof *peaks,
-    FIXED = HASH_WORDS + FIELDS + 1 + TP_OP_COUNT
+    FIXED = HASH_WORDS + FIELDS + 1 /* without the counts of ops */
 };
+
+/* Files of versions that knew no POOL count no others, and those without one are as theirs. */
+enum { FEWEST_OPS = TP_POOL };
 
 void tp_tpt_facts_release(struct tp_tpt_facts *f)
 {
@@ -101,14 +104,15 @@ uint8_t *tp_tpt_facts_put(const struct tp_program *program, const uint64_t *repa
                           uint32_t *count)
 {
     const struct tp_program_facts *f = tp_program_facts(program);
-    *count = FIXED + PEAKS * (uint32_t)f->devices + 1 + REPAIR_WORDS * TP_REPAIR_COUNT;
+    uint32_t ops = f->ops[TP_POOL] ? TP_OP_COUNT : FEWEST_OPS;
+    *count = FIXED + ops + PEAKS * (uint32_t)f->devices + 1 + REPAIR_WORDS * TP_REPAIR_COUNT;
     uint8_t *bytes = malloc(8 * (size_t)*count);
     if (!bytes)
         return NULL;
     memcpy(bytes, f->hash, TP_HASH_SIZE);
     uint8_t *at = put_fields(bytes + TP_HASH_SIZE, f, fields, FIELDS);
-    at = tp_store64(at, TP_OP_COUNT);
-    for (size_t i = 0; i < TP_OP_COUNT; i++)
+    at = tp_store64(at, ops);
+    for (size_t i = 0; i < ops; i++)
         at = tp_store64(at, f->ops[i]);
     for (uint16_t i = 0; i < f->devices; i++)
         at = put_fields(at, tp_program_demand(program, i), peaks, PEAKS);
@@ -170,17 +174,19 @@ int tp_tpt_facts_get(const uint8_t *bytes, size_t count, struct tp_tpt_facts *ou
 {
     *out = (struct tp_tpt_facts){0};
     struct tp_program_facts *f = &out->facts;
-    if (count < FIXED || tp_load64(bytes + 8 * (HASH_WORDS + FIELDS)) != TP_OP_COUNT)
+    uint64_t ops = count < FIXED ? 0 : tp_load64(bytes + 8 * (FIXED - 1));
+    if (ops < FEWEST_OPS || ops > TP_OP_COUNT || count < FIXED + ops)
         return tp_fail(err, TP_EINPUT, "the number of its fields is wrong");
     memcpy(f->hash, bytes, TP_HASH_SIZE);
     const uint8_t *at = bytes + TP_HASH_SIZE;
     if (!get_fields(at, f, fields, FIELDS))
         return tp_fail(err, TP_EINPUT, "a count is wrong");
     at += 8 * (FIELDS + 1);
-    for (size_t i = 0; i < TP_OP_COUNT; i++, at += 8)
+    for (size_t i = 0; i < ops; i++, at += 8)
         f->ops[i] = tp_load64(at);
     const char *wrong = facts_wrong(f);
-    if (!wrong && count - FIXED < PEAKS * (size_t)f->devices)
+    count -= FIXED + ops;
+    if (!wrong && count < PEAKS * (size_t)f->devices)
         wrong = "the peaks are missing";
     if (wrong)
         return tp_fail(err, TP_EINPUT, "%s", wrong);
@@ -191,7 +197,7 @@ int tp_tpt_facts_get(const uint8_t *bytes, size_t count, struct tp_tpt_facts *ou
         get_fields(at, &out->demand[i], peaks, PEAKS);
     wrong = tp_demand_wrong(out->demand, f);
     int rc = wrong ? tp_fail(err, TP_EINPUT, "%s", wrong)
-                   : get_repairs(at, count - FIXED - PEAKS * (size_t)f->devices, out, err);
+                   : get_repairs(at, count - PEAKS * (size_t)f->devices, out, err);
     if (rc)
         tp_tpt_facts_release(out);
     return rc;

@@ -44,7 +44,7 @@ static int write_folded(void *ctx, FILE *out, struct tp_err *err)
 {
     const struct tp_info_report *r = ctx;
     (void)err;
-    tp_holders_folded(r->captured->holders, out);
+    tp_holders_folded(r->captured->holders, NULL, out);
     return TP_OK;
 }
 
@@ -128,7 +128,9 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
         return tp_fail(err, TP_EUSAGE, "--fail-on compares a second trace with the first");
     if (args->count == 2 && (tp_holders_asked(&o->holders) || wants_stacks(o)))
         return tp_fail(err, TP_EUSAGE, "who holds the memory is shown of one trace");
-    int status = tp_exports_look(&o->exports, format_words, err);
+    int status = wants_stacks(o) ? tp_holders_have_stacks(o->holders.by, err) : TP_OK;
+    if (!status)
+        status = tp_exports_look(&o->exports, format_words, err);
     if (status)
         return status;
     return args->count == 2 ? two_traces(o, args->words, out, err)

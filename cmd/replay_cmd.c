@@ -72,7 +72,7 @@ static const struct tp_opt rows[] = {
     TP_SET_AT(
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
         .excludes = "fits no-fits verify export-markdown export-csv export-benchfmt "
-                    "export-hgrm export-perfetto export-snapshot",
+                    "export-hgrm export-perfetto export-snapshot export-folded",
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
             "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "
@@ -430,7 +430,8 @@ static void find_places(struct replay *r)
             for (uint32_t k = 0; k < r->report.results[s].run->latency.slowest_count; k++)
                 tp_captured_want(&job->captured,
                                  r->report.results[s].run->latency.slowest[k].event);
-        tp_captured_find(&job->captured, &job->trace, &r->o->holders, false, tp_stop_asked);
+        tp_captured_find(&job->captured, &job->trace, &r->o->holders,
+                         tp_exports_need_stacks(&r->o->exports), tp_stop_asked);
         first = end;
     }
 }
@@ -516,6 +517,8 @@ static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
     if (o->passes & TP_PASS_FITS && !(o->passes & TP_PASS_USAGE))
         return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
     int status = tp_fail_on_parse(&o->fail_on, err);
+    if (!status && tp_exports_need_stacks(&o->exports))
+        status = tp_holders_have_stacks(o->holders.by, err);
     return status ? status : tp_exports_look(&o->exports, tp_export_words, err);
 }
 

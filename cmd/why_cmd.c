@@ -83,7 +83,7 @@ static int write_as(const struct answers *a, uint32_t format, FILE *out, struct 
     if (format == FORMAT_JSON)
         return tp_why_json(a->list, a->count, a->shown, out, err);
     for (size_t i = 0; format == FORMAT_FOLDED && i < a->count; i++)
-        tp_holders_folded(a->list[i].holders, out);
+        tp_holders_folded(a->list[i].holders, NULL, out);
     return format == FORMAT_TEXT ? print(a, out) : TP_OK;
 }
 
@@ -185,7 +185,10 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (args->count != 1)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "why takes one PyTorch snapshot"),
                        "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
-    int rc = tp_exports_look(&o->exports, format_words, err);
+    bool stacks = o->exports.format == FORMAT_FOLDED || o->exports.files[FORMAT_FOLDED - 1];
+    int rc = stacks ? tp_holders_have_stacks(o->by, err) : TP_OK;
+    if (rc == TP_OK)
+        rc = tp_exports_look(&o->exports, format_words, err);
     return rc == TP_OK ? answer_file(o, args->words[0], out, err) : rc;
 }
 

@@ -76,7 +76,18 @@ static const char text[] =
     "           they were taken. Times count from the first event; the marks of the trace are\n"
     "           annotations. Not for real allocators (system, lib) and the driver's pool, which do "
     "not\n"
-    "           say where their memory comes from.\n";
+    "           say where their memory comes from.\n"
+    "\n"
+    "folded     Who holds the memory at the peak, or after --at EVENT: a line is a call stack, "
+    "the\n"
+    "           outermost function first, and its bytes. For flamegraph.pl, speedscope and "
+    "others.\n"
+    "           It is of the trace, the same for every strategy; of several traces each stands "
+    "under\n"
+    "           its name. What has no stack is 'not known'. A trace without stacks is refused. "
+    "info "
+    "and\n"
+    "           why write it too.\n";
 
 static void print_exports(FILE *out)
 {
@@ -88,4 +99,5 @@ static void print_exports(FILE *out)
 
 const struct tp_topic tp_topic_exports = {
     "exports", "what can be written for other programs",
-    "export csv markdown junit hgrm perfetto benchfmt snapshot pickle", .print = print_exports};
+    "export csv markdown junit hgrm perfetto benchfmt snapshot pickle folded flame graph stacks",
+    .print = print_exports};

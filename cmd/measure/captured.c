@@ -287,10 +287,16 @@ int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, 
                    tp_plural(events, "event").s);
 }
 
-int tp_holders_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err)
+int tp_holders_have_stacks(uint32_t by, struct tp_err *err)
 {
-    if (c->holders)
+    if (by == TP_BY_PLACE)
         return TP_OK;
+    return tp_fail(err, TP_EUSAGE, "call stacks are those of --by %s, and this is --by %s",
+                   tp_holders_by_words[TP_BY_PLACE], tp_holders_by_words[by]);
+}
+
+static int fail_not_known(const struct tp_trace *t, struct tp_err *err)
+{
     if (tp_program_facts(t->program)->devices > 1)
         return tp_hint(
             err,
@@ -300,6 +306,17 @@ int tp_holders_known(const struct tp_captured *c, const struct tp_trace *t, stru
                    "%s: who holds the memory is not known: nothing says it of any "
                    "live block",
                    t->file);
+}
+
+int tp_holders_sayable(const struct tp_trace *t, struct tp_err *err)
+{
+    bool one = tp_program_facts(t->program)->devices == 1;
+    return one && t->places.find ? TP_OK : fail_not_known(t, err);
+}
+
+int tp_holders_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err)
+{
+    return c->holders ? TP_OK : fail_not_known(t, err);
 }
 
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event)

@@ -89,6 +89,12 @@ void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
 /* TP_EUSAGE: the trace has no such event. */
 int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, struct tp_err *err);
 
+/* TP_EUSAGE: holders by this (enum tp_holders_by) have no call stacks. */
+int tp_holders_have_stacks(uint32_t by, struct tp_err *err);
+
+/* TP_EINPUT: nothing in the trace says who holds its memory, whatever is live at the event. */
+int tp_holders_sayable(const struct tp_trace *t, struct tp_err *err);
+
 /* TP_EINPUT: it was asked for, and is not known. */
 int tp_holders_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err);
 

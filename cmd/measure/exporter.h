@@ -36,9 +36,13 @@ struct tp_exporter {
     /* Whether the format can hold the `planned` results, of which only traces and strategies are
      * there; TP_EUSAGE with the reason. NULL: it holds all. */
     int (*check)(const struct tp_report *r, struct tp_err *err);
+
+    /* The format holds the call stacks of who holds the memory: they are looked up for it. */
+    bool stacks;
 };
 
-/* The exports, each as X(of, NAME, help of its option). */
+/* The exports, each as X(of, NAME, help of its option). `folded` is the last one: an interrupted
+ * report has everything but the stacks. */
 #define TP_EXPORTERS(X, of)                                                                        \
     X(of, json, "write the JSON result (tapool.result/1) to FILE as well")                         \
     X(of, markdown, "likewise the table of policies, for a comment on a pull request")             \
@@ -49,7 +53,8 @@ struct tp_exporter {
     X(of, perfetto, "likewise memory over time, for ui.perfetto.dev")                              \
     X(of, snapshot,                                                                                \
       "likewise what a strategy did as a PyTorch memory snapshot, each strategy in a file of its " \
-      "own")
+      "own")                                                                                       \
+    X(of, folded, TP_FOLDED_HELP)
 
 #define TP_EXPORT_INDEX(of, id, words) TP_EXPORT_##id,
 enum { TP_EXPORTERS(TP_EXPORT_INDEX, ) TP_EXPORT_COUNT };

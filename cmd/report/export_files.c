@@ -23,6 +23,15 @@ const struct tp_exporter *tp_exports_printed(const struct tp_exports *o)
     return o->format ? tp_exporters[o->format - 1] : NULL;
 }
 
+bool tp_exports_need_stacks(const struct tp_exports *o)
+{
+    const struct tp_exporter *printed = tp_exports_printed(o);
+    bool any = printed && printed->stacks;
+    for (int i = 0; i < TP_EXPORT_COUNT; i++)
+        any |= o->files[i] && tp_exporters[i]->stacks;
+    return any;
+}
+
 /* Adds a part to a file name: "out/web.hgrm" and "arena" make "out/web-arena.hgrm". */
 static int name_part(const char *file, const char *part, char *out, struct tp_err *err)
 {

@@ -19,4 +19,7 @@ int tp_exports_write(const struct tp_exports *o, const struct tp_report *r, stru
 /* The format of standard output; NULL: text. */
 const struct tp_exporter *tp_exports_printed(const struct tp_exports *o);
 
+/* Whether one of the formats needs the call stacks of who holds the memory. */
+bool tp_exports_need_stacks(const struct tp_exports *o);
+
 #endif

@@ -138,6 +138,14 @@ static void put_frame(const char *text, FILE *out)
         fputc(*text == ';' ? ':' : *text, out);
 }
 
+static void put_root(const char *root, FILE *out)
+{
+    if (!root)
+        return;
+    put_frame(root, out);
+    fputc(';', out);
+}
+
 static void put_bytes(double bytes, FILE *out)
 {
     fprintf(out, " %.0f\n", bytes);
@@ -158,23 +166,26 @@ static void put_stack(const struct tp_place_table *t, uint32_t stack, FILE *out)
     }
 }
 
-void tp_holders_folded(const struct tp_holders *h, FILE *out)
+void tp_holders_folded(const struct tp_holders *h, const char *root, FILE *out)
 {
     if (!h || !h->table)
         return;
     for (uint32_t i = 0; i < tp_place_table_stacks(h->table); i++) {
         if (!(h->stack_bytes[i] >= 0.5))
             continue;
+        put_root(root, out);
         put_stack(h->table, i + 1, out);
         put_bytes(h->stack_bytes[i], out);
     }
     for (uint32_t i = 0; i < tp_place_table_texts(h->table); i++) {
         if (!(h->text_bytes[i] >= 0.5))
             continue;
+        put_root(root, out);
         put_frame(tp_place_table_get(h->table, i), out);
         put_bytes(h->text_bytes[i], out);
     }
     if (h->unknown >= 0.5) {
+        put_root(root, out);
         fputs("not known", out);
         put_bytes(h->unknown, out);
     }

@@ -8,10 +8,10 @@
 #include "traces/holders.h"
 
 /* All three write nothing where `h` is NULL: a part of a screen, one line, and the stacks for a
- * flame graph, "main;parse;read 4096". */
+ * flame graph, "main;parse;read 4096". `root`: a frame around each of them, or NULL. */
 void tp_holders_print(const struct tp_holders *h, struct tp_page *page);
 void tp_holders_line(const struct tp_holders *h, int column, struct tp_page *page);
-void tp_holders_folded(const struct tp_holders *h, FILE *out);
+void tp_holders_folded(const struct tp_holders *h, const char *root, FILE *out);
 
 /* Option rows. */
 #define TP_HOLDERS_BY_ROW(at)                                                                      \
@@ -33,7 +33,5 @@ extern const char *const tp_holders_at_words[];
 
 /* Whether the user asks for more than the peak by line. */
 bool tp_holders_asked(const struct tp_holders_opts *o);
-
-#define TP_FOLDED_HELP "write call stacks with what each holds to FILE, for a flame graph"
 
 #endif

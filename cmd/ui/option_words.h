@@ -77,6 +77,8 @@ struct tp_exports {
 #define TP_EXPORT_ROW(opts, i, label, what)                                                        \
     TP_FILE_AT("export-" label, offsetof(opts, exports.files) + (i) * sizeof(char *), .help = what)
 
+#define TP_FOLDED_HELP "write call stacks with what each holds to FILE, for a flame graph"
+
 /* Adds the choices of an option as ": never | always | auto". Adds nothing for an option without
  * choices, or for a set, which is explained by its help. */
 void tp_str_choices(struct tp_str *s, const struct tp_opt *row);

@@ -182,6 +182,28 @@ END
     done
 }
 
+@test "call stacks of who holds the memory: those of info, once for all strategies, each trace under its name" {
+    python3 "$CLI/oom_snapshot.py" fragmented >oom.pickle
+    cp oom.pickle again.pickle
+    ok "$TAPOOL" info oom.pickle --export-folded stacks
+    ok play_once oom.pickle -s torch -s arena --no-fits --export-folded x --export-json x.json
+    diff stacks x
+    is x.json 'd["runs"][0]["devices"][0]["memory"]["trace_peak_requested_bytes"]' "$(awk '{ s += $NF } END { print s }' x)"
+    ok play_once oom.pickle -s bump --no-fits --at 9 --format folded
+    golden info-held-folded <"$out"
+    ok play_once oom.pickle again.pickle -s bump --no-fits --format folded
+    diff <(sed 's/^/oom;/' stacks; sed 's/^/again;/' stacks) "$out"
+    refused 3 "^tapool: jq.json: who holds the memory is not known" \
+        "$TAPOOL" replay oom.pickle sample:jq --min-time 60s --export-folded no # at once
+    for command in info "replay -s bump" why; do
+        # shellcheck disable=SC2086 # the words of a command
+        refused 2 "^tapool: call stacks are those of --by line, and this is --by size$" \
+            "$TAPOOL" $command oom.pickle --by size --export-folded no
+    done
+    refused 4 "^tapool: /dev/full could not be written: " play_once oom.pickle -s bump --export-folded /dev/full
+    [ ! -e no ]
+}
+
 @test "a closed pipe on stdout: 141" {
     for format in "${formats[@]}"; do
         { sleep 0.1; rc=0; play_once sample:jq -s bump --format "$format" 2>"$SCRATCH/stderr" || rc=$?; echo "$rc" >"$SCRATCH/rc"; } | true

@@ -1,0 +1,51 @@
+/* --format folded: who holds the memory of a trace at its peak, or after the event that --at names,
+ * as call stacks with bytes, for flame graphs:
+ *
+ *     main;parse;read 4096            the outermost function first
+ *     web;main;parse;read 4096        of several traces, each under its name
+ *
+ * What the program holds is the same for every strategy, so a trace is written once. Known
+ * weakness: a flame graph merges equal stacks, and two traces of one name are one. */
+#include "cmd/measure/exporter.h"
+#include "cmd/report/report_holders.h"
+
+/* The result of the next trace from index `i` on; `count` where there is none. */
+static size_t next_trace(const struct tp_report *r, size_t i, size_t count)
+{
+    while (i && i < count && r->results[i].trace == r->results[i - 1].trace)
+        i++;
+    return i;
+}
+
+static int check(const struct tp_report *r, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < r->planned; i = next_trace(r, i + 1, r->planned))
+        status = tp_holders_sayable(r->results[i].trace, err);
+    return status;
+}
+
+static int write_folded(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    bool several = next_trace(r, 1, r->planned) < r->planned;
+    int status = TP_OK;
+    if (r->partial)
+        return tp_fail(err, TP_ESTOP, "interrupted before it was known who holds the memory");
+    for (size_t i = 0; !status && i < r->count; i = next_trace(r, i + 1, r->count)) {
+        const struct tp_result *result = &r->results[i];
+        status = tp_holders_known(result->captured, result->trace, err);
+        if (!status)
+            tp_holders_folded(result->captured->holders, several ? result->trace->meta.name : NULL,
+                              out);
+    }
+    return status;
+}
+
+const struct tp_exporter tp_exporter_folded = {
+    .name = "folded",
+    .suffix = ".folded",
+    .summary = "who holds the memory at the peak, as call stacks for flame graphs",
+    .write = write_folded,
+    .check = check,
+    .stacks = true,
+};

@@ -23,7 +23,7 @@ setup() { enter_folder; }
 
 @test "the rules that can be broken" {
     shown verify-rules "$TAPOOL" verify --rules
-    [ "$(wc -l <"$out")" -eq 15 ]
+    [ "$(wc -l <"$out")" -eq 16 ]
 }
 
 @test "what cannot be verified" {

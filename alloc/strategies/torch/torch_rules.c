@@ -23,6 +23,7 @@ const struct tp_torch_rules tp_torch_defaults = {
     .merge_before = true,
     .merge_behind = true,
     .fit = TP_TORCH_BEST,
+    .collect_rounds = UINT64_MAX,
 };
 
 #define BREAK(name, member, value, what)                                                           \
@@ -46,6 +47,7 @@ const struct tp_torch_mutation tp_torch_mutations[] = {
     BREAK("highest", fit, TP_TORCH_HIGHEST, "of equal blocks the highest address serves"),
     BREAK("first-fit", fit, TP_TORCH_FIRST, "the lowest address that fits serves"),
     BREAK("worst-fit", fit, TP_TORCH_WORST, "the largest block serves"),
+    BREAK("one-collection", collect_rounds, 1, "garbage of the average age is collected once"),
     {NULL, NULL, 0, 0}};
 
 int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_err *err)

@@ -41,10 +41,11 @@ struct tp_torch_rules {
     uint64_t oversize_rest; /* max_non_split_rounding_mb */
     uint64_t merge_before;  /* bool: a freed block is merged with the free one before it */
     uint64_t merge_behind;
-    uint64_t expandable;                    /* bool: new segments grow */
-    uint64_t fit;                           /* enum tp_torch_fit */
-    double collect_above;                   /* garbage_collection_threshold; 0: off */
-    double memory_fraction;                 /* per_process_memory_fraction; 0: not set */
+    uint64_t expandable;     /* bool: new segments grow */
+    uint64_t fit;            /* enum tp_torch_fit */
+    uint64_t collect_rounds; /* of freeing what has the average age, while it does not suffice */
+    double collect_above;    /* garbage_collection_threshold; 0: off */
+    double memory_fraction;  /* per_process_memory_fraction; 0: not set */
     uint64_t divisions[TP_TORCH_INTERVALS]; /* roundup_power2_divisions; 0 or 1: off */
 };
 

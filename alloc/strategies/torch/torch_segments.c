@@ -163,7 +163,8 @@ static void collect(struct torch *st)
         return;
     double excess = (double)st->segment_bytes - most;
     struct torch_ages a = ages_of(&st->large);
-    for (uint64_t given = 1; excess > 0 && given && a.count;) {
+    uint64_t rounds = st->rules.collect_rounds;
+    for (uint64_t given = 1; rounds && excess > 0 && given && a.count; rounds--) {
         given = collect_old(st, &a);
         excess -= (double)given;
     }

@@ -337,6 +337,41 @@ static void garbage_of_the_average_age_goes_back(void **state)
     close_torch(r);
 }
 
+/* Three idle segments are 9, 3 and 1 searches old when 144 MiB exceed half of 200 by 44. Their
+ * average is 4.3: the 30 MiB go, and 14 are still too much. The average of what is left is 2: the
+ * 34 MiB go, which is enough, so the 38 MiB stay though the average is now theirs. */
+static void garbage_is_collected_until_it_suffices(void **state)
+{
+    (void)state;
+    for (int broken = 0; broken < 2; broken++) {
+        struct rig *r =
+            open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
+                         "capacity=200MiB");
+        struct tp_err err;
+        if (broken)
+            assert_int_equal(tp_torch_mutate(tp_torch_rules_of(r->st), "one-collection", &err),
+                             TP_OK);
+        static const uint64_t sizes[] = {30 * MIB, 34 * MIB, 38 * MIB};
+        static const int searches[] = {6, 2, 0}; /* while those freed so far are idle */
+        tp_addr at[3], d;
+        for (int i = 0; i < 3; i++)
+            at[i] = get(r, 0, sizes[i]);
+        d = get(r, 0, 42 * MIB);
+        for (int i = 0; i < 3; i++) {
+            put(r, 0, at[i], sizes[i]);
+            for (int k = 0; k < searches[i]; k++) {
+                put(r, 0, d, 42 * MIB);
+                assert_int_equal(get(r, 0, 42 * MIB), d);
+            }
+        }
+        get(r, 0, 50 * MIB);
+        assert_int_equal(reserved(r), (broken ? 34 + 38 + 42 + 50 : 38 + 42 + 50) * MIB);
+        assert_int_equal(rig_stats(r).retries, 0);
+        assert_int_equal(get(r, 0, 38 * MIB), at[2]);
+        close_torch(r);
+    }
+}
+
 static void empty_cache_gives_whole_segments_back(void **state)
 {
     (void)state;
@@ -363,7 +398,7 @@ static void every_rule_can_be_broken(void **state)
         assert_int_equal(tp_torch_mutate(&rules, m->name, &err), TP_OK);
         assert_memory_not_equal(&rules, &tp_torch_defaults, sizeof rules);
     }
-    assert_int_equal(count, 15);
+    assert_int_equal(count, 16);
     assert_int_equal(tp_torch_mutate(&rules, "worst-fitt", &err), TP_EUSAGE);
     assert_string_equal(err.hint, "did you mean 'worst-fit'?");
 }
@@ -533,6 +568,7 @@ int main(void)
         cmocka_unit_test(blocks_that_wait_go_back_too_when_memory_is_short),
         cmocka_unit_test(a_share_of_the_memory_is_the_limit),
         cmocka_unit_test(garbage_of_the_average_age_goes_back),
+        cmocka_unit_test(garbage_is_collected_until_it_suffices),
         cmocka_unit_test(empty_cache_gives_whole_segments_back),
         cmocka_unit_test(every_rule_can_be_broken),
         cmocka_unit_test(a_broken_edge_changes_the_segment),

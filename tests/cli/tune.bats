@@ -118,7 +118,7 @@ setup() {
 @test "what cannot be tuned" {
     refused 2 'tune needs a PyTorch snapshot' "$TAPOOL" tune
     refused 2 "did you mean 'max_split_size_mb'" "$TAPOOL" tune "$SMALL" --grid max_split_size:40
-    refused 2 'a number of MiB above 20' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb:20
+    refused 2 'a number of MiB from 20 on' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb:19
     refused 2 'key:value' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb
     refused 3 'memory of the host' "$TAPOOL" tune sample:sqlite
     refused 3 'missing.pickle' "$TAPOOL" tune missing.pickle

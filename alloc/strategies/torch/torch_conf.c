@@ -3,17 +3,22 @@
 #include "alloc/base/opt.h"
 #include "alloc/strategies/torch/torch_rules.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MIB        (UINT64_C(1) << 20)
-#define MB_MOST    (UINT64_C(1) << 24) /* 16 TiB */
-#define LEAST_MB   20                  /* PyTorch refuses to split above less than a segment */
-#define DIVS_MOST  UINT64_C(65536)
+#define MB_MOST    (UINT64_C(1) << 24) /* 16 TiB: more is more than any device */
+#define SEGMENT_MB UINT64_C(11)        /* requests below 10 MiB must fit in a large segment */
+#define DIVS_MOST  (UINT64_C(1) << 32) /* above, sizes are rounded as without */
 #define LIST_OPEN  '['
 #define LIST_CLOSE ']'
+#define MARKS      ":[]" /* end a value */
 
-enum { TEXT_MAX = 1024, NAMES = 40 };
+enum { TEXT_MAX = 1024, NAMES = 40, THREADS_MOST = 128 };
 
 struct torch_key {
     const char *name;
@@ -25,98 +30,134 @@ static int bad_value(const char *name, const char *value, const char *wanted, st
     return tp_fail(err, TP_EUSAGE, "'%s:%.63s': not %s", name, value, wanted);
 }
 
-static bool is_number(const char *text, uint64_t most, uint64_t *out)
+/* ---- values ---- */
+
+/* PyTorch reads a number as far as it goes: "64MB" is 64, and "-1" the largest of 64 bits. */
+static bool is_number(const char *text, uint64_t *out)
 {
     char *end = NULL;
+    errno = 0;
     *out = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && *out <= most;
+    return end != text && !errno && !strpbrk(end, MARKS);
 }
 
-static bool is_share(const char *text, double most, double *out)
+static bool is_share(const char *text, double *out)
 {
     char *end = NULL;
     *out = strtod(text, &end);
-    return end != text && !*end && *out > 0 && *out <= most;
+    return end != text && !strpbrk(end, MARKS) && *out >= 0 && *out <= 1;
 }
 
+/* A number of MiB, in bytes; what is too large for any device is as good as the largest. */
+static int read_mib(const char *name, const char *value, uint64_t least, uint64_t *out,
+                    struct tp_err *err)
+{
+    char wanted[64];
+    uint64_t mb = 0;
+    snprintf(wanted, sizeof wanted, "a number of MiB from %llu on", (unsigned long long)least);
+    if (!is_number(value, &mb) || mb < least)
+        return bad_value(name, value, wanted, err);
+    *out = (mb < MB_MOST ? mb : MB_MOST) * MIB;
+    return TP_OK;
+}
+
+static int read_bool(const char *name, const char *value, uint64_t *out, struct tp_err *err)
+{
+    *out = !strcmp(value, "True");
+    if (!*out && strcmp(value, "False") != 0)
+        return bad_value(name, value, "True or False", err);
+    return TP_OK;
+}
+
+/* ---- keys that decide where blocks lie ---- */
+
+/* The least is that of newer versions; older ones want more than 20. It is compared with the size
+ * of segments as it is set so far, so the order of keys counts. */
 static int set_split_limit(struct tp_torch_rules *r, const char *name, char *value,
                            struct tp_err *err)
 {
-    uint64_t mb = 0;
-    if (!is_number(value, MB_MOST, &mb) || mb <= LEAST_MB)
-        return bad_value(name, value, "a number of MiB above 20", err);
-    r->split_limit = mb * MIB;
-    return TP_OK;
+    return read_mib(name, value, r->large_segment / MIB, &r->split_limit, err);
 }
 
 static int set_oversize_rest(struct tp_torch_rules *r, const char *name, char *value,
                              struct tp_err *err)
 {
-    uint64_t mb = 0;
-    if (!is_number(value, MB_MOST, &mb) || mb <= LEAST_MB)
-        return bad_value(name, value, "a number of MiB above 20", err);
-    r->oversize_rest = mb * MIB;
-    return TP_OK;
+    return read_mib(name, value, r->large_segment / MIB, &r->oversize_rest, err);
 }
 
 static int set_large_segment(struct tp_torch_rules *r, const char *name, char *value,
                              struct tp_err *err)
 {
-    uint64_t mb = 0;
-    if (!is_number(value, MB_MOST, &mb) || mb < LEAST_MB)
-        return bad_value(name, value, "a number of MiB from 20 on", err);
-    r->large_segment = mb * MIB;
-    return TP_OK;
+    return read_mib(name, value, SEGMENT_MB, &r->large_segment, err);
 }
 
 static int set_collect(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
 {
-    if (!is_share(value, 1, &r->collect_above) || r->collect_above >= 1)
+    if (!is_share(value, &r->collect_above) || r->collect_above <= 0 || r->collect_above >= 1)
         return bad_value(name, value, "a share between 0 and 1", err);
     return TP_OK;
 }
 
+/* A share of 0 leaves no byte, where 0 in the rules is none that is set. */
 static int set_fraction(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
 {
-    if (!is_share(value, 1, &r->memory_fraction))
-        return bad_value(name, value, "a share above 0, 1 at most", err);
+    if (!is_share(value, &r->memory_fraction))
+        return bad_value(name, value, "a share from 0 to 1", err);
+    r->memory_fraction = r->memory_fraction > 0 ? r->memory_fraction : DBL_MIN;
     return TP_OK;
 }
 
-static bool is_divisions(const char *text, uint64_t *out)
+static int set_expandable(struct tp_torch_rules *r, const char *name, char *value,
+                          struct tp_err *err)
 {
-    return is_number(text, DIVS_MOST, out) && !(*out & (*out - 1));
+    return read_bool(name, value, &r->expandable, err);
 }
 
-/* Sets one "size:divisions" of a list. The first one also counts for all smaller sizes, and ">" for
- * all sizes above the one before. *next is the first interval that nobody has set yet. */
-static bool set_interval(struct tp_torch_rules *r, char *item, unsigned *next)
+/* ---- roundup_power2_divisions ---- */
+
+struct torch_intervals {
+    bool begun;    /* a size was named */
+    unsigned last; /* the interval of the size named last */
+};
+
+static bool is_divisions(const char *text, uint64_t *out)
+{
+    return is_number(text, out) && *out <= DIVS_MOST && !(*out & (*out - 1));
+}
+
+/* Sets one "size:divisions" of a list. The first size also counts for all smaller ones, and ">" for
+ * all intervals behind that of the size before it, or behind the first one. */
+static bool set_interval(struct tp_torch_rules *r, char *item, struct torch_intervals *at)
 {
     char *colon = strchr(item, ':');
     uint64_t mb = 0, divisions = 0;
+    unsigned first = at->last + 1, last = TP_TORCH_INTERVALS - 1u;
     if (!colon || !is_divisions(colon + 1, &divisions))
         return false;
     *colon = '\0';
-    bool rest = !strcmp(item, ">");
-    if (!rest && (!is_number(item, MB_MOST, &mb) || !mb || mb & (mb - 1)))
-        return false;
-    unsigned slot = rest ? *next : 63 - (unsigned)__builtin_clzll(mb);
-    if (slot >= TP_TORCH_INTERVALS)
-        slot = TP_TORCH_INTERVALS - 1;
-    unsigned first = *next == 0 && !rest ? 0 : slot;
-    for (unsigned i = first; i <= (rest ? TP_TORCH_INTERVALS - 1u : slot); i++)
+    if (strcmp(item, ">") != 0) {
+        if (!is_number(item, &mb) || !mb || mb & (mb - 1))
+            return false;
+        unsigned slot = 63 - (unsigned)__builtin_clzll(mb);
+        last = slot < last ? slot : last;
+        first = at->begun ? last : 0;
+        *at = (struct torch_intervals){true, last};
+    }
+    for (unsigned i = first; i <= last; i++)
         r->divisions[i] = divisions;
-    *next = slot + 1;
     return true;
 }
 
+/* A number alone must be a power of two; 0 is allowed in a list only. A list may end with a comma,
+ * or be empty. */
 static int set_divisions(struct tp_torch_rules *r, const char *name, char *value,
                          struct tp_err *err)
 {
     static const char wanted[] = "a power of two, or a list such as [256:1,512:2,>:4]";
+    struct torch_intervals at = {false, 0};
     uint64_t all = 0;
     size_t length = strlen(value);
-    if (is_divisions(value, &all)) {
+    if (is_divisions(value, &all) && all) {
         for (unsigned i = 0; i < TP_TORCH_INTERVALS; i++)
             r->divisions[i] = all;
         return TP_OK;
@@ -124,22 +165,15 @@ static int set_divisions(struct tp_torch_rules *r, const char *name, char *value
     if (length < 2 || value[0] != LIST_OPEN || value[length - 1] != LIST_CLOSE)
         return bad_value(name, value, wanted, err);
     value[length - 1] = '\0';
-    char *rest = value + 1;
-    unsigned next = 0;
-    for (char *item; (item = strsep(&rest, ","));)
-        if (!set_interval(r, item, &next))
+    for (char *item, *rest = value + 1; rest && *rest;) {
+        item = strsep(&rest, ",");
+        if (!set_interval(r, item, &at))
             return bad_value(name, item, wanted, err);
+    }
     return TP_OK;
 }
 
-static int set_expandable(struct tp_torch_rules *r, const char *name, char *value,
-                          struct tp_err *err)
-{
-    r->expandable = !strcmp(value, "True");
-    if (!r->expandable && strcmp(value, "False") != 0)
-        return bad_value(name, value, "True or False", err);
-    return TP_OK;
-}
+/* ---- keys that do not ---- */
 
 static int refuse_backend(struct tp_torch_rules *r, const char *name, char *value,
                           struct tp_err *err)
@@ -147,16 +181,49 @@ static int refuse_backend(struct tp_torch_rules *r, const char *name, char *valu
     (void)r;
     if (!strcmp(value, "native"))
         return TP_OK;
-    if (strcmp(value, "cudaMallocAsync") != 0)
+    if (strcmp(value, "cudaMallocAsync") != 0 && strcmp(value, "hipMallocAsync") != 0)
         return bad_value(name, value, "native or cudaMallocAsync", err);
     return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s:%s' is not this allocator", name, value),
                    "'-s cudaMallocAsync' replays the driver's pool");
 }
 
-static int skip(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
+static int skip_bool(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
 {
-    (void)r, (void)name, (void)value, (void)err;
+    uint64_t unused = 0;
+    (void)r;
+    return read_bool(name, value, &unused, err);
+}
+
+static int skip_number(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
+{
+    uint64_t n = 0;
+    (void)r;
+    return is_number(value, &n) && n ? TP_OK : bad_value(name, value, "a number above 0", err);
+}
+
+static int skip_threads(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
+{
+    uint64_t n = 0;
+    (void)r;
+    if (!is_number(value, &n) || !n || n & (n - 1) || n > THREADS_MOST)
+        return bad_value(name, value, "a power of two up to 128", err);
     return TP_OK;
+}
+
+/* Keys that change what happens, in a way that is not simulated. */
+static int refuse_unplayed(struct tp_torch_rules *r, const char *name, char *value,
+                           struct tp_err *err)
+{
+    (void)r;
+    return tp_fail(err, TP_EUSAGE, "'%s:%.63s' is a setting that torch does not simulate", name,
+                   value);
+}
+
+static int refuse_true(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
+{
+    uint64_t set = 0;
+    int rc = read_bool(name, value, &set, err);
+    return rc || !set ? rc : refuse_unplayed(r, name, value, err);
 }
 
 static const struct torch_key keys[] = {{"max_split_size_mb", set_split_limit},
@@ -167,14 +234,20 @@ static const struct torch_key keys[] = {{"max_split_size_mb", set_split_limit},
                                         {"roundup_power2_divisions", set_divisions},
                                         {"expandable_segments", set_expandable},
                                         {"backend", refuse_backend},
-                                        {"release_lock_on_cudamalloc", skip},
-                                        {"release_lock_on_hipmalloc", skip},
-                                        {"pinned_use_cuda_host_register", skip},
-                                        {"pinned_use_hip_host_register", skip},
-                                        {"pinned_num_register_threads", skip},
-                                        {"pinned_use_background_threads", skip},
-                                        {"pinned_reserve_segment_size_mb", skip},
-                                        {"graph_capture_record_stream_reuse", skip},
+                                        {"throw_on_cudamalloc_oom", refuse_true},
+                                        {"expandable_segments_reserve", refuse_unplayed},
+                                        {"expandable_segments_reserve_by_class", refuse_unplayed},
+                                        {"release_lock_on_cudamalloc", skip_bool},
+                                        {"release_lock_on_hipmalloc", skip_bool},
+                                        {"graph_capture_record_stream_reuse", skip_bool},
+                                        {"pinned_use_cuda_host_register", skip_bool},
+                                        {"pinned_use_hip_host_register", skip_bool},
+                                        {"pinned_use_background_threads", skip_bool},
+                                        {"pinned_free_catch_all", skip_bool},
+                                        {"pinned_num_register_threads", skip_threads},
+                                        {"pinned_reserve_segment_size_mb", skip_number},
+                                        {"pinned_max_round_threshold_mb", skip_number},
+                                        {"pinned_max_cached_size_mb", skip_number},
                                         {NULL, NULL}};
 
 static int set_key(struct tp_torch_rules *rules, const char *name, char *value, struct tp_err *err)
@@ -203,7 +276,7 @@ bool tp_torch_plain(const char *text, char *to, size_t room)
 {
     size_t n = 0;
     for (; *text && n + 1 < room; text++)
-        if (*text != ' ')
+        if (!isspace((unsigned char)*text))
             to[n++] = *text;
     to[n] = '\0';
     return !*text;
@@ -232,12 +305,10 @@ int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err 
         char *end = item_end(item), *next = *end ? end + 1 : end;
         *end = '\0';
         char *colon = strchr(item, ':');
-        if (*item && !colon)
+        if (!colon)
             return tp_fail(err, TP_EUSAGE, "'%.63s' is no setting of the form key:value", item);
-        if (colon)
-            *colon = '\0';
-        if (*item)
-            rc = set_key(rules, item, colon + 1, err);
+        *colon = '\0';
+        rc = set_key(rules, item, colon + 1, err);
         item = next;
     }
     if (rc == TP_OK && rules->expandable && rules->large_segment % rules->small_segment)

@@ -201,22 +201,83 @@ static void sizes_are_rounded_to_divisions_of_powers_of_two(void **state)
     assert_int_equal(tp_torch_rounded(&list, 600 * MIB + 1), 600 * MIB + 512);
 }
 
+/* ">" counts from the interval behind that of the size before it, or from 2 MiB on. The first size
+ * that is named counts for all smaller ones, wherever it stands. */
+static void a_list_of_divisions_is_read_from_left_to_right(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        uint64_t divisions[6]; /* of 1, 2, 4, 8, 16 MiB and 32 GiB */
+    } cases[] = {
+        {"4", {4, 4, 4, 4, 4, 4}},
+        {"[]", {0, 0, 0, 0, 0, 0}},
+        {"[>:4]", {0, 4, 4, 4, 4, 4}},
+        {"[4:8]", {8, 8, 8, 0, 0, 0}},
+        {"[4:8,]", {8, 8, 8, 0, 0, 0}},
+        {"[4:8,>:2]", {8, 8, 8, 2, 2, 2}},
+        {"[>:2,4:8]", {8, 8, 8, 2, 2, 2}},
+        {"[4:8,>:2,>:1]", {8, 8, 8, 1, 1, 1}},
+        {"[8:4,2:16,>:0]", {4, 16, 0, 0, 0, 0}},
+        {"[32768:4]", {4, 4, 4, 4, 4, 4}},
+        {"[1:2,1048576:4]", {2, 0, 0, 0, 0, 4}},
+        {"[2MB:8x,>:2]", {8, 8, 2, 2, 2, 2}},
+    };
+    static const size_t slots[] = {0, 1, 2, 3, 4, TP_TORCH_INTERVALS - 1};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_torch_rules rules = tp_torch_defaults;
+        struct tp_err err = {0};
+        char text[64];
+        snprintf(text, sizeof text, "roundup_power2_divisions:%s", cases[i].list);
+        assert_int_equal(tp_torch_conf(&rules, text, &err), TP_OK);
+        for (size_t k = 0; k < sizeof slots / sizeof *slots; k++)
+            if (rules.divisions[slots[k]] != cases[i].divisions[k])
+                fail_msg("%s: interval %zu", cases[i].list, slots[k]);
+    }
+}
+
 static void settings_that_pytorch_refuses_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
         {"max_split_size:20", "PyTorch has no setting 'max_split_size'"},
-        {"max_split_size_mb:20", "'max_split_size_mb:20': not a number of MiB above 20"},
-        {"max_split_size_mb:x", "'max_split_size_mb:x': not a number of MiB above 20"},
+        {"max_split_size_mb:19", "'max_split_size_mb:19': not a number of MiB from 20 on"},
+        {"max_split_size_mb:x", "'max_split_size_mb:x': not a number of MiB from 20 on"},
+        {"max_split_size_mb:", "not a number of MiB from 20 on"},
+        {"max_split_size_mb:64:3", "not a number of MiB from 20 on"},
+        {"max_split_size_mb:[64]", "not a number of MiB from 20 on"},
+        {"max_split_size_mb:18446744073709551616", "not a number of MiB from 20 on"},
+        {"max_non_split_rounding_mb:19", "not a number of MiB from 20 on"},
+        {"large_segment_size_mb:10", "not a number of MiB from 11 on"},
+        {"large_segment_size_mb:50,max_split_size_mb:32", "not a number of MiB from 50 on"},
+        {"large_segment_size_mb:50,max_non_split_rounding_mb:49", "from 50 on"},
+        {"garbage_collection_threshold:0", "not a share between 0 and 1"},
         {"garbage_collection_threshold:1", "not a share between 0 and 1"},
         {"garbage_collection_threshold:nan", "not a share between 0 and 1"},
+        {"per_process_memory_fraction:1.01", "not a share from 0 to 1"},
+        {"per_process_memory_fraction:-0.1", "not a share from 0 to 1"},
+        {"roundup_power2_divisions:0", "not a power of two"},
         {"roundup_power2_divisions:3", "not a power of two"},
         {"roundup_power2_divisions:[64:3]", "not a power of two"},
         {"roundup_power2_divisions:[65:4]", "not a power of two"},
+        {"roundup_power2_divisions:[0:4]", "not a power of two"},
+        {"roundup_power2_divisions:[64]", "not a power of two"},
+        {"roundup_power2_divisions:[64:4,,>:2]", "not a power of two"},
         {"expandable_segments:true", "'expandable_segments:true': not True or False"},
         {"expandable_segments:True,large_segment_size_mb:21", "must be even"},
         {"backend:cudaMallocAsync", "is not this allocator"},
+        {"backend:hipMallocAsync", "is not this allocator"},
+        {"backend:none", "not native or cudaMallocAsync"},
+        {"release_lock_on_cudamalloc:1", "not True or False"},
+        {"graph_capture_record_stream_reuse:yes", "not True or False"},
+        {"pinned_use_background_threads:true", "not True or False"},
+        {"pinned_num_register_threads:3", "not a power of two up to 128"},
+        {"pinned_num_register_threads:256", "not a power of two up to 128"},
+        {"pinned_reserve_segment_size_mb:0", "not a number above 0"},
+        {"throw_on_cudamalloc_oom:1", "not True or False"},
         {"nothing", "'nothing' is no setting of the form key:value"},
+        {",backend:native", "'' is no setting of the form key:value"},
+        {"backend:native,,backend:native", "'' is no setting of the form key:value"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct tp_torch_rules rules = tp_torch_defaults;
@@ -225,6 +286,66 @@ static void settings_that_pytorch_refuses_are_refused(void **state)
         if (!strstr(err.text, bad[i][1]))
             fail_msg("%s: %s", bad[i][0], err.text);
     }
+}
+
+static void settings_that_are_not_simulated_are_refused(void **state)
+{
+    (void)state;
+    static const char *const unplayed[] = {"throw_on_cudamalloc_oom:True",
+                                           "expandable_segments_reserve:0.5",
+                                           "expandable_segments_reserve_by_class:[kv:40G,x:0.1]"};
+    for (size_t i = 0; i < sizeof unplayed / sizeof *unplayed; i++) {
+        struct tp_torch_rules rules = tp_torch_defaults;
+        struct tp_err err = {0};
+        assert_int_equal(tp_torch_conf(&rules, unplayed[i], &err), TP_EUSAGE);
+        assert_non_null(strstr(err.text, "is a setting that torch does not simulate"));
+    }
+}
+
+static void settings_that_pytorch_takes_are_taken(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "",
+        "backend:native,",
+        "\tbackend : native\n",
+        "max_split_size_mb:20",
+        "max_split_size_mb:32,large_segment_size_mb:50", /* compared with 20, as it is set so far */
+        "large_segment_size_mb:12,max_split_size_mb:12,max_non_split_rounding_mb:12",
+        "max_split_size_mb:99999999999",
+        "garbage_collection_threshold:0.999,per_process_memory_fraction:1.0",
+        "release_lock_on_cudamalloc:True,release_lock_on_hipmalloc:False",
+        "graph_capture_record_stream_reuse:True,throw_on_cudamalloc_oom:False",
+        "pinned_use_cuda_host_register:True,pinned_use_hip_host_register:True",
+        "pinned_num_register_threads:128,pinned_use_background_threads:False",
+        "pinned_reserve_segment_size_mb:1,pinned_free_catch_all:True",
+        "pinned_max_round_threshold_mb:64,pinned_max_cached_size_mb:64",
+    };
+    struct tp_torch_rules rules = tp_torch_defaults;
+    struct tp_err err = {0};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        rules = tp_torch_defaults;
+        if (tp_torch_conf(&rules, good[i], &err) != TP_OK)
+            fail_msg("%s: %s", good[i], err.text);
+    }
+    assert_int_equal(tp_torch_conf(&rules, "max_split_size_mb:64MB", &err), TP_OK);
+    assert_int_equal(rules.split_limit, 64 * MIB);
+}
+
+/* Of segments that have the limit's size the first serves one request; what is freed is whole again
+ * and as large as the limit, which no smaller request gets. */
+static void a_split_limit_of_a_segment_keeps_whole_ones(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("conf=max_split_size_mb:20");
+    tp_addr a = get(r, 0, 5 * MIB);
+    assert_int_equal(get(r, 0, 4 * MIB), a + 5 * MIB);
+    assert_int_equal(reserved(r), 20 * MIB);
+    put(r, 0, a + 5 * MIB, 4 * MIB);
+    put(r, 0, a, 5 * MIB);
+    get(r, 0, 5 * MIB);
+    assert_int_equal(reserved(r), 40 * MIB);
+    close_torch(r);
 }
 
 /* ---- memory is short ---- */
@@ -370,6 +491,15 @@ static void garbage_is_collected_until_it_suffices(void **state)
         assert_int_equal(get(r, 0, 38 * MIB), at[2]);
         close_torch(r);
     }
+}
+
+/* A share of nothing is not the same as none. */
+static void a_share_of_0_leaves_no_memory(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("conf=per_process_memory_fraction:0", "capacity=100MiB");
+    refuse(r, 0, 1);
+    close_torch(r);
 }
 
 static void empty_cache_gives_whole_segments_back(void **state)
@@ -560,7 +690,11 @@ int main(void)
         cmocka_unit_test(blocks_from_the_split_limit_on_are_not_split),
         cmocka_unit_test(what_may_be_left_over_can_be_set),
         cmocka_unit_test(sizes_are_rounded_to_divisions_of_powers_of_two),
+        cmocka_unit_test(a_list_of_divisions_is_read_from_left_to_right),
         cmocka_unit_test(settings_that_pytorch_refuses_are_refused),
+        cmocka_unit_test(settings_that_are_not_simulated_are_refused),
+        cmocka_unit_test(settings_that_pytorch_takes_are_taken),
+        cmocka_unit_test(a_split_limit_of_a_segment_keeps_whole_ones),
         cmocka_unit_test(idle_segments_go_back_before_it_is_out_of_memory),
         cmocka_unit_test(a_split_limit_gives_back_what_suffices),
         cmocka_unit_test(a_split_limit_gives_back_one_that_suffices),
@@ -569,6 +703,7 @@ int main(void)
         cmocka_unit_test(a_share_of_the_memory_is_the_limit),
         cmocka_unit_test(garbage_of_the_average_age_goes_back),
         cmocka_unit_test(garbage_is_collected_until_it_suffices),
+        cmocka_unit_test(a_share_of_0_leaves_no_memory),
         cmocka_unit_test(empty_cache_gives_whole_segments_back),
         cmocka_unit_test(every_rule_can_be_broken),
         cmocka_unit_test(a_broken_edge_changes_the_segment),

@@ -69,7 +69,7 @@ static int write_trace(const struct tp_report *rep, size_t first, size_t count, 
                        struct tp_err *err)
 {
     const struct tp_result *results = &rep->results[first];
-    struct tp_page page = {.out = out, .width = INT_MAX, .markdown = true};
+    struct tp_page page = {.out = out, .width = INT_MAX, .form = TP_PAGE_MARKDOWN};
     struct tp_pick pick;
     write_head(results, count, out);
     int status = tp_report_rows(rep, results, count, &page, err);

@@ -12,6 +12,7 @@
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/report_json.h"
+#include "cmd/report/timeline.h"
 
 #include <string.h>
 
@@ -58,63 +59,6 @@ static void write_label(struct perfetto_writer *w, const char *what, size_t proc
     fputs("}}", w->out);
 }
 
-/* ---- the time of an event ---- */
-
-/* Finds the times of events in one pass over the program, so events must be asked for in order. */
-struct timeline {
-    struct tp_cursor *cursor;
-    struct tp_window window;
-    uint32_t index;    /* index of the next instruction in `window` */
-    uint64_t time;     /* time of the last instruction in ns */
-    bool timed, ended; /* the trace has times; the program is at its end */
-};
-
-static int open_timeline(struct timeline *t, const struct tp_result *r, struct tp_err *err)
-{
-    *t = (struct timeline){.timed = r->facts->time_known};
-    return tp_cursor_open(r->trace->program, &t->cursor, err);
-}
-
-/* Loads the next window if needed. 1: window.insns[index] is the next instruction; 0: the end;
- * negative: a status. */
-static int more(struct timeline *t, struct tp_err *err)
-{
-    while (!t->ended && (t->index == t->window.count || t->window.prologue)) {
-        int got = tp_cursor_next(t->cursor, &t->window, err);
-        if (got < 0)
-            return got;
-        t->ended = !got;
-        t->index = 0;
-        if (got && !t->window.prologue)
-            t->time = t->window.first_time;
-    }
-    return !t->ended;
-}
-
-/* Goes past the next instruction and returns its time in ns. */
-static uint64_t step(struct timeline *t)
-{
-    uint64_t event = tp_window_event(&t->window, t->index);
-    t->time += t->window.insns[t->index++].gap_ns;
-    return t->timed ? t->time : event * 1000;
-}
-
-static int time_of(struct timeline *t, uint64_t event, uint64_t *ns, struct tp_err *err)
-{
-    int status = 1;
-    if (!t->timed) {
-        *ns = event * 1000;
-        return TP_OK;
-    }
-    while (event && (status = more(t, err)) == 1) {
-        if (tp_window_event(&t->window, t->index) > event)
-            break;
-        step(t);
-    }
-    *ns = t->time;
-    return status < 0 ? -status : TP_OK;
-}
-
 /* ---- tracks ---- */
 
 static void write_counters(struct perfetto_writer *w, size_t process, const char *name, uint64_t ns,
@@ -134,18 +78,18 @@ static int write_curve(struct perfetto_writer *w, size_t process, const struct t
                        uint32_t device, struct tp_err *err)
 {
     const struct tp_curve *curve = &r->run->devices[device].curve;
-    struct timeline t;
+    struct tp_timeline t;
     char name[32] = "memory";
     uint64_t ns = 0;
-    int status = open_timeline(&t, r, err);
+    int status = tp_timeline_open(&t, r, err);
     if (r->run->device_count > 1)
         snprintf(name, sizeof name, "memory of device %u", device);
     for (uint32_t i = 0; !status && i < curve->count; i++) {
-        status = time_of(&t, curve->points[i].event, &ns, err);
+        status = tp_timeline_at(&t, curve->points[i].event, &ns, err);
         if (!status)
             write_counters(w, process, name, ns, curve->points[i].bytes);
     }
-    tp_cursor_close(t.cursor);
+    tp_timeline_close(&t);
     return status;
 }
 
@@ -165,15 +109,15 @@ static int write_phases(struct perfetto_writer *w, size_t process, const struct 
                         struct tp_err *err)
 {
     const struct tp_program *program = r->trace->program;
-    struct timeline t;
+    struct tp_timeline t;
     uint64_t ns = 0, since = 0;
     const char *phase = NULL;
-    int count = 0, status = open_timeline(&t, r, err), got = 0;
+    int count = 0, status = tp_timeline_open(&t, r, err), got = 0;
     if (!status)
         write_label(w, "thread_name", process, TRACK_PHASES, "phases");
-    while (!status && count < PHASES_MAX && (got = more(&t, err)) == 1) {
+    while (!status && count < PHASES_MAX && (got = tp_timeline_more(&t, err)) == 1) {
         const struct tp_insn *insn = &t.window.insns[t.index];
-        ns = step(&t);
+        ns = tp_timeline_step(&t);
         if (insn->op != TP_MARK)
             continue;
         if (phase)
@@ -184,7 +128,7 @@ static int write_phases(struct perfetto_writer *w, size_t process, const struct 
     }
     if (!status && phase)
         write_phase(w, process, phase, since, ns);
-    tp_cursor_close(t.cursor);
+    tp_timeline_close(&t);
     return status ? status : got < 0 ? -got : TP_OK;
 }
 

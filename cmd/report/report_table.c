@@ -676,11 +676,13 @@ int tp_report_rows(const struct tp_report *rep, const struct tp_result *results,
     int status = TP_OK, used = choose_columns(results, count, columns), shown = used;
     unsigned see = 0;
     fill_table(rep, results, count, page->exact, columns, used, &t);
-    if (page->markdown)
+    if (page->form == TP_PAGE_MARKDOWN)
         status = tp_table_markdown(&t, " --- ", " ---: ", page->out, err);
+    else if (page->form == TP_PAGE_HTML)
+        status = tp_table_html(&t, page->out, err);
     else
         shown = tp_table_print(&t, page, NOTE, rep->verbose ? TP_TABLE_WIDE : TP_TABLE_FIRST);
-    if (page->markdown)
+    if (page->form == TP_PAGE_MARKDOWN)
         tp_page_line(page);
     for (int c = 0; c < shown; c++)
         see |= columns[c]->marks;

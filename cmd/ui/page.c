@@ -53,7 +53,11 @@ void tp_page_init(struct tp_page *p, FILE *out, unsigned color)
 
 void tp_page_line(struct tp_page *p)
 {
-    fputs(p->markdown && p->column ? "  \n" : "\n", p->out); /* two blanks: a line break */
+    /* the end of a line, and an empty line; two blanks break a line in Markdown */
+    static const char *const ends[][2] = {[TP_PAGE_SCREEN] = {"\n", "\n"},
+                                          [TP_PAGE_MARKDOWN] = {"  \n", "\n"},
+                                          [TP_PAGE_HTML] = {"<br>\n", "</p>\n<p>"}};
+    fputs(ends[p->form][!p->column], p->out);
     p->column = 0;
 }
 
@@ -61,7 +65,7 @@ static void go_to(struct tp_page *p, int column)
 {
     if (p->column > column)
         tp_page_line(p);
-    if (!p->markdown)
+    if (p->form == TP_PAGE_SCREEN)
         fprintf(p->out, "%*s", column - p->column, "");
     else if (p->column && p->column < column)
         fputc(' ', p->out);
@@ -99,8 +103,8 @@ static void write_word(struct tp_page *p, int indent, const char *word, size_t l
 /* Writes words; a word that does not fit goes to the next line, at `indent`. */
 static void write_words(struct tp_page *p, int indent, const char *text)
 {
-    if (p->markdown) {
-        tp_escape(p->out, TP_TO_MARKDOWN, text);
+    if (p->form != TP_PAGE_SCREEN) {
+        tp_escape(p->out, p->form == TP_PAGE_HTML ? TP_TO_XML : TP_TO_MARKDOWN, text);
         p->column += tp_text_width(text);
         return;
     }
@@ -196,16 +200,22 @@ void tp_page_side(struct tp_page *p, const char *name, int column)
 __attribute__((format(printf, 4, 0))) static void
 write_styled(struct tp_page *p, int column, enum tp_style style, const char *format, va_list args)
 {
-    static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[31;1m", "\033[32m"};
-    static const char *const marks[] = {"", "**", "", "**", ""};
+    static const char *const marks[][TP_STYLES][2] = {
+        [TP_PAGE_SCREEN] = {[TP_BOLD] = {"\033[1m", "\033[0m"},
+                            [TP_DIM] = {"\033[2m", "\033[0m"},
+                            [TP_RED] = {"\033[31;1m", "\033[0m"},
+                            [TP_GREEN] = {"\033[32m", "\033[0m"}},
+        [TP_PAGE_MARKDOWN] = {[TP_BOLD] = {"**", "**"}, [TP_RED] = {"**", "**"}},
+        [TP_PAGE_HTML] = {[TP_BOLD] = {"<b>", "</b>"},
+                          [TP_DIM] = {"<small>", "</small>"},
+                          [TP_RED] = {"<b class=\"bad\">", "</b>"},
+                          [TP_GREEN] = {"<b class=\"good\">", "</b>"}}};
+    const char *const *mark = marks[p->form][style];
+    bool marked = mark[0] && (p->color || p->form != TP_PAGE_SCREEN);
     go_to(p, column);
-    if (p->color || p->markdown)
-        fputs(p->markdown ? marks[style] : codes[style], p->out);
+    fputs(marked ? mark[0] : "", p->out);
     write_format(p, column, format, args);
-    if (p->markdown)
-        fputs(marks[style], p->out);
-    else if (p->color && style != TP_PLAIN)
-        fputs("\033[0m", p->out);
+    fputs(marked ? mark[1] : "", p->out);
 }
 
 void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)

@@ -218,6 +218,37 @@ int tp_table_markdown(const struct tp_table *t, const char *left, const char *ri
     return status;
 }
 
+/* ---- as HTML ---- */
+
+static void write_cell(const struct tp_table *t, int column, const char *tag, const char *text,
+                       FILE *out)
+{
+    fprintf(out, "<%s%s>", tag, t->columns[column].left ? "" : " class=\"n\"");
+    tp_escape(out, TP_TO_XML, text ? text : "");
+    fprintf(out, "</%.2s>", tag);
+}
+
+int tp_table_html(const struct tp_table *t, FILE *out, struct tp_err *err)
+{
+    fputs("</p>\n<div class=\"wide\"><table class=\"sorts\"><thead><tr>", out);
+    for (int c = 0; c < t->column_count; c++) {
+        const struct tp_column *column = &t->columns[c];
+        char head[2 * TP_COLUMN_HEAD + 1];
+        snprintf(head, sizeof head, "%s%s%s", column->head[0], *column->head[0] ? " " : "",
+                 column->head[1]);
+        write_cell(t, c, "th scope=\"col\"", column->name ? column->name : head, out);
+    }
+    fputs("</tr></thead>\n<tbody>", out);
+    for (int row = 0; row < tp_table_rows(t); row++) {
+        fputs("\n<tr>", out);
+        for (int c = 0; c < t->column_count; c++)
+            write_cell(t, c, c ? "td" : "th scope=\"row\"", cell_of(t, row, c), out);
+        fputs("</tr>", out);
+    }
+    fputs("</tbody></table></div>\n<p>", out);
+    return tp_table_status(t, err);
+}
+
 /* ---- as CSV ---- */
 
 int tp_table_csv(const struct tp_table *t, FILE *out, struct tp_err *err)

@@ -1,4 +1,4 @@
-/* A table of short texts, which is filled once and written as text, as Markdown or as CSV.
+/* A table of short texts, which is filled once and written as text, as Markdown, as HTML or as CSV.
  *
  *                        peak      ns     < heads, above each other
  *                    reserved  per call
@@ -74,6 +74,10 @@ int tp_table_markdown(const struct tp_table *t, const char *left, const char *ri
 void tp_table_heads(const struct tp_table *t, const char *left, const char *right,
                     struct tp_str *out);
 void tp_table_markdown_row(const struct tp_table *t, int row, struct tp_str *out);
+
+/* Writes the table as HTML, in the class `sorts`, between paragraphs: it ends the one before it and
+ * begins one. TP_ENOMEM: a part is missing. */
+int tp_table_html(const struct tp_table *t, FILE *out, struct tp_err *err);
 
 /* Writes the rows as CSV of RFC 4180. The heads of the columns are not written: the first row has
  * to hold them. */

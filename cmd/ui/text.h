@@ -27,7 +27,11 @@ struct tp_text tp_latency_text(uint64_t ns, double step_ns);
 /* Whether a latency is below ten steps of its clock, if a step is 1 ns or more. */
 bool tp_latency_is_coarse(uint64_t ns, double step_ns);
 
-enum tp_style { TP_PLAIN, TP_BOLD, TP_DIM, TP_RED, TP_GREEN };
+enum tp_style { TP_PLAIN, TP_BOLD, TP_DIM, TP_RED, TP_GREEN, TP_STYLES };
+
+/* In Markdown for GitHub and in HTML nothing is wrapped or aligned in columns, and texts are escaped.
+ * HTML is the content of paragraphs: whoever begins the first one ends the last one. */
+enum tp_page_form { TP_PAGE_SCREEN, TP_PAGE_MARKDOWN, TP_PAGE_HTML };
 
 /* A text screen that wraps lines between words. */
 struct tp_page {
@@ -35,8 +39,7 @@ struct tp_page {
     int width; /* columns, 80..100 */
     bool color;
     bool exact; /* sizes are shown in bytes */
-    /* Markdown for GitHub: nothing is wrapped or aligned in columns, and texts are escaped. */
-    bool markdown;
+    enum tp_page_form form;
     int column; /* column of the next character, from 0 */
 };
 

@@ -54,6 +54,7 @@ struct tp_exporter {
     X(of, snapshot,                                                                                \
       "likewise what a strategy did as a PyTorch memory snapshot, each strategy in a file of its " \
       "own")                                                                                       \
+    X(of, html, "likewise a page with charts, one file for a browser")                             \
     X(of, folded, TP_FOLDED_HELP)
 
 #define TP_EXPORT_INDEX(of, id, words) TP_EXPORT_##id,

@@ -59,7 +59,7 @@ enum tp_opt_from tp_strategy_from(const char *text);
 
 /* ---- the format of the output, and exports ---- */
 
-enum { TP_EXPORTS_MAX = 8 };
+enum { TP_EXPORTS_MAX = 10 };
 
 struct tp_exports {
     uint32_t format; /* index of the keyword of --format; 0: text */

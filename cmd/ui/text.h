@@ -29,8 +29,8 @@ bool tp_latency_is_coarse(uint64_t ns, double step_ns);
 
 enum tp_style { TP_PLAIN, TP_BOLD, TP_DIM, TP_RED, TP_GREEN, TP_STYLES };
 
-/* In Markdown for GitHub and in HTML nothing is wrapped or aligned in columns, and texts are escaped.
- * HTML is the content of paragraphs: whoever begins the first one ends the last one. */
+/* In Markdown for GitHub and in HTML nothing is wrapped or aligned in columns, and texts are
+ * escaped. HTML is the content of paragraphs: whoever begins the first one ends the last one. */
 enum tp_page_form { TP_PAGE_SCREEN, TP_PAGE_MARKDOWN, TP_PAGE_HTML };
 
 /* A text screen that wraps lines between words. */

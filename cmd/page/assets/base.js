@@ -1,0 +1,99 @@
+/* What all views share. A view is a function that draws the runs of a trace into a figure of the
+   page; it is called when the figure comes near the window, once.
+
+       page.view("memory", (figure, runs) => { ... });
+
+   Texts come from files: they go into the page as text only, by page.make. */
+"use strict";
+const page = (() => {
+    const data = JSON.parse(document.getElementById("data").textContent);
+    const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [5, 2, 2, 2, 2, 2], [12, 4], [1, 3], [4, 4]];
+
+    /* ---- numbers, as the tables of the page have them ---- */
+
+    const digits = value => {
+        const size = Math.abs(value);
+        return size >= 1000 || value === Math.round(value) ? Math.round(value).toLocaleString("en-US")
+            : String(+value.toPrecision(4));
+    };
+    const bytes = value => {
+        const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        let unit = 0;
+        for (; Math.abs(value) >= 1024 && unit < units.length - 1; unit++)
+            value /= 1024;
+        return digits(value) + " " + units[unit];
+    };
+    const duration = ns => {
+        const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
+        const [name, size] = units.find(u => ns >= u[1]) || units[3];
+        return digits(ns / size) + " " + name;
+    };
+    const count = value => value.toLocaleString("en-US");
+
+    /* The values of a list that has the first one and the changes. */
+    const values = changes => {
+        let value = 0;
+        return changes.map(change => value += change);
+    };
+
+    /* ---- elements ---- */
+
+    const make = (tag, attributes, ...children) => {
+        const e = document.createElement(tag);
+        for (const [name, value] of Object.entries(attributes || {}))
+            name.startsWith("on") ? e.addEventListener(name.slice(2), value) : e.setAttribute(name, value);
+        e.append(...children);
+        return e;
+    };
+
+    const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const color = index => style("--c" + index % 8);
+    const dash = index => DASHES[index % 8];
+
+    /* A piece of the line that stands for a series, for those who do not tell its colour. */
+    const sample = (index, width) => {
+        const ns = "http://www.w3.org/2000/svg";
+        const svg = document.createElementNS(ns, "svg"), line = document.createElementNS(ns, "line");
+        for (const [name, value] of [["width", 32], ["height", 8], ["aria-hidden", "true"]])
+            svg.setAttribute(name, value);
+        for (const [name, value] of [["x1", 0], ["x2", 32], ["y1", 4], ["y2", 4], ["stroke-width", width],
+            ["stroke-dasharray", dash(index).join(" ")]])
+            line.setAttribute(name, value);
+        line.style.stroke = `var(--c${index % 8})`;
+        svg.append(line);
+        return svg;
+    };
+
+    /* ---- views ---- */
+
+    const themes = matchMedia("(prefers-color-scheme: dark)");
+    const onTheme = fn => themes.addEventListener("change", fn);
+
+    const draw = (figure, fn) => {
+        const first = +figure.dataset.first;
+        try {
+            fn(figure, data.runs.slice(first, first + +figure.dataset.count));
+        } catch (e) {
+            figure.append(make("p", { class: "bad" }, "This chart could not be drawn: " + e.message));
+            throw e;
+        }
+    };
+    const view = (name, fn) => {
+        const waiting = new Map();
+        const see = entries => entries.filter(e => e.isIntersecting).forEach(e => now(e.target));
+        const watch = new IntersectionObserver(see, { rootMargin: "400px" });
+        const now = figure => {
+            if (!waiting.delete(figure))
+                return;
+            watch.unobserve(figure);
+            draw(figure, fn);
+        };
+        for (const figure of document.querySelectorAll(`figure[data-view="${name}"]`)) {
+            waiting.set(figure, true);
+            watch.observe(figure);
+        }
+        addEventListener("beforeprint", () => [...waiting.keys()].forEach(now));
+    };
+
+    return { data, digits, bytes, duration, count, values, make, style, color, dash, sample, onTheme, view };
+})();

@@ -1,0 +1,177 @@
+/* --format html. The data of a page is the JSON result (tapool.result/1) with what its charts are
+ * drawn from.
+ *
+ *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}} ] } } ],
+ *       "page": { "marks": [[event, ns, name], ...] } }
+ *
+ * A curve has four lists of equal length, each the first value and then the changes: `events`,
+ * `ns` (since the trace began), and the bytes `requested`, `granted` and `reserved` from that event
+ * until the next one. The member `curve` of the result, which says the same at greater length, is
+ * empty. */
+#include "cmd/measure/exporter.h"
+#include "cmd/measure/report_json.h"
+#include "cmd/page/page_assets.h"
+#include "cmd/page/page_document.h"
+#include "cmd/report/export_text.h"
+#include "cmd/report/timeline.h"
+
+#include <string.h>
+
+enum { MARKS_MAX = 2000 };
+
+/* ---- curves ---- */
+
+/* A list of whole numbers, as the first one and the changes. */
+struct deltas {
+    cJSON *list;
+    uint64_t last;
+};
+
+static void add(struct tp_json *j, struct deltas *d, uint64_t value)
+{
+    double change = value >= d->last ? (double)(value - d->last) : -(double)(d->last - value);
+    tp_json_push(j, d->list, cJSON_CreateNumber(change));
+    d->last = value;
+}
+
+static int write_curve(struct tp_json *j, cJSON *in, const struct tp_result *r, uint32_t device,
+                       struct tp_err *err)
+{
+    static const char *const names[] = {"events", "ns", "requested", "granted", "reserved"};
+    enum { EVENTS, NS, BYTES, LISTS = BYTES + TP_CURVE_VALUES };
+    const struct tp_curve *curve = &r->run->devices[device].curve;
+    struct deltas lists[LISTS] = {{0}};
+    struct tp_timeline t;
+    cJSON *o = tp_json_object(j, in, "curve");
+    for (int i = 0; i < LISTS; i++)
+        lists[i].list = tp_json_array(j, o, names[i]);
+    int rc = tp_timeline_open(&t, r, err);
+    for (uint32_t i = 0; rc == TP_OK && i < curve->count; i++) {
+        const struct tp_curve_point *p = &curve->points[i];
+        uint64_t ns = 0;
+        rc = tp_timeline_at(&t, p->event, &ns, err);
+        add(j, &lists[EVENTS], p->event);
+        add(j, &lists[NS], ns);
+        for (int v = 0; v < TP_CURVE_VALUES; v++)
+            add(j, &lists[BYTES + v], p->bytes[v]);
+    }
+    tp_timeline_close(&t);
+    return rc;
+}
+
+/* Empties the member `memory`.`curve`, if there is one. */
+static void empty_curve(cJSON *in)
+{
+    cJSON *memory = cJSON_GetObjectItemCaseSensitive(in, "memory");
+    cJSON *curve = cJSON_GetObjectItemCaseSensitive(memory, "curve");
+    while (curve && curve->child)
+        cJSON_Delete(cJSON_DetachItemViaPointer(curve, curve->child));
+}
+
+static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, struct tp_err *err)
+{
+    cJSON *devices = tp_json_array(j, tp_json_object(j, run, "page"), "devices");
+    cJSON *device = NULL;
+    int rc = TP_OK;
+    empty_curve(run);
+    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(run, "devices"))
+        empty_curve(device);
+    for (uint32_t d = 0; rc == TP_OK && d < r->run->device_count; d++)
+        rc = write_curve(j, tp_json_item(j, devices), r, d, err);
+    return rc;
+}
+
+/* ---- marks ---- */
+
+/* Where phases begin. Only the first MARKS_MAX are written. */
+static int write_marks(struct tp_json *j, cJSON *in, const struct tp_result *r, struct tp_err *err)
+{
+    cJSON *marks = tp_json_array(j, in, "marks");
+    struct tp_timeline t;
+    int rc = tp_timeline_open(&t, r, err), got = 0, count = 0;
+    while (rc == TP_OK && r->facts->marks && count < MARKS_MAX &&
+           (got = tp_timeline_more(&t, err)) == 1) {
+        const struct tp_insn *insn = &t.window.insns[t.index];
+        uint64_t event = tp_window_event(&t.window, t.index), ns = tp_timeline_step(&t);
+        const char *name =
+            insn->op == TP_MARK ? tp_mark_phase(r->trace->program, insn->slot) : NULL;
+        if (!name)
+            continue;
+        cJSON *mark = cJSON_CreateArray();
+        tp_json_push(j, mark, tp_json_number(j, event));
+        tp_json_push(j, mark, tp_json_number(j, ns));
+        tp_json_push(j, mark, cJSON_CreateString(name));
+        tp_json_push(j, marks, mark);
+        count++;
+    }
+    tp_timeline_close(&t);
+    return rc != TP_OK ? rc : got < 0 ? -got : TP_OK;
+}
+
+/* ---- the document ---- */
+
+/* In a script element a text may not hold "</script" or "<!--". */
+static void write_script(const char *json, FILE *out)
+{
+    for (const char *end; *json; json = end) {
+        end = json + strcspn(json, "<");
+        fwrite(json, 1, (size_t)(end - json), out);
+        fputs(*end ? "\\u003c" : "", out);
+        end += *end != '\0';
+    }
+}
+
+static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_head(&j, rep), *runs = tp_json_array(&j, root, "runs");
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < rep->count; i++) {
+        cJSON *run = tp_json_run(&j, rep, &rep->results[i]);
+        tp_json_push(&j, runs, run);
+        rc = write_run(&j, run, &rep->results[i], err);
+    }
+    if (rc == TP_OK && rep->count)
+        rc = write_marks(&j, tp_json_object(&j, root, "page"), &rep->results[0], err);
+    char *text = rc == TP_OK && !j.failed ? cJSON_PrintUnformatted(root) : NULL;
+    cJSON_Delete(root);
+    if (text)
+        write_script(text, out);
+    else if (rc == TP_OK)
+        rc = tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+    cJSON_free(text);
+    return rc;
+}
+
+static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    char partial[96];
+    int rc = tp_page_begin(r, out, err);
+    if (tp_export_partial(r, partial, sizeof partial))
+        fprintf(out, "<p><b class=\"bad\">%s</b></p>\n", partial);
+    fputs("<footer>", out);
+    tp_export_tool(out);
+    fputs("</footer></main>\n<script type=\"application/json\" id=\"data\">", out);
+    if (rc == TP_OK)
+        rc = write_data(r, out, err);
+    fputs("</script>\n", out);
+    tp_page_end(out);
+    return rc;
+}
+
+static int check_html(const struct tp_report *r, struct tp_err *err)
+{
+    (void)r;
+    if (!tp_page_lacks)
+        return TP_OK;
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "%s", tp_page_lacks),
+                   "install libjs-dygraphs and build it again");
+}
+
+const struct tp_exporter tp_exporter_html = {
+    .name = "html",
+    .suffix = ".html",
+    .summary = "a page with charts in one file, for a browser",
+    .write = write_html,
+    .check = check_html,
+};

@@ -1,0 +1,41 @@
+/* See page_assets.h. The assembler embeds each file as it is; a view is one file and one row. */
+#include "cmd/page/page_assets.h"
+
+#include <stddef.h>
+
+#ifdef TAPOOL_DYGRAPHS
+
+#define EMBED(id, file)                                                                            \
+    __asm__(".section .rodata\n"                                                                   \
+            "tp_page_" #id "_begin:\n"                                                             \
+            ".incbin \"" file "\"\n"                                                               \
+            "tp_page_" #id "_end:\n"                                                               \
+            ".byte 0\n"                                                                            \
+            ".previous\n");                                                                        \
+    extern const char tp_page_##id##_begin[], tp_page_##id##_end[];
+
+#define STYLES(X)                                                                                  \
+    X(library_css, TAPOOL_DYGRAPHS "/dygraph.min.css")                                             \
+    X(page_css, TAPOOL_PAGE_ASSETS "/page.css")
+#define SCRIPTS(X)                                                                                 \
+    X(library_js, TAPOOL_DYGRAPHS "/dygraph.min.js")                                               \
+    X(base_js, TAPOOL_PAGE_ASSETS "/base.js")                                                      \
+    X(table_js, TAPOOL_PAGE_ASSETS "/table.js")                                                    \
+    X(memory_js, TAPOOL_PAGE_ASSETS "/memory.js")                                                  \
+    X(latency_js, TAPOOL_PAGE_ASSETS "/latency.js")
+
+STYLES(EMBED)
+SCRIPTS(EMBED)
+
+#define ROW(id, file) {#id, tp_page_##id##_begin, tp_page_##id##_end},
+const struct tp_page_asset tp_page_styles[] = {STYLES(ROW){NULL, NULL, NULL}};
+const struct tp_page_asset tp_page_scripts[] = {SCRIPTS(ROW){NULL, NULL, NULL}};
+const char *const tp_page_lacks = NULL;
+
+#else
+
+const struct tp_page_asset tp_page_styles[] = {{NULL, NULL, NULL}};
+const struct tp_page_asset tp_page_scripts[] = {{NULL, NULL, NULL}};
+const char *const tp_page_lacks = "this tapool was built without dygraphs, which draws its charts";
+
+#endif

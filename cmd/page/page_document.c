@@ -1,0 +1,216 @@
+/* See page_document.h. Names come from files and command lines: they are escaped. */
+#include "cmd/page/page_document.h"
+
+#include "cmd/measure/figures.h"
+#include "cmd/page/page_assets.h"
+#include "cmd/report/pick.h"
+#include "cmd/report/report.h"
+#include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The results of one trace. */
+struct page_part {
+    const struct tp_report *rep;
+    const struct tp_result *results;
+    size_t count;
+    size_t first; /* index of the first in the report */
+};
+
+static struct tp_page page_of(FILE *out, enum tp_page_form form)
+{
+    return (struct tp_page){
+        .out = out, .width = form == TP_PAGE_SCREEN ? 100 : INT_MAX, .form = form};
+}
+
+/* ---- sections ---- */
+
+static int write_answer(const struct page_part *p, FILE *out, struct tp_err *err)
+{
+    struct tp_page page = page_of(out, TP_PAGE_HTML);
+    struct tp_pick pick;
+    tp_report_pick(p->results, p->count, false, &pick);
+    fputs("<p class=\"pick\">", out);
+    tp_pick_print(&pick, &page);
+    fputs("</p>\n<p>", out);
+    int rc = tp_report_rows(p->rep, p->results, p->count, &page, err);
+    tp_report_missing(p->rep, p->results->trace, &page);
+    tp_report_warnings(p->results, p->count, 0, &page);
+    fputs("</p>\n", out);
+    return rc;
+}
+
+/* Adds a quantile, as text; "-" where too few calls lie beyond it. */
+static void add_quantile(struct tp_table *t, const struct page_part *p, const struct tp_latency *l,
+                         double fraction)
+{
+    uint64_t ns = 0;
+    bool known = tp_percentile(l, fraction, &ns);
+    tp_table_add(t, "%s", known ? tp_latency_text(ns, p->rep->clock.step_ns).s : "-");
+}
+
+static void add_latencies(struct tp_table *t, const struct page_part *p, const struct tp_result *r)
+{
+    for (int kind = 0; kind < TP_LAT_KINDS; kind++) {
+        const struct tp_latency *l = &r->run->latency.kinds[kind];
+        if (!l->hist.count)
+            continue;
+        tp_table_add(t, "%s", r->spec->label);
+        tp_table_add(t, "%s", tp_latency_names[kind]);
+        tp_table_count(t, l->hist.count);
+        for (int i = 0; i < TP_PERCENTILES; i++)
+            add_quantile(t, p, l, tp_percentiles[i].fraction);
+        tp_table_add(t, "%s", tp_latency_text(l->hist.max, p->rep->clock.step_ns).s);
+    }
+}
+
+static int write_latency(const struct page_part *p, FILE *out, struct tp_err *err)
+{
+    struct tp_column columns[4 + TP_PERCENTILES] = {{.head = {"", ""}, .left = true},
+                                                    {.head = {"", "calls to"}, .left = true},
+                                                    {.head = {"", "calls"}}};
+    struct tp_table t = {0};
+    for (int i = 0; i < TP_PERCENTILES; i++)
+        snprintf(columns[3 + i].head[1], TP_COLUMN_HEAD, "%s, ns", tp_percentiles[i].head);
+    snprintf(columns[3 + TP_PERCENTILES].head[1], TP_COLUMN_HEAD, "longest, ns");
+    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < p->count; i++)
+        add_latencies(&t, p, &p->results[i]);
+    fputs("<p>", out);
+    int rc = tp_table_rows(&t) ? tp_table_html(&t, out, err) : TP_OK;
+    tp_put(out, TP_TO_XML, "%s</p>\n",
+           tp_table_rows(&t) ? "Shorter than a step of the clock is written as <= that step."
+                             : "No latencies were measured.");
+    tp_table_drop(&t);
+    return rc;
+}
+
+/* A text of the screen, as it is there. */
+typedef void print_fn(const struct page_part *p, size_t i, struct tp_page *page);
+
+static int write_screen(const struct page_part *p, size_t i, print_fn *print, FILE *out,
+                        struct tp_err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+    struct tp_page page = page_of(memory, TP_PAGE_SCREEN);
+    print(p, i, &page);
+    int rc = fclose(memory) ? tp_fail(err, TP_ENOMEM, "out of memory while writing a page") : TP_OK;
+    fputs("<pre>", out);
+    if (rc == TP_OK)
+        tp_put(out, TP_TO_XML, "%s", text);
+    fputs("</pre>\n", out);
+    free(text);
+    return rc;
+}
+
+static void print_in_full(const struct page_part *p, size_t i, struct tp_page *page)
+{
+    tp_report_verbose(p->rep, &p->results[i], page);
+}
+
+static int write_settings(const struct page_part *p, FILE *out, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < p->count; i++) {
+        tp_put(out, TP_TO_XML, "<details><summary>%s</summary>\n", p->results[i].spec->label);
+        rc = write_screen(p, i, print_in_full, out, err);
+        fputs("</details>\n", out);
+    }
+    return rc;
+}
+
+/* ---- the document ---- */
+
+/* The sections of a trace, in their order on the page. A view draws into the figure of its
+ * section, if it has one. */
+static const struct section {
+    const char *id, *title;
+    const char *view; /* what the figure shows, for who does not see it; NULL: no figure */
+    int (*write)(const struct page_part *p, FILE *out,
+                 struct tp_err *err); /* NULL: the figure alone */
+} sections[] = {
+    {"answer", "Which policy", NULL, write_answer},
+    {"memory", "Memory over time",
+     "Memory over time: what the program requested, and what each policy reserved", NULL},
+    {"latency", "How long calls took",
+     "Cumulative distributions of the latencies of each policy, on logarithmic axes",
+     write_latency},
+    {"settings", "Every setting and figure", NULL, write_settings},
+};
+
+static int write_part(const struct page_part *p, FILE *out, struct tp_err *err)
+{
+    struct tp_page page = page_of(out, TP_PAGE_HTML);
+    int rc = TP_OK;
+    tp_put(out, TP_TO_XML, "<article><h1>%s</h1>\n<p class=\"head\">",
+           p->results->trace->meta.name);
+    tp_report_head(tp_first_sourced(p->results, p->count),
+                   tp_report_place(tp_first_sourced(p->results, p->count)).s, &page);
+    fputs("</p>\n", out);
+    for (size_t i = 0; rc == TP_OK && i < sizeof sections / sizeof *sections; i++) {
+        const struct section *s = &sections[i];
+        fprintf(out, "<section class=\"%s\"><h2>%s</h2>\n", s->id, s->title);
+        if (s->view)
+            fprintf(
+                out,
+                "<figure data-view=\"%s\" data-first=\"%zu\" data-count=\"%zu\" aria-label=\"%s\">"
+                "<noscript>The chart needs JavaScript; the figures do not.</noscript></figure>\n",
+                s->id, p->first, p->count, s->view);
+        if (s->write)
+            rc = s->write(p, out, err);
+        fputs("</section>\n", out);
+    }
+    fputs("</article>\n", out);
+    return rc;
+}
+
+/* A script may end with the place of its source, which a browser would look for. */
+static void write_asset(const struct tp_page_asset *a, const char *tag, FILE *out)
+{
+    static const char place[] = "\n//# sourceMappingURL=";
+    const char *found = memmem(a->begin, (size_t)(a->end - a->begin), place, sizeof place - 1);
+    fprintf(out, "<%s>\n", tag);
+    fwrite(a->begin, 1, (size_t)((found ? found : a->end) - a->begin), out);
+    fprintf(out, "\n</%s>\n", tag);
+}
+
+static void write_head(const struct tp_report *r, FILE *out)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
+          out);
+    tp_put(out, TP_TO_XML, "%s: tapool</title>\n", r->results->trace->meta.name);
+    for (const struct tp_page_asset *a = tp_page_styles; a->name; a++)
+        write_asset(a, "style", out);
+    fputs("</head>\n<body><main>\n", out);
+}
+
+int tp_page_begin(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    int rc = TP_OK;
+    write_head(r, out);
+    for (size_t first = 0, end; rc == TP_OK && first < r->count; first = end) {
+        for (end = first; end < r->count && r->results[end].trace == r->results[first].trace;)
+            end++;
+        const struct page_part p = {r, &r->results[first], end - first, first};
+        rc = write_part(&p, out, err);
+    }
+    return rc;
+}
+
+void tp_page_end(FILE *out)
+{
+    for (const struct tp_page_asset *a = tp_page_scripts; a->name; a++)
+        write_asset(a, "script", out);
+    fputs("</body></html>\n", out);
+}

@@ -1,0 +1,181 @@
+"""A headless Chromium, driven by its own remote protocol through two pipes: no network, no driver to install.
+
+    with Browser() as b:
+        page = b.open("file:///tmp/page.html")
+        page.value("document.title")
+        page.picture("page.png")
+        page.errors      # of the console, and what scripts have thrown
+        page.requests    # addresses that were asked for, the page's own aside
+"""
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+WAIT_S = 60
+
+
+def find():
+    """The browser's path; None: there is none."""
+    return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+class Broken(Exception):
+    """What the browser or a script in it has refused."""
+
+
+class Browser:
+    def __init__(self, path=None):
+        self.folder = tempfile.mkdtemp(prefix="tapool-browser-")
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        self.input, self.output = ours_in, ours_out
+
+        def pipes():
+            # the protocol's pipes are 3 and 4; both are first moved out of the way
+            low, high = os.dup(theirs_in), os.dup(theirs_out)
+            os.dup2(low, 3)
+            os.dup2(high, 4)
+
+        self.process = subprocess.Popen(
+            [path or find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+             "--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-dev-shm-usage", "--user-data-dir=" + self.folder, "about:blank"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=pipes, close_fds=False)
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self.number, self.rest, self.listeners = 0, b"", []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.input)
+        os.close(self.output)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _message(self, until):
+        """The next message; None: none came in time."""
+        while b"\0" not in self.rest:
+            if not select.select([self.input], [], [], max(0, until - time.monotonic()))[0]:
+                return None
+            more = os.read(self.input, 1 << 20)
+            if not more:
+                raise Broken("the browser has ended")
+            self.rest += more
+        text, self.rest = self.rest.split(b"\0", 1)
+        return json.loads(text)
+
+    def _hear(self, message):
+        for listener in self.listeners:
+            listener(message)
+
+    def call(self, method, session=None, **params):
+        self.number += 1
+        message = dict(id=self.number, method=method, params=params)
+        if session:
+            message["sessionId"] = session
+        os.write(self.output, json.dumps(message).encode() + b"\0")
+        until = time.monotonic() + WAIT_S
+        while True:
+            answer = self._message(until)
+            if answer is None:
+                raise Broken("no answer to " + method)
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise Broken("%s: %s" % (method, answer["error"]["message"]))
+                return answer["result"]
+            self._hear(answer)
+
+    def listen(self, seconds):
+        until = time.monotonic() + seconds
+        while True:
+            message = self._message(until)
+            if message is None:
+                return
+            self._hear(message)
+
+    def open(self, address, width=1200, height=900, dark=False, scripts=True):
+        return Page(self, address, width, height, dark, scripts)
+
+
+class Page:
+    def __init__(self, browser, address, width, height, dark, scripts):
+        self.browser, self.errors, self.requests = browser, [], []
+        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        browser.listeners.append(self._hear)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(domain + ".enable")
+        self.resize(width, height)
+        self.call("Emulation.setEmulatedMedia",
+                  features=[dict(name="prefers-color-scheme", value="dark" if dark else "light")])
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.loaded, self.address = False, address
+        self.call("Page.navigate", url=address)
+        until = time.monotonic() + WAIT_S
+        while not self.loaded and time.monotonic() < until:
+            browser.listen(0.02)
+
+    def _hear(self, message):
+        if message.get("sessionId") != self.session:
+            return
+        method, params = message.get("method"), message.get("params", {})
+        if method == "Runtime.exceptionThrown":
+            details = params["exceptionDetails"]
+            self.errors.append(details.get("exception", {}).get("description", details["text"]))
+        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+            self.errors.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
+        elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            self.errors.append(params["entry"]["text"])
+        elif method == "Network.requestWillBeSent" and params["request"]["url"] != self.address:
+            self.requests.append(params["request"]["url"])
+        elif method == "Page.loadEventFired":
+            self.loaded = True
+
+    def call(self, method, **params):
+        return self.browser.call(method, self.session, **params)
+
+    def resize(self, width, height):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def value(self, expression):
+        """The value of an expression in the page; a promise is waited for."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            raise Broken(details.get("exception", {}).get("description", details["text"]))
+        return answer["result"].get("value")
+
+    def settle(self, seconds=0.3):
+        """Lets timers, observers and messages come through."""
+        self.browser.listen(seconds)
+
+    def scroll_through(self):
+        """Brings every part of the page into the window once, so that all views are drawn."""
+        height = self.value("document.documentElement.scrollHeight")
+        for at in range(0, height + 600, 600):
+            self.value("scrollTo(0, %d)" % at)
+            self.settle(0.05)
+        self.value("scrollTo(0, 0)")
+        self.settle()
+
+    def mouse(self, kind, x, y, **more):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def key(self, name):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name)
+
+    def picture(self, path):
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+        with open(path, "wb") as f:
+            f.write(base64.b64decode(data))

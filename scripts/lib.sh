@@ -36,6 +36,7 @@ BUILD_NEEDS=(
     "pc:zlib|zlib1g-dev|zlib (traces in .gz)"
     "pc:libzstd|libzstd-dev|zstd (traces in .zst)"
     "pc:libdw|libdw-dev|libdw of elfutils (functions of recorded call stacks; it builds without)"
+    "file:/usr/share/javascript/dygraphs/dygraph.min.js|libjs-dygraphs|dygraphs (charts of --export-html; it builds without)"
 )
 TEST_NEEDS=(
     "pc:cmocka|libcmocka-dev|cmocka (unit tests)"
@@ -45,6 +46,7 @@ TEST_NEEDS=(
     "py:jsonschema|python3-jsonschema|the Python module jsonschema (tests hold that JSON against its schema)"
     "cmd:valgrind|valgrind|valgrind (tests count instructions)"
 )
+BROWSER_NEEDS=("cmd:chromium|chromium|Chromium (looks at the pages of --export-html)")
 CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")
 # Never installed from here: several GB, and of the version that fits the driver. Without it all is
 # built but the source cuda.

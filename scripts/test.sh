@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: scripts/test.sh [--no-install] [--quick | --only STAGE [--again]]
+# usage: scripts/test.sh [--no-install] [--no-browser] [--quick | --only STAGE [--again]]
 #
 # Builds tapool and runs its tests, in stages: every test with gcc (dev); the unit tests and all that
 # reads input with the address and undefined-behaviour sanitizers (asan); the unit tests, less the slow
@@ -10,6 +10,7 @@
 # on a bare machine, which scripts/bare.sh makes of this one (bare: all that asan is elsewhere).
 #
 #   --no-install   install nothing: say what is missing and exit 2
+#   --no-browser   leave out what looks at HTML pages in Chromium, and do not install it
 #   --quick        the plain gcc build and its tests only, as --only dev
 #   --only STAGE   one stage: dev, asan, bare, clang or tsan
 #   --again        with it: another stage ran on this tree, so leave out what looks at the sources alone
@@ -26,6 +27,7 @@ once=ON
 while [ $# -gt 0 ]; do
     case $1 in
     --no-install) INSTALL=no ;;
+    --no-browser) export TAPOOL_NO_BROWSER=1 ;;
     --quick) only=dev ;;
     --only)
         shift
@@ -136,6 +138,7 @@ tsan_stage() {
 
 needs=("${BUILD_NEEDS[@]}" "${TEST_NEEDS[@]}")
 [[ $only != all && $only != clang ]] || needs+=("${CLANG_NEEDS[@]}")
+[ -n "${TAPOOL_NO_BROWSER:-}" ] || [[ $only != all && $only != dev ]] || needs+=("${BROWSER_NEEDS[@]}")
 need_packages "${needs[@]}"
 need_cmake
 mkdir -p -- "$ROOT/build"

@@ -171,13 +171,21 @@ static int write_part(const struct page_part *p, FILE *out, struct tp_err *err)
     return rc;
 }
 
-/* A script may end with the place of its source, which a browser would look for. */
+/* The last line of a script or of a style may be the place of its source, which a browser would look
+ * for. */
+static const char *end_of(const struct tp_page_asset *a)
+{
+    static const char place[] = "# sourceMappingURL=";
+    const char *found = memmem(a->begin, (size_t)(a->end - a->begin), place, sizeof place - 1);
+    while (found && found > a->begin && found[-1] != '\n')
+        found--;
+    return found ? found : a->end;
+}
+
 static void write_asset(const struct tp_page_asset *a, const char *tag, FILE *out)
 {
-    static const char place[] = "\n//# sourceMappingURL=";
-    const char *found = memmem(a->begin, (size_t)(a->end - a->begin), place, sizeof place - 1);
     fprintf(out, "<%s>\n", tag);
-    fwrite(a->begin, 1, (size_t)((found ? found : a->end) - a->begin), out);
+    fwrite(a->begin, 1, (size_t)(end_of(a) - a->begin), out);
     fprintf(out, "\n</%s>\n", tag);
 }
 

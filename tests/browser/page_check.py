@@ -1,0 +1,168 @@
+"""Looks at a page of tapool in a real browser, and prints what is wrong with it; nothing where all is well.
+
+    page_check.py PAGE.html [--once] [--picture FILE.png]
+
+It looks in both themes, wide and narrow: for errors in the console, requests that leave the file, views that
+are missing or empty, a page that scrolls sideways, text of too little contrast, figures that the page and its
+data do not agree on, hover and zoom, tables that are sorted, and what is left without JavaScript. With --once only light and 1,200 pixels wide.
+"""
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from chromium import Browser, find  # noqa: E402
+
+VIEWS = ("memory", "latency")
+LOOKS = (dict(width=1200, dark=False), dict(width=1200, dark=True), dict(width=360, dark=False),
+         dict(width=2560, dark=True))
+
+# The least contrast of any text with what lies behind it, with the text; by WCAG 2.
+CONTRAST = """(() => {
+    const rgb = text => (text.match(/[\\d.]+/g) || []).map(Number);
+    const part = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    const light = c => 0.2126 * part(c[0]) + 0.7152 * part(c[1]) + 0.0722 * part(c[2]);
+    const behind = e => {
+        for (; e; e = e.parentElement) {
+            const c = rgb(getComputedStyle(e).backgroundColor);
+            if (c.length === 3 || c[3] > 0) return c;
+        }
+        return [255, 255, 255];
+    };
+    let worst = [21, ""];
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+        const e = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+        if (!text || !e.offsetParent || e.closest("script,style,noscript")) continue;
+        const a = light(rgb(getComputedStyle(e).color)), b = light(behind(e));
+        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (ratio < worst[0]) worst = [ratio, text.slice(0, 60)];
+    }
+    return worst;
+})()"""
+
+CELLS = """[...document.querySelectorAll("section.answer tbody tr")].map(row => [...row.cells].map(c => c.textContent))"""
+
+
+class Findings(list):
+    def expect(self, good, *what):
+        if not good:
+            self.append(" ".join(map(str, what)))
+
+
+def look(browser, address, found, **how):
+    page = browser.open(address, **how)
+    page.scroll_through()
+    name = " ".join("%s=%s" % item for item in how.items())
+    found.expect(not page.errors, name, "errors in the console:", page.errors)
+    found.expect(not page.requests, name, "requests:", page.requests)
+    wide = page.value("document.documentElement.scrollWidth")
+    found.expect(wide <= how["width"], name, "the page is", wide, "pixels wide")
+    ratio, text = page.value(CONTRAST)
+    found.expect(ratio >= 4.5, name, "contrast %.2f of '%s'" % (ratio, text))
+    return page
+
+
+def look_at_views(page, found):
+    for view in VIEWS:
+        boxes = page.value("""[...document.querySelectorAll('figure[data-view="%s"] canvas')]
+            .map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])""" % view)
+        found.expect(boxes and all(w > 100 and h > 100 for w, h in boxes), "view", view, "has", boxes)
+        # one canvas of a chart is drawn on, the other one is for the mouse
+        painted = page.value("""[...document.querySelectorAll('figure[data-view="%s"] canvas')].some(c =>
+            c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v))""" % view)
+        found.expect(painted, "view", view, "is empty")
+
+
+# The number of a cell, in bytes where it is a size.
+def number(text):
+    sizes = dict(B=1, KiB=2**10, MiB=2**20, GiB=2**30, TiB=2**40)
+    match = re.match(r"([\d,]*\.?\d+)(?: (\w+))?$", text)
+    return match and float(match.group(1).replace(",", "")) * sizes.get(match.group(2), 1)
+
+
+# Each figure of the table that has a column for it against the data, within four digits.
+def compare_figures(page, found):
+    data = page.value("JSON.parse(document.getElementById('data').textContent)")
+    heads = page.value("[...document.querySelectorAll('section.answer thead th')].map(h => h.textContent)")
+    rows = {row[0].split(" ")[0]: row for row in page.value(CELLS)}
+    figures = {"peak reserved": lambda r: r["memory"]["peak_reserved_bytes"],
+               "driver calls": lambda r: r["source_calls"]["get"] + r["source_calls"]["put"],
+               "fits in": lambda r: r["memory"]["fits_in_bytes"]}
+    compared = 0
+    for run in data["runs"]:
+        row = rows.get(run["strategy"]["label"].split(" ")[0])
+        found.expect(row, "no row of", run["strategy"]["label"])
+        for head, value in figures.items():
+            if row and head in heads and "memory" in run:
+                shown, value = number(row[heads.index(head)]), value(run)
+                close = shown is not None and value is not None and abs(shown - value) <= 0.001 * max(value, 1)
+                found.expect(close, run["strategy"]["label"], head, "is", row[heads.index(head)], "and", value)
+                compared += 1
+    return compared
+
+
+AXIS = """[...document.querySelectorAll("figure[data-view=memory] .dygraph-axis-label-x")].map(e => e.textContent).join()"""
+
+
+def hover_and_zoom(page, found):
+    if not page.value("!!document.querySelector('figure[data-view=memory] .chart')"):
+        found.append("there is no chart of memory over time")
+        return
+    page.value("document.querySelector('figure[data-view=memory]').scrollIntoView()")
+    page.settle()
+    box = page.value("""(r => [r.x, r.y, r.width, r.height])(document.querySelector(
+        "figure[data-view=memory] .chart").getBoundingClientRect())""")
+    x, y = box[0] + box[2] * 0.6, box[1] + box[3] * 0.5
+    page.mouse("mouseMoved", x, y)
+    page.settle()
+    said = page.value("document.querySelector('figure[data-view=memory] .under').textContent")
+    found.expect(re.match(r"event [\d,]+", said or ""), "hover says", said)
+    before = page.value(AXIS)
+    page.mouse("mousePressed", x - 100, y, button="left", clickCount=1)
+    for step in range(1, 6):
+        page.mouse("mouseMoved", x - 100 + step * 30, y, button="left", buttons=1)
+    page.mouse("mouseReleased", x + 50, y, button="left", clickCount=1)
+    page.settle()
+    found.expect(page.value(AXIS) != before, "a zoom changes nothing:", before)
+
+
+def sort_tables(page, found):
+    page.value("document.querySelector('section.answer thead th:nth-child(2) button').focus()")
+    page.value("document.activeElement.click()")
+    up = [number(row[1]) for row in page.value(CELLS) if number(row[1])]
+    page.value("document.activeElement.click()")
+    down = [number(row[1]) for row in page.value(CELLS) if number(row[1])]
+    found.expect(up == sorted(up) and down == sorted(up, reverse=True), "a sorted table:", up, down)
+
+
+def main():
+    path = os.path.realpath(sys.argv[1])
+    found, compared = Findings(), 0
+    if not find():
+        sys.exit("there is no browser")
+    with Browser() as browser:
+        for how in LOOKS[:1] if "--once" in sys.argv else LOOKS:
+            page = look(browser, "file://" + path, found, **how)
+            look_at_views(page, found)
+            if how == LOOKS[0]:
+                compared = compare_figures(page, found)
+                hover_and_zoom(page, found)
+                sort_tables(page, found)
+            if "--picture" in sys.argv and how["width"] == 1200:
+                page.resize(1200, page.value("document.documentElement.scrollHeight"))
+                page.settle()
+                page.picture(sys.argv[sys.argv.index("--picture") + 1])
+        page = browser.open("file://" + path, scripts=False)
+        text = page.call("DOM.getDocument", depth=0) and page.call(
+            "DOM.getOuterHTML", nodeId=page.call("DOM.getDocument", depth=0)["root"]["nodeId"])["outerHTML"]
+        found.expect("<tbody>" in text and "Pick" in text, "without JavaScript no table or no answer")
+    for line in found:
+        print(line)
+    print("%d figures compared" % compared, file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

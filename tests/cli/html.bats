@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# The page of --export-html: one file that loads nothing, readable without JavaScript, in which names stay text.
+# A real browser looks at it where there is one (tests/browser/page_check.py says what it looks at).
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+setup() {
+    enter_folder
+    capture "$TAPOOL" replay sample:jq -s arena --export-html probe.html --min-time 0
+    ! grep -q 'built without dygraphs' "$err" || skip "built without dygraphs: no pages"
+}
+
+# looked_at PAGE: the browser finds nothing wrong.
+looked_at() {
+    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
+    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
+    python3 "$CLI/../browser/page_check.py" "$@" >found 2>compared || fail "$(cat found compared)"
+}
+
+@test "a page is one file without a place of its own to load from" {
+    ok play_once sample:sqlite -s arena -s lru --export-html a.html
+    python3 -S -E - a.html <<'END'
+import html.parser, json, re, sys
+text = open(sys.argv[1]).read()
+class Reader(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.cells, self.inside = [], [], None
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        assert not {"src", "href", "srcset", "action"} & {name for name, _ in attributes}, (tag, attributes)
+        self.inside = tag
+    def handle_data(self, data):
+        if self.inside in ("td", "th"):
+            self.cells.append(data)
+reader = Reader()
+reader.feed(text)
+assert "link" not in reader.tags and "iframe" not in reader.tags and "img" not in reader.tags
+assert text.count("<script") == text.count("</script") == reader.tags.count("script")
+assert "sourceMappingURL" not in text and "default-src 'none'" in text
+assert "arena" in reader.cells and "lru" in reader.cells, reader.cells
+data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+assert data["schema"] == "tapool.result/1" and len(data["runs"]) == 2
+curve = data["runs"][0]["page"]["devices"][0]["curve"]
+lengths = {len(values) for values in curve.values()}
+assert len(lengths) == 1 and lengths.pop() > 100
+peak = value = 0
+for change in curve["reserved"]:
+    value += change
+    peak = max(peak, value)
+assert peak == data["runs"][0]["memory"]["peak_reserved_bytes"]
+END
+    ! grep -q "$PWD" a.html || fail "the place of a folder"
+}
+
+@test "the page's figures are those of the JSON result, and it opens" {
+    device_trace >gpu.json
+    ok play_once gpu.json -s arena -s lru -s direct --fits --export-html a.html
+    looked_at a.html
+    matches compared '^[1-9][0-9]* figures compared'
+    ok "$TAPOOL" replay "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --min-time 0 --export-html b.html
+    looked_at b.html --once
+    ok "$TAPOOL" replay sample:redis -s arena -s system --min-time 0 --export-html c.html
+    looked_at c.html --once
+}
+
+@test "hostile names stay text" {
+    name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
+    long=$(printf 'x%.0s' {1..10000})
+    cat >hostile.json <<END
+{ "format": "tapool-trace", "version": 1, "meta": {"name": "$name"},
+  "events": [{"op": "mark", "name": "$name"}, {"op": "alloc", "id": 1, "size": 4096}, {"op": "mark", "name": "$long"},
+             {"op": "alloc", "id": 2, "size": 8192}, {"op": "free", "id": 1}] }
+END
+    ok play_once hostile.json -s "arena" --export-html a.html
+    [ "$(grep -c '</script' a.html)" -eq "$(grep -c '^</script>$\|id="data">.*</script>$' a.html)" ]
+    lacks a.html '<img'
+    looked_at a.html
+    python3 - a.html <<'END'
+import os, sys
+sys.path.insert(0, os.path.join(os.environ["TAPOOL_ROOT"], "tests/browser"))
+from chromium import Browser
+with Browser() as browser:
+    page = browser.open("file://" + os.path.realpath(sys.argv[1]))
+    page.scroll_through()
+    assert page.value("document.title").startswith("</script>"), page.value("document.title")
+    assert page.value("document.images.length") == 0
+END
+}
+
+@test "the checks of a page can fail" {
+    ok play_once sample:jq -s arena -s lru --export-html a.html
+    looked_at a.html --once
+    while read -r change; do
+        sed -E "$change" a.html >bad.html
+        not cmp -s a.html bad.html
+        ! python3 "$CLI/../browser/page_check.py" bad.html --once >found 2>/dev/null || fail "not seen: $change"
+        [ -s found ] || fail "nothing said: $change"
+    done <<'END'
+s/page.view\("memory"/page.view("nothing"/
+s/const page = /console.error("x"); const page = /
+s/--soft: #595959/--soft: #d0d0d0/
+s/^main \{ /main { min-width: 3000px; /
+s/default-src 'none'/default-src */;s/^"use strict";$/"use strict"; fetch("https:\/\/example.invalid\/");/
+s/\(down \? -1 : 1\)/1/
+END
+}

@@ -263,6 +263,14 @@ struct starting {
     uint64_t next; /* segment of the heap */
 };
 
+/* Whether a place may be that of a recorded segment: a space is known by its first stretch alone.
+ */
+static bool is_place_of(const struct range_item *place, const struct tp_heap_segment *segment)
+{
+    bool grows = segment->flags & TP_HEAP_EXPANDABLE;
+    return place->tag_size & PLACE_MAPPED ? grows : !grows && segment->size == place->size;
+}
+
 static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
 {
     struct starting *s = ctx;
@@ -272,14 +280,17 @@ static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
         return;
     struct range_item place = *at;
     range_table_remove(&s->d->places, at);
-    while (s->next < s->heap.segment_count && s->heap.segments[s->next].size != place.size)
+    while (s->next < s->heap.segment_count && !is_place_of(&place, &s->heap.segments[s->next]))
         s->next++;
+    const struct tp_heap_segment *from =
+        s->next < s->heap.segment_count ? &s->heap.segments[s->next++] : NULL;
     place.tag_addr = new_place(s->h, s->d, place.size);
     place.tag_size = place.tag_size & PLACE_MAPPED;
-    if (s->next < s->heap.segment_count) {
-        const struct tp_heap_segment *from = &s->heap.segments[s->next++];
+    if (from)
         place.tag_size |= from->stream | (from->flags & TP_HEAP_SMALL ? PLACE_SMALL : 0u);
-    }
+    while (from && from->flags & TP_HEAP_EXPANDABLE && s->next < s->heap.segment_count &&
+           tp_heap_reaches(from, place.size, &s->heap.segments[s->next]))
+        s->next++;
     range_table_insert(&s->d->places, place);
 }
 

@@ -8,6 +8,7 @@
 #ifndef TP_HEAP_H
 #define TP_HEAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum tp_heap_flags {
@@ -37,6 +38,7 @@ static inline uint64_t tp_pool_second(uint64_t number)
     return number & TP_POOL_MOST;
 }
 
+/* Of a segment that grows, each stretch that is mapped is one. */
 struct tp_heap_segment {
     uint64_t base; /* where the recording had it */
     uint64_t size; /* bytes */
@@ -55,6 +57,17 @@ struct tp_heap_block {
      * heap: so far it can reach at most. 0: none was */
     uint64_t behind;
 };
+
+/* Whether two stretches, `next` behind `first`, belong to one segment that grows, which reserves so
+ * many bytes from the first one on. They do where nothing else lies between them. */
+static inline bool tp_heap_reaches(const struct tp_heap_segment *first, uint64_t bytes,
+                                   const struct tp_heap_segment *next)
+{
+    uint64_t before = next->base - first->base;
+    return first->flags == next->flags && first->device == next->device &&
+           first->stream == next->stream && first->pool[0] == next->pool[0] &&
+           first->pool[1] == next->pool[1] && before <= bytes && next->size <= bytes - before;
+}
 
 struct tp_heap {
     const struct tp_heap_segment *segments;

@@ -185,6 +185,19 @@ device_trace() {
 END
 }
 
+# growing_mid_run FILE: a snapshot of the second half of a run whose segments grow, so that it begins with a heap.
+growing_mid_run() {
+    "$TAPOOL" replay "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" --source virtual --min-time 0 --no-fits \
+        -s torch:conf=expandable_segments:True -f --export-snapshot whole.pickle >/dev/null || return 1
+    python3 - "$1" <<'END'
+import pickle, sys
+snapshot = pickle.load(open("whole.pickle", "rb"))
+events = snapshot["device_traces"][0]
+snapshot["device_traces"][0] = events[len(events) // 2:]
+pickle.dump(snapshot, open(sys.argv[1], "wb"), protocol=4)
+END
+}
+
 # Everything that a trace can say: two devices, what was live before, notes, what a capture says.
 captured_trace() {
     cat <<'END'

@@ -34,6 +34,27 @@ assert not any(r["recorded_heap"] for r in runs[1:])
 END
 }
 
+@test "a recorded heap whose segments grow" {
+    growing_mid_run mid.pickle
+    ok "$TAPOOL" replay mid.pickle -s torch -s off=torch:conf=max_split_size_mb:64 "${FAST[@]}" --format json
+    python3 -S -E - "$out" <<'END'
+import json, sys
+as_recorded, off = json.load(open(sys.argv[1]))["runs"]
+# two maps of 520 MiB, as in the recording
+assert as_recorded["recorded_heap"] and as_recorded["source_calls"]["get"] == 2
+assert as_recorded["memory"]["peak_reserved_bytes"] == 3797942272
+assert as_recorded["recorded"]["devices"][0]["peak_reserved_bytes"] == 3797942272
+# what is free in segments that grow serves nobody where the setting is off
+assert off["recorded_heap"] and off["source_calls"]["get"] > 2
+assert off["memory"]["peak_reserved_bytes"] > as_recorded["memory"]["peak_reserved_bytes"]
+END
+    for file in a.tpt b.json; do
+        ok "$TAPOOL" convert mid.pickle -o "$file"
+        ok "$TAPOOL" replay "$file" -s torch "${FAST[@]}" --format json
+        [ "$(value 'r["recorded_heap"], r["source_calls"]["get"]')" = "(True, 2)" ]
+    done
+}
+
 @test "how much of the recording torch reproduces" {
     ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" "${FAST[@]}" -s torch -s other=torch:conf=max_split_size_mb:32 --format json
     [ "$(value 'sorted(r["fidelity"].values())')" = "[96, 96, 2162, 2162]" ]

@@ -24,9 +24,21 @@ snapshot() {
     snapshot "$DATA/training-step.pickle.gz" -s torch --capacity 3500MiB
     grep -q 'oom=9' facts
     ok "$TAPOOL" verify x.pickle
-    snapshot "$DATA/training-step.pickle.gz" -s torch:conf=expandable_segments:True
-    grep -q 'segment_map=34' facts
+    snapshot "$DATA/complete-small.pickle" -s torch:conf=expandable_segments:True
+    grep -q 'segment_map=10' facts
     ok "$TAPOOL" verify x.pickle
+}
+
+@test "ordinary segments of the recorded heap beside new ones that grow, and those of a recorded heap" {
+    snapshot "$DATA/training-step.pickle.gz" -s torch:conf=expandable_segments:True --capacity 3500MiB
+    grep -q 'oom=9 segment_map=24 segment_unmap=1' facts
+    ok "$TAPOOL" verify x.pickle
+    not grep -q 'first difference' "$out"
+    growing_mid_run mid.pickle
+    snapshot mid.pickle -s torch
+    grep -q 'segment_map=2' facts
+    ok "$TAPOOL" verify x.pickle
+    grep -q '^fidelity 13 of 13 addresses, 2 of 2 segments' "$out"
 }
 
 @test "read back: the same program, and what the replay said" {

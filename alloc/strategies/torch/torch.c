@@ -10,7 +10,7 @@
  * taken by torch_start.c, or put where it was by torch_place.c.
  *
  * With expandable_segments a segment is a reserved stretch of addresses where memory is mapped in
- * units (torch_growing.c).
+ * units (torch_growing.c). The setting is that of new segments: a recorded heap may have others.
  *
  * Known weakness: cached memory of private pools never goes back, because a trace does not say when
  * the graph of a pool is gone. Of alignments above 512 bytes, which PyTorch does not know, more

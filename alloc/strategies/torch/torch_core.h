@@ -18,6 +18,9 @@
 #define TORCH_GRAIN UINT64_C(512)       /* alignment of every block */
 #define TORCH_MOST  (UINT64_C(1) << 50) /* bytes of the largest request */
 
+/* Bytes that are more than a device has: reserved where its size is not known. */
+#define TORCH_SPACE (UINT64_C(1) << 42)
+
 enum torch_state {
     TORCH_NONE,
     TORCH_LIVE,
@@ -205,6 +208,9 @@ struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_add
 int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
                   struct torch_block **out);
 
+/* Whether the share of the device that segments may have has room for that many bytes more. */
+bool tp_torch_is_allowed(const struct torch *st, uint64_t bytes);
+
 /* Gets a range from the source. */
 int tp_torch_get_range(struct torch *st, uint64_t bytes, tp_addr *addr);
 
@@ -234,7 +240,19 @@ void tp_torch_put_all(struct torch *st);
 int tp_torch_expand(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
                     struct torch_block **out);
 
-/* Makes the records of a segment that grows, of which nothing is mapped. */
+/* Bytes that segments of a pool grow by. */
+uint64_t tp_torch_unit(const struct torch *st, const struct torch_pool *pool);
+
+/* Bytes that a new one reserves for at least `least` bytes: an eighth more than the
+ * device has, so that low units may go back while high ones come. */
+uint64_t tp_torch_space_bytes(const struct torch *st, const struct torch_pool *pool,
+                              uint64_t least);
+
+/* Gets such a segment, of which nothing is mapped. *out: its one block. */
+int tp_torch_add_space(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                       struct torch_block **out);
+
+/* Makes its records, which the caller has reserved. */
 struct torch_block *tp_torch_enter_space(struct torch *st, struct torch_pool *pool, uint16_t stream,
                                          tp_addr base, uint64_t size);
 
@@ -245,8 +263,10 @@ int tp_torch_map(struct torch *st, struct torch_block *b, uint64_t size, struct 
 /* The unmapped block of a segment that holds `addr`; NULL: something is mapped there. */
 struct torch_block *tp_torch_unmapped_at(const struct torch_segment *s, tp_addr addr);
 
-/* Cuts an unmapped block; returns the part from `addr` on. There is a spare record. */
-struct torch_block *tp_torch_cut_unmapped(struct torch *st, struct torch_block *b, tp_addr addr);
+/* Maps these bytes. TP_EINVAL: they are no whole units, or not all unmapped; on any error nothing
+ * has changed. *out: the free block that they are part of then. */
+int tp_torch_map_at(struct torch *st, const struct torch_segment *s, tp_addr addr, uint64_t size,
+                    struct torch_block **out);
 
 /* Behind the last mapped byte of such a segment. */
 tp_addr tp_torch_mapped_end(const struct torch_segment *s);

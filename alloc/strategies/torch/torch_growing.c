@@ -13,8 +13,6 @@
  * for it. There are thousands where a recording was made to have them. */
 #include "alloc/strategies/torch/torch_core.h"
 
-#define SPACE_UNKNOWN (UINT64_C(1) << 42) /* bytes where the size of the device is not known */
-
 /* ---- unmapped blocks: by stream, then place ---- */
 
 static bool is_before(const struct torch_block *a, const struct torch_block *b)
@@ -91,15 +89,6 @@ tp_addr tp_torch_mapped_end(const struct torch_segment *s)
     return last && !last->behind ? last->addr : s->base + s->size;
 }
 
-struct torch_block *tp_torch_cut_unmapped(struct torch *st, struct torch_block *b, tp_addr addr)
-{
-    if (addr == b->addr)
-        return b;
-    struct torch_block *rest = tp_torch_split(st, b, addr - b->addr);
-    add_unmapped(rest);
-    return rest;
-}
-
 /* ---- where a request finds room ---- */
 
 static bool is_open(const struct torch_block *b)
@@ -130,34 +119,37 @@ static struct torch_block *find_room(const struct torch_pool *pool, uint16_t str
 
 /* ---- spaces ---- */
 
-static uint64_t unit_of(const struct torch *st, const struct torch_pool *pool)
+uint64_t tp_torch_unit(const struct torch *st, const struct torch_pool *pool)
 {
     return pool->small ? st->rules.small_segment : st->rules.large_segment;
+}
+
+uint64_t tp_torch_space_bytes(const struct torch *st, const struct torch_pool *pool, uint64_t least)
+{
+    uint64_t capacity = tp_src_capacity(st->env->source);
+    uint64_t bytes = capacity ? capacity + capacity / 8 : TORCH_SPACE;
+    return up_to(bytes > least ? bytes : least, tp_torch_unit(st, pool));
 }
 
 struct torch_block *tp_torch_enter_space(struct torch *st, struct torch_pool *pool, uint16_t stream,
                                          tp_addr base, uint64_t size)
 {
     struct torch_block *b = tp_torch_enter(st, pool, stream, base, size);
-    b->segment->unit = unit_of(st, pool);
+    b->segment->unit = tp_torch_unit(st, pool);
     st->segment_bytes -= size;
     pool->growing++;
     add_unmapped(b);
     return b;
 }
 
-/* A new segment: an eighth more than the device has, so that low units may go back while high ones
- * come. */
-static int add_space(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
-                     struct torch_block **out)
+int tp_torch_add_space(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                       struct torch_block **out)
 {
-    uint64_t capacity = tp_src_capacity(st->env->source), unit = unit_of(st, pool);
-    uint64_t bytes = capacity ? capacity + capacity / 8 : SPACE_UNKNOWN;
+    uint64_t bytes = tp_torch_space_bytes(st, pool, size);
     tp_addr base = 0;
-    bytes = up_to(bytes > size ? bytes : size, unit);
     int rc = tp_torch_reserve(st);
     if (!rc)
-        rc = tp_src_space_get(st->env->source, bytes, unit, &base);
+        rc = tp_src_space_get(st->env->source, bytes, tp_torch_unit(st, pool), &base);
     if (!rc)
         *out = tp_torch_enter_space(st, pool, stream, base, bytes);
     return rc;
@@ -205,7 +197,7 @@ int tp_torch_expand(struct torch *st, struct torch_pool *pool, uint16_t stream, 
                     struct torch_block **out)
 {
     struct torch_block *b = find_room(pool, stream, size);
-    int rc = b ? TP_OK : add_space(st, pool, stream, size, &b);
+    int rc = b ? TP_OK : tp_torch_add_space(st, pool, stream, size, &b);
     if (!rc && b->state == TORCH_UNMAPPED)
         rc = tp_torch_map(st, b, size, &b);
     while (!rc && b->size < size)
@@ -276,6 +268,28 @@ static struct torch_block *join_unmapped(struct torch *st, struct torch_block *b
     }
     add_unmapped(b);
     return b;
+}
+
+int tp_torch_map_at(struct torch *st, const struct torch_segment *s, tp_addr addr, uint64_t size,
+                    struct torch_block **out)
+{
+    struct torch_block *b = tp_torch_unmapped_at(s, addr), *low = b;
+    if (!b || !size || size > b->size - (addr - b->addr) || (addr - s->base) % s->unit ||
+        size % s->unit)
+        return TP_EINVAL;
+    int rc = tp_torch_reserve(st);
+    if (rc)
+        return rc;
+    if (addr > b->addr) {
+        b = tp_torch_split(st, low, addr - low->addr);
+        add_unmapped(b);
+    }
+    rc = tp_torch_map(st, b, size, out);
+    if (rc && b != low) {
+        remove_unmapped(b);
+        tp_torch_join(st, low, b);
+    }
+    return rc;
 }
 
 /* Both records that the cuts may need are there: st->spare and one in the slab. */

@@ -168,8 +168,6 @@ int tp_torch_place(void *state, const struct tp_torch_segment *segment,
  * How far such a segment may reach is in no file. It is taken to reach further than any device has
  * memory, so that one may seem to reach into the next; what is mapped of them never does. */
 
-#define REACH (UINT64_C(1) << 42) /* bytes, and up to the next unit */
-
 tp_addr tp_torch_grows_at(void *state, const struct tp_torch_segment *part)
 {
     const struct torch_segment *s = segment_before(state, part->base);
@@ -198,20 +196,9 @@ static int need_space(struct torch *st, tp_addr base, const struct tp_torch_segm
     int rc = tp_torch_reserve(st);
     uint64_t unit = part->small ? st->rules.small_segment : st->rules.large_segment;
     if (!rc)
-        *out = tp_torch_enter_space(st, pool, part->stream, base, up_to(REACH, unit))->segment;
+        *out =
+            tp_torch_enter_space(st, pool, part->stream, base, up_to(TORCH_SPACE, unit))->segment;
     return rc;
-}
-
-/* Maps the part; *out is a free block with it. */
-static int map_part(struct torch *st, const struct torch_segment *s,
-                    const struct tp_torch_segment *part, struct torch_block **out)
-{
-    struct torch_block *b = tp_torch_unmapped_at(s, part->base);
-    if (!b || part->size > b->size - (part->base - b->addr) || (part->base - s->base) % s->unit ||
-        part->size % s->unit)
-        return TP_EINVAL;
-    int rc = tp_torch_reserve(st);
-    return rc ? rc : tp_torch_map(st, tp_torch_cut_unmapped(st, b, part->base), part->size, out);
 }
 
 int tp_torch_place_mapped(void *state, tp_addr base, const struct tp_torch_segment *part,
@@ -221,11 +208,11 @@ int tp_torch_place_mapped(void *state, tp_addr base, const struct tp_torch_segme
     struct torch_segment *s = NULL;
     struct torch_block *b = NULL;
     if (!st->by_address || !base || base > part->base || !part->size ||
-        part->base > UINT64_MAX - 2 * REACH - part->size || !is_sound(part, blocks, count))
+        part->base > UINT64_MAX - 2 * TORCH_SPACE - part->size || !is_sound(part, blocks, count))
         return TP_EINVAL;
     int rc = need_space(st, base, part, &s);
     if (!rc)
-        rc = map_part(st, s, part, &b);
+        rc = tp_torch_map_at(st, s, part->base, part->size, &b);
     if (rc)
         return rc;
     tp_torch_pool_remove(b);

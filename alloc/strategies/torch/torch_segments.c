@@ -172,7 +172,7 @@ static void collect(struct torch *st)
 
 /* ---- getting ---- */
 
-static bool is_allowed(const struct torch *st, uint64_t bytes)
+bool tp_torch_is_allowed(const struct torch *st, uint64_t bytes)
 {
     return bytes <= st->allowed && st->segment_bytes <= st->allowed - bytes;
 }
@@ -180,7 +180,7 @@ static bool is_allowed(const struct torch *st, uint64_t bytes)
 int tp_torch_get_range(struct torch *st, uint64_t bytes, tp_addr *addr)
 {
     uint64_t page = st->env->source->page;
-    if (!is_allowed(st, bytes))
+    if (!tp_torch_is_allowed(st, bytes))
         return TP_EOOM;
     return tp_src_get(st->env->source, round_up(bytes, page),
                       page > TORCH_GRAIN ? page : TORCH_GRAIN, addr);
@@ -193,7 +193,8 @@ static int get_block(struct torch *st, struct torch_pool *pool, uint16_t stream,
     uint64_t bytes = tp_torch_segment_bytes(&st->rules, size);
     tp_addr base = 0;
     if (st->rules.expandable)
-        return is_allowed(st, bytes) ? tp_torch_expand(st, pool, stream, size, out) : TP_EOOM;
+        return tp_torch_is_allowed(st, bytes) ? tp_torch_expand(st, pool, stream, size, out)
+                                              : TP_EOOM;
     int rc = tp_torch_get_range(st, bytes, &base);
     if (!rc)
         *out = tp_torch_enter(st, pool, stream, base, bytes);

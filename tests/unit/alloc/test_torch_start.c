@@ -155,7 +155,8 @@ static void what_is_not_known_is_refused(void **state)
         struct tp_heap_block b[BLOCKS];
         memcpy(s, segments, sizeof s);
         memcpy(b, blocks, sizeof b);
-        s[2].flags |= i == 0 ? (uint32_t)TP_HEAP_EXPANDABLE : 0u;
+        s[1].flags |= i == 0 ? (uint32_t)TP_HEAP_EXPANDABLE : 0u; /* in no whole units */
+        s[1].size -= i == 0 ? MIB : 0;
         s[1].size -= i == 1;
         b[3].at += i == 2;
         b[0].bytes -= i == 3;

@@ -146,7 +146,7 @@ static inline void range_table_insert(struct range_table *t, struct range_item i
 static inline void range_table_remove(struct range_table *t, const struct range_item *item)
 {
     struct range_slot *slot = (struct range_slot *)(uintptr_t)item;
-    tp_tree_remove(&t->root, &slot->node, range_less, NULL);
+    tp_tree_remove(&t->root, &slot->node, NULL);
     range_table_spare(t, slot);
 }
 

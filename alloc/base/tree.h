@@ -5,6 +5,8 @@
  *              /     \          (Adelson-Velsky and Landis, 1962), so 2^32 nodes are at most
  *           low       high      46 deep
  *
+ * A node knows the one above it: it is removed without a search, and the next one is near.
+ *
  * The owner supplies the order (`less`) and may keep a summary of every subtree in its root
  * (`pull`). Both are compile-time constants, so the compiler inlines them. */
 #ifndef TP_TREE_H
@@ -17,13 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TP_TREE_DEPTH  64
 #define TP_TREE_INLINE static inline __attribute__((always_inline))
 
 struct tp_tree_node {
-    struct tp_tree_node *low, *high;
-    uint32_t height; /* 1: no subtrees */
-    uint32_t number; /* for the owner to use; it would be padding otherwise */
+    struct tp_tree_node *low, *high, *up; /* up: NULL in the root */
+    uint32_t height;                      /* 1: no subtrees */
+    uint32_t number;                      /* for the owner to use; it would be padding otherwise */
 };
 
 /* The item that a node lies in. */
@@ -47,47 +48,66 @@ TP_TREE_INLINE void tp_tree_renew(struct tp_tree_node *n, tp_tree_pull *pull)
         pull(n);
 }
 
-/* A rotation: the low (or high) child takes the place of `n`, which becomes its child. */
-TP_TREE_INLINE struct tp_tree_node *tp_tree_lift_low(struct tp_tree_node *n, tp_tree_pull *pull)
+/* The link that leads to `n`. */
+TP_TREE_INLINE struct tp_tree_node **tp_tree_link(struct tp_tree_node **root,
+                                                  const struct tp_tree_node *n)
 {
-    struct tp_tree_node *up = n->low;
-    n->low = up->high;
-    up->high = n;
-    tp_tree_renew(n, pull);
-    tp_tree_renew(up, pull);
-    return up;
+    return !n->up ? root : n->up->low == n ? &n->up->low : &n->up->high;
 }
 
-TP_TREE_INLINE struct tp_tree_node *tp_tree_lift_high(struct tp_tree_node *n, tp_tree_pull *pull)
+/* Puts `n`, which may be NULL, at a link of `up`. */
+TP_TREE_INLINE void tp_tree_hang(struct tp_tree_node **link, struct tp_tree_node *up,
+                                 struct tp_tree_node *n)
 {
-    struct tp_tree_node *up = n->high;
-    n->high = up->low;
-    up->low = n;
-    tp_tree_renew(n, pull);
-    tp_tree_renew(up, pull);
-    return up;
+    *link = n;
+    if (n)
+        n->up = up;
 }
 
-/* Restores balance and summaries along a path of `depth` links, from the last link up. */
-TP_TREE_INLINE void tp_tree_mend(struct tp_tree_node **const *path, unsigned depth,
+/* A rotation: the low (or high) child takes the place of the node that a link leads to, which
+ * becomes its child. Returns it. */
+TP_TREE_INLINE struct tp_tree_node *tp_tree_lift_low(struct tp_tree_node **link, tp_tree_pull *pull)
+{
+    struct tp_tree_node *n = *link, *lifted = n->low;
+    tp_tree_hang(link, n->up, lifted);
+    tp_tree_hang(&n->low, n, lifted->high);
+    tp_tree_hang(&lifted->high, lifted, n);
+    tp_tree_renew(n, pull);
+    tp_tree_renew(lifted, pull);
+    return lifted;
+}
+
+TP_TREE_INLINE struct tp_tree_node *tp_tree_lift_high(struct tp_tree_node **link,
+                                                      tp_tree_pull *pull)
+{
+    struct tp_tree_node *n = *link, *lifted = n->high;
+    tp_tree_hang(link, n->up, lifted);
+    tp_tree_hang(&n->high, n, lifted->low);
+    tp_tree_hang(&lifted->low, lifted, n);
+    tp_tree_renew(n, pull);
+    tp_tree_renew(lifted, pull);
+    return lifted;
+}
+
+/* Restores balance and summaries from `n` up to the root; NULL: there is nothing to do. */
+TP_TREE_INLINE void tp_tree_mend(struct tp_tree_node **root, struct tp_tree_node *n,
                                  tp_tree_pull *pull)
 {
-    while (depth) {
-        struct tp_tree_node **link = path[--depth], *n = *link;
+    for (; n; n = n->up) {
         uint32_t low = tp_tree_height(n->low), high = tp_tree_height(n->high), before = n->height;
         TP_STEP();
         if (low > high + 1) {
             if (tp_tree_height(n->low->low) < tp_tree_height(n->low->high))
-                n->low = tp_tree_lift_high(n->low, pull);
-            *link = tp_tree_lift_low(n, pull);
+                tp_tree_lift_high(&n->low, pull);
+            n = tp_tree_lift_low(tp_tree_link(root, n), pull);
         } else if (high > low + 1) {
             if (tp_tree_height(n->high->high) < tp_tree_height(n->high->low))
-                n->high = tp_tree_lift_low(n->high, pull);
-            *link = tp_tree_lift_high(n, pull);
+                tp_tree_lift_low(&n->high, pull);
+            n = tp_tree_lift_high(tp_tree_link(root, n), pull);
         } else {
             tp_tree_renew(n, pull);
         }
-        if (!pull && (*link)->height == before)
+        if (!pull && n->height == before)
             return;
     }
 }
@@ -95,58 +115,60 @@ TP_TREE_INLINE void tp_tree_mend(struct tp_tree_node **const *path, unsigned dep
 TP_TREE_INLINE void tp_tree_insert(struct tp_tree_node **root, struct tp_tree_node *n,
                                    tp_tree_less *less, tp_tree_pull *pull)
 {
-    struct tp_tree_node **path[TP_TREE_DEPTH], **at = root;
-    unsigned depth = 0;
+    struct tp_tree_node *up = NULL, **at = root;
     while (*at) {
         TP_STEP();
-        path[depth++] = at;
-        at = less(n, *at) ? &(*at)->low : &(*at)->high;
+        up = *at;
+        at = less(n, up) ? &up->low : &up->high;
     }
     n->low = n->high = NULL;
+    n->up = up;
     *at = n;
     tp_tree_renew(n, pull);
-    tp_tree_mend(path, depth, pull);
+    tp_tree_mend(root, up, pull);
 }
 
-/* The node must be in the tree, and its key must be unchanged since it was inserted. */
-TP_TREE_INLINE void tp_tree_remove(struct tp_tree_node **root, struct tp_tree_node *n,
-                                   tp_tree_less *less, tp_tree_pull *pull)
-{
-    struct tp_tree_node **path[TP_TREE_DEPTH], **at = root;
-    unsigned depth = 0;
-    while (*at != n) {
-        TP_STEP();
-        assert(*at);
-        path[depth++] = at;
-        at = less(n, *at) ? &(*at)->low : &(*at)->high;
-    }
-    if (n->high) { /* the next node in order takes the place of n */
-        unsigned below = depth + 1;
-        struct tp_tree_node **link = &n->high;
-        path[depth++] = at;
-        for (; (*link)->low; link = &(*link)->low) {
-            TP_STEP();
-            path[depth++] = link;
-        }
-        struct tp_tree_node *next = *link;
-        *link = next->high;
-        next->low = n->low;
-        next->high = n->high;
-        next->height = n->height;
-        *at = next;
-        if (depth > below)
-            path[below] = &next->high;
-    } else {
-        *at = n->low;
-    }
-    tp_tree_mend(path, depth, pull);
-}
-
+/* The lowest node of a tree; NULL: it is empty. */
 TP_TREE_INLINE struct tp_tree_node *tp_tree_first(struct tp_tree_node *root)
 {
-    while (root && root->low)
+    while (root && root->low) {
+        TP_STEP();
         root = root->low;
+    }
     return root;
+}
+
+/* The node must be in the tree. Its key is not looked at. */
+TP_TREE_INLINE void tp_tree_remove(struct tp_tree_node **root, struct tp_tree_node *n,
+                                   tp_tree_pull *pull)
+{
+    struct tp_tree_node **link = tp_tree_link(root, n), *up = n->up;
+    if (!n->high) {
+        tp_tree_hang(link, up, n->low);
+        tp_tree_mend(root, up, pull);
+        return;
+    }
+    struct tp_tree_node *next = tp_tree_first(n->high), *from = next;
+    if (next != n->high) {
+        from = next->up;
+        tp_tree_hang(&from->low, from, next->high);
+        tp_tree_hang(&next->high, next, n->high);
+    }
+    tp_tree_hang(&next->low, next, n->low);
+    tp_tree_hang(link, up, next); /* the next node in order takes the place of n */
+    next->height = n->height;
+    tp_tree_mend(root, from, pull);
+}
+
+/* The node behind `n` in order; NULL: it is the last one. All nodes one by one take two steps each.
+ */
+TP_TREE_INLINE struct tp_tree_node *tp_tree_next(struct tp_tree_node *n)
+{
+    if (n->high)
+        return tp_tree_first(n->high);
+    for (; n->up && n->up->high == n; n = n->up)
+        TP_STEP();
+    return n->up;
 }
 
 #endif

@@ -72,8 +72,8 @@ static void add_gap(struct offline_gaps *gaps, uint64_t at, uint64_t size)
 
 static void remove_gap(struct offline_gaps *gaps, struct offline_gap *g)
 {
-    tp_tree_remove(&gaps->places, &g->by_place, place_less, pull_largest);
-    tp_tree_remove(&gaps->sizes, &g->by_size, size_less, NULL);
+    tp_tree_remove(&gaps->places, &g->by_place, pull_largest);
+    tp_tree_remove(&gaps->sizes, &g->by_size, NULL);
     g->next = gaps->spare;
     gaps->spare = g;
 }

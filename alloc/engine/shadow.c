@@ -64,6 +64,6 @@ void tp_shadow_remove(struct tp_shadow *s, uint32_t device, uint32_t slot)
 {
     struct tp_shadow_block *gone = &s->blocks[slot];
     assert(gone->size);
-    tp_tree_remove(&s->roots[device], &gone->node, is_lower, NULL);
+    tp_tree_remove(&s->roots[device], &gone->node, NULL);
     gone->size = 0;
 }

@@ -81,7 +81,7 @@ void tp_arena_aligned_remove(struct arena_aligned *a, const struct arena_span *s
             TP_STEP();
             at = tree_less(s, place_of(at)->span) ? at->low : at->high;
         }
-        tp_tree_remove(root, at, place_less, place_pull);
+        tp_tree_remove(root, at, place_pull);
         aligned_spare(a, place_of(at));
     }
 }

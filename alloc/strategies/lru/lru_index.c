@@ -196,7 +196,7 @@ static void fence_pass(struct lru_index *ix, struct lru_fence *f)
     uint64_t group = group_of(m);
     if (group == m->group)
         return;
-    tp_tree_remove(&ix->free, &m->place, free_less, NULL);
+    tp_tree_remove(&ix->free, &m->place, NULL);
     m->group = group;
     tp_tree_insert(&ix->free, &m->place, free_less, NULL);
 }
@@ -257,7 +257,7 @@ void tp_lru_index_dead(struct lru *st, struct lru_node *node)
 {
     struct lru_mark *m = mark_of(st->index, node);
     assert(m->place.number);
-    tp_tree_remove(&st->index->live, &m->place, live_less, NULL);
+    tp_tree_remove(&st->index->live, &m->place, NULL);
     m->place.number = 0;
 }
 
@@ -285,7 +285,7 @@ void tp_lru_index_gone(struct lru *st, struct lru_node *node)
     struct lru_index *ix = st->index;
     struct lru_mark *m = mark_of(ix, node);
     assert(m->place.number);
-    tp_tree_remove(&ix->free, &m->place, free_less, NULL);
+    tp_tree_remove(&ix->free, &m->place, NULL);
     m->place.number = 0;
     for (struct tp_link *l; (l = link_first(&m->fences));)
         fence_drop(ix, TP_LINKED(struct lru_fence, of_mark, l));

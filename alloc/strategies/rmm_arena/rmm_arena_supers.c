@@ -30,7 +30,7 @@ static void enter(struct tp_tree_node **root, struct rmm_arena_spot *s)
 
 static void leave(struct tp_tree_node **root, struct rmm_arena_spot *s)
 {
-    tp_tree_remove(root, &s->node, is_lower, note_most);
+    tp_tree_remove(root, &s->node, note_most);
 }
 
 /* The lowest node with a free block of `size` bytes; NULL: none. */

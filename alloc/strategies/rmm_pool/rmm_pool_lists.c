@@ -46,7 +46,7 @@ static void enlist(struct rmm_pool *st, struct rmm_pool_lane *lane)
 static void unlist(struct rmm_pool *st, struct rmm_pool_lane *lane)
 {
     if (lane->listed)
-        tp_tree_remove(&st->lanes, &lane->in_order, is_older, note_largest);
+        tp_tree_remove(&st->lanes, &lane->in_order, note_largest);
     lane->listed = false;
 }
 
@@ -115,7 +115,7 @@ static void list_remove(struct rmm_pool *st, struct rmm_pool_block *b)
 {
     struct rmm_pool_list *list = b->list;
     struct tp_tree_node *last = NULL;
-    tp_tree_remove(&list->blocks, &b->by_size, is_before, NULL);
+    tp_tree_remove(&list->blocks, &b->by_size, NULL);
     list->count--;
     b->list = NULL;
     if (b->size < list->largest)

@@ -23,7 +23,7 @@ static uint64_t rank_key(enum rank_of of, const void *owner)
 static void rank_take_out(struct ranks *r, enum rank_of of, struct rank *e)
 {
     if (e->node.number)
-        tp_tree_remove(&r->roots[of], &e->node, rank_less, NULL);
+        tp_tree_remove(&r->roots[of], &e->node, NULL);
     e->node.number = 0;
 }
 

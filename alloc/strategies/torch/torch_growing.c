@@ -42,7 +42,7 @@ static void add_unmapped(struct torch_block *b)
 
 static void remove_unmapped(struct torch_block *b)
 {
-    tp_tree_remove(&b->segment->pool->unmapped, &b->by_size, unmapped_less, NULL);
+    tp_tree_remove(&b->segment->pool->unmapped, &b->by_size, NULL);
 }
 
 /* The first unmapped block of a stream, behind `last` where that is not NULL; NULL: none. */

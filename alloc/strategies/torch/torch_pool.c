@@ -54,14 +54,14 @@ void tp_torch_pool_add(struct torch_block *b)
 void tp_torch_pool_remove(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
-    tp_tree_remove(&pool->free, &b->by_size, size_less, NULL);
+    tp_tree_remove(&pool->free, &b->by_size, NULL);
     if (b->segment->unit) {
         pool->idle_bytes -= tp_torch_unmappable(b);
         if (pool->by_address)
-            tp_tree_remove(&pool->placed, &b->by_idle, placed_less, NULL);
+            tp_tree_remove(&pool->placed, &b->by_idle, NULL);
     } else if (torch_is_whole(b)) {
         pool->idle_bytes -= b->size;
-        tp_tree_remove(&pool->idle, &b->by_idle, idle_less, NULL);
+        tp_tree_remove(&pool->idle, &b->by_idle, NULL);
     }
 }
 

@@ -40,7 +40,7 @@ void tp_torch_forget(struct torch *st, struct torch_segment *s)
     st->carved.now -= s->carved;
     tp_link_out(&s->in_all);
     if (st->by_address)
-        tp_tree_remove(&st->in_order, &s->in_order, is_lower, NULL);
+        tp_tree_remove(&st->in_order, &s->in_order, NULL);
     slab_give(&st->blocks, s->first);
     slab_give(&st->segment_records, s);
 }

@@ -46,6 +46,7 @@ static uint32_t check(const struct tp_tree_node *n, int64_t above, int64_t below
     uint32_t low = tp_tree_height(n->low), high = tp_tree_height(n->high);
     struct item seen = *item_of(n);
     assert_true(key > above && key < below && item_of(n)->in);
+    assert_true((!n->low || n->low->up == n) && (!n->high || n->high->up == n));
     assert_true(low <= high + 1 && high <= low + 1);
     assert_int_equal(n->height, 1 + (low > high ? low : high));
     pull(&seen.node);
@@ -54,6 +55,19 @@ static uint32_t check(const struct tp_tree_node *n, int64_t above, int64_t below
 }
 
 enum { ITEMS = 700 };
+
+/* One by one from the first: all that are in, none twice. */
+static void check_order(struct tp_tree_node *root, struct item *items)
+{
+    const struct tp_tree_node *n = tp_tree_first(root);
+    assert_true(!root || !root->up);
+    for (uint32_t i = 0; i < ITEMS; i++)
+        if (items[i].in) {
+            assert_ptr_equal(n, &items[i].node);
+            n = tp_tree_next(&items[i].node);
+        }
+    assert_null(n);
+}
 
 static void random_operations(void **state)
 {
@@ -69,25 +83,28 @@ static void random_operations(void **state)
         for (unsigned step = 0; step < 6000; step++) {
             struct item *i = &items[tp_random_next(&random) % (step % 2000 < 1000 ? ITEMS : 40)];
             if (i->in)
-                tp_tree_remove(&root, &i->node, less, pull);
+                tp_tree_remove(&root, &i->node, pull);
             else
                 tp_tree_insert(&root, &i->node, less, pull);
             i->in = !i->in;
             count += i->in ? 1 : UINT32_MAX;
-            if (step % 50 == 0)
-                assert_int_equal(check(root, -1, ITEMS), count);
+            if (step % 50 != 0)
+                continue;
+            assert_int_equal(check(root, -1, ITEMS), count);
+            check_order(root, items);
         }
         for (uint32_t i = 0; i < ITEMS; i++)
             if (items[i].in) {
                 assert_ptr_equal(tp_tree_first(root), &items[i].node);
-                tp_tree_remove(&root, &items[i].node, less, pull);
+                tp_tree_remove(&root, &items[i].node, pull);
             }
         assert_null(root);
         free(items);
     }
 }
 
-/* Orders that a trace could choose: up, down, from both ends; and emptied from the middle. */
+/* Orders that a trace could choose: up, down, from both ends; and emptied from the middle. All
+ * nodes one by one are two steps each at most. */
 static void chosen_orders(void **state)
 {
     enum { MANY = 1 << 15, LOG2 = 15 };
@@ -105,11 +122,19 @@ static void chosen_orders(void **state)
             tp_tree_insert(&root, &items[i].node, less, NULL);
         }
         assert_true(root->height <= LOG2 * 3 / 2);
+        print_message("order %u: %llu steps to fill", order, steps);
+        assert_true(steps < 2ull * MANY * LOG2);
+        steps = 0;
+        for (struct tp_tree_node *n = tp_tree_first(root); n; n = tp_tree_next(n))
+            assert_true(n->height);
+        print_message(", %llu to walk", steps);
+        assert_in_range(steps, MANY - 1, 2 * MANY);
+        steps = 0;
         for (uint32_t i = 0; i < MANY; i++)
-            tp_tree_remove(&root, &items[(i + MANY / 2) % MANY].node, less, NULL);
+            tp_tree_remove(&root, &items[(i + MANY / 2) % MANY].node, NULL);
         assert_null(root);
-        print_message("order %u: %llu steps\n", order, steps);
-        assert_true(steps < 4ull * MANY * LOG2);
+        print_message(", %llu to empty\n", steps);
+        assert_true(steps < 4ull * MANY);
         free(items);
     }
 }

@@ -98,7 +98,7 @@ static uint64_t count_free(const struct torch_pool *pool)
 {
     uint64_t count = 0;
     const struct torch_block *last = NULL;
-    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(pool, b)) {
+    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(b)) {
         if (b->state != TORCH_FREE || b->segment->pool != pool ||
             (last && last->size > b->size && last->segment->stream == b->segment->stream))
             return UINT64_MAX;

@@ -185,16 +185,14 @@ struct torch_block *tp_torch_pool_from(const struct torch_pool *pool, uint16_t s
                                        uint64_t size);
 
 /* The next free block in order; NULL: none. */
-struct torch_block *tp_torch_pool_behind(const struct torch_pool *pool,
-                                         const struct torch_block *b);
+struct torch_block *tp_torch_pool_behind(struct torch_block *b);
 
 /* The first whole segment from (stream, size) on, and the one before or behind another. NULL:
  * none. */
 struct torch_block *tp_torch_idle_first(const struct torch_pool *pool);
 struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
                                        uint64_t size);
-struct torch_block *tp_torch_idle_behind(const struct torch_pool *pool,
-                                         const struct torch_block *b);
+struct torch_block *tp_torch_idle_behind(struct torch_block *b);
 struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream);
 
 /* The last free block that begins at `addr` or before, of segments that grow; NULL: none. Only with

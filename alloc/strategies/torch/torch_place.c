@@ -291,9 +291,9 @@ size_t tp_torch_choices(void *state, uint64_t requested, uint16_t stream, struct
     struct torch *st = state;
     uint64_t size = tp_torch_rounded(&st->rules, requested);
     const struct torch_pool *pool = torch_pool_of(st, size <= st->rules.small_most);
-    const struct torch_block *b = tp_torch_pool_from(pool, stream, size);
+    struct torch_block *b = tp_torch_pool_from(pool, stream, size);
     size_t count = 0;
-    for (; b && b->segment->stream == stream && count < most; b = tp_torch_pool_behind(pool, b))
+    for (; b && b->segment->stream == stream && count < most; b = tp_torch_pool_behind(b))
         out[count++] = (struct tp_torch_free){b->addr, b->size};
     return count;
 }

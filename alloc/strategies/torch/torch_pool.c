@@ -3,16 +3,19 @@
  * Known weakness: the fits that PyTorch does not have look at every free block. */
 #include "alloc/strategies/torch/torch_core.h"
 
+/* Which of two blocks comes first can hardly be foretold, so that a processor guesses wrong at
+ * every second branch: all is compared, without one. */
 static bool is_before(const struct torch_block *a, const struct torch_block *b)
 {
     const struct torch_segment *x = a->segment, *y = b->segment;
-    if (x->stream != y->stream)
-        return x->stream < y->stream;
-    if (a->size != b->size)
-        return a->size < b->size;
-    if (x->order != y->order)
-        return x->order < y->order;
-    return a->addr < b->addr;
+    bool place = (x->order < y->order) | ((x->order == y->order) & (a->addr < b->addr));
+    bool size = (a->size < b->size) | ((a->size == b->size) & place);
+    return (x->stream < y->stream) | ((x->stream == y->stream) & size);
+}
+
+static struct torch_block *by_size(struct tp_tree_node *n)
+{
+    return n ? TP_TREE_ITEM(struct torch_block, by_size, n) : NULL;
 }
 
 static bool size_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
@@ -67,29 +70,21 @@ void tp_torch_pool_remove(struct torch_block *b)
 
 /* ---- looking ---- */
 
-/* Where a search begins: at the first block of `size` bytes of a stream, or behind a block. */
-struct torch_mark {
-    const struct torch_block *behind; /* NULL: (stream, size) */
-    uint64_t size;
-    uint16_t stream;
-};
-
-static bool is_from(const struct torch_block *b, const struct torch_mark *mark)
+/* Does a block stand at the first one of `size` bytes of a stream, or behind it? */
+static bool is_from(const struct torch_block *b, uint16_t stream, uint64_t size)
 {
-    if (mark->behind)
-        return is_before(mark->behind, b);
     uint16_t own = b->segment->stream;
-    return own > mark->stream || (own == mark->stream && b->size >= mark->size);
+    return (own > stream) | ((own == stream) & (b->size >= size));
 }
 
-/* The first block from the mark on, of a tree whose nodes lie `offset` bytes into their blocks. */
-INLINE struct torch_block *first_from(struct tp_tree_node *n, size_t offset,
-                                      const struct torch_mark *mark)
+/* The first block from there on, of a tree whose nodes lie `offset` bytes into their blocks. */
+INLINE struct torch_block *first_from(struct tp_tree_node *n, size_t offset, uint16_t stream,
+                                      uint64_t size)
 {
     struct torch_block *best = NULL;
     while (n) {
         struct torch_block *b = (struct torch_block *)(void *)((char *)n - offset);
-        bool from = is_from(b, mark);
+        bool from = is_from(b, stream, size);
         TP_STEP();
         best = from ? b : best;
         n = from ? n->low : n->high;
@@ -97,18 +92,15 @@ INLINE struct torch_block *first_from(struct tp_tree_node *n, size_t offset,
     return best;
 }
 
-#define BY_SIZE offsetof(struct torch_block, by_size)
-#define BY_IDLE offsetof(struct torch_block, by_idle)
-
 struct torch_block *tp_torch_pool_from(const struct torch_pool *pool, uint16_t stream,
                                        uint64_t size)
 {
-    return first_from(pool->free, BY_SIZE, &(struct torch_mark){NULL, size, stream});
+    return first_from(pool->free, offsetof(struct torch_block, by_size), stream, size);
 }
 
-struct torch_block *tp_torch_pool_behind(const struct torch_pool *pool, const struct torch_block *b)
+struct torch_block *tp_torch_pool_behind(struct torch_block *b)
 {
-    return first_from(pool->free, BY_SIZE, &(struct torch_mark){b, 0, 0});
+    return by_size(tp_tree_next(&b->by_size));
 }
 
 struct torch_block *tp_torch_idle_first(const struct torch_pool *pool)
@@ -119,12 +111,12 @@ struct torch_block *tp_torch_idle_first(const struct torch_pool *pool)
 struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
                                        uint64_t size)
 {
-    return first_from(pool->idle, BY_IDLE, &(struct torch_mark){NULL, size, stream});
+    return first_from(pool->idle, offsetof(struct torch_block, by_idle), stream, size);
 }
 
-struct torch_block *tp_torch_idle_behind(const struct torch_pool *pool, const struct torch_block *b)
+struct torch_block *tp_torch_idle_behind(struct torch_block *b)
 {
-    return first_from(pool->idle, BY_IDLE, &(struct torch_mark){b, 0, 0});
+    return torch_by_idle(tp_tree_next(&b->by_idle));
 }
 
 struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_addr addr)
@@ -194,17 +186,17 @@ static uint64_t reach(const struct torch_block *b)
 
 /* The best fit among blocks that can grow: the next ones serve as long as they reach less far.
  * Where segments do not grow any more, those that did serve nobody. */
-static struct torch_block *pass_growing(const struct torch *st, const struct torch_pool *pool,
-                                        uint16_t stream, struct torch_block *b)
+static struct torch_block *pass_growing(const struct torch *st, uint16_t stream,
+                                        struct torch_block *b)
 {
-    struct torch_block *next = tp_torch_pool_behind(pool, b);
+    struct torch_block *next = tp_torch_pool_behind(b);
     if (!st->rules.expandable) {
-        for (; next && next->segment->unit; next = tp_torch_pool_behind(pool, next))
+        for (; next && next->segment->unit; next = tp_torch_pool_behind(next))
             TP_STEP();
         return next;
     }
     for (; b->segment->unit && next && next->segment->stream == stream && reach(next) < reach(b);
-         next = tp_torch_pool_behind(pool, b))
+         next = tp_torch_pool_behind(b))
         b = next;
     return b;
 }
@@ -220,7 +212,7 @@ struct torch_block *tp_torch_pool_fit(const struct torch *st, struct torch_pool 
                                 ? tp_torch_pool_from(pool, stream, size)
                                 : broken_fit(st, pool, stream, size);
     if (b && b->segment->stream == stream && b->segment->unit)
-        b = pass_growing(st, pool, stream, b);
+        b = pass_growing(st, stream, b);
     if (!b || b->segment->stream != stream)
         return NULL;
     if (size < r->split_limit ? b->size >= r->split_limit : b->size >= size + r->oversize_rest)

@@ -68,7 +68,7 @@ static int unmap_pool(struct torch *st, struct torch_pool *pool, uint64_t keep, 
     int rc = TP_OK;
     for (struct torch_block *b = next; !rc && b && *idle > keep; b = next) {
         uint64_t bytes = 0;
-        next = tp_torch_pool_behind(pool, b);
+        next = tp_torch_pool_behind(b);
         rc = b->segment->unit ? tp_torch_unmap(st, b, &bytes) : TP_OK;
         *idle -= bytes;
     }
@@ -80,7 +80,7 @@ static int release_pool(struct torch *st, struct torch_pool *pool, uint64_t keep
 {
     for (struct torch_block *b = tp_torch_idle_first(pool), *next; b && *idle > keep; b = next) {
         uint64_t size = b->size;
-        next = tp_torch_idle_behind(pool, b);
+        next = tp_torch_idle_behind(b);
         if (tp_torch_put(st, b))
             *idle -= size;
     }
@@ -132,7 +132,7 @@ static uint64_t age_of(const struct torch_block *b)
 static struct torch_ages ages_of(const struct torch_pool *pool)
 {
     struct torch_ages a = {0, 0};
-    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(pool, b)) {
+    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(b)) {
         a.sum += age_of(b);
         a.count++;
     }
@@ -146,7 +146,7 @@ static uint64_t collect_old(struct torch *st, struct torch_ages *a)
     uint64_t given = 0;
     for (struct torch_block *b = tp_torch_idle_first(&st->large), *next; b; b = next) {
         uint64_t age = age_of(b), size = b->size;
-        next = tp_torch_idle_behind(&st->large, b);
+        next = tp_torch_idle_behind(b);
         if ((double)age < least || !tp_torch_put(st, b))
             continue;
         given += size;

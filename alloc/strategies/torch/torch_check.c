@@ -35,7 +35,24 @@ struct torch_sums {
     uint64_t blocks, live, pending, uses, segments, bytes, carved;
     uint64_t free[2], idle[2], unmapped[2]; /* blocks of the large and of the small pool */
     uint64_t idle_bytes[2];
+    uint64_t room[2]; /* the largest that an unmapped block offers */
+    tp_addr open;     /* where the bytes that are open up to the block begin */
 };
+
+/* What an unmapped block offers begins at it or at the free block in front, and goes on as long as
+ * unmapped and free blocks take turns. */
+static void note_room(const struct torch_block *b, struct torch_sums *sums)
+{
+    uint32_t before = b->before ? b->before->state : TORCH_NONE;
+    uint64_t *room = &sums->room[b->segment->pool->small];
+    bool unmapped = b->state == TORCH_UNMAPPED;
+    if (before != (unmapped ? TORCH_FREE : TORCH_UNMAPPED))
+        sums->open = b->addr;
+    if (!unmapped && (b->state != TORCH_FREE || before != TORCH_UNMAPPED))
+        return;
+    uint64_t offer = b->addr + b->size - sums->open;
+    *room = offer > *room ? offer : *room;
+}
 
 static const char *check_block(struct torch *st, const struct torch_block *b,
                                struct torch_sums *sums)
@@ -49,6 +66,7 @@ static const char *check_block(struct torch *st, const struct torch_block *b,
     if (b->state == TORCH_FREE)
         sums->idle_bytes[small] += torch_is_whole(b) ? b->size : tp_torch_unmappable(b);
     sums->unmapped[small] += b->state == TORCH_UNMAPPED;
+    note_room(b, sums);
     for (const struct torch_use *u = b->uses; u; u = u->next)
         sums->uses++;
     if (b->behind && (b->behind->before != b || b->behind->addr != b->addr + b->size ||
@@ -122,28 +140,37 @@ static uint64_t count_queued(const struct torch *st)
     return count;
 }
 
+static uint64_t most_room(const struct torch_pool *pool, uint64_t most)
+{
+    uint64_t own =
+        pool->unmapped ? TP_TREE_ITEM(struct torch_block, by_size, pool->unmapped)->room.most : 0;
+    return own > most ? own : most;
+}
+
 /* Do the trees of a kind of pools, large or small, have these blocks? */
 static bool are_complete(const struct torch *st, int small, const struct torch_sums *sums)
 {
     const struct torch_pool *own = small ? &st->small : &st->large;
-    uint64_t free = 0, unmapped = 0, idle = 0, idle_bytes = 0;
+    uint64_t free = 0, unmapped = 0, idle = 0, idle_bytes = 0, room = 0;
     for (const struct torch_private *p = st->privates; own;) {
         free += count_nodes(own->free);
         unmapped += count_nodes(own->unmapped);
+        room = most_room(own, room);
         idle += count_free(own);
         idle_bytes += own->idle_bytes;
         own = !p ? NULL : small ? &p->small : &p->large;
         p = p ? p->next : NULL;
     }
     return free == sums->free[small] && unmapped == sums->unmapped[small] &&
-           idle == sums->idle[small] && idle_bytes == sums->idle_bytes[small];
+           room == sums->room[small] && idle == sums->idle[small] &&
+           idle_bytes == sums->idle_bytes[small];
 }
 
 static const char *check_sums(const struct torch *st, const struct torch_sums *sums)
 {
     for (int small = 0; small < 2; small++)
         if (!are_complete(st, small, sums))
-            return "a free block is not in its pool";
+            return "the trees of a pool do not have its blocks";
     if (sums->live != st->live.count || sums->pending != st->waiting)
         return "the table of addresses does not add up";
     if (sums->uses + count_queued(st) != st->uses.used)

@@ -78,6 +78,14 @@ struct torch_lane {
     uint64_t stream;
 };
 
+/* What the unmapped blocks of a subtree offer (torch_room.c), bytes. */
+struct torch_room {
+    uint64_t head; /* behind an unmapped block in front of them, if only free blocks are between */
+    uint64_t tail; /* at their end: it may go on behind them */
+    uint64_t most; /* the largest offer, which ends with them */
+    bool whole;    /* the head goes on behind them */
+};
+
 struct torch_block {
     tp_addr addr;
     uint64_t size;
@@ -87,6 +95,7 @@ struct torch_block {
     struct torch_use *uses;
     uint64_t requested, align; /* of the request that it serves */
     uint64_t searched;         /* the pool's searches when it became free */
+    struct torch_room room;    /* of the unmapped blocks from this one down in their tree */
     uint32_t pending;          /* fences of other streams that have not passed */
     uint32_t state;            /* enum torch_state */
 };
@@ -285,6 +294,20 @@ uint64_t tp_torch_unmappable(const struct torch_block *b);
 /* Gives a segment that grows back, with its live blocks; its records stay. False: the source
  * refused, and a second call tries what is left. */
 bool tp_torch_put_growing(struct torch *st, struct torch_segment *s);
+
+/* ---- torch_room.c: where requests find room in segments that grow ---- */
+
+/* Keeps the rooms of the tree of unmapped blocks. */
+void tp_torch_room_pull(struct tp_tree_node *n);
+
+/* The block, free or unmapped, from which on `size` bytes of a stream are open: that at the first
+ * unmapped block for which there is one. NULL: none. */
+struct torch_block *tp_torch_room_find(const struct torch_pool *pool, uint16_t stream,
+                                       uint64_t size);
+
+/* To be called of both neighbours of a block that was free, or is now. `b` may be NULL, and in any
+ * state. */
+void tp_torch_room_renew(struct torch_block *b);
 
 /* ---- torch_blocks.c: requests ---- */
 

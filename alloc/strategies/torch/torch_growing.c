@@ -7,10 +7,7 @@
  * There is one per pool and stream, and another only where its addresses do not suffice. A request
  * that no free block serves gets the lowest unmapped bytes of its stream, together with the free
  * block in front of them: only what is missing is mapped. Memory goes back in the units that lie
- * wholly in a free block.
- *
- * Known weakness: as in PyTorch, each such request walks over the unmapped holes that are too small
- * for it. There are thousands where a recording was made to have them. */
+ * wholly in a free block. */
 #include "alloc/strategies/torch/torch_core.h"
 
 /* ---- unmapped blocks: by stream, then place ---- */
@@ -34,30 +31,17 @@ static bool unmapped_less(const struct tp_tree_node *a, const struct tp_tree_nod
                      TP_TREE_ITEM(const struct torch_block, by_size, b));
 }
 
+/* The neighbours of a node that comes or goes are above it, so that their rooms are renewed too. */
 static void add_unmapped(struct torch_block *b)
 {
     b->state = TORCH_UNMAPPED;
-    tp_tree_insert(&b->segment->pool->unmapped, &b->by_size, unmapped_less, NULL);
+    tp_tree_insert(&b->segment->pool->unmapped, &b->by_size, unmapped_less, tp_torch_room_pull);
 }
 
 static void remove_unmapped(struct torch_block *b)
 {
-    tp_tree_remove(&b->segment->pool->unmapped, &b->by_size, NULL);
-}
-
-/* The first unmapped block of a stream, behind `last` where that is not NULL; NULL: none. */
-static struct torch_block *next_unmapped(const struct torch_pool *pool, uint16_t stream,
-                                         const struct torch_block *last)
-{
-    struct torch_block *best = NULL;
-    for (struct tp_tree_node *n = pool->unmapped; n;) {
-        struct torch_block *b = unmapped_of(n);
-        bool from = last ? is_before(last, b) : b->segment->stream >= stream;
-        TP_STEP();
-        best = from ? b : best;
-        n = from ? n->low : n->high;
-    }
-    return best && best->segment->stream == stream ? best : NULL;
+    b->state = TORCH_NONE;
+    tp_tree_remove(&b->segment->pool->unmapped, &b->by_size, tp_torch_room_pull);
 }
 
 /* The last unmapped block of a segment that begins at `addr` or before; NULL: none. */
@@ -87,34 +71,6 @@ tp_addr tp_torch_mapped_end(const struct torch_segment *s)
 {
     const struct torch_block *last = unmapped_before(s, UINT64_MAX);
     return last && !last->behind ? last->addr : s->base + s->size;
-}
-
-/* ---- where a request finds room ---- */
-
-static bool is_open(const struct torch_block *b)
-{
-    return b && (b->state == TORCH_FREE || b->state == TORCH_UNMAPPED);
-}
-
-static bool has_room(const struct torch_block *b, uint64_t size)
-{
-    uint64_t bytes = 0;
-    for (; is_open(b) && bytes < size; b = b->behind) {
-        TP_STEP();
-        bytes += b->size;
-    }
-    return bytes >= size;
-}
-
-static struct torch_block *find_room(const struct torch_pool *pool, uint16_t stream, uint64_t size)
-{
-    struct torch_block *b = NULL;
-    while ((b = next_unmapped(pool, stream, b))) {
-        struct torch_block *first = is_open(b->before) ? b->before : b;
-        if (has_room(first, size))
-            return first;
-    }
-    return NULL;
 }
 
 /* ---- spaces ---- */
@@ -196,7 +152,7 @@ int tp_torch_map(struct torch *st, struct torch_block *b, uint64_t size, struct 
 int tp_torch_expand(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
                     struct torch_block **out)
 {
-    struct torch_block *b = find_room(pool, stream, size);
+    struct torch_block *b = tp_torch_room_find(pool, stream, size);
     int rc = b ? TP_OK : tp_torch_add_space(st, pool, stream, size, &b);
     if (!rc && b->state == TORCH_UNMAPPED)
         rc = tp_torch_map(st, b, size, &b);

@@ -36,6 +36,12 @@ static bool placed_less(const struct tp_tree_node *a, const struct tp_tree_node 
            TP_TREE_ITEM(const struct torch_block, by_idle, b)->addr;
 }
 
+static void renew_neighbours(const struct torch_block *b)
+{
+    tp_torch_room_renew(b->before);
+    tp_torch_room_renew(b->behind);
+}
+
 /* A free block of a segment that grows is no whole one, so that its second node is free for the
  * order of addresses. */
 void tp_torch_pool_add(struct torch_block *b)
@@ -48,6 +54,7 @@ void tp_torch_pool_add(struct torch_block *b)
         pool->idle_bytes += tp_torch_unmappable(b);
         if (pool->by_address)
             tp_tree_insert(&pool->placed, &b->by_idle, placed_less, NULL);
+        renew_neighbours(b);
     } else if (torch_is_whole(b)) {
         pool->idle_bytes += b->size;
         tp_tree_insert(&pool->idle, &b->by_idle, idle_less, NULL);
@@ -57,11 +64,13 @@ void tp_torch_pool_add(struct torch_block *b)
 void tp_torch_pool_remove(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
+    b->state = TORCH_NONE;
     tp_tree_remove(&pool->free, &b->by_size, NULL);
     if (b->segment->unit) {
         pool->idle_bytes -= tp_torch_unmappable(b);
         if (pool->by_address)
             tp_tree_remove(&pool->placed, &b->by_idle, NULL);
+        renew_neighbours(b);
     } else if (torch_is_whole(b)) {
         pool->idle_bytes -= b->size;
         tp_tree_remove(&pool->idle, &b->by_idle, NULL);

@@ -43,11 +43,14 @@ struct tp_history_event {
 struct tp_history_block {
     uint64_t addr, size;
     uint64_t requested; /* bytes; 0: the block is free */
+    uint64_t event;     /* of the call that asked for it; 0: free, or live before the first event */
+    bool pending;       /* its free was requested, and is not completed */
 };
 
 /* Memory that is held at the end: a range of the source, or what is mapped side by side. */
 struct tp_history_segment {
     uint64_t addr, size;
+    uint64_t event; /* during which it was taken; 0: before the first */
     uint16_t device;
     uint16_t stream; /* of the request for which it was taken */
     bool small;      /* that request was for at most TP_HISTORY_SMALL bytes */

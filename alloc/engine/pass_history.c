@@ -24,8 +24,8 @@
 #define PLACES_END  (UINT64_C(1) << 55)
 #define PLACE_ALIGN (UINT64_C(2) << 20) /* bytes */
 
-/* What is kept of a place, in the tag_size of its range. */
-enum { PLACE_SMALL = 1 << 16, PLACE_MAPPED = 1 << 17, PLACE_STARTING = 1 << 18 }; /* | stream */
+/* What is kept of a place, in the tag_size of its range: | event | flags | stream |. */
+enum { PLACE_SMALL = 1 << 16, PLACE_MAPPED = 1 << 17, PLACE_STARTING = 1 << 18, PLACE_EVENT = 20 };
 
 struct history_device {
     struct range_table places; /* ranges and spaces; tag_addr: where they lie in the history */
@@ -36,6 +36,7 @@ struct history_device {
 /* Of a live object, beside what the player keeps of it. */
 struct history_slot {
     uint64_t granted; /* bytes of its block */
+    uint64_t event;   /* of the call that asked for it; 0: live before the first */
     bool asked;       /* its free was requested */
 };
 
@@ -108,7 +109,8 @@ static void add_place(struct history *h, uint16_t device, tp_addr addr, uint64_t
     bool asks = for_one && tp_op_is(for_one->op, TP_ASKS);
     uint64_t kept = (for_one ? for_one->stream : 0u) |
                     (asks && for_one->size <= TP_HISTORY_SMALL ? PLACE_SMALL : 0u) |
-                    (mapped ? PLACE_MAPPED : 0u) | (for_one ? 0u : PLACE_STARTING);
+                    (mapped ? PLACE_MAPPED : 0u) |
+                    (for_one ? h->event << PLACE_EVENT : (uint64_t)PLACE_STARTING);
     range_table_insert(&d->places, (struct range_item){.addr = addr,
                                                        .size = size,
                                                        .tag_addr = new_place(h, d, size),
@@ -316,7 +318,7 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
     if (!h->begun && !w->prologue)
         begin(h);
     h->insn = insn;
-    h->event = tp_window_event(w, index);
+    h->event = w->prologue ? 0 : tp_window_event(w, index);
     h->time_ns = (index ? h->time_ns : w->first_time) + insn->gap_ns;
     if (!p->facts->time_known)
         h->time_ns = h->event * 1000;
@@ -362,6 +364,7 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
     uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
     (void)both;
     h->slots[insn->slot].granted = granted > insn->size ? granted : insn->size;
+    h->slots[insn->slot].event = h->event;
     if (insn->op == TP_REALLOC)
         h->fresh = e;
     else
@@ -484,7 +487,9 @@ static void add_live(struct history_end *g, uint16_t device)
         add_block(g->h, &g->live, &g->live_count, &g->live_room,
                   (struct tp_history_block){.addr = placed(g->d, s->addr),
                                             .size = g->h->slots[i].granted,
-                                            .requested = tp_slot_size(s)});
+                                            .requested = tp_slot_size(s),
+                                            .event = g->h->slots[i].event,
+                                            .pending = g->h->slots[i].asked});
     }
 }
 
@@ -533,6 +538,7 @@ static void tell_segment(struct history_end *g, const struct range_item *s, uint
     uint64_t at = s->addr, end = s->addr + s->size;
     const struct tp_history_segment told = {.addr = s->addr,
                                             .size = s->size,
+                                            .event = s->tag_size >> PLACE_EVENT,
                                             .device = device,
                                             .stream = (uint16_t)s->tag_size,
                                             .small = s->tag_size & PLACE_SMALL,

@@ -9,6 +9,9 @@
  * The program is played once more, untimed (alloc/engine/history.h); what that tells is kept in
  * lists that may be longer than memory, and nothing is written before it is over. Times count from
  * the beginning of the trace. Of what was live then, there is no event, as in PyTorch's own files.
+ * What happened has the call stack of the event of the trace during which it did, a block and a
+ * segment that of the event that asked for it. Each has every member that PyTorch's own readers
+ * look at, whether they need it or not.
  *
  * Known weakness: a block of another allocator that does not lie on a multiple of 512 bytes is
  * written as it is, and a reader that expects PyTorch's blocks may wonder. */
@@ -19,6 +22,8 @@
 #include "cmd/measure/process.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/pickler.h"
+#include "cmd/report/snapshot_frames.h"
+#include "cmd/ui/stop.h"
 #include "traces/event.h"
 
 #include <stdlib.h>
@@ -31,9 +36,9 @@
 enum snapshot_word {
     SEGMENTS, DEVICE_TRACES, SETTINGS, ANNOTATIONS, BLOCKS,
     ADDRESS, ADDR, SIZE, REQUESTED, TOTAL, ALLOCATED, ACTIVE, DEVICE, STREAM, TIME, DEVICE_FREE,
-    ACTION, STATE, TYPE, STAGE, NAME, FRAMES, POOL, IS_EXPANDABLE,
+    ACTION, STATE, TYPE, STAGE, NAME, FRAMES, FILENAME, LINE, POOL, SEGMENT_POOL, IS_EXPANDABLE,
     CONF, EXPANDABLE, TOOL, STRATEGY, OPTIONS, SOURCE, TRACE, PROGRAM,
-    LIVE, INACTIVE, LARGE, SMALL, START, END,
+    LIVE, PENDING, INACTIVE, LARGE, SMALL, START, END,
     ACTIONS /* in the order of enum tp_history_action */
 };
 
@@ -41,11 +46,11 @@ static const char *const words[] = {
     "segments", "device_traces", "allocator_settings", "external_annotations", "blocks",
     "address", "addr", "size", "requested_size", "total_size", "allocated_size", "active_size",
     "device", "stream", "time_us", "device_free",
-    "action", "state", "segment_type", "stage", "name", "frames", "segment_pool_id",
-    "is_expandable",
+    "action", "state", "segment_type", "stage", "name", "frames", "filename", "line", "pool_id",
+    "segment_pool_id", "is_expandable",
     "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments", "tool", "strategy", "options", "source",
     "trace", "program",
-    "active_allocated", "inactive", "large", "small", "START", "END",
+    "active_allocated", "active_pending_free", "inactive", "large", "small", "START", "END",
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
     "segment_unmap", "oom", NULL};
 /* clang-format on */
@@ -63,6 +68,8 @@ struct snapshot {
     struct tp_spill *events; /* by device */
     struct tp_spill marks, segments, blocks;
     bool grows; /* memory was mapped */
+    struct tp_snapshot_frames frames;
+    uint32_t pool; /* number in the file + 1 of the pool's id; 0: not written yet */
     struct tp_pickler w;
 };
 
@@ -128,25 +135,77 @@ static void write_bool(struct snapshot *s, enum snapshot_word key, bool truth)
     tp_pickler_bool(&s->w, truth);
 }
 
+/* There is one pool, that of all who ask for none: (0, 0). */
+static void write_pool(struct snapshot *s, enum snapshot_word key)
+{
+    tp_pickler_word(&s->w, key);
+    if (s->pool) {
+        tp_pickler_again(&s->w, s->pool - 1);
+        return;
+    }
+    tp_pickler_int(&s->w, 0);
+    tp_pickler_int(&s->w, 0);
+    tp_pickler_pair(&s->w);
+    s->pool = tp_pickler_remember(&s->w) + 1;
+}
+
+/* The call stack of an event; 0: none. */
+static int write_frames(struct snapshot *s, uint64_t event, struct tp_err *err)
+{
+    struct tp_place_item item = {.text = TP_NO_PLACE};
+    int status = TP_OK;
+    if (s->frames.table && event)
+        status = tp_place_table_find(s->frames.table, event, &item, err);
+    tp_pickler_word(&s->w, FRAMES);
+    tp_snapshot_frames_put(&s->frames, &s->w, &item);
+    return status;
+}
+
 /* ---- segments ---- */
 
-static void write_block(struct snapshot *s, const struct tp_history_block *b)
+static int write_block(struct snapshot *s, const struct tp_history_block *b, struct tp_err *err)
 {
     tp_pickler_item(&s->w);
     tp_pickler_begin_dict(&s->w);
     write_number(s, ADDRESS, b->addr);
     write_number(s, SIZE, b->size);
     write_number(s, REQUESTED, b->requested);
-    write_word(s, STATE, b->requested ? LIVE : INACTIVE);
+    write_word(s, STATE, b->pending ? PENDING : b->requested ? LIVE : INACTIVE);
+    int status = write_frames(s, b->event, err);
     tp_pickler_end_dict(&s->w);
+    return status;
+}
+
+/* Sums over the blocks of a segment. A block is active until its free is completed. */
+struct segment_sums {
+    uint64_t allocated, active, requested; /* bytes */
+};
+
+static int write_blocks(struct snapshot *s, uint64_t count, struct tp_spill_cursor *blocks,
+                        struct segment_sums *sums, struct tp_err *err)
+{
+    int status = TP_OK;
+    *sums = (struct segment_sums){0};
+    tp_pickler_word(&s->w, BLOCKS);
+    tp_pickler_begin_list(&s->w);
+    for (uint64_t i = 0; !status && i < count; i++) {
+        const struct tp_history_block *b = tp_spill_next(blocks, &status, err);
+        if (!b)
+            break;
+        status = write_block(s, b, err);
+        sums->allocated += b->requested && !b->pending ? b->size : 0;
+        sums->active += b->requested ? b->size : 0;
+        sums->requested += b->requested;
+    }
+    tp_pickler_end_list(&s->w);
+    return status;
 }
 
 static int write_segment(struct snapshot *s, const struct listed_segment *listed,
                          struct tp_spill_cursor *blocks, struct tp_err *err)
 {
     const struct tp_history_segment *g = &listed->segment;
-    uint64_t live = 0, requested = 0;
-    int status = TP_OK;
+    struct segment_sums sums;
     tp_pickler_item(&s->w);
     tp_pickler_begin_dict(&s->w);
     write_number(s, DEVICE, g->device);
@@ -154,30 +213,18 @@ static int write_segment(struct snapshot *s, const struct listed_segment *listed
     write_number(s, TOTAL, g->size);
     write_number(s, STREAM, g->stream);
     write_word(s, TYPE, g->small ? SMALL : LARGE);
-    tp_pickler_word(&s->w, POOL);
-    tp_pickler_int(&s->w, 0);
-    tp_pickler_int(&s->w, 0);
-    tp_pickler_pair(&s->w);
+    write_pool(s, SEGMENT_POOL);
     write_bool(s, IS_EXPANDABLE, g->mapped);
-    tp_pickler_word(&s->w, FRAMES);
-    tp_pickler_begin_list(&s->w);
-    tp_pickler_end_list(&s->w);
-    tp_pickler_word(&s->w, BLOCKS);
-    tp_pickler_begin_list(&s->w);
-    for (uint64_t i = 0; !status && i < listed->blocks; i++) {
-        const struct tp_history_block *b = tp_spill_next(blocks, &status, err);
-        if (!b)
-            break;
-        write_block(s, b);
-        live += b->requested ? b->size : 0;
-        requested += b->requested;
-    }
-    tp_pickler_end_list(&s->w);
-    write_number(s, ALLOCATED, live);
-    write_number(s, ACTIVE, live);
-    write_number(s, REQUESTED, requested);
+    int status = write_frames(s, g->event, err);
+    if (!status)
+        status = write_blocks(s, listed->blocks, blocks, &sums, err);
+    if (status)
+        return status;
+    write_number(s, ALLOCATED, sums.allocated);
+    write_number(s, ACTIVE, sums.active);
+    write_number(s, REQUESTED, sums.requested);
     tp_pickler_end_dict(&s->w);
-    return status;
+    return TP_OK;
 }
 
 static int write_segments(struct snapshot *s, struct tp_err *err)
@@ -196,30 +243,39 @@ static int write_segments(struct snapshot *s, struct tp_err *err)
 
 /* ---- events ---- */
 
-static void write_event(struct snapshot *s, const struct tp_history_event *e)
+/* What a device has left is a number for every reader: 0 where the source does not know it. */
+static int write_event(struct snapshot *s, const struct tp_history_event *e,
+                       struct tp_place_cursor *places, struct tp_err *err)
 {
+    const struct tp_place_item *item = NULL;
+    int status = tp_place_cursor_look(places, e->event, &item, err);
     tp_pickler_item(&s->w);
     tp_pickler_begin_dict(&s->w);
     write_word(s, ACTION, (enum snapshot_word)(ACTIONS + e->action));
     if (e->action != TP_HISTORY_OOM)
         write_number(s, ADDR, e->addr);
-    else if (e->left != TP_NONE)
-        write_number(s, DEVICE_FREE, e->left);
+    else
+        write_number(s, DEVICE_FREE, e->left != TP_NONE ? e->left : 0);
     write_number(s, SIZE, e->size);
     write_number(s, STREAM, e->stream);
     write_number(s, TIME, e->time_ns / 1000);
+    write_pool(s, POOL);
+    tp_pickler_word(&s->w, FRAMES);
+    tp_snapshot_frames_put(&s->frames, &s->w, item && item->event == e->event ? item : NULL);
     tp_pickler_end_dict(&s->w);
+    return status;
 }
 
 static int write_device(struct snapshot *s, const struct tp_spill *events, struct tp_err *err)
 {
     struct tp_spill_cursor all = {.list = events, .end = tp_spill_count(events)};
+    struct tp_place_cursor places = {.table = s->frames.table};
     const struct tp_history_event *e;
     int status = TP_OK;
     tp_pickler_item(&s->w);
     tp_pickler_begin_list(&s->w);
     while (!status && (e = tp_spill_next(&all, &status, err)))
-        write_event(s, e);
+        status = write_event(s, e, &places, err);
     tp_pickler_end_list(&s->w);
     return status;
 }
@@ -332,11 +388,23 @@ static int open_lists(struct snapshot *s, struct tp_err *err)
     return s->events ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
+static int open_frames(struct snapshot *s, struct tp_err *err)
+{
+    const struct tp_trace *trace = s->result->trace;
+    int status = tp_snapshot_frames_open(&s->frames, &trace->places, s->result->facts->events,
+                                         tp_stop_asked, err);
+    s->frames.filename = FILENAME;
+    s->frames.line = LINE;
+    s->frames.name = NAME;
+    return status;
+}
+
 static void release_lists(struct snapshot *s)
 {
     for (uint16_t i = 0; s->events && i < s->result->facts->devices; i++)
         tp_spill_release(&s->events[i]);
     free(s->events);
+    tp_snapshot_frames_close(&s->frames);
     tp_spill_release(&s->marks);
     tp_spill_release(&s->segments);
     tp_spill_release(&s->blocks);
@@ -348,6 +416,8 @@ static int write_part(const struct tp_report *r, size_t index, FILE *out, struct
     int status = open_lists(&s, err);
     if (!status)
         status = listen(&s, err);
+    if (!status && !r->partial) /* who interrupts does not wait for a file to be read again */
+        status = open_frames(&s, err);
     if (!status)
         status = write_all(&s, out, err);
     release_lists(&s);

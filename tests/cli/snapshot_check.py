@@ -3,6 +3,7 @@ happens is possible, and what is left.
 
     snapshot_check.py FILE [JSON]    exits 0 and prints a line of figures; JSON is the result of the same run
 """
+import bisect
 import json
 import pickle
 import pickletools
@@ -15,8 +16,8 @@ FRAMES = {"filename": str, "line": int, "name": str}
 SEGMENT = {"device": int, "address": int, "total_size": int, "allocated_size": int, "active_size": int,
            "requested_size": int, "stream": int, "segment_type": str, "segment_pool_id": tuple,
            "is_expandable": bool, "frames": list, "blocks": list}
-BLOCK = {"address": int, "size": int, "requested_size": int, "state": str}
-EVENT = {"action": str, "addr": int, "size": int, "stream": int, "time_us": int}
+BLOCK = {"address": int, "size": int, "requested_size": int, "state": str, "frames": list}
+EVENT = {"action": str, "addr": int, "size": int, "stream": int, "time_us": int, "pool_id": tuple, "frames": list}
 ANNOTATION = {"stage": str, "name": str, "device": int, "time_us": int}
 PAGE = 2 << 20
 TOP = {"segments": list, "device_traces": list, "allocator_settings": dict, "external_annotations": list}
@@ -27,20 +28,118 @@ def need(truth, what, *of):
         sys.exit("%s: %s" % (sys.argv[1], what % of))
 
 
-def typed(name, value, keys, optional=()):
+def typed(name, value, keys):
+    """All members are there, and a whole number is exact in the doubles of a browser."""
     need(type(value) is dict, "%s is no dict", name)
-    need(set(keys) - set(optional) <= set(value) <= set(keys) | set(optional), "%s has %s", name, sorted(value))
+    need(set(value) == set(keys), "%s has %s", name, sorted(value))
     for key, kind in keys.items():
-        if key in value:
-            need(type(value[key]) is kind, "%s of %s is %r", key, name, value[key])
-            need(kind is not int or 0 <= value[key] < 1 << 63, "%s of %s is %r", key, name, value[key])
+        need(type(value[key]) is kind, "%s of %s is %r", key, name, value[key])
+        need(kind is not int or 0 <= value[key] < 1 << 63, "%s of %s is %r", key, name, value[key])
+        need(kind is not int or int(float(value[key])) == value[key], "%s of %s is %r", key, name, value[key])
+
+
+class Frames:
+    """Equal lists, and equal frames, are in the file once."""
+
+    def __init__(self):
+        self.lists, self.frames, self.known = {}, {}, 0
+
+    def once(self, seen, key, value):
+        need(seen.setdefault(key, value) is value, "%r is written twice", key)
+
+    def look(self, frames):
+        if frames is self.lists.get(self.key(frames)):
+            return
+        self.once(self.lists, self.key(frames), frames)
+        for frame in frames:
+            typed("a frame", frame, FRAMES)
+            need(frame["filename"], "%r", frame)
+            self.once(self.frames, tuple(frame.values()), frame)
+
+    @staticmethod
+    def key(frames):
+        return tuple(tuple(f.values()) for f in frames)
+
+
+class Ranges:
+    """Bytes side by side in ranges: where each range begins, and its size."""
+
+    def __init__(self, items=()):
+        self.size = dict(items)
+        self.begins = sorted(self.size)
+
+    def add(self, addr, size):
+        bisect.insort(self.begins, addr)
+        self.size[addr] = size
+
+    def take(self, addr):
+        if addr in self.size:
+            del self.begins[bisect.bisect_left(self.begins, addr)]
+        return self.size.pop(addr, None)
+
+    def first(self, addr, end):
+        """Where the first range begins that has bytes between the two; None: none has."""
+        i = bisect.bisect_right(self.begins, addr)
+        if i and self.begins[i - 1] + self.size[self.begins[i - 1]] > addr:
+            return self.begins[i - 1]
+        return self.begins[i] if i < len(self.begins) and self.begins[i] < end else None
+
+    def cut(self, addr, size):
+        """Takes bytes out, wherever they are held."""
+        end, base = addr + size, self.first(addr, addr + size)
+        while base is not None:
+            length = self.take(base)
+            if base < addr:
+                self.add(base, addr - base)
+            if base + length > end:
+                self.add(end, base + length - end)
+            base = self.first(addr, end)
+
+
+class Back:
+    """Goes from the end back to the beginning, as a viewer does that draws the heap at any event: a block must
+    lie in what is held there, and only a block can wait for its free."""
+
+    def __init__(self, segments):
+        self.held = Ranges((s["address"], s["total_size"]) for s in segments)
+        self.blocks = Ranges((b["address"], b["size"]) for s in segments for b in s["blocks"]
+                             if b["state"] != "inactive")
+
+    def inside(self, addr):
+        return self.held.first(addr, addr + 1) is not None
+
+    def step(self, action, addr, size):
+        if action == "alloc":
+            need(self.blocks.take(addr) is not None, "the block at %s goes twice", addr)
+        elif action in ("free", "free_completed"):
+            need(self.inside(addr) and addr not in self.blocks.size, "the block at %s is in no segment", addr)
+            self.blocks.add(addr, size)
+        elif action == "free_requested":
+            need(addr in self.blocks.size, "the block at %s waits and is none", addr)
+        elif action in ("segment_free", "segment_unmap"):
+            need(self.held.first(addr, addr + size) is None, "%s was held twice", addr)
+            self.held.add(addr, size)
+        elif action in ("segment_alloc", "segment_map"):
+            need(self.blocks.first(addr, addr + size) is None, "blocks before %s was held", addr)
+            self.held.cut(addr, size)
+
+    def walk(self, events):
+        for i in range(len(events) - 1, -1, -1):
+            e, before = events[i], events[i - 1] if i else {}
+            pair = e["action"] == "free_completed" and before.get("action") == "free_requested"
+            if pair and before["addr"] == e["addr"]:
+                self.step("free", e["addr"], e["size"])
+            elif not (e["action"] == "free_requested" and i + 1 < len(events) and
+                      events[i + 1]["action"] == "free_completed" and events[i + 1]["addr"] == e["addr"]):
+                self.step(e["action"], e.get("addr"), e["size"])
+        need(all(self.inside(a) for a in self.blocks.begins), "blocks in no segment at the beginning")
 
 
 class Device:
     """What the events of a device leave. What was held before them is what an event is wrong about."""
 
     def __init__(self, known):
-        self.known, self.held, self.live = known, {}, {}
+        self.known, self.held, self.live = known, Ranges(), Ranges()
         self.peak = self.taken = self.given = 0
         self.counts, self.whole = {}, True
 
@@ -48,34 +147,27 @@ class Device:
     def now(self):
         return self.taken - self.given
 
-    def cut(self, addr, size):
-        """Takes bytes out of what is held side by side."""
-        for base, length in list(self.held.items()):
-            low, high = max(base, addr), min(base + length, addr + size)
-            if low < high:
-                del self.held[base]
-                if base < low:
-                    self.held[base] = low - base
-                if high < base + length:
-                    self.held[high] = base + length - high
+    def gone(self, addr, size):
+        known = self.live.take(addr)
+        return known == size or (known is None and not self.known)
 
     def play(self, e):
         action, addr, size = e["action"], e.get("addr"), e["size"]
         self.counts[action] = self.counts.get(action, 0) + 1
         if action in ("segment_alloc", "segment_map"):
-            self.held[addr] = size
+            self.held.add(addr, size)
             self.taken += size
             self.whole &= size % PAGE == 0
         elif action in ("segment_free", "segment_unmap"):
-            need(not self.known or action == "segment_unmap" or self.held.get(addr) == size, "%s", e)
-            need(not any(addr <= a < addr + size for a in self.live), "live blocks in %s", e)
-            self.cut(addr, size)
+            need(not self.known or action == "segment_unmap" or self.held.size.get(addr) == size, "%s", e)
+            need(self.live.first(addr, addr + size) is None, "live blocks in %s", e)
+            self.held.cut(addr, size)
             self.given += size
         elif action == "alloc":
-            need(addr not in self.live, "%s is live", e)
-            self.live[addr] = size
+            need(self.live.first(addr, addr + size) is None, "%s is live", e)
+            self.live.add(addr, size)
         elif action == "free_completed":
-            need(self.live.pop(addr, None if self.known else size) == size, "%s", e)
+            need(self.gone(addr, size), "%s", e)
         self.peak = max(self.peak, self.now)
 
 
@@ -83,41 +175,46 @@ def check_events(number, events, known):
     d, last = Device(known), 0
     for e in events:
         oom = e.get("action") == "oom"
-        keys = {k: t for k, t in EVENT.items() if not oom or k != "addr"}
-        typed("an event", e, dict(keys, frames=list, device_free=int), ("frames", "device_free"))
+        keys = {"device_free" if oom and k == "addr" else k: t for k, t in EVENT.items()}
+        typed("an event", e, keys)
         need(e["action"] in ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
                              "segment_map", "segment_unmap", "oom"), "%s", e)
-        need(oom or "device_free" not in e, "%s", e)
+        need(e["pool_id"] == (0, 0), "%s", e)
         need(e["time_us"] >= last, "time goes back at %s", e)
-        for frame in e.get("frames", ()):
-            typed("a frame", frame, FRAMES)
+        frames.look(e["frames"])
+        frames.known += e["action"] == "alloc" and e["frames"] != []
         last = e["time_us"]
         d.play(e)
     return d
 
 
-def check_segments(segments, devices, known):
+def check_segments(segments, devices):
     behind = {}
     for s in segments:
         typed("a segment", s, SEGMENT)
         need(s["segment_type"] in ("large", "small") and s["segment_pool_id"] == (0, 0), "%s", s)
+        frames.look(s["frames"])
         need(s["address"] >= behind.get(s["device"], 0), "segments are not in order")
-        at, live, requested = s["address"], 0, 0
+        at, live, active, requested = s["address"], 0, 0, 0
         d = devices[s["device"]]
         for b in s["blocks"]:
             typed("a block", b, BLOCK)
             need(b["address"] == at and b["size"] > 0, "a block at %s, not %s", b["address"], at)
-            need(b["state"] in ("active_allocated", "inactive"), "%s", b)
-            if b["state"] == "active_allocated":
+            frames.look(b["frames"])
+            if b["state"] == "inactive":
+                need(b["requested_size"] == 0 and b["frames"] == [], "%s", b)
+            else:
+                need(b["state"] in ("active_allocated", "active_pending_free"), "%s", b)
                 need(0 < b["requested_size"] <= b["size"], "%s", b)
-                need(d.live.pop(b["address"], None if known else b["requested_size"]) == b["requested_size"], "%s", b)
-                live += b["size"]
+                need(d.gone(b["address"], b["requested_size"]), "%s", b)
+                live += b["size"] if b["state"] == "active_allocated" else 0
+                active += b["size"]
                 requested += b["requested_size"]
             at += b["size"]
         behind[s["device"]] = at
         need(at == s["address"] + s["total_size"], "blocks do not fill the segment at %s", s["address"])
-        need((live, live, requested) == (s["allocated_size"], s["active_size"], s["requested_size"]), "%s", s)
-    need(not any(d.live for d in devices), "live blocks are in no segment")
+        need((live, active, requested) == (s["allocated_size"], s["active_size"], s["requested_size"]), "%s", s)
+    need(not any(d.live.size for d in devices), "live blocks are in no segment")
 
 
 def check_annotations(annotations):
@@ -151,6 +248,7 @@ def agree(devices, segments, result):
             need(got == said, "%s: %s, not %s", name, got, said)
 
 
+frames = Frames()
 path = sys.argv[1]
 with open(path, "rb") as f:
     data = f.read()
@@ -168,7 +266,9 @@ for number, events in enumerate(snapshot["device_traces"]):
     given = sum(e["size"] * (e["action"] in ("segment_free", "segment_unmap")) for e in events)
     known = taken - given == held.get(number, 0)
     devices.append(check_events(number, events, known))
-check_segments(snapshot["segments"], devices, all(d.known for d in devices))
+check_segments(snapshot["segments"], devices)
+for number, events in enumerate(snapshot["device_traces"]):
+    Back([s for s in snapshot["segments"] if s["device"] == number]).walk(events)
 check_annotations(snapshot["external_annotations"])
 need(all(type(v) in (str, bool) for v in snapshot["allocator_settings"].values()), "settings")
 if result:
@@ -177,4 +277,5 @@ total = {}
 for d in devices:
     for action, n in d.counts.items():
         total[action] = total.get(action, 0) + n
+total["stacks"] = frames.known
 print(" ".join("%s=%d" % item for item in sorted(total.items())))

@@ -60,6 +60,56 @@ END
     grep -q '3.521 GiB at$' "$out"
 }
 
+@test "the frames of the trace: who held the memory is read back, whatever played" {
+    for strategy in direct torch arena; do
+        snapshot "$DATA/complete-small.pickle" -s "$strategy"
+        grep -q 'stacks=36' facts
+        ok "$TAPOOL" info "$DATA/complete-small.pickle" --export-folded first -f
+        ok "$TAPOOL" info x.pickle --export-folded second -f
+        diff first second
+    done
+    ok "$TAPOOL" why x.pickle --at end --export-folded end
+    ok "$TAPOOL" info "$DATA/complete-small.pickle" --at 97 --export-folded end97
+    diff <(sort end) <(sort end97)
+    snapshot "$DATA/training-step.pickle.gz" -s torch
+    grep -q 'stacks=2162' facts
+    for small in small-p2 small-p4 small-cpp; do snapshot "$DATA/$small.pickle" -s arena; done
+}
+
+@test "places of other formats are frames: file, line and function, as far as they are known" {
+    cat >places.json <<'END'
+{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "events": [
+  {"op": "alloc", "id": 1, "size": 4194304, "place": "a.c:7 f"},
+  {"op": "alloc", "id": 2, "size": 4194304, "place": "g (lib.so)"},
+  {"op": "alloc", "id": 3, "size": 4194304},
+  {"op": "note", "name": "free_requested", "id": 2, "size": 4194304},
+  {"op": "free", "id": 1, "place": "anything at all"}]}
+END
+    snapshot places.json -s direct
+    python3 - <<'END'
+import pickle
+s = pickle.load(open("x.pickle", "rb"))
+a = [{"filename": "a.c", "line": 7, "name": "f"}]
+g = [{"filename": "lib.so", "line": 0, "name": "g"}]
+other = [{"filename": "??", "line": 0, "name": "anything at all"}]
+got = [(e["action"], e["frames"]) for e in s["device_traces"][0]]
+assert got == [("segment_alloc", a), ("alloc", a), ("segment_alloc", g), ("alloc", g), ("segment_alloc", []),
+               ("alloc", []), ("free_requested", []), ("free_requested", other), ("free_completed", other),
+               ("segment_free", other)], got
+left = [(x["frames"], b["state"], b["frames"], x["allocated_size"] > 0) for x in s["segments"] for b in x["blocks"]]
+assert left == [(g, "active_pending_free", g, False), ([], "active_allocated", [], True)], left
+END
+}
+
+@test "what is left when a request fails is a number, known or not" {
+    snapshot sample:jq -s direct --source virtual+fault:get_at=3
+    grep -q 'oom=' facts
+    python3 -c '
+import pickle
+left = {e["device_free"] for e in pickle.load(open("x.pickle", "rb"))["device_traces"][0] if e["action"] == "oom"}
+assert left == {0}, left'
+}
+
 @test "every policy, on the host and on devices" {
     device_trace >gpu.json
     captured_trace >rich.json
@@ -95,6 +145,15 @@ bad("twice", lambda s: s["device_traces"][0].insert(2, s["device_traces"][0][1])
 bad("type", lambda s: s["device_traces"][0][0].update(stream="0"))
 bad("key", lambda s: s["segments"][0].pop("frames"))
 bad("live", lambda s: s["device_traces"][0].pop())
+bad("pool", lambda s: s["device_traces"][0][0].update(pool_id=[0, 0]))
+bad("frames", lambda s: s["segments"][0]["blocks"][0].pop("frames"))
+bad("frame", lambda s: s["device_traces"][0][0]["frames"][0].pop("line"))
+bad("again", lambda s: s["device_traces"][0][1].update(frames=copy.deepcopy(s["device_traces"][0][1]["frames"])))
+bad("state", lambda s: next(b for x in s["segments"] for b in x["blocks"] if b["requested_size"])
+    .update(state="active_pending_free"))
+bad("double", lambda s: s["device_traces"][0][0].update(time_us=(1 << 53) + 1))
+bad("outside", lambda s: s["device_traces"][0].extend([
+    dict(s["device_traces"][0][-1], action=a, addr=1 << 47, size=512) for a in ("alloc", "free_completed")]))
 END
     for file in *.bad; do
         not python3 "$CLI/snapshot_check.py" "$file" x.json

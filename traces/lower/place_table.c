@@ -191,19 +191,31 @@ static int search(const struct tp_place_table *t, uint64_t event, uint64_t *at, 
     return TP_OK;
 }
 
+int tp_place_table_find(const struct tp_place_table *t, uint64_t event, struct tp_place_item *out,
+                        struct tp_err *err)
+{
+    uint64_t at = 0;
+    int rc = search(t, event, &at, err);
+    *out = (struct tp_place_item){.event = event, .text = TP_NO_PLACE};
+    if (rc != TP_OK || at == tp_place_table_count(t))
+        return rc;
+    struct tp_place_item item;
+    rc = tp_spill_read(&t->items, at, 1, &item, err);
+    if (rc == TP_OK && item.event == event)
+        *out = item;
+    return rc;
+}
+
 static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
                 struct tp_err *err)
 {
     const struct tp_place_table *t = ctx;
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
-        struct tp_place_item item = {0};
-        uint64_t at = 0;
+        struct tp_place_item item;
         out[i][0] = '\0';
-        rc = search(t, events[i], &at, err);
-        if (rc == TP_OK && at < tp_place_table_count(t))
-            rc = tp_spill_read(&t->items, at, 1, &item, err);
-        if (rc == TP_OK && item.event == events[i] && events[i] > 0)
+        rc = tp_place_table_find(t, events[i], &item, err);
+        if (rc == TP_OK && item.text != TP_NO_PLACE && events[i] > 0)
             memcpy(out[i], tp_place_table_get(t, item.text),
                    strlen(tp_place_table_get(t, item.text)) + 1);
     }

@@ -59,6 +59,11 @@ const struct tp_place_stack *tp_place_table_stack(const struct tp_place_table *t
 struct tp_place_sampling tp_place_table_sampling(const struct tp_place_table *t);
 void tp_place_table_sample(struct tp_place_table *t, struct tp_place_sampling sampling);
 
+/* Looks an event up, in as many steps as a search in halves takes. out->text is TP_NO_PLACE where
+ * its place is not known. */
+int tp_place_table_find(const struct tp_place_table *t, uint64_t event, struct tp_place_item *out,
+                        struct tp_err *err);
+
 /* The text of a number, which must be in the table. */
 const char *tp_place_table_get(const struct tp_place_table *t, uint32_t number);
 uint32_t tp_place_table_texts(const struct tp_place_table *t);

@@ -23,6 +23,70 @@ void tp_place_text(const struct tp_place_parts *p, struct tp_str *out)
         tp_str_add(out, "%s%s%s%s", function, *function ? " (" : "", module, *function ? ")" : "");
 }
 
+/* ---- taken apart ---- */
+
+/* "FILE:LINE FUNCTION", the function may be missing. False: that is no such text. */
+static bool split_line(const char *text, struct tp_place_split *out)
+{
+    enum { DIGITS = 9 }; /* of a line, so that it fits */
+    for (const char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+        size_t digits = strspn(colon + 1, "0123456789");
+        const char *rest = colon + 1 + digits;
+        if (colon == text || !digits || digits > DIGITS || (*rest && *rest != ' '))
+            continue;
+        rest += *rest == ' ';
+        *out = (struct tp_place_split){.file = text,
+                                       .file_bytes = (size_t)(colon - text),
+                                       .line = (uint32_t)strtoul(colon + 1, NULL, 10),
+                                       .function = rest,
+                                       .function_bytes = strlen(rest)};
+        return true;
+    }
+    return false;
+}
+
+/* "FUNCTION (MODULE)": the last bracket, as a function may have one of its own. */
+static bool split_module(const char *text, struct tp_place_split *out)
+{
+    const char *open = NULL;
+    for (const char *at = strstr(text, " ("); at; at = strstr(at + 1, " ("))
+        open = at;
+    if (!open || open == text)
+        return false;
+    const char *end = open + strlen(open) - 1;
+    if (*end != ')' || end - open < 3)
+        return false;
+    *out = (struct tp_place_split){.file = open + 2,
+                                   .file_bytes = (size_t)(end - open - 2),
+                                   .function = text,
+                                   .function_bytes = (size_t)(open - text)};
+    return true;
+}
+
+/* "MODULE+0xOFFSET", of which the offset stands for the function. */
+static bool split_offset(const char *text, struct tp_place_split *out)
+{
+    const char *plus = strrchr(text, '+');
+    if (!plus || plus == text || strncmp(plus, "+0x", 3) != 0 ||
+        plus[3 + strspn(plus + 3, "0123456789abcdef")] || !plus[3])
+        return false;
+    *out = (struct tp_place_split){.file = text,
+                                   .file_bytes = (size_t)(plus - text),
+                                   .function = plus,
+                                   .function_bytes = strlen(plus)};
+    return true;
+}
+
+struct tp_place_split tp_place_split(const char *text)
+{
+    struct tp_place_split out = {.function = text, .function_bytes = strlen(text)};
+    if (!split_line(text, &out) && !split_module(text, &out))
+        split_offset(text, &out);
+    return out;
+}
+
+/* ---- roles ---- */
+
 /* Functions that libraries and languages have around malloc, and hand out what their caller asks
  * for; in the order of strcmp. */
 /* clang-format off */

@@ -18,6 +18,17 @@ struct tp_place_parts {
 /* Appends "parse.c:7 grow", "grow (libparse.so)" or "libparse.so+0x1f3". */
 void tp_place_text(const struct tp_place_parts *p, struct tp_str *out);
 
+/* A text of a place, taken apart again: "parse.c:7 grow", "grow (libparse.so)",
+ * "libparse.so+0x1f3". Of another text the whole is the function. */
+struct tp_place_split {
+    const char *file;  /* the file with the code, or else the module; points into the text */
+    size_t file_bytes; /* 0: neither is known */
+    uint32_t line;     /* 0: not known */
+    const char *function;
+    size_t function_bytes; /* 0: not known */
+};
+struct tp_place_split tp_place_split(const char *text);
+
 /* What a function does in the stack of an allocation. */
 enum tp_place_role {
     TP_PLACE_ASKS,

@@ -213,12 +213,16 @@ static int keep_event(void *ctx, const struct tp_history_event *e, struct tp_err
 }
 
 static struct tp_history_segment last_segment;
+static struct tp_history_block last_block; /* the last one that is not free */
 
 static int keep_segment(void *ctx, const struct tp_history_segment *s,
                         const struct tp_history_block *blocks, size_t count, struct tp_err *error)
 {
-    (void)ctx, (void)blocks, (void)count, (void)error;
+    (void)ctx, (void)error;
     last_segment = *s;
+    for (size_t i = 0; i < count; i++)
+        if (blocks[i].requested)
+            last_block = blocks[i];
     return TP_OK;
 }
 
@@ -284,6 +288,28 @@ static void segments_follow_each_other(void **state)
     assert_int_equal(last_segment.addr, told[5].addr);
 }
 
+/* A block, and the segment that was taken for it, name the call; a realloc is a new call. */
+static void what_is_left_says_who_asked_for_it(void **state)
+{
+    (void)state;
+    const struct tp_insn waits[] = {
+        ALLOC_INSN(0, 3 << 20, 5),
+        {.op = TP_NOTE, .align_log2 = TP_NOTE_FREE_REQUESTED, .slot = 0, .size = 3 << 20}};
+    const struct tp_insn grown[] = {ALLOC_INSN(0, 3 << 20, 5),
+                                    {.op = TP_REALLOC, .size = 6 << 20, .gap_ns = 7}};
+    assert_told(waits, 1, &tp_strategy_direct, "get@10 alloc@10");
+    assert_int_equal(last_block.event, 10);
+    assert_int_equal(last_segment.event, 10);
+    assert_false(last_block.pending);
+    assert_told(waits, 2, &tp_strategy_direct, "get@10 alloc@10 ask@20");
+    assert_int_equal(last_block.event, 10);
+    assert_true(last_block.pending);
+    assert_told(grown, 2, &tp_strategy_direct,
+                "get@10 alloc@10 ask@20 free@20 get@20 put@20 alloc@20");
+    assert_int_equal(last_block.event, 20);
+    assert_int_equal(last_segment.event, 20);
+}
+
 static void an_error_of_the_sink_ends_the_replay(void **state)
 {
     (void)state;
@@ -306,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_order_is_that_of_pytorch, setup, teardown),
         cmocka_unit_test_setup_teardown(a_free_is_requested_when_it_was, setup, teardown),
         cmocka_unit_test_setup_teardown(segments_follow_each_other, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_left_says_who_asked_for_it, setup, teardown),
         cmocka_unit_test_setup_teardown(an_error_of_the_sink_ends_the_replay, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,23 @@ static void a_word_is_written_once(void **state)
     ASSERT_WRITTEN(&s, "}(\x8c\4addr\x94\x8c\4size\x94h\0\x88u");
 }
 
+static void a_list_is_remembered_when_it_is_whole(void **state)
+{
+    struct sheet s = {0};
+    (void)state;
+    begin(&s);
+    tp_pickler_begin_list(&s.w);
+    tp_pickler_item(&s.w);
+    tp_pickler_begin_list(&s.w);
+    tp_pickler_end_list(&s.w);
+    assert_int_equal(tp_pickler_remember(&s.w), 0);
+    tp_pickler_item(&s.w);
+    tp_pickler_again(&s.w, 0);
+    tp_pickler_end_list(&s.w);
+    assert_int_equal(tp_pickler_remember(&s.w), 1);
+    ASSERT_WRITTEN(&s, "](]\x94h\0e\x94");
+}
+
 static void later_texts_have_long_numbers(void **state)
 {
     struct sheet s = {0};
@@ -140,9 +157,11 @@ static void lists_come_in_batches(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_the_shortest_form), cmocka_unit_test(a_word_is_written_once),
-        cmocka_unit_test(later_texts_have_long_numbers),
-        cmocka_unit_test(a_long_text_has_a_long_size), cmocka_unit_test(lists_come_in_batches)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_have_the_shortest_form),
+                                       cmocka_unit_test(a_word_is_written_once),
+                                       cmocka_unit_test(a_list_is_remembered_when_it_is_whole),
+                                       cmocka_unit_test(later_texts_have_long_numbers),
+                                       cmocka_unit_test(a_long_text_has_a_long_size),
+                                       cmocka_unit_test(lists_come_in_batches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

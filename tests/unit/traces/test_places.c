@@ -5,6 +5,7 @@
 #include "traces/formats/json/json_event.h"
 #include "traces/formats/tpt/tpt_places.h"
 #include "traces/lower/place_table.h"
+#include "traces/lower/place_text.h"
 
 enum { MANY = 200000 };
 
@@ -85,6 +86,70 @@ static void test_table(void **state)
 }
 
 /* Through blocks: the same places, whatever lies between them. */
+static void test_finding_one(void **state)
+{
+    (void)state;
+    struct tp_place_table *t = gathered(), *empty = NULL;
+    struct tp_place_item item;
+    char want[1][TP_PLACE_TEXT];
+    for (uint64_t e = 1; e <= MANY + 2; e += e < MANY - 1 ? 991 : 1) {
+        const uint64_t moved = e + 1000;
+        some_place(NULL, &moved, 1, want, NULL);
+        assert_int_equal(tp_place_table_find(t, e, &item, NULL), TP_OK);
+        assert_int_equal(item.text == TP_NO_PLACE, !want[0][0] || e > MANY);
+        if (item.text != TP_NO_PLACE)
+            assert_string_equal(tp_place_table_get(t, item.text), want[0]);
+    }
+    assert_int_equal(tp_place_table_new(&empty, NULL), TP_OK);
+    assert_int_equal(tp_place_table_find(empty, 1, &item, NULL), TP_OK);
+    assert_int_equal(item.text, TP_NO_PLACE);
+    tp_place_table_free(empty);
+    tp_place_table_free(t);
+}
+
+static void test_split(void **state)
+{
+    static const struct {
+        const char *text, *file;
+        uint32_t line;
+        const char *function;
+    } rows[] = {
+        {"parse.c:7 grow", "parse.c", 7, "grow"},
+        {"train.py:90 <module>", "train.py", 90, "<module>"},
+        {"a:b.cc:12 ns::f<3 (x)>::g(int)", "a:b.cc", 12, "ns::f<3 (x)>::g(int)"},
+        {"parse.c:7 ", "parse.c", 7, ""},
+        {"parse.c:7", "parse.c", 7, ""},
+        {"parse.c:0 grow", "parse.c", 0, "grow"},
+        {"grow (libparse.so)", "libparse.so", 0, "grow"},
+        {"f (anonymous) (libparse.so.6)", "libparse.so.6", 0, "f (anonymous)"},
+        {"libparse.so+0x1f3", "libparse.so", 0, "+0x1f3"},
+        {"libc++.so+0x1f3", "libc++.so", 0, "+0x1f3"},
+        /* no place as tapool writes it */
+        {"", "", 0, ""},
+        {"backward BmmBackward0", "", 0, "backward BmmBackward0"},
+        {":7 f", "", 0, ":7 f"},
+        {"a:7b", "", 0, "a:7b"},
+        {"a: 7", "", 0, "a: 7"},
+        {"a:1234567890 f", "", 0, "a:1234567890 f"},
+        {"()", "", 0, "()"},
+        {"f ()", "", 0, "f ()"},
+        {" (x)", "", 0, " (x)"},
+        {"f (x) y", "", 0, "f (x) y"},
+        {"+0x1", "", 0, "+0x1"},
+        {"a+0x", "", 0, "a+0x"},
+        {"a+0x1g", "", 0, "a+0x1g"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct tp_place_split s = tp_place_split(rows[i].text);
+        assert_int_equal(s.file_bytes, strlen(rows[i].file));
+        assert_int_equal(s.function_bytes, strlen(rows[i].function));
+        assert_int_equal(s.line, rows[i].line);
+        assert_true(!s.file_bytes || !strncmp(s.file, rows[i].file, s.file_bytes));
+        assert_true(!strncmp(s.function, rows[i].function, s.function_bytes));
+    }
+}
+
 static void test_blocks(void **state)
 {
     (void)state;
@@ -469,6 +534,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_finding_one),
+        cmocka_unit_test(test_split),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_stacks_are_gathered),
         cmocka_unit_test(test_stack_blocks),

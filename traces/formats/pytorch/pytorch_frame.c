@@ -66,12 +66,17 @@ static bool is_library(const struct tp_pytorch_frame *f)
     return strlen(name) > COMPILED_NAME && strcmp(f->function, "call") == 0;
 }
 
-/* Finds BmmBackward0 in "torch::autograd::generated::BmmBackward0::apply(...)". Returns its length;
- * 0: none. */
+/* Finds BmmBackward0 in "torch::autograd::generated::BmmBackward0::apply(...)", and in the text
+ * "backward BmmBackward0" that a snapshot has which was made from places. Returns its length; 0:
+ * none. */
 static size_t backward_name(const char *function, const char **name)
 {
-    static const char space[] = "torch::autograd::";
+    static const char space[] = "torch::autograd::", text[] = "backward ";
     const char *end = strstr(function, "::apply(");
+    if (strncmp(function, text, sizeof text - 1) == 0) {
+        *name = function + sizeof text - 1;
+        return strlen(*name);
+    }
     if (!end)
         end = strstr(function, "::release_variables(");
     if (!end || strncmp(function, space, sizeof space - 1) != 0)

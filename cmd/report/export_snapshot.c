@@ -243,7 +243,8 @@ static int write_segments(struct snapshot *s, struct tp_err *err)
 
 /* ---- events ---- */
 
-/* What a device has left is a number for every reader: 0 where the source does not know it. */
+/* A failure has an address too, which is 0, as some readers ask every event for it; and what the
+ * device has left is a number for all of them: 0 where the source does not know it. */
 static int write_event(struct snapshot *s, const struct tp_history_event *e,
                        struct tp_place_cursor *places, struct tp_err *err)
 {
@@ -252,9 +253,8 @@ static int write_event(struct snapshot *s, const struct tp_history_event *e,
     tp_pickler_item(&s->w);
     tp_pickler_begin_dict(&s->w);
     write_word(s, ACTION, (enum snapshot_word)(ACTIONS + e->action));
-    if (e->action != TP_HISTORY_OOM)
-        write_number(s, ADDR, e->addr);
-    else
+    write_number(s, ADDR, e->addr);
+    if (e->action == TP_HISTORY_OOM)
         write_number(s, DEVICE_FREE, e->left != TP_NONE ? e->left : 0);
     write_number(s, SIZE, e->size);
     write_number(s, STREAM, e->stream);

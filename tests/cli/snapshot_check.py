@@ -174,12 +174,10 @@ class Device:
 def check_events(number, events, known):
     d, last = Device(known), 0
     for e in events:
-        oom = e.get("action") == "oom"
-        keys = {"device_free" if oom and k == "addr" else k: t for k, t in EVENT.items()}
-        typed("an event", e, keys)
+        typed("an event", e, dict(EVENT, device_free=int) if e.get("action") == "oom" else EVENT)
         need(e["action"] in ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
                              "segment_map", "segment_unmap", "oom"), "%s", e)
-        need(e["pool_id"] == (0, 0), "%s", e)
+        need(e["pool_id"] == (0, 0) and (e["action"] == "oom") == (e["addr"] == 0), "%s", e)
         need(e["time_us"] >= last, "time goes back at %s", e)
         frames.look(e["frames"])
         frames.known += e["action"] == "alloc" and e["frames"] != []

@@ -41,6 +41,24 @@ snapshot() {
     grep -q '^fidelity 13 of 13 addresses, 2 of 2 segments' "$out"
 }
 
+@test "what torch leaves is what PyTorch left: segments, blocks, sums" {
+    for trace in complete-small.pickle training-step.pickle.gz; do
+        snapshot "$DATA/$trace" -s torch
+        python3 - "$DATA/$trace" <<'END' || fail "of $trace"
+import gzip, pickle, sys
+def left(file):
+    opened = gzip.open if file.endswith("gz") else open
+    for s in pickle.load(opened(file, "rb"))["segments"]:
+        members = [s[k] for k in ("device", "total_size", "allocated_size", "active_size", "requested_size", "stream",
+                                  "segment_type", "segment_pool_id", "is_expandable")]
+        yield members, [(b["address"] - s["address"], b["size"], b["state"],
+                         b["state"] != "inactive" and b["requested_size"]) for b in s["blocks"]]
+a, b = (sorted(left(f)) for f in (sys.argv[1], "x.pickle"))
+assert a == b, [x for x in zip(a, b) if x[0] != x[1]][:1]
+END
+    done
+}
+
 @test "read back: the same program, and what the replay said" {
     for strategy in direct torch arena; do
         snapshot "$DATA/complete-small.pickle" -s "$strategy"

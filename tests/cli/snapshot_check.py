@@ -1,9 +1,12 @@
 """Checks a PyTorch memory snapshot that tapool wrote: its opcodes, every key with its type, that what
 happens is possible, and what is left.
 
-    snapshot_check.py FILE [JSON]    exits 0 and prints a line of figures; JSON is the result of the same run
+    snapshot_check.py FILE [JSON [RECORDED]]
+        exits 0 and prints a line of figures; JSON is the result of the same run, RECORDED the snapshot that was played,
+        which must have ended in the same way
 """
 import bisect
+import gzip
 import json
 import pickle
 import pickletools
@@ -246,6 +249,25 @@ def agree(devices, segments, result):
             need(got == said, "%s: %s, not %s", name, got, said)
 
 
+def left(snapshot):
+    """What is held at the end, whatever the addresses."""
+    for s in snapshot["segments"]:
+        yield [s[key] for key, kind in SEGMENT.items() if kind is not list and key != "address"], [
+            (b["address"] - s["address"], b["size"], b["state"], b["state"] != "inactive" and b["requested_size"])
+            for b in s["blocks"]]
+
+
+def ends_as(snapshot, recorded):
+    mine, theirs = sorted(left(snapshot)), sorted(left(recorded))
+    for a, b in zip(mine, theirs):
+        need(a == b, "a segment is left as %s, not %s", a, b)
+    need(len(mine) == len(theirs), "%d segments are left, not %d", len(mine), len(theirs))
+    asked = [[bool(e["frames"]) for trace in s["device_traces"] for e in trace if e["action"] == "alloc"]
+             for s in (snapshot, recorded)]
+    need(asked[0] == asked[1], "%d of %d allocations have frames, not %d of %d", sum(asked[0]), len(asked[0]),
+         sum(asked[1]), len(asked[1]))
+
+
 frames = Frames()
 path = sys.argv[1]
 with open(path, "rb") as f:
@@ -269,6 +291,9 @@ for number, events in enumerate(snapshot["device_traces"]):
     Back([s for s in snapshot["segments"] if s["device"] == number]).walk(events)
 check_annotations(snapshot["external_annotations"])
 need(all(type(v) in (str, bool) for v in snapshot["allocator_settings"].values()), "settings")
+if len(sys.argv) > 3:
+    with (gzip.open if sys.argv[3].endswith("gz") else open)(sys.argv[3], "rb") as f:
+        ends_as(snapshot, pickle.load(f))
 if result:
     agree(devices, snapshot["segments"], result)
 total = {}

@@ -6,6 +6,7 @@
 load common
 
 DATA=$TAPOOL_ROOT/tests/data/pytorch
+CORPUS=${TAPOOL_SHARED:-$TAPOOL_ROOT/../shared}/corpus/pytorch
 
 setup() { enter_folder; }
 
@@ -41,21 +42,12 @@ snapshot() {
     grep -q '^fidelity 13 of 13 addresses, 2 of 2 segments' "$out"
 }
 
-@test "what torch leaves is what PyTorch left: segments, blocks, sums" {
-    for trace in complete-small.pickle training-step.pickle.gz; do
-        snapshot "$DATA/$trace" -s torch
-        python3 - "$DATA/$trace" <<'END' || fail "of $trace"
-import gzip, pickle, sys
-def left(file):
-    opened = gzip.open if file.endswith("gz") else open
-    for s in pickle.load(opened(file, "rb"))["segments"]:
-        members = [s[k] for k in ("device", "total_size", "allocated_size", "active_size", "requested_size", "stream",
-                                  "segment_type", "segment_pool_id", "is_expandable")]
-        yield members, [(b["address"] - s["address"], b["size"], b["state"],
-                         b["state"] != "inactive" and b["requested_size"]) for b in s["blocks"]]
-a, b = (sorted(left(f)) for f in (sys.argv[1], "x.pickle"))
-assert a == b, [x for x in zip(a, b) if x[0] != x[1]][:1]
-END
+@test "what torch leaves is what PyTorch left: segments, blocks, sums, who asked" {
+    for trace in "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" "$CORPUS/newest-format.pickle" \
+        "$CORPUS/ring-wrapped.pickle.gz" "$CORPUS/training-999-segments.pickle.gz"; do
+        [ -f "$trace" ] || continue
+        ok play_once "$trace" -s torch --no-fits -f --export-snapshot x.pickle --export-json x.json
+        python3 "$CLI/snapshot_check.py" x.pickle x.json "$trace" >facts || fail "of $trace"
     done
 }
 

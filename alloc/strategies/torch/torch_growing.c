@@ -244,6 +244,7 @@ int tp_torch_map_at(struct torch *st, const struct torch_segment *s, tp_addr add
     if (rc && b != low) {
         remove_unmapped(b);
         tp_torch_join(st, low, b);
+        tp_torch_room_renew(low);
     }
     return rc;
 }

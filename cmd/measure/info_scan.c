@@ -74,18 +74,18 @@ static void count(struct tp_info_count *c, uint64_t bytes)
 static uint32_t column_of(const struct scan *s)
 {
     const struct tp_program_facts *f = s->facts;
-    double at = s->info->by_time ? (double)s->time / (double)f->duration_ns
-                : s->event       ? (double)(s->event - 1) / (double)f->events
-                                 : 0;
-    uint32_t column = (uint32_t)(at * TP_INFO_COLUMNS);
-    return column < TP_INFO_COLUMNS ? column : TP_INFO_COLUMNS - 1;
+    uint64_t at = s->info->by_time ? s->time : s->event - 1;
+    uint64_t of = s->info->by_time ? f->duration_ns : f->events;
+    uint64_t column = tp_scaled(at < of ? at : of, of, TP_INFO_COLUMNS);
+    return column < TP_INFO_COLUMNS ? (uint32_t)column : TP_INFO_COLUMNS - 1;
 }
 
-/* A column in which nothing changes shows the requested bytes of the column before it. */
+/* A column begins with the requested bytes that the one before it ended with. */
 static void fill_to(struct device *d, uint32_t end)
 {
     while (d->filled < end)
-        d->info->columns[d->filled++] = d->requested;
+        d->info->columns[d->filled++] =
+            (struct tp_stretch){d->requested, d->requested, d->requested};
 }
 
 /* Counts the requested bytes of objects that were allocated during the recording. */
@@ -116,13 +116,14 @@ static void begin_curves(struct scan *s)
 
 static void change(struct scan *s, struct device *d, uint64_t more, uint64_t less)
 {
-    uint32_t column = column_of(s);
-    fill_to(d, column + 1);
-    d->requested = d->requested - less + more;
-    if (d->requested > d->info->columns[column])
-        d->info->columns[column] = d->requested;
+    uint32_t column = s->event == OF_THE_PAST ? 0 : column_of(s);
     if (s->event != OF_THE_PAST)
+        fill_to(d, column + 1);
+    d->requested = d->requested - less + more;
+    if (s->event != OF_THE_PAST) {
+        tp_stretch_add(&d->info->columns[column], d->requested);
         add_point(d, s->event);
+    }
     if (d->requested == d->demand->bytes && s->event == d->demand->event)
         d->info->peak_mark = s->mark;
 }

@@ -11,9 +11,10 @@
 #include "alloc/engine/curve.h"
 #include "alloc/engine/histogram.h"
 #include "alloc/program/program.h"
+#include "cmd/measure/columns.h"
 
 enum {
-    TP_INFO_COLUMNS = 64,        /* of the drawn curve */
+    TP_INFO_COLUMNS = 512,       /* which are thinned to the width of a drawing */
     TP_INFO_SIZES = 6,           /* rows of the table of sizes */
     TP_INFO_COMMON = 3,          /* number of most requested sizes that are shown */
     TP_INFO_TEMPORARY = 64,      /* an object is temporary if it is freed within 64 events */
@@ -36,10 +37,10 @@ struct tp_info_common {
 };
 
 struct tp_info_device {
-    uint64_t columns[TP_INFO_COLUMNS]; /* highest requested bytes in each column */
-    struct tp_curve curve;             /* all three values of a point are the requested bytes */
-    uint64_t peak_new;  /* most live bytes at once that were allocated during the recording */
-    uint32_t peak_mark; /* the phase of the peak; UINT32_MAX: none */
+    struct tp_stretch columns[TP_INFO_COLUMNS]; /* the requested bytes in each column, exactly */
+    struct tp_curve curve; /* all three values of a point are the requested bytes */
+    uint64_t peak_new;     /* most live bytes at once that were allocated during the recording */
+    uint32_t peak_mark;    /* the phase of the peak; UINT32_MAX: none */
 };
 
 struct tp_info {

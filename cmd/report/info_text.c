@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { NAME = 2, NOTE = 16, MARKS_SHOWN = 6, DEVICES_SHOWN = 8 };
+enum { NAME = 2, NOTE = 16, MARKS_SHOWN = 6, DEVICES_SHOWN = 8, BARS = 64 };
 
 static bool is_device(const struct tp_info_report *r)
 {
@@ -355,22 +355,22 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
 
 /* The value at which the axis begins: 0, unless at least half of the peak is live all the time.
  * Then it is the lowest value, so that differences can be seen. */
-static uint64_t axis_floor(const struct tp_info_device *d, uint64_t peak)
+static uint64_t axis_floor(const struct tp_stretch *at, uint64_t peak)
 {
     uint64_t low = UINT64_MAX;
-    for (int i = 0; i < TP_INFO_COLUMNS; i++)
-        if (d->columns[i] < low)
-            low = d->columns[i];
+    for (int i = 0; i < BARS; i++)
+        if (at[i].high < low)
+            low = at[i].high;
     return low > peak / 2 && low < peak ? low : 0;
 }
 
-static void draw(const struct tp_info_device *d, uint64_t low, uint64_t high, char *out)
+static void draw(const struct tp_stretch *at, uint64_t low, uint64_t high, char *out)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     char *end = out;
     *out = '\0';
-    for (int i = 0; i < TP_INFO_COLUMNS; i++) {
-        uint64_t v = d->columns[i];
+    for (int i = 0; i < BARS; i++) {
+        uint64_t v = at[i].high;
         double part = high > low ? (double)(v - low) / (double)(high - low) : 1;
         const char *block = blocks[v ? 1 + (int)(part * 7 + 0.5) : 0];
         memcpy(out, block, strlen(block) + 1);
@@ -385,9 +385,11 @@ static void print_curve(const struct tp_info_report *r, const struct tp_info_dev
                         uint64_t peak, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
-    uint64_t low = axis_floor(d, peak);
-    char bars[4 * TP_INFO_COLUMNS + 1], across[128];
-    draw(d, low, peak, bars);
+    struct tp_stretch at[BARS];
+    char bars[4 * BARS + 1], across[128];
+    tp_stretch_thin(d->columns, TP_INFO_COLUMNS, at, BARS);
+    uint64_t low = axis_floor(at, peak);
+    draw(at, low, peak, bars);
     if (r->info->by_time)
         snprintf(across, sizeof across, "%s from left to right", tp_duration(f->duration_ns).s);
     else

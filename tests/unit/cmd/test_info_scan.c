@@ -215,12 +215,15 @@ static void same_count(struct tp_info_count a, struct tp_info_count b)
     assert_int_equal(a.bytes, b.bytes);
 }
 
-/* Highest requested bytes of a device in each column, by going through the whole program. */
+/* Lowest and highest requested bytes of a device in each column, by going through the whole
+ * program. */
 static void check_columns(const struct made *m, const struct tp_info *info, uint16_t device)
 {
     uint64_t live[SLOTS] = {0}, requested = 0, total = time_of(m, m->count - 1);
-    uint64_t high[TP_INFO_COLUMNS] = {0}, time = 0;
+    struct tp_stretch slow[TP_INFO_COLUMNS];
+    uint64_t time = 0;
     size_t column = 0, events = m->count - m->prologue;
+    slow[0] = (struct tp_stretch){0, 0, 0};
     for (size_t i = 0; i < m->count; i++) {
         const struct tp_insn *in = &m->insns[i];
         time += in->gap_ns;
@@ -229,7 +232,7 @@ static void check_columns(const struct made *m, const struct tp_info *info, uint
                                       : (double)(i - m->prologue) / (double)events;
         size_t to = (size_t)(at * TP_INFO_COLUMNS);
         to = to < TP_INFO_COLUMNS ? to : TP_INFO_COLUMNS - 1;
-        for (; column < to; high[++column] = requested) {
+        for (; column < to; slow[++column] = (struct tp_stretch){requested, requested, requested}) {
         }
         for (uint32_t s = 0; in->op == TP_RESET && in->device == device && s < SLOTS; s++)
             live[s] = 0;
@@ -239,12 +242,14 @@ static void check_columns(const struct made *m, const struct tp_info *info, uint
         requested = 0;
         for (uint32_t s = 0; s < SLOTS; s++)
             requested += live[s];
-        high[column] = requested > high[column] ? requested : high[column];
+        tp_stretch_add(&slow[column], requested);
+        if (i < m->prologue)
+            slow[0] = (struct tp_stretch){requested, requested, requested};
     }
-    for (; column < TP_INFO_COLUMNS - 1; high[++column] = requested) {
+    for (; column < TP_INFO_COLUMNS - 1;
+         slow[++column] = (struct tp_stretch){requested, requested, requested}) {
     }
-    for (int i = 0; i < TP_INFO_COLUMNS; i++)
-        assert_int_equal(info->devices[device].columns[i], high[i]);
+    assert_memory_equal(info->devices[device].columns, slow, sizeof slow);
 }
 
 static void check_random(uint64_t seed, bool time_known)
@@ -359,7 +364,7 @@ static void sums_of_bytes_stop_before_they_wrap(void **state)
     assert_int_equal(info->allocated.bytes, UINT64_MAX - 1);
     assert_int_equal(info->temporary.bytes, UINT64_MAX - 1);
     assert_int_equal(info->sizes[TP_INFO_SIZES - 1].count.bytes, UINT64_MAX - 1);
-    assert_int_equal(info->devices[0].columns[0], TP_MAX_SIZE);
+    assert_int_equal(info->devices[0].columns[0].high, TP_MAX_SIZE);
     tp_info_free(info);
     tp_program_release(p);
     free(m.insns);
@@ -378,7 +383,8 @@ static void the_phase_of_the_peak_is_the_one_in_which_it_is_first(void **state)
     struct tp_program *p = build(&m);
     struct tp_info *info = scan(p);
     assert_int_equal(info->devices[0].peak_mark, 1);
-    assert_int_equal(info->devices[0].columns[TP_INFO_COLUMNS - 1], 20); /* nothing changes there */
+    assert_int_equal(info->devices[0].columns[TP_INFO_COLUMNS - 1].last,
+                     20); /* nothing changes there */
     tp_info_free(info);
     tp_program_release(p);
     free(m.insns);
@@ -412,7 +418,7 @@ static void long_programs_are_read_to_the_end(void **state)
     assert_int_equal(info->events.max, 11);
     assert_int_equal(info->times.min, 10);
     assert_int_equal(info->times.max, 15); /* the first has no free before it */
-    assert_int_equal(info->devices[0].columns[TP_INFO_COLUMNS - 1], 201);
+    assert_int_equal(info->devices[0].columns[TP_INFO_COLUMNS - 1].high, 201);
     tp_info_free(info);
     tp_program_release(p);
 }

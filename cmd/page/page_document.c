@@ -1,6 +1,7 @@
 /* See page_document.h. Names come from files and command lines: they are escaped. */
 #include "cmd/page/page_document.h"
 
+#include "cmd/measure/captured.h"
 #include "cmd/measure/figures.h"
 #include "cmd/page/page_assets.h"
 #include "cmd/report/pick.h"
@@ -88,6 +89,60 @@ static int write_latency(const struct page_part *p, FILE *out, struct tp_err *er
     return rc;
 }
 
+static const struct tp_holders *holders_of(const struct page_part *p)
+{
+    return p->results->captured ? p->results->captured->holders : NULL;
+}
+
+static bool has_holders(const struct page_part *p)
+{
+    return holders_of(p) != NULL;
+}
+
+static void add_holder(struct tp_table *t, const struct tp_holders *h, const char *who, double held,
+                       uint64_t blocks)
+{
+    tp_table_add(t, "%s", who);
+    tp_table_bytes(t, held > 0 ? (uint64_t)held : 0, false);
+    tp_table_add(t, "%s", tp_percent(held / (double)h->bytes).s);
+    tp_table_count(t, blocks);
+}
+
+/* The rows add up to all that is held. */
+static void fill_holders(struct tp_table *t, const struct tp_holders *h)
+{
+    double rest = (double)h->bytes - h->unknown;
+    for (unsigned i = 0; i < h->count; rest -= h->rows[i++].bytes)
+        add_holder(t, h, h->rows[i].place, h->rows[i].bytes, h->rows[i].blocks);
+    if (h->places > h->count)
+        add_holder(t, h, "others", rest, TP_NONE);
+    if (h->unknown >= 1)
+        add_holder(t, h, h->by == TP_BY_PHASE ? "in no phase" : "not known", h->unknown, TP_NONE);
+}
+
+static int write_holders(const struct page_part *p, FILE *out, struct tp_err *err)
+{
+    static const struct tp_column columns[] = {{.head = {"", "asked for by"}, .left = true},
+                                               {.head = {"", "holds"}},
+                                               {.head = {"", "share"}},
+                                               {.head = {"", "blocks"}}};
+    const struct tp_holders *h = holders_of(p);
+    struct tp_table t = {0};
+    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
+    fill_holders(&t, h);
+    fputs("<p>", out);
+    if (h->at == TP_AT_PEAK)
+        fputs("When the program needed most", out);
+    else
+        fprintf(out, "After event %s", tp_count(h->at).s);
+    fprintf(out, ", it held %s%s.", tp_bytes(h->bytes, false).s,
+            h->estimated ? "; by whom is estimated from samples" : "");
+    int rc = tp_table_html(&t, out, err);
+    fputs("</p>\n", out);
+    tp_table_drop(&t);
+    return rc;
+}
+
 /* A text of the screen, as it is there. */
 typedef void print_fn(const struct page_part *p, size_t i, struct tp_page *page);
 
@@ -133,16 +188,24 @@ static int write_settings(const struct page_part *p, FILE *out, struct tp_err *e
 static const struct section {
     const char *id, *title;
     const char *view; /* what the figure shows, for who does not see it; NULL: no figure */
-    int (*write)(const struct page_part *p, FILE *out,
-                 struct tp_err *err); /* NULL: the figure alone */
+    /* NULL: the figure alone */
+    int (*write)(const struct page_part *p, FILE *out, struct tp_err *err);
+    bool (*there)(const struct page_part *p); /* NULL: always */
 } sections[] = {
-    {"answer", "Which policy", NULL, write_answer},
-    {"memory", "Memory over time",
-     "Memory over time: what the program requested, and what each policy reserved", NULL},
-    {"latency", "How long calls took",
-     "Cumulative distributions of the latencies of each policy, on logarithmic axes",
-     write_latency},
-    {"settings", "Every setting and figure", NULL, write_settings},
+    {.id = "answer", .title = "Which policy", .write = write_answer},
+    {.id = "memory",
+     .title = "Memory over time",
+     .view = "Memory over time: what the program requested, and what each policy reserved"},
+    {.id = "holders",
+     .title = "Who holds the memory",
+     .view = "What each place of the program holds, as areas",
+     .write = write_holders,
+     .there = has_holders},
+    {.id = "latency",
+     .title = "How long calls took",
+     .view = "Cumulative distributions of the latencies of each policy, on logarithmic axes",
+     .write = write_latency},
+    {.id = "settings", .title = "Every setting and figure", .write = write_settings},
 };
 
 static int write_part(const struct page_part *p, FILE *out, struct tp_err *err)
@@ -156,6 +219,8 @@ static int write_part(const struct page_part *p, FILE *out, struct tp_err *err)
     fputs("</p>\n", out);
     for (size_t i = 0; rc == TP_OK && i < sizeof sections / sizeof *sections; i++) {
         const struct section *s = &sections[i];
+        if (s->there && !s->there(p))
+            continue;
         fprintf(out, "<section class=\"%s\"><h2>%s</h2>\n", s->id, s->title);
         if (s->view)
             fprintf(
@@ -171,8 +236,8 @@ static int write_part(const struct page_part *p, FILE *out, struct tp_err *err)
     return rc;
 }
 
-/* The last line of a script or of a style may be the place of its source, which a browser would look
- * for. */
+/* The last line of a script or of a style may be the place of its source, which a browser would
+ * look for. */
 static const char *end_of(const struct tp_page_asset *a)
 {
     static const char place[] = "# sourceMappingURL=";

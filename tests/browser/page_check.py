@@ -20,7 +20,7 @@ LOOKS = (dict(width=1200, dark=False), dict(width=1200, dark=True), dict(width=3
 
 # The least contrast of any text with what lies behind it, with the text; by WCAG 2.
 CONTRAST = """(() => {
-    const rgb = text => (text.match(/[\\d.]+/g) || []).map(Number);
+    const rgb = text => (text.match(/[\\d.]+/g) || []).map(v => v * (text.startsWith("color(") ? 255 : 1));
     const part = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
     const light = c => 0.2126 * part(c[0]) + 0.7152 * part(c[1]) + 0.0722 * part(c[2]);
     const behind = e => {
@@ -34,7 +34,8 @@ CONTRAST = """(() => {
     const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) {
         const e = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
-        if (!text || !e.offsetParent || e.closest("script,style,noscript")) continue;
+        if (!text || !e.offsetParent || e.closest("script,style,noscript") ||
+            getComputedStyle(e).fontSize === "0px") continue;
         const a = light(rgb(getComputedStyle(e).color)), b = light(behind(e));
         const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
         if (ratio < worst[0]) worst = [ratio, text.slice(0, 60)];
@@ -64,7 +65,20 @@ def look(browser, address, found, **how):
     return page
 
 
+# Areas lie side by side, fill their box, and are as large as what they say.
+AREAS = """[...document.querySelectorAll(".areas")].map(box => [box.clientWidth * box.clientHeight,
+    ...[...box.children].map(e => (e.offsetWidth + 2) * (e.offsetHeight + 2))])"""
+
+
+def look_at_areas(page, found):
+    for whole, *parts in page.value(AREAS):
+        found.expect(parts and abs(sum(parts) - whole) < 0.05 * whole, "areas of", sum(parts), "in", whole)
+        found.expect(parts == sorted(parts, reverse=True) or abs(parts[0] - max(parts)) < 0.02 * whole,
+                     "the largest area is not the first")
+
+
 def look_at_views(page, found):
+    look_at_areas(page, found)
     for view in VIEWS:
         boxes = page.value("""[...document.querySelectorAll('figure[data-view="%s"] canvas')]
             .map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])""" % view)

@@ -98,7 +98,6 @@ int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
     if (rc == TP_OK && places->from)
         rc = tp_places_find(&places->places, &a.held.event, 1, &out->place, err);
     out->sum = tp_why_sum(&a.layout);
-    out->grows = a.layout.grows;
     if (rc == TP_OK && out->moment.failed)
         rc = judge(&a, err);
     tp_why_held_release(s->reading, &a.held);

@@ -21,7 +21,6 @@ struct tp_why {
     struct tp_verified verified; /* what was compared up to the event */
     struct tp_why_moment moment;
     struct tp_why_sum sum;
-    bool grows;                 /* segments do (expandable_segments) */
     struct tp_why_room room;    /* only where the event is a failed request */
     struct tp_holders *holders; /* owned; NULL: not known */
     char place[TP_PLACE_TEXT];  /* of the event; "": not known */

@@ -29,16 +29,19 @@ static void write_sum(struct tp_json *j, cJSON *in, const struct tp_why_sum *s)
     tp_json_uint(j, o, "holes", s->holes);
     tp_json_uint(j, o, "largest_hole_bytes", s->largest);
     tp_json_uint(j, o, "idle_segments", s->idle);
+    tp_json_uint(j, o, "idle_units", s->idle_units);
     tp_json_uint(j, o, "segments", s->segments);
 }
 
 static void write_way(struct tp_json *j, cJSON *in, const struct tp_why *w)
 {
+    static const char *const made[] = {
+        [TP_WHY_HOLE] = "a hole", [TP_WHY_SEGMENTS] = "whole segments", [TP_WHY_UNITS] = "units"};
     const struct tp_why_room *r = &w->room;
     if (!r->block_count)
         return;
     cJSON *o = tp_json_object(j, in, "in_the_way");
-    tp_json_text(j, o, "makes", r->way == TP_WHY_HOLE ? "a hole" : "whole segments");
+    tp_json_text(j, o, "makes", made[r->way]);
     tp_json_uint(j, o, "blocks", r->block_count);
     tp_json_uint(j, o, "bytes", r->bytes);
     tp_json_uint(j, o, "segments", r->segments);

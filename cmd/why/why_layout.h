@@ -13,6 +13,7 @@ struct tp_why_block {
 
 struct tp_why_segment {
     struct tp_torch_segment at;
+    struct tp_torch_space space;
     size_t first, count; /* its blocks in the list of all, which follow each other without a gap */
     size_t live;         /* of them */
 };
@@ -35,6 +36,7 @@ struct tp_why_sum {
     uint64_t requested, rounding;
     uint64_t hole_bytes, holes; /* free blocks of segments that serve others too */
     uint64_t idle_bytes, idle;  /* segments that serve nothing */
+    uint64_t idle_units;        /* of segments that grow, in the idle bytes and not in `idle` */
     uint64_t reserved, segments;
     uint64_t live;    /* blocks */
     uint64_t largest; /* hole */

@@ -1,8 +1,7 @@
 /* See why_room.h. The smallest set is exact: in a segment by a window over its blocks, of whole
  * segments by choosing among the largest ones of each number of blocks. Known weakness: rules that
  * give single segments back early (garbage_collection_threshold) are not asked, and where segments
- * grow (expandable_segments) only the sums are compared: such a request may be served by what is
- * mapped and what is mapped anew together. */
+ * grow (expandable_segments) beside a max_split_size_mb only the sums are compared. */
 #include "cmd/why/why_room.h"
 
 #include <stdlib.h>
@@ -13,6 +12,7 @@ struct room_making {
     const struct tp_torch_rules *rules;
     const struct tp_why_request *rq;
     struct tp_why_sum sum;
+    struct tp_why_growing *growing; /* NULL: segments do not grow, or it is not told */
     struct tp_why_room *out;
     bool small; /* the request's pool */
 };
@@ -69,6 +69,16 @@ static uint64_t largest_new(const struct room_making *m, uint64_t bytes)
     return bytes >= r->large_segment ? r->own_least - r->grain : 0;
 }
 
+/* The largest block that new memory serves. */
+static uint64_t largest_fresh(const struct room_making *m)
+{
+    uint64_t most = m->small ? m->rules->small_most : UINT64_MAX;
+    uint64_t bytes = m->growing        ? tp_why_growing_largest(m->growing)
+                     : m->rq->has_free ? largest_new(m, driver_has(m))
+                                       : 0;
+    return bytes < most ? bytes : most;
+}
+
 static void look_at_holes(const struct room_making *m, bool *served)
 {
     const struct tp_why_layout *l = m->layout;
@@ -94,16 +104,15 @@ static void judge(const struct room_making *m)
     look_at_holes(m, &served);
     out->there = m->sum.reserved - taken + (rq->has_free ? rq->free : 0);
     out->capacity = rq->has_free ? m->sum.reserved + rq->free : 0;
-    bool grows = m->layout->grows;
-    uint64_t fresh = rq->has_free ? largest_new(m, driver_has(m)) : 0;
+    uint64_t fresh = largest_fresh(m);
     out->fitting = largest_within(m->rules, fresh > out->largest ? fresh : out->largest);
-    if (grows || (!m->small && out->fitting <= m->rules->small_most))
+    if (out->untold || (!m->small && out->fitting <= m->rules->small_most))
         out->fitting = 0;
-    out->verdict = served                                    ? TP_WHY_HAD_ROOM
-                   : !rq->has_free                           ? TP_WHY_NO_CAPACITY
-                   : !grows && out->segment <= driver_has(m) ? TP_WHY_REFUSED
-                   : taken + out->need > out->capacity       ? TP_WHY_TOO_BIG
-                                                             : TP_WHY_FRAGMENTED;
+    out->verdict = served                                          ? TP_WHY_HAD_ROOM
+                   : !rq->has_free                                 ? TP_WHY_NO_CAPACITY
+                   : !out->untold && out->segment <= driver_has(m) ? TP_WHY_REFUSED
+                   : taken + out->need > out->capacity             ? TP_WHY_TOO_BIG
+                                                                   : TP_WHY_FRAGMENTED;
 }
 
 /* ---- a hole in one segment ---- */
@@ -304,6 +313,52 @@ static int make_room(const struct room_making *m, struct tp_err *err)
     return rc;
 }
 
+/* ---- where segments grow ---- */
+
+static void take_set(const struct room_making *m, struct tp_why_set *set)
+{
+    struct tp_why_room *out = m->out;
+    const struct tp_why_layout *l = m->layout;
+    const struct tp_why_segment *s = l->segments, *last = NULL;
+    out->way = set->side_by_side ? TP_WHY_HOLE : TP_WHY_UNITS;
+    out->blocks = set->blocks;
+    out->block_count = set->count;
+    for (size_t i = 0; i < set->count; i++) {
+        while (set->blocks[i] >= s->first + s->count)
+            s++;
+        out->bytes += l->blocks[set->blocks[i]].size;
+        out->segments += s != last;
+        last = s;
+    }
+}
+
+static int make_room_growing(const struct room_making *m, struct tp_err *err)
+{
+    struct window w = {.segment = NULL};
+    struct tp_why_set set;
+    try_holes(m, &w);
+    int rc = tp_why_growing_set(m->growing, w.segment ? w.live : SIZE_MAX, &set, err);
+    if (rc == TP_OK && set.count)
+        take_set(m, &set);
+    else
+        free(set.blocks);
+    return rc == TP_OK && !set.count && w.segment ? take_window(m->out, m->layout, &w, err) : rc;
+}
+
+static int look_at_growing(struct room_making *m, struct tp_err *err)
+{
+    const struct tp_torch_rules *r = m->rules;
+    const struct tp_why_growing_cfg cfg = {.layout = m->layout,
+                                           .need = m->out->need,
+                                           .unit = m->small ? r->small_segment : r->large_segment,
+                                           .driver = driver_has(m),
+                                           .stream = m->rq->stream,
+                                           .small = m->small};
+    int rc = tp_why_growing_new(&cfg, &m->growing, err);
+    m->out->segment = rc == TP_OK ? tp_why_growing_least(m->growing) : 0;
+    return rc;
+}
+
 int tp_why_room(const struct tp_why_layout *l, const struct tp_torch_rules *rules,
                 const struct tp_why_request *rq, struct tp_why_room *out, struct tp_err *err)
 {
@@ -312,10 +367,18 @@ int tp_why_room(const struct tp_why_layout *l, const struct tp_torch_rules *rule
     *out = (struct tp_why_room){.need = tp_torch_rounded(rules, rq->size)};
     m.small = out->need <= rules->small_most;
     out->segment = tp_torch_segment_bytes(rules, out->need);
-    judge(&m);
-    if (l->grows || out->verdict == TP_WHY_HAD_ROOM || out->verdict == TP_WHY_REFUSED)
-        return TP_OK;
-    return make_room(&m, err);
+    out->grows = l->grows || rules->expandable;
+    out->untold = out->grows && rules->split_limit != TP_TORCH_NO_SPLIT_LIMIT;
+    int rc = out->grows && !out->untold ? look_at_growing(&m, err) : TP_OK;
+    if (rc == TP_OK)
+        judge(&m);
+    bool sought = !out->untold && out->verdict != TP_WHY_HAD_ROOM && out->verdict != TP_WHY_REFUSED;
+    if (rc == TP_OK && sought && m.growing)
+        rc = rq->has_free ? make_room_growing(&m, err) : TP_OK;
+    else if (rc == TP_OK && sought)
+        rc = make_room(&m, err);
+    tp_why_growing_free(m.growing);
+    return rc;
 }
 
 void tp_why_room_release(struct tp_why_room *r)

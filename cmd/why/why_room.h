@@ -9,11 +9,12 @@
  *
  *     | live |  | live |                all blocks of some segments, of whatever pool: the driver
  *     '------'  '------'                then has their bytes, and those that are free on it
- */
+ *
+ * Where segments grow, why_growing.h has the ways. */
 #ifndef TP_WHY_ROOM_H
 #define TP_WHY_ROOM_H
 
-#include "cmd/why/why_layout.h"
+#include "cmd/why/why_growing.h"
 
 struct tp_why_request {
     uint64_t size; /* bytes asked for */
@@ -31,19 +32,19 @@ enum tp_why_verdict {
     TP_WHY_HAD_ROOM,    /* by the rules a free block serves the request */
 };
 
-enum tp_why_way { TP_WHY_NO_WAY, TP_WHY_HOLE, TP_WHY_SEGMENTS };
-
-enum { TP_WHY_BLOCKS_MOST = 256 }; /* sets of more blocks are looked for in one segment only */
+enum tp_why_way { TP_WHY_NO_WAY, TP_WHY_HOLE, TP_WHY_SEGMENTS, TP_WHY_UNITS };
 
 struct tp_why_room {
     enum tp_why_verdict verdict;
     uint64_t need;     /* bytes of the block for the request */
-    uint64_t segment;  /* bytes of the segment that the driver was asked for */
+    uint64_t segment;  /* bytes that the driver was asked for: a segment, or units of one */
+    bool grows;        /* it was units */
+    bool untold;       /* what would have made room is not looked for: segments grow, and blocks
+                        * from a size on are not split */
     uint64_t there;    /* bytes that serve nothing: on the device, in holes and in idle segments */
     uint64_t capacity; /* bytes that the process could have; 0: not known */
     uint64_t largest;  /* hole of the request's pool and stream; 0: none */
-    uint64_t
-        fitting; /* the largest request of its pool that finds room; 0: none, or segments grow */
+    uint64_t fitting;  /* the largest request of its pool that finds room; 0: none, or untold */
     /* the smallest set of live blocks without which the request finds room */
     enum tp_why_way way;
     size_t *blocks; /* owned: numbers in the layout, ascending */

@@ -84,6 +84,16 @@ static void print_part(const struct tp_why *w, const char *sign, uint64_t bytes,
     tp_page_line(page);
 }
 
+/* "2 segments", "5 units", "2 segments, 5 units" */
+static struct tp_text idle_of(const struct tp_why_sum *s)
+{
+    struct tp_text segments = tp_plural(s->idle, "segment");
+    if (!s->idle_units)
+        return segments;
+    return tp_text_of("%s%s%s", s->idle ? segments.s : "", s->idle ? ", " : "",
+                      tp_plural(s->idle_units, "unit").s);
+}
+
 static void print_sum(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_sum *s = &w->sum;
@@ -95,9 +105,8 @@ static void print_sum(const struct tp_why *w, struct tp_page *page)
         w, "+", s->hole_bytes, tp_text_of("%s in used segments", tp_plural(s->holes, "hole").s).s,
         s->holes ? tp_text_of("fragmentation; the largest %s", size_of(page, s->largest).s).s : "",
         page);
-    print_part(w, "+", s->idle_bytes,
-               tp_text_of("%s wholly idle", tp_plural(s->idle, "segment").s).s,
-               s->idle ? "PyTorch gives these back before it fails" : "", page);
+    print_part(w, "+", s->idle_bytes, tp_text_of("%s wholly idle", idle_of(s).s).s,
+               s->idle_bytes ? "PyTorch gives these back before it fails" : "", page);
     bool free_known = w->moment.failed && oom->has_free;
     print_part(w, "=", s->reserved,
                tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s).s, "", page);
@@ -126,12 +135,12 @@ static void print_waste(const struct tp_why *w, struct tp_page *page)
     }
     tp_page_more(page, NAME, "%s of what is reserved serves nothing",
                  tp_percent((double)waste / (double)s->reserved).s);
-    if (s->idle)
+    if (s->idle_bytes)
         tp_page_more(page, NAME, ": %s would go back with empty_cache()%s",
                      size_of(page, s->idle_bytes).s, s->holes ? "," : "");
     if (s->holes)
-        tp_page_more(page, NAME, "%s %s %s in holes between live blocks", s->idle ? "" : ":",
-                     size_of(page, s->hole_bytes).s, s->idle ? "lies" : "of it lies");
+        tp_page_more(page, NAME, "%s %s %s in holes between live blocks", s->idle_bytes ? "" : ":",
+                     size_of(page, s->hole_bytes).s, s->idle_bytes ? "lies" : "of it lies");
     tp_page_line(page);
 }
 
@@ -188,10 +197,10 @@ static void print_fitting(const struct tp_why *w, struct tp_page *page)
     if (smaller)
         tp_page_put(page, NAME, "a request of %s or less would have fitted",
                     size_of(page, r->fitting).s);
-    if (w->grows && w->moment.failed)
+    if (r->untold)
         tp_page_put(page, NAME,
-                    "segments grow here (expandable_segments): what would have made "
-                    "room is not looked for");
+                    "segments grow here, beside max_split_size_mb: what would have made room is "
+                    "not looked for");
 }
 
 static void print_way(const struct tp_why *w, struct tp_page *page)
@@ -199,10 +208,13 @@ static void print_way(const struct tp_why *w, struct tp_page *page)
     const struct tp_why_room *r = &w->room;
     if (!r->block_count)
         return;
-    const char *room = r->way == TP_WHY_HOLE ? "there would have been room"
-                       : r->segments == 1
-                           ? "its segment would have gone back, and the driver had room"
-                           : "their segments would have gone back, and the driver had room";
+    static const char *const rooms[][2] = {
+        [TP_WHY_HOLE] = {"there would have been room", "there would have been room"},
+        [TP_WHY_SEGMENTS] = {"its segment would have gone back, and the driver had room",
+                             "their segments would have gone back, and the driver had room"},
+        [TP_WHY_UNITS] = {"units of its segment would have gone back, and the driver had room",
+                          "units of segments would have gone back, and the driver had room"}};
+    const char *room = rooms[r->way][r->segments > 1];
     tp_page_line(page);
     if (r->block_count == 1)
         tp_page_put(page, 0, "Without this block %s:", room);

@@ -3,6 +3,7 @@
     oom_snapshot.py fragmented    asks for 50 MiB: 70 MiB are free, in pieces of 30, 30 and 10
     oom_snapshot.py too-big       asks for 200 MiB of a device with 170
     oom_snapshot.py two           the first on device 0, the second on device 1
+    oom_snapshot.py growing       the first with segments that grow: both parts are of one, in units of 20 MiB
 
     segment of 100 MiB  | 30 free | 4 loss | 30 free | 36 activations |      segment of 60 MiB  | 60 weights |
 """
@@ -10,7 +11,9 @@ import pickle
 import sys
 
 MIB = 1 << 20
-A, B = 0x7f0000000000, 0x7f0010000000
+GROWS = sys.argv[1] == "growing"
+A = 0x7f0000000000
+B = A + 100 * MIB if GROWS else 0x7f0010000000
 
 
 def frames(*lines):
@@ -35,8 +38,9 @@ def trace(asked):
     def free(addr, mib, stack):
         return [entry("free_requested", addr, mib, stack), entry("free_completed", addr, mib, stack)]
 
-    events = [entry("segment_alloc", B, 60, WEIGHTS), entry("alloc", B, 60, WEIGHTS),
-              entry("segment_alloc", A, 100, FORWARD), entry("alloc", A, 100, FORWARD)]
+    taken = "segment_map" if GROWS else "segment_alloc"
+    parts = [(B, 60, WEIGHTS), (A, 100, FORWARD)]
+    events = [entry(what, *part) for part in (parts[::-1] if GROWS else parts) for what in (taken, "alloc")]
     events += free(A, 100, FORWARD)
     for offset, mib, stack in ((0, 30, FORWARD), (30, 4, LOSS), (34, 30, FORWARD), (64, 36, FORWARD)):
         events.append(entry("alloc", A + offset * MIB, mib, stack))
@@ -53,18 +57,18 @@ def segments(device):
 
     def segment(addr, mib, blocks):
         return {"device": device, "address": addr, "total_size": mib * MIB, "stream": 0, "segment_type": "large",
-                "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": blocks}
+                "segment_pool_id": (0, 0), "is_expandable": GROWS, "frames": [], "blocks": blocks}
 
-    return [segment(A, 100, [block(A, 30, "inactive", []), block(A + 30 * MIB, 4, "active_allocated", LOSS),
-                             block(A + 34 * MIB, 30, "inactive", []),
-                             block(A + 64 * MIB, 36, "active_allocated", FORWARD)]),
-            segment(B, 60, [block(B, 60, "active_allocated", WEIGHTS)])]
+    first = [block(A, 30, "inactive", []), block(A + 30 * MIB, 4, "active_allocated", LOSS),
+             block(A + 34 * MIB, 30, "inactive", []), block(A + 64 * MIB, 36, "active_allocated", FORWARD)]
+    second = [block(B, 60, "active_allocated", WEIGHTS)]
+    return [segment(A, 160, first + second)] if GROWS else [segment(A, 100, first), segment(B, 60, second)]
 
 
-asked = {"fragmented": [50], "too-big": [200], "two": [50, 200]}[sys.argv[1]]
+asked = {"fragmented": [50], "growing": [50], "too-big": [200], "two": [50, 200]}[sys.argv[1]]
 annotations = [{"stage": stage, "name": name, "device": 0, "time_us": 1700000000000000 + us}
                for stage, name, us in (("START", "forward", 900), ("END", "forward", 2100))]
 snapshot = {"segments": [s for d in range(len(asked)) for s in segments(d)],
             "device_traces": [trace(a) for a in asked],
-            "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": ""}, "external_annotations": annotations}
+            "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True" if GROWS else ""}, "external_annotations": annotations}
 sys.stdout.buffer.write(pickle.dumps(snapshot, protocol=4))

@@ -18,6 +18,25 @@ oom() { python3 "$CLI/oom_snapshot.py" "$1" >"$1.pickle"; }
     shown why-too-big "$TAPOOL" why too-big.pickle
 }
 
+@test "an out of memory where segments grow" {
+    oom growing
+    shown why-growing "$TAPOOL" why growing.pickle
+    ok "$TAPOOL" why growing.pickle --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))["devices"][0]
+MIB = 1 << 20
+# 30 and 30 MiB are free: a whole unit of 20 each; of 10 MiB on the device and these two are mapped, and 50 need three
+assert d["memory"]["idle_units"] == 2 and d["memory"]["idle_bytes"] == 40 * MIB
+r = d["request"]
+assert (r["verdict"], r["segment_bytes"], r["fitting_bytes"]) == ("fragmented", 60 * MIB, 40 * MIB)
+assert (r["in_the_way"]["makes"], r["in_the_way"]["blocks"], r["in_the_way"]["bytes"]) == ("a hole", 1, 4 * MIB)
+END
+    ok "$TAPOOL" why growing.pickle --conf expandable_segments:True,max_split_size_mb:128
+    grep -q 'what would have made room is not$' "$out"
+    not grep -q 'Without' "$out"
+}
+
 @test "no out of memory: the peak, an event, the end, in full bytes" {
     cp "$DATA/training-step.pickle.gz" . # the screen names the file
     shown why-peak "$TAPOOL" why training-step.pickle.gz

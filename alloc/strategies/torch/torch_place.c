@@ -371,11 +371,12 @@ static int look_at_stretch(const struct torch_block **b, tp_torch_look_fn *fn, v
 {
     const struct torch_segment *s = (*b)->segment;
     struct tp_torch_segment of = {.base = (*b)->addr, .stream = s->stream, .small = s->pool->small};
+    struct tp_torch_space space = {s->unit ? s->base : 0, s->unit};
     int rc = TP_OK;
     for (const struct torch_block *at = *b; at && at->state != TORCH_UNMAPPED; at = at->behind)
         of.size += at->size;
     for (; rc == TP_OK && *b && (*b)->state != TORCH_UNMAPPED; *b = (*b)->behind)
-        rc = fn(ctx, &of, s->unit != 0,
+        rc = fn(ctx, &of, &space,
                 &(struct tp_torch_at){(*b)->addr, (*b)->size,
                                       (*b)->state == TORCH_FREE ? 0 : (*b)->requested});
     return rc;

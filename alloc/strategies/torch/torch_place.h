@@ -94,11 +94,17 @@ bool tp_torch_is_mapped_at(void *st, const struct tp_torch_segment *part,
 /* Segments, and of those that grow each stretch that is mapped. */
 uint64_t tp_torch_stretches(void *st);
 
+/* The addresses that a segment which grows reserves, and the bytes that it grows by. */
+struct tp_torch_space {
+    tp_addr base;
+    uint64_t unit; /* 0, as the base: it does not grow */
+};
+
 /* Calls `fn` for every block: those of a segment one behind the other, without a gap. Of a segment
- * that grows each stretch that is mapped is one. `requested` is 0 for a free block. A status other
- * than TP_OK ends it and is returned. */
-typedef int tp_torch_look_fn(void *ctx, const struct tp_torch_segment *segment, bool grows,
-                             const struct tp_torch_at *block);
+ * that grows each stretch that is mapped is one, and they come one behind the other. `requested` is
+ * 0 for a free block. A status other than TP_OK ends it and is returned. */
+typedef int tp_torch_look_fn(void *ctx, const struct tp_torch_segment *segment,
+                             const struct tp_torch_space *space, const struct tp_torch_at *block);
 int tp_torch_look(void *st, tp_torch_look_fn *fn, void *ctx);
 
 /* Segments that there are. */

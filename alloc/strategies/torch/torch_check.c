@@ -62,9 +62,11 @@ static const char *check_block(struct torch *st, const struct torch_block *b,
     sums->live += b->state == TORCH_LIVE;
     sums->pending += b->state == TORCH_PENDING;
     sums->free[small] += b->state == TORCH_FREE;
-    sums->idle[small] += b->state == TORCH_FREE && torch_is_whole(b);
-    if (b->state == TORCH_FREE)
-        sums->idle_bytes[small] += torch_is_whole(b) ? b->size : tp_torch_unmappable(b);
+    if (b->state == TORCH_FREE) {
+        uint64_t idle = torch_is_whole(b) ? b->size : tp_torch_unmappable(b);
+        sums->idle[small] += idle != 0;
+        sums->idle_bytes[small] += idle;
+    }
     sums->unmapped[small] += b->state == TORCH_UNMAPPED;
     note_room(b, sums);
     for (const struct torch_use *u = b->uses; u; u = u->next)
@@ -111,12 +113,11 @@ static const char *check_segment(struct torch *st, const struct torch_segment *s
     return fault;
 }
 
-/* Counts a tree whose nodes must ascend; UINT64_MAX: they do not. */
-static uint64_t count_free(const struct torch_pool *pool)
+/* Counts a tree from its first block on, whose sizes must ascend; UINT64_MAX: they do not. */
+static uint64_t count_idle(const struct torch_pool *pool, struct torch_block *b)
 {
     uint64_t count = 0;
-    const struct torch_block *last = NULL;
-    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(b)) {
+    for (const struct torch_block *last = NULL; b; b = tp_torch_idle_behind(b)) {
         if (b->state != TORCH_FREE || b->segment->pool != pool ||
             (last && last->size > b->size && last->segment->stream == b->segment->stream))
             return UINT64_MAX;
@@ -151,12 +152,14 @@ static uint64_t most_room(const struct torch_pool *pool, uint64_t most)
 static bool are_complete(const struct torch *st, int small, const struct torch_sums *sums)
 {
     const struct torch_pool *own = small ? &st->small : &st->large;
-    uint64_t free = 0, unmapped = 0, idle = 0, idle_bytes = 0, room = 0;
+    uint64_t free = 0, unmapped = 0, idle = 0, idle_bytes = 0, room = 0, placed = 0;
     for (const struct torch_private *p = st->privates; own;) {
-        free += count_nodes(own->free);
+        free += count_nodes(own->free) + count_nodes(own->grown);
+        placed += count_nodes(own->placed);
         unmapped += count_nodes(own->unmapped);
         room = most_room(own, room);
-        idle += count_free(own);
+        idle += count_idle(own, tp_torch_idle_first(own));
+        idle += count_idle(own, tp_torch_units_first(own));
         idle_bytes += own->idle_bytes;
         own = !p ? NULL : small ? &p->small : &p->large;
         p = p ? p->next : NULL;

@@ -1,8 +1,8 @@
 /* The state of the strategy `torch`: segments, their blocks, and the free blocks in order.
  *
  *     segment   | live | free | live | free      |      blocks are linked in the order of address
- *     pool      free blocks by (stream, size, place); a second tree has those that are a whole
- *               segment, which may go back to the source
+ *     pool      free blocks by (stream, size, place); a second tree has those of which memory may
+ *               go back to the source: whole segments, whole units of those that grow
  *
  * A place is (segment, address), and segments are ordered by a number: that of their making, or, in
  * a replay of a recording whose addresses are known, their address. */
@@ -30,14 +30,17 @@ enum torch_state {
     TORCH_STARTING /* kept for an object that was live when the recording began */
 };
 
+/* Trees of blocks, all but `placed` by stream, size, and place. */
 struct torch_pool {
-    struct tp_tree_node *free, *idle, *unmapped;
-    struct tp_tree_node
-        *placed;         /* with by_address: free blocks of segments that grow, by address */
-    uint64_t growing;    /* its segments that grow */
-    uint64_t idle_bytes; /* free, and would go back if memory were short */
-    bool by_address;     /* as in struct torch */
-    uint64_t searches;   /* for the age of free blocks; counted while garbage is collected */
+    struct tp_tree_node *free;     /* free blocks of segments that do not grow */
+    struct tp_tree_node *idle;     /* of those: whole segments */
+    struct tp_tree_node *grown;    /* free blocks of segments that grow */
+    struct tp_tree_node *units;    /* of those: the ones with whole units */
+    struct tp_tree_node *placed;   /* with by_address: all free blocks, by address */
+    struct tp_tree_node *unmapped; /* by stream and place */
+    uint64_t idle_bytes;           /* free, and would go back if memory were short */
+    uint64_t searches; /* for the age of free blocks; counted while garbage is collected */
+    bool by_address;   /* as in struct torch */
     bool small;
 };
 
@@ -90,12 +93,16 @@ struct torch_block {
     tp_addr addr;
     uint64_t size;
     struct torch_segment *segment;
-    struct torch_block *before, *behind;  /* in the segment */
-    struct tp_tree_node by_size, by_idle; /* by_size: among the unmapped blocks, where it is one */
+    struct torch_block *before, *behind; /* in the segment */
+    struct tp_tree_node by_size;         /* in `free`, `grown`, or `unmapped` */
+    struct tp_tree_node by_idle;         /* in `idle` or `units` */
+    union {
+        struct tp_tree_node by_place; /* in `placed` */
+        struct torch_room room;       /* of the unmapped blocks from this one down in their tree */
+    };
     struct torch_use *uses;
     uint64_t requested, align; /* of the request that it serves */
     uint64_t searched;         /* the pool's searches when it became free */
-    struct torch_room room;    /* of the unmapped blocks from this one down in their tree */
     uint32_t pending;          /* fences of other streams that have not passed */
     uint32_t state;            /* enum torch_state */
 };
@@ -196,16 +203,18 @@ struct torch_block *tp_torch_pool_from(const struct torch_pool *pool, uint16_t s
 /* The next free block in order; NULL: none. */
 struct torch_block *tp_torch_pool_behind(struct torch_block *b);
 
-/* The first whole segment from (stream, size) on, and the one before or behind another. NULL:
- * none. */
+/* The first whole segment, that from (stream, size) on, and the last one of a stream; the first
+ * block with whole units of a segment that grows. NULL: none. */
 struct torch_block *tp_torch_idle_first(const struct torch_pool *pool);
 struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
                                        uint64_t size);
-struct torch_block *tp_torch_idle_behind(struct torch_block *b);
 struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream);
+struct torch_block *tp_torch_units_first(const struct torch_pool *pool);
 
-/* The last free block that begins at `addr` or before, of segments that grow; NULL: none. Only with
- * by_address. */
+/* The next one behind any of these. */
+struct torch_block *tp_torch_idle_behind(struct torch_block *b);
+
+/* The last free block that begins at `addr` or before; NULL: none. Only with by_address. */
 struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_addr addr);
 
 /* ---- torch_segments.c: memory from the source and back ---- */

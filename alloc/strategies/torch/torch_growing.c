@@ -93,7 +93,6 @@ struct torch_block *tp_torch_enter_space(struct torch *st, struct torch_pool *po
     struct torch_block *b = tp_torch_enter(st, pool, stream, base, size);
     b->segment->unit = tp_torch_unit(st, pool);
     st->segment_bytes -= size;
-    pool->growing++;
     add_unmapped(b);
     return b;
 }
@@ -118,7 +117,6 @@ static void put_space(struct torch *st, struct torch_block *b)
     if (tp_src_space_put(st->env->source, s->base, s->size))
         return;
     remove_unmapped(b);
-    s->pool->growing--;
     tp_torch_forget(st, s);
 }
 

@@ -1,5 +1,4 @@
-/* See torch_place.h. Known weakness: a block within a segment is found by a walk over its blocks,
- * which ends after some thousand; in those that grow, a tree knows the free ones. */
+/* See torch_place.h. */
 #include "alloc/strategies/torch/torch_place.h"
 
 #include "alloc/strategies/torch/torch_core.h"
@@ -237,23 +236,13 @@ int tp_torch_unmap_at(void *state, tp_addr addr, uint64_t size, bool *whole)
 
 /* ---- one block ---- */
 
-enum { WALK_MOST = 4096 }; /* blocks of 512 bytes in a small segment */
-
 /* The free block that holds these bytes; NULL: they are not all free. */
 static struct torch_block *free_block_around(const struct torch *st, const struct tp_torch_at *at)
 {
     const struct torch_segment *s = segment_before(st, at->addr);
-    bool grows = s && s->unit;
-    struct torch_block *b = !s      ? NULL
-                            : grows ? tp_torch_placed_before(s->pool, at->addr)
-                                    : s->first;
-    unsigned passed = 0;
-    for (; b && !grows && at->addr - b->addr >= b->size && passed < WALK_MOST; passed++) {
-        TP_STEP();
-        b = b->behind;
-    }
-    bool inside = b && passed < WALK_MOST && b->state == TORCH_FREE &&
-                  at->addr - b->addr < b->size && at->size <= b->size - (at->addr - b->addr);
+    struct torch_block *b = s ? tp_torch_placed_before(s->pool, at->addr) : NULL;
+    bool inside = b && b->segment == s && at->addr - b->addr < b->size &&
+                  at->size <= b->size - (at->addr - b->addr);
     return inside ? b : NULL;
 }
 
@@ -308,14 +297,17 @@ tp_addr tp_torch_serves(void *state, uint64_t requested, uint16_t stream, uint64
     return b ? b->addr : 0;
 }
 
-/* Compares what is mapped from a block on. */
-static bool are_blocks(const struct torch_block *b, const struct tp_torch_at *blocks, size_t count,
-                       uint64_t idle)
+/* Compares what is mapped from a block on: `size` bytes. Ends where more is there than in the file.
+ */
+static bool are_blocks(const struct torch_block *b, uint64_t size, const struct tp_torch_at *blocks,
+                       size_t count, uint64_t idle)
 {
     size_t live = 0;
     for (; b && b->state != TORCH_UNMAPPED; b = b->behind) {
-        if (b->state == TORCH_FREE && !idle--)
+        TP_STEP();
+        if (b->size > size || (b->state == TORCH_FREE && !idle--))
             return false;
+        size -= b->size;
         if (b->state == TORCH_FREE)
             continue;
         if (live == count || blocks[live].addr != b->addr || blocks[live].size != b->size ||
@@ -323,7 +315,7 @@ static bool are_blocks(const struct torch_block *b, const struct tp_torch_at *bl
             return false;
         live++;
     }
-    return live == count && !idle;
+    return live == count && !idle && !size;
 }
 
 static bool is_of(struct torch *st, const struct torch_segment *s,
@@ -336,7 +328,8 @@ bool tp_torch_is_at(void *state, const struct tp_torch_segment *segment,
                     const struct tp_torch_at *blocks, size_t count, uint64_t idle)
 {
     const struct torch_segment *s = segment_at(state, segment->base, segment->size);
-    return is_of(state, s, segment) && !s->unit && are_blocks(s->first, blocks, count, idle);
+    return is_of(state, s, segment) && !s->unit &&
+           are_blocks(s->first, s->size, blocks, count, idle);
 }
 
 /* The block at the beginning of what is mapped side by side. A live block is known by its address;
@@ -360,10 +353,7 @@ bool tp_torch_is_mapped_at(void *state, const struct tp_torch_segment *part,
     const struct torch_block *b = is_of(state, s, part) && s->unit
                                       ? stretch_at(state, s, part->base, count ? blocks : NULL)
                                       : NULL;
-    uint64_t size = 0;
-    for (const struct torch_block *at = b; at && at->state != TORCH_UNMAPPED; at = at->behind)
-        size += at->size;
-    return b && size == part->size && are_blocks(b, blocks, count, idle);
+    return b && are_blocks(b, part->size, blocks, count, idle);
 }
 
 /* Looks at the blocks from *b on that are mapped side by side; *b is then the one behind them. */

@@ -43,8 +43,7 @@ int tp_torch_place(void *st, const struct tp_torch_segment *segment,
 bool tp_torch_is_vacant(void *st, tp_addr base, uint64_t size);
 
 /* Makes a live block of free bytes, whatever the rules would choose; a rest that they do not split
- * off is part of it. TP_EINVAL: the bytes are not all free, or behind the first 4,096
- * blocks of a segment, and nothing has changed. */
+ * off is part of it. TP_EINVAL: the bytes are not all free, and nothing has changed. */
 int tp_torch_force(void *st, const struct tp_torch_at *block);
 
 /* Gives the segment at `base` back. TP_EINVAL: there is none of this size, or it is not wholly

@@ -30,10 +30,15 @@ static bool idle_less(const struct tp_tree_node *a, const struct tp_tree_node *b
                      TP_TREE_ITEM(const struct torch_block, by_idle, b));
 }
 
-static bool placed_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+static struct torch_block *by_place(struct tp_tree_node *n)
 {
-    return TP_TREE_ITEM(const struct torch_block, by_idle, a)->addr <
-           TP_TREE_ITEM(const struct torch_block, by_idle, b)->addr;
+    return n ? TP_TREE_ITEM(struct torch_block, by_place, n) : NULL;
+}
+
+static bool place_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return TP_TREE_ITEM(const struct torch_block, by_place, a)->addr <
+           TP_TREE_ITEM(const struct torch_block, by_place, b)->addr;
 }
 
 static void renew_neighbours(const struct torch_block *b)
@@ -42,39 +47,45 @@ static void renew_neighbours(const struct torch_block *b)
     tp_torch_room_renew(b->behind);
 }
 
-/* A free block of a segment that grows is no whole one, so that its second node is free for the
- * order of addresses. */
+/* Bytes of a free block that would go back if memory were short. */
+INLINE uint64_t idle_bytes(const struct torch_block *b)
+{
+    if (b->segment->unit)
+        return tp_torch_unmappable(b);
+    return torch_is_whole(b) ? b->size : 0;
+}
+
 void tp_torch_pool_add(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
+    bool grows = b->segment->unit;
+    uint64_t idle = idle_bytes(b);
     b->state = TORCH_FREE;
     b->searched = pool->searches;
-    tp_tree_insert(&pool->free, &b->by_size, size_less, NULL);
-    if (b->segment->unit) {
-        pool->idle_bytes += tp_torch_unmappable(b);
-        if (pool->by_address)
-            tp_tree_insert(&pool->placed, &b->by_idle, placed_less, NULL);
+    pool->idle_bytes += idle;
+    tp_tree_insert(grows ? &pool->grown : &pool->free, &b->by_size, size_less, NULL);
+    if (idle)
+        tp_tree_insert(grows ? &pool->units : &pool->idle, &b->by_idle, idle_less, NULL);
+    if (pool->by_address)
+        tp_tree_insert(&pool->placed, &b->by_place, place_less, NULL);
+    if (grows)
         renew_neighbours(b);
-    } else if (torch_is_whole(b)) {
-        pool->idle_bytes += b->size;
-        tp_tree_insert(&pool->idle, &b->by_idle, idle_less, NULL);
-    }
 }
 
 void tp_torch_pool_remove(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
+    bool grows = b->segment->unit;
+    uint64_t idle = idle_bytes(b);
     b->state = TORCH_NONE;
-    tp_tree_remove(&pool->free, &b->by_size, NULL);
-    if (b->segment->unit) {
-        pool->idle_bytes -= tp_torch_unmappable(b);
-        if (pool->by_address)
-            tp_tree_remove(&pool->placed, &b->by_idle, NULL);
+    pool->idle_bytes -= idle;
+    tp_tree_remove(grows ? &pool->grown : &pool->free, &b->by_size, NULL);
+    if (idle)
+        tp_tree_remove(grows ? &pool->units : &pool->idle, &b->by_idle, NULL);
+    if (pool->by_address)
+        tp_tree_remove(&pool->placed, &b->by_place, NULL);
+    if (grows)
         renew_neighbours(b);
-    } else if (torch_is_whole(b)) {
-        pool->idle_bytes -= b->size;
-        tp_tree_remove(&pool->idle, &b->by_idle, NULL);
-    }
 }
 
 /* ---- looking ---- */
@@ -101,20 +112,48 @@ INLINE struct torch_block *first_from(struct tp_tree_node *n, size_t offset, uin
     return best;
 }
 
+/* The first block of a tree by size that stands behind another, which may be in another tree. */
+static struct torch_block *first_behind(struct tp_tree_node *n, const struct torch_block *other)
+{
+    struct torch_block *best = NULL;
+    while (n) {
+        bool behind = is_before(other, by_size(n));
+        TP_STEP();
+        best = behind ? by_size(n) : best;
+        n = behind ? n->low : n->high;
+    }
+    return best;
+}
+
+/* The first of two blocks, each of which may be NULL. */
+static struct torch_block *earlier(struct torch_block *a, struct torch_block *b)
+{
+    return !b || (a && is_before(a, b)) ? a : b;
+}
+
 struct torch_block *tp_torch_pool_from(const struct torch_pool *pool, uint16_t stream,
                                        uint64_t size)
 {
-    return first_from(pool->free, offsetof(struct torch_block, by_size), stream, size);
+    const size_t offset = offsetof(struct torch_block, by_size);
+    struct torch_block *b = first_from(pool->free, offset, stream, size);
+    return LIKELY(!pool->grown) ? b : earlier(b, first_from(pool->grown, offset, stream, size));
 }
 
 struct torch_block *tp_torch_pool_behind(struct torch_block *b)
 {
-    return by_size(tp_tree_next(&b->by_size));
+    const struct torch_pool *pool = b->segment->pool;
+    return earlier(by_size(tp_tree_next(&b->by_size)),
+                   first_behind(b->segment->unit ? pool->free : pool->grown, b));
 }
 
 struct torch_block *tp_torch_idle_first(const struct torch_pool *pool)
 {
     return torch_by_idle(tp_tree_first(pool->idle));
+}
+
+struct torch_block *tp_torch_units_first(const struct torch_pool *pool)
+{
+    return torch_by_idle(tp_tree_first(pool->units));
 }
 
 struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
@@ -132,9 +171,9 @@ struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_add
 {
     struct torch_block *best = NULL;
     for (struct tp_tree_node *n = pool->placed; n;) {
-        bool at = torch_by_idle(n)->addr <= addr;
+        bool at = by_place(n)->addr <= addr;
         TP_STEP();
-        best = at ? torch_by_idle(n) : best;
+        best = at ? by_place(n) : best;
         n = at ? n->high : n->low;
     }
     return best;
@@ -198,12 +237,9 @@ static uint64_t reach(const struct torch_block *b)
 static struct torch_block *pass_growing(const struct torch *st, uint16_t stream,
                                         struct torch_block *b)
 {
+    if (!st->rules.expandable)
+        return first_behind(b->segment->pool->free, b);
     struct torch_block *next = tp_torch_pool_behind(b);
-    if (!st->rules.expandable) {
-        for (; next && next->segment->unit; next = tp_torch_pool_behind(next))
-            TP_STEP();
-        return next;
-    }
     for (; b->segment->unit && next && next->segment->stream == stream && reach(next) < reach(b);
          next = tp_torch_pool_behind(b))
         b = next;

@@ -60,23 +60,24 @@ uint64_t tp_torch_idle_bytes(const struct torch *st)
     return st->large.idle_bytes + st->small.idle_bytes;
 }
 
-/* What is left of a block that was unmapped is smaller than a unit: it stands before the block that
- * is next. */
-static int unmap_pool(struct torch *st, struct torch_pool *pool, uint64_t keep, uint64_t *idle)
+/* What is left of a block that was unmapped is smaller than a unit. */
+static int unmap_pool(struct torch *st, const struct torch_pool *pool, uint64_t keep,
+                      uint64_t *idle)
 {
-    struct torch_block *next = pool->growing ? tp_torch_pool_from(pool, 0, 0) : NULL;
     int rc = TP_OK;
-    for (struct torch_block *b = next; !rc && b && *idle > keep; b = next) {
+    for (struct torch_block *b = tp_torch_units_first(pool), *next; !rc && b && *idle > keep;
+         b = next) {
         uint64_t bytes = 0;
-        next = tp_torch_pool_behind(b);
-        rc = b->segment->unit ? tp_torch_unmap(st, b, &bytes) : TP_OK;
+        next = tp_torch_idle_behind(b);
+        rc = tp_torch_unmap(st, b, &bytes);
         *idle -= bytes;
     }
     return rc;
 }
 
 /* A segment that the source refuses to take back stays where it is, and serves on. */
-static int release_pool(struct torch *st, struct torch_pool *pool, uint64_t keep, uint64_t *idle)
+static int release_pool(struct torch *st, const struct torch_pool *pool, uint64_t keep,
+                        uint64_t *idle)
 {
     for (struct torch_block *b = tp_torch_idle_first(pool), *next; b && *idle > keep; b = next) {
         uint64_t size = b->size;

@@ -33,6 +33,7 @@ struct tp_history_event {
     uint64_t time_ns; /* since the trace began; without recorded times an event takes 1 us */
     uint64_t addr;    /* 0: the action has none */
     uint64_t size;    /* bytes that were asked for; of a segment, or a part, those that it has */
+    uint64_t pool;    /* in which it did so (tp_pool_number); 0: that of all others */
     uint64_t left;    /* OOM: bytes that the device had left; TP_NONE: not known */
     uint32_t mark;    /* MARK: index of its name */
     uint16_t device, stream;
@@ -51,6 +52,7 @@ struct tp_history_block {
 struct tp_history_segment {
     uint64_t addr, size;
     uint64_t event; /* during which it was taken; 0: before the first */
+    uint64_t pool;  /* as in struct tp_history_event */
     uint16_t device;
     uint16_t stream; /* of the request for which it was taken */
     bool small;      /* that request was for at most TP_HISTORY_SMALL bytes */

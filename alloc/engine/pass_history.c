@@ -10,7 +10,7 @@
  *     source   | 0x7f31...: range |    places   | 1 << 45: segment | segment | ...
  *
  * Known weakness: where memory was too short for the heap that was recorded, an idle segment of it
- * may be told with the stream of another one of the same size. */
+ * may be told with the stream and the pool of another one of the same size. */
 #include "alloc/engine/history.h"
 
 #include "alloc/base/grow.h"
@@ -24,8 +24,14 @@
 #define PLACES_END  (UINT64_C(1) << 55)
 #define PLACE_ALIGN (UINT64_C(2) << 20) /* bytes */
 
-/* What is kept of a place, in the tag_size of its range: | event | flags | stream |. */
-enum { PLACE_SMALL = 1 << 16, PLACE_MAPPED = 1 << 17, PLACE_STARTING = 1 << 18, PLACE_EVENT = 20 };
+/* What is kept of a place; the tag_size of its range is its number. */
+struct history_place {
+    uint64_t event, pool; /* as in struct tp_history_segment */
+    uint16_t stream;
+    bool small, mapped;
+    bool starting;  /* taken before the first request */
+    uint32_t spare; /* number + 1 of the next one that is not used; 0: that was the last */
+};
 
 struct history_device {
     struct range_table places; /* ranges and spaces; tag_addr: where they lie in the history */
@@ -37,6 +43,7 @@ struct history_device {
 struct history_slot {
     uint64_t granted; /* bytes of its block */
     uint64_t event;   /* of the call that asked for it; 0: live before the first */
+    uint64_t pool;    /* that served it */
     bool asked;       /* its free was requested */
 };
 
@@ -44,8 +51,13 @@ struct history {
     struct tp_player player;
     const struct tp_history_sink *sink;
     struct history_device *devices;
+    struct history_place *places;
+    size_t place_count, place_room;
+    uint32_t spare;             /* number + 1 of a place that is not used; 0: none */
     const struct tp_insn *insn; /* that is played; NULL: the strategy begins or ends */
     uint64_t event, time_ns;    /* of it */
+    uint64_t pool;              /* that serves it */
+    uint64_t chosen;            /* pool of the next request; 0: none is chosen */
     struct history_slot *slots;
     bool begun, over;              /* the first event has come; the last one has */
     struct tp_history_event *late; /* events about the source during a REALLOC */
@@ -74,6 +86,7 @@ static struct tp_history_event event_of(const struct history *h, enum tp_history
                                      .time_ns = h->time_ns,
                                      .addr = addr,
                                      .size = size,
+                                     .pool = h->pool,
                                      .left = TP_NONE,
                                      .device = device,
                                      .stream = h->insn ? h->insn->stream : 0,
@@ -102,27 +115,42 @@ static uint64_t placed(const struct history_device *d, tp_addr addr)
     return at ? at->tag_addr + (addr - at->addr) : 0;
 }
 
+/* Room for a place was kept. */
+static uint32_t keep_place(struct history *h, struct history_place place)
+{
+    uint32_t number = h->spare ? h->spare - 1 : (uint32_t)h->place_count++;
+    if (h->spare)
+        h->spare = h->places[number].spare;
+    h->places[number] = place;
+    return number;
+}
+
 static void add_place(struct history *h, uint16_t device, tp_addr addr, uint64_t size, bool mapped)
 {
     struct history_device *d = &h->devices[device];
     const struct tp_insn *for_one = h->insn;
     bool asks = for_one && tp_op_is(for_one->op, TP_ASKS);
-    uint64_t kept = (for_one ? for_one->stream : 0u) |
-                    (asks && for_one->size <= TP_HISTORY_SMALL ? PLACE_SMALL : 0u) |
-                    (mapped ? PLACE_MAPPED : 0u) |
-                    (for_one ? h->event << PLACE_EVENT : (uint64_t)PLACE_STARTING);
+    const struct history_place place = {.event = for_one ? h->event : 0,
+                                        .pool = for_one ? h->pool : 0,
+                                        .stream = for_one ? for_one->stream : 0,
+                                        .small = asks && for_one->size <= TP_HISTORY_SMALL,
+                                        .mapped = mapped,
+                                        .starting = !for_one};
     range_table_insert(&d->places, (struct range_item){.addr = addr,
                                                        .size = size,
                                                        .tag_addr = new_place(h, d, size),
-                                                       .tag_size = kept});
+                                                       .tag_size = keep_place(h, place)});
 }
 
 static void remove_place(struct history *h, uint16_t device, tp_addr addr)
 {
     struct range_table *places = &h->devices[device].places;
     const struct range_item *at = range_table_find(places, addr);
-    if (at && at->addr == addr)
-        range_table_remove(places, at);
+    if (!at || at->addr != addr)
+        return;
+    h->places[at->tag_size].spare = h->spare;
+    h->spare = (uint32_t)at->tag_size + 1;
+    range_table_remove(places, at);
 }
 
 /* ---- the decorator ---- */
@@ -145,17 +173,23 @@ static int told_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
 /* Room for a place and for two ranges: an unmapping in the middle of one leaves two. */
 static int keep_room(struct told_source *s)
 {
-    struct history_device *d = &s->history->devices[s->device];
+    struct history *h = s->history;
+    struct history_device *d = &h->devices[s->device];
     int rc = range_table_reserve(&d->places);
-    return rc ? rc : range_table_reserve(&d->held);
+    if (!rc)
+        rc = range_table_reserve(&d->held);
+    return rc ? rc
+              : TP_GROW(&h->places, &h->place_room, h->place_count + 1, NULL, .what = "places");
 }
 
 static void tell_source(struct told_source *s, enum tp_history_action action, tp_addr addr,
                         uint64_t size)
 {
     struct history *h = s->history;
-    const struct tp_history_event e =
+    const struct range_item *place = range_table_find(&h->devices[s->device].places, addr);
+    struct tp_history_event e =
         event_of(h, action, s->device, placed(&h->devices[s->device], addr), size);
+    e.pool = place ? h->places[place->tag_size].pool : 0;
     if (!h->insn || h->insn->op != TP_REALLOC) {
         tell(h, &e);
         return;
@@ -267,10 +301,11 @@ struct starting {
 
 /* Whether a place may be that of a recorded segment: a space is known by its first stretch alone.
  */
-static bool is_place_of(const struct range_item *place, const struct tp_heap_segment *segment)
+static bool is_place_of(const struct history_place *place, uint64_t size,
+                        const struct tp_heap_segment *segment)
 {
     bool grows = segment->flags & TP_HEAP_EXPANDABLE;
-    return place->tag_size & PLACE_MAPPED ? grows : !grows && segment->size == place->size;
+    return place->mapped ? grows : !grows && segment->size == size;
 }
 
 static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
@@ -278,22 +313,27 @@ static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
     struct starting *s = ctx;
     const struct range_item *at = range_table_find(&s->d->places, addr);
     (void)kind, (void)size;
-    if (!at || !(at->tag_size & PLACE_STARTING))
+    if (!at || !s->h->places[at->tag_size].starting)
         return;
-    struct range_item place = *at;
+    struct range_item range = *at;
+    struct history_place *place = &s->h->places[range.tag_size];
     range_table_remove(&s->d->places, at);
-    while (s->next < s->heap.segment_count && !is_place_of(&place, &s->heap.segments[s->next]))
+    while (s->next < s->heap.segment_count &&
+           !is_place_of(place, range.size, &s->heap.segments[s->next]))
         s->next++;
     const struct tp_heap_segment *from =
         s->next < s->heap.segment_count ? &s->heap.segments[s->next++] : NULL;
-    place.tag_addr = new_place(s->h, s->d, place.size);
-    place.tag_size = place.tag_size & PLACE_MAPPED;
-    if (from)
-        place.tag_size |= from->stream | (from->flags & TP_HEAP_SMALL ? PLACE_SMALL : 0u);
+    range.tag_addr = new_place(s->h, s->d, range.size);
+    *place = (struct history_place){.mapped = place->mapped};
+    if (from) {
+        place->stream = from->stream;
+        place->small = from->flags & TP_HEAP_SMALL;
+        place->pool = tp_pool_number(from->pool[0], from->pool[1]);
+    }
     while (from && from->flags & TP_HEAP_EXPANDABLE && s->next < s->heap.segment_count &&
-           tp_heap_reaches(from, place.size, &s->heap.segments[s->next]))
+           tp_heap_reaches(from, range.size, &s->heap.segments[s->next]))
         s->next++;
-    range_table_insert(&s->d->places, place);
+    range_table_insert(&s->d->places, range);
 }
 
 /* Segments of a heap that was recorded were taken in some order: the strategy has them in that of
@@ -311,6 +351,16 @@ static void begin(struct history *h)
 
 /* ---- the observer ---- */
 
+/* A pool serves the next request; a strategy that knows none serves it like all else. */
+static void choose_pool(struct history *h, const struct tp_insn *insn)
+{
+    if (insn->op == TP_POOL && h->player.strategy->choose_pool)
+        h->chosen = insn->size;
+    h->pool = insn->op == TP_ALLOC ? h->chosen : 0;
+    if (insn->op == TP_ALLOC)
+        h->chosen = 0;
+}
+
 static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
 {
     struct history *h = p->observer_state;
@@ -324,6 +374,7 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
         h->time_ns = h->event * 1000;
     h->late_count = 0;
     h->old.size = h->fresh.size = 0;
+    choose_pool(h, insn);
     struct tp_history_event e = event_of(h, TP_HISTORY_MARK, 0, 0, 0);
     e.mark = insn->slot;
     if (insn->op == TP_MARK)
@@ -335,7 +386,10 @@ static struct tp_history_event block_event(const struct history *h, enum tp_hist
 {
     const struct tp_slot *s = &h->player.slots[slot];
     uint16_t device = tp_slot_device(s);
-    return event_of(h, action, device, placed(&h->devices[device], s->addr), tp_slot_size(s));
+    struct tp_history_event e =
+        event_of(h, action, device, placed(&h->devices[device], s->addr), tp_slot_size(s));
+    e.pool = h->slots[slot].pool;
+    return e;
 }
 
 static void ask_free(struct history *h, uint32_t slot)
@@ -365,6 +419,7 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
     (void)both;
     h->slots[insn->slot].granted = granted > insn->size ? granted : insn->size;
     h->slots[insn->slot].event = h->event;
+    h->slots[insn->slot].pool = h->pool;
     if (insn->op == TP_REALLOC)
         h->fresh = e;
     else
@@ -536,13 +591,15 @@ static void tell_segment(struct history_end *g, const struct range_item *s, uint
 {
     struct history *h = g->h;
     uint64_t at = s->addr, end = s->addr + s->size;
+    const struct history_place *place = &h->places[s->tag_size];
     const struct tp_history_segment told = {.addr = s->addr,
                                             .size = s->size,
-                                            .event = s->tag_size >> PLACE_EVENT,
+                                            .event = place->event,
+                                            .pool = place->pool,
                                             .device = device,
-                                            .stream = (uint16_t)s->tag_size,
-                                            .small = s->tag_size & PLACE_SMALL,
-                                            .mapped = s->tag_size & PLACE_MAPPED};
+                                            .stream = place->stream,
+                                            .small = place->small,
+                                            .mapped = place->mapped};
     g->block_count = 0;
     for (; *live < g->live_count && g->live[*live].addr < end; ++*live) {
         const struct tp_history_block *b = &g->live[*live];
@@ -598,6 +655,7 @@ static void close_history(struct history *h, uint16_t devices)
         range_table_fini(&h->devices[i].held);
     }
     TP_GROW_END(&h->late, &h->late_room, .what = NULL);
+    TP_GROW_END(&h->places, &h->place_room, .what = NULL);
     free(h->devices);
     free(h->slots);
 }

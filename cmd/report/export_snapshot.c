@@ -16,6 +16,7 @@
  * Known weakness: a block of another allocator that does not lie on a multiple of 512 bytes is
  * written as it is, and a reader that expects PyTorch's blocks may wonder. */
 #include "alloc/engine/history.h"
+#include "alloc/program/heap.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
@@ -69,7 +70,7 @@ struct snapshot {
     struct tp_spill marks, segments, blocks;
     bool grows; /* memory was mapped */
     struct tp_snapshot_frames frames;
-    uint32_t pool; /* number in the file + 1 of the pool's id; 0: not written yet */
+    uint32_t pool; /* number in the file + 1 of the id of pool 0; 0: not written yet */
     struct tp_pickler w;
 };
 
@@ -135,18 +136,19 @@ static void write_bool(struct snapshot *s, enum snapshot_word key, bool truth)
     tp_pickler_bool(&s->w, truth);
 }
 
-/* There is one pool, that of all who ask for none: (0, 0). */
-static void write_pool(struct snapshot *s, enum snapshot_word key)
+/* The id of a pool; that of all who ask for none, (0, 0), is in the file once. */
+static void write_pool(struct snapshot *s, enum snapshot_word key, uint64_t pool)
 {
     tp_pickler_word(&s->w, key);
-    if (s->pool) {
+    if (!pool && s->pool) {
         tp_pickler_again(&s->w, s->pool - 1);
         return;
     }
-    tp_pickler_int(&s->w, 0);
-    tp_pickler_int(&s->w, 0);
+    tp_pickler_int(&s->w, tp_pool_first(pool));
+    tp_pickler_int(&s->w, tp_pool_second(pool));
     tp_pickler_pair(&s->w);
-    s->pool = tp_pickler_remember(&s->w) + 1;
+    if (!pool)
+        s->pool = tp_pickler_remember(&s->w) + 1;
 }
 
 /* The call stack of an event; 0: none. */
@@ -213,7 +215,7 @@ static int write_segment(struct snapshot *s, const struct listed_segment *listed
     write_number(s, TOTAL, g->size);
     write_number(s, STREAM, g->stream);
     write_word(s, TYPE, g->small ? SMALL : LARGE);
-    write_pool(s, SEGMENT_POOL);
+    write_pool(s, SEGMENT_POOL, g->pool);
     write_bool(s, IS_EXPANDABLE, g->mapped);
     int status = write_frames(s, g->event, err);
     if (!status)
@@ -259,7 +261,7 @@ static int write_event(struct snapshot *s, const struct tp_history_event *e,
     write_number(s, SIZE, e->size);
     write_number(s, STREAM, e->stream);
     write_number(s, TIME, e->time_ns / 1000);
-    write_pool(s, POOL);
+    write_pool(s, POOL, e->pool);
     tp_pickler_word(&s->w, FRAMES);
     tp_snapshot_frames_put(&s->frames, &s->w, item && item->event == e->event ? item : NULL);
     tp_pickler_end_dict(&s->w);

@@ -140,6 +140,22 @@ write("unsaid.pickle", False)
 END
     ok "$TAPOOL" verify said.pickle
     grep -q '^fidelity 4 of 4 addresses, 3 of 3 segments' "$out"
+    ok "$TAPOOL" replay said.pickle -s torch "${FAST[@]}" --export-snapshot x.pickle --export-json x.json
+    python3 "$CLI/snapshot_check.py" x.pickle x.json >/dev/null
+    pools() { # FILE: of allocations and frees, in order, and of segments
+        python3 - "$1" <<'END'
+import pickle, sys
+s = pickle.load(open(sys.argv[1], "rb"))
+print([e["pool_id"] for e in s["device_traces"][0] if e["action"] in ("alloc", "free_completed", "segment_alloc")],
+      sorted(x["segment_pool_id"] for x in s["segments"]))
+END
+    }
+    [ "$(pools x.pickle)" = \
+        "[(0, 0), (0, 1), (0, 0), (0, 2), (0, 2), (0, 0)] [(0, 0), (0, 1), (0, 2)]" ] || fail "$(pools x.pickle)"
+    ok "$TAPOOL" verify x.pickle
+    grep -q '^fidelity 4 of 4 addresses, 3 of 3 segments' "$out"
+    ok "$TAPOOL" replay said.pickle -s arena "${FAST[@]}" -f --export-snapshot x.pickle
+    not grep -q '[12])' <(pools x.pickle)
     ok "$TAPOOL" convert said.pickle -o a.tpt
     ok "$TAPOOL" convert a.tpt -o b.jsonl
     ok "$TAPOOL" convert b.jsonl -o c.tpt

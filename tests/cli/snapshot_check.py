@@ -41,6 +41,10 @@ def typed(name, value, keys):
         need(kind is not int or int(float(value[key])) == value[key], "%s of %s is %r", key, name, value[key])
 
 
+def pool(numbers):
+    return len(numbers) == 2 and all(type(n) is int and 0 <= n < 1 << 24 for n in numbers)
+
+
 class Frames:
     """Equal lists, and equal frames, are in the file once."""
 
@@ -105,11 +109,18 @@ class Back:
 
     def __init__(self, segments):
         self.held = Ranges((s["address"], s["total_size"]) for s in segments)
+        self.ends = Ranges(self.held.size)
+        self.pools = {s["address"]: s["segment_pool_id"] for s in segments}
         self.blocks = Ranges((b["address"], b["size"]) for s in segments for b in s["blocks"]
                              if b["state"] != "inactive")
 
     def inside(self, addr):
         return self.held.first(addr, addr + 1) is not None
+
+    def belongs(self, e):
+        """What lies in a segment is of its pool, as far as the segment is there at the end."""
+        base = self.ends.first(e["addr"], e["addr"] + 1)
+        need(base is None or self.pools[base] == e["pool_id"], "of another pool: %s", e)
 
     def step(self, action, addr, size):
         if action == "alloc":
@@ -128,6 +139,8 @@ class Back:
 
     def walk(self, events):
         for i in range(len(events) - 1, -1, -1):
+            if events[i]["action"] != "oom":
+                self.belongs(events[i])
             e, before = events[i], events[i - 1] if i else {}
             pair = e["action"] == "free_completed" and before.get("action") == "free_requested"
             if pair and before["addr"] == e["addr"]:
@@ -180,7 +193,7 @@ def check_events(number, events, known):
         typed("an event", e, dict(EVENT, device_free=int) if e.get("action") == "oom" else EVENT)
         need(e["action"] in ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
                              "segment_map", "segment_unmap", "oom"), "%s", e)
-        need(e["pool_id"] == (0, 0) and (e["action"] == "oom") == (e["addr"] == 0), "%s", e)
+        need(pool(e["pool_id"]) and (e["action"] == "oom") == (e["addr"] == 0), "%s", e)
         need(e["time_us"] >= last, "time goes back at %s", e)
         frames.look(e["frames"])
         frames.known += e["action"] == "alloc" and e["frames"] != []
@@ -193,7 +206,7 @@ def check_segments(segments, devices):
     behind = {}
     for s in segments:
         typed("a segment", s, SEGMENT)
-        need(s["segment_type"] in ("large", "small") and s["segment_pool_id"] == (0, 0), "%s", s)
+        need(s["segment_type"] in ("large", "small") and pool(s["segment_pool_id"]), "%s", s)
         frames.look(s["frames"])
         need(s["address"] >= behind.get(s["device"], 0), "segments are not in order")
         at, live, active, requested = s["address"], 0, 0, 0

@@ -310,6 +310,27 @@ static void what_is_left_says_who_asked_for_it(void **state)
     assert_int_equal(last_segment.event, 20);
 }
 
+/* A pool serves one request. What it took stays its own, also when a free is told. */
+static void a_pool_is_that_of_its_request(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {{.op = TP_POOL, .size = 7},
+                                    ALLOC_INSN(0, 3 << 20, 0),
+                                    ALLOC_INSN(1, 3 << 20, 0),
+                                    FREE_INSN(0, 3 << 20, 0)};
+    assert_told(insns, 4, &tp_strategy_torch, "get@20 alloc@20 get@30 alloc@30 ask@40 free@40");
+    static const uint64_t wanted[] = {7, 7, 0, 0, 7, 7};
+    for (size_t i = 0; i < told_count; i++)
+        assert_int_equal(told[i].pool, wanted[i]);
+    assert_int_equal(last_segment.pool, 0);
+    assert_told(insns, 2, &tp_strategy_torch, "get@20 alloc@20");
+    assert_int_equal(last_segment.pool, 7);
+    assert_told(insns, 4, &tp_strategy_direct,
+                "get@20 alloc@20 get@30 alloc@30 ask@40 free@40 put@40");
+    for (size_t i = 0; i < told_count; i++)
+        assert_int_equal(told[i].pool, 0);
+}
+
 static void an_error_of_the_sink_ends_the_replay(void **state)
 {
     (void)state;
@@ -333,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_free_is_requested_when_it_was, setup, teardown),
         cmocka_unit_test_setup_teardown(segments_follow_each_other, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_left_says_who_asked_for_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pool_is_that_of_its_request, setup, teardown),
         cmocka_unit_test_setup_teardown(an_error_of_the_sink_ends_the_replay, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "alloc/base/own.h"
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
-#include "alloc/engine/usage.h"
+#include "alloc/engine/usage_frames.h"
 
 #include <string.h>
 
@@ -41,18 +41,6 @@ static struct tp_usage_device *device_of(const struct tp_player *p, const struct
     return &((struct tp_usage *)p->observer_state)->devices[insn->device];
 }
 
-/* The first device of an instruction. A THREAD_END concerns every device. */
-static uint32_t first_of(const struct tp_insn *insn)
-{
-    return insn->op == TP_THREAD_END ? 0 : tp_insn_first_device(insn);
-}
-
-static uint32_t end_of(const struct tp_player *p, const struct tp_insn *insn)
-{
-    uint32_t devices = p->facts->devices;
-    return insn->op == TP_THREAD_END ? devices : tp_insn_end_device(insn, devices);
-}
-
 static void begin_instruction(const struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_account *a = d->account;
@@ -70,7 +58,7 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
     u->clock += u->timed ? insn->gap_ns : 0;
-    for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
+    for (uint32_t i = tp_usage_first(insn); i < tp_usage_end(insn, p->facts->devices); i++)
         begin_instruction(u, &u->devices[i]);
 }
 
@@ -206,24 +194,49 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
                 tp_op_is_operation(insn->op);
     if (u->foreign && --u->until_sample == 0) {
         u->until_sample = u->sample_every;
-        for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
+        for (uint32_t i = tp_usage_first(insn); i < tp_usage_end(insn, p->facts->devices); i++)
             tp_usage_sample_foreign(u, &u->devices[i]);
     }
     if (insn->op == TP_MARK)
         tp_usage_mark(u, insn->slot, tp_window_event(w, index));
-    for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
+    for (uint32_t i = tp_usage_first(insn); i < tp_usage_end(insn, p->facts->devices); i++)
         end_instruction(u, &u->devices[i], w, index);
 }
 
 static const struct tp_observer usage_observer = {before, block, leaving, gone, failed, after};
 
+/* ---- the same with frames ---- */
+
+static void framed_before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    before(p, w, index);
+    tp_usage_frames_before(p->observer_state, event_of(w, index));
+}
+
+static void framed_block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *b,
+                         bool both)
+{
+    block(p, insn, b, both);
+    tp_usage_frames_block(p->observer_state, insn->slot);
+}
+
+static void framed_after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    after(p, w, index);
+    tp_usage_frames_after(p->observer_state, w, index);
+}
+
+static const struct tp_observer framed_observer = {framed_before, framed_block, leaving,
+                                                   gone,          failed,       framed_after};
+
 /* ---- the ends ---- */
 
-static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *out,
-                      struct tp_err *err)
+static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_frames *frames,
+                      struct tp_run *out, struct tp_err *err)
 {
     const struct tp_program_facts *f = p->facts;
     *u = (struct tp_usage){.player = p,
+                           .frames = frames,
                            .timed = f->time_known,
                            .foreign = (p->strategy->caps & TP_CAP_FOREIGN) != 0,
                            .device = p->device,
@@ -252,9 +265,15 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
         tp_usage_phases_open(&u->devices[i], f);
         tp_usage_device_open(u, &u->devices[i]);
     }
-    p->observer = &usage_observer;
+    p->observer = frames ? &framed_observer : &usage_observer;
     p->observer_state = u;
     return TP_OK;
+}
+
+static void usage_close(struct tp_usage *u)
+{
+    tp_own_free(u->objects);
+    tp_own_free(u->devices);
 }
 
 static void fill_calls(const struct tp_usage *u, const struct tp_usage_device *d,
@@ -367,6 +386,8 @@ static void prologue_done(struct tp_usage *u)
         begin_curve(u, d);
         tp_usage_device_begin(u, d);
     }
+    if (u->frames)
+        tp_usage_frames_begin(u);
 }
 
 static int usage_window(void *ctx, struct tp_player *p, const struct tp_window *w,
@@ -382,6 +403,8 @@ static void usage_finish(struct tp_usage *u, struct tp_run *out)
 {
     const struct tp_player *p = u->player;
     prologue_done(u); /* the replay stopped in the prologue, or the program has nothing else */
+    if (u->frames)
+        tp_usage_frames_end(u);
     for (uint16_t i = 0; i < p->facts->devices; i++)
         finish_device(u, &u->devices[i]);
     out->skipped_operations = p->skipped;
@@ -429,17 +452,40 @@ static int play_again(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
     return status;
 }
 
-int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+/* Plays once more for the frames that were missed; other figures are not needed again. */
+static int play_missed(const struct tp_replay_cfg *cfg, struct tp_usage_frames *frames,
+                       struct tp_err *err)
 {
     struct tp_player p;
     struct tp_usage u = {0};
-    struct tp_replay_cfg timed = *cfg; /* only this pass measures the time inside the driver */
-    timed.shared.time_calls = true;
-    int status = tp_player_open(&p, &timed, cfg->strategy, err);
+    struct tp_run *unused = tp_own_zeroed(1, tp_run_size(tp_program_facts(cfg->program)->devices));
+    if (!unused)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    if (!status) {
+        status = usage_open(&u, &p, frames, unused, err);
+        if (!status)
+            status = tp_play_watched(&p, "memory", usage_window, &u, err);
+        status = status ? status : u.status;
+        p.observer = NULL;
+        tp_player_drain(&p);
+        status = tp_player_end(&p, status, err);
+    }
+    usage_close(&u);
+    tp_own_free(unused);
+    return status;
+}
+
+static int play_usage(const struct tp_replay_cfg *cfg, struct tp_usage_frames *frames,
+                      struct tp_run *out, struct tp_err *err)
+{
+    struct tp_player p;
+    struct tp_usage u = {0};
+    int status = tp_player_open(&p, cfg, cfg->strategy, err);
     if (status)
         return status;
     out->flags |= p.aged ? (uint32_t)TP_RUN_AGED : 0u;
-    status = usage_open(&u, &p, out, err);
+    status = usage_open(&u, &p, frames, out, err);
     if (!status)
         status = tp_play_watched(&p, "memory", usage_window, &u, err);
     if (!status) {
@@ -454,7 +500,20 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     if (!status)
         status = play_again(&u, &p, out, err);
     status = tp_player_end(&p, status, err);
-    tp_own_free(u.objects);
-    tp_own_free(u.devices);
+    usage_close(&u);
+    return status;
+}
+
+int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+{
+    struct tp_replay_cfg timed = *cfg; /* only this pass measures the time inside the driver */
+    struct tp_usage_frames *frames;
+    timed.shared.time_calls = true;
+    int status = tp_usage_frames_open(&frames, &timed, err);
+    if (!status)
+        status = play_usage(&timed, frames, out, err);
+    if (!status && tp_usage_frames_missed(frames, &timed))
+        status = play_missed(&timed, frames, err);
+    tp_usage_frames_close(frames);
     return status;
 }

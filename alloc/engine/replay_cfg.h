@@ -40,6 +40,7 @@ struct tp_source_layer {
     const void *opts;
 };
 
+struct tp_frames;
 struct tp_player;
 struct tp_mapped;
 /* Where a replay is, for a process that watches it and may have to end it: the events of the window
@@ -91,6 +92,9 @@ struct tp_replay_cfg {
     /* TP_PASS_MAPPED: shared with the parent of this process, which follows it; NULL: nobody does
      */
     struct tp_mapped *follower;
+    /* TP_PASS_USAGE: opened by tp_frames_open for the devices of the program; the pass begins anew
+     * and fills it. NULL: no frames are taken. A strategy whose ranges are not known has none */
+    struct tp_frames *frames;
     bool huge_pages; /* TP_PASS_RESIDENT: transparent huge pages stay as the machine has them */
     uint64_t seed;
     /* OS threads that play the timed passes, recorded thread i by thread i mod `threads`; at most

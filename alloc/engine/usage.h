@@ -30,8 +30,11 @@ struct tp_usage_device {
     struct tp_driver_counts counts_before; /* driver calls after the prologue */
 };
 
+struct tp_usage_frames;
+
 struct tp_usage {
     struct tp_player *player;
+    struct tp_usage_frames *frames;  /* NULL: none are taken */
     struct tp_usage_object *objects; /* by slot */
     struct tp_usage_device *devices;
     uint64_t clock; /* recorded ns, or operations where time is unknown */
@@ -59,6 +62,22 @@ static inline uint64_t tp_usage_reserved(const struct tp_usage *u, const struct 
     return u->foreign ? d->foreign_reserved : d->account->reserved;
 }
 void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d);
+
+/* The devices of an instruction, from the first up to the end. A THREAD_END concerns every one. */
+static inline uint32_t tp_usage_first(const struct tp_insn *insn)
+{
+    return insn->op == TP_THREAD_END ? 0 : tp_insn_first_device(insn);
+}
+
+static inline uint32_t tp_usage_end(const struct tp_insn *insn, uint32_t devices)
+{
+    return insn->op == TP_THREAD_END ? devices : tp_insn_end_device(insn, devices);
+}
+
+/* Checks that the bytes of a walk, by kind, add up to those that the meter counted, and that the
+ * live ones are those handed out: a report with wrong books would be worthless. TP_EBROKEN. */
+int tp_usage_check_books(const struct tp_usage *u, const struct tp_usage_device *d,
+                         const uint64_t bytes[TP_WALK_COUNT]);
 
 /* Records the state of a device at peak demand, with a walk; sets external_fragmentation. */
 void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d);

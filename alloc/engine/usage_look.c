@@ -19,21 +19,19 @@ static void tally_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
         tp_usage_raise(&t->largest_span, size);
 }
 
-/* Checks that the sizes of a walk add up to the bytes that the meter counted. A report with wrong
- * books would be worthless. */
-static int check_books(const struct tp_usage *u, const struct tp_usage_device *d,
-                       const struct tally *t)
+int tp_usage_check_books(const struct tp_usage *u, const struct tp_usage_device *d,
+                         const uint64_t bytes[TP_WALK_COUNT])
 {
     uint64_t sum = 0, ranges = tp_account_ranges(d->account);
     for (int k = 0; k < TP_WALK_COUNT; k++)
-        sum += t->bytes[k];
-    if (sum == ranges && t->bytes[TP_WALK_LIVE] == d->granted)
+        sum += bytes[k];
+    if (sum == ranges && bytes[TP_WALK_LIVE] == d->granted)
         return TP_OK;
     return tp_fail(u->err, TP_EBROKEN,
                    "strategy '%s' accounts for %llu of %llu bytes of its ranges, and for %llu of "
                    "%llu handed out",
                    u->player->strategy->name, (unsigned long long)sum, (unsigned long long)ranges,
-                   (unsigned long long)t->bytes[TP_WALK_LIVE], (unsigned long long)d->granted);
+                   (unsigned long long)bytes[TP_WALK_LIVE], (unsigned long long)d->granted);
 }
 
 /* Walks the strategy and fills in the members of `at` that come from the walk. Returns the size of
@@ -46,7 +44,7 @@ static uint64_t walk_now(struct tp_usage *u, struct tp_usage_device *d, struct t
         s->walk(u->player->instances[d - u->devices].state, tally_piece, &t) != TP_OK)
         return 0;
     if (!u->status)
-        u->status = check_books(u, d, &t);
+        u->status = tp_usage_check_books(u, d, t.bytes);
     at->pieces = t.pieces;
     at->largest = t.largest;
     at->cached = t.bytes[TP_WALK_CACHED];

@@ -72,7 +72,7 @@ static const struct tp_opt rows[] = {
     TP_SET_AT(
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
         .excludes = "fits no-fits verify export-markdown export-csv export-benchfmt "
-                    "export-hgrm export-perfetto export-snapshot export-html export-folded",
+                    "export-hgrm export-perfetto export-svg export-snapshot export-html export-folded",
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
             "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "
@@ -539,7 +539,11 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct tp_replay_opts *o = args->opts;
     struct replay r = {.o = o,
-                       .report = {.rows = rows, .opts = o, .seed = o->seed, .verbose = o->verbose}};
+                       .report = {.rows = rows,
+                                  .opts = o,
+                                  .seed = o->seed,
+                                  .theme = o->exports.theme,
+                                  .verbose = o->verbose}};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
                        "tapool replay sample:sqlite plays a shipped one");

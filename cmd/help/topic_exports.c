@@ -61,6 +61,30 @@ static const char text[] =
     "idle\n"
     "           bytes over recorded time, a process for each result, the trace's marks as phases.\n"
     "           In a trace without times an event is a microsecond.\n"
+    "\n";
+
+static const char pictures[] =
+    "svg        Memory over time as a picture: what the program requested and what each strategy\n"
+    "           reserved, on one axis; where they are known also what the recorded allocator "
+    "reserved,\n"
+    "           the capacity, and the first request that failed. A chart for each trace and "
+    "device, "
+    "at\n"
+    "           most 8, and 16 lines in each. Each line goes to the highest and the lowest value "
+    "of "
+    "its\n"
+    "           column of pixels. Plain SVG: no script, no font, no link, below 200 KB.\n"
+    "           By default one file has light and dark colours and shows those that its reader "
+    "prefers,\n"
+    "           on paper of its own, so it can be read wherever it is put, as in a comment on a "
+    "pull\n"
+    "           request. A theme that was chosen on GitHub itself may not reach into a picture, so "
+    "a\n"
+    "           README takes two files, of --svg-theme light and --svg-theme dark, between which "
+    "GitHub\n"
+    "           chooses:\n"
+    "             <picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"dark.svg\">\n"
+    "             <img alt=\"memory over time\" src=\"light.svg\"></picture>\n"
     "\n"
     "snapshot   A PyTorch memory snapshot of what the strategy did, for "
     "docs.pytorch.org/memory_viz "
@@ -100,9 +124,11 @@ static void print_exports(FILE *out)
     for (size_t i = 0; tp_exporters[i]; i++)
         fprintf(out, "  %-11s%s\n", tp_exporters[i]->name, tp_exporters[i]->summary);
     fputs(text, out);
+    fputs(pictures, out);
 }
 
 const struct tp_topic tp_topic_exports = {
     "exports", "what can be written for other programs",
-    "export csv markdown junit hgrm perfetto benchfmt snapshot pickle folded flame graph stacks",
+    "export csv markdown junit hgrm perfetto benchfmt svg picture chart image snapshot pickle "
+    "folded flame graph stacks",
     .print = print_exports};

@@ -21,12 +21,31 @@ struct captured_scan {
     uint32_t mark;
 };
 
+/* The bytes that the recorded allocator has reserved after an instruction. */
+static uint64_t after(const struct tp_insn *in, uint64_t reserved)
+{
+    static const enum {
+        SAME,
+        MORE,
+        LESS
+    } effects[TP_NOTE_COUNT] = {
+        [TP_NOTE_SEGMENT_ALLOC] = MORE,
+        [TP_NOTE_SEGMENT_MAP] = MORE,
+        [TP_NOTE_SEGMENT_FREE] = LESS,
+        [TP_NOTE_SEGMENT_UNMAP] = LESS,
+    };
+    if (in->op != TP_NOTE || in->align_log2 >= TP_NOTE_COUNT || effects[in->align_log2] == SAME)
+        return reserved;
+    if (effects[in->align_log2] == MORE)
+        return reserved + in->size;
+    return reserved - (in->size < reserved ? in->size : reserved);
+}
+
 static void change(struct captured_scan *s, const struct tp_insn *in, uint64_t event)
 {
     struct tp_captured_device *d = &s->out->devices[in->device];
     uint64_t *now = &s->reserved[in->device];
-    bool more = in->align_log2 == TP_NOTE_SEGMENT_ALLOC || in->align_log2 == TP_NOTE_SEGMENT_MAP;
-    *now = more ? *now + in->size : *now - (in->size < *now ? in->size : *now);
+    *now = after(in, *now);
     d->takes += in->align_log2 == TP_NOTE_SEGMENT_ALLOC;
     d->gives += in->align_log2 == TP_NOTE_SEGMENT_FREE;
     d->maps += in->align_log2 == TP_NOTE_SEGMENT_MAP;
@@ -150,11 +169,16 @@ static uint64_t largest_of(const struct tp_program *program, const struct tp_rec
     return same ? r->devices[index].demand_largest : TP_RECORDED_UNKNOWN;
 }
 
+static uint64_t start_reserved(const struct tp_recorded *r, uint32_t device)
+{
+    return device < r->count ? r->devices[device].start_reserved : 0;
+}
+
 static void begin(struct captured_scan *s, const struct tp_recorded *r)
 {
     for (uint32_t i = 0; i < s->out->count; i++) {
         struct tp_captured_device *d = &s->out->devices[i];
-        d->start_reserved = i < r->count ? r->devices[i].start_reserved : 0;
+        d->start_reserved = start_reserved(r, i);
         d->peak_reserved = d->at_demand = s->reserved[i] = d->start_reserved;
         d->oom_free = UINT64_MAX;
         d->demand_mark = UINT32_MAX;
@@ -210,6 +234,46 @@ struct tp_captured_device tp_captured_device(const struct tp_captured *c,
                                        .oom_free = UINT64_MAX,
                                        .largest = TP_RECORDED_UNKNOWN,
                                        .demand_mark = UINT32_MAX};
+}
+
+/* ---- over time ---- */
+
+struct curve_scan {
+    struct tp_curve *out;
+    uint64_t reserved; /* now */
+    uint16_t device;
+};
+
+static void add_point(struct curve_scan *s, uint64_t event)
+{
+    const uint64_t bytes[TP_CURVE_VALUES] = {s->reserved, s->reserved, s->reserved};
+    tp_curve_add(s->out, event, bytes);
+}
+
+static int curve_window(void *ctx, const struct tp_window *w, struct tp_err *err)
+{
+    struct curve_scan *s = ctx;
+    (void)err;
+    for (uint32_t i = 0; !w->prologue && i < w->count; i++) {
+        const struct tp_insn *in = &w->insns[i];
+        if (in->op != TP_NOTE || in->device != s->device)
+            continue;
+        s->reserved = after(in, s->reserved);
+        add_point(s, tp_window_event(w, i));
+    }
+    return TP_OK;
+}
+
+int tp_captured_curve(const struct tp_trace *t, uint16_t device, struct tp_curve *out,
+                      struct tp_err *err)
+{
+    struct curve_scan s = {out, start_reserved(&t->recorded, device), device};
+    int status = TP_OK;
+    add_point(&s, 0);
+    if (tp_program_facts(t->program)->ops[TP_NOTE])
+        status = tp_program_walk(t->program, curve_window, &s, err);
+    tp_curve_finish(out);
+    return status;
 }
 
 struct tp_captured_failures tp_captured_failures(const struct tp_captured *c)

@@ -3,6 +3,7 @@
 #ifndef TP_CAPTURED_H
 #define TP_CAPTURED_H
 
+#include "alloc/engine/curve.h"
 #include "traces/holders.h"
 
 /* The recorded memory of one device. Sizes are bytes. "Peak demand" is the event at which the
@@ -48,6 +49,12 @@ void tp_captured_release(struct tp_captured *c); /* a zeroed one is fine */
  * to end. */
 struct tp_captured_device tp_captured_device(const struct tp_captured *c,
                                              const struct tp_recorded *r, uint32_t index);
+
+/* Adds what the recorded allocator reserved of a device over the events of the program, in one pass
+ * over it; `out` is an empty curve, and all three values of its points are the reserved bytes. Only
+ * for a trace of which they are known. Errors are those of reading the program. */
+int tp_captured_curve(const struct tp_trace *t, uint16_t device, struct tp_curve *out,
+                      struct tp_err *err);
 
 /* Requests that failed in the recorded program, and how many of them a replay makes once more; both
  * summed over all devices. */

@@ -51,6 +51,7 @@ struct tp_exporter {
     X(of, hgrm,                                                                                    \
       "likewise latencies for HdrHistogram's plotter, each histogram in a file of its own")        \
     X(of, perfetto, "likewise memory over time, for ui.perfetto.dev")                              \
+    X(of, svg, "likewise memory over time as a picture, all strategies of a trace in one chart")   \
     X(of, snapshot,                                                                                \
       "likewise what a strategy did as a PyTorch memory snapshot, each strategy in a file of its " \
       "own")                                                                                       \
@@ -69,7 +70,7 @@ extern const char *const tp_export_words[]; /* the words of --format */
 #define TP_EXPORTER_ROW(opts, id, words) TP_EXPORT_ROW(opts, TP_EXPORT_##id, #id, words),
 #define TP_EXPORTER_ROWS(opts)                                                                     \
     TP_FORMAT_ROW(opts, tp_export_words, "what is printed ('tapool help exports')"),               \
-        TP_JSON_ROW(opts),                                                                         \
-        TP_EXPORTERS(TP_EXPORTER_ROW, opts) TP_FORCE_ROW(offsetof(opts, exports.force))
+        TP_JSON_ROW(opts), TP_EXPORTERS(TP_EXPORTER_ROW, opts) TP_THEME_ROW(opts),                 \
+        TP_FORCE_ROW(offsetof(opts, exports.force))
 
 #endif

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 const char *const tp_touch_words[] = {"auto", "none", "first", "all", NULL};
+const char *const tp_theme_words[] = {"auto", "light", "dark", NULL};
 const char *const tp_color_words[] = {"never", "always", "auto", NULL};
 const char *const tp_capacity_words[] = {"recorded", NULL};
 const char *const tp_threads_words[] = {"recorded", NULL};

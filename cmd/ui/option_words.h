@@ -7,6 +7,7 @@
 
 extern const char *const tp_touch_words[];    /* "auto", then in the order of enum tp_touch */
 extern const char *const tp_color_words[];    /* index as for tp_page_init */
+extern const char *const tp_theme_words[];    /* in the order of enum tp_chart_theme */
 extern const char *const tp_capacity_words[]; /* keyword 0 means: as recorded */
 extern const char *const tp_threads_words[];  /* keyword 0 means: as recorded */
 
@@ -63,6 +64,7 @@ enum { TP_EXPORTS_MAX = 10 };
 
 struct tp_exports {
     uint32_t format; /* index of the keyword of --format; 0: text */
+    uint32_t theme;  /* index of the keyword of --svg-theme */
     bool json, force;
     char *files[TP_EXPORTS_MAX]; /* paths; files[i] is for format i + 1; NULL: not asked for */
 };
@@ -76,6 +78,12 @@ struct tp_exports {
                .help = "the same as --format json")
 #define TP_EXPORT_ROW(opts, i, label, what)                                                        \
     TP_FILE_AT("export-" label, offsetof(opts, exports.files) + (i) * sizeof(char *), .help = what)
+
+#define TP_THEME_ROW(opts)                                                                         \
+    TP_CHOICE_AT("svg-theme", offsetof(opts, exports.theme), .def = "auto",                        \
+                 .choices = tp_theme_words, .arg = "THEME",                                        \
+                 .help = "colours of a picture (--export-svg, --format svg): those that its "      \
+                         "reader prefers, or always the same")
 
 #define TP_FOLDED_HELP "write call stacks with what each holds to FILE, for a flame graph"
 

@@ -5,14 +5,14 @@
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
 
-formats=(json csv benchfmt perfetto markdown hgrm snapshot)
+formats=(json csv benchfmt perfetto svg markdown hgrm snapshot)
 
 # exported STEM ARGS...: all exports of one run.
 exported() {
     local stem=$1
     shift
     ok play "$@" -f --export-json "$stem.json" --export-csv "$stem.csv" --export-benchfmt "$stem.bench" \
-        --export-perfetto "$stem.perfetto" --export-markdown "$stem.md" --export-hgrm "$stem.hgrm"
+        --export-perfetto "$stem.perfetto" --export-svg "$stem.svg" --export-markdown "$stem.md" --export-hgrm "$stem.hgrm"
 }
 
 # agree FIGURES STEM ARGS...: all exports of one run say the same, in at least so many figures.
@@ -59,6 +59,13 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
 .bench s/^touch: first/touch first/
 .perfetto s/"requested":315477/"requested":315476/
 .perfetto s/"ts":0.000,"name":"memory"/"ts":90000.000,"name":"memory"/
+.svg s/arena: at most/arenas: at most/
+.svg s/(<circle cx="[0-9.]+" cy=")[0-9]/\19/
+.svg s/at most [0-9]/&1/
+.svg s/(class="line"[^V]*V)[0-9]+/\11/
+.svg s/(c0\{color:#)..../\1ffff/
+.svg s/<title>/<title href="x">/
+.svg s/<desc>/<script\/><desc>/
 .md s/^\| arena/| arenas/
 .md s/^- .*small-trace.*//
 -free.hgrm s/Total count    = +[0-9]+/Total count = 1/
@@ -105,7 +112,7 @@ END
 @test "hostile names of traces: no format is broken, none is lost" {
     for name in formula lines long blanks; do called "$name" >"$name.json"; done
     agree 600 x formula.json lines.json long.json blanks.json -s arena -s arena:classes=coarse6
-    for file in x.{csv,bench,perfetto,md} x-*.hgrm; do harmless "$file"; done
+    for file in x.{csv,bench,perfetto,svg,md} x-*.hgrm; do harmless "$file"; done
     ok play_once lines.json long.json -s arena -f --export-snapshot x.pickle
     for file in x-*.pickle; do python3 "$CLI/snapshot_check.py" "$file"; done
     matches x.csv '^"'"'"'=1\+2,""a"""'
@@ -219,7 +226,7 @@ END
         rm -f part*
         capture timeout --preserve-status -s INT "$delay" "$TAPOOL" replay sample:jq --min-time 50ms "${many[@]}" \
             --export-json part.json --export-csv part.csv --export-benchfmt part.bench \
-            --export-perfetto part.perfetto --export-markdown part.md --export-hgrm part.hgrm
+            --export-perfetto part.perfetto --export-svg part.svg --export-markdown part.md --export-hgrm part.hgrm
         [ "$rc" -eq 130 ] || fail "exit code $rc" "$(cat "$err")"
         [ ! -s part.json ] || break
     done

@@ -1,6 +1,6 @@
 """Reads all exports of one replay and fails where one says something else than the JSON result.
 
-    exports_agree.py STEM      of STEM.json .csv .bench .perfetto .md and, by name, *.hgrm;
+    exports_agree.py STEM      of STEM.json .csv .bench .perfetto .svg .md and, by name, *.hgrm;
                                exits 0 and prints how many figures were compared
 """
 import csv
@@ -12,6 +12,7 @@ import sys
 
 import benchfmt_check
 import perfetto_check
+import svg_check
 
 compared = 0
 
@@ -227,7 +228,7 @@ def check_hgrms(stem, document):
     same("hgrm files of nobody", left, set())
 
 
-# ---- perfetto, markdown --------------------------------------------------------------------------
+# ---- perfetto, svg, markdown --------------------------------------------------------------------------
 
 def check_perfetto(path, document):
     names, counters, _, other = perfetto_check.parse(path)
@@ -251,6 +252,67 @@ def check_perfetto(path, document):
                 elif point[0] == device["memory"]["at_peak_demand"]["event"]:
                     same("perfetto time", round(ts * 1000), device["memory"]["at_peak_demand"]["time_ns"])
     same("perfetto tracks of nobody", (names, counters), ({}, {}))
+
+
+def shown(amount):
+    """Bytes as the screens have them."""
+    unit = 0
+    while amount >= 1023.5:
+        amount, unit = amount / 1024, unit + 1
+    digits = 0 if unit == 0 or amount >= 999.95 else 1 if amount >= 99.995 else 2 if amount >= 9.9995 else 3
+    number = "%.*f" % (digits, amount)
+    number = number.rstrip("0").rstrip(".") if digits else number
+    if float(number) >= 1000:
+        number = "{:,}".format(int(float(number)))
+    return "%s %s" % (number, ["B", "KiB", "MiB", "GiB", "TiB"][unit])
+
+
+def place_of(event, time_ns, run, chart):
+    """Where an event lies on the axis; None: that is not in the result."""
+    if "time of the trace" not in chart.texts:
+        return chart.left + max(0, event - 1) / run["trace"]["events"] * (chart.right - chart.left)
+    return None if time_ns is None else chart.x_of(time_ns)
+
+
+def check_svg_line(what, line, peak, at):
+    same("svg peak of " + what, line[0], shown(peak))
+    if at is not None:
+        same("svg place of %s, %s %s" % (what, line[1], at), abs(line[1] - at) <= 4, True)
+
+
+def check_svg_device(chart, runs, index):
+    devices = [run["devices"][index] for run in runs]
+    demand = devices[0]["memory"]["at_peak_demand"]
+    check_svg_line("requested", chart.lines["requested"], devices[0]["memory"]["trace_peak_requested_bytes"],
+                   place_of(demand["event"], demand["time_ns"], runs[0], chart) if demand["event"] else None)
+    failed = 0
+    for run, device in zip(runs, devices):
+        label, curve = run["strategy"]["label"], device["memory"]["curve"]
+        if not curve:
+            same("svg leaves out " + label, any(t.startswith("Not drawn") and label in t for t in chart.texts), True)
+            continue
+        peak = max(point[3] for point in curve)
+        lines = [line for name, line in chart.lines.items() if label in name.split(", ") and line[0] == shown(peak)]
+        same("svg lines of " + label, len(lines), 1)
+        check_svg_line(label, lines[0], peak, place_of(next(p[0] for p in curve if p[3] == peak), None, run, chart))
+        same("svg says all of " + label, "%s: at most %s" % (label, shown(peak)) in chart.description, True)
+        if device["failed_allocations"]:
+            failed += 1
+            same("svg failure of " + label, any(m.startswith(label) or ", " + label in m for m in chart.marks), True)
+    same("svg marks", min(len(chart.marks), 1), min(failed, 1))
+
+
+def check_svg(path, document):
+    charts, themes, remarks = svg_check.parse(path)
+    same("svg themes", sorted(themes), ["dark", "light"])
+    same("svg partial", any("partial" in text for text in remarks), document["partial"])
+    groups = {}
+    for run in document["runs"]:
+        groups.setdefault(run["trace"]["path"], []).append(run)
+    wanted = [(runs, i) for runs in groups.values() for i in range(len(runs[0]["devices"]))]
+    same("svg charts", len(charts), len(wanted))
+    for chart, (runs, index) in zip(charts, wanted):
+        check_svg_device(chart, runs, index)
 
 
 def unescape(cell):
@@ -300,6 +362,7 @@ def main(stem):
     check_csv(stem + ".csv", document)
     check_bench(stem + ".bench", document)
     check_perfetto(stem + ".perfetto", document)
+    check_svg(stem + ".svg", document)
     check_markdown(stem + ".md", document)
     check_hgrms(stem, document)
     print(compared)
@@ -307,5 +370,5 @@ def main(stem):
 
 try:
     main(sys.argv[1])
-except (benchfmt_check.Bad, perfetto_check.Bad) as bad:
+except (benchfmt_check.Bad, perfetto_check.Bad, svg_check.Bad) as bad:
     sys.exit(str(bad))

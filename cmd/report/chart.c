@@ -1,0 +1,404 @@
+/* See chart.h. Lines are steps: a value holds until the next one. Where a column has several, the
+ * line goes to the lowest and the highest of them, so no extreme is lost. Coordinates are integers
+ * of tenths of a pixel: the same figures give the same bytes on every machine.
+ *
+ * Known weakness: how wide a text is depends on the reader's fonts. Names are cut at a width that
+ * common ones fill. */
+#include "cmd/report/chart.h"
+
+#include "cmd/report/ticks.h"
+#include "cmd/ui/escape.h"
+#include "cmd/ui/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    LEFT = 76,    /* pixels beside the axis of bytes */
+    HEIGHT = 300, /* of the plot */
+    HEAD = 62,    /* above the plot, without marks */
+    FOOT = 50,    /* below it, without notes */
+    ROW = 17,     /* of a line of text */
+    RIGHT = LEFT + TP_CHART_COLUMNS,
+    LEAD = 14,     /* from a line's end to its label */
+    VALUE = 70,    /* from the value of a label to its name */
+    NAME_MAX = 22, /* characters of a name in a label */
+    TEXT_MAX = 136 /* characters of a line across the whole chart */
+};
+
+/* ---- colours ---- */
+
+enum { PAPER, INK, MUTED, GRID, SHADE, FIRST_LINE, LINE_COLORS = 8 };
+
+/* The class of each colour, and its value on a light and on a dark page. Those of texts, which are
+ * all but GRID and SHADE, have a contrast of 4.5 to the paper, or more. */
+static const struct {
+    const char *selector, *light, *dark;
+} colors[] = {[PAPER] = {".paper", "#ffffff", "#0d1117"},
+              [INK] = {".ink", "#1f2328", "#f0f3f6"},
+              [MUTED] = {".muted", "#59636e", "#9aa4b0"},
+              [GRID] = {".grid", "#dde1e6", "#2b323b"},
+              [SHADE] = {".shade", "#e8ebef", "#1d232b"},
+              [FIRST_LINE] = {".c0", "#0b62c4", "#62a8ff"},
+              {".c1", "#b34700", "#ff9850"},
+              {".c2", "#1f7a3a", "#4cc26a"},
+              {".c3", "#7a45c9", "#bb95ff"},
+              {".c4", "#b8264f", "#ff7d98"},
+              {".c5", "#0b7285", "#3cc4d8"},
+              {".c6", "#8a6100", "#dbae3d"},
+              {".c7", "#6b5876", "#b8a3c6"}};
+
+/* Of the dashes of the policies there is a number that has no divisor in common with that of their
+ * colours, so that the two together do not come again soon. */
+static const char *const dashes[] = {NULL, "7 3", "2 2", "10 3 2 3", "4 2", "12 4", "6 2 1 2"};
+enum { DASHES = sizeof dashes / sizeof *dashes };
+
+static void write_colors(bool dark, FILE *out)
+{
+    fprintf(out, ".tp-chart .halo{stroke:%s}\n", dark ? colors[PAPER].dark : colors[PAPER].light);
+    for (size_t i = 0; i < sizeof colors / sizeof *colors; i++)
+        fprintf(out, ".tp-chart %s{color:%s}\n", colors[i].selector,
+                dark ? colors[i].dark : colors[i].light);
+}
+
+void tp_chart_style(enum tp_chart_theme theme, FILE *out)
+{
+    fputs(
+        ".tp-chart text{font:13px system-ui,-apple-system,\"Segoe UI\",Helvetica,Arial,sans-serif;"
+        "fill:currentColor}\n"
+        ".tp-chart .title{font-size:16px;font-weight:600}\n"
+        ".tp-chart .name{font-weight:600}\n"
+        ".tp-chart .end{text-anchor:end}\n"
+        ".tp-chart .middle{text-anchor:middle}\n"
+        ".tp-chart path{fill:none;stroke:currentColor}\n"
+        ".tp-chart .line{stroke-width:1.6;stroke-linejoin:round}\n"
+        ".tp-chart .requested{stroke-width:2.2}\n"
+        ".tp-chart .area,.tp-chart rect,.tp-chart circle{fill:currentColor;stroke:none}\n"
+        ".tp-chart .cross{stroke-width:2.4}\n"
+        ".tp-chart .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}\n",
+        out);
+    write_colors(theme == TP_CHART_DARK, out);
+    if (theme != TP_CHART_AUTO)
+        return;
+    fputs("@media (prefers-color-scheme:dark){\n", out);
+    write_colors(true, out);
+    fputs("}\n", out);
+}
+
+/* ---- where things lie ---- */
+
+/* All in tenths of a pixel. */
+struct layout {
+    const struct tp_chart *c;
+    FILE *out;
+    uint64_t top;        /* bytes at the top of the axis */
+    uint32_t plot, base; /* y of the top and of the bottom of the plot */
+};
+
+uint64_t tp_chart_top(const struct tp_chart *c)
+{
+    uint64_t top = 1;
+    for (uint32_t i = 0; i < c->line_count; i++) {
+        const struct tp_stretch *at = c->lines[i].at;
+        uint64_t peak = at[tp_columns_peak(at, c->columns->count)].high;
+        top = peak > top ? peak : top;
+    }
+    for (uint32_t i = 0; i < c->level_count; i++)
+        top = c->levels[i].bytes > top ? c->levels[i].bytes : top;
+    uint64_t room = top / 25 + 1; /* a line at the very top would look cut off */
+    return top < UINT64_MAX - room ? top + room : UINT64_MAX;
+}
+
+static uint32_t head_of(const struct tp_chart *c)
+{
+    return HEAD + c->mark_count * ROW;
+}
+
+uint32_t tp_chart_height(const struct tp_chart *c)
+{
+    return head_of(c) + HEIGHT + FOOT + (c->note_count ? c->note_count * ROW + ROW / 2 : 0);
+}
+
+static uint32_t y_of(const struct layout *l, uint64_t bytes)
+{
+    return l->base - (uint32_t)((tp_scaled(bytes, l->top, 20 * HEIGHT) + 1) / 2);
+}
+
+static uint32_t x_of(const struct layout *l, uint32_t column)
+{
+    return 10 * LEFT + column * 10 * TP_CHART_COLUMNS / l->c->columns->count;
+}
+
+/* A length in tenths as text: "72.5", "72". */
+static struct tp_text px(uint32_t tenths)
+{
+    return tenths % 10 ? tp_text_of("%u.%u", tenths / 10, tenths % 10)
+                       : tp_text_of("%u", tenths / 10);
+}
+
+/* ---- texts ---- */
+
+/* Writes a text of at most `most` characters; a longer one ends in "...". */
+static void write_short(const struct layout *l, const char *text, int most)
+{
+    bool fits = tp_text_width(text) <= most;
+    tp_escape_part(l->out, TP_TO_XML, text, fits ? strlen(text) : tp_text_bytes(text, most - 1));
+    fputs(fits ? "" : "\xe2\x80\xa6", l->out);
+}
+
+static void write_text(const struct layout *l, const char *classes, uint32_t x, uint32_t y,
+                       const char *text)
+{
+    fprintf(l->out, "<text class=\"%s\" x=\"%s\" y=\"%s\">", classes, px(x).s, px(y).s);
+    write_short(l, text, TEXT_MAX);
+    fputs("</text>\n", l->out);
+}
+
+static void write_head(const struct layout *l)
+{
+    const struct tp_chart *c = l->c;
+    uint32_t height = tp_chart_height(c);
+    fprintf(l->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tp-chart\" role=\"img\" y=\"%u\" "
+            "width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
+            c->y, TP_CHART_WIDTH, height, TP_CHART_WIDTH, height);
+    tp_put(l->out, TP_TO_XML, "<title>%s</title>\n<desc>%s</desc>\n", c->title, c->description);
+    fprintf(l->out, "<rect class=\"paper\" width=\"%u\" height=\"%u\"/>\n", TP_CHART_WIDTH, height);
+    write_text(l, "title ink", 140, 240, c->title);
+    write_text(l, "muted", 140, 440, c->about);
+}
+
+/* ---- axes ---- */
+
+static void write_bytes_axis(const struct layout *l)
+{
+    struct tp_ticks t;
+    tp_ticks_bytes(l->top, &t);
+    for (uint32_t i = 0; i < t.count; i++) {
+        uint32_t y = y_of(l, t.at[i]);
+        fprintf(l->out, "<path class=\"%s\" d=\"M%u %sH%u\"/>\n", i ? "grid" : "muted", LEFT,
+                px(y).s, RIGHT);
+        write_text(l, "end muted", 10 * LEFT - 80, y + 45, t.text[i].s);
+    }
+}
+
+/* The place of a time or an event on the axis; the first event is at its left end. */
+static void write_across_axis(const struct layout *l)
+{
+    const struct tp_columns *columns = l->c->columns;
+    uint64_t of = columns->time_ns ? columns->time_ns : columns->events;
+    struct tp_ticks t;
+    (columns->time_ns ? tp_ticks_time : tp_ticks_count)(of, &t);
+    for (uint32_t i = 0; i < t.count; i++) {
+        uint32_t x = 10 * LEFT + (uint32_t)tp_scaled(t.at[i], of, 10 * TP_CHART_COLUMNS);
+        fprintf(l->out, "<path class=\"muted\" d=\"M%s %sv4\"/>\n", px(x).s, px(l->base).s);
+        write_text(l, "middle muted", x, l->base + 200, t.text[i].s);
+    }
+    write_text(l, "end muted", 10 * RIGHT, l->base + 370,
+               columns->time_ns ? "time of the trace" : "event");
+}
+
+/* ---- lines ---- */
+
+/* A path that is written piece by piece; steps of no length are left out. */
+struct line_pen {
+    const struct layout *l;
+    uint32_t x, y; /* where it is */
+};
+
+static void go_up_or_down(struct line_pen *pen, uint32_t x, uint64_t bytes)
+{
+    uint32_t y = y_of(pen->l, bytes);
+    if (y == pen->y)
+        return;
+    if (x != pen->x)
+        fprintf(pen->l->out, "H%s", px(x).s);
+    fprintf(pen->l->out, "V%s", px(y).s);
+    pen->x = x;
+    pen->y = y;
+}
+
+/* The farther extreme comes first, so that the way back is short. */
+static void write_steps(const struct layout *l, const struct tp_stretch *at, uint32_t y)
+{
+    struct line_pen pen = {l, x_of(l, 0), y};
+    for (uint32_t i = 0; i < l->c->columns->count; i++) {
+        const struct tp_stretch *s = &at[i];
+        bool high_first = s->high - s->last >= s->last - s->low;
+        go_up_or_down(&pen, x_of(l, i), high_first ? s->high : s->low);
+        go_up_or_down(&pen, x_of(l, i), high_first ? s->low : s->high);
+        go_up_or_down(&pen, x_of(l, i), s->last);
+    }
+    fprintf(l->out, "H%u", RIGHT);
+}
+
+static void write_area(const struct layout *l, const struct tp_stretch *at)
+{
+    fprintf(l->out, "<path class=\"shade area\" d=\"M%u %s", LEFT, px(l->base).s);
+    write_steps(l, at, l->base);
+    fprintf(l->out, "V%sZ\"/>\n", px(l->base).s);
+}
+
+/* How a line looks: the class of its colour, and its dashes. */
+struct line_look {
+    char color[8];
+    const char *dash;
+    const char *kind;
+};
+
+static struct line_look look_of(const struct tp_chart *c, uint32_t line)
+{
+    static const struct line_look fixed[] = {
+        [TP_CHART_REQUESTED] = {"ink", NULL, "line requested"},
+        [TP_CHART_RECORDED] = {"muted", "1 3", "line"},
+        [TP_CHART_POLICY] = {"", NULL, "line"},
+    };
+    struct line_look look = fixed[c->lines[line].kind];
+    uint32_t nth = 0;
+    for (uint32_t i = 0; i < line; i++)
+        nth += c->lines[i].kind == TP_CHART_POLICY;
+    if (c->lines[line].kind == TP_CHART_POLICY) {
+        snprintf(look.color, sizeof look.color, "c%u", nth % LINE_COLORS);
+        look.dash = dashes[nth % DASHES];
+    }
+    return look;
+}
+
+static uint64_t peak_of(const struct layout *l, const struct tp_chart_line *line)
+{
+    return line->at[tp_columns_peak(line->at, l->c->columns->count)].high;
+}
+
+static void write_line(const struct layout *l, uint32_t index)
+{
+    const struct tp_chart_line *line = &l->c->lines[index];
+    const struct line_look look = look_of(l->c, index);
+    uint32_t peak = tp_columns_peak(line->at, l->c->columns->count);
+    uint32_t y = y_of(l, line->at[0].low);
+    fprintf(l->out, "<g class=\"%s\">\n<title>", look.color);
+    tp_put(l->out, TP_TO_XML, "%s: at most %s</title>\n", line->name,
+           tp_bytes(line->at[peak].high, false).s);
+    fprintf(l->out, "<path class=\"%s\"", look.kind);
+    if (look.dash)
+        fprintf(l->out, " stroke-dasharray=\"%s\"", look.dash);
+    fprintf(l->out, " d=\"M%u %s", LEFT, px(y).s);
+    write_steps(l, line->at, y);
+    fprintf(l->out, "\"/>\n<circle cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n</g>\n", px(x_of(l, peak)).s,
+            px(y_of(l, line->at[peak].high)).s);
+}
+
+static void write_level(const struct layout *l, const struct tp_chart_level *level)
+{
+    uint32_t y = y_of(l, level->bytes);
+    fprintf(l->out, "<path class=\"ink\" stroke-dasharray=\"14 4\" d=\"M%u %sH%u\"/>\n", LEFT,
+            px(y).s, RIGHT);
+    write_text(l, "ink halo", 10 * LEFT + 60, y - 50, level->name);
+}
+
+/* A mark: its text above the plot, a thin line down to its cross. */
+static void write_mark(const struct layout *l, uint32_t index)
+{
+    const struct tp_chart_mark *m = &l->c->marks[index];
+    const struct line_look look = look_of(l->c, m->line);
+    uint32_t x = x_of(l, m->column), y = y_of(l, l->c->lines[m->line].at[m->column].high);
+    uint32_t text = 10 * (HEAD + ROW * index) + 40;
+    bool right = m->column > l->c->columns->count / 2;
+    fprintf(l->out, "<g class=\"%s\">\n", look.color);
+    fprintf(l->out, "<path stroke-dasharray=\"1 2\" d=\"M%s %sV%s\"/>\n", px(x).s, px(text - 100).s,
+            px(y).s);
+    fprintf(l->out, "<path class=\"cross\" d=\"M%s %sl8 8m0 -8l-8 8\"/>\n", px(x - 40).s,
+            px(y - 40).s);
+    write_text(l, right ? "end" : "start", right ? x - 50 : x + 50, text, m->text);
+    fputs("</g>\n", l->out);
+}
+
+/* ---- labels at the ends of the lines ---- */
+
+struct label {
+    uint32_t line;
+    uint32_t end, y; /* where the line ends, and the middle of its label */
+};
+
+static void sort_labels(struct label *labels, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        struct label moved = labels[i];
+        uint32_t at = i;
+        for (; at && labels[at - 1].end > moved.end; at--)
+            labels[at] = labels[at - 1];
+        labels[at] = moved;
+    }
+}
+
+/* Puts labels beside the ends of their lines, and apart where those lie close: down from the top,
+ * then up from the bottom where that went too far. */
+static void place_labels(const struct layout *l, struct label *labels, uint32_t count)
+{
+    const uint32_t apart = 10 * ROW;
+    sort_labels(labels, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t least = i ? labels[i - 1].y + apart : l->plot;
+        labels[i].y = labels[i].end > least ? labels[i].end : least;
+    }
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t most = i + 1 < count ? labels[i + 1].y - apart : l->base;
+        labels[i].y = labels[i].y < most ? labels[i].y : most;
+    }
+}
+
+static void write_label(const struct layout *l, const struct label *label)
+{
+    const struct tp_chart_line *line = &l->c->lines[label->line];
+    fprintf(l->out, "<g class=\"%s\"><path d=\"M%u %sL%u %s\"/>", look_of(l->c, label->line).color,
+            RIGHT, px(label->end).s, RIGHT + LEAD - 3, px(label->y).s);
+    fprintf(l->out, "<text x=\"%u\" y=\"%s\">%s</text>", RIGHT + LEAD, px(label->y + 45).s,
+            tp_bytes(peak_of(l, line), false).s);
+    fprintf(l->out, "<text class=\"name\" x=\"%u\" y=\"%s\">", RIGHT + LEAD + VALUE,
+            px(label->y + 45).s);
+    write_short(l, line->name, NAME_MAX);
+    fputs("</text></g>\n", l->out);
+}
+
+static void write_labels(const struct layout *l)
+{
+    struct label labels[TP_CHART_LINES];
+    uint32_t last = l->c->columns->count - 1;
+    for (uint32_t i = 0; i < l->c->line_count; i++)
+        labels[i] = (struct label){.line = i, .end = y_of(l, l->c->lines[i].at[last].last)};
+    place_labels(l, labels, l->c->line_count);
+    for (uint32_t i = 0; i < l->c->line_count; i++)
+        write_label(l, &labels[i]);
+}
+
+/* ---- the whole ---- */
+
+/* The first line lies below the others; what is written lies above all. */
+static void write_lines(const struct layout *l)
+{
+    const struct tp_chart *c = l->c;
+    for (uint32_t i = 0; i < c->line_count; i++)
+        if (c->lines[i].kind == TP_CHART_REQUESTED)
+            write_area(l, c->lines[i].at);
+    write_bytes_axis(l);
+    write_across_axis(l);
+    for (uint32_t i = 0; i < c->line_count; i++)
+        write_line(l, i);
+    for (uint32_t i = 0; i < c->level_count; i++)
+        write_level(l, &c->levels[i]);
+    for (uint32_t i = 0; i < c->mark_count; i++)
+        write_mark(l, i);
+    write_labels(l);
+}
+
+void tp_chart_write(const struct tp_chart *c, FILE *out)
+{
+    uint32_t plot = 10 * head_of(c);
+    const struct layout l = {c, out, tp_chart_top(c), plot, plot + 10 * HEIGHT};
+    assert(c->line_count <= TP_CHART_LINES && c->mark_count <= TP_CHART_MARKS);
+    assert(c->columns->count <= TP_CHART_COLUMNS);
+    write_head(&l);
+    write_lines(&l);
+    for (uint32_t i = 0; i < c->note_count; i++)
+        write_text(&l, "muted", 140, l.base + 10 * (FOOT + ROW / 2 + i * ROW), c->notes[i]);
+    fputs("</svg>\n", out);
+}

@@ -1,0 +1,127 @@
+/* --format svg: memory over time as a picture, a chart for each trace and device below the one
+ * before, in an SVG file that stands by itself: no script, no font, no image, no link.
+ *
+ * A picture has at most CHARTS charts, and the more lines there are the coarser they are drawn, so
+ * that it stays below 200 KB. */
+#include "cmd/measure/exporter.h"
+#include "cmd/report/export_text.h"
+#include "cmd/report/memory_chart.h"
+#include "cmd/ui/escape.h"
+
+#include <stdlib.h>
+
+enum {
+    CHARTS = 8,
+    MARGIN = 12,        /* pixels between two charts */
+    COLUMN_BYTES = 24,  /* of a column of a line, at most */
+    LINE_BYTES = 150000 /* of all lines together */
+};
+
+struct picture {
+    struct tp_memory_chart *charts[CHARTS];
+    size_t count, left_out;
+};
+
+/* The number of results of the trace of results[first] that were played. */
+static size_t count_of(const struct tp_report *r, size_t first)
+{
+    size_t end = first;
+    while (end < r->count && r->results[end].trace == r->results[first].trace)
+        end++;
+    return end - first;
+}
+
+/* How many columns each line has, so that the file stays small. */
+static uint32_t columns_of(const struct tp_report *r)
+{
+    size_t lines = 0, charts = 0;
+    for (size_t first = 0, n; first < r->count; first += n) {
+        n = count_of(r, first);
+        size_t each = n + 3 < TP_CHART_LINES ? n + 3 : TP_CHART_LINES; /* 2 requested, 1 recorded */
+        for (uint32_t d = 0; d < r->results[first].facts->devices && charts < CHARTS; d++, charts++)
+            lines += each;
+    }
+    size_t most = lines ? LINE_BYTES / COLUMN_BYTES / lines : TP_CHART_COLUMNS;
+    uint32_t columns = TP_CHART_COLUMNS, halves = 1;
+    while (columns > most)
+        columns = TP_CHART_COLUMNS / ++halves;
+    return columns;
+}
+
+static int make_charts(struct picture *p, const struct tp_report *r, struct tp_err *err)
+{
+    uint32_t columns = columns_of(r);
+    int status = TP_OK;
+    for (size_t first = 0, n; !status && first < r->count; first += n) {
+        n = count_of(r, first);
+        for (uint16_t d = 0; !status && d < r->results[first].facts->devices; d++) {
+            if (p->count == CHARTS) {
+                p->left_out++;
+                continue;
+            }
+            status =
+                tp_memory_chart_make(&r->results[first], n, d, columns, &p->charts[p->count], err);
+            p->count += !status;
+        }
+    }
+    return status;
+}
+
+/* What is to be said of the picture as a whole; NULL: nothing. */
+static const char *remark(const struct picture *p, const struct tp_report *r, char *text,
+                          size_t size)
+{
+    char partial[96];
+    struct tp_str s = tp_str_in(text, size);
+    if (p->left_out)
+        tp_str_item(&s, "; ", "%s not drawn", tp_plural(p->left_out, "more device").s);
+    if (tp_export_partial(r, partial, sizeof partial))
+        tp_str_item(&s, "; ", "%s", partial);
+    return s.length ? text : NULL;
+}
+
+static void write_picture(struct picture *p, const struct tp_report *r, FILE *out)
+{
+    char text[160];
+    const char *said = remark(p, r, text, sizeof text);
+    const uint32_t foot = said ? 26 : 0;
+    uint32_t height = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        p->charts[i]->chart.y = height;
+        height += tp_chart_height(&p->charts[i]->chart) + MARGIN;
+    }
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
+            "class=\"tp-chart\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
+            TP_CHART_WIDTH, height + foot, TP_CHART_WIDTH, height + foot);
+    if (p->count)
+        tp_put(out, TP_TO_XML, "<title>%s</title>\n", p->charts[0]->chart.title);
+    fputs("<style>\n", out);
+    tp_chart_style((enum tp_chart_theme)r->theme, out);
+    fprintf(out, "</style>\n<rect class=\"paper\" width=\"%u\" height=\"%u\"/>\n", TP_CHART_WIDTH,
+            height + foot);
+    for (size_t i = 0; i < p->count; i++)
+        tp_chart_write(&p->charts[i]->chart, out);
+    if (said)
+        tp_put(out, TP_TO_XML, "<text class=\"muted\" x=\"14\" y=\"%s\">%s</text>\n",
+               tp_text_of("%u", height + 8).s, said);
+    fputs("</svg>\n", out);
+}
+
+static int write_svg(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    struct picture p = {.count = 0};
+    int status = make_charts(&p, r, err);
+    if (!status)
+        write_picture(&p, r, out);
+    for (size_t i = 0; i < p.count; i++)
+        tp_memory_chart_free(p.charts[i]);
+    return status;
+}
+
+const struct tp_exporter tp_exporter_svg = {
+    .name = "svg",
+    .suffix = ".svg",
+    .summary = "memory over time as a picture",
+    .write = write_svg,
+};

@@ -71,8 +71,9 @@ static const struct tp_opt rows[] = {
                                        "else 0: not at all)"),
     TP_SET_AT(
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
-        .excludes = "fits no-fits verify export-markdown export-csv export-benchfmt "
-                    "export-hgrm export-perfetto export-svg export-snapshot export-html export-folded",
+        .excludes =
+            "fits no-fits verify export-markdown export-csv export-benchfmt "
+            "export-hgrm export-perfetto export-svg export-snapshot export-html export-folded",
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
             "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "

@@ -4,6 +4,7 @@
 #include "cmd/measure/captured.h"
 #include "cmd/measure/figures.h"
 #include "cmd/page/page_assets.h"
+#include "cmd/report/memory_chart.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/escape.h"
@@ -41,6 +42,35 @@ static int write_answer(const struct page_part *p, FILE *out, struct tp_err *err
     tp_report_missing(p->rep, p->results->trace, &page);
     tp_report_warnings(p->results, p->count, 0, &page);
     fputs("</p>\n", out);
+    return rc;
+}
+
+enum { STILL_COLUMNS = 280, STILL_DEVICES = 4 };
+
+/* The chart as a picture, for readers without JavaScript. */
+static int write_still(const struct page_part *p, uint16_t device, FILE *out, struct tp_err *err)
+{
+    struct tp_memory_chart *m = NULL;
+    int rc = tp_memory_chart_make(p->results, p->count, device, STILL_COLUMNS, &m, err);
+    if (rc != TP_OK)
+        return rc;
+    fprintf(out, "<svg class=\"tp-chart\" viewBox=\"0 0 %u %u\">", TP_CHART_WIDTH,
+            tp_chart_height(&m->chart));
+    tp_chart_write(&m->chart, out);
+    fputs("</svg>\n", out);
+    tp_memory_chart_free(m);
+    return TP_OK;
+}
+
+static int write_memory(const struct page_part *p, FILE *out, struct tp_err *err)
+{
+    int rc = TP_OK;
+    fputs("<noscript><style>\n", out);
+    tp_chart_style(TP_CHART_AUTO, out);
+    fputs("</style>\n", out);
+    for (uint16_t d = 0; rc == TP_OK && d < p->results->facts->devices && d < STILL_DEVICES; d++)
+        rc = write_still(p, d, out, err);
+    fputs("</noscript>\n", out);
     return rc;
 }
 
@@ -195,7 +225,8 @@ static const struct section {
     {.id = "answer", .title = "Which policy", .write = write_answer},
     {.id = "memory",
      .title = "Memory over time",
-     .view = "Memory over time: what the program requested, and what each policy reserved"},
+     .view = "Memory over time: what the program requested, and what each policy reserved",
+     .write = write_memory},
     {.id = "holders",
      .title = "Who holds the memory",
      .view = "What each place of the program holds, as areas",
@@ -226,7 +257,7 @@ static int write_part(const struct page_part *p, FILE *out, struct tp_err *err)
             fprintf(
                 out,
                 "<figure data-view=\"%s\" data-first=\"%zu\" data-count=\"%zu\" aria-label=\"%s\">"
-                "<noscript>The chart needs JavaScript; the figures do not.</noscript></figure>\n",
+                "</figure>\n",
                 s->id, p->first, p->count, s->view);
         if (s->write)
             rc = s->write(p, out, err);

@@ -378,6 +378,12 @@ bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *
     return true;
 }
 
+const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space)
+{
+    bool all = t->meta.space && !strcmp(t->meta.space, "all");
+    return all && tp_program_facts(t->program)->devices > 1 ? space : device;
+}
+
 const char *tp_result_callee(const struct tp_result *r)
 {
     return r->facts->kind == TP_KIND_DEVICE || tp_result_is_device(r) ? "driver" : "system";

@@ -185,6 +185,11 @@ struct tp_text tp_result_name(const struct tp_result *r);
  * the note of the first of them. false: row i needs no note of its own. */
 bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size);
 
+/* The word for the parts of a program with several devices. It is `device`, the screen's own word
+ * for one, unless all memory spaces of a file are played, which may include host memory: `space`.
+ */
+const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space);
+
 /* Who answers the source's calls: "system" or "driver". */
 const char *tp_result_callee(const struct tp_result *r);
 

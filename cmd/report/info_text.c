@@ -2,6 +2,7 @@
  * listed in one line. */
 #include "alloc/base/clean.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/measure/figures.h"
 #include "cmd/report/info.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"

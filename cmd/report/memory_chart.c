@@ -6,7 +6,6 @@
 #include "cmd/measure/figures.h"
 #include "cmd/measure/info_scan.h"
 #include "cmd/report/report.h"
-#include "cmd/report/report_head.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -191,12 +191,6 @@ static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const
     return tp_text_of("%ss not recorded", name);
 }
 
-const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space)
-{
-    bool all = t->meta.space && !strcmp(t->meta.space, "all");
-    return all && tp_program_facts(t->program)->devices > 1 ? space : device;
-}
-
 /* Writes "1 GPU, 2 streams" for a capture of GPUs, and otherwise the threads and devices. */
 static void players_text(const struct tp_trace *t, char *text, size_t size)
 {

@@ -22,11 +22,6 @@ struct tp_text tp_time_at(const struct tp_program_facts *f, uint64_t ns);
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page);
 
-/* The word for the parts of a program with several devices. It is `device`, the screen's own word
- * for one, unless all memory spaces of a file are played, which may include host memory: `space`.
- */
-const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space);
-
 /* Prints the memory space, what is left out, and the remarks on a capture, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);
 

@@ -1,0 +1,271 @@
+/* The map of the heap: what a policy held at a moment, range by range, under a slider.
+
+       range   | live | idle (hatched) | live | cached (dotted) |      a row each, all to one scale
+
+   cmd/measure/frames_json.h says how a frame is written. */
+"use strict";
+page.view("heap", (figure, runs) => {
+    const { make, bytes, count, duration } = page;
+    const KINDS = ["live", "cached", "idle", "dead", "internal"], MIXED = KINDS.length;
+    const REASONS = { begin: "the beginning", demand: "the program needs most", reserved: "most is held",
+        failed: "the first request fails", end: "the end", mark: "a phase begins", change: "a large change" };
+    const shown = runs.filter(run => run.page.frames && run.page.frames.devices.some(list => list.length));
+    if (!shown.length) {
+        figure.closest("section").remove();
+        return;
+    }
+    let run = shown[0], device = 0, at = 0, by = "age", rows = [], places = new Map();
+
+    /* ---- reading a frame ---- */
+
+    /* A reader of the numbers in a text of base 64. */
+    const reader = text => {
+        const data = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+        let i = 0;
+        const number = () => {
+            let value = 0, weight = 1, byte;
+            do {
+                byte = data[i++];
+                value += (byte & 127) * weight;
+                weight *= 128;
+            } while (byte > 127);
+            return value;
+        };
+        const signed = () => {
+            const n = number();
+            return n % 2 ? -(n + 1) / 2 : n / 2;
+        };
+        return { more: () => i < data.length, byte: () => data[i++], number, signed };
+    };
+
+    const pieceOf = (r, head, unit, state) => {
+        const kind = (head & 7) - 1, size = r.number() * unit, gap = head & 8 ? r.number() * unit : 0;
+        const piece = { kind, size, offset: state.offset + gap, parts: null, pieces: 1, event: null };
+        let live = kind === 0;
+        state.offset += gap + size;
+        if (kind === MIXED) {
+            piece.pieces = r.number();
+            const kinds = r.number();
+            piece.parts = KINDS.map((name, k) => kinds & 1 << k ? r.number() * unit : 0);
+            live = kinds & 1;
+        }
+        if (live)
+            piece.event = state.event += r.signed();
+        return piece;
+    };
+
+    const rowsOf = frame => {
+        const r = reader(frame.rows), list = [], state = { event: 0, offset: 0 };
+        for (let first = 0; r.more();) {
+            const row = { number: first += r.number(), ranges: r.number() + 1, size: r.number() * frame.unit, pieces: [] };
+            state.offset = 0;
+            for (let head; (head = r.byte());)
+                row.pieces.push(pieceOf(r, head, frame.unit, state));
+            list.push(row);
+        }
+        return list;
+    };
+
+    const placesOf = frames => {
+        const map = new Map(), r = reader(frames.events || "");
+        for (let event = 0; r.more();)
+            map.set(event += r.number(), r.number());
+        return map;
+    };
+
+    const frames = () => run.page.frames.devices[device] || [];
+    const placeOf = event => {
+        const index = places.get(event);
+        return index === undefined ? null : run.page.frames.places[index] || "one of many other places";
+    };
+
+    /* ---- colours ---- */
+
+    /* Classes of a piece by age, size or place; a piece that is not live has none. */
+    const AGES = ["to 10 events old", "to 100", "to 1,000", "to 10,000", "older", "from before"];
+    const SIZES = ["to 1 KiB", "to 64 KiB", "to 1 MiB", "to 16 MiB", "to 256 MiB", "larger"];
+    const classes = { age: AGES, size: SIZES, place: [] };
+    const classOf = piece => {
+        if (by === "size") {
+            const found = [2 ** 10, 2 ** 16, 2 ** 20, 2 ** 24, 2 ** 28].findIndex(most => piece.size <= most);
+            return found < 0 ? 5 : found;
+        }
+        if (by === "place") {
+            const found = classes.place.indexOf(placeOf(piece.event) || "not known");
+            return found < 0 ? 6 : found;
+        }
+        const age = frames()[at].event - piece.event;
+        return !piece.event ? 5 : Math.min(4, Math.max(0, Math.ceil(Math.log10(Math.max(1, age))) - 1));
+    };
+    const rankPlaces = () => {
+        const held = new Map();
+        for (const row of rows)
+            for (const piece of row.pieces.filter(p => p.event !== null)) {
+                const name = placeOf(piece.event) || "not known";
+                held.set(name, (held.get(name) || 0) + (piece.parts ? piece.parts[0] : piece.size));
+            }
+        const names = [...held.keys()].sort((a, b) => held.get(b) - held.get(a));
+        classes.place = names.slice(0, 6);
+        if (names.length > 6)
+            classes.place.push("others");
+    };
+
+    /* Lines or dots that tell kinds apart without their colours. */
+    const pattern = (canvas, kind) => {
+        const tile = document.createElement("canvas"), size = 6;
+        tile.width = tile.height = size;
+        const t = tile.getContext("2d");
+        t.strokeStyle = t.fillStyle = page.style("--soft");
+        const line = (x1, y1, x2, y2) => {
+            t.beginPath();
+            t.moveTo(x1, y1);
+            t.lineTo(x2, y2);
+            t.stroke();
+        };
+        if (kind === 1)
+            t.fillRect(2, 2, 2, 2);
+        if (kind === 2 || kind === 3)
+            line(0, size, size, 0);
+        if (kind === 3)
+            line(0, 0, size, size);
+        if (kind === 4)
+            t.fillRect(0, 0, size, size);
+        return canvas.createPattern(tile, "repeat");
+    };
+
+    /* ---- drawing ---- */
+
+    const board = make("canvas", { class: "board", role: "img" });
+    const slider = make("input", { type: "range", min: 0, step: 1, "aria-label": "moment",
+        oninput: e => go(+e.target.value) });
+    const moment = make("p", { class: "under", "aria-live": "polite" }), under = make("p", { class: "under" });
+    const keys = make("ul", { class: "keys" });
+    let height = 0, scale = 0;
+
+    const paint = (canvas, patterns, piece, x, y, w, h) => {
+        if (piece.kind === 0)
+            canvas.fillStyle = page.color(classOf(piece));
+        else
+            canvas.fillStyle = patterns[piece.kind];
+        canvas.fillRect(x, y, w, h);
+    };
+
+    /* A merged piece is as many stripes as it has kinds, each as high as its share. */
+    const paintMixed = (canvas, patterns, piece, x, y, w, h) => {
+        const all = piece.parts.reduce((sum, part) => sum + part, 0) || 1;
+        piece.parts.forEach((part, kind) => {
+            const high = h * part / all;
+            paint(canvas, patterns, { ...piece, kind }, x, y, w, high);
+            y += high;
+        });
+    };
+
+    const draw = () => {
+        const ratio = devicePixelRatio || 1, width = board.clientWidth;
+        const most = rows.reduce((size, row) => Math.max(size, row.size), 1);
+        const canvas = board.getContext("2d");
+        height = Math.max(3, Math.min(22, Math.floor(480 / Math.max(1, rows.length))));
+        scale = width / most;
+        board.style.height = Math.max(24, rows.length * height) + "px";
+        board.width = width * ratio;
+        board.height = Math.max(24, rows.length * height) * ratio;
+        canvas.scale(ratio, ratio);
+        canvas.clearRect(0, 0, width, board.height);
+        const patterns = KINDS.map((name, kind) => pattern(canvas, kind)), gap = height > 6 ? 1 : 0;
+        rows.forEach((row, i) => {
+            const y = i * height, h = height - gap;
+            for (const piece of row.pieces) {
+                const x = piece.offset * scale, w = Math.max(0.5, piece.size * scale - (piece.size * scale > 4 ? 0.5 : 0));
+                (piece.parts ? paintMixed : paint)(canvas, patterns, piece, x, y, w, h);
+            }
+            canvas.strokeStyle = page.style("--rule");
+            if (gap)
+                canvas.strokeRect(0, y + 0.5, row.size * scale, h - 1);
+        });
+    };
+
+    const swatch = (kind, index) => {
+        const c = make("canvas", { width: 24, height: 12, "aria-hidden": "true" }), canvas = c.getContext("2d");
+        canvas.fillStyle = kind ? pattern(canvas, kind) : page.color(index);
+        canvas.fillRect(0, 0, 24, 12);
+        return c;
+    };
+    const legend = () => keys.replaceChildren(
+        ...classes[by].map((name, i) => make("li", {}, swatch(0, i), " live, " + name)),
+        ...KINDS.slice(1).map((name, i) => make("li", {}, swatch(i + 1), " " + name)));
+
+    /* ---- moments ---- */
+
+    const say = frame => {
+        const sums = KINDS.map(() => 0);
+        for (const row of rows)
+            for (const piece of row.pieces)
+                piece.parts ? piece.parts.forEach((part, k) => sums[k] += part) : sums[piece.kind] += piece.size;
+        const what = KINDS.map((name, k) => sums[k] ? `${bytes(sums[k])} ${name}` : "").filter(Boolean);
+        if (frame.page_rest)
+            what.push(`${bytes(frame.page_rest)} rest of pages`);
+        moment.replaceChildren(make("b", {}, `event ${count(frame.event)}`), frame.ns === null ? "" : `, +${duration(frame.ns)}`,
+            frame.phase ? `, in ${frame.phase}` : "", ` (${frame.reasons.map(r => REASONS[r] || r).join(", ")}): `,
+            `${bytes(frame.reserved)} in ${count(frame.ranges)} ranges = ${what.join(" + ")}; the program asked for `,
+            bytes(frame.requested));
+        board.setAttribute("aria-label", moment.textContent);
+        slider.setAttribute("aria-valuetext", moment.textContent);
+    };
+
+    const go = index => {
+        at = Math.max(0, Math.min(index, frames().length - 1));
+        const frame = frames()[at];
+        slider.value = at;
+        rows = frame ? rowsOf(frame) : [];
+        if (by === "place") {
+            rankPlaces();
+            legend();
+        }
+        draw();
+        if (frame)
+            say(frame);
+    };
+
+    const nameOf = piece => {
+        if (piece.parts)
+            return `${count(piece.pieces)} small pieces: ` + KINDS.map((name, k) => piece.parts[k] ? `${bytes(piece.parts[k])} ${name}` : "")
+                .filter(Boolean).join(", ");
+        if (piece.kind)
+            return `${bytes(piece.size)} ${KINDS[piece.kind]}`;
+        const who = piece.event ? `allocated at event ${count(piece.event)}` : "live before the first event";
+        const place = placeOf(piece.event);
+        return `${bytes(piece.size)} live, ${who}${place ? ", by " + place : ""}`;
+    };
+    board.addEventListener("mousemove", e => {
+        const row = rows[Math.floor(e.offsetY / height)], place = e.offsetX / scale;
+        const piece = row && row.pieces.find(p => place >= p.offset && place < p.offset + p.size);
+        under.textContent = !row ? "" : `Range ${count(row.number)}, ${bytes(row.size)}` +
+            (row.ranges > 1 ? ` (${count(row.ranges)} small ones)` : "") + (piece ? `; at ${bytes(piece.offset)}: ${nameOf(piece)}` : "");
+    });
+
+    /* ---- choices ---- */
+
+    const start = () => {
+        places = placesOf(run.page.frames);
+        slider.max = Math.max(0, frames().length - 1);
+        const peak = frames().findIndex(frame => frame.reasons.includes("demand"));
+        go(peak < 0 ? 0 : peak);
+        legend();
+    };
+    const choose = (label, names, change) => make("label", {}, label + " ",
+        make("select", { "aria-label": label, onchange: e => change(+e.target.value) },
+            ...names.map((name, i) => make("option", { value: i }, name))));
+    const ways = ["age", "size", ...(shown.some(r => r.page.frames.places.length) ? ["place"] : [])];
+    const tools = make("div", { class: "tools" },
+        choose("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; device = 0; start(); }),
+        choose("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),
+        make("button", { type: "button", onclick: () => go(at - 1) }, "Before"),
+        make("button", { type: "button", onclick: () => go(at + 1) }, "Next"));
+    const devices = Math.max(...shown.map(r => r.page.frames.devices.length));
+    if (devices > 1)
+        tools.append(choose("Device", [...Array(devices).keys()].map(String), i => { device = i; start(); }));
+    figure.replaceChildren(tools, slider, moment, keys, board, under);
+    start();
+    new ResizeObserver(draw).observe(board.parentElement);
+    page.onTheme(() => { draw(); legend(); });
+});

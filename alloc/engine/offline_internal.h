@@ -75,9 +75,16 @@ struct offline_search;
 struct offline_search *tp_offline_search_new(const struct offline *p); /* NULL: out of memory */
 void tp_offline_search_free(struct offline_search *s);
 
-/* Looks for a placement of at most `height` bytes, trying objects in the order. OFFLINE_NONE: there
- * is none. OFFLINE_UNKNOWN: given up after `nodes` partial placements, or out of steps. */
-enum offline_found tp_offline_search(struct offline_search *s, struct offline *p, uint64_t height,
-                                     uint64_t nodes);
+struct offline_try {
+    uint64_t height; /* bytes, at most */
+    uint64_t nodes;  /* partial placements, after which it is given up */
+    bool fresh;      /* learns anew where it is difficult, and else from those not fresh before */
+    bool fullest;    /* where all else is equal, the section with least room goes first */
+};
+
+/* Looks for a placement, trying objects in the order. OFFLINE_NONE: there is none.
+ * OFFLINE_UNKNOWN: given up, or out of steps. */
+enum offline_found tp_offline_search(struct offline_search *s, struct offline *p,
+                                     const struct offline_try *how);
 
 #endif

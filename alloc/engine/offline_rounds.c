@@ -195,21 +195,23 @@ static uint64_t height_of(const struct offline *p)
     return height;
 }
 
-enum { ORDERS = 2 }; /* of a search */
-
-/* One search from an order that differs with each try. */
+/* One search that differs with each attempt. */
 static enum offline_found search_once(struct offline *p, struct offline_search *s, uint64_t height,
                                       uint64_t nodes, uint64_t attempt)
 {
-    static const enum offline_key orders[ORDERS][3] = {
+    static const enum offline_key orders[][3] = {
         {OFFLINE_WEIGHT, OFFLINE_LIFE, OFFLINE_AREA},
         {OFFLINE_LIFE, OFFLINE_AREA, OFFLINE_WEIGHT},
     };
-    enum { NOISES = 4 };
+    enum { ORDERS = sizeof orders / sizeof *orders, NOISES = 4 };
+    const struct offline_try how = {.height = height,
+                                    .nodes = nodes + 2 * (uint64_t)p->count,
+                                    .fresh = attempt % 2,
+                                    .fullest = (attempt + 1) / 2 % 2};
     uint64_t noise = attempt / ORDERS % NOISES * 100;
     if (!offline_spend(p, p->count) || !sort_by(p, orders[attempt % ORDERS], 3, noise))
         return OFFLINE_UNKNOWN;
-    enum offline_found found = tp_offline_search(s, p, height, nodes);
+    enum offline_found found = tp_offline_search(s, p, &how);
     if (found == OFFLINE_FOUND)
         keep(p, height_of(p));
     if (found == OFFLINE_NONE)
@@ -217,54 +219,61 @@ static enum offline_found search_once(struct offline *p, struct offline_search *
     return found;
 }
 
-/* Several searches for one height. */
+/* How searches of a round are done. */
+struct offline_round {
+    uint64_t nodes;   /* of a search, beside those that placing each object needs */
+    uint64_t tries;   /* searches for one height */
+    uint64_t attempt; /* the number of the next search */
+};
+
 static enum offline_found search_height(struct offline *p, struct offline_search *s,
-                                        uint64_t height, uint64_t nodes)
+                                        uint64_t height, struct offline_round *r)
 {
-    enum { TRIES = 8 };
     enum offline_found found = OFFLINE_UNKNOWN;
-    for (uint64_t i = 0; i < TRIES && found == OFFLINE_UNKNOWN && p->steps; i++)
-        found = search_once(p, s, height, nodes, i);
+    for (uint64_t i = 0; i < r->tries && found == OFFLINE_UNKNOWN && p->steps; i++)
+        found = search_once(p, s, height, r->nodes, r->attempt++);
     return found;
 }
 
-/* Heights by halves, between the least and the best. */
-static void search_between(struct offline *p, struct offline_search *s, uint64_t nodes)
+/* Heights by halves, between the least and the best, to the end where searches say yes or no. What
+ * is found may lie below heights at which nothing was found before. */
+static void search_between(struct offline *p, struct offline_search *s, struct offline_round *r)
 {
     enum { FINE = 256 };
+    enum offline_found found = OFFLINE_NONE;
     uint64_t low = p->least; /* not found above it in this round */
-    while (p->steps && p->best > p->least && p->best - low > p->least / FINE) {
+    while (p->steps && p->best > p->least && p->best > low &&
+           (found != OFFLINE_UNKNOWN || p->best - low > p->least / FINE)) {
         uint64_t middle = low + (p->best - low) / 2;
-        if (search_height(p, s, middle, nodes) != OFFLINE_FOUND)
-            low = middle;
+        found = search_height(p, s, middle, r);
+        low = found == OFFLINE_FOUND ? low : found == OFFLINE_NONE ? p->least : middle;
     }
 }
 
-/* The least height leaves a search the fewest choices, so longer ones are worth it, from the
- * objects of the fullest sections on. They take `steps`. */
-static void search_least(struct offline *p, struct offline_search *s, uint64_t *tries,
-                         uint64_t steps)
+/* For the least height, until the steps left are `end`. */
+static void search_least(struct offline *p, struct offline_search *s, uint64_t end,
+                         struct offline_round *r)
 {
-    enum { SHORTEST = 100000, AS_LONG = 64, DOUBLED_MOST = 16 };
-    uint64_t end = steps < p->steps ? p->steps - steps : 0;
-    while (p->steps > end && p->best > p->least) {
-        uint64_t doubled = *tries / AS_LONG < DOUBLED_MOST ? *tries / AS_LONG : DOUBLED_MOST;
-        search_once(p, s, p->least, (uint64_t)SHORTEST << doubled, ORDERS * (*tries)++);
-    }
+    while (p->steps > end && p->best > p->least)
+        search_once(p, s, p->least, r->nodes, r->attempt++);
 }
 
-/* A search from an unlucky beginning may take for ever, so each is short and begins in another
- * order, and they become longer round by round. */
+/* A search from an unlucky beginning may take for ever, so each is short and differs from the one
+ * before. Rounds have more searches for each height, and then longer ones. The least height, which
+ * leaves the fewest choices, takes about half of all steps. */
 static void search_in_rounds(struct offline *p, struct offline_search *s)
 {
-    enum { SHORTEST = 1000, LONGEST = 1 << 24, SHARE = 2 };
-    uint64_t tries = 0;
-    for (uint64_t nodes = SHORTEST; p->steps && p->best > p->least;) {
+    enum { SHORTEST = 300, TRIES_DOUBLED = 4, AS_LONG = 3, NODES_DOUBLED = 16 };
+    struct offline_round least = {.attempt = 0}, between = {.attempt = 0};
+    for (unsigned i = 0; p->steps && p->best > p->least; i++) {
         uint64_t before = p->steps;
-        search_height(p, s, p->least, nodes);
-        search_between(p, s, nodes);
-        search_least(p, s, &tries, (before - p->steps) / SHARE);
-        nodes = nodes < LONGEST ? 2 * nodes : nodes;
+        unsigned doubled = i / AS_LONG < NODES_DOUBLED ? i / AS_LONG : NODES_DOUBLED;
+        least.nodes = between.nodes = (uint64_t)SHORTEST << doubled;
+        least.tries = between.tries = UINT64_C(1) << (i < TRIES_DOUBLED ? i : TRIES_DOUBLED);
+        search_height(p, s, p->least, &least);
+        search_between(p, s, &between);
+        uint64_t taken = before - p->steps;
+        search_least(p, s, p->steps > taken ? p->steps - taken : 0, &least);
     }
 }
 

@@ -122,6 +122,102 @@ static void test_against_all_placements(void **state)
     assert_true(above_peak > ROUNDS / 20);
 }
 
+/* One large object is in the way of small ones whose sizes are no multiples of their alignment: a
+ * search that raises floors by small sizes alone would count for ever up to the large one. */
+static void test_small_beside_large(void **state)
+{
+    enum { COUNT = 5, ROUNDS = 200 };
+    struct tp_random random;
+    size_t above_peak = 0;
+    (void)state;
+    tp_random_seed(&random, 11);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct tp_offline_object objects[COUNT + 1], copy[COUNT + 1];
+        objects[COUNT] = object(2, 6, UINT64_C(1) << 33);
+        objects[COUNT].size += tp_random_below(&random, 1000);
+        for (size_t i = 0; i < COUNT; i++) {
+            uint64_t begin = tp_random_below(&random, 8);
+            objects[i] = object(begin, begin + 1 + tp_random_below(&random, 6),
+                                1 + tp_random_below(&random, 2000));
+            objects[i].align = 512;
+        }
+        memcpy(copy, objects, sizeof copy);
+        struct tp_offline p = pack(objects, COUNT + 1, STEPS);
+        uint64_t least = least_height(copy, 0, COUNT + 1, 0);
+        check_placement(objects, COUNT + 1, p.best);
+        assert_int_equal(p.best, least);
+        assert_int_equal(p.least, least);
+        above_peak += least > peak_of(objects, COUNT + 1);
+    }
+    assert_true(above_peak > ROUNDS / 20);
+}
+
+/* ---- without gaps ---- */
+
+/* Cuts an object in two across or along its life, or in five, of which each one of the outer four
+ * reaches beyond the next:
+ *
+ *     +--+-----+
+ *     |  +--+--+     returns how many there are in its place
+ *     |  |  |  |
+ *     +--+--+  |
+ *     +-----+--+ */
+static size_t cut(struct tp_offline_object *o, struct tp_random *random, uint64_t how)
+{
+    struct tp_offline_object all = *o;
+    uint64_t t = (all.end - all.begin) / 3, third = all.size / 3;
+    uint64_t a = all.begin + 1 + tp_random_below(random, t);
+    uint64_t b = a + 1 + tp_random_below(random, t);
+    uint64_t low = 1 + tp_random_below(random, third), high = 1 + tp_random_below(random, third);
+    if (how == 0) {
+        o[0].end = a;
+        o[1] = object(a, all.end, all.size);
+        return 2;
+    }
+    o[0].size = low;
+    if (how == 1) {
+        o[1] = object(all.begin, all.end, all.size - low);
+        return 2;
+    }
+    o[0].end = b;
+    o[1] = object(b, all.end, all.size - high);
+    o[2] = object(a, all.end, high);
+    o[3] = object(all.begin, a, all.size - low);
+    o[4] = object(a, b, all.size - low - high);
+    return 5;
+}
+
+/* A rectangle that was cut into 300 objects, which fit without a gap: nearly every section is full
+ * at the least height. */
+static void test_without_gaps(void **state)
+{
+    enum { COUNT = 300, SEEDS = 4, LONGEST = 12, HIGHEST = 64 };
+    static struct tp_offline_object objects[COUNT + 4];
+    const uint64_t height = UINT64_C(1) << 20;
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct tp_random random;
+        size_t count = 1;
+        tp_random_seed(&random, seed);
+        objects[0] = object(0, 4000, height);
+        for (size_t tries = 0; count < COUNT; tries++) {
+            assert_true(tries < 100 * (size_t)COUNT);
+            size_t i = (size_t)tp_random_below(&random, count);
+            struct tp_offline_object pieces[5] = {objects[i]};
+            if (pieces[0].end - pieces[0].begin < LONGEST || pieces[0].size < HIGHEST)
+                continue;
+            size_t n = cut(pieces, &random, tp_random_below(&random, 3));
+            objects[i] = pieces[0];
+            memcpy(&objects[count], &pieces[1], (n - 1) * sizeof *pieces);
+            count += n - 1;
+        }
+        struct tp_offline p = pack(objects, count, 100 * STEPS);
+        check_placement(objects, count, p.best);
+        assert_int_equal(p.least, height);
+        assert_int_equal(p.best, height);
+    }
+}
+
 /* ---- larger ---- */
 
 static void make_random(struct tp_offline_object *objects, size_t count, uint64_t seed)
@@ -208,6 +304,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_all_placements),
+        cmocka_unit_test(test_small_beside_large),
+        cmocka_unit_test(test_without_gaps),
         cmocka_unit_test(test_placements_are_sound),
         cmocka_unit_test(test_same_steps_same_result),
         cmocka_unit_test(test_small_ones),

@@ -74,6 +74,7 @@ static int judge(struct asking *a, struct tp_err *err)
 {
     const struct tp_pytorch_event *oom = &a->out->moment.what;
     const struct tp_why_request rq = {.size = oom->size,
+                                      .pool = oom->pool,
                                       .stream = a->stream,
                                       .has_free = oom->has_free,
                                       .free = oom->device_free};

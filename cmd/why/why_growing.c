@@ -58,8 +58,11 @@ static int no_memory(struct tp_err *err)
 
 /* ---- units ---- */
 
+/* Those of private pools never go back. */
 static uint64_t units_of(const struct tp_why_segment *s)
 {
+    if (s->at.pool)
+        return 0;
     return s->space.unit ? (s->at.size + s->space.unit - 1) / s->space.unit : s->live > 0;
 }
 
@@ -151,7 +154,8 @@ static int list_bounds(struct tp_why_growing *g, struct tp_err *err)
         return no_memory(err);
     for (size_t i = 0; i < l->segment_count; i++) {
         const struct tp_why_segment *s = &l->segments[i];
-        if (s->space.unit && s->at.small == g->cfg.small && s->at.stream == g->cfg.stream)
+        if (units_of(s) && s->space.unit && s->at.small == g->cfg.small &&
+            s->at.stream == g->cfg.stream)
             add_bounds(g, s, unit);
         unit += (size_t)units_of(s);
     }

@@ -58,11 +58,12 @@ static void add_hole(struct tp_why_sum *sum, uint64_t bytes)
 }
 
 /* Adds a free block: of a segment that grows, the whole units in it are idle, and what is before
- * and behind them are two holes. */
+ * and behind them are two holes. What is idle in a private pool never goes back by itself. */
 static void add_free(struct tp_why_sum *sum, const struct tp_why_segment *s,
                      const struct tp_why_block *b)
 {
-    uint64_t unit = s->space.unit, at = b->addr - s->space.base, end = at + b->size;
+    uint64_t unit = s->at.pool ? 0 : s->space.unit, at = b->addr - s->space.base,
+             end = at + b->size;
     uint64_t first = unit ? (at + unit - 1) / unit : 0, behind = unit ? end / unit : 0;
     if (behind <= first) {
         add_hole(sum, b->size);
@@ -88,7 +89,7 @@ struct tp_why_sum tp_why_sum(const struct tp_why_layout *l)
     struct tp_why_sum sum = {.segments = l->segment_count};
     for (size_t i = 0; i < l->segment_count; i++) {
         const struct tp_why_segment *s = &l->segments[i];
-        bool whole = !s->live && !s->space.unit;
+        bool whole = !s->live && !s->space.unit && !s->at.pool;
         sum.reserved += s->at.size;
         sum.live += s->live;
         sum.idle += whole;

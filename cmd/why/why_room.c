@@ -34,7 +34,7 @@ static bool serves(const struct tp_torch_rules *rules, uint64_t hole, uint64_t s
 
 static bool is_of_pool(const struct room_making *m, const struct tp_why_segment *s)
 {
-    return s->at.small == m->small && s->at.stream == m->rq->stream;
+    return s->at.small == m->small && s->at.stream == m->rq->stream && s->at.pool == m->rq->pool;
 }
 
 /* Bytes that the driver can give once what serves nothing went back. */
@@ -191,12 +191,12 @@ static int by_live_and_size(const void *a, const void *b)
 }
 
 /* Of the segments with n live blocks at most `most_blocks` / n can go, so the largest of them do.
- */
+ * Those of private pools never do. */
 static void keep_worthy(struct choice *c, const struct tp_why_layout *l)
 {
     size_t all = 0, same = 0;
     for (size_t i = 0; i < l->segment_count; i++)
-        if (l->segments[i].live && l->segments[i].live <= c->most_blocks)
+        if (l->segments[i].live && l->segments[i].live <= c->most_blocks && !l->segments[i].at.pool)
             c->segments[all++] = &l->segments[i];
     qsort(c->segments, all, sizeof(struct tp_why_segment *), by_live_and_size);
     for (size_t i = 0; i < all; i++) {

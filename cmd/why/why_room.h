@@ -18,6 +18,7 @@
 
 struct tp_why_request {
     uint64_t size; /* bytes asked for */
+    uint64_t pool; /* the number of its private pool; 0: that of all others */
     uint16_t stream;
     bool has_free; /* the file says what is free on the device */
     uint64_t free; /* bytes */

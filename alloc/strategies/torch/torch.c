@@ -42,9 +42,9 @@ static int limit_memory(struct torch *st, struct tp_err *err)
     if (!capacity)
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE,
-                               "strategy 'torch': 'per_process_memory_fraction' is a share of a "
-                               "device whose size is not known"),
-                       "'--capacity SIZE' says it");
+                               "strategy 'torch': 'per_process_memory_fraction' needs the "
+                               "device's size"),
+                       "--capacity SIZE");
     st->allowed = (uint64_t)(st->rules.memory_fraction * (double)capacity);
     return TP_OK;
 }

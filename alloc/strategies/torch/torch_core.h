@@ -40,6 +40,7 @@ struct torch_pool {
     struct tp_tree_node *unmapped; /* by stream and place */
     uint64_t idle_bytes;           /* free, and would go back if memory were short */
     uint64_t searches; /* for the age of free blocks; counted while garbage is collected */
+    uint64_t number;   /* of a private pool (tp_pool_number); 0: the pool of all others */
     bool by_address;   /* as in struct torch */
     bool small;
 };

@@ -23,6 +23,7 @@ int tp_torch_choose_pool(void *state, uint64_t pool)
         !(p = slab_take(&st->private_records)))
         return TP_ENOMEM;
     p->small.small = true;
+    p->small.number = p->large.number = pool;
     p->small.by_address = p->large.by_address = st->by_address;
     p->next = st->privates;
     st->privates = st->chosen = p;
@@ -360,7 +361,8 @@ bool tp_torch_is_mapped_at(void *state, const struct tp_torch_segment *part,
 static int look_at_stretch(const struct torch_block **b, tp_torch_look_fn *fn, void *ctx)
 {
     const struct torch_segment *s = (*b)->segment;
-    struct tp_torch_segment of = {.base = (*b)->addr, .stream = s->stream, .small = s->pool->small};
+    struct tp_torch_segment of = {
+        .base = (*b)->addr, .pool = s->pool->number, .stream = s->stream, .small = s->pool->small};
     struct tp_torch_space space = {s->unit ? s->base : 0, s->unit};
     int rc = TP_OK;
     for (const struct torch_block *at = *b; at && at->state != TORCH_UNMAPPED; at = at->behind)

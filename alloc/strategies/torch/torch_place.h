@@ -19,6 +19,7 @@ struct tp_torch_at {
 struct tp_torch_segment {
     tp_addr base;
     uint64_t size;
+    uint64_t pool; /* tp_torch_look: its private pool, 0: that of all others; else the chosen one */
     uint16_t stream;
     bool small; /* of the small pool */
 };

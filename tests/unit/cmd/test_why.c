@@ -20,14 +20,16 @@ static const struct tp_read_opts no_opts = {.device = -1};
 static const struct tp_reading no_reading = {.opts = &no_opts};
 
 /* Segments of letters, each of them a block of 1 MiB as many times as it stands there: small
- * letters are free, capital ones live. "AAbC|dd" has two segments. */
+ * letters are free, capital ones live. "AAbC|dd" has two segments, "AAbC|1dd" the second one in a
+ * private pool. */
 static void draw(struct tp_why_layout *l, const char *text)
 {
     tp_addr addr = 1 << 30;
     *l = (struct tp_why_layout){.reading = &no_reading};
     for (const char *at = text; *at; addr += 64 * MIB) {
         struct tp_err err;
-        struct tp_why_segment s = {.at = {.base = addr}, .first = l->count};
+        struct tp_why_segment s = {.at = {.base = addr, .pool = *at == '1'}, .first = l->count};
+        at += *at == '1';
         while (*at && *at != '|') {
             uint64_t size = strspn(at, (char[]){*at, '\0'}) * MIB;
             bool live = *at >= 'A' && *at <= 'Z';
@@ -94,6 +96,7 @@ static void verdicts(void **state)
         {"AAAAAAAA|bbbbbbbbbb", 2, TP_WHY_REFUSED, 12, 12}, /* the idle segment goes back */
         {"AAAAAAAA|bbbbbbbbbb", 1, TP_WHY_TOO_BIG, 11, 10},
         {"AAAAAAAA|bbbbbbbbbbbb", 0, TP_WHY_HAD_ROOM, 12, 12},
+        {"AAAAAAAA|1bbbbbbbbbbbb", 0, TP_WHY_FRAGMENTED, 12, 0}, /* it serves its graph alone */
         {"AAAAAAAAAAAA", 2, TP_WHY_TOO_BIG, 2, 0},
         {"AAAAAAAAAAAAb", 2, TP_WHY_TOO_BIG, 3, 0}, /* 1 MiB would be of the small pool */
         {"AAAAAAAAAAAAbb", 10, TP_WHY_FRAGMENTED, 12, 10},
@@ -127,6 +130,8 @@ static void ways_to_room(void **state)
         {"AbbbbBBBccccD|AAA", 0, 11, TP_WHY_HOLE, 1, 2, 3},
         {"AbbbbBBBccccDeeeee|AAA", 0, 13, TP_WHY_HOLE, 2, 2, 4},
         {"aBaBaBaBaB|AAAAAAAAAAAA", 0, 10, TP_WHY_HOLE, 1, 10, 12}, /* the other segment, alone */
+        {"1AAAAAAAA|BBBBBBB|CCCCC", 0, 12, TP_WHY_SEGMENTS, 2, 1,
+         12}, /* the first one never goes */
         {"AAAAAAAA|BBBBBBB|CCCCC", 0, 14, TP_WHY_SEGMENTS, 2, 0, 15},
         {"AAAAAAAA|BBBBBBB|CCCCC", 5, 12, TP_WHY_SEGMENTS, 1, 0, 8},
         {"AAAAAAAA|BBBBBBB|CCCCC", 7, 28, TP_WHY_NO_WAY, 0, 0, 0},

@@ -61,6 +61,25 @@ static void print_start(const struct tp_tune *t, struct tp_page *page)
                     tp_plural(dropped, "block").s);
 }
 
+/* Why a setting was refused; the strategy is named above. */
+static const char *reason(const struct tp_tune_setting *s)
+{
+    static const char strategy[] = "strategy 'torch': ";
+    bool named = strncmp(s->err.text, strategy, sizeof strategy - 1) == 0;
+    return s->err.text + (named ? sizeof strategy - 1 : 0);
+}
+
+static void print_reason(const struct tp_tune_setting *s, size_t count, struct tp_page *page)
+{
+    tp_page_at(page, 0, "left out");
+    if (count > 1)
+        tp_page_at(page, BESIDE, "%s: ", tp_plural(count, "setting").s);
+    else
+        tp_page_at(page, BESIDE, "%s: ", s->recorded ? "the recorded one" : s->conf);
+    tp_page_more(page, BESIDE, *s->err.hint ? "%s (%s)" : "%s", reason(s), s->err.hint);
+    tp_page_line(page);
+}
+
 /* The settings that were refused, a line for each reason. */
 static void print_refused(const struct tp_tune *t, struct tp_page *page)
 {
@@ -72,14 +91,8 @@ static void print_refused(const struct tp_tune *t, struct tp_page *page)
             count += same;
             before += same && k < i;
         }
-        if (!count || before)
-            continue;
-        tp_page_at(page, 0, "left out");
-        tp_page_at(page, BESIDE, "%s%s%s: %s", tp_plural(count, "setting").s,
-                   count == 1 ? ", " : ", such as ", s->recorded ? "the recorded one" : s->conf,
-                   s->err.text);
-        tp_page_more(page, BESIDE, *s->err.hint ? "; %s" : "%s", s->err.hint);
-        tp_page_line(page);
+        if (count && !before)
+            print_reason(s, count, page);
     }
 }
 

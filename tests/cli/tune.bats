@@ -42,7 +42,9 @@ setup() {
     ok "$TAPOOL" tune "$SMALL" --capacity 8GiB --all
     matches "$out" 'garbage_collection_threshold:0.8,per_process_memory_fraction:1.0$'
     ok "$TAPOOL" tune "$SMALL"
-    grep -q '^left out  *12 settings, such as' "$out"
+    grep -qx "left out        12 settings: 'per_process_memory_fraction' needs the device's size (--capacity SIZE)" "$out"
+    ok "$TAPOOL" tune "$SMALL" --grid per_process_memory_fraction:0.5
+    grep -q "^left out        per_process_memory_fraction:0.5: 'per_process_memory_fraction' needs the device's" "$out"
 }
 
 @test "several files are one job" {

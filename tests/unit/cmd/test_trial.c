@@ -80,7 +80,7 @@ static void what_is_refused_leaves_the_others(void **state)
     static const char *const confs[] = {"max_split:40", "", "roundup_power2_divisions:[>:2",
                                         "per_process_memory_fraction:0.5", "max_split_size_mb:20}"};
     static const char *const said[] = {"PyTorch has no setting 'max_split'", NULL, "not a power",
-                                       "whose size is not known", "do not match"};
+                                       "needs the device's size", "do not match"};
     for (size_t i = 0; i < COUNT(confs); i++)
         trials[i].conf = confs[i];
     assert_int_equal(play(insns, COUNT(insns), 0, COUNT(confs)), TP_OK);

@@ -7,6 +7,7 @@
 #include "cmd/measure/fail_on.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/fork_replay.h"
+#include "cmd/measure/frame_events.h"
 #include "cmd/measure/machine.h"
 #include "cmd/measure/measure.h"
 #include "cmd/measure/memory_passes.h"
@@ -106,6 +107,10 @@ static const struct tp_opt rows[] = {
     TP_SEED_ROW(ROW(seed), "of everything random (the shuffle decorator)"),
     TP_HOLDERS_ROWS(struct tp_replay_opts),
     TP_EXPORTER_ROWS(struct tp_replay_opts),
+    TP_UINT_AT("frames", ROW(frames), .def = "64", .max = TP_FRAMES_MOST,
+               .help =
+                   "for an export that draws the heap: at how many moments, of each device; 0 is "
+                   "none, 1 to 4 count as 5 (begin, end, both peaks, the first failure)"),
     TP_BYTES_ROW(ROW(bytes)),
     TP_COLOR_ROW(ROW(color)),
     TP_VERBOSE_ROW(
@@ -207,12 +212,19 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
     return cfg;
 }
 
+/* Frames of the heap to be taken for each device. */
+static uint64_t frames_of(const struct replay *r)
+{
+    return tp_exports_need_frames(&r->o->exports) ? r->o->frames : 0;
+}
+
 /* Prepares the result of one strategy before it is played. */
 static int begin(const struct replay *r, const struct tp_job *job,
                  const struct tp_strategy_spec *spec, struct tp_result *out, struct tp_err *err)
 {
     const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
     struct tp_replay_cfg cfg = configure(r, job, spec);
+    int status = tp_replay_frames_open(spec->strategy, facts, frames_of(r), &cfg.frames, err);
     cfg.progress = NULL;
     *out = (struct tp_result){.trace = &job->trace,
                               .facts = facts,
@@ -226,7 +238,16 @@ static int begin(const struct replay *r, const struct tp_job *job,
                               .min_time_ns = cfg.min_time_ns,
                               .played = cfg,
                               .run = calloc(1, tp_run_size(facts->devices))};
-    return out->run ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status && !out->run)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    return status;
+}
+
+/* Gives back what begin() got. */
+static void end_result(const struct replay *r, struct tp_result *result)
+{
+    tp_replay_frames_close(result->played.frames, result->facts, frames_of(r));
+    free(result->run);
 }
 
 /* Whether the strategy is played in a fork: a plug-in may crash. Not on a real device, and not
@@ -253,6 +274,7 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
 {
     struct tp_progress_line line;
     struct tp_replay_cfg cfg = configure(r, job, spec);
+    cfg.frames = out->played.frames;
     unsigned whole_process = cfg.passes & TP_MEMORY_PASSES;
     bool apart = is_apart(job, spec, cfg.passes);
     cfg.passes &= ~(out->run->passes | TP_MEMORY_PASSES);
@@ -282,6 +304,7 @@ static void play_ahead(const struct replay *r, const struct tp_job *job,
     size_t count = 0;
     for (size_t s = 0; cfgs && list && s < job->spec_count; s++) {
         cfgs[s] = configure(r, job, &job->specs[s]);
+        cfgs[s].frames = results[s].played.frames;
         if (tp_ahead_passes(&cfgs[s]))
             list[count++] = (struct tp_ahead){&cfgs[s], results[s].run};
     }
@@ -341,10 +364,10 @@ static int note_failure(struct replay *r, const struct tp_job *job, const char *
 }
 
 /* Takes the result that would be the next one out of the report. */
-static void leave_out(struct tp_report *report)
+static void leave_out(const struct replay *r, struct tp_report *report)
 {
     struct tp_result *next = &report->results[report->count];
-    free(next->run);
+    end_result(r, next);
     report->planned--;
     memmove(next, next + 1, (report->planned - report->count) * sizeof *next);
 }
@@ -366,9 +389,11 @@ static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *e
         next = &r->report.results[r->report.count];
         status = *tp_stop_flag() ? TP_ESTOP : play(r, job, &job->specs[s], next, err);
         r->report.count += !status;
+        if (!status)
+            next->frames = tp_replay_frames_of(next->played.frames, next->facts, frames_of(r));
         if (is_its_own(status, job->specs[s].strategy)) {
             status = note_failure(r, job, job->specs[s].label, err);
-            leave_out(&r->report);
+            leave_out(r, &r->report);
         } else if (status && status != TP_ESTOP) {
             status = name_trace(&job->trace, status, err);
         }
@@ -433,6 +458,8 @@ static void find_places(struct replay *r)
                                  r->report.results[s].run->latency.slowest[k].event);
         tp_captured_find(&job->captured, &job->trace, &r->o->holders,
                          tp_exports_need_stacks(&r->o->exports), tp_stop_asked);
+        tp_frame_places_find(&job->captured, &job->trace, &r->report.results[first], end - first,
+                             tp_stop_asked);
         first = end;
     }
 }
@@ -526,7 +553,7 @@ static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
 static void release(struct replay *r)
 {
     for (size_t i = 0; i < r->report.planned; i++)
-        free(r->report.results[i].run);
+        end_result(r, &r->report.results[i]);
     free(r->report.results);
     free(r->report.failed);
     for (size_t i = 0; i < r->job_count; i++)

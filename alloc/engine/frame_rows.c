@@ -39,18 +39,24 @@ struct frame_writer {
 
 /* ---- numbers ---- */
 
+static void put_bytes(struct frame_writer *w, const uint8_t *bytes, size_t count)
+{
+    w->full |= count > (size_t)(w->end - w->at);
+    if (w->full)
+        return;
+    memcpy(w->at, bytes, count);
+    w->at += count;
+}
+
 static void put_byte(struct frame_writer *w, unsigned byte)
 {
-    w->full |= w->at == w->end;
-    if (!w->full)
-        *w->at++ = (uint8_t)byte;
+    put_bytes(w, &(uint8_t){(uint8_t)byte}, 1);
 }
 
 static void put_number(struct frame_writer *w, uint64_t value)
 {
-    for (; value >= MORE; value >>= SEVEN_BITS)
-        put_byte(w, (unsigned)(value & (MORE - 1)) | MORE);
-    put_byte(w, (unsigned)value);
+    uint8_t bytes[TP_FRAME_NUMBER_MOST];
+    put_bytes(w, bytes, (size_t)(tp_frame_number(bytes, value) - bytes));
 }
 
 static void put_size(struct frame_writer *w, uint64_t bytes)

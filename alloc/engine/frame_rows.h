@@ -85,6 +85,16 @@ struct tp_heap_layout {
     size_t piece_count;
 };
 
+/* Writes a number and returns its end. */
+enum { TP_FRAME_NUMBER_MOST = 10 }; /* bytes */
+static inline uint8_t *tp_frame_number(uint8_t *at, uint64_t value)
+{
+    for (; value >> 7; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
 /* Bytes that rows at their coarsest need at most: three rows, each of them one merged piece before
  * and behind a whole one. */
 enum { TP_FRAME_ROWS_LEAST = 1024 };

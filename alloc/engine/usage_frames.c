@@ -167,9 +167,8 @@ int tp_usage_frames_open(struct tp_usage_frames **out, struct tp_replay_cfg *cfg
                          struct tp_err *err)
 {
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);
-    const struct tp_strategy *s = cfg->strategy;
     *out = NULL;
-    if (!cfg->frames || !s->walk || s->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC))
+    if (!cfg->frames || !tp_frames_possible(cfg->strategy))
         return TP_OK;
     struct tp_usage_frames *f = tp_own_zeroed(1, sizeof *f);
     if (f) {

@@ -5,9 +5,8 @@
 #include "alloc/engine/frames.h"
 #include "alloc/engine/usage.h"
 
-/* *out is NULL where cfg asks for no frames, or the strategy has no walk, or its ranges are not
- * known. TP_ENOMEM. Adds what watches the ranges to the sources of `cfg`, which points to *out from
- * then on. */
+/* *out is NULL where cfg asks for no frames, or there can be none. TP_ENOMEM. Adds what watches the
+ * ranges to the sources of `cfg`, which points to *out from then on. */
 int tp_usage_frames_open(struct tp_usage_frames **out, struct tp_replay_cfg *cfg,
                          struct tp_err *err);
 void tp_usage_frames_close(struct tp_usage_frames *f); /* NULL is fine */

@@ -4,6 +4,7 @@
 #include "alloc/base/numbers.h"
 
 #include "traces/lower/failed_request.h"
+#include "traces/lower/place_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,7 @@ void tp_captured_release(struct tp_captured *c)
 {
     free(c->devices);
     tp_holders_free(c->holders);
+    tp_place_table_free(c->frame_places);
     *c = (struct tp_captured){0};
 }
 

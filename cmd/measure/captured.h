@@ -37,6 +37,8 @@ struct tp_captured {
     size_t place_count;
     uint64_t place_events[TP_PLACES_MAX]; /* ascending */
     char places[TP_PLACES_MAX][TP_PLACE_TEXT];
+    /* owned: of the events that frames of the results show; NULL: there are none, or not known */
+    struct tp_place_table *frame_places;
     struct tp_holders *holders; /* owned; NULL: not known, or there are several devices */
 };
 

@@ -39,6 +39,8 @@ struct tp_exporter {
 
     /* The format holds the call stacks of who holds the memory: they are looked up for it. */
     bool stacks;
+    /* The format draws frames of the heap: they are taken for it. */
+    bool frames;
 };
 
 /* The exports, each as X(of, NAME, help of its option). `folded` is the last one: an interrupted

@@ -23,13 +23,33 @@ const struct tp_exporter *tp_exports_printed(const struct tp_exports *o)
     return o->format ? tp_exporters[o->format - 1] : NULL;
 }
 
-bool tp_exports_need_stacks(const struct tp_exports *o)
+static bool has_stacks(const struct tp_exporter *e)
+{
+    return e->stacks;
+}
+
+static bool has_frames(const struct tp_exporter *e)
+{
+    return e->frames;
+}
+
+static bool any_has(const struct tp_exports *o, bool (*has)(const struct tp_exporter *e))
 {
     const struct tp_exporter *printed = tp_exports_printed(o);
-    bool any = printed && printed->stacks;
+    bool any = printed && has(printed);
     for (int i = 0; i < TP_EXPORT_COUNT; i++)
-        any |= o->files[i] && tp_exporters[i]->stacks;
+        any |= o->files[i] && has(tp_exporters[i]);
     return any;
+}
+
+bool tp_exports_need_stacks(const struct tp_exports *o)
+{
+    return any_has(o, has_stacks);
+}
+
+bool tp_exports_need_frames(const struct tp_exports *o)
+{
+    return any_has(o, has_frames);
 }
 
 /* Adds a part to a file name: "out/web.hgrm" and "arena" make "out/web-arena.hgrm". */

@@ -1,0 +1,45 @@
+/* Frames of the heap in the JSON of a page.
+ *
+ *     "frames": {
+ *       "left_out": 12,                       frames that would have made it too large
+ *       "devices": [ [ {                      frames by event
+ *         "event": 90, "ns": 1000,            the last event before it; null: times are not known
+ *         "reasons": ["demand"], "phase": "step",                          null: none
+ *         "requested": 1, "granted": 1, "reserved": 3, "page_rest": 0,     bytes
+ *         "ranges": 2,                        that are held
+ *         "unit": 512,                        bytes: of the sizes in its rows
+ *         "bundle": 1,                        ranges share a row where number / bundle is the same
+ *         "rows": "AQDI..." } ] ],            base 64 of what alloc/engine/frame_rows.h draws
+ *       "places": ["optimizer.py:78 step"],
+ *       "events": "Rgc..."                    base 64 of the numbers of events that have a place,
+ * each }                                       less the one before it, then the index of its place;
+ *                                             the index behind the last place: one of many others
+ *
+ * In JavaScript:
+ *
+ *     const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0)); let at = 0;
+ *     function number() {
+ *         let value = 0, weight = 1, byte;
+ *         do { byte = bytes[at++]; value += (byte & 127) * weight; weight *= 128; } while (byte >
+ * 127); return value;
+ *     }
+ *     function signed() { const n = number(); return n % 2 ? -(n + 1) / 2 : n / 2; }
+ *     for (let first = 0; at < bytes.length;) {
+ *         const row = {number: first += number(), ranges: number() + 1, size: number() * unit};
+ *         for (let head; (head = bytes[at++]);) {
+ *             const kind = (head & 7) - 1, size = number() * unit;
+ *             const gap = head & 8 ? number() * unit : 0; ... } } */
+#ifndef TP_FRAMES_JSON_H
+#define TP_FRAMES_JSON_H
+
+#include "cmd/measure/result.h"
+#include "cmd/ui/json_out.h"
+
+enum { TP_FRAMES_PLACES = 512 }; /* that are named, of one result */
+
+/* Adds the member "frames" to `in`, which takes at most `most_bytes` when it is printed without
+ * blanks: what does not fit is left out, the frames that are missed least first. Adds nothing where
+ * the result has no frames, or nothing fits. TP_ENOMEM, which j remembers too. */
+int tp_json_frames(struct tp_json *j, cJSON *in, const struct tp_result *r, size_t most_bytes);
+
+#endif

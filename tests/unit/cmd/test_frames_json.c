@@ -1,0 +1,345 @@
+/* Frames on their way to a page: a replay in another process fills them, and what is written of
+ * them is read again from its text and says the same. */
+#include "cmd/measure/fork_replay.h"
+#include "cmd/measure/frame_events.h"
+#include "cmd/measure/frames_json.h"
+#include "tests/unit/one_run.h"
+#include "traces/lower/place_table.h"
+
+extern const struct tp_strategy tp_strategy_direct, tp_strategy_torch;
+
+enum { INSNS = 4000, SLOTS = 200, MOST = 40, TEXTS = 600 };
+
+static struct shown {
+    struct tp_trace trace;
+    struct tp_captured captured;
+    struct tp_replay_cfg cfg;
+    struct tp_result result;
+    struct tp_frames *frames;
+} shown;
+
+static uint64_t seed = 1;
+
+static uint64_t random_below(uint64_t n)
+{
+    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % n;
+}
+
+static struct tp_program *some_program(void)
+{
+    static struct tp_insn insns[INSNS];
+    uint64_t sizes[SLOTS] = {0};
+    for (uint32_t i = 0; i < INSNS; i++) {
+        uint32_t slot = i < SLOTS ? i : (uint32_t)random_below(SLOTS);
+        bool asks = !sizes[slot];
+        sizes[slot] = asks ? 1 + random_below(3 << 20) : sizes[slot];
+        insns[i] = (struct tp_insn){
+            .op = asks ? TP_ALLOC : TP_FREE, .align_log2 = 4, .slot = slot, .size = sizes[slot]};
+        sizes[slot] = asks ? sizes[slot] : 0;
+    }
+    return test_program(insns, INSNS, false);
+}
+
+/* Every event but each tenth has a place, of which there are more than can be named. */
+static void place_text(uint64_t event, char *out, size_t size)
+{
+    snprintf(out, size, "<f%u>.py:7 \"g\"", (unsigned)(event * event % TEXTS));
+}
+
+static int some_places(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
+                       struct tp_err *error)
+{
+    (void)ctx, (void)error;
+    for (size_t i = 0; i < count; i++) {
+        out[i][0] = '\0';
+        if (events[i] % 10)
+            place_text(events[i], out[i], TP_PLACE_TEXT);
+    }
+    return TP_OK;
+}
+
+static int go_on(struct tp_err *error)
+{
+    (void)error;
+    return TP_OK;
+}
+
+static int setup_with(const struct tp_strategy *s)
+{
+    int rc = new_run();
+    memset(&shown, 0, sizeof shown);
+    shown.trace.program = some_program();
+    shown.trace.places.find = some_places;
+    shown.cfg = run_on(&tp_source_virtual, s, shown.trace.program, TP_PASS_USAGE);
+    const struct tp_program_facts *facts = tp_program_facts(shown.trace.program);
+    if (tp_replay_frames_open(s, facts, MOST, &shown.frames, &err))
+        return -1;
+    shown.cfg.frames = shown.frames;
+    shown.result = (struct tp_result){
+        .trace = &shown.trace, .facts = facts, .captured = &shown.captured, .run = run};
+    if (tp_fork_replay(&shown.cfg, "test", run, &err))
+        return -1;
+    shown.result.frames = tp_replay_frames_of(shown.frames, facts, MOST);
+    tp_frame_places_find(&shown.captured, &shown.trace, &shown.result, 1, go_on);
+    return rc;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return setup_with(&tp_strategy_torch);
+}
+
+static int setup_direct(void **state)
+{
+    (void)state;
+    return setup_with(&tp_strategy_direct);
+}
+
+static int release(void **state)
+{
+    tp_replay_frames_close(shown.frames, shown.result.facts, MOST);
+    tp_captured_release(&shown.captured);
+    tp_program_release(shown.trace.program);
+    return teardown(state);
+}
+
+/* ---- reading it again, as a page does ---- */
+
+struct reading {
+    uint8_t bytes[1 << 17];
+    size_t at, end;
+};
+
+static void read_base64(struct reading *r, const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits = 0, count = 0;
+    r->at = r->end = 0;
+    assert_true(strlen(text) % 4 == 0 && strlen(text) < sizeof r->bytes);
+    for (; *text && *text != '='; text++) {
+        assert_non_null(strchr(digits, *text));
+        bits = bits << 6 | (uint32_t)(strchr(digits, *text) - digits);
+        count += 6;
+        if (count < 8)
+            continue;
+        count -= 8;
+        r->bytes[r->end++] = (uint8_t)(bits >> count);
+    }
+    assert_true(strspn(text, "=") == strlen(text) && strlen(text) < 3);
+}
+
+static uint64_t number(struct reading *r)
+{
+    uint64_t value = 0, weight = 1;
+    uint8_t byte;
+    do {
+        assert_true(r->at < r->end);
+        byte = r->bytes[r->at++];
+        value += (byte & 127u) * weight;
+        weight *= 128;
+    } while (byte > 127);
+    return value;
+}
+
+static int64_t signed_number(struct reading *r)
+{
+    uint64_t n = number(r);
+    return n % 2 ? -(int64_t)((n + 1) / 2) : (int64_t)(n / 2);
+}
+
+static double value_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+    assert_true(cJSON_IsNumber(item));
+    return item->valuedouble;
+}
+
+static const char *text_of(const cJSON *o, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, name));
+    assert_non_null(text);
+    return text;
+}
+
+/* The bytes of all pieces of a frame, read from its text; `live` notes the events of live ones. */
+static uint64_t sum_rows(const cJSON *frame, bool *live)
+{
+    static struct reading r;
+    uint64_t unit = (uint64_t)value_of(frame, "unit"), all = 0, ranges = 0;
+    int64_t event = 0;
+    read_base64(&r, text_of(frame, "rows"));
+    while (r.at < r.end) {
+        assert_true(number(&r) > 0);
+        ranges += number(&r) + 1;
+        uint64_t size = number(&r) * unit, offset = 0;
+        for (uint8_t head; (head = r.bytes[r.at++]) != 0;) {
+            uint64_t bytes = number(&r) * unit, kinds = 0;
+            unsigned kind = (head & 7u) - 1;
+            offset += bytes + (head & 8 ? number(&r) * unit : 0);
+            if (kind == TP_FRAME_MIXED) {
+                assert_true(number(&r) > 1);
+                kinds = number(&r);
+                for (unsigned k = 0; k < TP_WALK_COUNT; k++)
+                    all += kinds >> k & 1 ? number(&r) * unit : 0;
+            } else {
+                kinds = 1u << kind;
+                all += bytes;
+            }
+            if (kinds & 1u << TP_WALK_LIVE) {
+                event += signed_number(&r);
+                assert_true(event >= 0 && event <= INSNS);
+                live[event] = true;
+            }
+        }
+        assert_int_equal(offset, size);
+    }
+    assert_true((double)ranges == value_of(frame, "ranges"));
+    return all + (uint64_t)value_of(frame, "page_rest");
+}
+
+/* Events that are live in a frame have their places, but every tenth, and no others have one. */
+static void read_places(const cJSON *frames, const bool *live)
+{
+    static struct reading r;
+    const cJSON *places = cJSON_GetObjectItemCaseSensitive(frames, "places");
+    int count = cJSON_GetArraySize(places);
+    uint64_t event = 0, others = 0;
+    bool seen[INSNS + 1] = {false};
+    assert_true(count > 0 && count <= TP_FRAMES_PLACES);
+    read_base64(&r, text_of(frames, "events"));
+    while (r.at < r.end) {
+        char text[TP_PLACE_TEXT];
+        event += number(&r);
+        uint64_t place = number(&r);
+        assert_true(event <= INSNS && event % 10 && live[event] && place <= (uint64_t)count);
+        place_text(event, text, sizeof text);
+        seen[event] = true;
+        others += place == (uint64_t)count;
+        if (place < (uint64_t)count)
+            assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(places, (int)place)), text);
+    }
+    for (uint64_t i = 1; i <= INSNS; i++)
+        assert_true(seen[i] == (live[i] && i % 10 != 0));
+    assert_true(!others || count == TP_FRAMES_PLACES);
+}
+
+/* Writes with a bound; returns the number of frames that the text has. */
+static uint32_t write_and_read(size_t most_bytes)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL), *frame = NULL;
+    bool live[INSNS + 1] = {false};
+    uint32_t count = 0, at = 0;
+    assert_int_equal(tp_json_frames(&j, root, &shown.result, most_bytes), TP_OK);
+    char *text = cJSON_PrintUnformatted(root);
+    cJSON_Delete(root);
+    assert_true(strlen(text) <= most_bytes + 2); /* and the braces of the root */
+    root = cJSON_Parse(text);
+    const cJSON *frames = cJSON_GetObjectItemCaseSensitive(root, "frames");
+    const cJSON *devices = cJSON_GetObjectItemCaseSensitive(frames, "devices");
+    cJSON_ArrayForEach(frame, cJSON_GetArrayItem(devices, 0))
+    {
+        const struct tp_frame *f = tp_frames_at(shown.result.frames, 0, at);
+        while ((double)f->event < value_of(frame, "event"))
+            f = tp_frames_at(shown.result.frames, 0, ++at);
+        assert_true((double)f->event == value_of(frame, "event"));
+        assert_int_equal(sum_rows(frame, live), f->reserved);
+        assert_true(value_of(frame, "reserved") == (double)f->reserved);
+        count++;
+    }
+    if (frames) {
+        assert_true(value_of(frames, "left_out") ==
+                    (double)(tp_frames_count(shown.result.frames, 0) - count));
+        read_places(frames, live);
+    }
+    cJSON_Delete(root);
+    free(text);
+    return count;
+}
+
+static void everything_is_written_where_there_is_room(void **state)
+{
+    (void)state;
+    assert_non_null(shown.result.frames);
+    assert_true(tp_frames_count(shown.result.frames, 0) > TP_FRAMES_LEAST);
+    assert_int_equal(write_and_read(10 << 20), tp_frames_count(shown.result.frames, 0));
+}
+
+static void what_does_not_fit_is_left_out(void **state)
+{
+    uint32_t before = 0, grew = 0;
+    (void)state;
+    assert_int_equal(write_and_read(0), 0);
+    for (size_t most = 1 << 10; most <= 10 << 20; most *= 2) {
+        uint32_t count = write_and_read(most);
+        assert_true(count >= before);
+        grew += count > before;
+        before = count;
+    }
+    assert_true(grew > 3);
+    assert_int_equal(before, tp_frames_count(shown.result.frames, 0));
+}
+
+/* Those that are always kept are the last to be left out. */
+static void the_extremes_are_left_out_last(void **state)
+{
+    uint16_t ranks[TP_FRAMES_MOST];
+    uint32_t kept = 0, count = tp_frames_count(shown.result.frames, 0);
+    (void)state;
+    tp_frame_ranks(shown.result.frames, 0, ranks);
+    for (uint32_t i = 0; i < count; i++)
+        kept += (tp_frames_at(shown.result.frames, 0, i)->reasons & (TP_FRAME_MARK - 1)) != 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool always = tp_frames_at(shown.result.frames, 0, i)->reasons & (TP_FRAME_MARK - 1);
+        assert_true(always == (ranks[i] <= kept));
+        for (uint32_t k = 0; k < i; k++)
+            assert_int_not_equal(ranks[i], ranks[k]);
+    }
+}
+
+static void nothing_is_taken_unasked(void **state)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    struct tp_frames *none;
+    const struct tp_strategy foreign = {.caps = TP_CAP_FOREIGN, .walk = tp_strategy_torch.walk};
+    (void)state;
+    assert_int_equal(tp_replay_frames_open(&tp_strategy_torch, shown.result.facts, 0, &none, &err),
+                     TP_OK);
+    assert_null(none);
+    assert_int_equal(tp_replay_frames_open(&foreign, shown.result.facts, MOST, &none, &err), TP_OK);
+    assert_null(none);
+    assert_null(tp_replay_frames_of(NULL, shown.result.facts, MOST));
+    shown.result.frames = NULL;
+    assert_int_equal(tp_json_frames(&j, root, &shown.result, 1 << 20), TP_OK);
+    assert_null(root->child);
+    cJSON_Delete(root);
+}
+
+/* What something wrote over is not read, whatever it says of its size. */
+static void frames_that_were_written_over_are_none(void **state)
+{
+    (void)state;
+    memset(shown.frames, 0xa5, sizeof *shown.frames);
+    assert_null(tp_replay_frames_of(shown.frames, shown.result.facts, MOST));
+}
+
+#define WITH(test, begin) cmocka_unit_test_setup_teardown(test, begin, release)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH(everything_is_written_where_there_is_room, setup),
+        WITH(everything_is_written_where_there_is_room, setup_direct),
+        WITH(what_does_not_fit_is_left_out, setup),
+        WITH(what_does_not_fit_is_left_out, setup_direct),
+        WITH(the_extremes_are_left_out_last, setup),
+        WITH(nothing_is_taken_unasked, setup),
+        WITH(frames_that_were_written_over_are_none, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,14 +1,15 @@
 /* --format html. The data of a page is the JSON result (tapool.result/1) with what its charts are
  * drawn from.
  *
- *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}} ] } } ],
+ *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}} ], "frames": {...} } } ],
  *       "page": { "marks": [[event, ns, name], ...] } }
  *
  * A curve has four lists of equal length, each the first value and then the changes: `events`,
  * `ns` (since the trace began), and the bytes `requested`, `granted` and `reserved` from that event
  * until the next one. The member `curve` of the result, which says the same at greater length, is
- * empty. */
+ * empty. Frames of the heap are as frames_json.h draws them. */
 #include "cmd/measure/exporter.h"
+#include "cmd/measure/frames_json.h"
 #include "cmd/measure/report_json.h"
 #include "cmd/page/page_assets.h"
 #include "cmd/page/page_document.h"
@@ -18,6 +19,9 @@
 #include <string.h>
 
 enum { MARKS_MAX = 2000 };
+
+/* Bytes for the frames of all results together, so that a page stays below 3 MB. */
+enum { FRAMES_BYTES = 1500000 };
 
 /* ---- curves ---- */
 
@@ -68,9 +72,11 @@ static void empty_curve(cJSON *in)
         cJSON_Delete(cJSON_DetachItemViaPointer(curve, curve->child));
 }
 
-static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, struct tp_err *err)
+static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, size_t frames_most,
+                     struct tp_err *err)
 {
-    cJSON *devices = tp_json_array(j, tp_json_object(j, run, "page"), "devices");
+    cJSON *page = tp_json_object(j, run, "page");
+    cJSON *devices = tp_json_array(j, page, "devices");
     cJSON *device = NULL;
     int rc = TP_OK;
     empty_curve(run);
@@ -78,7 +84,7 @@ static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, s
         empty_curve(device);
     for (uint32_t d = 0; rc == TP_OK && d < r->run->device_count; d++)
         rc = write_curve(j, tp_json_item(j, devices), r, d, err);
-    return rc;
+    return rc == TP_OK ? tp_json_frames(j, page, r, frames_most) : rc;
 }
 
 /* ---- marks ---- */
@@ -129,7 +135,7 @@ static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err
     for (size_t i = 0; rc == TP_OK && i < rep->count; i++) {
         cJSON *run = tp_json_run(&j, rep, &rep->results[i]);
         tp_json_push(&j, runs, run);
-        rc = write_run(&j, run, &rep->results[i], err);
+        rc = write_run(&j, run, &rep->results[i], FRAMES_BYTES / rep->count, err);
     }
     if (rc == TP_OK && rep->count)
         rc = write_marks(&j, tp_json_object(&j, root, "page"), &rep->results[0], err);
@@ -174,4 +180,5 @@ const struct tp_exporter tp_exporter_html = {
     .summary = "a page with charts in one file, for a browser",
     .write = write_html,
     .check = check_html,
+    .frames = true,
 };

@@ -22,6 +22,7 @@
     X(base_js, TAPOOL_PAGE_ASSETS "/base.js")                                                      \
     X(table_js, TAPOOL_PAGE_ASSETS "/table.js")                                                    \
     X(memory_js, TAPOOL_PAGE_ASSETS "/memory.js")                                                  \
+    X(heap_js, TAPOOL_PAGE_ASSETS "/heap.js")                                                      \
     X(holders_js, TAPOOL_PAGE_ASSETS "/holders.js")                                                \
     X(latency_js, TAPOOL_PAGE_ASSETS "/latency.js")
 

@@ -119,6 +119,21 @@ static int write_latency(const struct page_part *p, FILE *out, struct tp_err *er
     return rc;
 }
 
+static bool has_frames(const struct page_part *p)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->count; i++)
+        any |= p->results[i].frames != NULL;
+    return any;
+}
+
+static int write_heap(const struct page_part *p, FILE *out, struct tp_err *err)
+{
+    (void)p, (void)err;
+    fputs("<noscript><p>The map needs JavaScript.</p></noscript>\n", out);
+    return TP_OK;
+}
+
 static const struct tp_holders *holders_of(const struct page_part *p)
 {
     return p->results->captured ? p->results->captured->holders : NULL;
@@ -227,6 +242,11 @@ static const struct section {
      .title = "Memory over time",
      .view = "Memory over time: what the program requested, and what each policy reserved",
      .write = write_memory},
+    {.id = "heap",
+     .title = "The map of the heap",
+     .view = "What a policy held at a moment: each range a row, its blocks and its idle holes",
+     .write = write_heap,
+     .there = has_frames},
     {.id = "holders",
      .title = "Who holds the memory",
      .view = "What each place of the program holds, as areas",

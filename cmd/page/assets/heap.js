@@ -97,6 +97,12 @@ page.view("heap", (figure, runs) => {
         const age = frames()[at].event - piece.event;
         return !piece.event ? 5 : Math.min(4, Math.max(0, Math.ceil(Math.log10(Math.max(1, age))) - 1));
     };
+    /* Ages and sizes have an order, which steps of one colour show; places have none. */
+    const fill = (canvas, index) => {
+        const ordered = by !== "place";
+        canvas.globalAlpha = !ordered ? 1 : by === "age" && index === 5 ? 0.5 : 1 - 0.16 * index;
+        canvas.fillStyle = page.color(!ordered ? index : by === "age" && index === 5 ? 7 : 0);
+    };
     const rankPlaces = () => {
         const held = new Map();
         for (const row of rows)
@@ -144,10 +150,11 @@ page.view("heap", (figure, runs) => {
 
     const paint = (canvas, patterns, piece, x, y, w, h) => {
         if (piece.kind === 0)
-            canvas.fillStyle = page.color(classOf(piece));
+            fill(canvas, classOf(piece));
         else
             canvas.fillStyle = patterns[piece.kind];
         canvas.fillRect(x, y, w, h);
+        canvas.globalAlpha = 1;
     };
 
     /* A merged piece is as many stripes as it has kinds, each as high as its share. */
@@ -186,7 +193,10 @@ page.view("heap", (figure, runs) => {
 
     const swatch = (kind, index) => {
         const c = make("canvas", { width: 24, height: 12, "aria-hidden": "true" }), canvas = c.getContext("2d");
-        canvas.fillStyle = kind ? pattern(canvas, kind) : page.color(index);
+        if (kind)
+            canvas.fillStyle = pattern(canvas, kind);
+        else
+            fill(canvas, index);
         canvas.fillRect(0, 0, 24, 12);
         return c;
     };
@@ -264,7 +274,7 @@ page.view("heap", (figure, runs) => {
     const devices = Math.max(...shown.map(r => r.page.frames.devices.length));
     if (devices > 1)
         tools.append(choose("Device", [...Array(devices).keys()].map(String), i => { device = i; start(); }));
-    figure.replaceChildren(tools, slider, moment, keys, board, under);
+    figure.replaceChildren(tools, slider, moment, keys, make("div", { class: "rows" }, board), under);
     start();
     new ResizeObserver(draw).observe(board.parentElement);
     page.onTheme(() => { draw(); legend(); });

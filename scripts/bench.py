@@ -10,6 +10,7 @@
            latency
   record   what `tapool record` takes from a program, and its files (scripts/bench_record.py)
   torch    PyTorch snapshots: torch, tune, why, verify; offline packing (scripts/bench_torch.py)
+  html     pages of --export-html: written, and in a browser (scripts/bench_html.py)
 
 Sections named on the command line are measured, all without any. All strategies of a table take
 turns, ROUNDS times; a figure is the median of its rounds unless its section says otherwise, net of
@@ -27,6 +28,7 @@ import time
 from bench_common import (ROUNDS, SAMPLES, gen, median_of, output_of, print_goal, print_verdicts,
                           replay, rounds_of, verdict)
 from bench_peers import print_by_hand, print_memory, print_same, print_speed, print_threads
+from bench_html import print_html
 from bench_record import print_record
 from bench_torch import print_torch
 from bench_traces import SHARED, print_traces
@@ -208,7 +210,8 @@ def main(tapool, libc_loop, decode_loop, known_cost, *wanted):
                 "hand": lambda folder: print_by_hand(tapool, libc_loop, folder),
                 "same": lambda folder: print_same(tapool, folder),
                 "record": lambda folder: print_record(tapool, libc_loop, folder),
-                "torch": lambda folder: print_torch(tapool, folder)}
+                "torch": lambda folder: print_torch(tapool, folder),
+                "html": lambda folder: print_html(tapool, folder)}
     wanted = [name.removeprefix("--") for name in wanted]
     wanted = [part for name in wanted for part in (PEERS if name == "peers" else [name])]
     for name in wanted:

@@ -135,6 +135,7 @@ page.view("memory", (figure, runs) => {
             highlightCircleSize: 4, underlayCallback: underlay(lines), highlightCallback: say(lines, times),
             axes: { y: { axisLabelWidth: 80, ticker: ticks, axisLabelFormatter: bytes }, x: { axisLabelFormatter: count } },
         });
+        box.chart = chart;
         keys.replaceChildren(...lines.map((line, i) => {
             const tick = make("input", { type: "checkbox", onchange: e => chart.setVisibility(i, e.target.checked) });
             tick.checked = line.shown;

@@ -17,7 +17,7 @@ from chromium import Browser, find  # noqa: E402
 
 EVENTS = int(float(os.environ.get("HTML_EVENTS", "1e7")))
 POLICIES = ("torch", "arena", "lru", "stream-pool", "rmm-pool")
-STEP_EVENTS = 6500  # of one step of the profile training-step
+STEP_EVENTS = 2268  # of one step of the profile training-step
 
 PAINT = """new Promise(done => new PerformanceObserver(list => list.getEntriesByName("first-contentful-paint")
     .forEach(entry => done(entry.startTime))).observe({ type: "paint", buffered: true }))"""

@@ -13,6 +13,9 @@ enum {
      * every instruction */
 };
 
+/* A part of the pass that is a function of its own without frames and inlined with them. */
+#define INLINED static inline __attribute__((always_inline))
+
 void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
 {
     const struct tp_strategy *s = u->player->strategy;
@@ -62,8 +65,8 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
         begin_instruction(u, &u->devices[i]);
 }
 
-static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
-                  bool both)
+INLINED void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+                   bool both)
 {
     struct tp_usage *u = p->observer_state;
     struct tp_usage_device *d = device_of(p, insn);
@@ -185,7 +188,7 @@ static void end_instruction(struct tp_usage *u, struct tp_usage_device *d,
     note_failure(d, w, index);
 }
 
-static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+INLINED void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
 {
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
@@ -207,27 +210,31 @@ static const struct tp_observer usage_observer = {before, block, leaving, gone, 
 
 /* ---- the same with frames ---- */
 
-static void framed_before(struct tp_player *p, const struct tp_window *w, uint32_t index)
-{
-    before(p, w, index);
-    tp_usage_frames_before(p->observer_state, event_of(w, index));
-}
-
 static void framed_block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *b,
                          bool both)
 {
+    const struct tp_usage *u = p->observer_state;
+    const struct tp_window *w = u->window;
     block(p, insn, b, both);
-    tp_usage_frames_block(p->observer_state, insn->slot);
+    u->born[insn->slot] = w ? event_of(w, (uint32_t)(insn - w->insns)) : 0;
+}
+
+static void framed_failed(struct tp_player *p, const struct tp_insn *insn)
+{
+    failed(p, insn);
+    tp_usage_frames_failed(p->observer_state, insn->device);
 }
 
 static void framed_after(struct tp_player *p, const struct tp_window *w, uint32_t index)
 {
+    struct tp_usage *u = p->observer_state;
     after(p, w, index);
-    tp_usage_frames_after(p->observer_state, w, index);
+    if (!tp_usage_frames_idle(u, &w->insns[index], w->first_insn + index))
+        tp_usage_frames_after(u, w, index);
 }
 
-static const struct tp_observer framed_observer = {framed_before, framed_block, leaving,
-                                                   gone,          failed,       framed_after};
+static const struct tp_observer framed_observer = {before, framed_block,  leaving,
+                                                   gone,   framed_failed, framed_after};
 
 /* ---- the ends ---- */
 
@@ -265,6 +272,8 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_f
         tp_usage_phases_open(&u->devices[i], f);
         tp_usage_device_open(u, &u->devices[i]);
     }
+    if (frames)
+        tp_usage_frames_join(frames, u);
     p->observer = frames ? &framed_observer : &usage_observer;
     p->observer_state = u;
     return TP_OK;
@@ -395,7 +404,10 @@ static int usage_window(void *ctx, struct tp_player *p, const struct tp_window *
 {
     struct tp_usage *u = ctx;
     prologue_done(u);
+    u->window = w;
     tp_play_observed(p, w);
+    if (u->frames)
+        tp_usage_frames_played(u, w);
     return u->status ? u->status : tp_player_check(p, w, err);
 }
 

@@ -31,10 +31,14 @@ struct tp_usage_device {
 };
 
 struct tp_usage_frames;
+struct tp_frames_watch;
 
 struct tp_usage {
     struct tp_player *player;
-    struct tp_usage_frames *frames;  /* NULL: none are taken */
+    struct tp_usage_frames *frames;  /* NULL: none are taken, and these three mean nothing */
+    struct tp_frames_watch *watches; /* by device */
+    uint64_t *born;                  /* by slot: the event that gave the block its size */
+    const struct tp_window *window;  /* that is played; NULL: the prologue */
     struct tp_usage_object *objects; /* by slot */
     struct tp_usage_device *devices;
     uint64_t clock; /* recorded ns, or operations where time is unknown */

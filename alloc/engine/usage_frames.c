@@ -23,22 +23,34 @@
 
 #include "alloc/base/addr_map.h"
 #include "alloc/base/grow.h"
+#include "alloc/base/merge_sort.h"
 #include "alloc/base/own.h"
-#include "alloc/range_table.h"
 
 #include <string.h>
 
 /* In instructions of the pass: what there is at first, and what a frame costs by itself, for each
  * frame that is compared, for each slot and for each piece. */
-enum { CREDIT_FIRST = 1 << 20, COST_FRAME = 64, COST_KEPT = 3, COST_SLOT = 2, COST_PIECE = 32 };
+enum { CREDIT_FIRST = 1 << 22, COST_FRAME = 256, COST_KEPT = 8, COST_SLOT = 4, COST_PIECE = 96 };
+
+/* Frames of new peaks may be taken on credit that is still to be earned: so many. */
+enum { PEAKS_LENT = 8 };
 
 enum { STEPS = 16 }; /* changes from nothing to the most that is held */
 
+/* A range or a space that the strategy has. */
+struct framed_range {
+    tp_addr addr; /* 0: a free element, and `number` is the index + 1 of the next one */
+    uint64_t size, number;
+};
+
 struct framed_device {
-    struct range_table places;  /* ranges and spaces; tag_addr: number */
+    struct tp_addr_map places; /* address -> index in `held` */
+    struct framed_range *held; /* of which held_count have been used */
+    size_t held_count, held_room;
+    uint64_t spare;             /* the first free element: its index + 1; 0: none */
     uint64_t numbers;           /* given so far */
     uint64_t granted, reserved; /* in the last frame */
-    uint64_t since;             /* instructions since then */
+    uint64_t taken_at;          /* the instruction before it */
     uint64_t step;              /* bytes: a change of this much is worth a frame */
     uint64_t peak, peak_insn;   /* most that was reserved after an instruction, and which */
     uint64_t seen_peak;         /* that there is a frame of */
@@ -47,25 +59,31 @@ struct framed_device {
     bool pending; /* as much as ever is reserved, and there is no frame of it */
     bool failed;  /* there is a frame of the first failure */
     bool missed;  /* taken in the second replay */
+    bool over;    /* no frames are taken any more, and ranges need no numbers */
 };
+
+#define AT_BEGIN UINT64_MAX /* before the first instruction */
 
 struct tp_usage_frames {
     struct tp_frames *out;
     struct framed_device *devices;
+    struct tp_frames_watch *watches;
     uint32_t device_count;
-    uint64_t *born;  /* by slot: the event that gave the block its size */
-    uint64_t event;  /* of the instruction that is played */
-    int64_t credit;  /* negative after frames that are always taken */
-    uint32_t missed; /* frames that the second replay has still to take */
-    bool again;      /* this is the second replay */
+    uint64_t *born;
+    uint64_t at, event; /* the last instruction that was looked at, or played, and its event */
+    int64_t credit;     /* negative after frames that are always taken */
+    uint64_t credited;  /* instructions for which it was earned */
+    uint32_t missed;    /* frames that the second replay has still to take */
+    bool again;         /* this is the second replay */
     /* of one walk */
     struct tp_addr_map live; /* address of a live block -> its event */
     struct tp_heap_piece *pieces, *spare;
     struct tp_heap_range *ranges;
-    size_t piece_count, piece_room, spare_room, range_count, range_room;
+    size_t piece_count, piece_room, spare_room, range_count, range_room, held_count, held_room;
     struct framed_device *walked;
-    const struct range_item *last; /* the range of the last piece */
-    bool no_memory, nowhere;       /* a piece is in no range */
+    struct framed_range *held;       /* by address; there is room for as many behind them */
+    const struct framed_range *last; /* the range of the last piece */
+    bool no_memory, nowhere;         /* a piece is in no range */
 };
 
 /* ---- the decorator: numbers of ranges ---- */
@@ -84,23 +102,43 @@ static int numbered_init(void *state, const struct tp_source_cfg *cfg, struct tp
     return TP_OK;
 }
 
+/* Makes room for one more range, so that one that was given can always be noted. */
+static int keep_room(struct framed_device *d)
+{
+    if (d->over)
+        return TP_OK;
+    int rc = d->spare ? TP_OK
+                      : TP_GROW(&d->held, &d->held_room, d->held_count + 1, NULL, .what = "ranges",
+                                .own = true);
+    return rc ? rc : tp_addr_map_reserve(&d->places, d->places.count + UINT64_C(1));
+}
+
 static void number(struct framed_device *d, tp_addr addr, uint64_t size)
 {
-    range_table_insert(&d->places,
-                       (struct range_item){.addr = addr, .size = size, .tag_addr = ++d->numbers});
+    uint64_t index = d->spare ? d->spare - 1 : d->held_count;
+    if (d->over)
+        return;
+    if (d->spare)
+        d->spare = d->held[index].number;
+    else
+        d->held_count++;
+    d->held[index] = (struct framed_range){addr, size, ++d->numbers};
+    tp_addr_map_insert(&d->places, addr, index);
 }
 
 static void forget(struct framed_device *d, tp_addr addr)
 {
-    const struct range_item *at = range_table_find(&d->places, addr);
-    if (at && at->addr == addr)
-        range_table_remove(&d->places, at);
+    uint64_t index;
+    if (d->over || !tp_addr_map_remove(&d->places, addr, &index))
+        return;
+    d->held[index] = (struct framed_range){.number = d->spare};
+    d->spare = index + 1;
 }
 
 static int numbered_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
     struct numbered_source *s = state;
-    int rc = range_table_reserve(&s->device->places);
+    int rc = keep_room(s->device);
     if (!rc)
         rc = tp_src_get(s->inner, size, align, out);
     if (!rc)
@@ -120,7 +158,7 @@ static int numbered_put(void *state, tp_addr addr, uint64_t size)
 static int numbered_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
 {
     struct numbered_source *s = state;
-    int rc = range_table_reserve(&s->device->places);
+    int rc = keep_room(s->device);
     if (!rc)
         rc = tp_src_space_get(s->inner, size, unit, out);
     if (!rc)
@@ -173,16 +211,20 @@ int tp_usage_frames_open(struct tp_usage_frames **out, struct tp_replay_cfg *cfg
     struct tp_usage_frames *f = tp_own_zeroed(1, sizeof *f);
     if (f) {
         f->devices = tp_own_zeroed(facts->devices, sizeof *f->devices);
+        f->watches = tp_own_zeroed(facts->devices, sizeof *f->watches);
         f->born = tp_own_zeroed(facts->slots ? facts->slots : 1, sizeof *f->born);
     }
-    if (!f || !f->devices || !f->born) {
+    if (!f || !f->devices || !f->watches || !f->born) {
         tp_usage_frames_close(f);
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     }
     f->out = cfg->frames;
     f->device_count = facts->devices;
     f->credit = CREDIT_FIRST;
+    f->at = AT_BEGIN;
     tp_addr_map_init(&f->live, map_get, map_put, NULL);
+    for (uint32_t i = 0; i < f->device_count; i++)
+        tp_addr_map_init(&f->devices[i].places, map_get, map_put, NULL);
     tp_frames_open(f->out, f->out->devices, f->out->most);
     *out = f;
     cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&numbered_ops, out};
@@ -193,15 +235,26 @@ void tp_usage_frames_close(struct tp_usage_frames *f)
 {
     if (!f)
         return;
-    for (uint32_t i = 0; f->devices && i < f->device_count; i++)
-        range_table_fini(&f->devices[i].places);
+    for (uint32_t i = 0; f->devices && i < f->device_count; i++) {
+        tp_addr_map_fini(&f->devices[i].places);
+        TP_GROW_END(&f->devices[i].held, &f->devices[i].held_room, .own = true);
+    }
     tp_addr_map_fini(&f->live);
     TP_GROW_END(&f->pieces, &f->piece_room, .own = true);
     TP_GROW_END(&f->spare, &f->spare_room, .own = true);
     TP_GROW_END(&f->ranges, &f->range_room, .own = true);
+    TP_GROW_END(&f->held, &f->held_room, .own = true);
     tp_own_free(f->devices);
+    tp_own_free(f->watches);
     tp_own_free(f->born);
     tp_own_free(f);
+}
+
+void tp_usage_frames_join(struct tp_usage_frames *f, struct tp_usage *u)
+{
+    u->frames = f;
+    u->watches = f->watches;
+    u->born = f->born;
 }
 
 /* ---- one walk ---- */
@@ -217,11 +270,46 @@ static void list_live(struct tp_usage_frames *f, const struct tp_player *p, uint
     }
 }
 
+static bool lies_before(const void *a, const void *b)
+{
+    return ((const struct framed_range *)a)->addr < ((const struct framed_range *)b)->addr;
+}
+
+/* Lists the ranges of the device by address, for the pieces to find theirs. */
+static void list_held(struct tp_usage_frames *f)
+{
+    const struct framed_device *d = f->walked;
+    const size_t most = d->places.count;
+    f->held_count = 0;
+    f->no_memory =
+        TP_GROW(&f->held, &f->held_room, 2 * most, NULL, .what = "ranges", .own = true) != TP_OK;
+    for (size_t i = 0; !f->no_memory && i < d->held_count; i++)
+        if (d->held[i].addr)
+            f->held[f->held_count++] = d->held[i];
+    if (!f->no_memory)
+        tp_merge_sort(f->held, f->held + most, f->held_count, sizeof *f->held, lies_before);
+}
+
+/* The range that has the address; NULL: none. */
+static const struct framed_range *find_held(const struct tp_usage_frames *f, tp_addr addr)
+{
+    size_t low = 0, high = f->held_count; /* those before `low` begin at `addr` or before */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (f->held[middle].addr <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct framed_range *r = low ? &f->held[low - 1] : NULL;
+    return r && addr - r->addr < r->size ? r : NULL;
+}
+
 static void collect(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
 {
     struct tp_usage_frames *f = ctx;
     if (!f->last || addr - f->last->addr >= f->last->size)
-        f->last = range_table_find(&f->walked->places, addr);
+        f->last = find_held(f, addr);
     if (!size || f->no_memory)
         return;
     if (!f->last || size > f->last->size - (addr - f->last->addr) || kind >= TP_WALK_COUNT) {
@@ -234,59 +322,25 @@ static void collect(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t si
         return;
     }
     const uint64_t *event = kind == TP_WALK_LIVE ? tp_addr_map_find(&f->live, addr) : NULL;
-    f->pieces[f->piece_count++] = (struct tp_heap_piece){.number = f->last->tag_addr,
+    f->pieces[f->piece_count++] = (struct tp_heap_piece){.number = f->last->number,
                                                          .offset = addr - f->last->addr,
                                                          .size = size,
                                                          .event = event ? *event : 0,
                                                          .kind = kind};
 }
 
-static bool is_before(const struct tp_heap_piece *a, const struct tp_heap_piece *b)
+static bool is_before(const void *a, const void *b)
 {
-    return a->number != b->number ? a->number < b->number : a->offset < b->offset;
+    const struct tp_heap_piece *x = a, *y = b;
+    return x->number != y->number ? x->number < y->number : x->offset < y->offset;
 }
 
-/* The end of the stretch in order that begins at `i`. */
-static size_t run_end(const struct tp_heap_piece *p, size_t i, size_t count)
-{
-    size_t end = i < count ? i + 1 : count;
-    while (end < count && !is_before(&p[end], &p[end - 1]))
-        end++;
-    return end;
-}
-
-/* Merges two stretches, from..middle and middle..end, of one array into the other. */
-static void merge(const struct tp_heap_piece *from, size_t i, size_t middle, size_t end,
-                  struct tp_heap_piece *to)
-{
-    for (size_t low = i, high = middle; i < end; i++) {
-        bool lower = high == end || (low < middle && !is_before(&from[high], &from[low]));
-        to[i] = from[lower ? low++ : high++];
-    }
-}
-
-/* Sorts the pieces: stretches that are in order already, as most walks give them, two by two. */
+/* Most walks name the pieces in this order. */
 static bool sort_pieces(struct tp_usage_frames *f)
 {
-    size_t count = f->piece_count, merged = 2;
-    if (run_end(f->pieces, 0, count) == count)
-        return true;
-    if (TP_GROW(&f->spare, &f->spare_room, f->piece_room, NULL, .what = "pieces", .own = true))
+    if (TP_GROW(&f->spare, &f->spare_room, f->piece_count, NULL, .what = "pieces", .own = true))
         return false;
-    while (merged > 1) {
-        merged = 0;
-        for (size_t i = 0, middle, end; i < count; i = end, merged++) {
-            middle = run_end(f->pieces, i, count);
-            end = run_end(f->pieces, middle, count);
-            merge(f->pieces, i, middle, end, f->spare);
-        }
-        struct tp_heap_piece *sorted = f->spare;
-        size_t room = f->spare_room;
-        f->spare = f->pieces;
-        f->spare_room = f->piece_room;
-        f->pieces = sorted;
-        f->piece_room = room;
-    }
+    tp_merge_sort(f->pieces, f->spare, f->piece_count, sizeof *f->pieces, is_before);
     return true;
 }
 
@@ -329,7 +383,8 @@ static int walk(struct tp_usage *u, uint16_t device, uint64_t kinds[TP_WALK_COUN
     f->piece_count = 0;
     f->walked = &f->devices[device];
     f->last = NULL;
-    f->no_memory = f->nowhere = false;
+    f->nowhere = false;
+    list_held(f);
     list_live(f, u->player, device);
     if (u->player->strategy->walk(u->player->instances[device].state, collect, f) != TP_OK)
         return TP_EUNSUP;
@@ -360,7 +415,7 @@ static void note_taken(struct tp_usage *u, struct tp_usage_device *d, struct fra
     uint64_t most = fd->peak > d->demand->bytes ? fd->peak : d->demand->bytes;
     fd->granted = d->granted;
     fd->reserved = d->account->reserved;
-    fd->since = 0;
+    fd->taken_at = u->frames->at;
     fd->step = most / STEPS + 1;
     u->frames->credit -= cost_of(u->frames, u->player, fd);
 }
@@ -405,7 +460,7 @@ static void take(struct tp_usage *u, struct tp_usage_device *d, uint32_t reasons
         fd->pending = false;
     }
     struct tp_frame *last = tp_frames_last(f->out, device);
-    if (!fd->since && last && last->event == f->event)
+    if (fd->taken_at == f->at && last && last->event == f->event)
         last->reasons |= reasons;
     else
         take_anew(u, d, reasons);
@@ -418,32 +473,105 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Looks at a device after an instruction; `why` is a reason for a frame, or 0. */
-static void look(struct tp_usage *u, struct tp_usage_device *d, uint64_t insn, uint32_t why)
+/* The credit now. */
+static int64_t credit_of(struct tp_usage_frames *f)
+{
+    f->credit += (int64_t)(f->at + 1 - f->credited);
+    f->credited = f->at + 1;
+    return f->credit;
+}
+
+/* The reasons for which there must be a frame now. */
+static uint32_t musts(const struct tp_usage *u, const struct tp_usage_device *d,
+                      struct framed_device *fd)
+{
+    uint32_t must = u->frames->at == d->demand->insn ? TP_FRAME_DEMAND : 0u;
+    if (!d->run->failed_allocations || fd->failed)
+        return must;
+    fd->failed = true;
+    return must | TP_FRAME_FAILED;
+}
+
+/* Notes a new peak. Before the trace has all that it will ever want at once there is a higher one
+ * to come, unless something fails. */
+static void follow_peak(const struct tp_usage *u, const struct tp_usage_device *d,
+                        struct framed_device *fd)
+{
+    const uint64_t reserved = d->account->reserved;
+    fd->pending &= reserved == fd->peak;
+    if (reserved <= fd->peak)
+        return;
+    fd->peak = reserved;
+    fd->peak_insn = u->frames->at;
+    fd->pending = reserved >= d->demand->bytes || fd->failed;
+}
+
+/* How far granted bytes may still move before that is worth a frame; 0: it is. */
+static uint64_t room_of(const struct tp_usage_device *d, const struct framed_device *fd)
+{
+    uint64_t moved = distance(d->account->reserved, fd->reserved);
+    uint64_t all = moved + distance(d->granted, fd->granted);
+    return all < fd->step ? fd->step - moved : 0;
+}
+
+/* The instruction from `now` on at which there is so much credit. */
+static uint64_t when_earned(const struct tp_usage_frames *f, uint64_t now, int64_t credit)
+{
+    int64_t lacks = credit - f->credit;
+    return now + (lacks > 1 ? (uint64_t)lacks - 1 : 0);
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sets what is watched until the next look. What could not be afforded waits for the credit. */
+static void watch(struct tp_usage *u, const struct tp_usage_device *d,
+                  const struct framed_device *fd)
+{
+    struct tp_usage_frames *f = u->frames;
+    struct tp_frames_watch *w = &f->watches[d - u->devices];
+    const uint64_t room = room_of(d, fd), now = f->at + 1;
+    const int64_t cost = cost_of(f, u->player, fd);
+    credit_of(f);
+    *w = (struct tp_frames_watch){
+        .width = UINT64_MAX, .reserved = d->account->reserved, .next = UINT64_MAX};
+    if (room) {
+        w->low = fd->granted > room - 1 ? fd->granted - (room - 1) : 0;
+        w->width = fd->granted + (room - 1) - w->low;
+    } else {
+        w->next = when_earned(f, now, 2 * cost);
+    }
+    if (fd->pending)
+        w->next = least_of(w->next, when_earned(f, now, cost - PEAKS_LENT * cost));
+    if (d->demand->event && d->demand->insn >= now)
+        w->next = least_of(w->next, d->demand->insn);
+}
+
+/* Whether a reason, or a peak that is pending, is worth its cost now. A peak may wait while blocks
+ * are asked for one after the other, which will not make it smaller. */
+static bool affords(struct tp_usage *u, const struct framed_device *fd, uint32_t why, bool grows)
+{
+    const int64_t cost = cost_of(u->frames, u->player, fd), credit = credit_of(u->frames);
+    if (fd->pending && !grows && credit + PEAKS_LENT * cost >= cost)
+        return true;
+    return why && credit >= (why == TP_FRAME_CHANGE ? 2 * cost : cost);
+}
+
+/* Looks at a device after an instruction. `why` is a reason for a frame, or 0; `grows`: the next
+ * instruction asks for a block. */
+static void look(struct tp_usage *u, struct tp_usage_device *d, uint32_t why, bool grows)
 {
     struct tp_usage_frames *f = u->frames;
     struct framed_device *fd = &f->devices[d - u->devices];
-    const uint64_t reserved = d->account->reserved;
-    uint32_t must = insn == d->demand->insn ? TP_FRAME_DEMAND : 0u;
-    fd->since++;
-    fd->pending &= reserved == fd->peak;
-    if (reserved > fd->peak) {
-        fd->peak = reserved;
-        fd->peak_insn = insn;
-        fd->pending = true;
-    }
-    if (d->run->failed_allocations && !fd->failed) {
-        fd->failed = true;
-        must |= TP_FRAME_FAILED;
-    }
-    if (distance(d->granted, fd->granted) + distance(reserved, fd->reserved) >= fd->step)
-        why |= TP_FRAME_CHANGE;
-    if (!(must | why) && !fd->pending)
-        return;
-    int64_t cost = cost_of(f, u->player, fd);
-    bool affords = f->credit >= (why == TP_FRAME_CHANGE && !fd->pending ? 2 * cost : cost);
-    if (must || affords)
-        take(u, d, must | (affords ? why : 0u));
+    const uint32_t must = musts(u, d, fd);
+    follow_peak(u, d, fd);
+    why |= room_of(d, fd) ? 0u : TP_FRAME_CHANGE;
+    const bool pays = (why || fd->pending) && affords(u, fd, why, grows);
+    if (must || pays)
+        take(u, d, must | (pays ? why : 0u));
+    watch(u, d, fd);
 }
 
 void tp_usage_frames_begin(struct tp_usage *u)
@@ -454,32 +582,26 @@ void tp_usage_frames_begin(struct tp_usage *u)
         struct framed_device *fd = &f->devices[i];
         fd->failed = d->run->failed_allocations;
         fd->peak = d->account->reserved;
-        fd->pending = true;
+        fd->pending = true; /* most of it, so far */
         take(u, d,
              TP_FRAME_BEGIN | (fd->failed ? TP_FRAME_FAILED : 0u) |
                  (d->demand->event ? 0u : TP_FRAME_DEMAND));
     }
 }
 
-void tp_usage_frames_before(struct tp_usage *u, uint64_t event)
+void tp_usage_frames_failed(struct tp_usage *u, uint16_t device)
 {
-    u->frames->event = event;
-}
-
-void tp_usage_frames_block(struct tp_usage *u, uint32_t slot)
-{
-    u->frames->born[slot] = u->frames->event;
+    u->watches[device].next = 0;
 }
 
 /* In the second replay: takes what was missed, and stops when that is all. */
-static void look_again(struct tp_usage *u, struct tp_usage_device *d, uint64_t insn)
+static void look_again(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_usage_frames *f = u->frames;
     struct framed_device *fd = &f->devices[d - u->devices];
-    if (!fd->missed || insn != fd->peak_insn)
+    if (!fd->missed || f->at != fd->peak_insn)
         return;
     fd->missed = false;
-    fd->since = 1;
     take(u, d, TP_FRAME_RESERVED);
     u->player->stop |= --f->missed == 0;
 }
@@ -489,23 +611,34 @@ void tp_usage_frames_after(struct tp_usage *u, const struct tp_window *w, uint32
     const struct tp_insn *insn = &w->insns[index];
     struct tp_usage_frames *f = u->frames;
     const bool marks = insn->op == TP_MARK;
-    const uint64_t at = w->first_insn + index;
     if (w->prologue)
         return;
-    f->credit++;
+    f->at = w->first_insn + index;
+    f->event = tp_window_event(w, index);
+    const bool grows = index + 1 < w->count && insn[1].op == TP_ALLOC;
     uint32_t first = marks ? 0 : tp_usage_first(insn);
     uint32_t end = marks ? f->device_count : tp_usage_end(insn, f->device_count);
     for (uint32_t i = first; i < end; i++)
         if (f->again)
-            look_again(u, &u->devices[i], at);
+            look_again(u, &u->devices[i]);
         else
-            look(u, &u->devices[i], at, marks ? TP_FRAME_MARK : 0u);
+            look(u, &u->devices[i], marks ? TP_FRAME_MARK : 0u, grows);
+}
+
+void tp_usage_frames_played(struct tp_usage *u, const struct tp_window *w)
+{
+    uint32_t index = u->player->stop ? u->player->stopped : w->count - 1;
+    u->frames->at = w->first_insn + index;
+    u->frames->event = tp_window_event(w, index);
 }
 
 void tp_usage_frames_end(struct tp_usage *u)
 {
-    for (uint32_t i = 0; i < u->frames->device_count && !u->frames->again; i++)
-        take(u, &u->devices[i], TP_FRAME_END);
+    for (uint32_t i = 0; i < u->frames->device_count; i++) {
+        if (!u->frames->again)
+            take(u, &u->devices[i], TP_FRAME_END);
+        u->frames->devices[i].over = true;
+    }
 }
 
 bool tp_usage_frames_missed(struct tp_usage_frames *f, const struct tp_replay_cfg *cfg)
@@ -516,8 +649,11 @@ bool tp_usage_frames_missed(struct tp_usage_frames *f, const struct tp_replay_cf
         struct framed_device *fd = &f->devices[i];
         fd->missed = fd->seen_peak < fd->peak;
         f->missed += fd->missed;
-        fd->pending = false;
-        fd->numbers = 0;
+        fd->pending = fd->over = false;
+        fd->numbers = fd->spare = fd->held_count = 0;
+        tp_addr_map_clear(&fd->places);
+        fd->taken_at = AT_BEGIN;
+        f->watches[i] = (struct tp_frames_watch){.next = 0};
     }
     f->again = f->missed;
     return f->again;

@@ -35,7 +35,9 @@ enum { CREDIT_FIRST = 1 << 22, COST_FRAME = 256, COST_KEPT = 8, COST_SLOT = 4, C
 /* Frames of new peaks may be taken on credit that is still to be earned: so many. */
 enum { PEAKS_LENT = 8 };
 
-enum { STEPS = 16 }; /* changes from nothing to the most that is held */
+/* Changes from nothing to the most that is held: while there is plenty of credit, and later. A
+ * short program has a frame wherever anything changes. */
+enum { STEPS_PLENTY = 64, STEPS = 16, SHORT = 4 };
 
 /* A range or a space that the strategy has. */
 struct framed_range {
@@ -286,7 +288,7 @@ static void list_held(struct tp_usage_frames *f)
     for (size_t i = 0; !f->no_memory && i < d->held_count; i++)
         if (d->held[i].addr)
             f->held[f->held_count++] = d->held[i];
-    if (!f->no_memory)
+    if (f->held_count)
         tp_merge_sort(f->held, f->held + most, f->held_count, sizeof *f->held, lies_before);
 }
 
@@ -402,22 +404,37 @@ static int walk(struct tp_usage *u, uint16_t device, uint64_t kinds[TP_WALK_COUN
 
 /* ---- a frame ---- */
 
+/* Of a frame of any device. */
+static int64_t least_cost(const struct tp_usage_frames *f, const struct tp_player *p)
+{
+    return COST_FRAME + COST_KEPT * (int64_t)f->out->most + COST_SLOT * (int64_t)p->facts->slots;
+}
+
 /* Estimated from the last walk of the device. */
 static int64_t cost_of(const struct tp_usage_frames *f, const struct tp_player *p,
                        const struct framed_device *fd)
 {
-    return COST_FRAME + COST_KEPT * (int64_t)f->out->most + COST_SLOT * (int64_t)p->facts->slots +
-           COST_PIECE * (int64_t)fd->pieces;
+    return least_cost(f, p) + COST_PIECE * (int64_t)fd->pieces;
+}
+
+/* How much must change for the next frame, bytes. */
+static uint64_t step_of(const struct tp_usage *u, const struct tp_usage_device *d,
+                        const struct framed_device *fd)
+{
+    const struct tp_usage_frames *f = u->frames;
+    uint64_t most = fd->peak > d->demand->bytes ? fd->peak : d->demand->bytes;
+    if (u->player->facts->instructions <= SHORT * (uint64_t)f->out->most)
+        return 1;
+    return most / (f->credit > CREDIT_FIRST / 2 ? STEPS_PLENTY : STEPS) + 1;
 }
 
 static void note_taken(struct tp_usage *u, struct tp_usage_device *d, struct framed_device *fd)
 {
-    uint64_t most = fd->peak > d->demand->bytes ? fd->peak : d->demand->bytes;
     fd->granted = d->granted;
     fd->reserved = d->account->reserved;
     fd->taken_at = u->frames->at;
-    fd->step = most / STEPS + 1;
     u->frames->credit -= cost_of(u->frames, u->player, fd);
+    fd->step = step_of(u, d, fd);
 }
 
 static void take_anew(struct tp_usage *u, struct tp_usage_device *d, uint32_t reasons)
@@ -615,6 +632,8 @@ void tp_usage_frames_after(struct tp_usage *u, const struct tp_window *w, uint32
         return;
     f->at = w->first_insn + index;
     f->event = tp_window_event(w, index);
+    if (marks && credit_of(f) < least_cost(f, u->player))
+        return; /* it changes no memory, and concerns all devices */
     const bool grows = index + 1 < w->count && insn[1].op == TP_ALLOC;
     uint32_t first = marks ? 0 : tp_usage_first(insn);
     uint32_t end = marks ? f->device_count : tp_usage_end(insn, f->device_count);

@@ -37,6 +37,20 @@ print(eval(sys.argv[3]))' "$CLI" "$1" "$2") || fail "$2 of $1" || return 1
     cmp one.svg other.svg
 }
 
+@test "the picture of the first page is what its script draws, of the command beside it" {
+    "$TAPOOL_ROOT/scripts/picture.sh" .
+    for theme in light dark; do
+        cmp "picture-$theme.svg" "$TAPOOL_ROOT/scripts/picture-$theme.svg"
+        seen "picture-$theme.svg" 'list(themes)' "['$theme']"
+    done
+    command=$(sed -n 's/^    tapool \(.*\) --export-svg memory.svg$/\1/p' "$TAPOOL_ROOT/README.md")
+    [ -n "$command" ]
+    cp "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" .
+    # shellcheck disable=SC2086 # the words of a command
+    ok "$TAPOOL" $command --min-time 0 --export-svg memory.svg --svg-theme dark
+    cmp memory.svg picture-dark.svg
+}
+
 @test "the recorded allocator, the capacity and the first request that failed are lines" {
     trace=$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz
     quick=(--no-fits --bound-time 0)

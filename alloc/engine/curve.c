@@ -1,6 +1,8 @@
 /* Bounded curves; see curve.h. */
 #include "alloc/engine/curve.h"
 
+enum { LONGEST = TP_CURVE_KEPT - 1 };
+
 static void group_add(struct tp_curve_group *g, const struct tp_curve_point *p)
 {
     for (int v = 0; v < TP_CURVE_VALUES; v++) {
@@ -10,6 +12,8 @@ static void group_add(struct tp_curve_group *g, const struct tp_curve_point *p)
         if (!g->samples || p->bytes[v] > high->bytes[v])
             *high = *p;
     }
+    if (!g->samples || p->held > g->extreme[LONGEST].held)
+        g->extreme[LONGEST] = *p;
     g->samples++;
 }
 
@@ -28,7 +32,7 @@ static bool is_later(const struct tp_curve_point *a, const struct tp_curve_point
     return a->event > b->event || lower;
 }
 
-/* Writes the distinct extremes of a group in the order of their events; returns their number. */
+/* Writes the distinct points of a group in the order of their events; returns their number. */
 static uint32_t group_points(const struct tp_curve_group *g, struct tp_curve_point *out)
 {
     uint32_t n = 0;
@@ -73,35 +77,53 @@ static void shrink(struct tp_curve *c)
 }
 
 /* Does the sample change no extreme of the group? This holds for nearly all samples. */
-static bool is_inside(const struct tp_curve_group *g, const uint64_t bytes[TP_CURVE_VALUES])
+static bool is_inside(const struct tp_curve_group *g, const struct tp_curve_point *p)
 {
-    bool inside = g->samples != 0;
+    bool inside = (g->samples != 0) & (p->held <= g->extreme[LONGEST].held);
     for (int v = 0; v < TP_CURVE_VALUES; v++)
-        inside &=
-            (bytes[v] >= g->extreme[2 * v].bytes[v]) & (bytes[v] <= g->extreme[2 * v + 1].bytes[v]);
+        inside &= (p->bytes[v] >= g->extreme[2 * v].bytes[v]) &
+                  (p->bytes[v] <= g->extreme[2 * v + 1].bytes[v]);
     return inside;
 }
 
-void tp_curve_add(struct tp_curve *c, uint64_t event, const uint64_t bytes[TP_CURVE_VALUES])
+static void close_full(struct tp_curve *c)
 {
-    if (tp_curve_is_last(c, bytes))
-        return;
-    c->last.event = event;
-    memcpy(c->last.bytes, bytes, sizeof c->last.bytes);
-    if (is_inside(&c->open, bytes))
-        c->open.samples++;
-    else
-        group_add(&c->open, &c->last);
-    if (c->open.samples < c->per)
-        return;
     close_group(c);
     /* leaves room for the open group and the last sample */
     if (c->count + TP_CURVE_KEPT >= TP_CURVE_POINTS)
         shrink(c);
 }
 
+/* Puts the last sample, of which it is known now how long it held, into its group. */
+static inline void settle_last(struct tp_curve *c, uint64_t held)
+{
+    c->last.held = held;
+    if (is_inside(&c->open, &c->last))
+        c->open.samples++;
+    else
+        group_add(&c->open, &c->last);
+    if (c->open.samples >= c->per)
+        close_full(c);
+}
+
+void tp_curve_add(struct tp_curve *c, uint64_t event, uint64_t clock,
+                  const uint64_t bytes[TP_CURVE_VALUES])
+{
+    if (tp_curve_is_last(c, bytes))
+        return;
+    if (c->begun)
+        settle_last(c, clock - c->since);
+    c->last.event = event;
+    memcpy(c->last.bytes, bytes, sizeof c->last.bytes);
+    c->since = clock;
+    c->begun = true;
+}
+
 void tp_curve_finish(struct tp_curve *c)
 {
+    if (c->begun)
+        settle_last(c, 0);
+    c->begun = false;
     close_group(c);
     if (c->count && c->count < TP_CURVE_POINTS && !same(&c->points[c->count - 1], &c->last))
         c->points[c->count++] = c->last;

@@ -137,11 +137,11 @@ static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const st
     if (moment) {
         tp_usage_raise(&high[TP_CURVE_GRANTED], d->granted_high);
         tp_usage_raise(&high[TP_CURVE_RESERVED], d->reserved_high);
-        tp_curve_add(c, event_of(w, index), high);
+        tp_curve_add(c, event_of(w, index), u->clock, high);
     } else if (tp_curve_is_last(c, now)) {
         return;
     }
-    tp_curve_add(c, event_of(w, index), now);
+    tp_curve_add(c, event_of(w, index), u->clock, now);
     if (d->run->phase_count)
         tp_usage_phase_peaks(d, high);
 }
@@ -371,8 +371,8 @@ static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
     tp_usage_raise(&run->peak_reserved, u->foreign ? now[TP_CURVE_RESERVED] : a->peak_reserved);
     tp_usage_raise(&high[TP_CURVE_GRANTED], run->peak_granted);
     tp_usage_raise(&high[TP_CURVE_RESERVED], run->peak_reserved);
-    tp_curve_add(&run->curve, 0, high);
-    tp_curve_add(&run->curve, 0, now);
+    tp_curve_add(&run->curve, 0, u->clock, high);
+    tp_curve_add(&run->curve, 0, u->clock, now);
     if (run->phase_count)
         tp_usage_phase_peaks(d, high);
 }

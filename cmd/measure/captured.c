@@ -243,13 +243,15 @@ struct tp_captured_device tp_captured_device(const struct tp_captured *c,
 struct curve_scan {
     struct tp_curve *out;
     uint64_t reserved; /* now */
+    uint64_t time;     /* ns since the trace began */
+    bool timed;
     uint16_t device;
 };
 
-static void add_point(struct curve_scan *s, uint64_t event)
+static void add_reserved(struct curve_scan *s, uint64_t event)
 {
     const uint64_t bytes[TP_CURVE_VALUES] = {s->reserved, s->reserved, s->reserved};
-    tp_curve_add(s->out, event, bytes);
+    tp_curve_add(s->out, event, s->timed ? s->time : event, bytes);
 }
 
 static int curve_window(void *ctx, const struct tp_window *w, struct tp_err *err)
@@ -258,10 +260,11 @@ static int curve_window(void *ctx, const struct tp_window *w, struct tp_err *err
     (void)err;
     for (uint32_t i = 0; !w->prologue && i < w->count; i++) {
         const struct tp_insn *in = &w->insns[i];
+        s->time += in->gap_ns;
         if (in->op != TP_NOTE || in->device != s->device)
             continue;
         s->reserved = after(in, s->reserved);
-        add_point(s, tp_window_event(w, i));
+        add_reserved(s, tp_window_event(w, i));
     }
     return TP_OK;
 }
@@ -269,10 +272,14 @@ static int curve_window(void *ctx, const struct tp_window *w, struct tp_err *err
 int tp_captured_curve(const struct tp_trace *t, uint16_t device, struct tp_curve *out,
                       struct tp_err *err)
 {
-    struct curve_scan s = {out, start_reserved(&t->recorded, device), device};
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    struct curve_scan s = {.out = out,
+                           .reserved = start_reserved(&t->recorded, device),
+                           .timed = f->time_known,
+                           .device = device};
     int status = TP_OK;
-    add_point(&s, 0);
-    if (tp_program_facts(t->program)->ops[TP_NOTE])
+    add_reserved(&s, 0);
+    if (f->ops[TP_NOTE])
         status = tp_program_walk(t->program, curve_window, &s, err);
     tp_curve_finish(out);
     return status;

@@ -5,9 +5,7 @@
  *     columns   [ 0 |   1   |2|    3  ]     otherwise of equal numbers of events
  *
  * What lies before the first event belongs to the first column. No extreme of a curve is lost: a
- * column keeps the lowest and the highest value of its points. Known weakness: a long curve keeps
- * the extremes of groups of events, so what was held through a pause in the midst of a group is
- * known only to lie between them. */
+ * column keeps the lowest and the highest value of its points. */
 #ifndef TP_COLUMNS_H
 #define TP_COLUMNS_H
 

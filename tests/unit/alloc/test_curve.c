@@ -20,7 +20,7 @@ static int clear(void **state)
 static void add(uint64_t event, uint64_t requested, uint64_t granted, uint64_t reserved)
 {
     const uint64_t bytes[TP_CURVE_VALUES] = {requested, granted, reserved};
-    tp_curve_add(&c, event, bytes);
+    tp_curve_add(&c, event, event, bytes);
 }
 
 static void an_empty_curve_has_no_points(void **state)
@@ -100,7 +100,7 @@ static void no_extreme_is_lost(void **state)
                 low[v] = b[v] < low[v] ? b[v] : low[v];
                 high[v] = b[v] > high[v] ? b[v] : high[v];
             }
-            tp_curve_add(&c, e, b);
+            tp_curve_add(&c, e, e, b);
         }
         tp_curve_finish(&c);
         assert_in_range(c.count, TP_CURVE_POINTS / 4, TP_CURVE_POINTS);
@@ -116,6 +116,33 @@ static void no_extreme_is_lost(void **state)
         assert_memory_equal(got_low, low, sizeof low);
         assert_memory_equal(got, high, sizeof high);
         assert_int_equal(c.points[c.count - 1].event, samples);
+    }
+}
+
+/* Long pauses at odd places of a long curve have the height that held through them, which is
+ * neither the lowest nor the highest of its group. */
+static void what_held_long_is_kept(void **state)
+{
+    (void)state;
+    for (uint64_t samples = 5000; samples < 1000000; samples = samples * 3 + 1) {
+        uint64_t clock = 0;
+        unsigned found = 0;
+        memset(&c, 0, sizeof c);
+        for (uint64_t e = 1; e <= samples; e++) {
+            uint64_t pause = e % (samples / 10) == 77;
+            uint64_t b = pause ? 1500000 + e : 1000000 + mix(e) % 1000000;
+            const uint64_t bytes[] = {b, b, b};
+            tp_curve_add(&c, e, clock, bytes);
+            clock += pause ? 1000000 : 1 + mix(e + 1) % 1000;
+        }
+        tp_curve_finish(&c);
+        for (uint32_t i = 0; i < c.count; i++)
+            if (c.points[i].event % (samples / 10) == 77) {
+                assert_int_equal(c.points[i].bytes[0], 1500000 + c.points[i].event);
+                assert_int_equal(c.points[i].held, 1000000);
+                found++;
+            }
+        assert_in_range(found, 10, 11);
     }
 }
 
@@ -141,6 +168,7 @@ int main(void)
         cmocka_unit_test_setup(what_changes_nothing_is_left_out, clear),
         cmocka_unit_test_setup(a_moment_comes_before_what_it_leaves, clear),
         cmocka_unit_test_setup(no_extreme_is_lost, clear),
+        cmocka_unit_test_setup(what_held_long_is_kept, clear),
         cmocka_unit_test_setup(points_are_samples, clear),
     };
     return cmocka_run_group_tests_name("curve", tests, NULL, NULL);

@@ -260,13 +260,13 @@ static void a_moment_is_on_the_curve(void **state)
     const struct tp_insn insns[] = {ALLOC_INSN(0, 2 * PAGE, 0), realloc_insn(0, 3 * PAGE, 0),
                                     FREE_INSN(0, 3 * PAGE, 0), ALLOC_INSN(0, 1, 0)};
     static const struct tp_curve_point points[] = {
-        {0, {0, 0, 0}},
-        {1, {2 * PAGE, 2 * PAGE, 4 * PAGE}},
-        {2, {3 * PAGE, 5 * PAGE, 7 * PAGE}},
-        {2, {3 * PAGE, 3 * PAGE, 5 * PAGE}},
-        {3, {0, 0, 2 * PAGE}},
-        {4, {1, PAGE, 10 * PAGE}},
-        {4, {1, PAGE, 3 * PAGE}},
+        {0, {0, 0, 0}, 0},
+        {1, {2 * PAGE, 2 * PAGE, 4 * PAGE}, 0},
+        {2, {3 * PAGE, 5 * PAGE, 7 * PAGE}, 0},
+        {2, {3 * PAGE, 3 * PAGE, 5 * PAGE}, 0},
+        {3, {0, 0, 2 * PAGE}, 0},
+        {4, {1, PAGE, 10 * PAGE}, 0},
+        {4, {1, PAGE, 3 * PAGE}, 0},
     };
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
     struct tp_replay_cfg cfg = on_virtual(p);
@@ -382,7 +382,7 @@ static void a_curve_ends_where_the_program_does(void **state)
             memset(&c, 0, sizeof c);
         const uint64_t bytes[] = {random_below(1000000), random_below(1000000),
                                   random_below(1000000)};
-        tp_curve_add(&c, e, bytes);
+        tp_curve_add(&c, e, e, bytes);
         if (c.count + 2 * TP_CURVE_KEPT < TP_CURVE_POINTS)
             continue;
         ended = c;

@@ -3,6 +3,7 @@
 #include "alloc/base/clean.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/figures.h"
+#include "cmd/report/curve_text.h"
 #include "cmd/report/info.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"
@@ -10,7 +11,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { NAME = 2, NOTE = 16, MARKS_SHOWN = 6, DEVICES_SHOWN = 8, BARS = 64 };
+enum { NAME = 2, NOTE = 16, MARKS_SHOWN = 6, DEVICES_SHOWN = 8, BARS = 64, ROWS = 6 };
 
 static bool is_device(const struct tp_info_report *r)
 {
@@ -354,18 +355,7 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
 
 /* ---- live memory ---- */
 
-/* The value at which the axis begins: 0, unless at least half of the peak is live all the time.
- * Then it is the lowest value, so that differences can be seen. */
-static uint64_t axis_floor(const struct tp_stretch *at, uint64_t peak)
-{
-    uint64_t low = UINT64_MAX;
-    for (int i = 0; i < BARS; i++)
-        if (at[i].high < low)
-            low = at[i].high;
-    return low > peak / 2 && low < peak ? low : 0;
-}
-
-static void draw(const struct tp_stretch *at, uint64_t low, uint64_t high, char *out)
+static void draw_bars(const struct tp_stretch *at, uint64_t low, uint64_t high, char *out)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     char *end = out;
@@ -382,15 +372,18 @@ static void draw(const struct tp_stretch *at, uint64_t low, uint64_t high, char 
     *end = '\0'; /* cut trailing blanks */
 }
 
-static void print_curve(const struct tp_info_report *r, const struct tp_info_device *d,
-                        uint64_t peak, struct tp_page *page)
+/* For a terminal that shows no dots: the highest of each column, on one line. */
+static void print_bars(const struct tp_info_report *r, const struct tp_info_device *d,
+                       uint64_t peak, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     struct tp_stretch at[BARS];
     char bars[4 * BARS + 1], across[128];
     tp_stretch_thin(d->columns, TP_INFO_COLUMNS, at, BARS);
-    uint64_t low = axis_floor(at, peak);
-    draw(at, low, peak, bars);
+    for (int i = 0; i < BARS; i++)
+        at[i].low = at[i].high;
+    uint64_t low = tp_curve_text_floor(at, BARS, peak);
+    draw_bars(at, low, peak, bars);
     if (r->info->by_time)
         snprintf(across, sizeof across, "%s from left to right", tp_duration(f->duration_ns).s);
     else
@@ -399,6 +392,28 @@ static void print_curve(const struct tp_info_report *r, const struct tp_info_dev
     row(page, tp_bytes(peak, false).s, "%s", bars);
     row(page, tp_bytes(low, false).s, "%s; the highest of each column%s", across,
         low ? "; not from 0" : "");
+}
+
+static void print_dots(const struct tp_info_report *r, const struct tp_info_device *d,
+                       uint64_t peak, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    const struct tp_columns across = {.events = f->events,
+                                      .time_ns = r->info->by_time ? f->duration_ns : 0};
+    struct tp_stretch at[TP_CURVE_TEXT_DOTS];
+    uint32_t dots = tp_curve_text_dots(page, NOTE);
+    tp_stretch_thin(d->columns, TP_INFO_COLUMNS, at, dots);
+    struct tp_curve_text c = {.name = NAME,
+                              .column = NOTE,
+                              .rows = ROWS,
+                              .area = at,
+                              .low = tp_curve_text_floor(at, dots, peak),
+                              .high = peak,
+                              .left = tp_curve_text_left(&across),
+                              .right = tp_curve_text_right(&across)};
+    if (c.low)
+        c.left = tp_text_of("%s (not from 0 B)", tp_curve_text_left(&across).s);
+    tp_curve_text_print(&c, page);
 }
 
 /* Prints "peak 308.1 KiB at event 5,230 (+3.312 ms), in phase 'delete'". */
@@ -432,7 +447,8 @@ static void print_device(const struct tp_info_report *r, uint16_t device, struct
     tp_page_at(page, NOTE, "%s", r->info->device_count > 1 ? "" : "requested; ");
     print_peak(r, device, page);
     tp_page_line(page);
-    print_curve(r, &r->info->devices[device], peak->bytes, page);
+    (tp_braille_can_show() ? print_dots : print_bars)(r, &r->info->devices[device], peak->bytes,
+                                                      page);
 }
 
 static void print_live(const struct tp_info_report *r, struct tp_page *page)

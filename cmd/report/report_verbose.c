@@ -2,13 +2,14 @@
  * size, and the slowest events. */
 #include "cmd/measure/figures.h"
 #include "cmd/measure/metrics.h"
+#include "cmd/report/curve_text.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
 #include "cmd/ui/table.h"
 
 #include <string.h>
 
-enum { FIELD = 4, HASH = 14, VALUE = 30, PHASE_NAME = 30 };
+enum { FIELD = 4, HASH = 14, VALUE = 30, PHASE_NAME = 30, CURVE = 18, CURVE_ROWS = 9 };
 
 #define line(page, name, ...) tp_page_row(page, FIELD, name, VALUE, __VA_ARGS__)
 
@@ -140,6 +141,41 @@ static void print_bytes(const struct tp_result *r, const struct tp_device_run *d
     }
 }
 
+/* Draws the requested bytes as an area and the reserved ones as a line, where that can be shown and
+ * is known. */
+static void print_curve(const struct tp_result *r, const struct tp_device_run *d,
+                        struct tp_page *page)
+{
+    struct tp_stretch area[TP_CURVE_TEXT_DOTS], line[TP_CURVE_TEXT_DOTS];
+    struct tp_columns columns;
+    struct tp_err err = {0};
+    uint32_t dots = tp_curve_text_dots(page, CURVE);
+    if (!d->curve.count || !tp_braille_can_show())
+        return;
+    if (tp_columns_spread(r->trace->program, dots, &columns, &err)) {
+        line(page, "memory over time", "not drawn: %s", err.text);
+        return;
+    }
+    tp_columns_thin(&columns, &d->curve, TP_CURVE_REQUESTED, area);
+    tp_columns_thin(&columns, &d->curve, TP_CURVE_RESERVED, line);
+    uint64_t high = line[tp_columns_peak(line, dots)].high;
+    uint64_t requested = area[tp_columns_peak(area, dots)].high;
+    high = requested > high ? requested : high;
+    uint64_t low = tp_curve_text_floor(area, dots, high);
+    line(page, "memory over time", "shaded: requested; line: reserved%s",
+         low ? "; not from 0 B" : "");
+    tp_curve_text_print(&(struct tp_curve_text){.name = FIELD + 2,
+                                                .column = CURVE,
+                                                .rows = CURVE_ROWS,
+                                                .area = area,
+                                                .line = line,
+                                                .low = low,
+                                                .high = high,
+                                                .left = tp_curve_text_left(&columns),
+                                                .right = tp_curve_text_right(&columns)},
+                        page);
+}
+
 static void print_device(const struct tp_result *r, const struct tp_device_run *d,
                          struct tp_page *page)
 {
@@ -153,6 +189,7 @@ static void print_device(const struct tp_result *r, const struct tp_device_run *
          d->at_peak.span == TP_NONE ? "not known" : tp_bytes(d->at_peak.span, false).s);
     print_failures(d, page);
     print_phases(r, d, page);
+    print_curve(r, d, page);
     if (r->run->flags & TP_RUN_DEVICE)
         tp_device_verbose_run(d, page);
     if (d->gets == TP_NONE)

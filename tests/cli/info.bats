@@ -213,6 +213,8 @@ END
     trace '{"op":"alloc","id":1,"size":10,"t":5}' '{"op":"free","id":1}' >some.json
     ok info some.json
     matches "$out" 'not in it     the times of some events; a second thread'
+    matches "$out" '^ +event 1 +event 2$'
+    LC_ALL=C ok info some.json
     matches "$out" ' 2 events from left to right, times are unknown; '
     trace '{"op":"mark","name":"a"}' '{"op":"sync"}' >empty.json
     shown info-nothing-allocated info empty.json
@@ -400,4 +402,14 @@ events_of() { # COUNT SIZE
     ok "$TAPOOL" replay oom.pickle -s bump --by size --at 9
     matches "$out" 'Held at event 9: 48.4 % in 32 MiB to 64 MiB, 48.4 % in 16 MiB to 32 MiB'
     refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" "$TAPOOL" replay oom.pickle -s bump --at 16
+}
+
+@test "a locale without UTF-8: the curve is a line of blocks, as wide at 80 columns as at 100" {
+    LC_ALL=C ok info sample:jq
+    matches "$out" '^  692\.8 KiB +▁+▂▃▅▆▇█+$'
+    matches "$out" '^  0 B +19\.11 ms from left to right; the highest of each column$'
+    LC_ALL=C ok play_once sample:jq -s arena -v
+    lacks "$out" 'memory over time'
+    LC_ALL=en_US.utf8 ok info sample:jq
+    lacks "$out" '▁'
 }

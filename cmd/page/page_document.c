@@ -203,8 +203,12 @@ static int write_screen(const struct page_part *p, size_t i, print_fn *print, FI
     print(p, i, &page);
     int rc = fclose(memory) ? tp_fail(err, TP_ENOMEM, "out of memory while writing a page") : TP_OK;
     fputs("<pre>", out);
-    if (rc == TP_OK)
-        tp_put(out, TP_TO_XML, "%s", text);
+    for (char *line = text, *end; rc == TP_OK && *line; line = end) {
+        end = line + strcspn(line, "\n");
+        tp_escape_part(out, TP_TO_XML, line, (size_t)(end - line));
+        fputs(*end ? "\n" : "", out);
+        end += *end == '\n';
+    }
     fputs("</pre>\n", out);
     free(text);
     return rc;
@@ -215,9 +219,27 @@ static void print_in_full(const struct page_part *p, size_t i, struct tp_page *p
     tp_report_verbose(p->rep, &p->results[i], page);
 }
 
+/* The command line that makes the page again. */
+static void write_command(const struct page_part *p, FILE *out)
+{
+    struct tp_str s = {0};
+    tp_str_add(&s, "tapool replay");
+    for (size_t i = 0; i < p->rep->count; i++)
+        if (!i || p->rep->results[i].trace != p->rep->results[i - 1].trace)
+            tp_str_word(&s, p->rep->results[i].trace->path);
+    for (const struct tp_opt *row = p->rep->rows; row && row->name; row++)
+        if (!row->same)
+            tp_str_row(&s, row, p->rep->opts);
+    fputs("<p>Made again by:</p>\n<pre>", out);
+    tp_put(out, TP_TO_XML, "%s</pre>\n", tp_str_text(&s));
+    tp_str_drop(&s);
+}
+
 static int write_settings(const struct page_part *p, FILE *out, struct tp_err *err)
 {
     int rc = TP_OK;
+    if (p->rep->rows)
+        write_command(p, out);
     for (size_t i = 0; rc == TP_OK && i < p->count; i++) {
         tp_put(out, TP_TO_XML, "<details><summary>%s</summary>\n", p->results[i].spec->label);
         rc = write_screen(p, i, print_in_full, out, err);

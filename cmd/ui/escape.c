@@ -249,6 +249,12 @@ void tp_str_row(struct tp_str *s, const struct tp_opt *row, const void *opts)
         tp_str_add(s, " --%s", row->name);
         return;
     }
+    if (row->type == TP_OPT_LIST) {
+        const struct tp_opt_list *list = (const void *)((const char *)opts + row->offset);
+        for (size_t i = 0; i < list->count; i++)
+            tp_str_option(s, row->name, list->items[i]);
+        return;
+    }
     if (row->type == TP_OPT_TEXT) {
         tp_str_option(s, row->name, *(char *const *)((const char *)opts + row->offset));
         return;

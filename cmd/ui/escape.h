@@ -62,7 +62,7 @@ void tp_str_strategy(struct tp_str *s, const char *name); /* adds " -s name" */
 /* Adds " --name value"; nothing if `value` is NULL. */
 void tp_str_option(struct tp_str *s, const char *name, const char *value);
 
-/* Adds an option as " --min-time 10ms", unless it has its default. Lists are not supported. */
+/* Adds an option as " --min-time 10ms", a list as one for each value, unless it has its default. */
 void tp_str_row(struct tp_str *s, const struct tp_opt *row, const void *opts);
 
 #endif

@@ -39,6 +39,7 @@ reader.feed(text)
 assert "link" not in reader.tags and "iframe" not in reader.tags and "img" not in reader.tags
 assert text.count("<script") == text.count("</script") == reader.tags.count("script")
 assert "sourceMappingURL" not in text and "default-src 'none'" in text
+assert not [tag for tag in reader.tags if tag in ("link", "iframe", "img", "object", "form")]
 assert "arena" in reader.cells and "lru" in reader.cells, reader.cells
 data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
 assert data["schema"] == "tapool.result/1" and len(data["runs"]) == 2
@@ -52,6 +53,8 @@ for change in curve["reserved"]:
 assert peak == data["runs"][0]["memory"]["peak_reserved_bytes"]
 END
     ! grep -q "$PWD" a.html || fail "the place of a folder"
+    grep -qx '<pre>tapool replay sample:sqlite --strategy arena --strategy lru --min-time 0 --export-html a.html</pre>' a.html
+    grep -qE '^    options  +arena_size=64MiB' a.html
 }
 
 @test "the page's figures are those of the JSON result, and it opens" {

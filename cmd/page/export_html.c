@@ -4,9 +4,11 @@
  *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}} ], "frames": {...} } } ],
  *       "page": { "marks": [[event, ns, name], ...] } }
  *
- * A curve has four lists of equal length, each the first value and then the changes: `events`,
+ * A curve has five lists of equal length, each the first value and then the changes: `events`,
  * `ns` (since the trace began), and the bytes `requested`, `granted` and `reserved` from that event
- * until the next one. The member `curve` of the result, which says the same at greater length, is
+ * until the next one. The first run of a trace has a curve
+ * `recorded` too, of what the recorded allocator reserved, where that is known. The member `curve`
+ * of the result, which says the same at greater length, is
  * empty. Frames of the heap are as frames_json.h draws them. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/frames_json.h"
@@ -16,6 +18,7 @@
 #include "cmd/report/export_text.h"
 #include "cmd/report/timeline.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MARKS_MAX = 2000 };
@@ -38,15 +41,14 @@ static void add(struct tp_json *j, struct deltas *d, uint64_t value)
     d->last = value;
 }
 
-static int write_curve(struct tp_json *j, cJSON *in, const struct tp_result *r, uint32_t device,
-                       struct tp_err *err)
+static int write_curve(struct tp_json *j, cJSON *in, const char *name, const struct tp_result *r,
+                       const struct tp_curve *curve, struct tp_err *err)
 {
     static const char *const names[] = {"events", "ns", "requested", "granted", "reserved"};
     enum { EVENTS, NS, BYTES, LISTS = BYTES + TP_CURVE_VALUES };
-    const struct tp_curve *curve = &r->run->devices[device].curve;
     struct deltas lists[LISTS] = {{0}};
     struct tp_timeline t;
-    cJSON *o = tp_json_object(j, in, "curve");
+    cJSON *o = tp_json_object(j, in, name);
     for (int i = 0; i < LISTS; i++)
         lists[i].list = tp_json_array(j, o, names[i]);
     int rc = tp_timeline_open(&t, r, err);
@@ -63,6 +65,23 @@ static int write_curve(struct tp_json *j, cJSON *in, const struct tp_result *r, 
     return rc;
 }
 
+/* What the recorded allocator reserved, where that is known. */
+static int write_recorded(struct tp_json *j, cJSON *in, const struct tp_result *r, uint32_t device,
+                          struct tp_err *err)
+{
+    const struct tp_captured *c = r->captured;
+    if (!c || !c->known || device >= c->count || !c->devices[device].peak_reserved)
+        return TP_OK;
+    struct tp_curve *curve = calloc(1, sizeof *curve);
+    if (!curve)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+    int rc = tp_captured_curve(r->trace, (uint16_t)device, curve, err);
+    if (rc == TP_OK)
+        rc = write_curve(j, in, "recorded", r, curve, err);
+    free(curve);
+    return rc;
+}
+
 /* Empties the member `memory`.`curve`, if there is one. */
 static void empty_curve(cJSON *in)
 {
@@ -72,8 +91,9 @@ static void empty_curve(cJSON *in)
         cJSON_Delete(cJSON_DetachItemViaPointer(curve, curve->child));
 }
 
-static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, size_t frames_most,
-                     struct tp_err *err)
+/* `first`: of its trace. */
+static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, bool first,
+                     size_t frames_most, struct tp_err *err)
 {
     cJSON *page = tp_json_object(j, run, "page");
     cJSON *devices = tp_json_array(j, page, "devices");
@@ -82,8 +102,12 @@ static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, s
     empty_curve(run);
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(run, "devices"))
         empty_curve(device);
-    for (uint32_t d = 0; rc == TP_OK && d < r->run->device_count; d++)
-        rc = write_curve(j, tp_json_item(j, devices), r, d, err);
+    for (uint32_t d = 0; rc == TP_OK && d < r->run->device_count; d++) {
+        cJSON *of = tp_json_item(j, devices);
+        rc = write_curve(j, of, "curve", r, &r->run->devices[d].curve, err);
+        if (rc == TP_OK && first)
+            rc = write_recorded(j, of, r, d, err);
+    }
     return rc == TP_OK ? tp_json_frames(j, page, r, frames_most) : rc;
 }
 
@@ -135,7 +159,8 @@ static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err
     for (size_t i = 0; rc == TP_OK && i < rep->count; i++) {
         cJSON *run = tp_json_run(&j, rep, &rep->results[i]);
         tp_json_push(&j, runs, run);
-        rc = write_run(&j, run, &rep->results[i], FRAMES_BYTES / rep->count, err);
+        const struct tp_result *r = &rep->results[i];
+        rc = write_run(&j, run, r, !i || r->trace != r[-1].trace, FRAMES_BYTES / rep->count, err);
     }
     if (rc == TP_OK && rep->count)
         rc = write_marks(&j, tp_json_object(&j, root, "page"), &rep->results[0], err);

@@ -5,23 +5,28 @@ page.view("memory", (figure, runs) => {
     const devices = Math.max(...runs.map(run => run.page.devices.length));
     let device = 0, chart = null;
 
-    const curveOf = (run, list) => page.values(run.page.devices[device].curve[list]);
+    const curveOf = (line, list) => page.values(line.curve[list]);
 
     /* One list of lines: the program's, then two of each policy. */
     const linesOf = () => {
         const played = runs.filter(run => run.page.devices[device].curve.events.length);
-        const lines = played.length ? [{ run: played[0], list: "requested", name: "requested by the program",
+        const of = run => run.page.devices[device].curve, recorded = runs[0].page.devices[device].recorded;
+        const lines = played.length ? [{ curve: of(played[0]), list: "requested", name: "requested by the program",
             index: 7, width: 3, shown: true }] : [];
+        if (recorded)
+            lines.push({ curve: recorded, list: "reserved", name: `recorded, ${runs[0].recorded.by}: reserved`, index: 6,
+                width: 2, shown: true });
         played.forEach((run, i) => {
-            lines.push({ run, list: "reserved", name: `${run.strategy.label}: reserved`, index: i, width: 2, shown: true });
-            lines.push({ run, list: "granted", name: `${run.strategy.label}: handed out`, index: i, width: 1, shown: false });
+            const line = { run, curve: of(run), index: i < 6 ? i : i + 2 };
+            lines.push({ ...line, list: "reserved", name: `${run.strategy.label}: reserved`, width: 2, shown: true });
+            lines.push({ ...line, list: "granted", name: `${run.strategy.label}: handed out`, width: 1, shown: false });
         });
         return lines;
     };
 
     /* Rows of event and values: at each event at which one changes, all others as they were. */
     const rowsOf = lines => {
-        const curves = lines.map(line => ({ events: curveOf(line.run, "events"), bytes: curveOf(line.run, line.list), at: 0 }));
+        const curves = lines.map(line => ({ events: curveOf(line, "events"), bytes: curveOf(line, line.list), at: 0 }));
         const events = [...new Set(curves.flatMap(curve => curve.events))].sort((a, b) => a - b);
         return events.flatMap(event => {
             const rows = [];
@@ -43,8 +48,8 @@ page.view("memory", (figure, runs) => {
     const timesOf = lines => {
         const times = new Map();
         for (const line of lines) {
-            const ns = curveOf(line.run, "ns");
-            curveOf(line.run, "events").forEach((event, i) => times.set(event, ns[i]));
+            const ns = curveOf(line, "ns");
+            curveOf(line, "events").forEach((event, i) => times.set(event, ns[i]));
         }
         return times;
     };
@@ -80,17 +85,18 @@ page.view("memory", (figure, runs) => {
             canvas.fillText(text, x1 + 4, y1 + 12);
         };
         const [low, high] = g.yAxisRange();
-        const first = lines.length && lines[0].run, of = first && first.devices && first.devices[device];
-        const capacity = of && of.failures && of.failures.capacity_bytes;
+        const of = run => (run.devices || [])[device] || {};
+        const capacity = (of(runs[0]).memory || {}).capacity_bytes;
         if (capacity > low && capacity < high) {
             const y = g.toDomYCoord(capacity);
             line(area.x, y, area.x + area.w, y, "capacity " + bytes(capacity));
         }
-        for (const { run, list } of lines) {
-            const failed = run.devices && run.devices[device].failures && run.devices[device].failures.first_failed_event;
-            if (list === "reserved" && failed) {
-                const x = g.toDomXCoord(failed);
-                line(x, area.y, x, area.y + area.h, `${run.strategy.label} out of memory`);
+        let below = 0;
+        for (const run of runs) {
+            const failure = of(run).first_failure, x = failure && g.toDomXCoord(failure.state.event);
+            if (failure && x >= area.x && x <= area.x + area.w) {
+                line(x, area.y, x, area.y + area.h, "");
+                canvas.fillText(`${run.strategy.label} out of memory`, x + 4, area.y + area.h - 8 - 14 * below++);
             }
         }
         canvas.restore();

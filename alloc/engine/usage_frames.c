@@ -21,10 +21,8 @@
  * that give memory back with each free. */
 #include "alloc/engine/usage_frames.h"
 
-#include "alloc/base/addr_map.h"
-#include "alloc/base/grow.h"
-#include "alloc/base/merge_sort.h"
 #include "alloc/base/own.h"
+#include "alloc/engine/heap_order.h"
 
 #include <string.h>
 
@@ -39,18 +37,7 @@ enum { PEAKS_LENT = 8 };
  * short program has a frame wherever anything changes. */
 enum { STEPS_PLENTY = 64, STEPS = 16, SHORT = 4 };
 
-/* A range or a space that the strategy has. */
-struct framed_range {
-    tp_addr addr; /* 0: a free element, and `number` is the index + 1 of the next one */
-    uint64_t size, number;
-};
-
 struct framed_device {
-    struct tp_addr_map places; /* address -> index in `held` */
-    struct framed_range *held; /* of which held_count have been used */
-    size_t held_count, held_room;
-    uint64_t spare;             /* the first free element: its index + 1; 0: none */
-    uint64_t numbers;           /* given so far */
     uint64_t granted, reserved; /* in the last frame */
     uint64_t taken_at;          /* the instruction before it */
     uint64_t step;              /* bytes: a change of this much is worth a frame */
@@ -61,7 +48,6 @@ struct framed_device {
     bool pending; /* as much as ever is reserved, and there is no frame of it */
     bool failed;  /* there is a frame of the first failure */
     bool missed;  /* taken in the second replay */
-    bool over;    /* no frames are taken any more, and ranges need no numbers */
 };
 
 #define AT_BEGIN UINT64_MAX /* before the first instruction */
@@ -77,131 +63,11 @@ struct tp_usage_frames {
     uint64_t credited;  /* instructions for which it was earned */
     uint32_t missed;    /* frames that the second replay has still to take */
     bool again;         /* this is the second replay */
-    /* of one walk */
-    struct tp_addr_map live; /* address of a live block -> its event */
-    struct tp_heap_piece *pieces, *spare;
-    struct tp_heap_range *ranges;
-    size_t piece_count, piece_room, spare_room, range_count, range_room, held_count, held_room;
-    struct framed_device *walked;
-    struct framed_range *held;       /* by address; there is room for as many behind them */
-    const struct framed_range *last; /* the range of the last piece */
-    bool no_memory, nowhere;         /* a piece is in no range */
-};
-
-/* ---- the decorator: numbers of ranges ---- */
-
-struct numbered_source {
-    struct tp_source *inner;
-    struct framed_device *device;
-};
-
-static int numbered_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
-{
-    struct numbered_source *s = state;
-    struct tp_usage_frames *const *opts = cfg->opts;
-    (void)err;
-    *s = (struct numbered_source){.inner = cfg->inner, .device = &(*opts)->devices[cfg->device]};
-    return TP_OK;
-}
-
-/* Makes room for one more range, so that one that was given can always be noted. */
-static int keep_room(struct framed_device *d)
-{
-    if (d->over)
-        return TP_OK;
-    int rc = d->spare ? TP_OK
-                      : TP_GROW(&d->held, &d->held_room, d->held_count + 1, NULL, .what = "ranges",
-                                .own = true);
-    return rc ? rc : tp_addr_map_reserve(&d->places, d->places.count + UINT64_C(1));
-}
-
-static void number(struct framed_device *d, tp_addr addr, uint64_t size)
-{
-    uint64_t index = d->spare ? d->spare - 1 : d->held_count;
-    if (d->over)
-        return;
-    if (d->spare)
-        d->spare = d->held[index].number;
-    else
-        d->held_count++;
-    d->held[index] = (struct framed_range){addr, size, ++d->numbers};
-    tp_addr_map_insert(&d->places, addr, index);
-}
-
-static void forget(struct framed_device *d, tp_addr addr)
-{
-    uint64_t index;
-    if (d->over || !tp_addr_map_remove(&d->places, addr, &index))
-        return;
-    d->held[index] = (struct framed_range){.number = d->spare};
-    d->spare = index + 1;
-}
-
-static int numbered_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
-{
-    struct numbered_source *s = state;
-    int rc = keep_room(s->device);
-    if (!rc)
-        rc = tp_src_get(s->inner, size, align, out);
-    if (!rc)
-        number(s->device, *out, size);
-    return rc;
-}
-
-static int numbered_put(void *state, tp_addr addr, uint64_t size)
-{
-    struct numbered_source *s = state;
-    int rc = tp_src_put(s->inner, addr, size);
-    if (!rc)
-        forget(s->device, addr);
-    return rc;
-}
-
-static int numbered_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
-{
-    struct numbered_source *s = state;
-    int rc = keep_room(s->device);
-    if (!rc)
-        rc = tp_src_space_get(s->inner, size, unit, out);
-    if (!rc)
-        number(s->device, *out, size);
-    return rc;
-}
-
-static int numbered_space_put(void *state, tp_addr base, uint64_t size)
-{
-    struct numbered_source *s = state;
-    int rc = tp_src_space_put(s->inner, base, size);
-    if (!rc)
-        forget(s->device, base);
-    return rc;
-}
-
-static const struct tp_source_ops numbered_ops = {
-    .name = "numbered",
-    .summary = "numbers what passes",
-    .flags = TP_SRC_DECORATOR,
-    .state_size = sizeof(struct numbered_source),
-    .init = numbered_init,
-    .get = numbered_get,
-    .put = numbered_put,
-    .space_get = numbered_space_get,
-    .space_put = numbered_space_put,
+    struct tp_numbered *numbered;
+    struct tp_heap_order order;
 };
 
 /* ---- opening ---- */
-
-static void *map_get(void *ctx, size_t size)
-{
-    (void)ctx;
-    return tp_own_zeroed(1, size);
-}
-
-static void map_put(void *ctx, void *p, size_t size)
-{
-    (void)ctx, (void)size;
-    tp_own_free(p);
-}
 
 int tp_usage_frames_open(struct tp_usage_frames **out, struct tp_replay_cfg *cfg,
                          struct tp_err *err)
@@ -213,10 +79,11 @@ int tp_usage_frames_open(struct tp_usage_frames **out, struct tp_replay_cfg *cfg
     struct tp_usage_frames *f = tp_own_zeroed(1, sizeof *f);
     if (f) {
         f->devices = tp_own_zeroed(facts->devices, sizeof *f->devices);
+        f->numbered = tp_own_zeroed(facts->devices, sizeof *f->numbered);
         f->watches = tp_own_zeroed(facts->devices, sizeof *f->watches);
         f->born = tp_own_zeroed(facts->slots ? facts->slots : 1, sizeof *f->born);
     }
-    if (!f || !f->devices || !f->watches || !f->born) {
+    if (!f || !f->devices || !f->numbered || !f->watches || !f->born) {
         tp_usage_frames_close(f);
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     }
@@ -224,12 +91,12 @@ int tp_usage_frames_open(struct tp_usage_frames **out, struct tp_replay_cfg *cfg
     f->device_count = facts->devices;
     f->credit = CREDIT_FIRST;
     f->at = AT_BEGIN;
-    tp_addr_map_init(&f->live, map_get, map_put, NULL);
-    for (uint32_t i = 0; i < f->device_count; i++)
-        tp_addr_map_init(&f->devices[i].places, map_get, map_put, NULL);
+    tp_heap_order_init(&f->order);
+    for (uint16_t i = 0; i < f->device_count; i++)
+        tp_numbered_init(&f->numbered[i], i);
     tp_frames_open(f->out, f->out->devices, f->out->most);
     *out = f;
-    cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&numbered_ops, out};
+    cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&tp_source_numbered, &f->numbered};
     return TP_OK;
 }
 
@@ -237,15 +104,10 @@ void tp_usage_frames_close(struct tp_usage_frames *f)
 {
     if (!f)
         return;
-    for (uint32_t i = 0; f->devices && i < f->device_count; i++) {
-        tp_addr_map_fini(&f->devices[i].places);
-        TP_GROW_END(&f->devices[i].held, &f->devices[i].held_room, .own = true);
-    }
-    tp_addr_map_fini(&f->live);
-    TP_GROW_END(&f->pieces, &f->piece_room, .own = true);
-    TP_GROW_END(&f->spare, &f->spare_room, .own = true);
-    TP_GROW_END(&f->ranges, &f->range_room, .own = true);
-    TP_GROW_END(&f->held, &f->held_room, .own = true);
+    for (uint32_t i = 0; i < f->device_count; i++)
+        tp_numbered_fini(&f->numbered[i]);
+    tp_heap_order_fini(&f->order);
+    tp_own_free(f->numbered);
     tp_own_free(f->devices);
     tp_own_free(f->watches);
     tp_own_free(f->born);
@@ -261,114 +123,6 @@ void tp_usage_frames_join(struct tp_usage_frames *f, struct tp_usage *u)
 
 /* ---- one walk ---- */
 
-/* Notes the events of all live blocks of a device. */
-static void list_live(struct tp_usage_frames *f, const struct tp_player *p, uint16_t device)
-{
-    tp_addr_map_clear(&f->live);
-    for (uint32_t i = 0; i < p->facts->slots && !f->no_memory; i++) {
-        const struct tp_slot *s = &p->slots[i];
-        if (s->addr && tp_slot_device(s) == device && !tp_addr_map_find(&f->live, s->addr))
-            f->no_memory = tp_addr_map_insert(&f->live, s->addr, f->born[i]) != TP_OK;
-    }
-}
-
-static bool lies_before(const void *a, const void *b)
-{
-    return ((const struct framed_range *)a)->addr < ((const struct framed_range *)b)->addr;
-}
-
-/* Lists the ranges of the device by address, for the pieces to find theirs. */
-static void list_held(struct tp_usage_frames *f)
-{
-    const struct framed_device *d = f->walked;
-    const size_t most = d->places.count;
-    f->held_count = 0;
-    f->no_memory =
-        TP_GROW(&f->held, &f->held_room, 2 * most, NULL, .what = "ranges", .own = true) != TP_OK;
-    for (size_t i = 0; !f->no_memory && i < d->held_count; i++)
-        if (d->held[i].addr)
-            f->held[f->held_count++] = d->held[i];
-    if (f->held_count)
-        tp_merge_sort(f->held, f->held + most, f->held_count, sizeof *f->held, lies_before);
-}
-
-/* The range that has the address; NULL: none. */
-static const struct framed_range *find_held(const struct tp_usage_frames *f, tp_addr addr)
-{
-    size_t low = 0, high = f->held_count; /* those before `low` begin at `addr` or before */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->held[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct framed_range *r = low ? &f->held[low - 1] : NULL;
-    return r && addr - r->addr < r->size ? r : NULL;
-}
-
-static void collect(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
-{
-    struct tp_usage_frames *f = ctx;
-    if (!f->last || addr - f->last->addr >= f->last->size)
-        f->last = find_held(f, addr);
-    if (!size || f->no_memory)
-        return;
-    if (!f->last || size > f->last->size - (addr - f->last->addr) || kind >= TP_WALK_COUNT) {
-        f->nowhere = true;
-        return;
-    }
-    if (TP_GROW(&f->pieces, &f->piece_room, f->piece_count + 1, NULL, .what = "pieces",
-                .own = true)) {
-        f->no_memory = true;
-        return;
-    }
-    const uint64_t *event = kind == TP_WALK_LIVE ? tp_addr_map_find(&f->live, addr) : NULL;
-    f->pieces[f->piece_count++] = (struct tp_heap_piece){.number = f->last->number,
-                                                         .offset = addr - f->last->addr,
-                                                         .size = size,
-                                                         .event = event ? *event : 0,
-                                                         .kind = kind};
-}
-
-static bool is_before(const void *a, const void *b)
-{
-    const struct tp_heap_piece *x = a, *y = b;
-    return x->number != y->number ? x->number < y->number : x->offset < y->offset;
-}
-
-/* Most walks name the pieces in this order. */
-static bool sort_pieces(struct tp_usage_frames *f)
-{
-    if (TP_GROW(&f->spare, &f->spare_room, f->piece_count, NULL, .what = "pieces", .own = true))
-        return false;
-    tp_merge_sort(f->pieces, f->spare, f->piece_count, sizeof *f->pieces, is_before);
-    return true;
-}
-
-/* Makes the list of ranges from the sorted pieces. TP_EBROKEN: two overlap. */
-static int list_ranges(struct tp_usage_frames *f)
-{
-    f->range_count = 0;
-    for (size_t i = 0; i < f->piece_count; i++) {
-        const struct tp_heap_piece *p = &f->pieces[i];
-        struct tp_heap_range *r = f->range_count ? &f->ranges[f->range_count - 1] : NULL;
-        if (!r || r->number != p->number) {
-            if (TP_GROW(&f->ranges, &f->range_room, f->range_count + 1, NULL, .what = "ranges",
-                        .own = true))
-                return TP_ENOMEM;
-            r = &f->ranges[f->range_count++];
-            *r = (struct tp_heap_range){.number = p->number, .first = i};
-        }
-        if (p->offset < r->size)
-            return TP_EBROKEN;
-        r->size = p->offset + p->size;
-        r->bytes += p->size;
-        r->count++;
-    }
-    return TP_OK;
-}
-
 static int fail_walk(const struct tp_usage *u, int status)
 {
     if (status == TP_ENOMEM)
@@ -378,28 +132,18 @@ static int fail_walk(const struct tp_usage *u, int status)
                    u->player->strategy->name);
 }
 
-/* Walks the strategy and puts its heap in order. */
-static int walk(struct tp_usage *u, uint16_t device, uint64_t kinds[TP_WALK_COUNT])
+/* Walks the strategy and sums its bytes by kind. */
+static int walk(struct tp_usage *u, uint16_t device, struct tp_heap_layout *heap,
+                uint64_t kinds[TP_WALK_COUNT])
 {
     struct tp_usage_frames *f = u->frames;
-    f->piece_count = 0;
-    f->walked = &f->devices[device];
-    f->last = NULL;
-    f->nowhere = false;
-    list_held(f);
-    list_live(f, u->player, device);
-    if (u->player->strategy->walk(u->player->instances[device].state, collect, f) != TP_OK)
-        return TP_EUNSUP;
-    for (size_t i = 0; i < f->piece_count; i++)
-        kinds[f->pieces[i].kind] += f->pieces[i].size;
-    f->walked->pieces = f->piece_count;
-    if (f->no_memory || !sort_pieces(f))
-        return fail_walk(u, TP_ENOMEM);
-    int status = f->nowhere ? TP_EBROKEN : tp_usage_check_books(u, &u->devices[device], kinds);
+    int status = tp_heap_order_walk(&f->order, &f->numbered[device], u->player, f->born, heap);
     if (status)
-        return f->nowhere ? fail_walk(u, status) : status;
-    status = list_ranges(f);
-    return status ? fail_walk(u, status) : TP_OK;
+        return status == TP_EUNSUP ? status : fail_walk(u, status);
+    for (size_t i = 0; i < heap->piece_count; i++)
+        kinds[heap->pieces[i].kind] += heap->pieces[i].size;
+    f->devices[device].pieces = heap->piece_count;
+    return tp_usage_check_books(u, &u->devices[device], kinds);
 }
 
 /* ---- a frame ---- */
@@ -450,16 +194,13 @@ static void take_anew(struct tp_usage *u, struct tp_usage_device *d, uint32_t re
                              .page_rest = d->account->reserved - tp_account_ranges(d->account),
                              .reasons = reasons,
                              .mark = d->mark};
-    int status = walk(u, device, frame.kinds);
+    struct tp_heap_layout heap;
+    int status = walk(u, device, &heap, frame.kinds);
     note_taken(u, d, fd);
     if (status) {
         u->status = u->status || status == TP_EUNSUP ? u->status : status;
         return;
     }
-    const struct tp_heap_layout heap = {.ranges = f->ranges,
-                                        .range_count = f->range_count,
-                                        .pieces = f->pieces,
-                                        .piece_count = f->piece_count};
     tp_frames_add(f->out, device, &frame, &heap, &fd->coarseness);
 }
 
@@ -577,7 +318,7 @@ static bool affords(struct tp_usage *u, const struct framed_device *fd, uint32_t
 }
 
 /* Looks at a device after an instruction. `why` is a reason for a frame, or 0; `grows`: the next
- * instruction asks for a block. */
+ * instruction asks for a block of it. */
 static void look(struct tp_usage *u, struct tp_usage_device *d, uint32_t why, bool grows)
 {
     struct tp_usage_frames *f = u->frames;
@@ -634,7 +375,8 @@ void tp_usage_frames_after(struct tp_usage *u, const struct tp_window *w, uint32
     f->event = tp_window_event(w, index);
     if (marks && credit_of(f) < least_cost(f, u->player))
         return; /* it changes no memory, and concerns all devices */
-    const bool grows = index + 1 < w->count && insn[1].op == TP_ALLOC;
+    const bool grows =
+        index + 1 < w->count && insn[1].op == TP_ALLOC && insn[1].device == insn->device;
     uint32_t first = marks ? 0 : tp_usage_first(insn);
     uint32_t end = marks ? f->device_count : tp_usage_end(insn, f->device_count);
     for (uint32_t i = first; i < end; i++)
@@ -656,7 +398,7 @@ void tp_usage_frames_end(struct tp_usage *u)
     for (uint32_t i = 0; i < u->frames->device_count; i++) {
         if (!u->frames->again)
             take(u, &u->devices[i], TP_FRAME_END);
-        u->frames->devices[i].over = true;
+        u->frames->numbered[i].over = true;
     }
 }
 
@@ -668,9 +410,8 @@ bool tp_usage_frames_missed(struct tp_usage_frames *f, const struct tp_replay_cf
         struct framed_device *fd = &f->devices[i];
         fd->missed = fd->seen_peak < fd->peak;
         f->missed += fd->missed;
-        fd->pending = fd->over = false;
-        fd->numbers = fd->spare = fd->held_count = 0;
-        tp_addr_map_clear(&fd->places);
+        fd->pending = false;
+        tp_numbered_again(&f->numbered[i]);
         fd->taken_at = AT_BEGIN;
         f->watches[i] = (struct tp_frames_watch){.next = 0};
     }

@@ -553,8 +553,14 @@ static struct tp_program *large_program(void)
     return p;
 }
 
-static uint64_t walks;
+static uint64_t walks, opened;
 static const struct tp_strategy *walked;
+
+static int counted_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *error)
+{
+    opened++;
+    return walked->init(st, env, opts, error);
+}
 
 static int counted_walk(void *st, tp_walk_fn *fn, void *ctx)
 {
@@ -583,6 +589,46 @@ static void a_large_heap_has_few_frames(void **state)
                              highest_of_curve(&run->devices[0]));
         free(f);
     }
+    tp_program_release(p);
+}
+
+static struct tp_insn insn_of(bool frees, uint32_t slot, uint64_t size)
+{
+    return (struct tp_insn){
+        .op = frees ? TP_FREE : TP_ALLOC, .align_log2 = 4, .slot = slot, .size = size};
+}
+
+/* The trace wants most at its begin, but bytes that take a page each take more later on, and each
+ * time more than ever, until the next free: no credit lasts for that, and the last one is taken in
+ * a second replay. */
+static void the_highest_peak_is_never_lost(void **state)
+{
+    enum { KEPT = 2000, TIPS = 3000, HELD = 4096 };
+    static struct tp_insn insns[2 + KEPT + 3 * TIPS];
+    struct tp_strategy counted = tp_strategy_direct;
+    struct tp_insn *to = insns;
+    (void)state;
+    *to++ = insn_of(false, 0, KEPT * HELD);
+    *to++ = insn_of(true, 0, KEPT * HELD);
+    for (uint32_t i = 0; i < KEPT; i++)
+        *to++ = insn_of(false, i, 1);
+    for (uint32_t i = 0; i < TIPS; i++) {
+        *to++ = insn_of(false, KEPT, 1);
+        *to++ = insn_of(false, KEPT + 1 + i, 1);
+        *to++ = insn_of(true, KEPT, 1);
+    }
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    walked = &tp_strategy_direct;
+    opened = 0;
+    counted.init = counted_init;
+    struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &counted, p, TP_PASS_USAGE);
+    struct tp_frames *f = frames_of(&cfg, 8);
+    const struct tp_frame *most = with_reason(f, 0, TP_FRAME_RESERVED);
+    assert_int_equal(most->reserved, highest_of_curve(&run->devices[0]));
+    assert_int_equal(most->event, run->devices[0].peak_reserved_event);
+    assert_int_equal(opened, 2);
+    assert_frames(&cfg, f, 0);
+    free(f);
     tp_program_release(p);
 }
 
@@ -705,6 +751,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_same_is_taken_anywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(pieces_have_their_events, setup, teardown),
         cmocka_unit_test_setup_teardown(a_large_heap_has_few_frames, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_highest_peak_is_never_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(a_walk_that_is_wrong_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(what_has_no_ranges_has_no_frames, setup, teardown),
         cmocka_unit_test_setup_teardown(damaged_frames_are_refused_or_read, setup, teardown),

@@ -38,7 +38,7 @@ void tp_ticks_bytes(uint64_t top, struct tp_ticks *out)
     while (top / step > STEPS_MAX)
         step *= 2;
     put(top, step, out);
-    while (out->at[out->count - 1] >> (10 * (unit + 1)) && unit < 6)
+    while (unit < 6 && out->at[out->count - 1] >> (10 * (unit + 1)))
         unit++;
     name(out, UINT64_C(1) << (10 * unit), units[unit]);
 }

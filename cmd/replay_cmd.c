@@ -113,9 +113,9 @@ static const struct tp_opt rows[] = {
                    "none, 1 to 4 count as 5 (begin, end, both peaks, the first failure)"),
     TP_BYTES_ROW(ROW(bytes)),
     TP_COLOR_ROW(ROW(color)),
-    TP_VERBOSE_ROW(
-        ROW(verbose),
-        "everything: options, exact bytes, hashes, latencies by size, the slowest calls"),
+    TP_VERBOSE_ROW(ROW(verbose), "everything: options, exact bytes, hashes, memory over time, "
+                                 "latencies by size, the slowest "
+                                 "calls"),
     {.name = NULL}};
 
 struct replay {

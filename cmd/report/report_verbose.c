@@ -1,5 +1,5 @@
-/* What -v adds to the screens: all options, exact bytes, the hash of the program, latencies by
- * size, and the slowest events. */
+/* What -v adds to the screens: all options, exact bytes, the hash of the program, memory over time,
+ * latencies by size, and the slowest events. */
 #include "cmd/measure/figures.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/report/curve_text.h"

@@ -22,7 +22,7 @@ enum {
     RIGHT = LEFT + TP_CHART_COLUMNS,
     LEAD = 14,     /* from a line's end to its label */
     VALUE = 70,    /* from the value of a label to its name */
-    NAME_MAX = 22, /* characters of a name in a label */
+    NAME_MAX = 19, /* characters of a name in a label */
     TEXT_MAX = 136 /* characters of a line across the whole chart */
 };
 

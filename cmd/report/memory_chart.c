@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TITLE_NAME = 44 }; /* characters of a trace's name; a longer one is cut */
+
 /* What is needed while a chart is made. */
 struct chart_making {
     struct tp_memory_chart *m;
@@ -203,7 +205,10 @@ static void begin_texts(struct chart_making *g)
 {
     const struct tp_result *r = g->results;
     struct tp_memory_chart *m = g->m;
-    tp_str_add(&m->title, "%s: memory over time", r->trace->meta.name);
+    const char *name = r->trace->meta.name;
+    bool cut = tp_text_width(name) > TITLE_NAME;
+    tp_str_add(&m->title, "%.*s%s: memory over time", (int)tp_text_bytes(name, TITLE_NAME), name,
+               cut ? "\xe2\x80\xa6" : "");
     if (r->facts->devices > 1)
         tp_str_add(&m->title, ", %s %u", tp_part_name(r->trace, "device", "memory space"),
                    g->device);

@@ -41,6 +41,8 @@ same_program() {
         expected=$(hash_of "$out" | sed 's/.*"\([0-9a-f]*\)".*/\1/')
         ok python3 -S -E "$CLI/tpt_read.py" x.tpt
         [ "$(cat "$out")" = "$expected" ] || fail "not $expected:" "$(cat "$out")"
+        ok "$TAPOOL" convert x.tpt -o piece.tpt -f --from 500:1500 # which begins with a prologue
+        ok python3 -S -E "$CLI/tpt_read.py" piece.tpt
     done
     for specimen in everything guessed-slots empty; do
         ok python3 -S -E "$CLI/tpt_read.py" "$TAPOOL_ROOT/tests/fuzz/corpus/tpt/$specimen.tpt"

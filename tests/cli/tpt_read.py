@@ -54,6 +54,7 @@ class Program:
         self.objects, self.free, self.used = {}, [], 0
         self.sha, self.ops, self.prologue = hashlib.sha256(), [0] * 15, 0
         self.time = self.event = 0
+        self.pool, self.started = None, False
 
     def take_slot(self, said):
         if said is not None:
@@ -205,8 +206,14 @@ class Block:
         return insn
 
     def play(self, count, prologue):
+        if self.p.prologue and not prologue and not self.p.started:
+            self.p.sha.update(b"\xff" + bytes(23))
+        self.p.started = not prologue
         for _ in range(count):
-            insn = self.record()
+            insn, pool = self.record(), self.p.pool
+            here = insn[2], insn[4], self.event
+            assert pool is None or (insn[0] == ALLOC and here == pool)
+            self.p.pool = here if insn[0] == POOL else None
             self.p.sha.update(struct.pack("<BBHHHIIQ", *insn))
             self.p.time += insn[6]
             self.p.prologue += prologue

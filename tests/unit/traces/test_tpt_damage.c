@@ -516,6 +516,14 @@ static void test_records(void **state)
     REFUSE("the pool is out of range", 2, 0, LITERAL, V(8), TP_POOL | LITERAL, V(0));
     REFUSE("the pool is out of range", 2, 0, LITERAL, V(8), TP_POOL | LITERAL, 0x80, 0, 0, 0, 0, 0,
            0, 1);
+    /* a pool and its allocation are one event, with nothing between them */
+    assert_int_equal(PLAY(2, 0, TP_POOL | LITERAL, V(5), LITERAL | CONTEXT, 16, V(0), V(8)), TP_OK);
+    REFUSE("instruction 1: it is not the allocation of the pool", 2, 0, TP_POOL | LITERAL, V(5),
+           LITERAL, V(8));
+    REFUSE("instruction 1: it is not the allocation of the pool", 2, 0, TP_POOL | LITERAL, V(5),
+           TP_SYNC | CONTEXT, 16, V(0));
+    REFUSE("instruction 1: it is not the allocation of the pool", 3, 0, TP_POOL | LITERAL, V(5),
+           TP_POOL | LITERAL | CONTEXT, 16, V(0), V(6), LITERAL | CONTEXT, 16, V(0), V(8));
     REFUSE("its context is wrong", 1, 0, LITERAL | CONTEXT, 0, V(8));
     REFUSE("its context is wrong", 2, 0, LITERAL, V(8), TP_FREE | CONTEXT, 8, V(4), V(0));
     REFUSE("its event needs no number", 2, 0, LITERAL, V(8), TP_SYNC | CONTEXT, 16, V(1));

@@ -61,6 +61,7 @@ void tp_tpt_decoder_rewind(struct tp_tpt_decoder *d)
     d->explicit_slots = false;
     d->started = false;
     d->prologue = d->instructions = d->time = d->event = 0;
+    d->pool = (struct tp_insn){.size = 0};
     memset(d->ops, 0, sizeof d->ops);
 }
 
@@ -505,6 +506,23 @@ static int fail_record(const struct frame *f, struct tp_err *err)
     return tp_fail(err, TP_EINPUT, "instruction %" PRIu32 ": %s", f->index, f->wrong);
 }
 
+/* Whether behind each POOL stands its ALLOC, be it in the next block; where a file was cut there
+ * may be none. */
+static bool pools_stand(struct frame *f, const struct tp_window *w)
+{
+    struct tp_tpt_decoder *d = f->d;
+    for (f->index = 0; f->index < w->count; f->index++) {
+        const struct tp_insn *in = &w->insns[f->index];
+        uint64_t event = tp_window_event(w, f->index);
+        if (d->pool.size && (in->op != TP_ALLOC || in->thread != d->pool.thread ||
+                             in->device != d->pool.device || event != d->pool_event))
+            return refuse(f, "it is not the allocation of the pool before it") != NULL;
+        d->pool = in->op == TP_POOL ? *in : (struct tp_insn){.size = 0};
+        d->pool_event = event;
+    }
+    return true;
+}
+
 /* Ends a block of the prologue: it has no time, and its peaks lie before all events. */
 static const char *end_prologue(struct tp_tpt_decoder *d, const struct frame *f, uint32_t count)
 {
@@ -561,9 +579,11 @@ int tp_tpt_decode(struct tp_tpt_decoder *d, const struct tp_tpt_block *block,
     if (!read_records(&f, block, payload))
         return fail_record(&f, err);
     wrong = prologue ? end_prologue(d, &f, block->count) : end_data(d, &f, block->count);
-    if (wrong)
-        return tp_fail(err, TP_EINPUT, "%s", wrong);
     out->jumps = d->jumps;
     out->jump_count = d->jump_count;
+    if (wrong)
+        return tp_fail(err, TP_EINPUT, "%s", wrong);
+    if ((f.ops[TP_POOL] || d->pool.size) && !pools_stand(&f, out))
+        return fail_record(&f, err);
     return TP_OK;
 }

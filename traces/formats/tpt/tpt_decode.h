@@ -21,6 +21,8 @@ struct tp_tpt_decoder {
     bool started;        /* the prologue is over */
     uint64_t prologue, instructions, time, event; /* where the last block ended */
     uint64_t ops[16];                             /* instructions by op, without the prologue */
+    struct tp_insn pool; /* the last instruction, if it is a POOL: its ALLOC is next; else size 0 */
+    uint64_t pool_event; /* its event */
 
     struct tp_insn *insns; /* the decoded window: room for max_count instructions */
     struct tp_jump *jumps;

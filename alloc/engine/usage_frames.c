@@ -30,8 +30,9 @@
  * frame that is compared, for each slot and for each piece. */
 enum { CREDIT_FIRST = 1 << 22, COST_FRAME = 256, COST_KEPT = 8, COST_SLOT = 4, COST_PIECE = 96 };
 
-/* Frames of new peaks may be taken on credit that is still to be earned: so many. */
-enum { PEAKS_LENT = 8 };
+/* Frames of new peaks may be taken on credit that is still to be earned: so many. A device is
+ * nearly full when less than this part of it is free. */
+enum { PEAKS_LENT = 8, NEARLY_FULL = 8 };
 
 /* Changes from nothing to the most that is held: while there is plenty of credit, and later. A
  * short program has a frame wherever anything changes. */
@@ -250,8 +251,16 @@ static uint32_t musts(const struct tp_usage *u, const struct tp_usage_device *d,
     return must | TP_FRAME_FAILED;
 }
 
-/* Notes a new peak. Before the trace has all that it will ever want at once there is a higher one
- * to come, unless something fails. */
+/* Whether the highest peak may be one of so many bytes. Before the trace has all that it will ever
+ * want at once there is a higher one to come, unless the device is nearly full. */
+static bool may_be_highest(const struct tp_usage_device *d, const struct framed_device *fd,
+                           uint64_t reserved)
+{
+    const uint64_t capacity = d->run->capacity;
+    return fd->failed || reserved >= d->demand->bytes ||
+           (capacity != TP_NONE && reserved >= capacity - capacity / NEARLY_FULL);
+}
+
 static void follow_peak(const struct tp_usage *u, const struct tp_usage_device *d,
                         struct framed_device *fd)
 {
@@ -261,7 +270,7 @@ static void follow_peak(const struct tp_usage *u, const struct tp_usage_device *
         return;
     fd->peak = reserved;
     fd->peak_insn = u->frames->at;
-    fd->pending = reserved >= d->demand->bytes || fd->failed;
+    fd->pending = may_be_highest(d, fd, reserved);
 }
 
 /* How far granted bytes may still move before that is worth a frame; 0: it is. */

@@ -162,8 +162,9 @@ static void list_held(struct tp_heap_order *f)
 {
     const struct tp_numbered *d = f->walked;
     const size_t most = d->places.count;
+    f->listed = true;
     f->held_count = 0;
-    f->no_memory =
+    f->no_memory |=
         TP_GROW(&f->held, &f->held_room, 2 * most, NULL, .what = "ranges", .own = true) != TP_OK;
     for (size_t i = 0; !f->no_memory && i < d->held_count; i++)
         if (d->held[i].addr)
@@ -187,11 +188,23 @@ static const struct tp_numbered_range *find_held(const struct tp_heap_order *f, 
     return r && addr - r->addr < r->size ? r : NULL;
 }
 
+/* The range of a piece. Of some strategies each piece is the first of one: these are found at once,
+ * and what lies further in makes a list by address, once in a walk. */
+static const struct tp_numbered_range *range_of(struct tp_heap_order *f, tp_addr addr)
+{
+    const uint64_t *index = tp_addr_map_find(&f->walked->places, addr);
+    if (index)
+        return &f->walked->held[*index];
+    if (!f->listed)
+        list_held(f);
+    return f->no_memory ? NULL : find_held(f, addr);
+}
+
 static void collect(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
 {
     struct tp_heap_order *f = ctx;
     if (!f->last || addr - f->last->addr >= f->last->size)
-        f->last = find_held(f, addr);
+        f->last = range_of(f, addr);
     if (!size || f->no_memory)
         return;
     if (!f->last || size > f->last->size - (addr - f->last->addr) || kind >= TP_WALK_COUNT) {
@@ -258,8 +271,7 @@ int tp_heap_order_walk(struct tp_heap_order *f, const struct tp_numbered *ranges
     f->piece_count = 0;
     f->walked = ranges;
     f->last = NULL;
-    f->nowhere = false;
-    list_held(f);
+    f->nowhere = f->listed = f->no_memory = false;
     list_live(f, p, device, born);
     if (p->strategy->walk(p->instances[device].state, collect, f) != TP_OK)
         return TP_EUNSUP;

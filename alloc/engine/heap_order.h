@@ -48,6 +48,7 @@ struct tp_heap_order {
     struct tp_numbered_range *held;       /* by address; there is room for as many behind them */
     const struct tp_numbered_range *last; /* the range of the last piece */
     bool no_memory, nowhere;              /* a piece is in no range */
+    bool listed;                          /* in this walk */
 };
 
 void tp_heap_order_init(struct tp_heap_order *f);

@@ -30,9 +30,9 @@
  * frame that is compared, for each slot and for each piece. */
 enum { CREDIT_FIRST = 1 << 22, COST_FRAME = 256, COST_KEPT = 8, COST_SLOT = 4, COST_PIECE = 96 };
 
-/* Frames of new peaks may be taken on credit that is still to be earned: so many. A device is
- * nearly full when less than this part of it is free. */
-enum { PEAKS_LENT = 8, NEARLY_FULL = 8 };
+/* Where peaks pass, frames of new ones may be taken on credit that is still to be earned: so many.
+ * A device is nearly full when less than this part of it is free. */
+enum { PEAKS_LENT = 4, NEARLY_FULL = 8 };
 
 /* Changes from nothing to the most that is held: while there is plenty of credit, and later. A
  * short program has a frame wherever anything changes. */
@@ -46,6 +46,7 @@ struct framed_device {
     uint64_t seen_peak;         /* that there is a frame of */
     uint64_t pieces;            /* of the last walk */
     unsigned coarseness;
+    bool passes;  /* a peak was over before there was a frame of it */
     bool pending; /* as much as ever is reserved, and there is no frame of it */
     bool failed;  /* there is a frame of the first failure */
     bool missed;  /* taken in the second replay */
@@ -265,6 +266,7 @@ static void follow_peak(const struct tp_usage *u, const struct tp_usage_device *
                         struct framed_device *fd)
 {
     const uint64_t reserved = d->account->reserved;
+    fd->passes |= fd->pending && reserved < fd->peak;
     fd->pending &= reserved == fd->peak;
     if (reserved <= fd->peak)
         return;
@@ -286,6 +288,12 @@ static uint64_t when_earned(const struct tp_usage_frames *f, uint64_t now, int64
 {
     int64_t lacks = credit - f->credit;
     return now + (lacks > 1 ? (uint64_t)lacks - 1 : 0);
+}
+
+/* What may be spent on a new peak before it is earned. */
+static int64_t lent(const struct framed_device *fd, int64_t cost)
+{
+    return fd->passes ? PEAKS_LENT * cost : 0;
 }
 
 static uint64_t least_of(uint64_t a, uint64_t b)
@@ -311,7 +319,7 @@ static void watch(struct tp_usage *u, const struct tp_usage_device *d,
         w->next = when_earned(f, now, 2 * cost);
     }
     if (fd->pending)
-        w->next = least_of(w->next, when_earned(f, now, cost - PEAKS_LENT * cost));
+        w->next = least_of(w->next, when_earned(f, now, cost - lent(fd, cost)));
     if (d->demand->event && d->demand->insn >= now)
         w->next = least_of(w->next, d->demand->insn);
 }
@@ -321,7 +329,7 @@ static void watch(struct tp_usage *u, const struct tp_usage_device *d,
 static bool affords(struct tp_usage *u, const struct framed_device *fd, uint32_t why, bool grows)
 {
     const int64_t cost = cost_of(u->frames, u->player, fd), credit = credit_of(u->frames);
-    if (fd->pending && !grows && credit + PEAKS_LENT * cost >= cost)
+    if (fd->pending && !grows && credit + lent(fd, cost) >= cost)
         return true;
     return why && credit >= (why == TP_FRAME_CHANGE ? 2 * cost : cost);
 }

@@ -1,17 +1,20 @@
 /* --format html. The data of a page is the JSON result (tapool.result/1) with what its charts are
  * drawn from.
  *
- *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}} ], "frames": {...} } } ],
- *       "page": { "marks": [[event, ns, name], ...] } }
+ *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}, "program": {...},
+ *                                                     "recorded": {...}} ],
+ *                                       "marks": [[event, name], ...], "frames": {...} } } ] }
  *
- * A curve has five lists of equal length, each the first value and then the changes: `events`,
- * `ns` (since the trace began), and the bytes `requested`, `granted` and `reserved` from that event
- * until the next one. The first run of a trace has a curve
- * `recorded` too, of what the recorded allocator reserved, where that is known. The member `curve`
- * of the result, which says the same at greater length, is
- * empty. Frames of the heap are as frames_json.h draws them. */
+ * A curve has five lists, each the first value and then the changes: `events`, `ns` (since the
+ * trace began; empty where it has no times), and the bytes `requested`, `granted` and `reserved`
+ * from that event until the next one. The first run of a trace has the marks, a curve `recorded` of
+ * what the recorded allocator reserved, where that is known, and, where each strategy refused
+ * something, which is not in its curve, a curve `program` without a strategy. The member `curve` of
+ * the result, which says the same at greater length, is empty. Frames of the heap are as
+ * frames_json.h draws them. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/frames_json.h"
+#include "cmd/measure/info_scan.h"
 #include "cmd/measure/report_json.h"
 #include "cmd/page/page_assets.h"
 #include "cmd/page/page_document.h"
@@ -55,9 +58,11 @@ static int write_curve(struct tp_json *j, cJSON *in, const char *name, const str
     for (uint32_t i = 0; rc == TP_OK && i < curve->count; i++) {
         const struct tp_curve_point *p = &curve->points[i];
         uint64_t ns = 0;
-        rc = tp_timeline_at(&t, p->event, &ns, err);
+        if (t.timed)
+            rc = tp_timeline_at(&t, p->event, &ns, err);
         add(j, &lists[EVENTS], p->event);
-        add(j, &lists[NS], ns);
+        if (t.timed)
+            add(j, &lists[NS], ns);
         for (int v = 0; v < TP_CURVE_VALUES; v++)
             add(j, &lists[BYTES + v], p->bytes[v]);
     }
@@ -111,7 +116,36 @@ static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, b
     return rc == TP_OK ? tp_json_frames(j, page, r, frames_most) : rc;
 }
 
-/* ---- marks ---- */
+/* ---- what is of a trace ---- */
+
+/* Whether each of the results that were followed on a device refused something. */
+static bool all_failed(const struct tp_result *r, size_t count, uint32_t device)
+{
+    for (size_t i = 0; i < count; i++)
+        if (device < r[i].run->device_count && r[i].run->devices[device].curve.count &&
+            !r[i].run->devices[device].failed_allocations)
+            return false;
+    return true;
+}
+
+/* Writes what the program requested into the devices where no result has it. */
+static int write_program(struct tp_json *j, const cJSON *devices, const struct tp_result *r,
+                         size_t count, struct tp_err *err)
+{
+    struct tp_info *info = NULL;
+    uint32_t d = 0;
+    int rc = TP_OK;
+    for (cJSON *in = devices ? devices->child : NULL; rc == TP_OK && in; in = in->next, d++) {
+        if (!all_failed(r, count, d))
+            continue;
+        if (!info)
+            rc = tp_info_scan(r->trace->program, &info, err);
+        if (rc == TP_OK)
+            rc = write_curve(j, in, "program", r, &info->devices[d].curve, err);
+    }
+    tp_info_free(info);
+    return rc;
+}
 
 /* Where phases begin. Only the first MARKS_MAX are written. */
 static int write_marks(struct tp_json *j, cJSON *in, const struct tp_result *r, struct tp_err *err)
@@ -122,14 +156,14 @@ static int write_marks(struct tp_json *j, cJSON *in, const struct tp_result *r, 
     while (rc == TP_OK && r->facts->marks && count < MARKS_MAX &&
            (got = tp_timeline_more(&t, err)) == 1) {
         const struct tp_insn *insn = &t.window.insns[t.index];
-        uint64_t event = tp_window_event(&t.window, t.index), ns = tp_timeline_step(&t);
+        uint64_t event = tp_window_event(&t.window, t.index);
+        (void)tp_timeline_step(&t);
         const char *name =
             insn->op == TP_MARK ? tp_mark_phase(r->trace->program, insn->slot) : NULL;
         if (!name)
             continue;
         cJSON *mark = cJSON_CreateArray();
         tp_json_push(j, mark, tp_json_number(j, event));
-        tp_json_push(j, mark, tp_json_number(j, ns));
         tp_json_push(j, mark, cJSON_CreateString(name));
         tp_json_push(j, marks, mark);
         count++;
@@ -138,7 +172,25 @@ static int write_marks(struct tp_json *j, cJSON *in, const struct tp_result *r, 
     return rc != TP_OK ? rc : got < 0 ? -got : TP_OK;
 }
 
+/* Adds to the first run of a trace, which has `count` results, what is of the trace. */
+static int write_trace(struct tp_json *j, const cJSON *run, const struct tp_result *r, size_t count,
+                       struct tp_err *err)
+{
+    cJSON *page = cJSON_GetObjectItemCaseSensitive(run, "page");
+    int rc = write_program(j, cJSON_GetObjectItemCaseSensitive(page, "devices"), r, count, err);
+    return rc == TP_OK ? write_marks(j, page, r, err) : rc;
+}
+
 /* ---- the document ---- */
+
+/* How many results, from this one on, are of one trace. */
+static size_t count_of_trace(const struct tp_report *rep, size_t first)
+{
+    size_t end = first;
+    while (end < rep->count && rep->results[end].trace == rep->results[first].trace)
+        end++;
+    return end - first;
+}
 
 /* In a script element a text may not hold "</script" or "<!--". */
 static void write_script(const char *json, FILE *out)
@@ -160,10 +212,11 @@ static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err
         cJSON *run = tp_json_run(&j, rep, &rep->results[i]);
         tp_json_push(&j, runs, run);
         const struct tp_result *r = &rep->results[i];
-        rc = write_run(&j, run, r, !i || r->trace != r[-1].trace, FRAMES_BYTES / rep->count, err);
+        bool first = !i || r->trace != r[-1].trace;
+        rc = write_run(&j, run, r, first, FRAMES_BYTES / rep->count, err);
+        if (rc == TP_OK && first)
+            rc = write_trace(&j, run, r, count_of_trace(rep, i), err);
     }
-    if (rc == TP_OK && rep->count)
-        rc = write_marks(&j, tp_json_object(&j, root, "page"), &rep->results[0], err);
     char *text = rc == TP_OK && !j.failed ? cJSON_PrintUnformatted(root) : NULL;
     cJSON_Delete(root);
     if (text)
@@ -177,9 +230,7 @@ static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err
 static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
 {
     char partial[96];
-    int rc = tp_page_begin(r, out, err);
-    if (tp_export_partial(r, partial, sizeof partial))
-        fprintf(out, "<p><b class=\"bad\">%s</b></p>\n", partial);
+    int rc = tp_page_begin(r, tp_export_partial(r, partial, sizeof partial), out, err);
     fputs("<footer>", out);
     tp_export_tool(out);
     fputs("</footer></main>\n<script type=\"application/json\" id=\"data\">", out);

@@ -327,7 +327,7 @@ static void write_asset(const struct tp_page_asset *a, const char *tag, FILE *ou
     fprintf(out, "\n</%s>\n", tag);
 }
 
-static void write_head(const struct tp_report *r, FILE *out)
+static void write_head(const struct tp_report *r, const char *lacks, FILE *out)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -339,12 +339,14 @@ static void write_head(const struct tp_report *r, FILE *out)
     for (const struct tp_page_asset *a = tp_page_styles; a->name; a++)
         write_asset(a, "style", out);
     fputs("</head>\n<body><main>\n", out);
+    if (lacks)
+        fprintf(out, "<p><b class=\"bad\">%s</b></p>\n", lacks);
 }
 
-int tp_page_begin(const struct tp_report *r, FILE *out, struct tp_err *err)
+int tp_page_begin(const struct tp_report *r, const char *lacks, FILE *out, struct tp_err *err)
 {
     int rc = TP_OK;
-    write_head(r, out);
+    write_head(r, lacks, out);
     for (size_t first = 0, end; rc == TP_OK && first < r->count; first = end) {
         for (end = first; end < r->count && r->results[end].trace == r->results[first].trace;)
             end++;

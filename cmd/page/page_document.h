@@ -10,8 +10,9 @@
 
 #include "cmd/measure/result.h"
 
-/* Writes everything up to the end of the last section, within <main>. */
-int tp_page_begin(const struct tp_report *r, FILE *out, struct tp_err *err);
+/* Writes everything up to the end of the last section, within <main>. `lacks` stands above all:
+ * what is missing; NULL: nothing. */
+int tp_page_begin(const struct tp_report *r, const char *lacks, FILE *out, struct tp_err *err);
 
 /* Writes the scripts and the end of the page, behind </main> and the element with the id `data`. */
 void tp_page_end(FILE *out);

@@ -68,6 +68,54 @@ END
     looked_at c.html --once
 }
 
+@test "what no policy could serve is requested all the same, and each trace has its own phases" {
+    for name in one two; do
+        { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "'$name'", "kind": "device"}}'
+          for i in {1..40}; do
+              [ "$i" -ne 20 ] || echo '{"op": "mark", "name": "of '$name'"}'
+              echo '{"op": "alloc", "id": '"$i"', "size": 3000000}'
+          done; } >$name.jsonl
+    done
+    ok play_once one.jsonl two.jsonl -s arena -s torch --capacity 64MiB --export-html a.html
+    python3 -S -E - a.html <<'END'
+import json, re, sys
+text = open(sys.argv[1]).read()
+runs = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))["runs"]
+assert [r["page"].get("marks") for r in runs] == [[[20, "of one"]], None, [[20, "of two"]], None]
+for i, run in enumerate(runs):
+    device = run["page"]["devices"][0]
+    assert run["devices"][0]["failed_allocations"] > 0
+    assert sum(device["curve"]["requested"]) < 64 << 20 and device["curve"]["ns"] == []
+    assert ("program" in device) == (i % 2 == 0)
+    if i % 2 == 0:
+        assert sum(device["program"]["requested"]) == run["memory"]["trace_peak_requested_bytes"] == 120000000
+END
+    ok play_once one.jsonl -s arena -s bump --capacity 130MiB --export-html b.html
+    looked_at b.html --once
+    python3 - b.html <<'END'
+import os, sys
+sys.path.insert(0, os.path.join(os.environ["TAPOOL_ROOT"], "tests/browser"))
+from chromium import Browser
+with Browser() as browser:
+    page = browser.open("file://" + os.path.realpath(sys.argv[1]), width=1200, dark=False)
+    page.value("""(() => { window.said = []; const draw = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...at) { said.push(text); draw.call(this, text, ...at); }; })()""")
+    page.scroll_through()
+    page.value("document.querySelector('figure[data-view=memory] .keys input').click()") # drawn once more
+    page.settle()
+    said = page.value("said.join()")
+    assert "capacity 130 MiB" in said and "out of memory" in said, said
+    page.value("document.querySelector('figure[data-view=memory]').scrollIntoView()")
+    page.settle()
+    x, y, w, h = page.value("""(r => [r.x, r.y, r.width, r.height])(
+        document.querySelector("figure[data-view=memory] .chart").getBoundingClientRect())""")
+    page.mouse("mouseMoved", x + w * 0.8, y + h * 0.5)
+    page.settle()
+    said = page.value("document.querySelector('figure[data-view=memory] .under').textContent")
+    assert ", in of one: arena" in said and "+" not in said, said
+END
+}
+
 @test "hostile names stay text" {
     name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
     long=$(printf 'x%.0s' {1..10000})

@@ -216,8 +216,8 @@ page.view("heap", (figure, runs) => {
             what.push(`${bytes(frame.page_rest)} rest of pages`);
         moment.replaceChildren(make("b", {}, `event ${count(frame.event)}`), frame.ns === null ? "" : `, +${duration(frame.ns)}`,
             frame.phase ? `, in ${frame.phase}` : "", ` (${frame.reasons.map(r => REASONS[r] || r).join(", ")}): `,
-            `${bytes(frame.reserved)} in ${count(frame.ranges)} ranges = ${what.join(" + ")}; the program asked for `,
-            bytes(frame.requested));
+            `${bytes(frame.reserved)} in ${count(frame.ranges)} ranges${what.length ? " = " : ""}${what.join(" + ")}; the program asked for `,
+            bytes(frame.requested), run.failed_allocations ? ", without what was refused" : "");
         board.setAttribute("aria-label", moment.textContent);
         slider.setAttribute("aria-valuetext", moment.textContent);
     };
@@ -267,7 +267,7 @@ page.view("heap", (figure, runs) => {
             ...names.map((name, i) => make("option", { value: i }, name))));
     const ways = ["age", "size", ...(shown.some(r => r.page.frames.places.length) ? ["place"] : [])];
     const tools = make("div", { class: "tools" },
-        choose("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; device = 0; start(); }),
+        choose("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); }),
         choose("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),
         make("button", { type: "button", onclick: () => go(at - 1) }, "Before"),
         make("button", { type: "button", onclick: () => go(at + 1) }, "Next"));

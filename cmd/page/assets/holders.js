@@ -11,7 +11,7 @@ page.view("holders", (figure, runs) => {
     if (held.count > items.length && rest > 0)
         items.push({ name: "others", bytes: rest });
     if (held.unknown_bytes)
-        items.push({ name: "not known", bytes: held.unknown_bytes });
+        items.push({ name: held.by === "phase" ? "in no phase" : "not known", bytes: held.unknown_bytes });
     items.sort((a, b) => b.bytes - a.bytes);
 
     /* How far the worst area of a row is from a square, if a row of these bytes is `side` long. */

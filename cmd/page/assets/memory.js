@@ -10,11 +10,13 @@ page.view("memory", (figure, runs) => {
     /* One list of lines: the program's, then two of each policy. */
     const linesOf = () => {
         const played = runs.filter(run => run.page.devices[device].curve.events.length);
-        const of = run => run.page.devices[device].curve, recorded = runs[0].page.devices[device].recorded;
-        const lines = played.length ? [{ curve: of(played[0]), list: "requested", name: "requested by the program",
-            index: 7, width: 3, shown: true }] : [];
-        if (recorded)
-            lines.push({ curve: recorded, list: "reserved", name: `recorded, ${runs[0].recorded.by}: reserved`, index: 6,
+        const of = run => run.page.devices[device].curve, first = runs[0].page.devices[device];
+        /* What a policy refused is not in its own curve. */
+        const whole = played.find(run => !((run.devices || [])[device] || run).failed_allocations);
+        const lines = played.length ? [{ curve: whole ? of(whole) : first.program, list: "requested",
+            name: "requested by the program", index: 7, width: 3, shown: true }] : [];
+        if (first.recorded)
+            lines.push({ curve: first.recorded, list: "reserved", name: `recorded, ${runs[0].recorded.by}: reserved`, index: 6,
                 width: 2, shown: true });
         played.forEach((run, i) => {
             const line = { run, curve: of(run), index: i < 6 ? i : i + 2 };
@@ -65,9 +67,9 @@ page.view("memory", (figure, runs) => {
 
     const phaseAt = event => {
         let name = null;
-        for (const mark of page.data.page.marks || [])
+        for (const mark of runs[0].page.marks)
             if (mark[0] <= event)
-                name = mark[2];
+                name = mark[1];
         return name;
     };
 
@@ -86,7 +88,7 @@ page.view("memory", (figure, runs) => {
         };
         const [low, high] = g.yAxisRange();
         const of = run => (run.devices || [])[device] || {};
-        const capacity = (of(runs[0]).memory || {}).capacity_bytes;
+        const capacity = Number((of(runs[0]).memory || {}).capacity_bytes);
         if (capacity > low && capacity < high) {
             const y = g.toDomYCoord(capacity);
             line(area.x, y, area.x + area.w, y, "capacity " + bytes(capacity));

@@ -151,11 +151,17 @@ void tp_page_put(struct tp_page *p, int column, const char *format, ...)
     tp_page_line(p);
 }
 
+/* In HTML nothing is aligned: a name is told from what follows it by its weight. */
+static enum tp_style name_style(const struct tp_page *p)
+{
+    return p->form == TP_PAGE_HTML ? TP_BOLD : TP_PLAIN;
+}
+
 void tp_page_row(struct tp_page *p, int column, const char *name, int value, const char *format,
                  ...)
 {
     va_list args;
-    tp_page_at(p, column, "%s", name);
+    tp_page_styled(p, column, name_style(p), "%s", name);
     go_to(p, value);
     va_start(args, format);
     write_format(p, value, format, args);
@@ -174,7 +180,7 @@ void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
 void tp_page_warning(struct tp_page *p, int column, const char *id, const char *format, ...)
 {
     va_list args;
-    tp_page_at(p, column, "! %s", id);
+    tp_page_styled(p, column, name_style(p), "! %s", id);
     column = p->column < column + 15 ? column + 16 : p->column + 2;
     go_to(p, column);
     va_start(args, format);
@@ -192,7 +198,7 @@ int tp_page_beside(const char *one, const char *other)
 
 void tp_page_side(struct tp_page *p, const char *name, int column)
 {
-    tp_page_at(p, 0, "%s", name);
+    tp_page_styled(p, 0, name_style(p), "%s", name);
     if (tp_text_width(name) + 2 > column)
         tp_page_line(p);
 }

@@ -5,13 +5,15 @@ page.view("holders", (figure, runs) => {
     const held = runs[0].peak_holders || runs[0].holders;
     if (!held || !held.bytes)
         return;
-    const items = held.places.map(p => ({ name: p.place, bytes: p.bytes, blocks: p.blocks }));
+    /* Numbers beyond 2^53 are texts. */
+    const all = Number(held.bytes), unknown = Number(held.unknown_bytes || 0);
+    const items = held.places.map(p => ({ name: p.place, bytes: Number(p.bytes), blocks: p.blocks }));
     const listed = items.reduce((sum, item) => sum + item.bytes, 0);
-    const rest = held.bytes - listed - (held.unknown_bytes || 0);
+    const rest = all - listed - unknown;
     if (held.count > items.length && rest > 0)
         items.push({ name: "others", bytes: rest });
-    if (held.unknown_bytes)
-        items.push({ name: held.by === "phase" ? "in no phase" : "not known", bytes: held.unknown_bytes });
+    if (unknown)
+        items.push({ name: held.by === "annotation" ? "in no phase" : "not known", bytes: unknown });
     items.sort((a, b) => b.bytes - a.bytes);
 
     /* How far the worst area of a row is from a square, if a row of these bytes is `side` long. */
@@ -22,7 +24,7 @@ page.view("holders", (figure, runs) => {
     const lay = (list, x, y, w, h) => {
         const places = [];
         for (let at = 0; at < list.length;) {
-            const all = list.slice(at).reduce((sum, item) => sum + item.bytes, 0), scale = w * h / all;
+            const scale = w * h / list.slice(at).reduce((sum, item) => sum + item.bytes, 0);
             const side = Math.min(w, h), row = [];
             let sum = 0;
             for (; at < list.length; at++) {
@@ -51,7 +53,7 @@ page.view("holders", (figure, runs) => {
     const box = make("ul", { class: "areas", "aria-label": "what each place holds" });
     const under = make("p", { class: "under" }, "Point at an area, or go through them by Tab.");
     const say = item => under.replaceChildren(make("b", {}, item.name), `: ${bytes(item.bytes)}, ` +
-        `${(100 * item.bytes / held.bytes).toPrecision(3)} %` + (item.blocks ? ` in ${page.count(item.blocks)} blocks` : ""));
+        `${(100 * item.bytes / all).toPrecision(3)} %` + (item.blocks ? ` in ${page.count(item.blocks)} blocks` : ""));
     items.forEach(item => {
         item.element = make("li", { tabindex: 0, onmouseover: () => say(item), onfocus: () => say(item) },
             make("b", {}, bytes(item.bytes)), " " + item.name);

@@ -77,7 +77,7 @@ page.view("latency", (figure, runs) => {
         if (chart)
             chart.destroy();
         chart = new Dygraph(box, rowsOf(played), {
-            labels: ["ns", ...names], legend: "never", stepPlot: true, connectSeparatedPoints: true, series, strokeWidth: 2,
+            labels: ["time of a call", ...names], legend: "never", stepPlot: true, connectSeparatedPoints: true, series, strokeWidth: 2,
             colors: names.map((name, i) => page.color(i)), xlabel: "time of a call", includeZero: true,
             gridLineColor: page.style("--rule"), axisLineColor: page.style("--rule"), underlayCallback: underlay,
             highlightCallback: (e, x, points) => under.replaceChildren(make("b", {}, duration(10 ** x)), ": ",

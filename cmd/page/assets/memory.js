@@ -141,7 +141,7 @@ page.view("memory", (figure, runs) => {
             colors: lines.map(line => page.color(line.index)), visibility: lines.map(line => line.shown),
             includeZero: true, xlabel: "event", gridLineColor: page.style("--rule"), axisLineColor: page.style("--rule"),
             highlightCircleSize: 4, underlayCallback: underlay(lines), highlightCallback: say(lines, times),
-            axes: { y: { axisLabelWidth: 80, ticker: ticks, axisLabelFormatter: bytes }, x: { axisLabelFormatter: count } },
+            axes: { y: { axisLabelWidth: 80, ticker: ticks, axisLabelFormatter: bytes }, x: { axisLabelFormatter: event => Number.isInteger(event) ? count(event) : "" } },
         });
         box.chart = chart;
         keys.replaceChildren(...lines.map((line, i) => {

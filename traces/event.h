@@ -29,6 +29,12 @@ static inline const char *tp_event_name(enum tp_event_op op)
     return op == TP_EV_INITIAL ? "initial" : tp_op_rows[op].name;
 }
 
+/* What an event does, in messages. */
+static inline const char *tp_event_verb(enum tp_event_op op)
+{
+    return op == TP_EV_INITIAL ? "places" : tp_op_rows[op].verb;
+}
+
 /* The operation that an event asks for. For an object that was live at the start, this is ALLOC. */
 static inline enum tp_op tp_event_asks(enum tp_event_op op)
 {
@@ -48,9 +54,9 @@ struct tp_event {
     enum tp_event_op op;
     bool has_time, has_size, has_align, has_stream;
     bool has_offset;
-    bool uncounted;    /* shares the number of the event before it: the file does not count it */
-    bool has_free;     /* free_bytes is known */
-    bool has_at;       /* an INITIAL that has a place in the recorded heap */
+    bool uncounted; /* shares the number of the event before it: the file does not count it */
+    bool has_free;  /* free_bytes is known */
+    bool has_at;    /* an INITIAL that has a place in the recorded heap, a note about a segment */
     enum tp_note note; /* kind of a TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
     int64_t id;        /* unique among live objects */
     uint64_t size;     /* bytes */
@@ -66,7 +72,7 @@ struct tp_event {
     /* number in the program or file that the event is taken from; 0: the next number */
     uint64_t number;
     uint64_t free_bytes; /* bytes that the device had left at a TP_NOTE_OOM */
-    /* INITIAL: address in the recorded heap, and what else is known of the block: see struct
+    /* address in the recorded heap; INITIAL: and what else is known of the block: see struct
      * tp_heap_block */
     uint64_t at, bytes, behind;
     uint64_t pool[2]; /* ALLOC, TP_NOTE_OOM: the numbers of the pool that was asked (heap.h) */
@@ -89,6 +95,13 @@ struct tp_event_sink {
  * TP_NOTE_OTHER for an unknown name. */
 extern const char *const tp_note_names[TP_NOTE_COUNT];
 enum tp_note tp_note_find(const char *name);
+
+/* What a note does not hold is in one that follows it, of the same event: the kind of that note and
+ * what it says as its size; TP_NOTE_OTHER: there is none. */
+enum tp_note tp_event_more(const struct tp_event *ev, uint64_t *value);
+
+/* Gives an event, a note, what the one that follows it says. False: `more` does not follow it. */
+bool tp_event_set_more(struct tp_event *ev, enum tp_note more, uint64_t value);
 
 /* Whether an event belongs to no thread. Such an event gives its thread no index: the thread may
  * never allocate, and a program must not depend on who set a mark. */

@@ -34,8 +34,12 @@ enum tp_note {
     /* the recorded program freed `slot`; the FREE follows when streams allow */
     TP_NOTE_FREE_REQUESTED,
     TP_NOTE_SNAPSHOT, /* a snapshot was taken */
+    /* follows a note about a segment or a part of one: its address / TP_NOTE_AT_UNIT */
+    TP_NOTE_SEGMENT_AT,
     TP_NOTE_COUNT
 };
+
+enum { TP_NOTE_AT_UNIT = 512 };
 
 /* One instruction. gap_ns is the time since the previous instruction; 0 where time is unknown. */
 struct tp_insn {

@@ -158,6 +158,7 @@ END
     not grep -q '[12])' <(pools x.pickle)
     ok "$TAPOOL" convert said.pickle -o a.tpt
     ok "$TAPOOL" convert a.tpt -o b.jsonl
+    grep -q '"name": "segment_alloc", "size": 20971520, .*"at": 314572800' b.jsonl
     ok "$TAPOOL" convert b.jsonl -o c.tpt
     cmp a.tpt c.tpt
     for f in said.pickle unsaid.pickle a.tpt b.jsonl; do

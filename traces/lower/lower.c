@@ -308,10 +308,10 @@ static int emit(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
         rc = add(lo, cx, &idle);
     }
     uint64_t pool = tp_pool_number(cx->ev->pool[0], cx->ev->pool[1]);
+    const struct tp_insn chosen = {
+        .op = TP_POOL, .thread = cx->thread, .device = insn.device, .size = pool};
     if (rc == TP_OK && pool && insn.op == TP_ALLOC && cx->ev->op != TP_EV_INITIAL)
-        rc = add(lo, cx,
-                 &(struct tp_insn){
-                     .op = TP_POOL, .thread = cx->thread, .device = insn.device, .size = pool});
+        rc = add(lo, cx, &chosen);
     if (rc != TP_OK)
         return rc;
     insn.thread = cx->thread;
@@ -333,17 +333,11 @@ static struct tp_insn on_object(const struct tp_lower *lo, const struct context 
 
 /* ---- objects ---- */
 
-/* The verb of an event in messages. */
-static const char *verb(const struct tp_event *ev)
-{
-    return ev->op == TP_EV_INITIAL ? "places" : tp_op_rows[ev->op].verb;
-}
-
 static int check_size(const struct tp_lower *lo, const struct context *cx, uint64_t size)
 {
     if (size <= TP_MAX_SIZE)
         return TP_OK;
-    return refuse(lo, cx->ev, cx->err, " %s %s bytes; the limit is 2^48", verb(cx->ev),
+    return refuse(lo, cx->ev, cx->err, " %s %s bytes; the limit is 2^48", tp_event_verb(cx->ev->op),
                   tp_count(size).s);
 }
 
@@ -380,8 +374,8 @@ static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
     if (rc == TP_OK)
         rc = take_align(lo, cx, otherwise, &align_log2);
     if (rc == TP_OK && ev->size == 0)
-        rc = dirty(lo, ev, TP_REPAIR_ZERO_SIZE, cx->err, " %s 0 bytes (id %" PRId64 ")", verb(ev),
-                   ev->id);
+        rc = dirty(lo, ev, TP_REPAIR_ZERO_SIZE, cx->err, " %s 0 bytes (id %" PRId64 ")",
+                   tp_event_verb(ev->op), ev->id);
     if (rc != TP_OK)
         return rc;
     if (ev->size == 0 && lo->kind == TP_KIND_DEVICE)
@@ -430,8 +424,8 @@ static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_ent
         if (old->line > 0)
             snprintf(line, sizeof line, " (line %" PRIu64 ")", old->line);
         int rc = dirty(lo, cx->ev, TP_REPAIR_DOUBLE_ALLOC, cx->err,
-                       " %s id %" PRId64 ", which is live since event %s%s", verb(cx->ev),
-                       cx->ev->id, tp_count(old->event).s, line);
+                       " %s id %" PRId64 ", which is live since event %s%s",
+                       tp_event_verb(cx->ev->op), cx->ev->id, tp_count(old->event).s, line);
         if (rc != TP_OK)
             return rc;
     }
@@ -487,8 +481,8 @@ static int find_live(struct tp_lower *lo, struct context *cx, enum tp_repair rep
     *entry = tp_id_map_find(&lo->objects.ids, cx->ev->id);
     if (*entry)
         return TP_OK;
-    return dirty(lo, cx->ev, repair, cx->err, " %s id %" PRId64 ", which is not live", verb(cx->ev),
-                 cx->ev->id);
+    return dirty(lo, cx->ev, repair, cx->err, " %s id %" PRId64 ", which is not live",
+                 tp_event_verb(cx->ev->op), cx->ev->id);
 }
 
 static int on_free(struct tp_lower *lo, struct context *cx)
@@ -543,7 +537,7 @@ static int on_realloc(struct tp_lower *lo, struct context *cx)
         return cx->ev->size ? TP_OK : drop_one(lo, cx, entry);
     if (cx->ev->size == 0) {
         int rc = dirty(lo, cx->ev, TP_REPAIR_REALLOC_ZERO, cx->err, " %s id %" PRId64 " to 0 bytes",
-                       verb(cx->ev), cx->ev->id);
+                       tp_event_verb(cx->ev->op), cx->ev->id);
         return rc == TP_OK ? on_free(lo, cx) : rc;
     }
     int rc = find_live(lo, cx, TP_REPAIR_REALLOC_UNKNOWN, &entry);
@@ -584,8 +578,8 @@ static int on_trim(struct tp_lower *lo, struct context *cx)
 {
     uint64_t keep = cx->ev->has_size ? cx->ev->size : 0;
     if (keep > TP_MAX_SIZE) {
-        return refuse(lo, cx->ev, cx->err, " %s to %s bytes; the limit is 2^48", verb(cx->ev),
-                      tp_count(keep).s);
+        return refuse(lo, cx->ev, cx->err, " %s to %s bytes; the limit is 2^48",
+                      tp_event_verb(cx->ev->op), tp_count(keep).s);
     }
     return per_device(lo, cx, (struct tp_insn){.op = TP_TRIM, .size = keep});
 }
@@ -645,9 +639,11 @@ static int on_note(struct tp_lower *lo, struct context *cx)
     const struct tp_event *ev = cx->ev;
     if (ev->note == TP_NOTE_FREE_REQUESTED)
         return note_object(lo, cx);
+    uint64_t value = 0;
+    enum tp_note more = tp_event_more(ev, &value);
     int rc = emit_note(lo, cx, ev->note, ev->size);
-    if (rc == TP_OK && ev->note == TP_NOTE_OOM && ev->has_free)
-        rc = emit_note(lo, cx, TP_NOTE_DEVICE_FREE, ev->free_bytes);
+    if (rc == TP_OK && more != TP_NOTE_OTHER)
+        rc = emit_note(lo, cx, more, value);
     return rc == TP_OK && ev->note == TP_NOTE_OOM ? play_failed(lo, cx) : rc;
 }
 

@@ -3,10 +3,11 @@
  *     window --> instruction --> pending one --> event --> sink
  *
  * One event may have become several instructions: before an allocation comes its pool, behind a
- * note of out of memory come the free bytes and the failed request, and in older files a sync or a
- * reset of everything is one instruction per device. So each instruction waits until the next one
- * shows whether both belong to one event. Known weakness: an event that freed one object and made
- * another, which only a repair does, comes back as two events. */
+ * note of a segment its address, behind one of out of memory come the free bytes and the failed
+ * request, and in older files a sync or a reset of everything is one instruction per device. So
+ * each instruction waits until the next one shows whether both belong to one event. Known weakness:
+ * an event that freed one object and made another, which only a repair does, comes back as two
+ * events. */
 #include "traces/lower/unlower.h"
 
 #include "alloc/program/live.h"
@@ -18,10 +19,10 @@
 struct pending {
     struct tp_insn insn;
     uint64_t event, time;
-    uint64_t pool;   /* tp_pool_number, of an ALLOC */
-    bool there, all; /* `all`: the event concerns every device */
-    bool has_free;
-    uint64_t free_bytes;
+    uint64_t pool;         /* tp_pool_number, of an ALLOC */
+    bool there, all;       /* `all`: the event concerns every device */
+    enum tp_note more;     /* the kind of the note that follows it; TP_NOTE_OTHER: none */
+    uint64_t value;        /* what that one says */
     bool asked;            /* the failed request of an out-of-memory note began and has not ended */
     struct tp_insn asking; /* the ALLOC of that request */
 };
@@ -189,8 +190,7 @@ static int give(struct walk *k, struct pending *p)
     if (tp_op_is(in->op, TP_HAS_NOTE)) {
         ev.note = (enum tp_note)in->align_log2;
         ev.id = in->slot;
-        ev.has_free = p->has_free;
-        ev.free_bytes = p->free_bytes;
+        tp_event_set_more(&ev, p->more, p->value);
     }
     ev.pool[0] = tp_pool_first(p->pool);
     ev.pool[1] = tp_pool_second(p->pool);
@@ -220,10 +220,11 @@ static bool joins(struct pending *p, const struct tp_insn *in, uint64_t event,
         p->asking = *in;
         return true;
     }
-    if (in->op == TP_NOTE && in->align_log2 == TP_NOTE_DEVICE_FREE && p->insn.op == TP_NOTE &&
-        p->insn.align_log2 == TP_NOTE_OOM && !p->has_free) {
-        p->has_free = true;
-        p->free_bytes = in->size;
+    struct tp_event note = {.note = (enum tp_note)p->insn.align_log2};
+    if (in->op == TP_NOTE && p->insn.op == TP_NOTE && p->more == TP_NOTE_OTHER &&
+        tp_event_set_more(&note, (enum tp_note)in->align_log2, in->size)) {
+        p->more = (enum tp_note)in->align_log2;
+        p->value = in->size;
         return true;
     }
     /* files of earlier versions have one instruction for each device */

@@ -69,8 +69,8 @@ static void test_events(void **state)
                EVENT("segment_alloc", 4096, 2097152, 1000) EVENT("alloc", 4096, 700, 1002)
                    EVENT("free_requested", 4096, 700, 1010) EVENT("free_completed", 4096, 700, 1011)
                        EVENT("segment_free", 4096, 2097152, 1020))) " u .",
-           "note 0 2097152 a3 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
-           "free 0 700 a8 +1000 @4; trim 0 0 +9000 @4; note 0 2097152 a4 @5; ");
+           "note 0 2097152 a3 @1; note 0 8 a9 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
+           "free 0 700 a8 +1000 @4; trim 0 0 +9000 @4; note 0 2097152 a4 @5; note 0 8 a9 @5; ");
     expect(
         "} (" TRACES(
             TRACE(EVENT("segment_map", 4096, 512, 1) EVENT("segment_unmap", 4096, 512, 1) EVENT(
@@ -78,8 +78,9 @@ static void test_events(void **state)
                 1) " } ( 'action' 'oom' 'device_free' 99 'size' 1024 'stream' 0 u" EVENT("another",
                                                                                          1, 2, 3)
                       EVENT("alloc", 512, 1, 3))) " u .",
-        "note 0 512 a5 @1; trim 0 0 @1; note 0 512 a6 @2; note 0 77 a8 @3; note 0 1024 a1 @4; "
-        "note 0 99 a2 @4; alloc 0 1024 a8 @4; free 0 1024 a8 @4; alloc 0 1 a8 +2000 @6; ");
+        "note 0 512 a5 @1; note 0 8 a9 @1; trim 0 0 @1; note 0 512 a6 @2; note 0 8 a9 @2; "
+        "note 0 77 a8 @3; note 0 1024 a1 @4; note 0 99 a2 @4; alloc 0 1024 a8 @4; free 0 1024 a8 "
+        "@4; alloc 0 1 a8 +2000 @6; ");
 }
 
 /* Segments that go back between requests went back because the program asked for it, those before a
@@ -91,20 +92,22 @@ static void test_empty_cache(void **state)
 #define GOT(addr)   EVENT("segment_alloc", addr, 512, 1)
     expect("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) EVENT("alloc", 4096, 9, 1) GIVEN(2048)
                                   EVENT("free_completed", 4096, 9, 1))) " u .",
-           "trim 0 0 @1; note 0 512 a4 @1; note 0 512 a4 @2; alloc 0 9 a8 @3; trim 0 0 @3; "
-           "note 0 512 a4 @4; free 0 9 a8 @5; ");
+           "trim 0 0 @1; note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
+           "alloc 0 9 a8 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 4 a9 @4; free 0 9 a8 @5; ");
     expect("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) GOT(2048) EVENT("alloc", 2048, 9, 1)
                                   GIVEN(4096))) " u .",
-           "note 0 512 a4 @1; note 0 512 a4 @2; note 0 512 a3 @3; alloc 0 9 a8 @4; trim 0 0 @4; "
-           "note 0 512 a4 @5; ");
+           "note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
+           "note 0 4 a9 @3; alloc 0 9 a8 @4; trim 0 0 @4; note 0 512 a4 @5; note 0 8 a9 @5; ");
     expect("} (" TRACES(TRACE(
                GIVEN(512) " } ( 'action' 'oom' 'device_free' 1 'size' 2 'stream' 0 u")) " u .",
-           "note 0 512 a4 @1; note 0 2 a1 @2; note 0 1 a2 @2; alloc 0 2 a8 @2; free 0 2 a8 @2; ");
+           "note 0 512 a4 @1; note 0 1 a9 @1; note 0 2 a1 @2; note 0 1 a2 @2; alloc 0 2 a8 @2; "
+           "free 0 2 a8 @2; ");
     /* each device for itself */
     expect("} (" TRACES(TRACE(EVENT("alloc", 512, 9, 1) GIVEN(1024))
                             TRACE(EVENT("segment_free", 512, 512, 2) GOT(512))) " u .",
-           "alloc 0 9 a8 @1; trim 0 0 @1; note 0 512 a4 @2; note 0 512 a4 s1 d1 +1000 @3; "
-           "note 0 512 a3 s1 d1 @4; ");
+           "alloc 0 9 a8 @1; trim 0 0 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
+           "note 0 512 a4 s1 d1 +1000 @3; note 0 1 a9 s1 d1 @3; note 0 512 a3 s1 d1 @4; "
+           "note 0 1 a9 s1 d1 @4; ");
 #undef GIVEN
 #undef GOT
 }

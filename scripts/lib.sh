@@ -52,11 +52,16 @@ CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")
 # built but the source cuda.
 CUDA_NEEDS=("cmd:nvcc|nvidia-cuda-toolkit|the CUDA Toolkit, 12.0 or newer: nvcc and cuda.h")
 
+# Another Python may come first here; the bare machine of scripts/bare.sh has the system's.
+system_imports() { # MODULE
+    ! { have dpkg && [ -x /usr/bin/python3 ]; } || /usr/bin/python3 -c "import $1" >/dev/null 2>&1
+}
+
 probe() { # PROBE PACKAGE
     case $1 in
     cmd:*) have "${1#cmd:}" ;;
     pc:*) have pkg-config && pkg-config --exists "${1#pc:}" ;;
-    py:*) have python3 && python3 -c "import ${1#py:}" >/dev/null 2>&1 ;;
+    py:*) have python3 && python3 -c "import ${1#py:}" >/dev/null 2>&1 && system_imports "${1#py:}" ;;
     file:*) [ -e "${1#file:}" ] ;;
     esac || { have dpkg && dpkg -s "$2" 2>/dev/null | grep -q '^Status: install ok installed'; }
 }

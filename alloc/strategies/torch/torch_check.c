@@ -165,8 +165,8 @@ static bool are_complete(const struct torch *st, int small, const struct torch_s
         p = p ? p->next : NULL;
     }
     return free == sums->free[small] && unmapped == sums->unmapped[small] &&
-           room == sums->room[small] && idle == sums->idle[small] &&
-           idle_bytes == sums->idle_bytes[small];
+           placed == (st->by_address ? free : 0) && room == sums->room[small] &&
+           idle == sums->idle[small] && idle_bytes == sums->idle_bytes[small];
 }
 
 static const char *check_sums(const struct torch *st, const struct torch_sums *sums)

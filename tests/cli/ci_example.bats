@@ -135,7 +135,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
     needs_tools
     has_valgrind || skip "valgrind is not installed (apt install valgrind)"
     branch slow
-    patch_lru 's/^    node->refs = 1;$/    for (volatile int i = 0; i < 400; i++)\n        ;\n&/'
+    patch_lru 's/^    node->refs = 1;$/    for (volatile int i = 0; i < 260; i++)\n        ;\n&/'
     gated "twice the instructions" --require instructions
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" '^  takes [0-9,.]+ % more instructions +instructions [0-9,.]+ -> [0-9,.]+, allowed: '

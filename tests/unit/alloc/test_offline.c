@@ -106,9 +106,8 @@ static void test_against_all_placements(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         struct tp_offline_object objects[COUNT], copy[COUNT];
         for (size_t i = 0; i < COUNT; i++) {
-            uint64_t begin = tp_random_below(&random, 8);
-            objects[i] = object(begin, begin + 1 + tp_random_below(&random, 6),
-                                1 + tp_random_below(&random, 9));
+            uint64_t begin = tp_random_below(&random, 8), size = 1 + tp_random_below(&random, 9);
+            objects[i] = object(begin, begin + 1 + tp_random_below(&random, 6), size);
             objects[i].align = UINT64_C(1) << (round % 2 ? tp_random_below(&random, 3) : 0);
         }
         memcpy(copy, objects, sizeof copy);

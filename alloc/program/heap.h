@@ -21,7 +21,12 @@ enum { TP_HEAP_FLAGS = TP_HEAP_SMALL | TP_HEAP_EXPANDABLE };
  * both from 0 to TP_POOL_MOST. Together they are one number below 2^48; 0: the pool of all others.
  */
 enum { TP_POOL_BITS = 24, TP_POOL_MOST = (1 << TP_POOL_BITS) - 1 };
-#define TP_POOL_NUMBERS (UINT64_C(1) << (2 * TP_POOL_BITS))
+
+/* Whether it is the number of a private pool. */
+static inline bool tp_is_pool(uint64_t number)
+{
+    return number && number < UINT64_C(1) << (2 * TP_POOL_BITS);
+}
 
 static inline uint64_t tp_pool_number(uint64_t first, uint64_t second)
 {

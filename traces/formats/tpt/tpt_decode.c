@@ -421,7 +421,7 @@ static const uint8_t *read_members(struct frame *f, const uint8_t *p, unsigned h
         p = tp_varint(p, &in->size);
     if (flags & TP_HAS_NAME)
         p = read_mark(f, p, in);
-    if (flags & TP_HAS_POOL && (in->size == 0 || in->size >= TP_POOL_NUMBERS))
+    if (flags & TP_HAS_POOL && !tp_is_pool(in->size))
         return refuse(f, "the pool is out of range");
     return in->op == TP_RESET ? reset(f, p, in) : p;
 }

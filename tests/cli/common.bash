@@ -97,6 +97,12 @@ refused() {
     grep -qE -- "$regex" "$err" || fail "does not match '$regex':" "$(cat "$err")"
 }
 
+# Skips the test where this tapool can write no pages.
+needs_pages() {
+    capture "$TAPOOL" replay sample:jq -s arena --export-html probe.html --min-time 0
+    ! grep -q 'built without dygraphs' "$err" || skip "built without dygraphs: no pages"
+}
+
 # not CMD...: in bats a bare ! fails no test.
 not() { ! "$@" || fail "succeeded: $*"; }
 

@@ -7,8 +7,7 @@ load common
 
 setup() {
     enter_folder
-    capture "$TAPOOL" replay sample:jq -s arena --export-html probe.html --min-time 0
-    ! grep -q 'built without dygraphs' "$err" || skip "built without dygraphs: no pages"
+    needs_pages
 }
 
 # framed TRACE [OPTION...]: plays it into a.html and checks the frames, of which frames_check.py says what it wants.

@@ -291,6 +291,14 @@ bool tp_result_is_flattered(const struct tp_result *r)
     return tp_result_is_virtual(r) && tp_run_reuse(r->run) < TP_FEW_REUSED;
 }
 
+size_t tp_results_of_trace(const struct tp_result *results, size_t count)
+{
+    size_t end = 1;
+    while (end < count && results[end].trace == results->trace)
+        end++;
+    return end;
+}
+
 const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count)
 {
     for (size_t i = 0; i < count; i++)

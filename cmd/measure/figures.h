@@ -129,6 +129,9 @@ bool tp_result_is_on_host(const struct tp_result *r);
  * nothing, and most allocations need one (TP_FEW_REUSED). */
 bool tp_result_is_flattered(const struct tp_result *r);
 
+/* How many of `count` results (1 or more), from the first one on, are of one trace. */
+size_t tp_results_of_trace(const struct tp_result *results, size_t count);
+
 /* The first result that is played on a source, and not by a real allocator; the first result if
  * there is none. Its source stands for the whole table. */
 const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count);

@@ -13,6 +13,7 @@
  * the result, which says the same at greater length, is empty. Frames of the heap are as
  * frames_json.h draws them. */
 #include "cmd/measure/exporter.h"
+#include "cmd/measure/figures.h"
 #include "cmd/measure/frames_json.h"
 #include "cmd/measure/info_scan.h"
 #include "cmd/measure/report_json.h"
@@ -183,15 +184,6 @@ static int write_trace(struct tp_json *j, const cJSON *run, const struct tp_resu
 
 /* ---- the document ---- */
 
-/* How many results, from this one on, are of one trace. */
-static size_t count_of_trace(const struct tp_report *rep, size_t first)
-{
-    size_t end = first;
-    while (end < rep->count && rep->results[end].trace == rep->results[first].trace)
-        end++;
-    return end - first;
-}
-
 /* In a script element a text may not hold "</script" or "<!--". */
 static void write_script(const char *json, FILE *out)
 {
@@ -215,7 +207,7 @@ static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err
         bool first = !i || r->trace != r[-1].trace;
         rc = write_run(&j, run, r, first, FRAMES_BYTES / rep->count, err);
         if (rc == TP_OK && first)
-            rc = write_trace(&j, run, r, count_of_trace(rep, i), err);
+            rc = write_trace(&j, run, r, tp_results_of_trace(r, rep->count - i), err);
     }
     char *text = rc == TP_OK && !j.failed ? cJSON_PrintUnformatted(root) : NULL;
     cJSON_Delete(root);

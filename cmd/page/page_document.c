@@ -188,11 +188,8 @@ static int write_holders(const struct page_part *p, FILE *out, struct tp_err *er
     return rc;
 }
 
-/* A text of the screen, as it is there. */
-typedef void print_fn(const struct page_part *p, size_t i, struct tp_page *page);
-
-static int write_screen(const struct page_part *p, size_t i, print_fn *print, FILE *out,
-                        struct tp_err *err)
+/* What replay -v says of a result, as it is on the screen. */
+static int write_in_full(const struct page_part *p, size_t i, FILE *out, struct tp_err *err)
 {
     char *text = NULL;
     size_t size = 0;
@@ -200,7 +197,7 @@ static int write_screen(const struct page_part *p, size_t i, print_fn *print, FI
     if (!memory)
         return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
     struct tp_page page = page_of(memory, TP_PAGE_SCREEN);
-    print(p, i, &page);
+    tp_report_verbose(p->rep, &p->results[i], &page);
     int rc = fclose(memory) ? tp_fail(err, TP_ENOMEM, "out of memory while writing a page") : TP_OK;
     fputs("<pre>", out);
     for (char *line = text, *end; rc == TP_OK && *line; line = end) {
@@ -212,11 +209,6 @@ static int write_screen(const struct page_part *p, size_t i, print_fn *print, FI
     fputs("</pre>\n", out);
     free(text);
     return rc;
-}
-
-static void print_in_full(const struct page_part *p, size_t i, struct tp_page *page)
-{
-    tp_report_verbose(p->rep, &p->results[i], page);
 }
 
 /* The command line that makes the page again. */
@@ -242,7 +234,7 @@ static int write_settings(const struct page_part *p, FILE *out, struct tp_err *e
         write_command(p, out);
     for (size_t i = 0; rc == TP_OK && i < p->count; i++) {
         tp_put(out, TP_TO_XML, "<details><summary>%s</summary>\n", p->results[i].spec->label);
-        rc = write_screen(p, i, print_in_full, out, err);
+        rc = write_in_full(p, i, out, err);
         fputs("</details>\n", out);
     }
     return rc;
@@ -347,10 +339,9 @@ int tp_page_begin(const struct tp_report *r, const char *lacks, FILE *out, struc
 {
     int rc = TP_OK;
     write_head(r, lacks, out);
-    for (size_t first = 0, end; rc == TP_OK && first < r->count; first = end) {
-        for (end = first; end < r->count && r->results[end].trace == r->results[first].trace;)
-            end++;
-        const struct page_part p = {r, &r->results[first], end - first, first};
+    for (size_t first = 0, n; rc == TP_OK && first < r->count; first += n) {
+        n = tp_results_of_trace(&r->results[first], r->count - first);
+        const struct page_part p = {r, &r->results[first], n, first};
         rc = write_part(&p, out, err);
     }
     return rc;

@@ -7,31 +7,26 @@
  * What the program holds is the same for every strategy, so a trace is written once. Known
  * weakness: a flame graph merges equal stacks, and two traces of one name are one. */
 #include "cmd/measure/exporter.h"
+#include "cmd/measure/figures.h"
 #include "cmd/report/report_holders.h"
-
-/* The result of the next trace from index `i` on; `count` where there is none. */
-static size_t next_trace(const struct tp_report *r, size_t i, size_t count)
-{
-    while (i && i < count && r->results[i].trace == r->results[i - 1].trace)
-        i++;
-    return i;
-}
 
 static int check(const struct tp_report *r, struct tp_err *err)
 {
     int status = TP_OK;
-    for (size_t i = 0; !status && i < r->planned; i = next_trace(r, i + 1, r->planned))
+    for (size_t i = 0; !status && i < r->planned;
+         i += tp_results_of_trace(&r->results[i], r->planned - i))
         status = tp_holders_sayable(r->results[i].trace, err);
     return status;
 }
 
 static int write_folded(const struct tp_report *r, FILE *out, struct tp_err *err)
 {
-    bool several = next_trace(r, 1, r->planned) < r->planned;
+    bool several = tp_results_of_trace(r->results, r->planned) < r->planned;
     int status = TP_OK;
     if (r->partial)
         return tp_fail(err, TP_ESTOP, "interrupted before it was known who holds the memory");
-    for (size_t i = 0; !status && i < r->count; i = next_trace(r, i + 1, r->count)) {
+    for (size_t i = 0; !status && i < r->count;
+         i += tp_results_of_trace(&r->results[i], r->count - i)) {
         const struct tp_result *result = &r->results[i];
         status = tp_holders_known(result->captured, result->trace, err);
         if (!status)

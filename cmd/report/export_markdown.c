@@ -85,10 +85,9 @@ static int write_markdown(const struct tp_report *r, FILE *out, struct tp_err *e
 {
     char partial[96];
     int status = TP_OK;
-    for (size_t first = 0, end; !status && first < r->count; first = end) {
-        for (end = first; end < r->count && r->results[end].trace == r->results[first].trace;)
-            end++;
-        status = write_trace(r, first, end - first, out, err);
+    for (size_t first = 0, n; !status && first < r->count; first += n) {
+        n = tp_results_of_trace(&r->results[first], r->count - first);
+        status = write_trace(r, first, n, out, err);
     }
     if (tp_export_partial(r, partial, sizeof partial))
         fprintf(out, "**%s**\n", partial);

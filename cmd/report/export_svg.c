@@ -4,6 +4,7 @@
  * A picture has at most CHARTS charts, and the more lines there are the coarser they are drawn, so
  * that it stays below 200 KB. */
 #include "cmd/measure/exporter.h"
+#include "cmd/measure/figures.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/memory_chart.h"
 #include "cmd/ui/escape.h"
@@ -22,21 +23,12 @@ struct picture {
     size_t count, left_out;
 };
 
-/* The number of results of the trace of results[first] that were played. */
-static size_t count_of(const struct tp_report *r, size_t first)
-{
-    size_t end = first;
-    while (end < r->count && r->results[end].trace == r->results[first].trace)
-        end++;
-    return end - first;
-}
-
 /* How many columns each line has, so that the file stays small. */
 static uint32_t columns_of(const struct tp_report *r)
 {
     size_t lines = 0, charts = 0;
     for (size_t first = 0, n; first < r->count; first += n) {
-        n = count_of(r, first);
+        n = tp_results_of_trace(&r->results[first], r->count - first);
         size_t each = n + 3 < TP_CHART_LINES ? n + 3 : TP_CHART_LINES; /* 2 requested, 1 recorded */
         for (uint32_t d = 0; d < r->results[first].facts->devices && charts < CHARTS; d++, charts++)
             lines += each;
@@ -53,7 +45,7 @@ static int make_charts(struct picture *p, const struct tp_report *r, struct tp_e
     uint32_t columns = columns_of(r);
     int status = TP_OK;
     for (size_t first = 0, n; !status && first < r->count; first += n) {
-        n = count_of(r, first);
+        n = tp_results_of_trace(&r->results[first], r->count - first);
         for (uint16_t d = 0; !status && d < r->results[first].facts->devices; d++) {
             if (p->count == CHARTS) {
                 p->left_out++;

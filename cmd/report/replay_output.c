@@ -1,18 +1,10 @@
 /* See replay_output.h. */
 #include "cmd/report/replay_output.h"
 
+#include "cmd/measure/figures.h"
 #include "cmd/report/export_files.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/output.h"
-
-/* The number of results of the trace of results[first], whether played or not. */
-static size_t count_planned(const struct tp_report *r, size_t first)
-{
-    size_t end = first;
-    while (end < r->planned && r->results[end].trace == r->results[first].trace)
-        end++;
-    return end - first;
-}
 
 static void print_text(const struct tp_replay_output *o, FILE *out)
 {
@@ -21,7 +13,7 @@ static void print_text(const struct tp_replay_output *o, FILE *out)
     tp_page_init(&page, out, o->opts->color);
     page.exact = o->opts->bytes;
     for (size_t first = 0, planned; first < r->count; first += planned) {
-        planned = count_planned(r, first);
+        planned = tp_results_of_trace(&r->results[first], r->planned - first);
         size_t count = planned < r->count - first ? planned : r->count - first;
         if (first)
             tp_page_line(&page);

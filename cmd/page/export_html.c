@@ -17,8 +17,8 @@
 #include "cmd/measure/frames_json.h"
 #include "cmd/measure/info_scan.h"
 #include "cmd/measure/report_json.h"
-#include "cmd/page/page_assets.h"
-#include "cmd/page/page_document.h"
+#include "cmd/page/html_page.h"
+#include "cmd/page/replay_page.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/timeline.h"
 
@@ -184,19 +184,9 @@ static int write_trace(struct tp_json *j, const cJSON *run, const struct tp_resu
 
 /* ---- the document ---- */
 
-/* In a script element a text may not hold "</script" or "<!--". */
-static void write_script(const char *json, FILE *out)
+static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
-    for (const char *end; *json; json = end) {
-        end = json + strcspn(json, "<");
-        fwrite(json, 1, (size_t)(end - json), out);
-        fputs(*end ? "\\u003c" : "", out);
-        end += *end != '\0';
-    }
-}
-
-static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err)
-{
+    const struct tp_report *rep = of;
     struct tp_json j = {false};
     cJSON *root = tp_json_head(&j, rep), *runs = tp_json_array(&j, root, "runs");
     int rc = TP_OK;
@@ -212,7 +202,7 @@ static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err
     char *text = rc == TP_OK && !j.failed ? cJSON_PrintUnformatted(root) : NULL;
     cJSON_Delete(root);
     if (text)
-        write_script(text, out);
+        fputs(text, out);
     else if (rc == TP_OK)
         rc = tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
     cJSON_free(text);
@@ -222,24 +212,18 @@ static int write_data(const struct tp_report *rep, FILE *out, struct tp_err *err
 static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
 {
     char partial[96];
-    int rc = tp_page_begin(r, tp_export_partial(r, partial, sizeof partial), out, err);
-    fputs("<footer>", out);
-    tp_export_tool(out);
-    fputs("</footer></main>\n<script type=\"application/json\" id=\"data\">", out);
-    if (rc == TP_OK)
-        rc = write_data(r, out, err);
-    fputs("</script>\n", out);
-    tp_page_end(out);
-    return rc;
+    const struct tp_html_page page = {.title = r->results->trace->meta.name,
+                                      .lacks = tp_export_partial(r, partial, sizeof partial),
+                                      .articles = tp_replay_articles,
+                                      .data = write_data,
+                                      .of = r};
+    return tp_html_write(&page, out, err);
 }
 
 static int check_html(const struct tp_report *r, struct tp_err *err)
 {
     (void)r;
-    if (!tp_page_lacks)
-        return TP_OK;
-    return tp_hint(err, tp_fail(err, TP_EUSAGE, "%s", tp_page_lacks),
-                   "install libjs-dygraphs and build it again");
+    return tp_html_check(err);
 }
 
 const struct tp_exporter tp_exporter_html = {

@@ -19,6 +19,7 @@
 #include "cmd/report/export_text.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/json_out.h"
 
 #include <string.h>

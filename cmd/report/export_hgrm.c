@@ -15,6 +15,7 @@
 #include "cmd/measure/figures.h"
 #include "cmd/report/export_text.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/exports.h"
 
 #include <math.h>
 

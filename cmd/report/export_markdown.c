@@ -18,6 +18,7 @@
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/exports.h"
 
 #include <limits.h>
 

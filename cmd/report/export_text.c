@@ -9,11 +9,6 @@
 
 enum { NAME_SIZE = 96 };
 
-void tp_export_tool(FILE *out)
-{
-    fprintf(out, "tapool %s (%s)", TAPOOL_VERSION, TAPOOL_BUILD);
-}
-
 static void write_set(const char *name, const struct tp_opt *rows, const void *opts, FILE *out)
 {
     char options[TP_SPEC_TEXT];

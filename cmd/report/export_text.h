@@ -4,9 +4,6 @@
 
 #include "cmd/report/report.h"
 
-/* Writes "tapool 0.1.0 (release)". */
-void tp_export_tool(FILE *out);
-
 /* Writes the strategy with its options, "arena:arena_size=64MiB,...", as -s accepts it. */
 void tp_export_strategy(const struct tp_result *r, FILE *out);
 

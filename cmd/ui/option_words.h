@@ -79,6 +79,9 @@ struct tp_exports {
 #define TP_EXPORT_ROW(opts, i, label, what)                                                        \
     TP_FILE_AT("export-" label, offsetof(opts, exports.files) + (i) * sizeof(char *), .help = what)
 
+#define TP_HTML_ROW(opts, i)                                                                       \
+    TP_EXPORT_ROW(opts, i, "html", "write a page with charts to FILE, one file for a browser")
+
 #define TP_THEME_ROW(opts)                                                                         \
     TP_CHOICE_AT("svg-theme", offsetof(opts, exports.theme), .def = "auto",                        \
                  .choices = tp_theme_words, .arg = "THEME",                                        \

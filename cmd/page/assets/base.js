@@ -1,7 +1,8 @@
-/* What all views share. A view is a function that draws the runs of a trace into a figure of the
-   page; it is called when the figure comes near the window, once.
+/* What all views share. A view is a function that draws the runs of a trace, or all data of the
+   page, into a figure of it; it is called when the figure comes near the window, once.
 
        page.view("memory", (figure, runs) => { ... });
+       page.view("changes", (figure, data) => { ... });
 
    Texts come from files: they go into the page as text only, by page.make. */
 "use strict";
@@ -70,9 +71,9 @@ const page = (() => {
     const onTheme = fn => themes.addEventListener("change", fn);
 
     const draw = (figure, fn) => {
-        const first = +figure.dataset.first;
+        const first = +figure.dataset.first, count = +figure.dataset.count;
         try {
-            fn(figure, data.runs.slice(first, first + +figure.dataset.count));
+            fn(figure, count ? data.runs.slice(first, first + count) : data);
         } catch (e) {
             figure.append(make("p", { class: "bad" }, "This chart could not be drawn: " + e.message));
             throw e;

@@ -1,38 +1,30 @@
-/* See page_document.h. Names come from files and command lines: they are escaped. */
-#include "cmd/page/page_document.h"
+/* See replay_page.h. */
+#include "cmd/page/replay_page.h"
 
 #include "cmd/measure/captured.h"
 #include "cmd/measure/figures.h"
-#include "cmd/page/page_assets.h"
+#include "cmd/page/html_page.h"
 #include "cmd/report/memory_chart.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The results of one trace. */
 struct page_part {
     const struct tp_report *rep;
     const struct tp_result *results;
     size_t count;
-    size_t first; /* index of the first in the report */
 };
-
-static struct tp_page page_of(FILE *out, enum tp_page_form form)
-{
-    return (struct tp_page){
-        .out = out, .width = form == TP_PAGE_SCREEN ? 100 : INT_MAX, .form = form};
-}
 
 /* ---- sections ---- */
 
-static int write_answer(const struct page_part *p, FILE *out, struct tp_err *err)
+static int write_answer(const void *of, FILE *out, struct tp_err *err)
 {
-    struct tp_page page = page_of(out, TP_PAGE_HTML);
+    const struct page_part *p = of;
+    struct tp_page page = tp_html_flow(out);
     struct tp_pick pick;
     tp_report_pick(p->results, p->count, false, &pick);
     fputs("<p class=\"pick\">", out);
@@ -62,8 +54,9 @@ static int write_still(const struct page_part *p, uint16_t device, FILE *out, st
     return TP_OK;
 }
 
-static int write_memory(const struct page_part *p, FILE *out, struct tp_err *err)
+static int write_memory(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct page_part *p = of;
     int rc = TP_OK;
     fputs("<noscript><style>\n", out);
     tp_chart_style(TP_CHART_AUTO, out);
@@ -98,8 +91,9 @@ static void add_latencies(struct tp_table *t, const struct page_part *p, const s
     }
 }
 
-static int write_latency(const struct page_part *p, FILE *out, struct tp_err *err)
+static int write_latency(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct page_part *p = of;
     struct tp_column columns[4 + TP_PERCENTILES] = {{.head = {"", ""}, .left = true},
                                                     {.head = {"", "calls to"}, .left = true},
                                                     {.head = {"", "calls"}}};
@@ -119,17 +113,18 @@ static int write_latency(const struct page_part *p, FILE *out, struct tp_err *er
     return rc;
 }
 
-static bool has_frames(const struct page_part *p)
+static bool has_frames(const void *of)
 {
+    const struct page_part *p = of;
     bool any = false;
     for (size_t i = 0; i < p->count; i++)
         any |= p->results[i].frames != NULL;
     return any;
 }
 
-static int write_heap(const struct page_part *p, FILE *out, struct tp_err *err)
+static int write_heap(const void *of, FILE *out, struct tp_err *err)
 {
-    (void)p, (void)err;
+    (void)of, (void)err;
     fputs("<noscript><p>The map needs JavaScript.</p></noscript>\n", out);
     return TP_OK;
 }
@@ -139,9 +134,9 @@ static const struct tp_holders *holders_of(const struct page_part *p)
     return p->results->captured ? p->results->captured->holders : NULL;
 }
 
-static bool has_holders(const struct page_part *p)
+static bool has_holders(const void *of)
 {
-    return holders_of(p) != NULL;
+    return holders_of(of) != NULL;
 }
 
 static void add_holder(struct tp_table *t, const struct tp_holders *h, const char *who, double held,
@@ -165,8 +160,9 @@ static void fill_holders(struct tp_table *t, const struct tp_holders *h)
         add_holder(t, h, h->by == TP_BY_PHASE ? "in no phase" : "not known", h->unknown, TP_NONE);
 }
 
-static int write_holders(const struct page_part *p, FILE *out, struct tp_err *err)
+static int write_holders(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct page_part *p = of;
     static const struct tp_column columns[] = {{.head = {"", "asked for by"}, .left = true},
                                                {.head = {"", "holds"}},
                                                {.head = {"", "share"}},
@@ -188,69 +184,49 @@ static int write_holders(const struct page_part *p, FILE *out, struct tp_err *er
     return rc;
 }
 
-/* What replay -v says of a result, as it is on the screen. */
-static int write_in_full(const struct page_part *p, size_t i, FILE *out, struct tp_err *err)
+/* A result and its report. */
+struct one_result {
+    const struct tp_report *rep;
+    const struct tp_result *result;
+};
+
+/* What replay -v says of a result. */
+static void print_in_full(const void *of, struct tp_page *page)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory)
+    const struct one_result *one = of;
+    tp_report_verbose(one->rep, one->result, page);
+}
+
+static int write_command(const struct tp_report *rep, FILE *out, struct tp_err *err)
+{
+    char **words = calloc(rep->count, sizeof *words);
+    size_t count = 0;
+    if (!words)
         return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
-    struct tp_page page = page_of(memory, TP_PAGE_SCREEN);
-    tp_report_verbose(p->rep, &p->results[i], &page);
-    int rc = fclose(memory) ? tp_fail(err, TP_ENOMEM, "out of memory while writing a page") : TP_OK;
-    fputs("<pre>", out);
-    for (char *line = text, *end; rc == TP_OK && *line; line = end) {
-        end = line + strcspn(line, "\n");
-        tp_escape_part(out, TP_TO_XML, line, (size_t)(end - line));
-        fputs(*end ? "\n" : "", out);
-        end += *end == '\n';
-    }
-    fputs("</pre>\n", out);
-    free(text);
-    return rc;
+    for (size_t i = 0; i < rep->count; i++)
+        if (!i || rep->results[i].trace != rep->results[i - 1].trace)
+            words[count++] = rep->results[i].trace->path;
+    tp_html_command("replay", words, count, rep->rows, rep->opts, out);
+    free(words);
+    return TP_OK;
 }
 
-/* The command line that makes the page again. */
-static void write_command(const struct page_part *p, FILE *out)
+static int write_settings(const void *of, FILE *out, struct tp_err *err)
 {
-    struct tp_str s = {0};
-    tp_str_add(&s, "tapool replay");
-    for (size_t i = 0; i < p->rep->count; i++)
-        if (!i || p->rep->results[i].trace != p->rep->results[i - 1].trace)
-            tp_str_word(&s, p->rep->results[i].trace->path);
-    for (const struct tp_opt *row = p->rep->rows; row && row->name; row++)
-        if (!row->same)
-            tp_str_row(&s, row, p->rep->opts);
-    fputs("<p>Made again by:</p>\n<pre>", out);
-    tp_put(out, TP_TO_XML, "%s</pre>\n", tp_str_text(&s));
-    tp_str_drop(&s);
-}
-
-static int write_settings(const struct page_part *p, FILE *out, struct tp_err *err)
-{
-    int rc = TP_OK;
-    if (p->rep->rows)
-        write_command(p, out);
+    const struct page_part *p = of;
+    int rc = p->rep->rows ? write_command(p->rep, out, err) : TP_OK;
     for (size_t i = 0; rc == TP_OK && i < p->count; i++) {
+        const struct one_result one = {p->rep, &p->results[i]};
         tp_put(out, TP_TO_XML, "<details><summary>%s</summary>\n", p->results[i].spec->label);
-        rc = write_in_full(p, i, out, err);
+        rc = tp_html_printed(print_in_full, &one, out, err);
         fputs("</details>\n", out);
     }
     return rc;
 }
 
-/* ---- the document ---- */
+/* ---- the page ---- */
 
-/* The sections of a trace, in their order on the page. A view draws into the figure of its
- * section, if it has one. */
-static const struct section {
-    const char *id, *title;
-    const char *view; /* what the figure shows, for who does not see it; NULL: no figure */
-    /* NULL: the figure alone */
-    int (*write)(const struct page_part *p, FILE *out, struct tp_err *err);
-    bool (*there)(const struct page_part *p); /* NULL: always */
-} sections[] = {
+static const struct tp_html_section sections[] = {
     {.id = "answer", .title = "Which policy", .write = write_answer},
     {.id = "memory",
      .title = "Memory over time",
@@ -273,83 +249,29 @@ static const struct section {
     {.id = "settings", .title = "Every setting and figure", .write = write_settings},
 };
 
-static int write_part(const struct page_part *p, FILE *out, struct tp_err *err)
+static void write_head(const void *of, FILE *out)
 {
-    struct tp_page page = page_of(out, TP_PAGE_HTML);
+    const struct page_part *p = of;
+    struct tp_page page = tp_html_flow(out);
+    const struct tp_result *r = tp_first_sourced(p->results, p->count);
+    tp_report_head(r, tp_report_place(r).s, &page);
+}
+
+int tp_replay_articles(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_report *r = of;
     int rc = TP_OK;
-    tp_put(out, TP_TO_XML, "<article><h1>%s</h1>\n<p class=\"head\">",
-           p->results->trace->meta.name);
-    tp_report_head(tp_first_sourced(p->results, p->count),
-                   tp_report_place(tp_first_sourced(p->results, p->count)).s, &page);
-    fputs("</p>\n", out);
-    for (size_t i = 0; rc == TP_OK && i < sizeof sections / sizeof *sections; i++) {
-        const struct section *s = &sections[i];
-        if (s->there && !s->there(p))
-            continue;
-        fprintf(out, "<section class=\"%s\"><h2>%s</h2>\n", s->id, s->title);
-        if (s->view)
-            fprintf(
-                out,
-                "<figure data-view=\"%s\" data-first=\"%zu\" data-count=\"%zu\" aria-label=\"%s\">"
-                "</figure>\n",
-                s->id, p->first, p->count, s->view);
-        if (s->write)
-            rc = s->write(p, out, err);
-        fputs("</section>\n", out);
-    }
-    fputs("</article>\n", out);
-    return rc;
-}
-
-/* The last line of a script or of a style may be the place of its source, which a browser would
- * look for. */
-static const char *end_of(const struct tp_page_asset *a)
-{
-    static const char place[] = "# sourceMappingURL=";
-    const char *found = memmem(a->begin, (size_t)(a->end - a->begin), place, sizeof place - 1);
-    while (found && found > a->begin && found[-1] != '\n')
-        found--;
-    return found ? found : a->end;
-}
-
-static void write_asset(const struct tp_page_asset *a, const char *tag, FILE *out)
-{
-    fprintf(out, "<%s>\n", tag);
-    fwrite(a->begin, 1, (size_t)(end_of(a) - a->begin), out);
-    fprintf(out, "\n</%s>\n", tag);
-}
-
-static void write_head(const struct tp_report *r, const char *lacks, FILE *out)
-{
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-          out);
-    tp_put(out, TP_TO_XML, "%s: tapool</title>\n", r->results->trace->meta.name);
-    for (const struct tp_page_asset *a = tp_page_styles; a->name; a++)
-        write_asset(a, "style", out);
-    fputs("</head>\n<body><main>\n", out);
-    if (lacks)
-        fprintf(out, "<p><b class=\"bad\">%s</b></p>\n", lacks);
-}
-
-int tp_page_begin(const struct tp_report *r, const char *lacks, FILE *out, struct tp_err *err)
-{
-    int rc = TP_OK;
-    write_head(r, lacks, out);
     for (size_t first = 0, n; rc == TP_OK && first < r->count; first += n) {
         n = tp_results_of_trace(&r->results[first], r->count - first);
-        const struct page_part p = {r, &r->results[first], n, first};
-        rc = write_part(&p, out, err);
+        const struct page_part p = {r, &r->results[first], n};
+        const struct tp_html_article article = {.title = p.results->trace->meta.name,
+                                                .head = write_head,
+                                                .sections = sections,
+                                                .section_count = sizeof sections / sizeof *sections,
+                                                .of = &p,
+                                                .first = first,
+                                                .count = n};
+        rc = tp_html_article(&article, out, err);
     }
     return rc;
-}
-
-void tp_page_end(FILE *out)
-{
-    for (const struct tp_page_asset *a = tp_page_scripts; a->name; a++)
-        write_asset(a, "script", out);
-    fputs("</body></html>\n", out);
 }

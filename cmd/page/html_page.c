@@ -1,0 +1,187 @@
+/* See html_page.h. Names come from files and command lines: they are escaped. */
+#include "cmd/page/html_page.h"
+
+#include "cmd/page/page_assets.h"
+#include "cmd/ui/escape.h"
+#include "cmd/ui/exports.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- pieces of sections ---- */
+
+struct tp_page tp_html_flow(FILE *out)
+{
+    return (struct tp_page){.out = out, .width = INT_MAX, .form = TP_PAGE_HTML};
+}
+
+static struct tp_page screen(FILE *out)
+{
+    return (struct tp_page){.out = out, .width = 100, .form = TP_PAGE_SCREEN};
+}
+
+static int no_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+}
+
+int tp_html_printed(void (*print)(const void *of, struct tp_page *page), const void *of, FILE *out,
+                    struct tp_err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return no_memory(err);
+    struct tp_page page = screen(memory);
+    print(of, &page);
+    int rc = fclose(memory) ? no_memory(err) : TP_OK;
+    fputs("<pre>", out);
+    for (char *line = text, *end; rc == TP_OK && *line; line = end) {
+        end = line + strcspn(line, "\n");
+        tp_escape_part(out, TP_TO_XML, line, (size_t)(end - line));
+        fputs(*end ? "\n" : "", out);
+        end += *end == '\n';
+    }
+    fputs("</pre>\n", out);
+    free(text);
+    return rc;
+}
+
+void tp_html_command(const char *command, char *const *words, size_t count,
+                     const struct tp_opt *rows, const void *opts, FILE *out)
+{
+    struct tp_str s = {0};
+    tp_str_add(&s, "tapool %s", command);
+    for (size_t i = 0; i < count; i++)
+        tp_str_word(&s, words[i]);
+    for (const struct tp_opt *row = rows; row->name; row++)
+        if (!row->same)
+            tp_str_row(&s, row, opts);
+    fputs("<p>Made again by:</p>\n<pre>", out);
+    tp_put(out, TP_TO_XML, "%s</pre>\n", tp_str_text(&s));
+    tp_str_drop(&s);
+}
+
+/* ---- articles ---- */
+
+static void write_figure(const struct tp_html_article *a, const struct tp_html_section *s,
+                         FILE *out)
+{
+    fprintf(out, "<figure data-view=\"%s\" ", s->id);
+    if (a->count)
+        fprintf(out, "data-first=\"%zu\" data-count=\"%zu\" ", a->first, a->count);
+    fprintf(out, "aria-label=\"%s\"></figure>\n", s->view);
+}
+
+int tp_html_article(const struct tp_html_article *a, FILE *out, struct tp_err *err)
+{
+    int rc = TP_OK;
+    tp_put(out, TP_TO_XML, "<article><h1>%s</h1>\n", a->title);
+    if (a->head) {
+        fputs("<p class=\"head\">", out);
+        a->head(a->of, out);
+        fputs("</p>\n", out);
+    }
+    for (size_t i = 0; rc == TP_OK && i < a->section_count; i++) {
+        const struct tp_html_section *s = &a->sections[i];
+        if (s->there && !s->there(a->of))
+            continue;
+        fprintf(out, "<section class=\"%s\"><h2>%s</h2>\n", s->id, s->title);
+        if (s->view)
+            write_figure(a, s, out);
+        if (s->write)
+            rc = s->write(a->of, out, err);
+        fputs("</section>\n", out);
+    }
+    fputs("</article>\n", out);
+    return rc;
+}
+
+/* ---- the document ---- */
+
+/* The last line of a script or of a style may be the place of its source, which a browser would
+ * look for. */
+static const char *end_of(const struct tp_page_asset *a)
+{
+    static const char place[] = "# sourceMappingURL=";
+    const char *found = memmem(a->begin, (size_t)(a->end - a->begin), place, sizeof place - 1);
+    while (found && found > a->begin && found[-1] != '\n')
+        found--;
+    return found ? found : a->end;
+}
+
+static void write_assets(const struct tp_page_asset *a, const char *tag, FILE *out)
+{
+    for (; a->name; a++) {
+        fprintf(out, "<%s>\n", tag);
+        fwrite(a->begin, 1, (size_t)(end_of(a) - a->begin), out);
+        fprintf(out, "\n</%s>\n", tag);
+    }
+}
+
+static void write_head(const struct tp_html_page *d, FILE *out)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
+          out);
+    tp_put(out, TP_TO_XML, "%s: tapool</title>\n", d->title);
+    write_assets(tp_page_styles, "style", out);
+    fputs("</head>\n<body><main>\n", out);
+    if (d->lacks)
+        tp_put(out, TP_TO_XML, "<p><b class=\"bad\">%s</b></p>\n", d->lacks);
+}
+
+/* In a script element a text may not hold "</script" or "<!--". */
+static void write_script(const char *json, FILE *out)
+{
+    for (const char *end; *json; json = end) {
+        end = json + strcspn(json, "<");
+        fwrite(json, 1, (size_t)(end - json), out);
+        fputs(*end ? "\\u003c" : "", out);
+        end += *end != '\0';
+    }
+}
+
+static int write_data(const struct tp_html_page *d, FILE *out, struct tp_err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return no_memory(err);
+    int rc = d->data(d->of, memory, err);
+    if (fclose(memory) && rc == TP_OK)
+        rc = no_memory(err);
+    if (rc == TP_OK)
+        write_script(text, out);
+    free(text);
+    return rc;
+}
+
+int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err)
+{
+    write_head(d, out);
+    int rc = d->articles(d->of, out, err);
+    fputs("<footer>", out);
+    tp_export_tool(out);
+    fputs("</footer></main>\n<script type=\"application/json\" id=\"data\">", out);
+    if (rc == TP_OK)
+        rc = write_data(d, out, err);
+    fputs("</script>\n", out);
+    write_assets(tp_page_scripts, "script", out);
+    fputs("</body></html>\n", out);
+    return rc;
+}
+
+int tp_html_check(struct tp_err *err)
+{
+    if (!tp_page_lacks)
+        return TP_OK;
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "%s", tp_page_lacks),
+                   "install libjs-dygraphs and build it again");
+}

@@ -1,0 +1,68 @@
+/* A page that is one file, for people who would rather look than read: what the pages of all
+ * commands have in common.
+ *
+ *     <main>     articles of sections: the answer, tables and every setting, readable without
+ *                JavaScript
+ *     <script>   the data, the library of charts, and a script for each view, which draws into the
+ *                figure of its name
+ *
+ * Nothing is loaded from elsewhere, and the page's own policy forbids it. */
+#ifndef TP_HTML_PAGE_H
+#define TP_HTML_PAGE_H
+
+#include "alloc/base/err.h"
+#include "alloc/base/opt.h"
+#include "cmd/ui/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* One part of an article. A view draws into the figure of its section, if it has one. */
+struct tp_html_section {
+    const char *id, *title; /* the class and the heading */
+    const char *view;       /* what the figure shows, for who does not see it; NULL: no figure */
+    int (*write)(const void *of, FILE *out, struct tp_err *err); /* NULL: the figure alone */
+    bool (*there)(const void *of);                               /* NULL: always */
+};
+
+/* What stands under one heading. */
+struct tp_html_article {
+    const char *title;
+    void (*head)(const void *of, FILE *out); /* the lines below the title; NULL: none */
+    const struct tp_html_section *sections;
+    size_t section_count;
+    const void *of;      /* given to the sections */
+    size_t first, count; /* those of data.runs that the views draw; 0, 0: they take all data */
+};
+
+int tp_html_article(const struct tp_html_article *a, FILE *out, struct tp_err *err);
+
+struct tp_html_page {
+    const char *title;
+    const char *lacks; /* stands above all: what is missing; NULL: nothing */
+    int (*articles)(const void *of, FILE *out, struct tp_err *err);
+    int (*data)(const void *of, FILE *out, struct tp_err *err); /* writes one JSON value */
+    const void *of;
+};
+
+int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err);
+
+/* TP_EUSAGE: this build cannot write pages. To be asked before any work is done. */
+int tp_html_check(struct tp_err *err);
+
+/* ---- pieces of sections ---- */
+
+/* What is printed to it flows, as the text of a paragraph. */
+struct tp_page tp_html_flow(FILE *out);
+
+/* Writes what `print` prints on a screen of 100 columns, as it is there. */
+int tp_html_printed(void (*print)(const void *of, struct tp_page *page), const void *of, FILE *out,
+                    struct tp_err *err);
+
+/* Writes the command line that makes the page again: `tapool COMMAND WORD... OPTIONS`. Options
+ * whose rows are the same as another one's are left out. */
+void tp_html_command(const char *command, char *const *words, size_t count,
+                     const struct tp_opt *rows, const void *opts, FILE *out);
+
+#endif

@@ -57,8 +57,10 @@ static void add_to(struct grouping *g, uint32_t group, const struct tp_held_bloc
     to->bytes += bytes;
     to->blocks++;
     g->out->unknown -= bytes;
-    if (b->from_start)
+    if (b->from_start) {
+        g->out->before -= bytes;
         return;
+    }
     to->youngest = b->age < to->youngest ? b->age : to->youngest;
     to->oldest = b->age > to->oldest ? b->age : to->oldest;
 }
@@ -269,6 +271,8 @@ static const char *const age_names_of_events[] = {"of the last 10 events",
                                                   "of the last 1,000,000 events",
                                                   "older"};
 
+static const char from_before[] = "from before the recording";
+
 static const char *name_of_age(const struct grouping *g, const struct tp_held_block *b)
 {
     const char *const *names = g->list->timed ? age_names : age_names_of_events;
@@ -276,7 +280,7 @@ static const char *name_of_age(const struct grouping *g, const struct tp_held_bl
     size_t i = 0, last = sizeof age_names / sizeof *age_names - 1;
     for (; i < last && b->age >= limit; limit *= 10)
         i++;
-    return b->from_start ? "from before the recording" : names[i];
+    return b->from_start ? from_before : names[i];
 }
 
 /* "512 B to 1 KiB", where the upper end is not in it. */
@@ -308,6 +312,25 @@ static int group_by_kind(struct grouping *g, struct tp_err *err)
 }
 
 /* ---- rows ---- */
+
+/* Where sampled blocks stand for others, what is left over is not exactly that of some blocks. */
+static double whole(double bytes)
+{
+    return bytes >= 0.5 ? bytes : 0;
+}
+
+unsigned tp_holder_rests(const struct tp_holders *h, struct tp_holder_rest rests[TP_HOLDER_RESTS])
+{
+    double before = h->before < h->unknown ? whole(h->before) : whole(h->unknown);
+    double other = whole(h->unknown - before);
+    unsigned count = 0;
+    if (before > 0)
+        rests[count++] = (struct tp_holder_rest){from_before, before};
+    if (other > 0)
+        rests[count++] =
+            (struct tp_holder_rest){h->by == TP_BY_PHASE ? "in no phase" : "not known", other};
+    return count;
+}
 
 struct ranked {
     double bytes;
@@ -364,8 +387,10 @@ int tp_holders_of(const struct tp_held_list *list, const struct tp_holders_cfg *
     g.out->depth = cfg->depth;
     g.out->timed = list->timed;
     g.out->blocks = list->count;
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
         g.out->bytes += list->blocks[i].size;
+        g.out->before += list->blocks[i].from_start ? (double)list->blocks[i].size : 0;
+    }
     g.out->unknown = (double)g.out->bytes;
     int rc = cfg->by == TP_BY_PLACE ? group_by_place(&g, stop, err) : group_by_kind(&g, err);
     if (rc == TP_OK)

@@ -59,6 +59,7 @@ struct tp_holders {
     bool timed;             /* ages are nanoseconds, else events */
     uint64_t bytes, blocks; /* live */
     double unknown;  /* bytes of no row: without a place, or of a class of which no block has one */
+    double before;   /* of these, bytes of blocks from before the recording */
     bool estimated;  /* some of the rows' bytes are */
     uint32_t places; /* rows that there are */
     unsigned count;  /* of those that are kept, the largest first */
@@ -85,6 +86,14 @@ struct tp_held_list {
     tp_phase_fn *phase; /* NULL: phases are not known */
     const void *ctx;
 };
+
+/* What is in no row, by the reason. Returns how many there are. */
+enum { TP_HOLDER_RESTS = 2 };
+struct tp_holder_rest {
+    const char *name;
+    double bytes;
+};
+unsigned tp_holder_rests(const struct tp_holders *h, struct tp_holder_rest rests[TP_HOLDER_RESTS]);
 
 /* *out is NULL where nothing is known of any block. */
 int tp_holders_of(const struct tp_held_list *list, const struct tp_holders_cfg *cfg,

@@ -34,6 +34,13 @@ void tp_json_holders(struct tp_json *j, cJSON *in, const char *name, const struc
     tp_json_uint(j, o, "bytes", h->bytes);
     tp_json_bool(j, o, "estimated", h->estimated);
     tp_json_uint(j, o, "unknown_bytes", (uint64_t)(h->unknown > 0 ? h->unknown : 0));
+    cJSON *list = tp_json_array(j, o, "rests");
+    struct tp_holder_rest rests[TP_HOLDER_RESTS];
+    for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++) {
+        cJSON *rest = tp_json_item(j, list);
+        tp_json_text(j, rest, "why", rests[i].name);
+        tp_json_uint(j, rest, "bytes", (uint64_t)rests[i].bytes);
+    }
     tp_json_uint(j, o, "count", h->places);
     cJSON *places = tp_json_array(j, o, "places");
     for (unsigned i = 0; i < h->count; i++)

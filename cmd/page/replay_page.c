@@ -156,8 +156,9 @@ static void fill_holders(struct tp_table *t, const struct tp_holders *h)
         add_holder(t, h, h->rows[i].place, h->rows[i].bytes, h->rows[i].blocks);
     if (h->places > h->count)
         add_holder(t, h, "others", rest, TP_NONE);
-    if (h->unknown >= 1)
-        add_holder(t, h, h->by == TP_BY_PHASE ? "in no phase" : "not known", h->unknown, TP_NONE);
+    struct tp_holder_rest rests[TP_HOLDER_RESTS];
+    for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++)
+        add_holder(t, h, rests[i].name, rests[i].bytes, TP_NONE);
 }
 
 static int write_holders(const void *of, FILE *out, struct tp_err *err)

@@ -73,12 +73,11 @@ static void print_rest(const struct tp_holders *h, struct tp_page *page)
         tp_page_put(page, PLACE, "%s more: --json",
                     tp_plural(h->places - SHOWN, h->by == TP_BY_PLACE ? "place" : "row").s);
     }
-    if (h->unknown >= 1) {
-        tp_page_at(page, NAME, "%s", tp_bytes((uint64_t)h->unknown, false).s);
-        tp_page_at(page, NOTE, "%7s", tp_percent(h->unknown / (double)h->bytes).s);
-        tp_page_put(page, PLACE, "%s",
-                    h->by == TP_BY_PHASE ? "in no phase, or from before the recording"
-                                         : "not known");
+    struct tp_holder_rest rests[TP_HOLDER_RESTS];
+    for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++) {
+        tp_page_at(page, NAME, "%s", tp_bytes((uint64_t)rests[i].bytes, false).s);
+        tp_page_at(page, NOTE, "%7s", tp_percent(rests[i].bytes / (double)h->bytes).s);
+        tp_page_put(page, PLACE, "%s", rests[i].name);
     }
 }
 
@@ -121,9 +120,11 @@ void tp_holders_line(const struct tp_holders *h, int column, struct tp_page *pag
         tp_page_more(page, column + 6, "%s %s %s%s", i ? "," : "",
                      tp_percent(h->rows[i].bytes / (double)h->bytes).s, before[h->by],
                      h->rows[i].place);
-    if (h->unknown * SAID_ABOVE > (double)h->bytes)
-        tp_page_more(page, column + 6, "%s %s not known", h->count ? "," : "",
-                     tp_percent(h->unknown / (double)h->bytes).s);
+    struct tp_holder_rest rests[TP_HOLDER_RESTS];
+    for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++)
+        if (rests[i].bytes * SAID_ABOVE > (double)h->bytes)
+            tp_page_more(page, column + 6, "%s %s %s", h->count || i ? "," : "",
+                         tp_percent(rests[i].bytes / (double)h->bytes).s, rests[i].name);
     if (h->places > IN_A_LINE)
         tp_page_more(page, column + 6, "; tapool info shows more");
     tp_page_line(page);
@@ -184,9 +185,10 @@ void tp_holders_folded(const struct tp_holders *h, const char *root, FILE *out)
         put_frame(tp_place_table_get(h->table, i), out);
         put_bytes(h->text_bytes[i], out);
     }
-    if (h->unknown >= 0.5) {
+    struct tp_holder_rest rests[TP_HOLDER_RESTS];
+    for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++) {
         put_root(root, out);
-        fputs("not known", out);
-        put_bytes(h->unknown, out);
+        fputs(rests[i].name, out);
+        put_bytes(rests[i].bytes, out);
     }
 }

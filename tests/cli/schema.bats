@@ -283,7 +283,10 @@ END
         cp "$out" "$name.json"
     done
     ok "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --json --by age
+    cp "$out" age.json
+    ok "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --json
     cp "$out" peak.json
+    is peak.json 'd["devices"][0]["holders"]["rests"][0]["why"]' "from before the recording"
     check valid "$WHY" ./*.json
     check covered "$WHY" ./*.json
 }

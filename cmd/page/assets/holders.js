@@ -12,8 +12,8 @@ page.view("holders", (figure, runs) => {
     const rest = all - listed - unknown;
     if (held.count > items.length && rest > 0)
         items.push({ name: "others", bytes: rest });
-    if (unknown)
-        items.push({ name: held.by === "annotation" ? "in no phase" : "not known", bytes: unknown });
+    for (const { why, bytes: size } of held.rests)
+        items.push({ name: why, bytes: Number(size) });
     items.sort((a, b) => b.bytes - a.bytes);
 
     /* How far the worst area of a row is from a square, if a row of these bytes is `side` long. */

@@ -3,7 +3,6 @@
 
 #include "cmd/page/page_assets.h"
 #include "cmd/ui/escape.h"
-#include "cmd/ui/exports.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -168,7 +167,7 @@ int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err)
     write_head(d, out);
     int rc = d->articles(d->of, out, err);
     fputs("<footer>", out);
-    tp_export_tool(out);
+    tp_put_tool(out);
     fputs("</footer></main>\n<script type=\"application/json\" id=\"data\">", out);
     if (rc == TP_OK)
         rc = write_data(d, out, err);

@@ -4,6 +4,7 @@
 #include "cmd/measure/captured.h"
 #include "cmd/measure/figures.h"
 #include "cmd/page/html_page.h"
+#include "cmd/page/where_page.h"
 #include "cmd/report/memory_chart.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
@@ -35,6 +36,18 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
     tp_report_warnings(p->results, p->count, 0, &page);
     fputs("</p>\n", out);
     return rc;
+}
+
+static bool has_where(const void *of)
+{
+    const struct page_part *p = of;
+    return tp_where_known(p->results, p->count);
+}
+
+static int write_where(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct page_part *p = of;
+    return tp_where_write(p->results, p->count, out, err);
 }
 
 enum { STILL_COLUMNS = 280, STILL_DEVICES = 4 };
@@ -229,6 +242,7 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 
 static const struct tp_html_section sections[] = {
     {.id = "answer", .title = "Which policy", .write = write_answer},
+    {.id = "where", .title = "Where the memory went", .write = write_where, .there = has_where},
     {.id = "memory",
      .title = "Memory over time",
      .view = "Memory over time: what the program requested, and what each policy reserved",

@@ -19,7 +19,6 @@
 #include "cmd/report/export_text.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/escape.h"
-#include "cmd/ui/exports.h"
 #include "cmd/ui/json_out.h"
 
 #include <string.h>
@@ -72,7 +71,7 @@ static void write_head(const struct tp_report *r, FILE *out)
 {
     char partial[96];
     fputs("# ", out);
-    tp_export_tool(out);
+    tp_put_tool(out);
     fprintf(out, ", clock %s, step %.3f ns, seed %llu\n", r->clock.name, r->clock.step_ns,
             (unsigned long long)r->seed);
     if (tp_export_partial(r, partial, sizeof partial))

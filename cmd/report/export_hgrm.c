@@ -15,7 +15,6 @@
 #include "cmd/measure/figures.h"
 #include "cmd/report/export_text.h"
 #include "cmd/ui/escape.h"
-#include "cmd/ui/exports.h"
 
 #include <math.h>
 
@@ -134,7 +133,7 @@ static void write_notes(const struct tp_report *r, const struct tp_result *resul
     char partial[96];
     double step = r->clock.step_ns;
     fputs("#[", out);
-    tp_export_tool(out);
+    tp_put_tool(out);
     tp_put(out, TP_TO_LINE, ", nanoseconds of %s calls]\n#[trace %s, program %s]\n#[strategy %s, ",
            kind_name(kind), result->trace->meta.name, tp_hash_text(result->facts).s,
            result->spec->label);

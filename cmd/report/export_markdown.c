@@ -18,7 +18,6 @@
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/escape.h"
-#include "cmd/ui/exports.h"
 
 #include <limits.h>
 
@@ -61,7 +60,7 @@ static void write_options(const struct tp_report *rep, const struct tp_result *r
         fprintf(out, "`, touch %s\n", tp_touch_names[results[i].touch]);
     }
     fputs("- ", out);
-    tp_export_tool(out);
+    tp_put_tool(out);
     fprintf(out, ", clock %s, step %s ns, seed %llu\n\n</details>\n\n", rep->clock.name,
             tp_digits(rep->clock.step_ns).s, (unsigned long long)rep->seed);
 }

@@ -35,8 +35,3 @@ bool tp_exports_any(const struct tp_exports *e)
         any |= e->files[i] != NULL;
     return any;
 }
-
-void tp_export_tool(FILE *out)
-{
-    fprintf(out, "tapool %s (%s)", TAPOOL_VERSION, TAPOOL_BUILD);
-}

@@ -1,11 +1,9 @@
-/* What the files that a command exports beside its output have in common. The options are in
- * option_words.h. */
+/* Checks of the files that a command exports beside its output. The options are in option_words.h.
+ */
 #ifndef TP_EXPORTS_H
 #define TP_EXPORTS_H
 
 #include "cmd/ui/option_words.h"
-
-#include <stdio.h>
 
 /* Checks before any work is done whether all exports can be written. TP_EUSAGE: a file exists and
  * must not be overwritten, two exports have the same name, or one is "-". TP_EIO: a folder is not
@@ -14,8 +12,5 @@ int tp_exports_look(const struct tp_exports *e, const char *const *words, struct
 
 /* Whether an export was asked for, or a document on standard output. */
 bool tp_exports_any(const struct tp_exports *e);
-
-/* Writes "tapool 0.1.0 (release)". */
-void tp_export_tool(FILE *out);
 
 #endif

@@ -81,3 +81,8 @@ struct tp_text tp_latency_text(uint64_t ns, double step_ns)
         return tp_count(ns);
     return steps <= 1 ? tp_text_of("<=%.0f", step_ns) : tp_text_of("~%.0f", steps * step_ns);
 }
+
+void tp_put_tool(FILE *out)
+{
+    fprintf(out, "tapool %s (%s)", TAPOOL_VERSION, TAPOOL_BUILD);
+}

@@ -88,4 +88,7 @@ int tp_text_width(const char *text);
 /* The number of bytes in the first `columns` columns of a text. Characters are not cut. */
 size_t tp_text_bytes(const char *text, int columns);
 
+/* Writes "tapool 0.1.0 (release)". */
+void tp_put_tool(FILE *out);
+
 #endif

@@ -106,16 +106,13 @@ static inline void settle_last(struct tp_curve *c, uint64_t held)
         close_full(c);
 }
 
-void tp_curve_add(struct tp_curve *c, uint64_t event, uint64_t clock,
-                  const uint64_t bytes[TP_CURVE_VALUES])
+void tp_curve_add(struct tp_curve *c, const struct tp_curve_point *sample)
 {
-    if (tp_curve_is_last(c, bytes))
+    if (tp_curve_is_last(c, sample->bytes))
         return;
     if (c->begun)
-        settle_last(c, clock - c->since);
-    c->last.event = event;
-    memcpy(c->last.bytes, bytes, sizeof c->last.bytes);
-    c->since = clock;
+        settle_last(c, sample->clock - c->last.clock);
+    c->last = *sample;
     c->begun = true;
 }
 

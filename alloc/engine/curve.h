@@ -19,11 +19,13 @@
 
 enum { TP_CURVE_REQUESTED, TP_CURVE_GRANTED, TP_CURVE_RESERVED, TP_CURVE_VALUES };
 
-/* The values from `event` until the next point; event 0 is before the first event. */
+/* The values from `event` until the next point; event 0 is before the first event. The clock is the
+ * caller's: in a replay of a trace with times, ns since the trace began. */
 struct tp_curve_point {
     uint64_t event;
     uint64_t bytes[TP_CURVE_VALUES];
-    uint64_t held; /* how long, by the clock of the samples; of the last point 0 */
+    uint64_t clock; /* at the event */
+    uint64_t held;  /* how long, by the clock; of the last point 0. tp_curve_add sets it */
 };
 
 /* TP_CURVE_KEPT: points kept per group. TP_CURVE_GROUP: points merged into one group when the curve
@@ -43,7 +45,6 @@ struct tp_curve {
     uint64_t per;   /* samples per group; 0: every sample is a point */
     struct tp_curve_group open;
     struct tp_curve_point last; /* the last sample, in no group before the next one comes */
-    uint64_t since;             /* the clock at the last sample */
     bool begun;                 /* there is a last sample */
     struct tp_curve_point points[TP_CURVE_POINTS];
 };
@@ -54,10 +55,8 @@ static inline bool tp_curve_is_last(const struct tp_curve *c, const uint64_t byt
     return c->begun && !memcmp(c->last.bytes, bytes, sizeof c->last.bytes);
 }
 
-/* Events must not fall, nor must the clock, whose unit is the caller's. A sample that changes
- * nothing is left out. */
-void tp_curve_add(struct tp_curve *c, uint64_t event, uint64_t clock,
-                  const uint64_t bytes[TP_CURVE_VALUES]);
+/* Events must not fall, nor must the clock. A sample that changes no bytes is left out. */
+void tp_curve_add(struct tp_curve *c, const struct tp_curve_point *sample);
 
 /* Closes the open group; then `points` and `count` are the curve. */
 void tp_curve_finish(struct tp_curve *c);

@@ -122,6 +122,26 @@ static void end_account(struct tp_usage_device *d)
     tp_usage_raise(&a->peak_reserved, d->peak_before);
 }
 
+static struct tp_curve_point sample_of(const struct tp_usage *u, const struct tp_usage_device *d,
+                                       uint64_t event)
+{
+    return (struct tp_curve_point){.event = event,
+                                   .bytes = {d->requested, d->granted, tp_usage_reserved(u, d)},
+                                   .clock = u->clock};
+}
+
+/* Adds a sample of what stood only for a moment. */
+__attribute__((noinline)) static void add_moment(struct tp_usage_device *d,
+                                                 struct tp_curve_point sample, uint64_t granted,
+                                                 uint64_t reserved)
+{
+    tp_usage_raise(&sample.bytes[TP_CURVE_GRANTED], granted);
+    tp_usage_raise(&sample.bytes[TP_CURVE_RESERVED], reserved);
+    tp_curve_add(&d->run->curve, &sample);
+    if (d->run->phase_count)
+        tp_usage_phase_peaks(d, sample.bytes);
+}
+
 /* Adds samples to the curve. A momentary extreme inside the instruction gets a sample of its own.
  * The prologue becomes one point when it is over. */
 static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
@@ -129,21 +149,17 @@ static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const st
 {
     if (w->prologue)
         return;
-    const uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
-    bool moment =
-        d->granted_high > now[TP_CURVE_GRANTED] || d->reserved_high > now[TP_CURVE_RESERVED];
+    const struct tp_curve_point now = sample_of(u, d, event_of(w, index));
+    const bool moment = d->granted_high > now.bytes[TP_CURVE_GRANTED] ||
+                        d->reserved_high > now.bytes[TP_CURVE_RESERVED];
     struct tp_curve *c = &d->run->curve;
-    uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
-    if (moment) {
-        tp_usage_raise(&high[TP_CURVE_GRANTED], d->granted_high);
-        tp_usage_raise(&high[TP_CURVE_RESERVED], d->reserved_high);
-        tp_curve_add(c, event_of(w, index), u->clock, high);
-    } else if (tp_curve_is_last(c, now)) {
+    if (moment)
+        add_moment(d, now, d->granted_high, d->reserved_high);
+    else if (tp_curve_is_last(c, now.bytes))
         return;
-    }
-    tp_curve_add(c, event_of(w, index), u->clock, now);
+    tp_curve_add(c, &now);
     if (d->run->phase_count)
-        tp_usage_phase_peaks(d, high);
+        tp_usage_phase_peaks(d, now.bytes);
 }
 
 static void follow_peaks(const struct tp_usage *u, struct tp_usage_device *d,
@@ -350,7 +366,7 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     run->internal_fragmentation_weighted =
         d->granted_dt > 0 ? 1 - d->requested_dt / d->granted_dt : NAN;
     run->unused_reserved_weighted = d->reserved_dt > 0 ? 1 - d->granted_dt / d->reserved_dt : NAN;
-    double whole_dt = u->clock > d->began ? (double)(u->clock - d->began) : NAN;
+    double whole_dt = u->clock ? (double)u->clock : NAN;
     run->mean_granted = d->granted_dt / whole_dt;
     run->mean_reserved = d->reserved_dt / whole_dt;
     fill_calls(u, d, &in->account);
@@ -366,15 +382,11 @@ static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_device_run *run = d->run;
     const struct tp_account *a = &u->player->instances[d - u->devices].account;
-    const uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
-    uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
-    tp_usage_raise(&run->peak_reserved, u->foreign ? now[TP_CURVE_RESERVED] : a->peak_reserved);
-    tp_usage_raise(&high[TP_CURVE_GRANTED], run->peak_granted);
-    tp_usage_raise(&high[TP_CURVE_RESERVED], run->peak_reserved);
-    tp_curve_add(&run->curve, 0, u->clock, high);
-    tp_curve_add(&run->curve, 0, u->clock, now);
-    if (run->phase_count)
-        tp_usage_phase_peaks(d, high);
+    const struct tp_curve_point now = sample_of(u, d, 0);
+    tp_usage_raise(&run->peak_reserved,
+                   u->foreign ? now.bytes[TP_CURVE_RESERVED] : a->peak_reserved);
+    add_moment(d, now, run->peak_granted, run->peak_reserved);
+    tp_curve_add(&run->curve, &now);
 }
 
 /* Called before the first event. The prologue counts as memory, but not as calls. Takes the
@@ -384,12 +396,13 @@ static void prologue_done(struct tp_usage *u)
     if (u->prologue_over)
         return;
     u->prologue_over = true;
+    u->clock = 0;
     for (uint16_t i = 0; i < u->player->facts->devices; i++) {
         struct tp_usage_device *d = &u->devices[i];
         d->before = u->player->instances[i].account;
         d->run->allocations = d->run->reused = 0;
         d->requested_dt = d->granted_dt = d->reserved_dt = 0;
-        d->since = d->began = u->clock;
+        d->since = 0;
         if (!d->demand->event)
             tp_usage_snapshot(u, d);
         begin_curve(u, d);

@@ -15,7 +15,6 @@ struct tp_usage_device {
     uint64_t requested, granted; /* bytes at the current instruction */
     uint64_t foreign_reserved;   /* reserved bytes of a foreign allocator at the last sample */
     uint64_t since;              /* clock when the sums (*_dt) were last updated */
-    uint64_t began;              /* clock at the first event */
     double requested_dt, granted_dt, reserved_dt;
     /* values before the current instruction */
     uint64_t gets_before, refused_before, reserved_before;
@@ -41,7 +40,7 @@ struct tp_usage {
     const struct tp_window *window;  /* that is played; NULL: the prologue */
     struct tp_usage_object *objects; /* by slot */
     struct tp_usage_device *devices;
-    uint64_t clock; /* recorded ns, or operations where time is unknown */
+    uint64_t clock; /* recorded ns since the first event, or operations where time is unknown */
     bool prologue_over;
     bool again; /* the second replay on the same instance has placed its prologue */
     uint64_t sample_every, until_sample;

@@ -189,7 +189,7 @@ static void take_anew(struct tp_usage *u, struct tp_usage_device *d, uint32_t re
     uint16_t device = (uint16_t)(d - u->devices);
     struct framed_device *fd = &f->devices[device];
     struct tp_frame frame = {.event = f->event,
-                             .time_ns = u->timed ? u->clock - d->began : TP_NONE,
+                             .time_ns = u->timed ? u->clock : TP_NONE,
                              .requested = d->requested,
                              .granted = d->granted,
                              .reserved = d->account->reserved,

@@ -250,8 +250,9 @@ struct curve_scan {
 
 static void add_reserved(struct curve_scan *s, uint64_t event)
 {
-    const uint64_t bytes[TP_CURVE_VALUES] = {s->reserved, s->reserved, s->reserved};
-    tp_curve_add(s->out, event, s->timed ? s->time : event, bytes);
+    tp_curve_add(s->out, &(struct tp_curve_point){.event = event,
+                                                  .bytes = {s->reserved, s->reserved, s->reserved},
+                                                  .clock = s->timed ? s->time : event});
 }
 
 static int curve_window(void *ctx, const struct tp_window *w, struct tp_err *err)

@@ -30,19 +30,29 @@ static void begin_columns(struct spread *s, uint32_t column, uint64_t event)
         s->out->first[s->filled++] = event;
 }
 
+/* The column of the events at a time. */
+static uint32_t column_at(const struct tp_columns *c, uint64_t time)
+{
+    uint64_t at = time < c->time_ns ? time : c->time_ns;
+    uint32_t column = (uint32_t)tp_scaled(at, c->time_ns, c->count);
+    return column < c->count ? column : c->count - 1;
+}
+
+/* In most windows no column begins, which their last event tells. */
 static int spread_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 {
     struct spread *s = ctx;
-    const struct tp_columns *c = s->out;
+    uint64_t end = s->time;
     (void)err;
-    for (uint32_t i = 0; !w->prologue && i < w->count; i++) {
+    for (uint32_t i = 0; !w->prologue && i < w->count; i++)
+        end += w->insns[i].gap_ns;
+    for (uint32_t i = 0; s->time < end && column_at(s->out, end) >= s->filled; i++) {
         s->time += w->insns[i].gap_ns;
-        uint64_t at = s->time < c->time_ns ? s->time : c->time_ns;
-        uint32_t column = (uint32_t)tp_scaled(at, c->time_ns, c->count);
-        column = column < c->count ? column : c->count - 1;
+        uint32_t column = column_at(s->out, s->time);
         if (column >= s->filled)
             begin_columns(s, column, tp_window_event(w, i));
     }
+    s->time = end;
     return TP_OK;
 }
 

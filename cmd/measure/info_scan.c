@@ -100,8 +100,10 @@ static void change_fresh(struct device *d, const struct object *o, uint64_t more
 
 static void add_point(struct device *d, uint64_t event, uint64_t clock)
 {
-    const uint64_t bytes[TP_CURVE_VALUES] = {d->requested, d->requested, d->requested};
-    tp_curve_add(&d->info->curve, event, clock, bytes);
+    tp_curve_add(&d->info->curve,
+                 &(struct tp_curve_point){.event = event,
+                                          .bytes = {d->requested, d->requested, d->requested},
+                                          .clock = clock});
 }
 
 /* The whole prologue becomes one point at event 0, because its blocks were all live before the
@@ -122,7 +124,7 @@ static void change(struct scan *s, struct device *d, uint64_t more, uint64_t les
     d->requested = d->requested - less + more;
     if (s->event != OF_THE_PAST) {
         tp_stretch_add(&d->info->columns[column], d->requested);
-        add_point(d, s->event, s->info->by_time ? s->time : s->event);
+        add_point(d, s->event, s->facts->time_known ? s->time : s->event);
     }
     if (d->requested == d->demand->bytes && s->event == d->demand->event)
         d->info->peak_mark = s->mark;

@@ -45,30 +45,23 @@ static void add(struct tp_json *j, struct deltas *d, uint64_t value)
     d->last = value;
 }
 
-static int write_curve(struct tp_json *j, cJSON *in, const char *name, const struct tp_result *r,
-                       const struct tp_curve *curve, struct tp_err *err)
+static void write_curve(struct tp_json *j, cJSON *in, const char *name, const struct tp_result *r,
+                        const struct tp_curve *curve)
 {
     static const char *const names[] = {"events", "ns", "requested", "granted", "reserved"};
     enum { EVENTS, NS, BYTES, LISTS = BYTES + TP_CURVE_VALUES };
     struct deltas lists[LISTS] = {{0}};
-    struct tp_timeline t;
     cJSON *o = tp_json_object(j, in, name);
     for (int i = 0; i < LISTS; i++)
         lists[i].list = tp_json_array(j, o, names[i]);
-    int rc = tp_timeline_open(&t, r, err);
-    for (uint32_t i = 0; rc == TP_OK && i < curve->count; i++) {
+    for (uint32_t i = 0; i < curve->count; i++) {
         const struct tp_curve_point *p = &curve->points[i];
-        uint64_t ns = 0;
-        if (t.timed)
-            rc = tp_timeline_at(&t, p->event, &ns, err);
         add(j, &lists[EVENTS], p->event);
-        if (t.timed)
-            add(j, &lists[NS], ns);
+        if (r->facts->time_known)
+            add(j, &lists[NS], p->clock);
         for (int v = 0; v < TP_CURVE_VALUES; v++)
             add(j, &lists[BYTES + v], p->bytes[v]);
     }
-    tp_timeline_close(&t);
-    return rc;
 }
 
 /* What the recorded allocator reserved, where that is known. */
@@ -83,7 +76,7 @@ static int write_recorded(struct tp_json *j, cJSON *in, const struct tp_result *
         return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
     int rc = tp_captured_curve(r->trace, (uint16_t)device, curve, err);
     if (rc == TP_OK)
-        rc = write_curve(j, in, "recorded", r, curve, err);
+        write_curve(j, in, "recorded", r, curve);
     free(curve);
     return rc;
 }
@@ -110,8 +103,8 @@ static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, b
         empty_curve(device);
     for (uint32_t d = 0; rc == TP_OK && d < r->run->device_count; d++) {
         cJSON *of = tp_json_item(j, devices);
-        rc = write_curve(j, of, "curve", r, &r->run->devices[d].curve, err);
-        if (rc == TP_OK && first)
+        write_curve(j, of, "curve", r, &r->run->devices[d].curve);
+        if (first)
             rc = write_recorded(j, of, r, d, err);
     }
     return rc == TP_OK ? tp_json_frames(j, page, r, frames_most) : rc;
@@ -142,7 +135,7 @@ static int write_program(struct tp_json *j, const cJSON *devices, const struct t
         if (!info)
             rc = tp_info_scan(r->trace->program, &info, err);
         if (rc == TP_OK)
-            rc = write_curve(j, in, "program", r, &info->devices[d].curve, err);
+            write_curve(j, in, "program", r, &info->devices[d].curve);
     }
     tp_info_free(info);
     return rc;
@@ -152,25 +145,18 @@ static int write_program(struct tp_json *j, const cJSON *devices, const struct t
 static int write_marks(struct tp_json *j, cJSON *in, const struct tp_result *r, struct tp_err *err)
 {
     cJSON *marks = tp_json_array(j, in, "marks");
-    struct tp_timeline t;
-    int rc = tp_timeline_open(&t, r, err), got = 0, count = 0;
-    while (rc == TP_OK && r->facts->marks && count < MARKS_MAX &&
-           (got = tp_timeline_more(&t, err)) == 1) {
-        const struct tp_insn *insn = &t.window.insns[t.index];
-        uint64_t event = tp_window_event(&t.window, t.index);
-        (void)tp_timeline_step(&t);
-        const char *name =
-            insn->op == TP_MARK ? tp_mark_phase(r->trace->program, insn->slot) : NULL;
-        if (!name)
+    struct tp_phase_list phases = {0};
+    int rc = tp_phase_list_find(r->trace, MARKS_MAX, &phases, err);
+    for (size_t i = 0; rc == TP_OK && i < phases.count; i++) {
+        if (!phases.at[i].name)
             continue;
         cJSON *mark = cJSON_CreateArray();
-        tp_json_push(j, mark, tp_json_number(j, event));
-        tp_json_push(j, mark, cJSON_CreateString(name));
+        tp_json_push(j, mark, tp_json_number(j, phases.at[i].event));
+        tp_json_push(j, mark, cJSON_CreateString(phases.at[i].name));
         tp_json_push(j, marks, mark);
-        count++;
     }
-    tp_timeline_close(&t);
-    return rc != TP_OK ? rc : got < 0 ? -got : TP_OK;
+    tp_phase_list_drop(&phases);
+    return rc;
 }
 
 /* Adds to the first run of a trace, which has `count` results, what is of the trace. */

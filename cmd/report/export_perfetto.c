@@ -74,23 +74,16 @@ static void write_counters(struct perfetto_writer *w, size_t process, const char
             (unsigned long long)(reserved > granted ? reserved - granted : 0));
 }
 
-static int write_curve(struct perfetto_writer *w, size_t process, const struct tp_result *r,
-                       uint32_t device, struct tp_err *err)
+static void write_curve(struct perfetto_writer *w, size_t process, const struct tp_result *r,
+                        uint32_t device)
 {
     const struct tp_curve *curve = &r->run->devices[device].curve;
-    struct tp_timeline t;
     char name[32] = "memory";
-    uint64_t ns = 0;
-    int status = tp_timeline_open(&t, r, err);
     if (r->run->device_count > 1)
         snprintf(name, sizeof name, "memory of device %u", device);
-    for (uint32_t i = 0; !status && i < curve->count; i++) {
-        status = tp_timeline_at(&t, curve->points[i].event, &ns, err);
-        if (!status)
-            write_counters(w, process, name, ns, curve->points[i].bytes);
-    }
-    tp_timeline_close(&t);
-    return status;
+    for (uint32_t i = 0; i < curve->count; i++)
+        write_counters(w, process, name, tp_point_ns(r->facts, &curve->points[i]),
+                       curve->points[i].bytes);
 }
 
 static void write_phase(struct perfetto_writer *w, size_t process, const char *name, uint64_t from,
@@ -103,50 +96,29 @@ static void write_phase(struct perfetto_writer *w, size_t process, const char *n
     fputc('}', w->out);
 }
 
-/* Writes the phases: each lasts from its mark to the next one, the last one to the end. Only the
- * first PHASES_MAX marks are looked at. Marks that only end a phase begin none. */
-static int write_phases(struct perfetto_writer *w, size_t process, const struct tp_result *r,
-                        struct tp_err *err)
+/* Writes the phases: each lasts from its mark to the next one, the last one to the end. */
+static void write_phases(struct perfetto_writer *w, size_t process, const struct tp_phase_list *l)
 {
-    const struct tp_program *program = r->trace->program;
-    struct tp_timeline t;
-    uint64_t ns = 0, since = 0;
-    const char *phase = NULL;
-    int count = 0, status = tp_timeline_open(&t, r, err), got = 0;
-    if (!status)
-        write_label(w, "thread_name", process, TRACK_PHASES, "phases");
-    while (!status && count < PHASES_MAX && (got = tp_timeline_more(&t, err)) == 1) {
-        const struct tp_insn *insn = &t.window.insns[t.index];
-        ns = tp_timeline_step(&t);
-        if (insn->op != TP_MARK)
-            continue;
-        if (phase)
-            write_phase(w, process, phase, since, ns);
-        count++;
-        phase = tp_mark_phase(program, insn->slot);
-        since = ns;
-    }
-    if (!status && phase)
-        write_phase(w, process, phase, since, ns);
-    tp_timeline_close(&t);
-    return status ? status : got < 0 ? -got : TP_OK;
+    write_label(w, "thread_name", process, TRACK_PHASES, "phases");
+    for (size_t i = 0; i < l->count; i++)
+        if (l->at[i].name)
+            write_phase(w, process, l->at[i].name, l->at[i].ns,
+                        i + 1 < l->count ? l->at[i + 1].ns : l->end_ns);
 }
 
-static int write_process(struct perfetto_writer *w, const struct tp_report *rep, size_t index,
-                         struct tp_err *err)
+static void write_process(struct perfetto_writer *w, const struct tp_report *rep, size_t index,
+                          const struct tp_phase_list *phases)
 {
     const struct tp_result *r = &rep->results[index];
     char name[4096 + 2 * TP_LABEL_MAX]; /* the name of the trace and two labels */
-    int status = TP_OK;
     snprintf(name, sizeof name, "%.*s: %s on %s%s", (int)tp_text_bytes(r->trace->meta.name, 900),
              r->trace->meta.name, r->spec->label, tp_result_source(r),
              r->facts->time_known ? "" : ", an event is a microsecond");
     write_label(w, "process_name", index + 1, TRACK_MEMORY, name);
-    for (uint32_t d = 0; !status && d < r->run->device_count; d++)
-        status = write_curve(w, index + 1, r, d, err);
-    if (!status && r->facts->marks)
-        status = write_phases(w, index + 1, r, err);
-    return status;
+    for (uint32_t d = 0; d < r->run->device_count; d++)
+        write_curve(w, index + 1, r, d);
+    if (r->facts->marks)
+        write_phases(w, index + 1, phases);
 }
 
 /* ---- otherData ---- */
@@ -182,12 +154,21 @@ static void write_other(struct perfetto_writer *w, const struct tp_report *rep)
 static int write_perfetto(const struct tp_report *r, FILE *out, struct tp_err *err)
 {
     struct perfetto_writer w = {.out = out};
+    struct tp_phase_list phases = {0};
     int status = TP_OK;
     fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":", out);
     write_other(&w, r);
     fputs(",\"traceEvents\":[", out);
-    for (size_t i = 0; !status && i < r->count; i++)
-        status = write_process(&w, r, i, err);
+    for (size_t i = 0; !status && i < r->count; i++) {
+        const struct tp_trace *t = r->results[i].trace;
+        if (!i || t != r->results[i - 1].trace) {
+            tp_phase_list_drop(&phases);
+            status = tp_phase_list_find(t, PHASES_MAX, &phases, err);
+        }
+        if (!status)
+            write_process(&w, r, i, &phases);
+    }
+    tp_phase_list_drop(&phases);
     fputs("\n]}\n", out);
     if (!status && w.json.failed)
         status = tp_fail(err, TP_ENOMEM, "out of memory while writing counters");

@@ -19,8 +19,8 @@ static int clear(void **state)
 
 static void add(uint64_t event, uint64_t requested, uint64_t granted, uint64_t reserved)
 {
-    const uint64_t bytes[TP_CURVE_VALUES] = {requested, granted, reserved};
-    tp_curve_add(&c, event, event, bytes);
+    tp_curve_add(&c,
+                 &(struct tp_curve_point){event, {requested, granted, reserved}, 10 * event, 0});
 }
 
 static void an_empty_curve_has_no_points(void **state)
@@ -90,7 +90,8 @@ static void no_extreme_is_lost(void **state)
         uint64_t low[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX}, high[3] = {0}, got_low[3], got[3];
         memset(&c, 0, sizeof c);
         for (uint64_t e = 1; e <= samples; e++) {
-            uint64_t b[3];
+            struct tp_curve_point p = {.event = e, .clock = e};
+            uint64_t *b = p.bytes;
             for (unsigned v = 0; v < 3; v++) {
                 b[v] = 1000000 + mix(e * 3 + v) % 1000;
                 if (e == samples * (v + 2) / 7)
@@ -100,7 +101,7 @@ static void no_extreme_is_lost(void **state)
                 low[v] = b[v] < low[v] ? b[v] : low[v];
                 high[v] = b[v] > high[v] ? b[v] : high[v];
             }
-            tp_curve_add(&c, e, e, b);
+            tp_curve_add(&c, &p);
         }
         tp_curve_finish(&c);
         assert_in_range(c.count, TP_CURVE_POINTS / 4, TP_CURVE_POINTS);
@@ -131,8 +132,7 @@ static void what_held_long_is_kept(void **state)
         for (uint64_t e = 1; e <= samples; e++) {
             uint64_t pause = e % (samples / 10) == 77;
             uint64_t b = pause ? 1500000 + e : 1000000 + mix(e) % 1000000;
-            const uint64_t bytes[] = {b, b, b};
-            tp_curve_add(&c, e, clock, bytes);
+            tp_curve_add(&c, &(struct tp_curve_point){e, {b, b, b}, clock, 0});
             clock += pause ? 1000000 : 1 + mix(e + 1) % 1000;
         }
         tp_curve_finish(&c);
@@ -157,6 +157,7 @@ static void points_are_samples(void **state)
         uint64_t e = c.points[i].event;
         const uint64_t expected[] = {mix(e), mix(e + 1), mix(e + 2)};
         assert_memory_equal(c.points[i].bytes, expected, sizeof expected);
+        assert_int_equal(c.points[i].clock, 10 * e);
     }
 }
 

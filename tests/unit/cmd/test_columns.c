@@ -83,8 +83,7 @@ static struct tp_curve curve;
 
 static void point(uint64_t event, uint64_t bytes)
 {
-    const uint64_t all[TP_CURVE_VALUES] = {bytes, 2 * bytes, 3 * bytes};
-    tp_curve_add(&curve, event, event, all);
+    tp_curve_add(&curve, &(struct tp_curve_point){event, {bytes, 2 * bytes, 3 * bytes}, event, 0});
 }
 
 static void same_stretch(const struct tp_stretch *s, uint64_t low, uint64_t high, uint64_t last)

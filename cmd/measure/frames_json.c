@@ -20,7 +20,7 @@ struct chosen_place {
 };
 
 struct frames_writer {
-    const struct tp_result *r;
+    const struct tp_program *program;
     const struct tp_frames *f;
     const struct tp_place_table *table; /* NULL: no places are known */
     uint16_t *ranks;                    /* `most` of each device */
@@ -32,11 +32,6 @@ struct frames_writer {
     size_t text_count, place_count;
 };
 
-static size_t base64_length(size_t bytes)
-{
-    return (bytes + 2) / 3 * 4;
-}
-
 static uint16_t rank_of(const struct frames_writer *w, uint32_t device, uint32_t index)
 {
     return w->ranks[(size_t)device * w->f->most + index];
@@ -44,7 +39,7 @@ static uint16_t rank_of(const struct frames_writer *w, uint32_t device, uint32_t
 
 static const char *phase_of(const struct frames_writer *w, const struct tp_frame *frame)
 {
-    return tp_mark_phase(w->r->trace->program, frame->mark);
+    return tp_mark_phase(w->program, frame->mark);
 }
 
 /* ---- places ---- */
@@ -114,13 +109,14 @@ static size_t size_with(struct frames_writer *w, size_t most)
             const struct tp_frame *frame = tp_frames_at(w->f, d, i);
             const char *phase = phase_of(w, frame);
             if (rank_of(w, d, i) <= most)
-                size += FRAME_BYTES + base64_length(frame->length) + (phase ? text_size(phase) : 0);
+                size +=
+                    FRAME_BYTES + tp_base64_length(frame->length) + (phase ? text_size(phase) : 0);
         }
     }
     choose_places(w, most);
     for (size_t i = 0; i < w->place_count; i++)
         size += text_size(tp_place_table_get(w->table, w->places[i].text));
-    return size + base64_length(write_events(w, most, NULL));
+    return size + tp_base64_length(write_events(w, most, NULL));
 }
 
 /* The largest number of frames of a device that fits. */
@@ -138,28 +134,6 @@ static size_t most_that_fit(struct frames_writer *w, size_t most_bytes)
 }
 
 /* ---- writing ---- */
-
-static void write_base64(struct tp_json *j, cJSON *in, const char *name, const uint8_t *bytes,
-                         size_t count)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = malloc(base64_length(count) + 1), *to = text;
-    j->failed |= !text;
-    for (size_t i = 0; text && i < count; i += 3, to += 4) {
-        uint32_t three = (uint32_t)bytes[i] << 16;
-        three |= i + 1 < count ? (uint32_t)bytes[i + 1] << 8 : 0;
-        three |= i + 2 < count ? bytes[i + 2] : 0;
-        to[0] = digits[three >> 18];
-        to[1] = digits[three >> 12 & 63];
-        to[2] = (char)(i + 1 < count ? digits[three >> 6 & 63] : '=');
-        to[3] = (char)(i + 2 < count ? digits[three & 63] : '=');
-    }
-    if (!text)
-        return;
-    *to = '\0';
-    tp_json_text(j, in, name, text);
-    free(text);
-}
 
 static void write_frame(const struct frames_writer *w, struct tp_json *j, cJSON *o, uint32_t device,
                         const struct tp_frame *frame)
@@ -180,7 +154,7 @@ static void write_frame(const struct frames_writer *w, struct tp_json *j, cJSON 
     tp_json_uint(j, o, "ranges", frame->ranges);
     tp_json_uint(j, o, "unit", UINT64_C(1) << frame->unit_log2);
     tp_json_uint(j, o, "bundle", UINT64_C(1) << frame->bundle_log2);
-    write_base64(j, o, "rows", tp_frame_bytes(w->f, device, frame), frame->length);
+    tp_json_base64(j, o, "rows", tp_frame_bytes(w->f, device, frame), frame->length);
 }
 
 static void write_places(const struct frames_writer *w, struct tp_json *j, cJSON *o, size_t most)
@@ -192,7 +166,7 @@ static void write_places(const struct frames_writer *w, struct tp_json *j, cJSON
         tp_json_push(j, places,
                      cJSON_CreateString(tp_place_table_get(w->table, w->places[i].text)));
     if (bytes)
-        write_base64(j, o, "events", bytes, write_events(w, most, bytes));
+        tp_json_base64(j, o, "events", bytes, write_events(w, most, bytes));
     free(bytes);
 }
 
@@ -216,6 +190,13 @@ static void write_all(struct frames_writer *w, struct tp_json *j, cJSON *in, siz
 }
 
 /* ---- the whole ---- */
+
+struct tp_frames_shown tp_result_frames(const struct tp_result *r)
+{
+    return (struct tp_frames_shown){.frames = r->frames,
+                                    .places = r->captured ? r->captured->frame_places : NULL,
+                                    .program = r->trace->program};
+}
 
 static int find_texts(struct frames_writer *w)
 {
@@ -247,12 +228,13 @@ static int open_writer(struct frames_writer *w)
     return rc ? rc : find_texts(w);
 }
 
-int tp_json_frames(struct tp_json *j, cJSON *in, const struct tp_result *r, size_t most_bytes)
+int tp_json_frames(struct tp_json *j, cJSON *in, const struct tp_frames_shown *shown,
+                   size_t most_bytes)
 {
-    struct frames_writer w = {.r = r, .f = r->frames};
-    if (!r->frames)
+    struct frames_writer w = {
+        .program = shown->program, .f = shown->frames, .table = shown->places};
+    if (!shown->frames)
         return TP_OK;
-    w.table = r->captured ? r->captured->frame_places : NULL;
     int rc = open_writer(&w);
     size_t most = rc ? 0 : most_that_fit(&w, most_bytes);
     if (most)

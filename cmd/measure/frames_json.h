@@ -37,9 +37,19 @@
 
 enum { TP_FRAMES_PLACES = 512 }; /* that are named, of one result */
 
+/* All is borrowed. */
+struct tp_frames_shown {
+    const struct tp_frames *frames;      /* NULL: there are none */
+    const struct tp_place_table *places; /* of the events in their rows; NULL: not known */
+    const struct tp_program *program;    /* has the names of their phases */
+};
+
+struct tp_frames_shown tp_result_frames(const struct tp_result *r);
+
 /* Adds the member "frames" to `in`, which takes at most `most_bytes` when it is printed without
  * blanks: what does not fit is left out, the frames that are missed least first. Adds nothing where
- * the result has no frames, or nothing fits. TP_ENOMEM, which j remembers too. */
-int tp_json_frames(struct tp_json *j, cJSON *in, const struct tp_result *r, size_t most_bytes);
+ * there are no frames, or nothing fits. TP_ENOMEM, which j remembers too. */
+int tp_json_frames(struct tp_json *j, cJSON *in, const struct tp_frames_shown *shown,
+                   size_t most_bytes);
 
 #endif

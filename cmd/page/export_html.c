@@ -107,7 +107,8 @@ static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, b
         if (first)
             rc = write_recorded(j, of, r, d, err);
     }
-    return rc == TP_OK ? tp_json_frames(j, page, r, frames_most) : rc;
+    const struct tp_frames_shown shown = tp_result_frames(r);
+    return rc == TP_OK ? tp_json_frames(j, page, &shown, frames_most) : rc;
 }
 
 /* ---- what is of a trace ---- */

@@ -4,6 +4,7 @@
 #include "alloc/base/units.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define EXACT (UINT64_C(1) << 53)
 
@@ -82,6 +83,28 @@ void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value)
 void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value)
 {
     add(j, in, name, cJSON_CreateBool(value));
+}
+
+void tp_json_base64(struct tp_json *j, cJSON *in, const char *name, const uint8_t *bytes,
+                    size_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = malloc(tp_base64_length(count) + 1), *to = text;
+    j->failed |= !text;
+    for (size_t i = 0; text && i < count; i += 3, to += 4) {
+        uint32_t three = (uint32_t)bytes[i] << 16;
+        three |= i + 1 < count ? (uint32_t)bytes[i + 1] << 8 : 0;
+        three |= i + 2 < count ? bytes[i + 2] : 0;
+        to[0] = digits[three >> 18];
+        to[1] = digits[three >> 12 & 63];
+        to[2] = (char)(i + 1 < count ? digits[three >> 6 & 63] : '=');
+        to[3] = (char)(i + 2 < count ? digits[three & 63] : '=');
+    }
+    if (!text)
+        return;
+    *to = '\0';
+    tp_json_text(j, in, name, text);
+    free(text);
 }
 
 int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err)

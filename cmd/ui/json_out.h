@@ -27,6 +27,13 @@ void tp_json_uint(struct tp_json *j, cJSON *in, const char *name, uint64_t value
 double tp_json_rounded(double value); /* rounded to six decimals, as tp_json_real writes it */
 void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value);
 void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value);
+/* Adds a text of base 64, RFC 4648, and how many characters it has. */
+void tp_json_base64(struct tp_json *j, cJSON *in, const char *name, const uint8_t *bytes,
+                    size_t count);
+static inline size_t tp_base64_length(size_t bytes)
+{
+    return (bytes + 2) / 3 * 4;
+}
 void tp_json_push(struct tp_json *j, cJSON *array, cJSON *item); /* takes ownership of the item */
 cJSON *tp_json_item(struct tp_json *j, cJSON *array);            /* appends an object */
 cJSON *tp_json_number(struct tp_json *j, uint64_t value);

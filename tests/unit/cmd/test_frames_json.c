@@ -234,7 +234,8 @@ static uint32_t write_and_read(size_t most_bytes)
     cJSON *root = tp_json_object(&j, NULL, NULL), *frame = NULL;
     bool live[INSNS + 1] = {false};
     uint32_t count = 0, at = 0;
-    assert_int_equal(tp_json_frames(&j, root, &shown.result, most_bytes), TP_OK);
+    const struct tp_frames_shown frames = tp_result_frames(&shown.result);
+    assert_int_equal(tp_json_frames(&j, root, &frames, most_bytes), TP_OK);
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
     assert_true(strlen(text) <= most_bytes + 2); /* and the braces of the root */
@@ -315,7 +316,8 @@ static void nothing_is_taken_unasked(void **state)
     assert_null(none);
     assert_null(tp_replay_frames_of(NULL, shown.result.facts, MOST));
     shown.result.frames = NULL;
-    assert_int_equal(tp_json_frames(&j, root, &shown.result, 1 << 20), TP_OK);
+    const struct tp_frames_shown frames = tp_result_frames(&shown.result);
+    assert_int_equal(tp_json_frames(&j, root, &frames, 1 << 20), TP_OK);
     assert_null(root->child);
     cJSON_Delete(root);
 }

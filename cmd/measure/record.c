@@ -113,4 +113,7 @@ void tp_record_release(struct tp_record *r)
     free(r->values);
     free(r->weights);
     free(r->repeats);
+    for (uint16_t d = 0; r->curves && d < r->devices; d++)
+        free(r->curves[d].points);
+    free(r->curves);
 }

@@ -29,6 +29,14 @@ bool tp_record_options_add(struct tp_record_options *list, char *name, char *val
 void tp_record_options_sort(struct tp_record_options *list); /* by name */
 void tp_record_options_release(struct tp_record_options *list);
 
+/* Memory over time on a device: the event, then the bytes that were requested, handed out and
+ * reserved (TP_CURVE_...) from it on until the next one. Events never fall. */
+enum { TP_RECORD_POINT = 1 + TP_CURVE_VALUES };
+struct tp_record_curve {
+    uint64_t (*points)[TP_RECORD_POINT]; /* owned */
+    size_t count;
+};
+
 /* One strategy on one trace. All texts are owned. A text is never NULL unless its comment says so;
  * TP_NONE and NULL mean that the stored result does not have the value. */
 struct tp_record {
@@ -56,7 +64,8 @@ struct tp_record {
     /* The wholes that shares are shares of, indexed like `values`; only for several devices. NULL:
      * none is known. */
     double *weights;
-    double *repeats; /* ns_per_op of each replay */
+    struct tp_record_curve *curves; /* of each device; NULL: not read */
+    double *repeats;                /* ns_per_op of each replay */
     size_t repeat_count;
     double low_ns_per_op, high_ns_per_op; /* 95 % interval of ns_per_op; NAN: none */
     struct tp_record_options warnings;    /* name: id of the warning; value: its text */

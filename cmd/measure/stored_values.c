@@ -75,6 +75,32 @@ static bool is_exact(const struct tp_member *device)
     return exact;
 }
 
+static void read_point(const struct tp_member *list, struct tp_record_curve *curve)
+{
+    uint64_t *point = curve->points[curve->count];
+    struct tp_member one = {0};
+    if (tp_member_list(list, SIZE_MAX, NULL) != TP_RECORD_POINT)
+        tp_member_fail(list, "is no point of a curve");
+    for (int i = 0; i < TP_RECORD_POINT && tp_member_next(list, &one); i++)
+        point[i] = tp_member_count(&one);
+    if (curve->count && point[0] < curve->points[curve->count - 1][0])
+        tp_member_fail(list, "lies before the point before it");
+    curve->count++;
+}
+
+/* The member is not missed where it is not there: only pictures need it. */
+static void read_curve(const struct tp_member *device, struct tp_record_curve *curve)
+{
+    const struct tp_member memory = tp_member_find(device, "memory");
+    const struct tp_member list = tp_member_find(&memory, "curve");
+    struct tp_member one = {0};
+    size_t count = tp_member_list(&list, SIZE_MAX, NULL);
+    if (count)
+        curve->points = tp_member_memory(&list, calloc(count, sizeof *curve->points));
+    while (curve->points && tp_member_next(&list, &one))
+        read_point(&one, curve);
+}
+
 static void read_device(const struct tp_member *device, struct tp_record *run, uint16_t d)
 {
     const size_t first = (size_t)d * tp_metric_count;
@@ -84,6 +110,8 @@ static void read_device(const struct tp_member *device, struct tp_record *run, u
         return;
     }
     run->exact &= is_exact(device);
+    if (run->curves)
+        read_curve(device, &run->curves[d]);
     for (size_t i = 0; i < tp_metric_count; i++) {
         const struct tp_metric *m = &tp_metrics[i];
         struct tp_member at;
@@ -173,6 +201,7 @@ void tp_stored_read_values(const struct tp_member *in, struct tp_record *run)
         return;
     run->values = tp_member_memory(in, malloc(count * sizeof *run->values));
     run->weights = tp_member_memory(in, malloc(count * sizeof *run->weights));
+    run->curves = tp_member_memory(in, calloc(run->devices, sizeof *run->curves));
     for (size_t i = 0; run->values && run->weights && i < count; i++)
         run->values[i] = run->weights[i] = NAN;
     run->usage = run->exact = find_usage(in, run);

@@ -5,9 +5,7 @@
  *                                                     "recorded": {...}} ],
  *                                       "marks": [[event, name], ...], "frames": {...} } } ] }
  *
- * A curve has five lists, each the first value and then the changes: `events`, `ns` (since the
- * trace began; empty where it has no times), and the bytes `requested`, `granted` and `reserved`
- * from that event until the next one. The first run of a trace has the marks, a curve `recorded` of
+ * Curves are as curve_data.h says. The first run of a trace has the marks, a curve `recorded` of
  * what the recorded allocator reserved, where that is known, and, where each strategy refused
  * something, which is not in its curve, a curve `program` without a strategy. The member `curve` of
  * the result, which says the same at greater length, is empty. Frames of the heap are as
@@ -17,6 +15,7 @@
 #include "cmd/measure/frames_json.h"
 #include "cmd/measure/info_scan.h"
 #include "cmd/measure/report_json.h"
+#include "cmd/page/curve_data.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/replay_page.h"
 #include "cmd/report/export_text.h"
@@ -32,35 +31,14 @@ enum { FRAMES_BYTES = 1500000 };
 
 /* ---- curves ---- */
 
-/* A list of whole numbers, as the first one and the changes. */
-struct deltas {
-    cJSON *list;
-    uint64_t last;
-};
-
-static void add(struct tp_json *j, struct deltas *d, uint64_t value)
-{
-    double change = value >= d->last ? (double)(value - d->last) : -(double)(d->last - value);
-    tp_json_push(j, d->list, cJSON_CreateNumber(change));
-    d->last = value;
-}
-
 static void write_curve(struct tp_json *j, cJSON *in, const char *name, const struct tp_result *r,
                         const struct tp_curve *curve)
 {
-    static const char *const names[] = {"events", "ns", "requested", "granted", "reserved"};
-    enum { EVENTS, NS, BYTES, LISTS = BYTES + TP_CURVE_VALUES };
-    struct deltas lists[LISTS] = {{0}};
-    cJSON *o = tp_json_object(j, in, name);
-    for (int i = 0; i < LISTS; i++)
-        lists[i].list = tp_json_array(j, o, names[i]);
+    struct tp_curve_data data;
+    tp_curve_data_begin(&data, j, in, name);
     for (uint32_t i = 0; i < curve->count; i++) {
         const struct tp_curve_point *p = &curve->points[i];
-        add(j, &lists[EVENTS], p->event);
-        if (r->facts->time_known)
-            add(j, &lists[NS], p->clock);
-        for (int v = 0; v < TP_CURVE_VALUES; v++)
-            add(j, &lists[BYTES + v], p->bytes[v]);
+        tp_curve_data_add(&data, j, p->event, r->facts->time_known ? &p->clock : NULL, p->bytes);
     }
 }
 
@@ -186,13 +164,9 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
         if (rc == TP_OK && first)
             rc = write_trace(&j, run, r, tp_results_of_trace(r, rep->count - i), err);
     }
-    char *text = rc == TP_OK && !j.failed ? cJSON_PrintUnformatted(root) : NULL;
+    if (rc == TP_OK)
+        return tp_json_print_line(&j, root, out, err);
     cJSON_Delete(root);
-    if (text)
-        fputs(text, out);
-    else if (rc == TP_OK)
-        rc = tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
-    cJSON_free(text);
     return rc;
 }
 

@@ -107,16 +107,26 @@ void tp_json_base64(struct tp_json *j, cJSON *in, const char *name, const uint8_
     free(text);
 }
 
-int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err)
+/* Writes a printed document, which may be NULL, and deletes it and its tree. */
+static int write_text(char *text, cJSON *root, const char *end, FILE *out, struct tp_err *err)
 {
-    char *text = j->failed ? NULL : cJSON_Print(root);
     cJSON_Delete(root);
     if (!text)
         return tp_fail(err, TP_ENOMEM, "out of memory while writing JSON");
     fputs(text, out);
-    fputc('\n', out);
+    fputs(end, out);
     cJSON_free(text);
     return TP_OK;
+}
+
+int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err)
+{
+    return write_text(j->failed ? NULL : cJSON_Print(root), root, "\n", out, err);
+}
+
+int tp_json_print_line(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err)
+{
+    return write_text(j->failed ? NULL : cJSON_PrintUnformatted(root), root, "", out, err);
 }
 
 void tp_json_tool(struct tp_json *j, cJSON *in)

@@ -40,6 +40,8 @@ cJSON *tp_json_number(struct tp_json *j, uint64_t value);
 
 /* Writes the tree as a document and deletes it, also after errors. TP_ENOMEM: any call failed. */
 int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err);
+/* Likewise without blanks and line ends, for scripts. */
+int tp_json_print_line(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err);
 
 /* Adds the member `tool`, which says what tapool wrote the document. */
 void tp_json_tool(struct tp_json *j, cJSON *in);

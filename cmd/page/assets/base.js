@@ -1,5 +1,5 @@
-/* What all views share. A view is a function that draws the runs of a trace, or all data of the
-   page, into a figure of it; it is called when the figure comes near the window, once.
+/* What all views share. A view is a function that draws the runs of a trace (those of the data, or of
+   its member `page`), or all data of the page, into a figure of it; it is called when the figure comes near the window, once.
 
        page.view("memory", (figure, runs) => { ... });
        page.view("changes", (figure, data) => { ... });
@@ -8,6 +8,7 @@
 "use strict";
 const page = (() => {
     const data = JSON.parse(document.getElementById("data").textContent);
+    const runs = data.runs || (data.page || {}).runs;
     const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [5, 2, 2, 2, 2, 2], [12, 4], [14, 2, 2, 2], [4, 4]];
 
     /* ---- numbers, as the tables of the page have them ---- */
@@ -73,7 +74,7 @@ const page = (() => {
     const draw = (figure, fn) => {
         const first = +figure.dataset.first, count = +figure.dataset.count;
         try {
-            fn(figure, count ? data.runs.slice(first, first + count) : data);
+            fn(figure, count ? runs.slice(first, first + count) : data);
         } catch (e) {
             figure.append(make("p", { class: "bad" }, "This chart could not be drawn: " + e.message));
             throw e;

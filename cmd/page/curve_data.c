@@ -1,0 +1,33 @@
+/* See curve_data.h. */
+#include "cmd/page/curve_data.h"
+
+enum { EVENTS, NS, BYTES };
+
+static const char *const names[TP_CURVE_LISTS] = {"events", "ns", "requested", "granted",
+                                                  "reserved"};
+
+void tp_curve_data_begin(struct tp_curve_data *c, struct tp_json *j, cJSON *in, const char *name)
+{
+    cJSON *o = tp_json_object(j, in, name);
+    *c = (struct tp_curve_data){0};
+    for (int i = 0; i < TP_CURVE_LISTS; i++)
+        c->lists[i] = tp_json_array(j, o, names[i]);
+}
+
+static void add(struct tp_curve_data *c, struct tp_json *j, int list, uint64_t value)
+{
+    uint64_t last = c->last[list];
+    double change = value >= last ? (double)(value - last) : -(double)(last - value);
+    tp_json_push(j, c->lists[list], cJSON_CreateNumber(change));
+    c->last[list] = value;
+}
+
+void tp_curve_data_add(struct tp_curve_data *c, struct tp_json *j, uint64_t event,
+                       const uint64_t *ns, const uint64_t bytes[TP_CURVE_VALUES])
+{
+    add(c, j, EVENTS, event);
+    if (ns)
+        add(c, j, NS, *ns);
+    for (int v = 0; v < TP_CURVE_VALUES; v++)
+        add(c, j, BYTES + v, bytes[v]);
+}

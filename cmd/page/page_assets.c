@@ -20,10 +20,13 @@
 #define SCRIPTS(X)                                                                                 \
     X(library_js, TAPOOL_DYGRAPHS "/dygraph.min.js")                                               \
     X(base_js, TAPOOL_PAGE_ASSETS "/base.js")                                                      \
+    X(chart_js, TAPOOL_PAGE_ASSETS "/chart.js")                                                    \
+    X(events_js, TAPOOL_PAGE_ASSETS "/events.js")                                                  \
     X(table_js, TAPOOL_PAGE_ASSETS "/table.js")                                                    \
     X(memory_js, TAPOOL_PAGE_ASSETS "/memory.js")                                                  \
     X(heap_js, TAPOOL_PAGE_ASSETS "/heap.js")                                                      \
     X(holders_js, TAPOOL_PAGE_ASSETS "/holders.js")                                                \
+    X(fragmentation_js, TAPOOL_PAGE_ASSETS "/fragmentation.js")                                    \
     X(latency_js, TAPOOL_PAGE_ASSETS "/latency.js")
 
 STYLES(EMBED)

@@ -7,8 +7,8 @@ struct tp_page_asset {
     const char *begin, *end; /* its text, without a NUL */
 };
 
-/* In the order in which a page has them; ended by a row without a name. Each script but the first
- * two, which are the library of charts and what all views share, is a view: it draws one part of
+/* In the order in which a page has them; ended by a row without a name. The first scripts are
+ * the library of charts and what views share; each of the others is a view, which draws one part of
  * the page. Both are empty where the library was not found. */
 extern const struct tp_page_asset tp_page_styles[], tp_page_scripts[];
 

@@ -3,6 +3,7 @@
 
 #include "cmd/measure/captured.h"
 #include "cmd/measure/figures.h"
+#include "cmd/page/fragmentation.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/where_page.h"
 #include "cmd/report/memory_chart.h"
@@ -198,6 +199,18 @@ static int write_holders(const void *of, FILE *out, struct tp_err *err)
     return rc;
 }
 
+static bool has_fragmentation(const void *of)
+{
+    const struct page_part *p = of;
+    return tp_fragmentation_known(p->results, p->count);
+}
+
+static int write_fragmentation(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct page_part *p = of;
+    return tp_fragmentation_write(p->results, p->count, out, err);
+}
+
 /* A result and its report. */
 struct one_result {
     const struct tp_report *rep;
@@ -257,6 +270,12 @@ static const struct tp_html_section sections[] = {
      .view = "What each place of the program holds, as areas",
      .write = write_holders,
      .there = has_holders},
+    {.id = "fragmentation",
+     .title = "Fragmentation over time",
+     .view = "Fragmentation over time: the share of what each policy reserved that the program had "
+             "not requested",
+     .write = write_fragmentation,
+     .there = has_fragmentation},
     {.id = "latency",
      .title = "How long calls took",
      .view = "Cumulative distributions of the latencies of each policy, on logarithmic axes",

@@ -31,6 +31,8 @@ const page = (() => {
         return digits(ns / size) + " " + name;
     };
     const count = value => value.toLocaleString("en-US");
+    const percent = share => share < 1 && share >= 0.9995 ? ">99.9 %" : share > 0 && share < 0.0005 ? "<0.1 %"
+        : `${(100 * share).toFixed(1)} %`;
 
     /* The values of a list that has the first one and the changes. */
     const values = changes => {
@@ -48,9 +50,14 @@ const page = (() => {
         return e;
     };
 
+    let ids = 0;
+    const id = () => "e" + ids++;
+
     const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const color = index => style("--c" + index % 8);
     const dash = index => DASHES[index % 8];
+    /* The index of a run's line in every chart; 6 and 7 are for what was recorded and requested. */
+    const indexOf = (runs, run) => (i => i < 6 ? i : i + 2)(runs.indexOf(run));
 
     /* A piece of the line that stands for a series, for those who do not tell its colour. */
     const sample = (index, width) => {
@@ -66,10 +73,31 @@ const page = (() => {
         return svg;
     };
 
-    /* ---- views ---- */
+    /* ---- what views look like changes ---- */
 
-    const themes = matchMedia("(prefers-color-scheme: dark)");
-    const onTheme = fn => themes.addEventListener("change", fn);
+    /* Paper is narrower than a window, has the light theme, and no slider or summary to open. */
+    const themes = matchMedia("(prefers-color-scheme: dark)"), recolors = [], resizes = [];
+    const onTheme = fn => recolors.push(fn);
+    const recolor = () => recolors.forEach(fn => fn());
+    themes.addEventListener("change", recolor);
+    const onSize = (element, fn) => {
+        new ResizeObserver(fn).observe(element);
+        resizes.push(fn);
+    };
+    let opened = [];
+    const onPaper = yes => {
+        document.documentElement.classList.toggle("paper", yes);
+        opened.forEach(details => details.open = false);
+        opened = yes ? [...document.querySelectorAll("details:not([open])")] : [];
+        opened.forEach(details => details.open = true);
+        if (themes.matches)
+            recolor();
+        resizes.forEach(fn => fn());
+    };
+    addEventListener("beforeprint", () => onPaper(true));
+    addEventListener("afterprint", () => onPaper(false));
+
+    /* ---- views ---- */
 
     const draw = (figure, fn) => {
         const first = +figure.dataset.first, count = +figure.dataset.count;
@@ -97,5 +125,5 @@ const page = (() => {
         addEventListener("beforeprint", () => [...waiting.keys()].forEach(now));
     };
 
-    return { data, digits, bytes, duration, count, values, make, style, color, dash, sample, onTheme, view };
+    return { data, digits, bytes, duration, count, percent, values, make, id, style, color, dash, indexOf, sample, onTheme, onSize, view };
 })();

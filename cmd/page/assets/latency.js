@@ -4,7 +4,7 @@ page.view("latency", (figure, runs) => {
     const { make, duration } = page;
     const kinds = [...new Set(runs.flatMap(run => Object.keys(run.latency || {})))];
     const step = page.data.clock.step_ns;
-    let kind = kinds[0], chart = null;
+    let kind = kinds[0];
     if (!kinds.length) {
         figure.replaceChildren();
         return;
@@ -51,11 +51,16 @@ page.view("latency", (figure, runs) => {
         canvas.restore();
     };
 
-    const decades = (low, high) => {
-        const list = [];
-        for (let v = Math.ceil(low); v <= high; v++)
-            list.push({ v, label: duration(10 ** v) });
-        return list;
+    /* Ticks at powers of ten, at 2 and 5 between them too where there is room; where not even two of
+       them are seen, at even steps. */
+    const times = (low, high, pixels) => {
+        const room = Math.max(2, pixels / 60), stride = Math.ceil((high - low) / room);
+        const powers = page.ticks.every(stride, Math.floor(low / stride) * stride, high, () => "").map(tick => tick.v);
+        const at = steps => powers.flatMap(v => steps.map(step => v + Math.log10(step))).filter(v => v >= low && v <= high);
+        const fine = at([1, 2, 5]), list = stride === 1 && fine.length <= room ? fine : at([1]);
+        return list.length > 1 ? list.map(v => ({ v, label: duration(10 ** v) }))
+            : page.ticks.every(page.ticks.nice((10 ** high - 10 ** low) / room), 10 ** low, 10 ** high, duration)
+                .map(tick => ({ ...tick, v: Math.log10(tick.v) }));
     };
     const shares = (low, high) => {
         const list = [{ v: 0, label: "0 %" }, { v: nines(0.5), label: "50 %" }];
@@ -64,28 +69,20 @@ page.view("latency", (figure, runs) => {
         return list.filter(tick => tick.v >= low && tick.v <= high);
     };
 
-    const box = make("div", { class: "chart" }), keys = make("ul", { class: "keys" });
-    const under = make("p", { class: "under" }, "How many of the calls took at most so long.");
-    const choose = make("select", { "aria-label": "calls to", onchange: e => { kind = e.target.value; show(); } },
-        ...kinds.map(name => make("option", { value: name }, name)));
-    figure.replaceChildren(make("div", { class: "tools" }, make("label", {}, "Calls to ", choose)), keys, box, under);
-
-    const show = () => {
-        const played = runs.filter(run => run.latency && run.latency[kind]);
-        const names = played.map(run => run.strategy.label), series = {};
-        names.forEach((name, i) => series[name] = { strokePattern: page.dash(i) });
-        if (chart)
-            chart.destroy();
-        chart = new Dygraph(box, rowsOf(played), {
-            labels: ["time of a call", ...names], legend: "never", stepPlot: true, connectSeparatedPoints: true, series, strokeWidth: 2,
-            colors: names.map((name, i) => page.color(i)), xlabel: "time of a call", includeZero: true,
-            gridLineColor: page.style("--rule"), axisLineColor: page.style("--rule"), underlayCallback: underlay,
-            highlightCallback: (e, x, points) => under.replaceChildren(make("b", {}, duration(10 ** x)), ": ",
-                points.filter(p => p.yval !== null).map(p => `${p.name} ${shareText(p.yval)}`).join(", ")),
-            axes: { x: { ticker: decades }, y: { ticker: shares, axisLabelWidth: 80 } },
-        });
-        keys.replaceChildren(...names.map((name, i) => make("li", {}, page.sample(i, 2), name)));
+    const drawn = () => {
+        const played = runs.filter(run => run.latency && run.latency[kind]), rows = rowsOf(played);
+        const lines = played.map(run => ({ name: run.strategy.label, index: page.indexOf(runs, run), width: 2, shown: true }));
+        const say = (row, shown) => [make("b", {}, duration(10 ** rows[row][0])), ": ",
+            lines.map((line, i) => shown.includes(line) && rows[row][i + 1] !== null ? `${line.name} ${shareText(rows[row][i + 1])}` : "")
+                .filter(Boolean).join(", ")];
+        return { lines, rows, say, underlay, connected: true, empty: "No latencies were measured.",
+            x: { label: "time of a call", ticks: times, least: 0.02 }, y: { ticks: shares } };
     };
-    show();
-    page.onTheme(show);
+    const choose = make("select", { "aria-label": "calls to", onchange: e => {
+        kind = e.target.value;
+        show();
+    } }, ...kinds.map(name => make("option", { value: name }, name)));
+    const show = page.chart(figure, { about: figure.getAttribute("aria-label"), draw: drawn,
+        hint: "How many of the calls took at most so long. The keys of the charts above work here too.",
+        tools: [make("label", {}, "Calls to ", choose)] });
 });

@@ -303,6 +303,11 @@ uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_fa
     return f->ops[op] - (is_part ? tp_captured_failures(c).played : 0);
 }
 
+uint64_t tp_captured_allocations(const struct tp_captured *c, const struct tp_program_facts *f)
+{
+    return tp_captured_ops(c, f, TP_ALLOC) + tp_captured_ops(c, f, TP_REALLOC);
+}
+
 uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f)
 {
     return f->objects - tp_captured_failures(c).played;

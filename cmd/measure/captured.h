@@ -70,6 +70,9 @@ struct tp_captured_failures tp_captured_failures(const struct tp_captured *c);
 uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_facts *f,
                          enum tp_op op);
 
+/* How often it asked for memory: with ALLOC and with REALLOC. */
+uint64_t tp_captured_allocations(const struct tp_captured *c, const struct tp_program_facts *f);
+
 /* The objects of the recorded program, and the most that were live at once. Both leave out failed
  * requests that are played. `c` may be NULL. */
 uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f);

@@ -130,6 +130,7 @@ static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_c
     tp_json_uint(j, o, "peak_reserved_bytes", d->peak_reserved);
     tp_json_uint(j, o, "peak_reserved_event", d->peak_event);
     tp_json_uint(j, o, "at_peak_demand_reserved_bytes", d->at_demand);
+    tp_json_uint(j, o, "at_peak_demand_refused_bytes", d->demand_failed);
     tp_json_uint(j, o, "at_peak_demand_largest_idle_bytes", d->largest);
     tp_json_uint(j, o, "end_reserved_bytes", d->end_reserved);
     tp_json_uint(j, o, "segments_taken", d->takes);
@@ -160,7 +161,9 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     if (!captured->known)
         return;
     cJSON *o = tp_json_object(j, in, "recorded");
+    const struct tp_program_facts *f = tp_program_facts(trace->program);
     tp_json_text(j, o, "by", r->by);
+    tp_json_uint(j, o, "allocations", tp_captured_allocations(captured, f));
     cJSON *devices = tp_json_array(j, o, "devices");
     for (uint32_t i = 0; i < r->count; i++) {
         struct tp_captured_device held = tp_captured_device(captured, r, i);

@@ -386,8 +386,7 @@ struct recorded {
 
 static struct recorded recorded_of(const struct tp_result *r)
 {
-    struct recorded sum = {.allocations = r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC] -
-                                          tp_captured_failures(r->captured).played};
+    struct recorded sum = {.allocations = tp_captured_allocations(r->captured, r->facts)};
     bool unknown = false, silent = false;
     for (uint16_t i = 0; i < r->captured->count; i++) {
         const struct tp_captured_device *d = &r->captured->devices[i];

@@ -1,10 +1,12 @@
 """Looks at a page of tapool in a real browser, and prints what is wrong with it; nothing where all is well.
 
-    page_check.py PAGE.html [--once] [--picture FILE.png]
+    page_check.py PAGE.html [--once | --figures] [--json RESULT.json] [--picture FILE.png]
 
 It looks in both themes, wide and narrow: for errors in the console, requests that leave the file, views that
-are missing or empty, a page that scrolls sideways, text of too little contrast, figures that the page and its
-data do not agree on, hover and zoom, tables that are sorted, and what is left without JavaScript. With --once only light and 1,200 pixels wide.
+are missing or empty, a page that scrolls sideways, text of too little contrast, figures of its tables that are not
+those of its data and of the JSON result of the same replay (page_figures.py), hover and zoom, tables that are
+sorted, and what is left without JavaScript. With --once only light and 1,200 pixels wide, with --figures nothing
+but those.
 """
 import json
 import os
@@ -12,6 +14,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import page_figures  # noqa: E402
 from chromium import Browser, find  # noqa: E402
 
 VIEWS = ("memory", "heap", "latency")
@@ -43,7 +46,7 @@ CONTRAST = """(() => {
     return worst;
 })()"""
 
-CELLS = """[...document.querySelectorAll("section.answer tbody tr")].map(row => [...row.cells].map(c => c.textContent))"""
+CELLS = """[...document.querySelector("section.answer tbody").rows].map(row => [...row.cells].map(c => c.textContent))"""
 
 
 class Findings(list):
@@ -109,24 +112,18 @@ def number(text):
     return match and float(match.group(1).replace(",", "")) * sizes.get(match.group(2), 1)
 
 
-# Each figure of the table that has a column for it against the data, within four digits.
-def compare_figures(page, found):
+# Each figure of the tables and of the Pick against the page's own data, and against the JSON of the same replay.
+def compare_figures(page, path, found):
     data = page.value("JSON.parse(document.getElementById('data').textContent)")
-    heads = page.value("[...document.querySelectorAll('section.answer thead th')].map(h => h.textContent)")
-    rows = {row[0].split(" ")[0]: row for row in page.value(CELLS)}
-    figures = {"peak reserved": lambda r: r["memory"]["peak_reserved_bytes"],
-               "driver calls": lambda r: r["source_calls"]["get"] + r["source_calls"]["put"],
-               "fits in": lambda r: r["memory"]["fits_in_bytes"]}
-    compared = 0
-    for run in data["runs"]:
-        row = rows.get(run["strategy"]["label"].split(" ")[0])
-        found.expect(row, "no row of", run["strategy"]["label"])
-        for head, value in figures.items():
-            if row and head in heads and "memory" in run:
-                shown, value = number(row[heads.index(head)]), value(run)
-                close = shown is not None and value is not None and abs(shown - value) <= 0.001 * max(value, 1)
-                found.expect(close, run["strategy"]["label"], head, "is", row[heads.index(head)], "and", value)
-                compared += 1
+    articles = page.value(page_figures.READ)
+    if path:
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+        other = page_figures.same(data, result)
+        found.expect(not other, other)
+        data = result
+    more, compared = page_figures.check(articles, data)
+    found.extend(more)
     return compared
 
 
@@ -164,31 +161,42 @@ def sort_tables(page, found):
     found.expect(up == sorted(up) and down == sorted(up, reverse=True), "a sorted table:", up, down)
 
 
+def option(name):
+    """The word behind an option; None: it was not given."""
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else None
+
+
+def end(found, compared):
+    for line in found:
+        print(line)
+    print("%d figures compared" % compared, file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
 def main():
     path = os.path.realpath(sys.argv[1])
     found, compared = Findings(), 0
     if not find():
         sys.exit("there is no browser")
     with Browser() as browser:
+        if "--figures" in sys.argv:
+            end(found, compare_figures(browser.open("file://" + path), option("--json"), found))
         for how in LOOKS[:1] if "--once" in sys.argv else LOOKS:
             page = look(browser, "file://" + path, found, **how)
             look_at_views(page, found)
             if how == LOOKS[0]:
-                compared = compare_figures(page, found)
+                compared = compare_figures(page, option("--json"), found)
                 hover_and_zoom(page, found)
                 sort_tables(page, found)
-            if "--picture" in sys.argv and how["width"] == 1200:
+            if option("--picture") and how["width"] == 1200:
                 page.resize(1200, page.value("document.documentElement.scrollHeight"))
                 page.settle()
-                page.picture(sys.argv[sys.argv.index("--picture") + 1])
+                page.picture(option("--picture"))
         page = browser.open("file://" + path, scripts=False)
         text = page.call("DOM.getDocument", depth=0) and page.call(
             "DOM.getOuterHTML", nodeId=page.call("DOM.getDocument", depth=0)["root"]["nodeId"])["outerHTML"]
         found.expect("<tbody>" in text and "Pick" in text, "without JavaScript no table or no answer")
-    for line in found:
-        print(line)
-    print("%d figures compared" % compared, file=sys.stderr)
-    sys.exit(1 if found else 0)
+    end(found, compared)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import math
 import re
 import sys
 
+import rounding
+
 UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 compared = 0
 
@@ -132,21 +134,6 @@ def detail_latency(text, run, step):
             sys.exit("%s: the buckets do not add up to count" % kind)
 
 
-def pooled_p99(run):
-    buckets = {}
-    for latency in run["latency"].values():
-        for upper, n in latency["buckets"]:
-            buckets[upper] = buckets.get(upper, 0) + n
-    count = sum(buckets.values())
-    if 0.01 * count < 10 - 1e-6:
-        return None
-    below = 0
-    for upper in sorted(buckets):
-        below += buckets[upper]
-        if below >= 0.99 * count:
-            return min(upper, max(l["max_ns"] for l in run["latency"].values()))
-
-
 def table_row(text, run, step):
     global compared
     memory, calls = run["memory"], run["source_calls"]
@@ -171,7 +158,7 @@ def table_row(text, run, step):
     elif time != "(a)":
         check(label + " ns", time.split(" ")[0], run["throughput"]["ns_per_op"])
     if run["memory"]["fits_in_bytes"] is None:
-        p99, shown = pooled_p99(run), cells.pop(0)
+        p99, shown = rounding.pooled(list(run["latency"].values()), 0.99), cells.pop(0)
         if time != "(a)":
             latency_cell(label + " p99", shown, p99, p99 is not None and round(p99 / step) < 10, step)
     if resident:

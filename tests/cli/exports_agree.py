@@ -12,6 +12,7 @@ import sys
 
 import benchfmt_check
 import perfetto_check
+import rounding
 import svg_check
 
 compared = 0
@@ -254,19 +255,6 @@ def check_perfetto(path, document):
     same("perfetto tracks of nobody", (names, counters), ({}, {}))
 
 
-def shown(amount):
-    """Bytes as the screens have them."""
-    unit = 0
-    while amount >= 1023.5:
-        amount, unit = amount / 1024, unit + 1
-    digits = 0 if unit == 0 or amount >= 999.95 else 1 if amount >= 99.995 else 2 if amount >= 9.9995 else 3
-    number = "%.*f" % (digits, amount)
-    number = number.rstrip("0").rstrip(".") if digits else number
-    if float(number) >= 1000:
-        number = "{:,}".format(int(float(number)))
-    return "%s %s" % (number, ["B", "KiB", "MiB", "GiB", "TiB"][unit])
-
-
 def place_of(event, time_ns, run, chart):
     """Where an event lies on the axis; None: that is not in the result."""
     if "time of the trace" not in chart.texts:
@@ -275,7 +263,7 @@ def place_of(event, time_ns, run, chart):
 
 
 def check_svg_line(what, line, peak, at):
-    same("svg peak of " + what, line[0], shown(peak))
+    same("svg peak of " + what, line[0], rounding.size(peak))
     if at is not None:
         same("svg place of %s, %s %s" % (what, line[1], at), abs(line[1] - at) <= 4, True)
 
@@ -292,10 +280,10 @@ def check_svg_device(chart, runs, index):
             same("svg leaves out " + label, any(t.startswith("Not drawn") and label in t for t in chart.texts), True)
             continue
         peak = max(point[3] for point in curve)
-        lines = [line for name, line in chart.lines.items() if label in name.split(", ") and line[0] == shown(peak)]
+        lines = [line for name, line in chart.lines.items() if label in name.split(", ") and line[0] == rounding.size(peak)]
         same("svg lines of " + label, len(lines), 1)
         check_svg_line(label, lines[0], peak, place_of(next(p[0] for p in curve if p[3] == peak), None, run, chart))
-        same("svg says all of " + label, "%s: at most %s" % (label, shown(peak)) in chart.description, True)
+        same("svg says all of " + label, "%s: at most %s" % (label, rounding.size(peak)) in chart.description, True)
         if device["failed_allocations"]:
             failed += 1
             same("svg failure of " + label, any(m.startswith(label) or ", " + label in m for m in chart.marks), True)

@@ -10,10 +10,14 @@ setup() {
     needs_pages
 }
 
-# looked_at PAGE: the browser finds nothing wrong.
-looked_at() {
+needs_browser() {
     [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
     command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
+}
+
+# looked_at PAGE: the browser finds nothing wrong.
+looked_at() {
+    needs_browser
     python3 "$CLI/../browser/page_check.py" "$@" >found 2>compared || fail "$(cat found compared)"
 }
 
@@ -56,15 +60,79 @@ END
     grep -qE '^    options  +arena_size=64MiB' a.html
 }
 
-@test "the page's figures are those of the JSON result, and it opens" {
+# agrees REPLAY...: the figures of its page are those of the JSON that the same replay writes.
+agrees() {
+    ok "$TAPOOL" replay "$@" --export-html a.html --export-json a.json -f
+    looked_at a.html --figures --json a.json
+    matches compared '^[1-9][0-9]+ figures compared'
+}
+
+@test "a page opens, with the figures of the JSON result" {
     device_trace >gpu.json
-    ok play_once gpu.json -s arena -s lru -s direct --fits --export-html a.html
-    looked_at a.html
-    matches compared '^[1-9][0-9]* figures compared'
+    ok play_once gpu.json -s arena -s lru -s direct --fits --export-html a.html --export-json a.json
+    looked_at a.html --json a.json
+    matches compared '^[1-9][0-9]+ figures compared'
     ok "$TAPOOL" replay "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --min-time 0 --export-html b.html
     looked_at b.html --once
     ok "$TAPOOL" replay sample:redis -s arena -s system --min-time 0 --export-html c.html
     looked_at c.html --once
+}
+
+@test "every figure of the tables: hosts and devices, threads, several of all, failures, cold runs, a recording" {
+    needs_browser
+    device_trace >gpu.json
+    captured_trace >rich.json
+    python3 "$CLI/oom_snapshot.py" fragmented >oom.pickle
+    { echo '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}}'
+      for i in {1..40}; do echo '{"op": "alloc", "id": '"$i"', "size": 3000000}'; done; } >full.jsonl
+    agrees "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --min-time 0
+    agrees "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s torch -s arena -s lru
+    agrees oom.pickle --min-time 0
+    agrees sample:jq -s arena -s system -s bump
+    agrees sample:python-threads --threads recorded --min-time 10ms -s arena -s system -s lru
+    agrees gpu.json rich.json oom.pickle sample:sqlite -s x=arena -s lru -s direct --min-time 0
+    agrees full.jsonl -s arena -s torch --capacity 64MiB --min-time 0
+    agrees full.jsonl -s arena -s lru --capacity 125MiB --on-oom stop
+}
+
+@test "a figure that is another one, or has no getter, is found wherever it stands in a table or in a Pick" {
+    needs_browser
+    for trace in "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" sample:redis; do
+        ok "$TAPOOL" replay "$trace" -s arena -s lru -s bump --export-html a.html -f
+        PYTHONPATH=$TAPOOL_ROOT/tests/browser python3 - a.html <<'END'
+import copy, os, re, sys
+import page_figures
+from chromium import Browser
+with Browser() as browser:
+    page = browser.open("file://" + os.path.realpath(sys.argv[1]))
+    articles = page.value(page_figures.READ)
+    data = page.value("JSON.parse(document.getElementById('data').textContent)")
+assert page_figures.check(copy.deepcopy(articles), data)[0] == []
+another = lambda text: re.sub(r"\d(?=\D*$)", lambda d: str((int(d[0]) + 5) % 10), text)
+cells = 0
+def seen(change, what):
+    changed = copy.deepcopy(articles)
+    change(changed[0])
+    assert page_figures.check(changed, data)[0], "not seen: " + what
+for t, table in enumerate(articles[0]["tables"]):
+    for r, row in enumerate(table["rows"]):
+        for c, cell in enumerate(row):
+            if re.search(r"\d", cell):
+                cells += 1
+                seen(lambda a: a["tables"][t]["rows"][r].__setitem__(c, another(cell)), "%s: %s" % (table["section"], row))
+                seen(lambda a: a["tables"][t]["rows"][r].__setitem__(c, "-"), "%s: %s" % (table["section"], row))
+    seen(lambda a: a["tables"][t]["heads"].__setitem__(-1, "a new column"), "a head of " + table["section"])
+    seen(lambda a: a["tables"][t]["rows"].pop(), "a row less of " + table["section"])
+seen(lambda a: a["tables"].append({"section": "new", "heads": ["", "x"], "rows": [["a", "1"]]}), "a new table")
+numbers = [m.span() for m in re.finditer(r"\d+", articles[0]["picks"][0])]
+labels = [run["strategy"]["label"] for run in data["runs"]]
+for begin, end in numbers:
+    pick = articles[0]["picks"][0]
+    other = pick[:begin] + another(pick[begin:end]) + pick[end:]
+    seen(lambda a: a["picks"].__setitem__(0, other), other)
+assert cells > 30 and numbers, (cells, articles[0]["picks"])
+END
+    done
 }
 
 @test "what no policy could serve is requested all the same, and each trace has its own phases" {
@@ -140,13 +208,14 @@ END
 }
 
 @test "the checks of a page can fail" {
-    ok play_once sample:jq -s arena -s lru --export-html a.html
-    looked_at a.html --once
+    ok play_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s arena -s lru --export-html a.html --export-json a.json
+    looked_at a.html --once --json a.json
     while read -r change; do
         sed -E "$change" a.html >bad.html
         not cmp -s a.html bad.html
-        ! python3 "$CLI/../browser/page_check.py" bad.html --once >found 2>/dev/null || fail "not seen: $change"
+        ! python3 "$CLI/../browser/page_check.py" bad.html --once --json a.json >found 2>/dev/null || fail "not seen: $change"
         [ -s found ] || fail "nothing said: $change"
+        lacks found Traceback
     done <<'END'
 s/page.view\("memory"/page.view("nothing"/
 s/const page = /console.error("x"); const page = /
@@ -154,5 +223,11 @@ s/--soft: #595959/--soft: #d0d0d0/
 s/^main \{ /main { min-width: 3000px; /
 s/default-src 'none'/default-src */;s/^"use strict";$/"use strict"; fetch("https:\/\/example.invalid\/");/
 s/\(down \? -1 : 1\)/1/
+/<section class="answer">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+/<section class="holders">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+/<section class="latency">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+s/(<p class="pick">.*needs )([0-9])/\19\2/
+s/>driver calls</>driver things</
+s/"peak_granted_bytes":/"peak_granted_bytes":1/
 END
 }

@@ -1,0 +1,481 @@
+"""Every number in the tables of a page against the JSON result of the same replay, and those of its Pick against
+its table.
+
+    table of a page --> its row in TABLES --> a getter for each head --> the texts that are right
+
+A table that has no row here, a head that has no getter and a sentence that no pattern knows are findings as soon as
+there is a digit: what is new on a page has to come here first. A getter returns the texts that a cell may have, of
+which there are several where the JSON has rounded a real. "-" is expected like any other text.
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
+import rounding as text  # noqa: E402
+
+# All tables of a page as texts, and its Picks, by article; the order of rows is that of the page.
+READ = """[...document.querySelectorAll("article")].map(article => ({
+    picks: [...article.querySelectorAll(".pick")].map(e => e.textContent),
+    lead: Object.fromEntries([...article.querySelectorAll("section")].map(s =>
+        [s.className, (s.querySelector(":scope > p") || s).textContent])),
+    tables: [...article.querySelectorAll("table")].map(t => ({
+        section: (t.closest("section") || t.parentElement).className,
+        heads: [...t.tHead.rows[0].cells].map(c => c.textContent.trim()),
+        rows: [...t.tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))}))}))"""
+
+
+def whole(value):
+    """A whole number; those beyond 2^53 are texts in JSON."""
+    return None if value is None else int(value)
+
+
+def total(values):
+    """A sum that is not known if a part is not."""
+    values = [whole(v) for v in values]
+    return None if not values or None in values else sum(values)
+
+
+# ---- figures of a run, as its columns mean them ----
+
+def of_devices(run, group, name):
+    return total(device[group][name] for device in run["devices"])
+
+
+def reserved(run):
+    """The least and the most that its own peak may be, which differ only on a real device."""
+    low = high = 0
+    for device in run["devices"]:
+        measured = (device.get("measured") or {}).get("peak_reserved_bytes")
+        pair = measured or [device["memory"]["peak_reserved_bytes"]] * 2
+        if pair[0] is None:
+            return None, None
+        low, high = low + whole(pair[0]), high + whole(pair[1])
+    return low, high
+
+
+def resident(run):
+    return whole((run.get("resident") or {}).get("at_peak_bytes"))
+
+
+def needed_by_program(run):
+    return of_devices(run, "memory", "trace_peak_requested_bytes")
+
+
+def reserved_text(run):
+    low, high = (text.size(v) for v in reserved(run))
+    if low == high:
+        return {high}
+    return {"%s to %s" % (low.rsplit(" ", 1)[0] if low.split()[-1] == high.split()[-1] else low, high)}
+
+
+def held_times(held, run):
+    needed = needed_by_program(run)
+    if not needed or held is None:
+        return {"-"}
+    times = held / needed
+    return {"%.3f" % times if times < 10 else text.digits(times)}
+
+
+def idle_text(idle, largest):
+    return {text.size(idle) + (" (%s)" % text.size(largest) if idle is not None and largest else "")}
+
+
+def idle_of(run):
+    parts = [device["memory"]["at_peak_demand"] for device in run["devices"]]
+    pieces = [whole(p["largest_piece_bytes"]) for p in parts]
+    return total(p["idle_bytes"] for p in parts), None if None in pieces else max(pieces)
+
+
+def is_flattered(run):
+    return run["latency_scope"] == "policy" and reuse(run) is not None and reuse(run) < 0.5
+
+
+def no_time(run):
+    speed = run.get("throughput") or {}
+    if not speed.get("runs_ns_per_op") and speed.get("ns_per_op") is None and not speed.get("replays"):
+        return "-"
+    return "(a)" if is_flattered(run) else "(c)" if speed["ns_per_op"] is None else None
+
+
+def interval_text(speed, name):
+    """A time with the wider half of its interval."""
+    ns, low, high = (speed[part + name] for part in ("", "low_", "high_"))
+    if ns is None:
+        return {"-"}
+    if low is None:
+        return {t + " (b)" for t in text.texts(text.digits, ns)}
+    half = max(high - ns, ns - low)
+    halves = text.texts(lambda h: "%.*f" % (0 if h >= 10 else 1 if h >= 1 else 2 if h >= 0.1 else 3, h), half, 2e-6)
+    return {"%s \u00b1%s" % (a, b) for a in text.texts(text.digits, ns) for b in halves}
+
+
+def time_text(run):
+    return {no_time(run)} if no_time(run) else interval_text(run["throughput"], "ns_per_op")
+
+
+def policy_time_text(run):
+    return {no_time(run)} if no_time(run) else text.texts(text.digits, run["throughput"]["ns_per_op"])
+
+
+def p99_text(run, step):
+    return {"(a)" if is_flattered(run) else text.latency(text.pooled(list(run["latency"].values()), 0.99), step)}
+
+
+def calls(run):
+    if run["devices"][0].get("measured"):
+        return total(device["measured"]["driver"]["calls"] for device in run["devices"])
+    return total(of_devices(run, "source_calls", way) for way in ("get", "put"))
+
+
+def reuse(run):
+    """The share of all allocations that needed no call; of several devices it is weighed by theirs."""
+    parts = [(device["source_calls"]["reuse"], whole(device["source_calls"]["allocations"])) for device in run["devices"]]
+    served = sum(n for _, n in parts)
+    if not served or any(share is None and n for share, n in parts):
+        return None
+    return sum(share * n for share, n in parts if n) / served
+
+
+def throughput(name):
+    return lambda run: (run.get("throughput") or {}).get(name)
+
+
+# ---- the table of policies ----
+
+class Answer:
+    """The table of policies of one trace: rows of what it needs, of the recorded allocator, and of each policy."""
+
+    def __init__(self, document, runs):
+        self.step, self.runs, self.first = document["clock"]["step_ns"], runs, runs[0]
+        self.resident = False
+
+    def see(self, table):
+        self.resident = "resident at peak" in table["heads"]
+        return ["answer: %d rows of policies, and %d results" % (len(table["rows"]), len(self.runs))] \
+            if len(table["rows"]) < len(self.runs) else []
+
+    def held(self, run):
+        return resident(run) if self.resident else reserved(run)[1]
+
+    def times_text(self, run):
+        return {"-"} if run["failed_allocations"] else held_times(self.held(run), run)
+
+    POLICY = {
+        "resident at peak": lambda a, run: {text.size(resident(run))},
+        "peak reserved": lambda a, run: reserved_text(run),
+        "address space": lambda a, run: reserved_text(run),
+        "times needed": lambda a, run: a.times_text(run),
+        "fits in": lambda a, run: {text.size(of_devices(run, "memory", "fits_in_bytes"))},
+        "idle at peak demand (largest piece)": lambda a, run: idle_text(*idle_of(run)),
+        "idle at peak demand": lambda a, run: {text.size(idle_of(run)[0])},
+        "ns per call \u00b195 %": lambda a, run: time_text(run),
+        "policy time ns, \u00b195 %": lambda a, run: time_text(run),
+        "policy time, ns": lambda a, run: policy_time_text(run),
+        "wall time ns, \u00b195 %": lambda a, run: interval_text(run["throughput"], "wall_ns_per_op"),
+        "p99 ns": lambda a, run: p99_text(run, a.step),
+        "against 1 thread": lambda a, run: text.texts(text.times, throughput("speedup")(run)),
+        "waited": lambda a, run: text.texts(text.percent, throughput("waited")(run)),
+        "blocked": lambda a, run: text.texts(text.percent, throughput("blocked")(run)),
+        "system calls": lambda a, run: {text.count(calls(run))},
+        "driver calls": lambda a, run: {text.count(calls(run))},
+        "next pass": lambda a, run: {text.count(of_devices(run, "source_calls", "next_pass"))},
+        "reuse": lambda a, run: text.texts(text.percent, reuse(run)),
+    }
+    NEEDED = {
+        "peak reserved": lambda a, run: {text.size(needed_by_program(run))},
+        "resident at peak": lambda a, run: {text.size(needed_by_program(run))},
+        "address space": lambda a, run: {"-" if a.resident else text.size(needed_by_program(run))},
+        "times needed": lambda a, run: {"1.000"},
+    }
+    PACKED = {
+        "peak reserved": lambda a, run: {text.size(a.packed(run))},
+        "times needed": lambda a, run: held_times(a.packed(run), run),
+    }
+    RECORDED = {
+        "peak reserved": lambda a, run: {text.size(a.recorded("peak_reserved_bytes"))},
+        "times needed": lambda a, run: {"-"} if a.ran_out() else held_times(a.recorded("peak_reserved_bytes"), run),
+        "idle at peak demand (largest piece)": lambda a, run: idle_text(a.recorded_idle(), a.recorded_largest()),
+        "idle at peak demand": lambda a, run: {text.size(a.recorded_idle())},
+        "driver calls": lambda a, run: {text.count(a.recorded("segments_taken", "ranges_mapped", "segments_given_back",
+                                                              "ranges_unmapped"))},
+        "reuse": lambda a, run: a.recorded_reuse(),
+    }
+
+    def packed(self, run):
+        return of_devices(run, "memory", "best_packing_bytes")
+
+    # ---- the recorded allocator ----
+
+    def recorded(self, *names):
+        return sum(whole(d.get(name, 0)) for d in self.first["recorded"]["devices"] for name in names)
+
+    def recorded_pairs(self):
+        """Of each device what was reserved at peak demand, and what was asked for there and not refused."""
+        return [(whole(recorded["at_peak_demand_reserved_bytes"]),
+                 whole(device["memory"]["trace_peak_requested_bytes"]) - whole(recorded["at_peak_demand_refused_bytes"]))
+                for recorded, device in zip(self.first["recorded"]["devices"], self.first["devices"])]
+
+    def ran_out(self):
+        return bool(self.recorded("out_of_memory")) and any(
+            had < whole(d["memory"]["trace_peak_requested_bytes"])
+            for (had, _), d in zip(self.recorded_pairs(), self.first["devices"]))
+
+    def recorded_idle(self):
+        if any(held < had for held, had in self.recorded_pairs()) and self.recorded("out_of_memory"):
+            return None
+        return sum(max(0, held - had) for held, had in self.recorded_pairs())
+
+    def recorded_largest(self):
+        pieces = [whole(d["at_peak_demand_largest_idle_bytes"]) for d in self.first["recorded"]["devices"]]
+        return None if None in pieces else max(pieces)
+
+    def recorded_reuse(self):
+        asked, takes = whole(self.first["recorded"]["allocations"]), self.recorded("segments_taken", "ranges_mapped")
+        return {text.percent(1 - takes / asked if takes < asked else 0) if asked else "-"}
+
+    def expected(self, table, row, column):
+        """The texts that a cell may have; None: there is no getter."""
+        head, name = table["heads"][column], table["rows"][row][0]
+        nth = row - (len(table["rows"]) - len(self.runs))
+        if column == 0:
+            return self.name_text(name, nth)
+        if head not in self.POLICY:
+            return None
+        special = {"needed by program": self.NEEDED, "best packing": self.PACKED}.get(name, self.RECORDED)
+        if nth < 0:
+            return special[head](self, self.first) if head in special else {"-"}
+        return self.POLICY[head](self, self.runs[nth])
+
+    def name_text(self, name, nth):
+        if nth < 0:
+            return {name} if name in ("needed by program", "best packing") or name.startswith("recorded, ") else set()
+        run = self.runs[nth]
+        label, library = run["strategy"]["label"], run["strategy"].get("library") or ""
+        return {label} | {label + " " + part for part in
+                          (re.findall(r"^\S* (.+)", library) or re.findall(r"\.so\.(.+)", library))}
+
+
+# ---- the table of latencies ----
+
+class Latency:
+    PERCENTILES = {"p50, ns": "p50_ns", "p90, ns": "p90_ns", "p99, ns": "p99_ns", "p99.9, ns": "p99_9_ns",
+                   "longest, ns": "max_ns"}
+
+    def __init__(self, document, runs):
+        self.step = document["clock"]["step_ns"]
+        self.rows = [(run, kind) for run in runs for kind in run.get("latency") or {}]
+
+    def see(self, table):
+        return [] if len(table["rows"]) == len(self.rows) else \
+            ["latency: %d rows for %d histograms" % (len(table["rows"]), len(self.rows))]
+
+    def expected(self, table, row, column):
+        run, kind = self.rows[row]
+        head, latency = table["heads"][column], run["latency"][kind]
+        if column == 0:
+            return {run["strategy"]["label"]}
+        if head in self.PERCENTILES:
+            return {text.latency(whole(latency[self.PERCENTILES[head]]), self.step)}
+        return {"calls to": {kind}, "calls": {text.count(latency["count"])}}.get(head)
+
+
+# ---- the table of holders ----
+
+class Holders:
+    def __init__(self, document, runs):
+        held = runs[0].get("peak_holders") or runs[0].get("holders") or {}
+        self.all, unknown = whole(held.get("bytes", 0)), whole(held.get("unknown_bytes", 0))
+        self.rows = [(p["place"], whole(p["bytes"]), whole(p["blocks"])) for p in held.get("places", [])]
+        rest = self.all - unknown - sum(row[1] for row in self.rows)
+        if held.get("count", 0) > len(self.rows):
+            self.rows.append(("others", max(0, rest), None))
+        if unknown:
+            self.rows.append(("in no phase" if held.get("by") == "annotation" else "not known", unknown, None))
+
+    def see(self, table):
+        good = len(table["rows"]) == len(self.rows) and text.size(self.all) in table["lead"]
+        return [] if good else ["holders: %d rows for %d, '%s' for %s" % (
+            len(table["rows"]), len(self.rows), table["lead"], text.size(self.all))]
+
+    def expected(self, table, row, column):
+        name, held, blocks = self.rows[row]
+        return {"asked for by": {name}, "holds": {text.size(held)}, "share": text.texts(text.percent, held / self.all, 0),
+                "blocks": {text.count(blocks)}}.get(table["heads"][column])
+
+
+TABLES = {"answer": Answer, "latency": Latency, "holders": Holders}
+
+
+# ---- the sentence of the Pick ----
+
+SIZE, SHARE, COUNT = r"\d[\d.,]* (?:[KMGTPE]i)?B", r"(?:[+-][\d.]+ %|\d[\d.,]*x|0 %)", r"\d+(?:,\d+)*"
+COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "fits_in_bytes"), "resident at peak": resident,
+           "peak reserved": lambda run: reserved(run)[1], "ns per call": throughput("ns_per_op"),
+           "wall time": throughput("wall_ns_per_op")}
+
+
+class Pick:
+    """What a Pick says: each pattern takes what it has compared out of the sentence, in which no digit may be left."""
+
+    def __init__(self, said, answer):
+        self.said, self.answer, self.found, self.compared = said, answer, [], 0
+        self.runs = {run["strategy"]["label"]: run for run in answer.runs}
+        names = sorted(self.runs, key=len, reverse=True)
+        self.label = "(?:%s)" % "|".join(map(re.escape, names))
+        head = re.match(r"Pick ((?:%s(?:, | or )?)+)" % self.label, said)
+        self.picked = re.findall(self.label, head.group(1)) if head else []
+        self.rest = said[head.end():] if head else said
+
+    def need(self, good, *what):
+        self.compared += 1
+        if not good:
+            self.found.append("the Pick says %s: %s" % (" ".join(map(str, what)), self.said))
+
+    def each(self, pattern, check):
+        pattern = pattern.replace("LABEL", "(%s)" % self.label).replace("SIZE", "(%s)" % SIZE) \
+            .replace("SHARE", "(%s)" % SHARE).replace("COUNT", "(%s)" % COUNT)
+        for groups in re.findall(pattern, self.rest):
+            check(*([groups] if isinstance(groups, str) else groups))
+        self.rest = re.sub(pattern, " ", self.rest)
+
+    def differs(self, share, column, ones, other):
+        """Whether one of `ones` differs so much from the other in a column."""
+        def right(one):
+            a, b = COLUMNS[column](self.runs[one]), COLUMNS[column](self.runs[other])
+            return a is not None and b and share in {text.change(a / b - 1 + d) for d in (-2e-6, 0, 2e-6)}
+        self.need(any(map(right, ones)), share, "of", column, "against", other)
+
+    def has(self, size, column, ones):
+        self.need(any(text.size(COLUMNS[column](self.runs[one])) == size for one in ones), size, "for", column)
+
+    def memory(self, verb):
+        return "fits in" if verb == "fits in" else self.held()
+
+    def held(self):
+        return "resident at peak" if self.answer.resident else "peak reserved"
+
+    # ---- what it may say ----
+
+    def less(self, verb, own, rival, _, other, share):
+        column = self.memory(verb)
+        self.has(own, column, self.picked)
+        self.has(other, column, [rival])
+        self.differs(share, column, self.picked, rival)
+        self.rivals.append(rival)
+
+    def fewer(self, own, once_warm, held, rival, other):
+        def of(name):
+            run = self.runs[name]
+            return text.count(of_devices(run, "source_calls", "next_pass") if once_warm else calls(run))
+        self.need(own in [{"0": "no"}.get(of(p), of(p)) for p in self.picked], own, "calls")
+        self.need(other == of(rival), other, "calls of", rival)
+        if held:
+            self.has(held, self.held(), self.picked)
+        self.rivals.append(rival)
+
+    def faster(self, column, share, rival):
+        self.differs(share, column, self.picked, rival)
+        self.rivals.append(rival)
+
+    def quicker(self, quick, column, share, more, by):
+        self.differs(share, column, [quick], self.picked[0])
+        if more:
+            self.differs(more, by, [quick], self.picked[0])
+
+    def smaller(self, one, own, other, column, share):
+        self.has(own, column, [one])
+        self.has(other, column, self.picked)
+        self.need(any(share in text.texts(text.change, COLUMNS[column](self.runs[one]) /
+                                          COLUMNS[column](self.runs[p]) - 1) for p in self.picked), share, "of", one)
+
+    def check(self):
+        self.rivals = []
+        self.each(r"If time is what you lack: LABEL, (ns per call|wall time) SHARE"
+                  r"(?:, memory SHARE by '([\w ]+)'|, the same memory by '[\w ]+')\.", self.quicker)
+        self.each(r"If memory is what you lack: LABEL(?: or %s)*, SIZE against SIZE by '([\w ]+)' \(SHARE\)\."
+                  % self.label, self.smaller)
+        self.each(r"(fits in|held) SIZE where LABEL (needs|held) SIZE \(SHARE\)", self.less)
+        self.each(r"(no|\d+(?:,\d+)*) (?:driver|system) calls?( a pass once warm)?(?: \(holding up to SIZE\))?"
+                  r" where LABEL needs COUNT", self.fewer)
+        self.each(r"(ns per call|wall time) SHARE against LABEL", self.faster)
+        for rival in self.rivals[:1]:
+            self.each(r", memory SHARE by '([\w ]+)'", lambda share, column: self.differs(
+                share, column, self.picked, rival))
+            self.each(r", (?:though )?(ns per call|wall time) SHARE", lambda column, share: self.differs(
+                share, column, self.picked, rival))
+        self.each(r"the only one of the COUNT that", lambda count: self.need(
+            count == text.count(len(self.runs)), count, "policies"))
+        self.each(r"\bfits? in SIZE", lambda size: self.need(
+            size == text.size(whole(self.answer.first["devices"][0]["memory"]["capacity_bytes"])), size))
+        left = re.sub(self.label, " ", self.rest)
+        self.need(not re.search(r"\d", left), "what no pattern knows,", left)
+        return self.found, self.compared
+
+
+# ---- the whole ----
+
+def by_trace(runs):
+    groups = []
+    for run in runs:
+        if not groups or groups[-1][0]["trace"]["path"] != run["trace"]["path"]:
+            groups.append([])
+        groups[-1].append(run)
+    return groups
+
+
+def check_table(table, document, runs):
+    section = table["section"]
+    if section not in TABLES:
+        return ["no getters for the table in '%s': %s" % (section, table["heads"])], 0
+    of = TABLES[section](document, runs)
+    found, compared = list(of.see(table)), 0
+    if found:
+        return found, 0
+    for i, row in enumerate(table["rows"]):
+        for c, cell in enumerate(row):
+            try:
+                right = of.expected(table, i, c)
+            except (KeyError, TypeError, ZeroDivisionError, IndexError) as e:
+                right = {"an error: %r" % e}
+            if right is None and not re.search(r"\d", cell):
+                continue
+            compared += c > 0
+            if right is None or cell not in right:
+                found.append("%s, %s, %s: '%s' stands there, and the JSON says %s" % (
+                    section, row[0][:60], table["heads"][c] or "name", cell[:60],
+                    "nothing that has a getter" if right is None else " or ".join(sorted(right)) or "no such row"))
+    return found, compared
+
+
+def check(articles, document):
+    """Findings, and how many figures were compared. `articles` is what READ gives."""
+    groups = by_trace(document["runs"])
+    if len(groups) != len(articles):
+        return ["%d traces on the page, %d in the JSON" % (len(articles), len(groups))], 0
+    found, compared = [], 0
+    for article, runs in zip(articles, groups):
+        for table in article["tables"]:
+            table["lead"] = article["lead"].get(table["section"], "")
+            more, n = check_table(table, document, runs)
+            found, compared = found + more, compared + n
+        answer = Answer(document, runs)
+        for table in article["tables"]:
+            if table["section"] == "answer":
+                answer.see(table)
+        for said in article["picks"]:
+            more, n = Pick(" ".join(said.split()), answer).check()
+            found, compared = found + more, compared + n
+    return found, compared
+
+
+def same(page, result, at=""):
+    """Where the data of a page say something else than the JSON result of the same replay; None: nowhere. The page
+    has more (`page`), and its curves elsewhere."""
+    if isinstance(page, dict) and isinstance(result, dict):
+        names = (set(page) - {"page"}) | set(result)
+        return next(filter(None, (same(page.get(n), result.get(n), "%s.%s" % (at, n)) for n in sorted(names - {"curve"}))),
+                    None)
+    if isinstance(page, list) and isinstance(result, list) and len(page) == len(result):
+        return next(filter(None, (same(a, b, "%s[%d]" % (at, i)) for i, (a, b) in enumerate(zip(page, result)))), None)
+    return None if page == result else "%s is %.60r on the page and %.60r in the JSON" % (at[1:], page, result)

@@ -4,6 +4,7 @@
 #include "cmd/measure/captured.h"
 #include "cmd/measure/figures.h"
 #include "cmd/page/fragmentation.h"
+#include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/where_page.h"
 #include "cmd/report/memory_chart.h"
@@ -153,50 +154,9 @@ static bool has_holders(const void *of)
     return holders_of(of) != NULL;
 }
 
-static void add_holder(struct tp_table *t, const struct tp_holders *h, const char *who, double held,
-                       uint64_t blocks)
-{
-    tp_table_add(t, "%s", who);
-    tp_table_bytes(t, held > 0 ? (uint64_t)held : 0, false);
-    tp_table_add(t, "%s", tp_percent(held / (double)h->bytes).s);
-    tp_table_count(t, blocks);
-}
-
-/* The rows add up to all that is held. */
-static void fill_holders(struct tp_table *t, const struct tp_holders *h)
-{
-    double rest = (double)h->bytes - h->unknown;
-    for (unsigned i = 0; i < h->count; rest -= h->rows[i++].bytes)
-        add_holder(t, h, h->rows[i].place, h->rows[i].bytes, h->rows[i].blocks);
-    if (h->places > h->count)
-        add_holder(t, h, "others", rest, TP_NONE);
-    struct tp_holder_rest rests[TP_HOLDER_RESTS];
-    for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++)
-        add_holder(t, h, rests[i].name, rests[i].bytes, TP_NONE);
-}
-
 static int write_holders(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct page_part *p = of;
-    static const struct tp_column columns[] = {{.head = {"", "asked for by"}, .left = true},
-                                               {.head = {"", "holds"}},
-                                               {.head = {"", "share"}},
-                                               {.head = {"", "blocks"}}};
-    const struct tp_holders *h = holders_of(p);
-    struct tp_table t = {0};
-    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
-    fill_holders(&t, h);
-    fputs("<p>", out);
-    if (h->at == TP_AT_PEAK)
-        fputs("When the program needed most", out);
-    else
-        fprintf(out, "After event %s", tp_count(h->at).s);
-    fprintf(out, ", it held %s%s.", tp_bytes(h->bytes, false).s,
-            h->estimated ? "; by whom is estimated from samples" : "");
-    int rc = tp_table_html(&t, out, err);
-    fputs("</p>\n", out);
-    tp_table_drop(&t);
-    return rc;
+    return tp_holders_html(holders_of(of), out, err);
 }
 
 static bool has_fragmentation(const void *of)

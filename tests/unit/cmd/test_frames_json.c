@@ -234,8 +234,8 @@ static uint32_t write_and_read(size_t most_bytes)
     cJSON *root = tp_json_object(&j, NULL, NULL), *frame = NULL;
     bool live[INSNS + 1] = {false};
     uint32_t count = 0, at = 0;
-    const struct tp_frames_shown frames = tp_result_frames(&shown.result);
-    assert_int_equal(tp_json_frames(&j, root, &frames, most_bytes), TP_OK);
+    const struct tp_frames_shown written = tp_result_frames(&shown.result);
+    assert_int_equal(tp_json_frames(&j, root, &written, most_bytes), TP_OK);
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
     assert_true(strlen(text) <= most_bytes + 2); /* and the braces of the root */

@@ -1,9 +1,10 @@
 /* A curve of memory over time in the data of a page.
  *
- *     NAME: { "events": [...], "ns": [...], "requested": [...], "granted": [...], "reserved": [...] }
+ *     NAME: { "events": [...], "ns": [...], "requested": [...], "granted": [...], "reserved": [...]
+ * }
  *
- * Each list is the first value and then the changes. The bytes are those from the event on until the
- * next one; `ns`, since the trace began, is empty where the times of events are not known. */
+ * Each list is the first value and then the changes. The bytes are those from the event on until
+ * the next one; `ns`, since the trace began, is empty where the times of events are not known. */
 #ifndef TP_CURVE_DATA_H
 #define TP_CURVE_DATA_H
 

@@ -1,6 +1,7 @@
 /* See fragmentation.h. */
 #include "cmd/page/fragmentation.h"
 
+#include "cmd/measure/spec.h"
 #include "cmd/ui/table.h"
 
 #include <inttypes.h>

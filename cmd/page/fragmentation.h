@@ -1,5 +1,5 @@
-/* The section on fragmentation: what a policy held, when the program needed most, that the program had
- * not asked for. assets/fragmentation.js draws the same shares over time. */
+/* The section on fragmentation: what a policy held, when the program needed most, that the program
+ * had not asked for. assets/fragmentation.js draws the same shares over time. */
 #ifndef TP_FRAGMENTATION_H
 #define TP_FRAGMENTATION_H
 

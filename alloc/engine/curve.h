@@ -18,14 +18,16 @@
 #define TP_CURVE_POINTS 4096
 
 enum { TP_CURVE_REQUESTED, TP_CURVE_GRANTED, TP_CURVE_RESERVED, TP_CURVE_VALUES };
+enum { TP_CURVE_GETS, TP_CURVE_PUTS, TP_CURVE_CALLS };
 
 /* The values from `event` until the next point; event 0 is before the first event. The clock is the
  * caller's: in a replay of a trace with times, ns since the trace began. */
 struct tp_curve_point {
     uint64_t event;
     uint64_t bytes[TP_CURVE_VALUES];
-    uint64_t clock; /* at the event */
-    uint64_t held;  /* how long, by the clock; of the last point 0. tp_curve_add sets it */
+    uint64_t calls[TP_CURVE_CALLS]; /* of the source since the first event, up to this one */
+    uint64_t clock;                 /* at the event */
+    uint64_t held; /* how long, by the clock; of the last point 0. tp_curve_add sets it */
 };
 
 /* TP_CURVE_KEPT: points kept per group. TP_CURVE_GROUP: points merged into one group when the curve

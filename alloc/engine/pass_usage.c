@@ -125,9 +125,11 @@ static void end_account(struct tp_usage_device *d)
 static struct tp_curve_point sample_of(const struct tp_usage *u, const struct tp_usage_device *d,
                                        uint64_t event)
 {
-    return (struct tp_curve_point){.event = event,
-                                   .bytes = {d->requested, d->granted, tp_usage_reserved(u, d)},
-                                   .clock = u->clock};
+    return (struct tp_curve_point){
+        .event = event,
+        .bytes = {d->requested, d->granted, tp_usage_reserved(u, d)},
+        .calls = {d->account->gets - d->before.gets, d->account->puts - d->before.puts},
+        .clock = u->clock};
 }
 
 /* Adds a sample of what stood only for a moment. */
@@ -149,14 +151,15 @@ static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const st
 {
     if (w->prologue)
         return;
-    const struct tp_curve_point now = sample_of(u, d, event_of(w, index));
-    const bool moment = d->granted_high > now.bytes[TP_CURVE_GRANTED] ||
-                        d->reserved_high > now.bytes[TP_CURVE_RESERVED];
+    const uint64_t bytes[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+    const bool moment =
+        d->granted_high > bytes[TP_CURVE_GRANTED] || d->reserved_high > bytes[TP_CURVE_RESERVED];
     struct tp_curve *c = &d->run->curve;
+    if (!moment && tp_curve_is_last(c, bytes))
+        return;
+    const struct tp_curve_point now = sample_of(u, d, event_of(w, index));
     if (moment)
         add_moment(d, now, d->granted_high, d->reserved_high);
-    else if (tp_curve_is_last(c, now.bytes))
-        return;
     tp_curve_add(c, &now);
     if (d->run->phase_count)
         tp_usage_phase_peaks(d, now.bytes);

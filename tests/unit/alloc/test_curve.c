@@ -20,7 +20,8 @@ static int clear(void **state)
 static void add(uint64_t event, uint64_t requested, uint64_t granted, uint64_t reserved)
 {
     tp_curve_add(&c,
-                 &(struct tp_curve_point){event, {requested, granted, reserved}, 10 * event, 0});
+                 &(struct tp_curve_point){
+                     event, {requested, granted, reserved}, {event / 2, event / 3}, 10 * event, 0});
 }
 
 static void an_empty_curve_has_no_points(void **state)
@@ -132,7 +133,7 @@ static void what_held_long_is_kept(void **state)
         for (uint64_t e = 1; e <= samples; e++) {
             uint64_t pause = e % (samples / 10) == 77;
             uint64_t b = pause ? 1500000 + e : 1000000 + mix(e) % 1000000;
-            tp_curve_add(&c, &(struct tp_curve_point){e, {b, b, b}, clock, 0});
+            tp_curve_add(&c, &(struct tp_curve_point){e, {b, b, b}, {0}, clock, 0});
             clock += pause ? 1000000 : 1 + mix(e + 1) % 1000;
         }
         tp_curve_finish(&c);
@@ -158,6 +159,8 @@ static void points_are_samples(void **state)
         const uint64_t expected[] = {mix(e), mix(e + 1), mix(e + 2)};
         assert_memory_equal(c.points[i].bytes, expected, sizeof expected);
         assert_int_equal(c.points[i].clock, 10 * e);
+        assert_int_equal(c.points[i].calls[TP_CURVE_GETS], e / 2);
+        assert_int_equal(c.points[i].calls[TP_CURVE_PUTS], e / 3);
     }
 }
 

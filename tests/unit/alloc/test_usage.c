@@ -11,6 +11,7 @@ enum { SLOTS = 40, THREADS = 3, DEVICES = 3, MARKS = 200, INSNS = 1800 };
 struct model_device {
     uint64_t now[TP_CURVE_VALUES];  /* requested, granted, reserved */
     uint64_t high[TP_CURVE_VALUES]; /* inside the instruction */
+    uint64_t calls[TP_CURVE_CALLS];
     bool threads[THREADS];
     uint64_t peaks[TP_CURVE_VALUES];
     struct tp_curve_point curve[4 * INSNS];
@@ -40,6 +41,8 @@ static void high_water(struct model_device *d)
 static void model_alloc(struct model_device *d, uint16_t thread, uint64_t size)
 {
     d->now[2] += !how.moments || d->threads[thread] ? 0 : THREAD_BYTES;
+    d->calls[TP_CURVE_GETS] += how.moments ? 1u + !d->threads[thread] + size % 2 : 1u;
+    d->calls[TP_CURVE_PUTS] += how.moments && size % 2;
     d->threads[thread] = how.moments;
     d->now[1] += pages_of(size);
     d->now[2] += pages_of(size);
@@ -52,6 +55,7 @@ static void model_free(struct model_device *d, uint64_t size)
 {
     d->now[1] -= pages_of(size);
     d->now[2] -= pages_of(size);
+    d->calls[TP_CURVE_PUTS]++;
 }
 
 static void model_insn(const struct tp_insn *in)
@@ -81,6 +85,7 @@ static void model_insn(const struct tp_insn *in)
     for (int i = 0; in->op == TP_THREAD_END && i < DEVICES; i++) {
         d = &model.devices[i];
         d->now[2] -= d->threads[in->thread] ? THREAD_BYTES : 0;
+        d->calls[TP_CURVE_PUTS] += d->threads[in->thread];
         d->threads[in->thread] = false;
     }
 }
@@ -92,6 +97,7 @@ static void model_point(struct model_device *d, uint64_t event, const uint64_t *
         return;
     d->curve[n].event = event;
     d->curve[n].clock = model.clock;
+    memcpy(d->curve[n].calls, d->calls, sizeof d->calls);
     memcpy(d->curve[n].bytes, bytes, sizeof d->curve[0].bytes);
     d->points++;
 }
@@ -136,8 +142,10 @@ static void model_run(const struct tp_insn *before, size_t before_count,
     }
     for (size_t i = 0; i < before_count; i++)
         model_insn(&before[i]);
-    for (int d = 0; d < DEVICES; d++)
+    for (int d = 0; d < DEVICES; d++) {
+        memset(model.devices[d].calls, 0, sizeof model.devices[d].calls);
         model_follow(&model.devices[d], 0);
+    }
     for (size_t i = 0; i < count; i++) {
         model.clock += timed ? insns[i].gap_ns : tp_op_is_operation(insns[i].op);
         model_insn(&insns[i]);
@@ -202,10 +210,13 @@ static void check_device(const struct tp_device_run *d, const struct model_devic
     assert_int_equal(d->peak_granted, m->peaks[1]);
     assert_int_equal(d->peak_reserved, m->peaks[2]);
     assert_int_equal(d->end_reserved, m->now[2]);
+    assert_int_equal(d->gets, m->calls[TP_CURVE_GETS]);
+    assert_int_equal(d->puts, m->calls[TP_CURVE_PUTS]);
     assert_int_equal(d->curve.count, m->points);
     for (size_t i = 0; i < m->points; i++) {
         assert_int_equal(d->curve.points[i].event, m->curve[i].event);
         assert_int_equal(d->curve.points[i].clock, m->curve[i].clock);
+        assert_memory_equal(d->curve.points[i].calls, m->curve[i].calls, sizeof m->curve[i].calls);
         assert_memory_equal(d->curve.points[i].bytes, m->curve[i].bytes, sizeof m->curve[i].bytes);
     }
     uint32_t phases = m->phase_count < TP_PHASES ? m->phase_count : TP_PHASES;
@@ -267,13 +278,13 @@ static void a_moment_is_on_the_curve(void **state)
     const struct tp_insn insns[] = {ALLOC_INSN(0, 2 * PAGE, 0), realloc_insn(0, 3 * PAGE, 0),
                                     FREE_INSN(0, 3 * PAGE, 0), ALLOC_INSN(0, 1, 0)};
     static const struct tp_curve_point points[] = {
-        {0, {0, 0, 0}, 0, 0},
-        {1, {2 * PAGE, 2 * PAGE, 4 * PAGE}, 0, 0},
-        {2, {3 * PAGE, 5 * PAGE, 7 * PAGE}, 0, 0},
-        {2, {3 * PAGE, 3 * PAGE, 5 * PAGE}, 0, 0},
-        {3, {0, 0, 2 * PAGE}, 0, 0},
-        {4, {1, PAGE, 10 * PAGE}, 0, 0},
-        {4, {1, PAGE, 3 * PAGE}, 0, 0},
+        {0, {0, 0, 0}, {0}, 0, 0},
+        {1, {2 * PAGE, 2 * PAGE, 4 * PAGE}, {0}, 0, 0},
+        {2, {3 * PAGE, 5 * PAGE, 7 * PAGE}, {0}, 0, 0},
+        {2, {3 * PAGE, 3 * PAGE, 5 * PAGE}, {0}, 0, 0},
+        {3, {0, 0, 2 * PAGE}, {0}, 0, 0},
+        {4, {1, PAGE, 10 * PAGE}, {0}, 0, 0},
+        {4, {1, PAGE, 3 * PAGE}, {0}, 0, 0},
     };
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
     struct tp_replay_cfg cfg = on_virtual(p);
@@ -388,7 +399,7 @@ static void a_curve_ends_where_the_program_does(void **state)
         if (e == 1)
             memset(&c, 0, sizeof c);
         const struct tp_curve_point sample = {
-            e, {random_below(1000000), random_below(1000000), random_below(1000000)}, e, 0};
+            e, {random_below(1000000), random_below(1000000), random_below(1000000)}, {0}, e, 0};
         tp_curve_add(&c, &sample);
         if (c.count + 2 * TP_CURVE_KEPT < TP_CURVE_POINTS)
             continue;

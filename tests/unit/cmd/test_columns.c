@@ -83,7 +83,8 @@ static struct tp_curve curve;
 
 static void point(uint64_t event, uint64_t bytes)
 {
-    tp_curve_add(&curve, &(struct tp_curve_point){event, {bytes, 2 * bytes, 3 * bytes}, event, 0});
+    tp_curve_add(&curve,
+                 &(struct tp_curve_point){event, {bytes, 2 * bytes, 3 * bytes}, {0}, event, 0});
 }
 
 static void same_stretch(const struct tp_stretch *s, uint64_t low, uint64_t high, uint64_t last)

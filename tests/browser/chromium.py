@@ -18,6 +18,7 @@ import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WAIT_S = 60
+KEY_CODES = dict(Enter=13, Escape=27, End=35, Home=36, ArrowLeft=37, ArrowUp=38, ArrowRight=39, ArrowDown=40)
 
 
 def find():
@@ -172,9 +173,10 @@ class Page:
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
-    def key(self, name):
+    def key(self, name, **more):
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name)
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name,
+                      windowsVirtualKeyCode=KEY_CODES.get(name, 0), **more)
 
     def picture(self, path):
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]

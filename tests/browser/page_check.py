@@ -4,8 +4,8 @@
 
 It looks in both themes, wide and narrow: for errors in the console, requests that leave the file, views that
 are missing or empty, a page that scrolls sideways, text of too little contrast, figures of its tables that are not
-those of its data and of the JSON result of the same replay (page_figures.py), hover and zoom, tables that are
-sorted, and what is left without JavaScript. With --once only light and 1,200 pixels wide, with --figures nothing
+those of its data and of the JSON result of the same replay (page_figures.py), hover, zoom and keys (view_checks.py),
+tables that are sorted, and what is left without JavaScript. With --once only light and 1,200 pixels wide, with --figures nothing
 but those.
 """
 import json
@@ -16,6 +16,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import page_figures  # noqa: E402
 from chromium import Browser, find  # noqa: E402
+from view_checks import look_at_fragmentation, look_at_keys, look_at_other_keys  # noqa: E402
 
 VIEWS = ("memory", "heap", "latency")
 LOOKS = (dict(width=1200, dark=False), dict(width=1200, dark=True), dict(width=360, dark=False),
@@ -187,6 +188,9 @@ def main():
             if how == LOOKS[0]:
                 compared = compare_figures(page, option("--json"), found)
                 hover_and_zoom(page, found)
+                look_at_keys(page, found)
+                look_at_other_keys(page, found)
+                look_at_fragmentation(page, found)
                 sort_tables(page, found)
             if option("--picture") and how["width"] == 1200:
                 page.resize(1200, page.value("document.documentElement.scrollHeight"))

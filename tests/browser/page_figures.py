@@ -304,7 +304,34 @@ class Holders:
                 "blocks": {text.count(blocks)}}.get(table["heads"][column])
 
 
-TABLES = {"answer": Answer, "latency": Latency, "holders": Holders}
+# ---- the table of fragmentation ----
+
+class Fragmentation:
+    """A row for each policy and device of which memory is known over time."""
+
+    def __init__(self, document, runs):
+        self.rows = [(run["strategy"]["label"] + (", device %d" % d if len(run["devices"]) > 1 else ""), device["memory"])
+                     for run in runs for d, device in enumerate(run["devices"])
+                     if whole(device["memory"]["at_peak_demand"]["reserved_bytes"]) is not None]
+
+    def see(self, table):
+        names = {name: memory for name, memory in self.rows}
+        self.rows = [(row[0], names.get(row[0])) for row in table["rows"]]
+        return [] if all(memory for _, memory in self.rows) else ["fragmentation: rows %s" % [name for name, _ in self.rows]]
+
+    def expected(self, table, row, column):
+        name, memory = self.rows[row]
+        at = memory["at_peak_demand"]
+        requested, granted, reserved = (whole(at[part + "_bytes"]) for part in ("requested", "granted", "reserved"))
+        return {"": {name}, "name": {name}, "reserved": {text.size(reserved)}, "idle": {text.size(whole(at["idle_bytes"]))},
+                "not requested, of reserved": text.texts(text.percent, 1 - requested / reserved if reserved else None, 0),
+                "unused_reserved, of reserved": text.texts(text.percent, memory["unused_reserved"]),
+                "rounding": {text.size(None if granted is None else granted - requested)},
+                "internal_fragmentation, of handed out": text.texts(text.percent, memory["internal_fragmentation"]),
+                }.get(table["heads"][column])
+
+
+TABLES = {"answer": Answer, "fragmentation": Fragmentation, "latency": Latency, "holders": Holders}
 
 
 # ---- the sentence of the Pick ----

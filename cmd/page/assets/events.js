@@ -67,7 +67,7 @@
         };
         return {
             lines, lasts: true, rows: moments.map(({ event, at }) => [event, ...lines.map((line, i) => at[i] < 0 ? null : line.values[at[i]])]),
-            x: { label: "event", ticks: page.ticks.events, least: 2 }, y: spec.y, say,
+            x: { label: "event", ticks: page.ticks.events, least: 1 }, y: spec.y, say,
             underlay: spec.underlay && spec.underlay(device, lines), empty: "No policy was followed here.",
         };
     };

@@ -10,8 +10,23 @@ page.view("fragmentation", (figure, runs) => {
     ];
     let share = SHARES[0];
 
+    const peakOf = (run, device) => (page.onDevice(run, device).memory || {}).at_peak_demand || {};
+
+    /* The curve of a run with the event at which the program needed most, of which the table speaks:
+       it lacks that where nothing changed there, as when a request was refused. */
+    const curveOf = (run, device) => {
+        const curve = page.curve(run.page.devices[device].curve), peak = peakOf(run, device);
+        const next = curve.events.findIndex(event => event > peak.event), at = next < 0 ? curve.events.length : next;
+        if (peak.requested_bytes == null || curve.events[at - 1] === peak.event)
+            return curve;
+        const values = { events: peak.event, ns: peak.time_ns, requested: peak.requested_bytes, granted: peak.granted_bytes,
+            reserved: peak.reserved_bytes };
+        return Object.fromEntries(Object.entries(curve).map(([name, list]) =>
+            [name, list.length ? list.toSpliced(at, 0, Number(values[name])) : list]));
+    };
+
     const lines = device => page.followed(runs, device).map(run => {
-        const curve = page.curve(run.page.devices[device].curve);
+        const curve = curveOf(run, device);
         const values = curve[share.whole].map((whole, i) => whole ? 1 - curve[share.part][i] / whole : null);
         return { name: run.strategy.label, index: page.indexOf(runs, run), width: 2, shown: true, curve, values };
     });
@@ -23,8 +38,7 @@ page.view("fragmentation", (figure, runs) => {
 
     /* Where the table of the answer looks: the event at which the program needs most. */
     const underlay = device => (canvas, area, g) => {
-        const peak = ((page.onDevice(runs[0], device).memory || {}).at_peak_demand || {}).event;
-        const x = g.toDomXCoord(peak);
+        const x = g.toDomXCoord(peakOf(runs[0], device).event);
         if (!(x >= area.x && x <= area.x + area.w))
             return;
         canvas.save();

@@ -1,0 +1,154 @@
+"""What page_check.py looks for in the views of a page: that they are gone through by keys as by the mouse, and
+that what a chart says of a moment is what a table says of it. Each takes an open page, drawn once, and a list
+of findings."""
+import re
+
+FIGURE = "document.querySelector('figure[data-view=%s]')"
+CHARTS = ("memory", "fragmentation", "latency")
+
+
+class Chart:
+    """A chart of a view, by keys and by the mouse."""
+
+    def __init__(self, page, view):
+        self.page, self.figure = page, FIGURE % view
+        self.box = self.figure + ".querySelector('.chart')"
+        self.there = page.value("!!(%s && %s && %s.chart)" % (self.figure, self.box, self.box))
+
+    def value(self, what):
+        return self.page.value(self.box + what)
+
+    def keys(self, *names, **more):
+        for name in names:
+            self.page.key(name, **more)
+
+    def row(self):
+        return self.value(".chart.getSelection()")
+
+    def window(self):
+        return self.value(".chart.xAxisRange()")
+
+    def said(self):
+        return self.page.value(self.figure + ".querySelector('.under').textContent")
+
+    def labels(self, axis):
+        return self.page.value("[...%s.querySelectorAll('.dygraph-axis-label-%s')].map(e => e.textContent)" % (self.figure, axis))
+
+
+def look_at_keys(page, found):
+    for view in CHARTS:
+        chart = Chart(page, view)
+        if chart.there:
+            page.value(chart.box + ".scrollIntoView()")
+            look_at_names(chart, view, found)
+            walk(chart, view, found)
+            look_closer(chart, view, found)
+
+
+def look_at_names(chart, view, found):
+    named = chart.page.value("""(box => [box.getAttribute("role"), box.getAttribute("aria-label"), box.tabIndex,
+        document.getElementById(box.getAttribute("aria-describedby")).getAttribute("aria-live")])(%s)""" % chart.box)
+    found.expect(all(named[:2]) and named[2:] == [0, "polite"], view, "has role, name, place and text", named)
+
+
+def walk(chart, view, found):
+    """From point to point; the mouse is told the same."""
+    chart.value(".focus()")
+    last = chart.value(".chart.numRows()") - 1 - (view != "latency") # a last row says only that values hold on
+    chart.keys("Home")
+    found.expect(chart.row() == 0, view, "Home goes to row", chart.row())
+    chart.keys("End")
+    found.expect(chart.row() == last, view, "End goes to row", chart.row(), "of", last)
+    chart.keys("ArrowLeft")
+    found.expect(chart.row() == max(0, last - 1), view, "left goes to row", chart.row(), "of", last)
+    chart.keys("Home", "ArrowRight", "ArrowRight")
+    found.expect(chart.row() == min(2, last), view, "right goes to row", chart.row(), "of", last)
+    chart.keys("ArrowRight", modifiers=8) # Shift
+    found.expect(chart.row() == min(12, last), view, "right with Shift goes to row", chart.row(), "of", last)
+    by_key, row = chart.said(), chart.row()
+    x, y = chart.value(".chart.toDomXCoord(%s.chart.getValue(%d, 0))" % (chart.box, row)), 40
+    left, top = chart.value(".getBoundingClientRect().x"), chart.value(".getBoundingClientRect().y")
+    chart.page.mouse("mouseMoved", left + x + 30, top + y)
+    chart.page.mouse("mouseMoved", left + x, top + y)
+    chart.page.settle(0.05)
+    same = chart.row() != row or chart.said() == by_key # of several rows at one place the mouse finds any
+    found.expect(same and by_key, view, "says by keys", by_key, "and by the mouse", chart.said())
+
+
+def look_closer(chart, view, found):
+    chart.keys("0")
+    whole = chart.window()
+    chart.keys("Home", "+", "+")
+    low, high = chart.window()
+    at = chart.value(".chart.getValue(%d, 0)" % chart.row())
+    wide = whole[1] - whole[0]
+    found.expect(at is not None and low <= at <= high and (high - low < wide or wide < 2), view, "+ shows", low, high, "of", whole, "around", at)
+    chart.keys("End")
+    low, high = chart.window()
+    at = chart.value(".chart.getValue(%d, 0)" % chart.row())
+    found.expect(at is not None and low <= at <= high, view, "a point at", at, "is not in", low, high)
+    look_at_ticks(chart, view, found)
+    chart.keys("-")
+    less = chart.window()
+    found.expect(less[1] - less[0] > high - low or wide < 2, view, "- shows", less, "after", low, high)
+    chart.keys("+", "Escape")
+    found.expect(chart.window() == whole, view, "Escape shows", chart.window(), "of", whole)
+    look_at_ticks(chart, view, found)
+    chart.keys("+", "0")
+    found.expect(chart.window() == whole, view, "0 shows", chart.window(), "of", whole)
+
+
+def look_at_ticks(chart, view, found):
+    for axis in "xy":
+        labels = [label for label in chart.labels(axis) if label]
+        found.expect(labels and len(set(labels)) == len(labels), view, "has on", axis, "the labels", labels)
+        if axis == "x" and view != "latency":
+            found.expect(all(re.fullmatch(r"[\d,]+", label) for label in labels), view, "has the events", labels)
+
+
+# What a chart says of the event at which the program needed most: for each run its last value there.
+AT_PEAK = """(figure => {
+    const chart = figure.querySelector(".chart").chart, first = +figure.dataset.first;
+    const runs = page.data.runs.slice(first, first + +figure.dataset.count).filter(run => run.page.devices[0].curve.events.length);
+    return runs.map((run, i) => {
+        const { event } = run.devices[0].memory.at_peak_demand;
+        let value = null;
+        for (let row = 0; row < chart.numRows(); row++)
+            if (chart.getValue(row, 0) <= event)
+                value = chart.getValue(row, i + 1);
+        return value === null ? "-" : page.percent(value);
+    });
+})(%s)"""
+
+
+def look_at_fragmentation(page, found):
+    """Each share of the table against the chart at the same event."""
+    chart = Chart(page, "fragmentation")
+    if not chart.there or page.value("page.data.runs.some(run => run.page.devices.length > 1)"):
+        return
+    choose = chart.figure + ".querySelector('select')"
+    for which, column in enumerate((2, 4, 6)):
+        page.value("%s.value = %d" % (choose, which))
+        page.value("%s.dispatchEvent(new Event('change'))" % choose)
+        cells = page.value("""[...%s.closest("section").querySelectorAll("tbody tr")].map(row => row.cells[%d].textContent)"""
+                           % (chart.figure, column))
+        drawn = page.value(AT_PEAK % chart.figure)
+        found.expect(drawn == cells, "fragmentation is drawn as", drawn, "and written as", cells)
+    page.value("%s.value = 0" % choose)
+    page.value("%s.dispatchEvent(new Event('change'))" % choose)
+
+
+def look_at_other_keys(page, found):
+    """The slider of the heap, and the heads of tables."""
+    slider = (FIGURE % "heap") + ".querySelector('input[type=range]')"
+    if page.value("!!(%s && %s && +%s.max > 0)" % (FIGURE % "heap", slider, slider)):
+        page.value(slider + ".focus()")
+        page.key("Home")
+        before = page.value(slider + ".getAttribute('aria-valuetext')")
+        page.key("ArrowRight")
+        after = page.value(slider + ".getAttribute('aria-valuetext')")
+        found.expect(before and after and before != after, "the slider of the heap stays at", before)
+    head = "document.querySelector('section.answer thead th button')"
+    page.value(head + ".focus()")
+    page.key("Enter", text="\r")
+    found.expect(page.value(head + ".closest('th').getAttribute('aria-sort')"), "Enter does not sort a table")

@@ -64,3 +64,11 @@ uint64_t tp_hist_quantile(const struct tp_histogram *h, double fraction)
     }
     return h->max;
 }
+
+void tp_hist_double(const struct tp_histogram *h, uint64_t out[TP_HIST_DOUBLINGS])
+{
+    for (uint32_t k = 0; k < TP_HIST_DOUBLINGS; k++)
+        out[k] = 0;
+    for (uint32_t i = 0; i < TP_HIST_BUCKETS; i++)
+        out[63 - __builtin_clzll(tp_hist_upper(i) | 1)] += h->buckets[i];
+}

@@ -14,7 +14,8 @@ enum {
     TP_HIST_LINEAR_LOG2 = 6,
     TP_HIST_SUB = 32,      /* buckets per doubling */
     TP_HIST_TOP_LOG2 = 40, /* durations from 2^40 ns (18 min) on share the last bucket */
-    TP_HIST_BUCKETS = TP_HIST_LINEAR + (TP_HIST_TOP_LOG2 - TP_HIST_LINEAR_LOG2) * TP_HIST_SUB
+    TP_HIST_BUCKETS = TP_HIST_LINEAR + (TP_HIST_TOP_LOG2 - TP_HIST_LINEAR_LOG2) * TP_HIST_SUB,
+    TP_HIST_DOUBLINGS = TP_HIST_TOP_LOG2
 };
 
 /* Zeroed memory is an empty histogram. All durations are ns. */
@@ -34,5 +35,9 @@ uint64_t tp_hist_quantile(const struct tp_histogram *h, double fraction);
 
 /* The highest value of bucket `index`. */
 uint64_t tp_hist_upper(uint32_t index);
+
+/* Counts the values by powers of two: out[k] is how many lie in [2^k, 2^(k+1)), exactly; the first
+ * has the zeros too, and the last one has no upper end. */
+void tp_hist_double(const struct tp_histogram *h, uint64_t out[TP_HIST_DOUBLINGS]);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cmd/measure/info_scan.h"
 
 #include "alloc/base/id_map.h"
+#include "alloc/base/units.h"
 #include "cmd/measure/captured.h"
 #include "traces/lower/failed_request.h"
 
@@ -42,6 +43,12 @@ struct device {
     uint32_t filled;    /* number of columns that are done */
 };
 
+/* The phase that lasts, and where it began. */
+struct open_phase {
+    struct tp_info_phase *phase; /* NULL: none */
+    uint64_t event, time;
+};
+
 struct scan {
     const struct tp_program *program;
     const struct tp_program_facts *facts;
@@ -49,6 +56,9 @@ struct scan {
     struct object *objects; /* by slot */
     struct device *devices;
     uint64_t *ended; /* by index of a thread: how many threads with this index have ended */
+    uint16_t *rows;  /* by index of a thread: the element of info->threads, plus 1; 0: none yet */
+    uint64_t requested; /* bytes now, on all devices */
+    struct open_phase open;
     struct tp_id_map sizes;
     struct tp_failed_request failed;
     uint64_t event, time;
@@ -116,12 +126,23 @@ static void begin_curves(struct scan *s)
     s->begun = true;
 }
 
+static void raise_peak(struct scan *s)
+{
+    struct tp_info_phase *phase = s->open.phase;
+    if (!phase || phase->peak >= s->requested)
+        return;
+    phase->peak = s->requested;
+    phase->peak_event = s->event;
+}
+
 static void change(struct scan *s, struct device *d, uint64_t more, uint64_t less)
 {
     uint32_t column = s->event == OF_THE_PAST ? 0 : column_of(s);
     if (s->event != OF_THE_PAST)
         fill_to(d, column + 1);
     d->requested = d->requested - less + more;
+    s->requested = s->requested - less + more;
+    raise_peak(s);
     if (s->event != OF_THE_PAST) {
         tp_stretch_add(&d->info->columns[column], d->requested);
         add_point(d, s->event, s->facts->time_known ? s->time : s->event);
@@ -158,6 +179,7 @@ static int count_request(struct scan *s, const struct tp_insn *in, struct tp_err
 static void count_row(struct tp_info *info, uint64_t size)
 {
     int row = 0;
+    count(&info->powers[size > 1 ? 64 - __builtin_clzll(size - 1) : 0], size);
     while (size > info->sizes[row].up_to)
         row++;
     count(&info->sizes[row].count, size);
@@ -181,6 +203,70 @@ static void find_common(const struct scan *s, struct tp_info_common *best)
             c = moved;
         }
     }
+}
+
+/* ---- threads, streams, phases ---- */
+
+static struct tp_info_share *of_thread(struct scan *s, uint16_t thread)
+{
+    uint16_t *row = &s->rows[thread];
+    if (!*row) {
+        uint64_t count = ++s->info->thread_count;
+        *row = (uint16_t)(count <= TP_INFO_THREADS ? count : TP_INFO_THREADS + 1);
+    }
+    return &s->info->threads[*row - 1];
+}
+
+enum { SHARES = 3 };
+
+/* The thread, the stream and the device of an instruction. */
+static void shares_of(struct scan *s, const struct tp_insn *in, struct tp_info_share *out[SHARES])
+{
+    out[0] = of_thread(s, in->thread);
+    out[1] = &s->info->streams[in->stream];
+    out[2] = &s->info->devices[in->device].share;
+}
+
+static void share_new(struct scan *s, const struct tp_insn *in)
+{
+    struct tp_info_share *of[SHARES];
+    shares_of(s, in, of);
+    for (int i = 0; i < SHARES; i++)
+        count(&of[i]->allocated, in->size);
+}
+
+static void share_free(struct scan *s, const struct tp_insn *in, bool remote)
+{
+    struct tp_info_share *of[SHARES];
+    shares_of(s, in, of);
+    for (int i = 0; i < SHARES; i++) {
+        of[i]->frees++;
+        of[i]->remote += remote;
+    }
+}
+
+static void end_phase(struct scan *s, uint64_t event)
+{
+    struct open_phase *o = &s->open;
+    if (!o->phase)
+        return;
+    o->phase->events += event > o->event ? event - o->event - 1 : 0;
+    o->phase->ns += s->facts->time_known ? s->time - o->time : 0;
+    o->phase = NULL;
+}
+
+static void on_mark(struct scan *s, uint32_t mark)
+{
+    end_phase(s, s->event);
+    s->mark = mark;
+    if (!tp_mark_phase(s->program, mark))
+        return;
+    struct tp_info_phase *phase = &s->info->phase_rows[mark];
+    s->info->phases_begun++;
+    if (!phase->begun++)
+        phase->first_event = s->event;
+    s->open = (struct open_phase){phase, s->event, s->time};
+    raise_peak(s);
 }
 
 /* ---- objects ---- */
@@ -208,8 +294,10 @@ static void on_new(struct scan *s, const struct tp_insn *in)
         count(&s->info->before, in->size);
     else
         count(&s->info->allocated, in->size);
-    if (s->event != OF_THE_PAST)
+    if (s->event != OF_THE_PAST) {
         count_row(s->info, in->size);
+        share_new(s, in);
+    }
     change_fresh(d, o, in->size, 0);
     change(s, d, in->size, 0);
 }
@@ -239,7 +327,9 @@ static void on_free(struct scan *s, const struct tp_insn *in)
 {
     struct device *d = &s->devices[in->device];
     const struct object *o = &s->objects[in->slot];
-    s->info->remote_frees += o->event != OF_THE_PAST && o->owner != owner_of(s, in->thread);
+    bool remote = o->event != OF_THE_PAST && o->owner != owner_of(s, in->thread);
+    s->info->remote_frees += remote;
+    share_free(s, in, remote);
     change_fresh(d, o, 0, o->size);
     change(s, d, 0, o->size);
     end_life(s, d, in->slot);
@@ -298,10 +388,10 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
         break;
     case TP_THREAD_END:
         s->ended[in->thread]++;
+        s->rows[in->thread] = 0;
         break;
     case TP_MARK:
-        s->mark = in->slot;
-        s->info->phases_begun += tp_mark_phase(s->program, in->slot) != NULL;
+        on_mark(s, in->slot);
         break;
     default: /* what is not new here changes neither objects nor bytes */
         if (tp_op_is(in->op, TP_IS_NEW))
@@ -359,10 +449,12 @@ static void begin(struct scan *s, struct tp_program *program)
 static void finish(struct scan *s)
 {
     begin_curves(s);
+    end_phase(s, s->facts->events + 1);
     for (uint32_t i = 0; i < s->info->device_count; i++) {
         struct device *d = &s->devices[i];
         fill_to(d, TP_INFO_COLUMNS);
         tp_curve_finish(&d->info->curve);
+        d->info->left = d->requested;
         for (uint32_t slot = d->newest; slot != NO_SLOT; slot = s->objects[slot].next)
             if (s->objects[slot].event != OF_THE_PAST)
                 count(&s->info->outlive, s->objects[slot].asked);
@@ -373,16 +465,33 @@ static void finish(struct scan *s)
         find_common(s, s->info->common);
 }
 
+/* calloc for at least one element. */
+static void *some(size_t count, size_t size)
+{
+    return calloc(count ? count : 1, size);
+}
+
+static bool make_room(struct scan *s)
+{
+    const struct tp_program_facts *f = s->facts;
+    s->info = calloc(1, sizeof *s->info + f->devices * sizeof *s->info->devices);
+    s->objects = some(f->slots, sizeof *s->objects);
+    s->devices = calloc(f->devices, sizeof *s->devices);
+    s->ended = calloc(f->threads, sizeof *s->ended);
+    s->rows = calloc(f->threads, sizeof *s->rows);
+    if (!s->info)
+        return false;
+    s->info->streams = some(f->streams, sizeof *s->info->streams);
+    s->info->phase_rows = some(f->marks, sizeof *s->info->phase_rows);
+    return s->objects && s->devices && s->ended && s->rows && s->info->streams &&
+           s->info->phase_rows;
+}
+
 int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err *err)
 {
-    const struct tp_program_facts *f = tp_program_facts(program);
-    struct scan s = {.program = program, .facts = f};
+    struct scan s = {.program = program, .facts = tp_program_facts(program)};
     int status = TP_OK;
-    s.info = calloc(1, sizeof *s.info + f->devices * sizeof *s.info->devices);
-    s.objects = calloc(f->slots ? f->slots : 1, sizeof *s.objects);
-    s.devices = calloc(f->devices, sizeof *s.devices);
-    s.ended = calloc(f->threads, sizeof *s.ended);
-    if (!s.info || !s.objects || !s.devices || !s.ended) {
+    if (!make_room(&s)) {
         status = tp_fail(err, TP_ENOMEM, "out of memory while looking through a trace");
     } else {
         begin(&s, program);
@@ -393,6 +502,7 @@ int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err
     free(s.objects);
     free(s.devices);
     free(s.ended);
+    free(s.rows);
     tp_id_map_release(&s.sizes);
     if (status)
         tp_info_free(s.info);
@@ -403,5 +513,50 @@ int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err
 
 void tp_info_free(struct tp_info *info)
 {
+    if (info) {
+        free(info->streams);
+        free(info->phase_rows);
+    }
     free(info);
+}
+
+/* ---- rows ---- */
+
+struct tp_info_rows tp_info_powers(const struct tp_info *info)
+{
+    struct tp_info_rows rows = {0, TP_INFO_POWERS};
+    while (rows.end && !info->powers[rows.end - 1].objects)
+        rows.end--;
+    while (rows.first < rows.end && !info->powers[rows.first].objects)
+        rows.first++;
+    return rows;
+}
+
+struct tp_info_rows tp_info_doublings(const struct tp_histogram *h,
+                                      uint64_t counts[TP_HIST_DOUBLINGS])
+{
+    struct tp_info_rows rows = {0, TP_HIST_DOUBLINGS};
+    tp_hist_double(h, counts);
+    while (rows.end && !counts[rows.end - 1])
+        rows.end--;
+    while (rows.first < rows.end && !counts[rows.first])
+        rows.first++;
+    return rows;
+}
+
+uint64_t tp_info_below(unsigned k)
+{
+    return k + 1 < TP_HIST_DOUBLINGS ? UINT64_C(2) << k : TP_NONE;
+}
+
+struct tp_info_share tp_info_sum(const struct tp_info_share *rows, uint64_t first, uint64_t end)
+{
+    struct tp_info_share sum = {.frees = 0};
+    for (uint64_t i = first; i < end; i++) {
+        sum.allocated.objects += rows[i].allocated.objects;
+        grow_sum(&sum.allocated.bytes, rows[i].allocated.bytes);
+        sum.frees += rows[i].frees;
+        sum.remote += rows[i].remote;
+    }
+    return sum;
 }

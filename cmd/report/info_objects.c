@@ -161,6 +161,21 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
             tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
 }
 
+uint64_t tp_info_thread_rows(const struct tp_info_report *r)
+{
+    uint64_t count = r->info->thread_count;
+    if (!tp_threads_recorded(r->trace))
+        return 0;
+    return count <= TP_INFO_THREADS ? count : TP_INFO_THREADS + 1;
+}
+
+uint64_t tp_info_stream_rows(const struct tp_info_report *r)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    bool any = f->events && f->kind == TP_KIND_DEVICE && tp_is_recorded(r->trace, "streams");
+    return any ? f->streams : 0;
+}
+
 /* The first line is the head, at the left edge of the block. The others are indented by NAME. */
 static void print_line(struct tp_page *page, int column, const struct lines *l, int i)
 {

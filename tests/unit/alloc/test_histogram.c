@@ -66,6 +66,25 @@ static void huge_values_share_the_last_bucket_and_keep_their_maximum(void **stat
     assert_true(tp_hist_quantile(&h, 0.99) == UINT64_MAX);
 }
 
+/* Powers of two are bounds of buckets, so their counts are exact. */
+static void powers_of_two_are_counted_exactly(void **state)
+{
+    (void)state;
+    static const uint64_t values[] = {0, 1, 2, 3, 4, 63, 64, 127, 128, 1023, 1024, UINT64_MAX};
+    uint64_t out[TP_HIST_DOUBLINGS];
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        tp_hist_add(&h, values[i]);
+    for (int k = 12; k < TP_HIST_DOUBLINGS; k++) {
+        tp_hist_add(&h, UINT64_C(1) << k);
+        tp_hist_add(&h, (UINT64_C(2) << k) - 1);
+    }
+    tp_hist_double(&h, out);
+    static const uint64_t low[] = {2, 2, 1, 0, 0, 1, 2, 1, 0, 1, 1, 0};
+    assert_memory_equal(out, low, sizeof low);
+    for (int k = 12; k < TP_HIST_DOUBLINGS; k++)
+        assert_int_equal(out[k], k == TP_HIST_DOUBLINGS - 1 ? 3 : 2); /* UINT64_MAX */
+}
+
 static void a_quantile_never_exceeds_the_maximum(void **state)
 {
     (void)state;
@@ -96,6 +115,7 @@ int main(void)
         cmocka_unit_test_setup(small_values_are_exact, clear),
         cmocka_unit_test_setup(every_value_lies_in_its_bucket_within_3_2_percent, clear),
         cmocka_unit_test_setup(huge_values_share_the_last_bucket_and_keep_their_maximum, clear),
+        cmocka_unit_test_setup(powers_of_two_are_counted_exactly, clear),
         cmocka_unit_test_setup(a_quantile_never_exceeds_the_maximum, clear),
         cmocka_unit_test_setup(merging_is_adding, clear),
     };

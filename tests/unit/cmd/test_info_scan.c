@@ -252,6 +252,79 @@ static void check_columns(const struct made *m, const struct tp_info *info, uint
     assert_memory_equal(info->devices[device].columns, slow, sizeof slow);
 }
 
+/* ---- threads, streams, devices, powers of two ---- */
+
+enum { THREADS_MOST = 4096 };
+
+/* The threads of a program in the order in which they first allocate or free. */
+struct named {
+    uint64_t owner[THREADS_MOST]; /* index of the thread, and how often that one had ended */
+    size_t count;
+};
+
+static size_t named(struct named *n, uint64_t owner)
+{
+    size_t i = 0;
+    while (i < n->count && n->owner[i] != owner)
+        i++;
+    assert_true(i < THREADS_MOST);
+    n->owner[i] = owner;
+    n->count += i == n->count;
+    return i;
+}
+
+/* The thread that made the object of instruction `i`, as count_slowly tells threads apart. */
+static bool freed_by_another(const struct made *m, size_t i)
+{
+    for (size_t k = i; k-- > m->prologue;) {
+        const struct tp_insn *in = &m->insns[k];
+        if ((in->op == TP_ALLOC || in->op == TP_ADOPT) && in->slot == m->insns[i].slot)
+            return in->thread != m->insns[i].thread || thread_ended(m, k, i, in->thread);
+    }
+    return false;
+}
+
+static void tally(struct tp_info_share *to, const struct tp_insn *in, bool remote)
+{
+    if (in->op == TP_FREE) {
+        to->frees++;
+        to->remote += remote;
+        return;
+    }
+    to->allocated.objects++;
+    to->allocated.bytes += in->size;
+}
+
+static void check_shares(const struct made *m, const struct tp_info *info)
+{
+    static struct tp_info_share threads[THREADS_MOST], devices[DEVICES];
+    struct tp_info_count powers[TP_INFO_POWERS] = {{0, 0}};
+    struct named all = {.count = 0};
+    uint64_t ended[THREADS] = {0};
+    memset(threads, 0, sizeof threads);
+    memset(devices, 0, sizeof devices);
+    for (size_t i = m->prologue; i < m->count; i++) {
+        const struct tp_insn *in = &m->insns[i];
+        ended[in->thread] += in->op == TP_THREAD_END;
+        if (in->op != TP_ALLOC && in->op != TP_ADOPT && in->op != TP_FREE)
+            continue;
+        bool remote = in->op == TP_FREE && freed_by_another(m, i);
+        tally(&threads[named(&all, in->thread * UINT64_C(100000) + ended[in->thread])], in, remote);
+        tally(&devices[in->device], in, remote);
+        int power = 0;
+        while ((UINT64_C(1) << power) < in->size)
+            power++;
+        powers[power].objects += in->op != TP_FREE;
+        powers[power].bytes += in->op != TP_FREE ? in->size : 0;
+    }
+    assert_true(all.count > THREADS && all.count <= TP_INFO_THREADS);
+    assert_int_equal(info->thread_count, all.count);
+    assert_memory_equal(info->threads, threads, all.count * sizeof *threads);
+    assert_memory_equal(info->powers, powers, sizeof powers);
+    for (int d = 0; d < DEVICES; d++)
+        assert_memory_equal(&info->devices[d].share, &devices[d], sizeof *devices);
+}
+
 static void check_random(uint64_t seed, bool time_known)
 {
     struct made m = random_program(seed, time_known);
@@ -273,6 +346,7 @@ static void check_random(uint64_t seed, bool time_known)
     assert_int_equal(info->by_time, time_known);
     for (uint16_t d = 0; d < DEVICES; d++)
         check_columns(&m, info, d);
+    check_shares(&m, info);
     tp_info_free(info);
     tp_program_release(p);
     free(m.insns);
@@ -390,6 +464,57 @@ static void the_phase_of_the_peak_is_the_one_in_which_it_is_first(void **state)
     free(m.insns);
 }
 
+static void a_phase_has_the_events_and_the_peak_between_its_marks_and_the_next_ones(void **state)
+{
+    (void)state;
+    struct made m = {.time_known = true, .devices = 2, .marks = {"a", "(none)", "b"}};
+    add(&m, (struct tp_insn)ALLOC_INSN(0, 100, 0));
+    add(&m, (struct tp_insn){.op = TP_MARK, .slot = 0, .gap_ns = 5});
+    add(&m, (struct tp_insn)ALLOC_INSN(1, 10, 7));
+    m.insns[2].device = 1;
+    add(&m, (struct tp_insn)FREE_INSN(0, 100, 7));
+    add(&m, (struct tp_insn){.op = TP_MARK, .slot = 2, .gap_ns = 1}); /* lower than in a */
+    add(&m, (struct tp_insn){.op = TP_MARK, .slot = 1, .gap_ns = 2});
+    add(&m, (struct tp_insn)ALLOC_INSN(0, 1000, 50)); /* in no phase */
+    add(&m, (struct tp_insn){.op = TP_MARK, .slot = 0, .gap_ns = 3});
+    add(&m, (struct tp_insn)ALLOC_INSN(2, 1, 4));
+    struct tp_program *p = build(&m);
+    struct tp_info *info = scan(p);
+    static const struct tp_info_phase a = {2, 2, 3, 7 + 7 + 1 + 4, 1011, 9},
+                                      b = {1, 5, 0, 2, 10, 5};
+    assert_memory_equal(&info->phase_rows[0], &a, sizeof a);
+    assert_int_equal(info->phase_rows[1].begun, 0);
+    assert_memory_equal(&info->phase_rows[2], &b, sizeof b);
+    assert_int_equal(info->phases_begun, 3);
+    assert_int_equal(info->devices[0].left, 1001);
+    assert_int_equal(info->devices[1].left, 10);
+    tp_info_free(info);
+    tp_program_release(p);
+    free(m.insns);
+}
+
+/* What was live before has no thread that allocated it; those beyond the bound are together. */
+static void many_threads_share_a_row_beyond_a_bound(void **state)
+{
+    (void)state;
+    struct made m = {.time_known = false};
+    for (uint32_t i = 0; i < TP_INFO_THREADS + 10; i++) {
+        add(&m, (struct tp_insn)ALLOC_INSN(0, 8, 0));
+        add(&m, (struct tp_insn)FREE_INSN(0, 8, 0));
+        add(&m, (struct tp_insn){.op = TP_THREAD_END});
+    }
+    struct tp_program *p = build(&m);
+    struct tp_info *info = scan(p);
+    assert_int_equal(info->thread_count, TP_INFO_THREADS + 10);
+    assert_int_equal(info->threads[TP_INFO_THREADS - 1].frees, 1);
+    assert_int_equal(info->threads[TP_INFO_THREADS].frees, 10);
+    assert_int_equal(info->threads[TP_INFO_THREADS].allocated.bytes, 80);
+    assert_int_equal(info->streams[0].allocated.objects, TP_INFO_THREADS + 10);
+    tp_info_free(info);
+    tp_program_release(p);
+    free(m.insns);
+}
+
 /* Windows, and a program that lies in a file. */
 static void long_programs_are_read_to_the_end(void **state)
 {
@@ -462,6 +587,8 @@ int main(void)
         cmocka_unit_test(distinct_sizes_are_counted_up_to_a_bound),
         cmocka_unit_test(sums_of_bytes_stop_before_they_wrap),
         cmocka_unit_test(the_phase_of_the_peak_is_the_one_in_which_it_is_first),
+        cmocka_unit_test(a_phase_has_the_events_and_the_peak_between_its_marks_and_the_next_ones),
+        cmocka_unit_test(many_threads_share_a_row_beyond_a_bound),
         cmocka_unit_test(long_programs_are_read_to_the_end),
         cmocka_unit_test(a_recording_that_began_mid_run_says_so),
     };

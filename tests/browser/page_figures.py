@@ -290,8 +290,7 @@ class Holders:
         rest = self.all - unknown - sum(row[1] for row in self.rows)
         if held.get("count", 0) > len(self.rows):
             self.rows.append(("others", max(0, rest), None))
-        if unknown:
-            self.rows.append(("in no phase" if held.get("by") == "annotation" else "not known", unknown, None))
+        self.rows += [(rest["why"], whole(rest["bytes"]), None) for rest in held.get("rests", [])]
 
     def see(self, table):
         good = len(table["rows"]) == len(self.rows) and text.size(self.all) in table["lead"]
@@ -302,6 +301,45 @@ class Holders:
         name, held, blocks = self.rows[row]
         return {"asked for by": {name}, "holds": {text.size(held)}, "share": text.texts(text.percent, held / self.all, 0),
                 "blocks": {text.count(blocks)}}.get(table["heads"][column])
+
+
+# ---- the table of where the memory went ----
+
+class Where:
+    """What was reserved at peak demand, in parts that add up to it; a part that no policy has has no column."""
+    PARTS = {"cached": "cached_bytes", "idle": "span_bytes", "dead": "dead_bytes", "internal": "internal_bytes",
+             "rest of pages": "page_rest_bytes"}
+
+    def __init__(self, document, runs):
+        self.rows = []
+        for run in runs:
+            for i, device in enumerate(run["devices"]):
+                name = run["strategy"]["label"] + (", device %d" % i if len(run["devices"]) > 1 else "")
+                at = {k: whole(v) for k, v in device["memory"]["at_peak_demand"].items() if not isinstance(v, float)}
+                known = None not in (at["requested_bytes"], at["granted_bytes"], at["reserved_bytes"])
+                if known and at["reserved_bytes"] and not device.get("measured"):
+                    self.rows.append((name, at))
+
+    def see(self, table):
+        found = [] if len(table["rows"]) == len(self.rows) else \
+            ["where: %d rows for %d bars" % (len(table["rows"]), len(self.rows))]
+        for name, at in self.rows:
+            parts = at["granted_bytes"] + at["idle_bytes"]
+            if parts != at["reserved_bytes"]:
+                found.append("where, %s: %d is not %d" % (name, parts, at["reserved_bytes"]))
+        missing = [h for h, part in self.PARTS.items() if h not in table["heads"] and any(at[part] for _, at in self.rows)]
+        return found + ["where: no column for %s" % h for h in missing]
+
+    def expected(self, table, row, column):
+        name, at = self.rows[row]
+        head, walked = table["heads"][column], at["cached_bytes"] is not None
+        if head in self.PARTS:
+            return {text.size(at[self.PARTS[head]] if walked else 0)}
+        return {"name": {name}, "requested by the program": {text.size(at["requested_bytes"])},
+                "rounding": {text.size(at["granted_bytes"] - at["requested_bytes"])},
+                "not handed out": {text.size(0 if walked else at["idle_bytes"])},
+                "= reserved then": {text.size(at["reserved_bytes"])}, "pieces": {text.count(at["idle_pieces"])},
+                "largest piece": {text.size(at["largest_piece_bytes"] if at["idle_pieces"] else None)}}.get(head)
 
 
 # ---- the table of fragmentation ----
@@ -331,7 +369,7 @@ class Fragmentation:
                 }.get(table["heads"][column])
 
 
-TABLES = {"answer": Answer, "fragmentation": Fragmentation, "latency": Latency, "holders": Holders}
+TABLES = {"answer": Answer, "where": Where, "fragmentation": Fragmentation, "latency": Latency, "holders": Holders}
 
 
 # ---- the sentence of the Pick ----

@@ -1,17 +1,16 @@
 /* See curve_data.h. */
 #include "cmd/page/curve_data.h"
 
-enum { EVENTS, NS, BYTES };
+enum { EVENTS, NS, BYTES, CALLS = BYTES + TP_CURVE_VALUES };
 
-static const char *const names[TP_CURVE_LISTS] = {"events", "ns", "requested", "granted",
-                                                  "reserved"};
+static const char *const names[TP_CURVE_LISTS] = {"events",   "ns",   "requested", "granted",
+                                                  "reserved", "gets", "puts"};
 
 void tp_curve_data_begin(struct tp_curve_data *c, struct tp_json *j, cJSON *in, const char *name)
 {
-    cJSON *o = tp_json_object(j, in, name);
-    *c = (struct tp_curve_data){0};
-    for (int i = 0; i < TP_CURVE_LISTS; i++)
-        c->lists[i] = tp_json_array(j, o, names[i]);
+    *c = (struct tp_curve_data){.curve = tp_json_object(j, in, name)};
+    for (int i = 0; i < CALLS; i++)
+        c->lists[i] = tp_json_array(j, c->curve, names[i]);
 }
 
 static void add(struct tp_curve_data *c, struct tp_json *j, int list, uint64_t value)
@@ -30,4 +29,14 @@ void tp_curve_data_add(struct tp_curve_data *c, struct tp_json *j, uint64_t even
         add(c, j, NS, *ns);
     for (int v = 0; v < TP_CURVE_VALUES; v++)
         add(c, j, BYTES + v, bytes[v]);
+}
+
+void tp_curve_data_calls(struct tp_curve_data *c, struct tp_json *j,
+                         const uint64_t calls[TP_CURVE_CALLS])
+{
+    for (int i = 0; i < TP_CURVE_CALLS; i++) {
+        if (!c->lists[CALLS + i])
+            c->lists[CALLS + i] = tp_json_array(j, c->curve, names[CALLS + i]);
+        add(c, j, CALLS + i, calls[i]);
+    }
 }

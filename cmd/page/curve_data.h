@@ -1,21 +1,23 @@
-/* A curve of memory over time in the data of a page.
+/* A curve of memory over time in the data of a page, under the name NAME: an object of lists,
  *
- *     NAME: { "events": [...], "ns": [...], "requested": [...], "granted": [...], "reserved": [...]
- * }
+ *     events, ns, requested, granted, reserved, gets, puts
  *
  * Each list is the first value and then the changes. The bytes are those from the event on until
- * the next one; `ns`, since the trace began, is empty where the times of events are not known. */
+ * the next one; `ns`, since the trace began, is empty where the times of events are not known.
+ * `gets` and `puts` are the calls to the source since the first event, up to this one; they are
+ * left out where they are not known. */
 #ifndef TP_CURVE_DATA_H
 #define TP_CURVE_DATA_H
 
 #include "alloc/engine/curve.h"
 #include "cmd/ui/json_out.h"
 
-enum { TP_CURVE_LISTS = 2 + TP_CURVE_VALUES };
+enum { TP_CURVE_LISTS = 2 + TP_CURVE_VALUES + TP_CURVE_CALLS };
 
 struct tp_curve_data {
     cJSON *lists[TP_CURVE_LISTS];
     uint64_t last[TP_CURVE_LISTS];
+    cJSON *curve;
 };
 
 /* Adds an empty curve to `in`, which owns it. */
@@ -24,5 +26,9 @@ void tp_curve_data_begin(struct tp_curve_data *c, struct tp_json *j, cJSON *in, 
 /* Adds a point. `ns` NULL: its time is not known, as those of all other points. */
 void tp_curve_data_add(struct tp_curve_data *c, struct tp_json *j, uint64_t event,
                        const uint64_t *ns, const uint64_t bytes[TP_CURVE_VALUES]);
+
+/* Adds the calls at the point that was added last. To be called for every point, or for none. */
+void tp_curve_data_calls(struct tp_curve_data *c, struct tp_json *j,
+                         const uint64_t calls[TP_CURVE_CALLS]);
 
 #endif

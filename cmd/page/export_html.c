@@ -18,6 +18,7 @@
 #include "cmd/page/curve_data.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/replay_page.h"
+#include "cmd/page/source_calls.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/timeline.h"
 
@@ -32,13 +33,15 @@ enum { FRAMES_BYTES = 1500000 };
 /* ---- curves ---- */
 
 static void write_curve(struct tp_json *j, cJSON *in, const char *name, const struct tp_result *r,
-                        const struct tp_curve *curve)
+                        const struct tp_curve *curve, bool calls)
 {
     struct tp_curve_data data;
     tp_curve_data_begin(&data, j, in, name);
     for (uint32_t i = 0; i < curve->count; i++) {
         const struct tp_curve_point *p = &curve->points[i];
         tp_curve_data_add(&data, j, p->event, r->facts->time_known ? &p->clock : NULL, p->bytes);
+        if (calls)
+            tp_curve_data_calls(&data, j, p->calls);
     }
 }
 
@@ -54,7 +57,7 @@ static int write_recorded(struct tp_json *j, cJSON *in, const struct tp_result *
         return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
     int rc = tp_captured_curve(r->trace, (uint16_t)device, curve, err);
     if (rc == TP_OK)
-        write_curve(j, in, "recorded", r, curve);
+        write_curve(j, in, "recorded", r, curve, false);
     free(curve);
     return rc;
 }
@@ -81,7 +84,7 @@ static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, b
         empty_curve(device);
     for (uint32_t d = 0; rc == TP_OK && d < r->run->device_count; d++) {
         cJSON *of = tp_json_item(j, devices);
-        write_curve(j, of, "curve", r, &r->run->devices[d].curve);
+        write_curve(j, of, "curve", r, &r->run->devices[d].curve, tp_source_calls_followed(r, d));
         if (first)
             rc = write_recorded(j, of, r, d, err);
     }
@@ -114,7 +117,7 @@ static int write_program(struct tp_json *j, const cJSON *devices, const struct t
         if (!info)
             rc = tp_info_scan(r->trace->program, &info, err);
         if (rc == TP_OK)
-            write_curve(j, in, "program", r, &info->devices[d].curve);
+            write_curve(j, in, "program", r, &info->devices[d].curve, false);
     }
     tp_info_free(info);
     return rc;

@@ -27,6 +27,7 @@
     X(heap_js, TAPOOL_PAGE_ASSETS "/heap.js")                                                      \
     X(holders_js, TAPOOL_PAGE_ASSETS "/holders.js")                                                \
     X(fragmentation_js, TAPOOL_PAGE_ASSETS "/fragmentation.js")                                    \
+    X(calls_js, TAPOOL_PAGE_ASSETS "/calls.js")                                                    \
     X(latency_js, TAPOOL_PAGE_ASSETS "/latency.js")
 
 STYLES(EMBED)

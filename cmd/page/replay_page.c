@@ -6,6 +6,7 @@
 #include "cmd/page/fragmentation.h"
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
+#include "cmd/page/source_calls.h"
 #include "cmd/page/where_page.h"
 #include "cmd/report/memory_chart.h"
 #include "cmd/report/pick.h"
@@ -171,6 +172,18 @@ static int write_fragmentation(const void *of, FILE *out, struct tp_err *err)
     return tp_fragmentation_write(p->results, p->count, out, err);
 }
 
+static bool has_calls(const void *of)
+{
+    const struct page_part *p = of;
+    return tp_source_calls_known(p->results, p->count);
+}
+
+static int write_calls(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct page_part *p = of;
+    return tp_source_calls_write(p->results, p->count, out, err);
+}
+
 /* A result and its report. */
 struct one_result {
     const struct tp_report *rep;
@@ -236,6 +249,12 @@ static const struct tp_html_section sections[] = {
              "not requested",
      .write = write_fragmentation,
      .there = has_fragmentation},
+    {.id = "calls",
+     .title = "Source calls over time",
+     .view = "Source calls over time: how often each policy had asked the system or the driver for "
+             "memory, and given some back",
+     .write = write_calls,
+     .there = has_calls},
     {.id = "latency",
      .title = "How long calls took",
      .view = "Cumulative distributions of the latencies of each policy, on logarithmic axes",

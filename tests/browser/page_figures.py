@@ -369,7 +369,32 @@ class Fragmentation:
                 }.get(table["heads"][column])
 
 
-TABLES = {"answer": Answer, "where": Where, "fragmentation": Fragmentation, "latency": Latency, "holders": Holders}
+# ---- the table of calls to the source ----
+
+class Calls:
+    def __init__(self, document, runs):
+        self.rows = []
+        for run in runs:
+            for d, device in enumerate(run["devices"]):
+                curve = run["page"]["devices"][d]["curve"]["events"] if "page" in run else device["memory"].get("curve")
+                if curve and device["source_calls"]["get"] is not None:
+                    several = ", device %d" % d if len(run["devices"]) > 1 else ""
+                    self.rows.append((run["strategy"]["label"] + several, device["source_calls"]))
+
+    def see(self, table):
+        return [] if len(table["rows"]) == len(self.rows) else \
+            ["calls: %d rows for %d" % (len(table["rows"]), len(self.rows))]
+
+    def expected(self, table, row, column):
+        name, calls = self.rows[row]
+        if column == 0:
+            return {name}
+        member = {"calls that get memory": "get", "calls that give it back": "put"}.get(table["heads"][column])
+        return {text.count(whole(calls[member]))} if member else None
+
+
+TABLES = {"answer": Answer, "where": Where, "fragmentation": Fragmentation, "latency": Latency, "holders": Holders,
+          "calls": Calls}
 
 
 # ---- the sentence of the Pick ----

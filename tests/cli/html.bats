@@ -183,6 +183,50 @@ with Browser() as browser:
 END
 }
 
+@test "calls to the source at a point are those of a replay that ends there, and times those of the events" {
+    "$TAPOOL" convert sample:jq -o jq.jsonl
+    ok play_once jq.jsonl -s arena -s lru -s direct -s bump -s system --export-html a.html
+    python3 -S -E - a.html jq.jsonl >cuts <<'END'
+import itertools, json, re, sys
+text, lines = open(sys.argv[1]).read(), open(sys.argv[2]).read().splitlines()
+runs = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))["runs"]
+events = [json.loads(line) for line in lines[1:]]
+gets, puts = [0], [0] # of a policy that goes to the system for each block
+for e in events:
+    gets.append(gets[-1] + (e["op"] in ("alloc", "calloc", "realloc")))
+    puts.append(puts[-1] + (e["op"] in ("free", "realloc")))
+def curve(run):
+    return {name: list(itertools.accumulate(values)) for name, values in run["page"]["devices"][0]["curve"].items()}
+for run in runs:
+    c, label = curve(run), run["strategy"]["label"]
+    calls = run["devices"][0]["source_calls"]
+    assert ("gets" in c) == (label != "system"), label
+    assert all(ns == events[at - 1]["t"] for at, ns in zip(c["events"], c["ns"]) if at), label
+    if label == "system":
+        continue
+    assert len(c["gets"]) == len(c["puts"]) == len(c["events"]) > 500
+    assert [c["gets"][-1], c["puts"][-1]] == [calls["get"], calls["put"]], label
+    if label == "direct":
+        assert all((g, p) == (gets[at], puts[at]) for g, p, at in zip(c["gets"], c["puts"], c["events"]))
+at = curve(runs[0])["events"]
+for cut in {at[len(at) * i // 5] for i in range(1, 5)}:
+    print(cut, *({at: f"{g},{p}" for at, g, p in zip(c["events"], c["gets"], c["puts"]) if at <= cut}.popitem()[1]
+                 for c in map(curve, runs[:4])))
+END
+    [ "$(wc -l <cuts)" -eq 4 ]
+    while read -r cut said; do
+        head -n $((cut + 1)) jq.jsonl >cut.jsonl
+        ok "$TAPOOL" replay cut.jsonl -s arena -s lru -s direct -s bump --passes usage --format json
+        [ "$(jq -r '[.runs[].devices[0].source_calls | "\(.get),\(.put)"] | join(" ")' "$out")" = "$said" ]
+    done <cuts
+    { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "begun"}}'
+      echo '{"op": "initial", "id": 1, "size": 64}'
+      for i in {2..20}; do echo '{"op": "alloc", "id": '"$i"', "size": 64}'; done; } >begun.jsonl
+    ok play_once begun.jsonl -s arena -s direct --export-html b.html
+    grep -qx '<p>No calls after the start: arena.</p>' b.html
+    looked_at b.html --once
+}
+
 @test "hostile names stay text" {
     name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
     long=$(printf 'x%.0s' {1..10000})

@@ -27,15 +27,21 @@ void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
     d->foreign_reserved = u->silent ? 0 : stats.reserved_bytes;
 }
 
+/* Bytes of a device are below 2^63, and a signed number is made a real in one step. */
+static double real_of(uint64_t bytes)
+{
+    return (double)(int64_t)bytes;
+}
+
 /* Updates the time-weighted sums. */
 static void settle(const struct tp_usage *u, struct tp_usage_device *d)
 {
     if (u->clock == d->since)
         return;
     double dt = (double)(u->clock - d->since);
-    d->requested_dt += (double)d->requested * dt;
-    d->granted_dt += (double)d->granted * dt;
-    d->reserved_dt += (double)tp_usage_reserved(u, d) * dt;
+    d->requested_dt += real_of(d->requested) * dt;
+    d->granted_dt += real_of(d->granted) * dt;
+    d->reserved_dt += real_of(tp_usage_reserved(u, d)) * dt;
     d->since = u->clock;
 }
 

@@ -219,6 +219,7 @@ void tp_captured_release(struct tp_captured *c)
 {
     free(c->devices);
     tp_holders_free(c->holders);
+    tp_holders_free(c->sizes);
     tp_place_table_free(c->frame_places);
     *c = (struct tp_captured){0};
 }
@@ -355,6 +356,17 @@ void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
     if (tp_program_facts(t->program)->devices == 1 &&
         tp_holders_find(t, 0, &cfg, stop, &c->holders, &ignored) != TP_OK)
         c->holders = NULL;
+}
+
+void tp_captured_find_sizes(struct tp_captured *c, const struct tp_trace *t,
+                            int (*stop)(struct tp_err *err))
+{
+    static const struct tp_holders_cfg by_size = {.at = TP_AT_PEAK, .by = TP_BY_SIZE};
+    struct tp_err ignored = {0};
+    if (c->holders || tp_program_facts(t->program)->devices != 1)
+        return;
+    if (tp_holders_find(t, 0, &by_size, stop, &c->sizes, &ignored) != TP_OK)
+        c->sizes = NULL;
 }
 
 int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, struct tp_err *err)

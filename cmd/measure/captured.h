@@ -40,6 +40,7 @@ struct tp_captured {
     /* owned: of the events that frames of the results show; NULL: there are none, or not known */
     struct tp_place_table *frame_places;
     struct tp_holders *holders; /* owned; NULL: not known, or there are several devices */
+    struct tp_holders *sizes;   /* owned: by size at peak demand, for pages; NULL: not asked for */
 };
 
 /* Fills `out` except for the places, in one pass over the program. TP_ENOMEM, or an error of
@@ -97,6 +98,11 @@ struct tp_holders_opts {
 void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
                       const struct tp_holders_opts *o, bool stacks,
                       int (*stop)(struct tp_err *err));
+
+/* Finds `sizes` where tp_captured_find has found no holders, and there is one device. What cannot
+ * be read gives none, which is no error. */
+void tp_captured_find_sizes(struct tp_captured *c, const struct tp_trace *t,
+                            int (*stop)(struct tp_err *err));
 
 /* TP_EUSAGE: the trace has no such event. */
 int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, struct tp_err *err);

@@ -13,6 +13,7 @@
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/frames_json.h"
+#include "cmd/measure/holders_json.h"
 #include "cmd/measure/info_scan.h"
 #include "cmd/measure/report_json.h"
 #include "cmd/page/curve_data.h"
@@ -147,6 +148,8 @@ static int write_trace(struct tp_json *j, const cJSON *run, const struct tp_resu
 {
     cJSON *page = cJSON_GetObjectItemCaseSensitive(run, "page");
     int rc = write_program(j, cJSON_GetObjectItemCaseSensitive(page, "devices"), r, count, err);
+    if (r->captured)
+        tp_json_holders(j, page, "held_sizes", r->captured->sizes);
     return rc == TP_OK ? write_marks(j, page, r, err) : rc;
 }
 

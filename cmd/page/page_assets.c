@@ -22,6 +22,7 @@
     X(base_js, TAPOOL_PAGE_ASSETS "/base.js")                                                      \
     X(chart_js, TAPOOL_PAGE_ASSETS "/chart.js")                                                    \
     X(events_js, TAPOOL_PAGE_ASSETS "/events.js")                                                  \
+    X(frames_js, TAPOOL_PAGE_ASSETS "/frames.js")                                                  \
     X(table_js, TAPOOL_PAGE_ASSETS "/table.js")                                                    \
     X(memory_js, TAPOOL_PAGE_ASSETS "/memory.js")                                                  \
     X(heap_js, TAPOOL_PAGE_ASSETS "/heap.js")                                                      \

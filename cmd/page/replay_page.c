@@ -147,17 +147,25 @@ static int write_heap(const void *of, FILE *out, struct tp_err *err)
 
 static const struct tp_holders *holders_of(const struct page_part *p)
 {
-    return p->results->captured ? p->results->captured->holders : NULL;
+    const struct tp_captured *c = p->results->captured;
+    return !c ? NULL : c->holders ? c->holders : c->sizes;
 }
 
 static bool has_holders(const void *of)
 {
-    return holders_of(of) != NULL;
+    return holders_of(of) || has_frames(of);
 }
 
 static int write_holders(const void *of, FILE *out, struct tp_err *err)
 {
-    return tp_holders_html(holders_of(of), out, err);
+    const struct tp_holders *h = holders_of(of);
+    int rc = h ? tp_holders_html(h, out, err) : TP_OK;
+    if (!h)
+        fputs("<noscript><p>The areas need JavaScript.</p></noscript>\n", out);
+    else if (has_frames(of))
+        fputs("<p>The areas follow the map of the heap; the table stays at that moment.</p>\n",
+              out);
+    return rc;
 }
 
 static bool has_fragmentation(const void *of)
@@ -240,7 +248,7 @@ static const struct tp_html_section sections[] = {
      .there = has_frames},
     {.id = "holders",
      .title = "Who holds the memory",
-     .view = "What each place of the program holds, as areas",
+     .view = "Who holds the memory, as areas: the larger one is, the more it holds",
      .write = write_holders,
      .there = has_holders},
     {.id = "fragmentation",

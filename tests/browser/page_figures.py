@@ -284,7 +284,7 @@ class Latency:
 
 class Holders:
     def __init__(self, document, runs):
-        held = runs[0].get("peak_holders") or runs[0].get("holders") or {}
+        held = runs[0].get("peak_holders") or runs[0].get("holders") or runs[0].get("page", {}).get("held_sizes") or {}
         self.all, unknown = whole(held.get("bytes", 0)), whole(held.get("unknown_bytes", 0))
         self.rows = [(p["place"], whole(p["bytes"]), whole(p["blocks"])) for p in held.get("places", [])]
         rest = self.all - unknown - sum(row[1] for row in self.rows)
@@ -299,7 +299,7 @@ class Holders:
 
     def expected(self, table, row, column):
         name, held, blocks = self.rows[row]
-        return {"asked for by": {name}, "holds": {text.size(held)}, "share": text.texts(text.percent, held / self.all, 0),
+        return {"asked for by": {name}, "size of a block": {name}, "holds": {text.size(held)}, "share": text.texts(text.percent, held / self.all, 0),
                 "blocks": {text.count(blocks)}}.get(table["heads"][column])
 
 

@@ -1,6 +1,7 @@
 """What page_check.py looks for in the views of a page: that they are gone through by keys as by the mouse, and
 that what a chart says of a moment is what a table says of it. Each takes an open page, drawn once, and a list
 of findings."""
+import base64
 import re
 
 FIGURE = "document.querySelector('figure[data-view=%s]')"
@@ -47,7 +48,7 @@ def look_at_keys(page, found):
 
 def look_at_names(chart, view, found):
     named = chart.page.value("""(box => [box.getAttribute("role"), box.getAttribute("aria-label"), box.tabIndex,
-        document.getElementById(box.getAttribute("aria-describedby")).getAttribute("aria-live")])(%s)""" % chart.box)
+        (document.getElementById(box.getAttribute("aria-describedby")) || box).getAttribute("aria-live")])(%s)""" % chart.box)
     found.expect(all(named[:2]) and named[2:] == [0, "polite"], view, "has role, name, place and text", named)
 
 
@@ -152,3 +153,119 @@ def look_at_other_keys(page, found):
     page.value(head + ".focus()")
     page.key("Enter", text="\r")
     found.expect(page.value(head + ".closest('th').getAttribute('aria-sort')"), "Enter does not sort a table")
+
+
+# ---- moments ----
+
+class Reader:
+    """The numbers in a text of base 64, as cmd/measure/frames_json.h says."""
+
+    def __init__(self, text):
+        self.data, self.at = base64.b64decode(text), 0
+
+    def more(self):
+        return self.at < len(self.data)
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def number(self):
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def signed(self):
+        n = self.number()
+        return -(n + 1) // 2 if n % 2 else n // 2
+
+
+def live_pieces(frame):
+    """Each live piece as (bytes, event, whether it is merged)."""
+    r, event = Reader(frame["rows"]), 0
+    while r.more():
+        r.number(), r.number(), r.number()
+        while True:
+            head = r.byte()
+            if not head:
+                break
+            kind, size = (head & 7) - 1, r.number()
+            if head & 8:
+                r.number()
+            if kind == 5:
+                r.number()
+                kinds = r.number()
+                sizes = [r.number() for k in range(5) if kinds >> k & 1]
+                if kinds & 1:
+                    event += r.signed()
+                    yield sizes[0] * frame["unit"], event, True
+            elif kind == 0:
+                event += r.signed()
+                yield size * frame["unit"], event, False
+
+
+def held_in(run, frame):
+    """Bytes by place, or of blocks whose size is in [low, 2 low) where no place is known."""
+    frames, places, held, event = run["page"]["frames"], {}, {}, 0
+    r = Reader(frames["events"])
+    while r.more():
+        event += r.number()
+        index = r.number()
+        places[event] = frames["places"][index] if index < len(frames["places"]) else "one of many other places"
+    for size, event, merged in live_pieces(frame):
+        name = "small blocks, not told apart" if merged else \
+            places.get(event, "not known" if event else "from before the recording") if frames["places"] else \
+            1 << size.bit_length() - 1
+        held[name] = held.get(name, 0) + size
+    return held
+
+
+ITEMS = """[...%s.querySelectorAll(".areas li")].map(e => [e.querySelector("b").textContent, e.textContent])"""
+
+
+def look_at_moments(page, found):
+    """The areas of who holds the memory follow the map of the heap: each against the frame, decoded here."""
+    heap, holders = FIGURE % "heap", FIGURE % "holders"
+    if not page.value("!!(%s && %s.querySelector('.board'))" % (heap, heap)):
+        return
+    page.value(heap + ".querySelector('input[type=range]').focus()")
+    for key in ("Home", "End", "ArrowLeft", "ArrowLeft"):
+        page.key(key)
+        event = page.value(heap + ".querySelector('.moment b').textContent.replace(/\\D/g, '')")
+        caption = page.value(holders + ".querySelector('.moment').textContent")
+        run = page.value("(s => page.data.runs.filter(r => r.page.frames && r.page.frames.devices.some(d => d.length))"
+                         "[s ? +s.value : 0])(%s.querySelector('select'))" % heap)
+        frame = next(f for f in run["page"]["frames"]["devices"][0] if f["event"] == int(event))
+        held = held_in(run, frame)
+        found.expect("event %s" % format(int(event), ",") in caption and run["strategy"]["label"] in caption,
+                     "the areas are of", caption, "and the map of event", event)
+        said = page.value("page.bytes(%d)" % sum(held.values()))
+        found.expect(": %s handed out" % said in caption, "the areas are of", caption, "and not", said)
+        right = sorted(page.value("[%s].map(page.bytes)" % ",".join(map(str, sorted(held.values())[-20:]))))
+        shown = sorted(size for size, text in page.value(ITEMS % holders) if not text.endswith(" others"))
+        found.expect(shown == right, "the areas at event", event, "are", shown, "and the heap has", right)
+
+
+# ---- paper ----
+
+def look_at_print(page, found, path=None):
+    """Before a page is printed all views are drawn, at the width of paper, and every summary is open."""
+    page.value("dispatchEvent(new Event('beforeprint'))")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    page.resize(740, 1000)
+    page.settle(0.1)
+    drawn = page.value("""[...document.querySelectorAll("figure")].filter(f => !f.childElementCount).map(f => f.dataset.view)""")
+    found.expect(not drawn, "not drawn for paper:", drawn)
+    cut = page.value("""[...document.querySelectorAll("main *")].filter(e => e.clientWidth > 0 && !e.closest("svg,.chart,.areas") &&
+        (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== "visible" ||
+         e.getBoundingClientRect().right > 740)).map(e => e.tagName + "." + e.className)""")
+    found.expect(not cut, "cut on paper:", cut[:8])
+    closed = page.value("document.querySelectorAll('details:not([open])').length")
+    found.expect(not closed, closed, "summaries are closed on paper")
+    page.value("dispatchEvent(new Event('afterprint'))")
+    page.call("Emulation.setEmulatedMedia", media="")
+    found.expect(page.value("!document.documentElement.classList.contains('paper')"), "paper stays on the screen")

@@ -101,6 +101,22 @@ const page = (() => {
 
     /* ---- views ---- */
 
+    /* What one view tells the others of its article: the moment that is looked at. It is told to who
+       asks later, too. */
+    const moment = (() => {
+        const last = new WeakMap(), around = figure => figure.closest("article") || document.body;
+        const tell = (figure, what) => {
+            last.set(around(figure), what);
+            around(figure).dispatchEvent(new CustomEvent("moment", { detail: what }));
+        };
+        const hear = (figure, fn) => {
+            around(figure).addEventListener("moment", e => fn(e.detail));
+            if (last.has(around(figure)))
+                fn(last.get(around(figure)));
+        };
+        return { tell, hear };
+    })();
+
     const draw = (figure, fn) => {
         const first = +figure.dataset.first, count = +figure.dataset.count;
         try {
@@ -127,5 +143,6 @@ const page = (() => {
         addEventListener("beforeprint", () => [...waiting.keys()].forEach(now));
     };
 
-    return { data, digits, bytes, duration, count, percent, values, make, id, style, color, dash, indexOf, sample, onTheme, onSize, view };
+    return { data, digits, bytes, duration, count, percent, values, make, id, style, color, dash, indexOf, sample, onTheme, onSize,
+        moment, view };
 })();

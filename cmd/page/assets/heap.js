@@ -6,7 +6,7 @@
 "use strict";
 page.view("heap", (figure, runs) => {
     const { make, bytes, count, duration } = page;
-    const KINDS = ["live", "cached", "idle", "dead", "internal"], MIXED = KINDS.length;
+    const { KINDS } = page.frames;
     const REASONS = { begin: "the beginning", demand: "the program needs most", reserved: "most is held",
         failed: "the first request fails", end: "the end", mark: "a phase begins", change: "a large change" };
     const shown = runs.filter(run => run.page.frames && run.page.frames.devices.some(list => list.length));
@@ -14,70 +14,11 @@ page.view("heap", (figure, runs) => {
         figure.closest("section").remove();
         return;
     }
-    let run = shown[0], device = 0, at = 0, by = "age", rows = [], places = new Map();
-
-    /* ---- reading a frame ---- */
-
-    /* A reader of the numbers in a text of base 64. */
-    const reader = text => {
-        const data = Uint8Array.from(atob(text), c => c.charCodeAt(0));
-        let i = 0;
-        const number = () => {
-            let value = 0, weight = 1, byte;
-            do {
-                byte = data[i++];
-                value += (byte & 127) * weight;
-                weight *= 128;
-            } while (byte > 127);
-            return value;
-        };
-        const signed = () => {
-            const n = number();
-            return n % 2 ? -(n + 1) / 2 : n / 2;
-        };
-        return { more: () => i < data.length, byte: () => data[i++], number, signed };
-    };
-
-    const pieceOf = (r, head, unit, state) => {
-        const kind = (head & 7) - 1, size = r.number() * unit, gap = head & 8 ? r.number() * unit : 0;
-        const piece = { kind, size, offset: state.offset + gap, parts: null, pieces: 1, event: null };
-        let live = kind === 0;
-        state.offset += gap + size;
-        if (kind === MIXED) {
-            piece.pieces = r.number();
-            const kinds = r.number();
-            piece.parts = KINDS.map((name, k) => kinds & 1 << k ? r.number() * unit : 0);
-            live = kinds & 1;
-        }
-        if (live)
-            piece.event = state.event += r.signed();
-        return piece;
-    };
-
-    const rowsOf = frame => {
-        const r = reader(frame.rows), list = [], state = { event: 0, offset: 0 };
-        for (let first = 0; r.more();) {
-            const row = { number: first += r.number(), ranges: r.number() + 1, size: r.number() * frame.unit, pieces: [] };
-            state.offset = 0;
-            for (let head; (head = r.byte());)
-                row.pieces.push(pieceOf(r, head, frame.unit, state));
-            list.push(row);
-        }
-        return list;
-    };
-
-    const placesOf = frames => {
-        const map = new Map(), r = reader(frames.events || "");
-        for (let event = 0; r.more();)
-            map.set(event += r.number(), r.number());
-        return map;
-    };
+    const devices = Math.max(...shown.map(r => r.page.frames.devices.length));
+    let run = shown[0], device = 0, at = 0, by = "age", rows = [];
 
     const frames = () => run.page.frames.devices[device] || [];
-    const placeOf = event => {
-        const index = places.get(event);
-        return index === undefined ? null : run.page.frames.places[index] || "one of many other places";
-    };
+    const placeOf = event => page.frames.placeOf(run, event);
 
     /* ---- colours ---- */
 
@@ -143,8 +84,8 @@ page.view("heap", (figure, runs) => {
 
     const board = make("canvas", { class: "board", role: "img" });
     const slider = make("input", { type: "range", min: 0, step: 1, "aria-label": "moment",
-        oninput: e => go(+e.target.value) });
-    const moment = make("p", { class: "under", "aria-live": "polite" }), under = make("p", { class: "under" });
+        oninput: e => move(+e.target.value) });
+    const moment = make("p", { class: "under moment", "aria-live": "polite" }), under = make("p", { class: "under" });
     const keys = make("ul", { class: "keys" });
     let height = 0, scale = 0;
 
@@ -222,11 +163,22 @@ page.view("heap", (figure, runs) => {
         slider.setAttribute("aria-valuetext", moment.textContent);
     };
 
+    /* Tells the others what is seen, once somebody has chosen it. */
+    const tell = () => {
+        const frame = frames()[at];
+        if (frame)
+            page.moment.tell(figure, { policy: run.strategy.label, device: devices > 1 ? device : null, event: frame.event,
+                ns: frame.ns, phase: frame.phase, ...page.frames.held(run, rows) });
+    };
+    const move = index => {
+        go(index);
+        tell();
+    };
     const go = index => {
         at = Math.max(0, Math.min(index, frames().length - 1));
         const frame = frames()[at];
         slider.value = at;
-        rows = frame ? rowsOf(frame) : [];
+        rows = frame ? page.frames.rowsOf(frame) : [];
         if (by === "place") {
             rankPlaces();
             legend();
@@ -256,7 +208,6 @@ page.view("heap", (figure, runs) => {
     /* ---- choices ---- */
 
     const start = () => {
-        places = placesOf(run.page.frames);
         slider.max = Math.max(0, frames().length - 1);
         const peak = frames().findIndex(frame => frame.reasons.includes("demand"));
         go(peak < 0 ? 0 : peak);
@@ -267,15 +218,14 @@ page.view("heap", (figure, runs) => {
             ...names.map((name, i) => make("option", { value: i }, name))));
     const ways = ["age", "size", ...(shown.some(r => r.page.frames.places.length) ? ["place"] : [])];
     const tools = make("div", { class: "tools" },
-        choose("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); }),
+        choose("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); }),
         choose("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),
-        make("button", { type: "button", onclick: () => go(at - 1) }, "Before"),
-        make("button", { type: "button", onclick: () => go(at + 1) }, "Next"));
-    const devices = Math.max(...shown.map(r => r.page.frames.devices.length));
+        make("button", { type: "button", onclick: () => move(at - 1) }, "Before"),
+        make("button", { type: "button", onclick: () => move(at + 1) }, "Next"));
     if (devices > 1)
-        tools.append(choose("Device", [...Array(devices).keys()].map(String), i => { device = i; start(); }));
+        tools.append(choose("Device", [...Array(devices).keys()].map(String), i => { device = i; start(); tell(); }));
     figure.replaceChildren(tools, slider, moment, keys, make("div", { class: "rows" }, board), under);
     start();
-    new ResizeObserver(draw).observe(board.parentElement);
+    page.onSize(board.parentElement, draw);
     page.onTheme(() => { draw(); legend(); });
 });

@@ -197,6 +197,7 @@ def main():
                 look_at_fragmentation(page, found)
                 look_at_moments(page, found)
                 sort_tables(page, found)
+                look_at_print(page, found)
             if option("--picture") and how["width"] == 1200:
                 page.resize(1200, page.value("document.documentElement.scrollHeight"))
                 page.settle()

@@ -252,8 +252,9 @@ def look_at_moments(page, found):
 
 # ---- paper ----
 
-def look_at_print(page, found, path=None):
+def look_at_print(page, found):
     """Before a page is printed all views are drawn, at the width of paper, and every summary is open."""
+    was = page.value("innerWidth")
     page.value("dispatchEvent(new Event('beforeprint'))")
     page.call("Emulation.setEmulatedMedia", media="print")
     page.resize(740, 1000)
@@ -264,8 +265,12 @@ def look_at_print(page, found, path=None):
         (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== "visible" ||
          e.getBoundingClientRect().right > 740)).map(e => e.tagName + "." + e.className)""")
     found.expect(not cut, "cut on paper:", cut[:8])
+    covered = page.value("""[...document.querySelectorAll(".chart")].filter(box => [...box.querySelectorAll("canvas")]
+        .filter(canvas => getComputedStyle(canvas).display !== "none").length > 1).length""")
+    found.expect(not covered, covered, "charts are covered on paper") # a cleared canvas is white there
     closed = page.value("document.querySelectorAll('details:not([open])').length")
     found.expect(not closed, closed, "summaries are closed on paper")
     page.value("dispatchEvent(new Event('afterprint'))")
     page.call("Emulation.setEmulatedMedia", media="")
+    page.resize(was, 900)
     found.expect(page.value("!document.documentElement.classList.contains('paper')"), "paper stays on the screen")

@@ -276,6 +276,11 @@ s/x < low \|\| x > high \?/x < low ?/
 s/ticks: page.ticks.events/ticks: page.ticks.bytes/
 s/1 - curve\[share.part\]/1.01 - curve[share.part]/
 s/"aria-valuetext"/"aria-text"/
+s/page.moment.hear\(/(() => 0)(/
+s/piece.parts\[0\], 0\)/piece.size, 0)/
+s/details => details.open = true/details => details.open/
+s/^\.paper main \{ width: 700px/.paper main { width: 900px/
+s/, .chart canvas ~ canvas//
 /<section class="answer">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 /<section class="holders">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 /<section class="latency">/,/<\/section>/s/(class="n">)([0-9])/\19\2/

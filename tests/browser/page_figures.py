@@ -350,12 +350,11 @@ class Fragmentation:
     def __init__(self, document, runs):
         self.rows = [(run["strategy"]["label"] + (", device %d" % d if len(run["devices"]) > 1 else ""), device["memory"])
                      for run in runs for d, device in enumerate(run["devices"])
-                     if whole(device["memory"]["at_peak_demand"]["reserved_bytes"]) is not None]
+                     if run["page"]["devices"][d]["curve"]["events"]]
 
     def see(self, table):
-        names = {name: memory for name, memory in self.rows}
-        self.rows = [(row[0], names.get(row[0])) for row in table["rows"]]
-        return [] if all(memory for _, memory in self.rows) else ["fragmentation: rows %s" % [name for name, _ in self.rows]]
+        return [] if len(table["rows"]) == len(self.rows) else \
+            ["fragmentation: %d rows for %d that were followed" % (len(table["rows"]), len(self.rows))]
 
     def expected(self, table, row, column):
         name, memory = self.rows[row]

@@ -232,22 +232,32 @@ def look_at_moments(page, found):
     heap, holders = FIGURE % "heap", FIGURE % "holders"
     if not page.value("!!(%s && %s.querySelector('.board'))" % (heap, heap)):
         return
-    page.value(heap + ".querySelector('input[type=range]').focus()")
-    for key in ("Home", "End", "ArrowLeft", "ArrowLeft"):
-        page.key(key)
-        event = page.value(heap + ".querySelector('.moment b').textContent.replace(/\\D/g, '')")
-        caption = page.value(holders + ".querySelector('.moment').textContent")
-        run = page.value("(s => page.data.runs.filter(r => r.page.frames && r.page.frames.devices.some(d => d.length))"
-                         "[s ? +s.value : 0])(%s.querySelector('select'))" % heap)
-        frame = next(f for f in run["page"]["frames"]["devices"][0] if f["event"] == int(event))
-        held = held_in(run, frame)
-        found.expect("event %s" % format(int(event), ",") in caption and run["strategy"]["label"] in caption,
-                     "the areas are of", caption, "and the map of event", event)
-        said = page.value("page.bytes(%d)" % sum(held.values()))
-        found.expect(": %s handed out" % said in caption, "the areas are of", caption, "and not", said)
-        right = sorted(page.value("[%s].map(page.bytes)" % ",".join(map(str, sorted(held.values())[-20:]))))
-        shown = sorted(size for size, text in page.value(ITEMS % holders) if not text.endswith(" others"))
-        found.expect(shown == right, "the areas at event", event, "are", shown, "and the heap has", right)
+    choices = page.value("[...%s.querySelectorAll('select')].map(s => [s.getAttribute('aria-label'), s.options.length])" % heap)
+    for device in range(dict(choices).get("Device", 1)):
+        if device:
+            page.value("(s => { s.value = %d; s.dispatchEvent(new Event('change')); })(%s.querySelector('[aria-label=Device]'))"
+                       % (device, heap))
+        page.value(heap + ".querySelector('input[type=range]').focus()")
+        for key in ("Home", "End", "ArrowLeft", "ArrowLeft"):
+            page.key(key)
+            look_at_moment(page, heap, holders, device, found)
+
+
+def look_at_moment(page, heap, holders, device, found):
+    event = page.value(heap + ".querySelector('.moment b').textContent.replace(/\\D/g, '')")
+    caption = page.value(holders + ".querySelector('.moment').textContent")
+    run = page.value("(s => page.data.runs.filter(r => r.page.frames && r.page.frames.devices.some(d => d.length))"
+                     "[s ? +s.value : 0])(%s.querySelector('select'))" % heap)
+    devices = run["page"]["frames"]["devices"]
+    held = held_in(run, next(f for f in devices[device] if f["event"] == int(event)))
+    where = run["strategy"]["label"] + (" on device %d," % device if len(devices) > 1 else ",")
+    found.expect("event %s" % format(int(event), ",") in caption and where in caption,
+                 "the areas are of", caption, "and the map of event", event)
+    said = page.value("page.bytes(%d)" % sum(held.values()))
+    found.expect(": %s handed out" % said in caption, "the areas are of", caption, "and not", said)
+    right = sorted(page.value("[%s].map(page.bytes)" % ",".join(map(str, sorted(held.values())[-20:]))))
+    shown = sorted(size for size, text in page.value(ITEMS % holders) if not text.endswith(" others"))
+    found.expect(shown == right, "the areas at event", event, "are", shown, "and the heap has", right)
 
 
 # ---- paper ----

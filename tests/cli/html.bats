@@ -76,6 +76,9 @@ agrees() {
     looked_at b.html --once
     ok "$TAPOOL" replay sample:redis -s arena -s system --min-time 0 --export-html c.html
     looked_at c.html --once
+    sed 's/"id": 7, "device": 0/"id": 7, "device": 1/' gpu.json >two.json
+    ok play_once two.json -s arena -s lru --export-html d.html
+    looked_at d.html --once
 }
 
 @test "every figure of the tables: hosts and devices, threads, several of all, failures, cold runs, a recording" {

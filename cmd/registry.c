@@ -139,8 +139,8 @@ const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
 
 /* The lists of exporters and gate writers are TP_EXPORTERS in cmd/measure/exporter.h and
  * TP_GATE_WRITERS in cmd/gate/gate.h, because options are made from them too. */
-#define DECLARE(of, id, words) extern const struct tp_##of tp_##of##_##id;
-#define POINT(of, id, words)   &tp_##of##_##id,
+#define DECLARE(of, id, ...) extern const struct tp_##of tp_##of##_##id;
+#define POINT(of, id, ...)   &tp_##of##_##id,
 TP_EXPORTERS(DECLARE, exporter)
 const struct tp_exporter *const tp_exporters[] = {TP_EXPORTERS(POINT, exporter) NULL};
 TP_GATE_WRITERS(DECLARE, gate_writer)

@@ -74,7 +74,8 @@ static const struct tp_opt rows[] = {
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
         .excludes =
             "fits no-fits verify export-markdown export-csv export-benchfmt "
-            "export-hgrm export-perfetto export-svg export-snapshot export-html export-folded",
+            "export-hgrm export-perfetto export-svg export-svg-heap export-snapshot export-html "
+            "export-folded",
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
             "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "
@@ -215,7 +216,8 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
 /* Frames of the heap to be taken for each device. */
 static uint64_t frames_of(const struct replay *r)
 {
-    return tp_exports_need_frames(&r->o->exports) ? r->o->frames : 0;
+    uint64_t most = tp_exports_frames(&r->o->exports);
+    return r->o->frames < most ? r->o->frames : most;
 }
 
 /* Prepares the result of one strategy before it is played. */

@@ -39,28 +39,32 @@ struct tp_exporter {
 
     /* The format holds the call stacks of who holds the memory: they are looked up for it. */
     bool stacks;
-    /* The format draws frames of the heap: they are taken for it. */
-    bool frames;
+    /* The format draws so many frames of the heap of each device, at most: they are taken for it;
+     * 0: none. */
+    uint32_t frames;
 };
 
-/* The exports, each as X(of, NAME, help of its option). `folded` is the last one: an interrupted
- * report has everything but the stacks. */
+/* The exports, each as X(of, NAME, "name" of its option, help of that). `folded` is the last one:
+ * an interrupted report has everything but the stacks. */
 #define TP_EXPORTERS(X, of)                                                                        \
-    X(of, json, "write the JSON result (tapool.result/1) to FILE as well")                         \
-    X(of, markdown, "likewise the table of policies, for a comment on a pull request")             \
-    X(of, csv, "likewise a table: a row for each result and device")                               \
-    X(of, benchfmt, "likewise the repetitions, for Go's benchstat")                                \
-    X(of, hgrm,                                                                                    \
+    X(of, json, "json", "write the JSON result (tapool.result/1) to FILE as well")                 \
+    X(of, markdown, "markdown", "likewise the table of policies, for a comment on a pull request") \
+    X(of, csv, "csv", "likewise a table: a row for each result and device")                        \
+    X(of, benchfmt, "benchfmt", "likewise the repetitions, for Go's benchstat")                    \
+    X(of, hgrm, "hgrm",                                                                            \
       "likewise latencies for HdrHistogram's plotter, each histogram in a file of its own")        \
-    X(of, perfetto, "likewise memory over time, for ui.perfetto.dev")                              \
-    X(of, svg, "likewise memory over time as a picture, all strategies of a trace in one chart")   \
-    X(of, snapshot,                                                                                \
+    X(of, perfetto, "perfetto", "likewise memory over time, for ui.perfetto.dev")                  \
+    X(of, svg, "svg",                                                                              \
+      "likewise memory over time as a picture, all strategies of a trace in one chart")            \
+    X(of, svg_heap, "svg-heap",                                                                    \
+      "likewise a picture of what each strategy held when the program needed most")                \
+    X(of, snapshot, "snapshot",                                                                    \
       "likewise what a strategy did as a PyTorch memory snapshot, each strategy in a file of its " \
       "own")                                                                                       \
-    X(of, html, "likewise a page with charts, one file for a browser")                             \
-    X(of, folded, TP_FOLDED_HELP)
+    X(of, html, "html", "likewise a page with charts, one file for a browser")                     \
+    X(of, folded, "folded", TP_FOLDED_HELP)
 
-#define TP_EXPORT_INDEX(of, id, words) TP_EXPORT_##id,
+#define TP_EXPORT_INDEX(of, id, name, words) TP_EXPORT_##id,
 enum { TP_EXPORTERS(TP_EXPORT_INDEX, ) TP_EXPORT_COUNT };
 
 extern const struct tp_exporter *const tp_exporters[]; /* NULL-terminated */
@@ -69,7 +73,7 @@ extern const char *const tp_export_words[]; /* the words of --format */
 
 /* The option rows of all exports, for a command whose options struct has a member `struct
  * tp_exports exports`. */
-#define TP_EXPORTER_ROW(opts, id, words) TP_EXPORT_ROW(opts, TP_EXPORT_##id, #id, words),
+#define TP_EXPORTER_ROW(opts, id, name, words) TP_EXPORT_ROW(opts, TP_EXPORT_##id, name, words),
 #define TP_EXPORTER_ROWS(opts)                                                                     \
     TP_FORMAT_ROW(opts, tp_export_words, "what is printed ('tapool help exports')"),               \
         TP_JSON_ROW(opts), TP_EXPORTERS(TP_EXPORTER_ROW, opts) TP_THEME_ROW(opts),                 \

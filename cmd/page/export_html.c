@@ -23,6 +23,8 @@
 #include "cmd/report/export_text.h"
 #include "cmd/report/timeline.h"
 
+#include "alloc/engine/frames.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,5 +201,5 @@ const struct tp_exporter tp_exporter_html = {
     .summary = "a page with charts in one file, for a browser",
     .write = write_html,
     .check = check_html,
-    .frames = true,
+    .frames = TP_FRAMES_MOST,
 };

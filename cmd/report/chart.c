@@ -6,6 +6,7 @@
  * common ones fill. */
 #include "cmd/report/chart.h"
 
+#include "cmd/report/svg_parts.h"
 #include "cmd/report/ticks.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/text.h"
@@ -20,10 +21,9 @@ enum {
     FOOT = 50,    /* below it, without notes */
     ROW = 17,     /* of a line of text */
     RIGHT = LEFT + TP_CHART_COLUMNS,
-    LEAD = 14,     /* from a line's end to its label */
-    VALUE = 70,    /* from the value of a label to its name */
-    NAME_MAX = 19, /* characters of a name in a label */
-    TEXT_MAX = 136 /* characters of a line across the whole chart */
+    LEAD = 14,    /* from a line's end to its label */
+    VALUE = 70,   /* from the value of a label to its name */
+    NAME_MAX = 19 /* characters of a name in a label */
 };
 
 /* ---- colours ---- */
@@ -129,29 +129,12 @@ static uint32_t x_of(const struct layout *l, uint32_t column)
     return 10 * LEFT + column * 10 * TP_CHART_COLUMNS / l->c->columns->count;
 }
 
-/* A length in tenths as text: "72.5", "72". */
-static struct tp_text px(uint32_t tenths)
-{
-    return tenths % 10 ? tp_text_of("%u.%u", tenths / 10, tenths % 10)
-                       : tp_text_of("%u", tenths / 10);
-}
-
 /* ---- texts ---- */
-
-/* Writes a text of at most `most` characters; a longer one ends in "...". */
-static void write_short(const struct layout *l, const char *text, int most)
-{
-    bool fits = tp_text_width(text) <= most;
-    tp_escape_part(l->out, TP_TO_XML, text, fits ? strlen(text) : tp_text_bytes(text, most - 1));
-    fputs(fits ? "" : "\xe2\x80\xa6", l->out);
-}
 
 static void write_text(const struct layout *l, const char *classes, uint32_t x, uint32_t y,
                        const char *text)
 {
-    fprintf(l->out, "<text class=\"%s\" x=\"%s\" y=\"%s\">", classes, px(x).s, px(y).s);
-    write_short(l, text, TEXT_MAX);
-    fputs("</text>\n", l->out);
+    tp_svg_text(l->out, classes, x, y, text);
 }
 
 static void write_head(const struct layout *l)
@@ -177,7 +160,7 @@ static void write_bytes_axis(const struct layout *l)
     for (uint32_t i = 0; i < t.count; i++) {
         uint32_t y = y_of(l, t.at[i]);
         fprintf(l->out, "<path class=\"%s\" d=\"M%u %sH%u\"/>\n", i ? "grid" : "muted", LEFT,
-                px(y).s, RIGHT);
+                tp_svg_px(y).s, RIGHT);
         write_text(l, "end muted", 10 * LEFT - 80, y + 45, t.text[i].s);
     }
 }
@@ -191,7 +174,8 @@ static void write_across_axis(const struct layout *l)
     (columns->time_ns ? tp_ticks_time : tp_ticks_count)(of, &t);
     for (uint32_t i = 0; i < t.count; i++) {
         uint32_t x = 10 * LEFT + (uint32_t)tp_scaled(t.at[i], of, 10 * TP_CHART_COLUMNS);
-        fprintf(l->out, "<path class=\"muted\" d=\"M%s %sv4\"/>\n", px(x).s, px(l->base).s);
+        fprintf(l->out, "<path class=\"muted\" d=\"M%s %sv4\"/>\n", tp_svg_px(x).s,
+                tp_svg_px(l->base).s);
         write_text(l, "middle muted", x, l->base + 200, t.text[i].s);
     }
     write_text(l, "end muted", 10 * RIGHT, l->base + 370,
@@ -212,8 +196,8 @@ static void go_up_or_down(struct line_pen *pen, uint32_t x, uint64_t bytes)
     if (y == pen->y)
         return;
     if (x != pen->x)
-        fprintf(pen->l->out, "H%s", px(x).s);
-    fprintf(pen->l->out, "V%s", px(y).s);
+        fprintf(pen->l->out, "H%s", tp_svg_px(x).s);
+    fprintf(pen->l->out, "V%s", tp_svg_px(y).s);
     pen->x = x;
     pen->y = y;
 }
@@ -234,9 +218,9 @@ static void write_steps(const struct layout *l, const struct tp_stretch *at, uin
 
 static void write_area(const struct layout *l, const struct tp_stretch *at)
 {
-    fprintf(l->out, "<path class=\"shade area\" d=\"M%u %s", LEFT, px(l->base).s);
+    fprintf(l->out, "<path class=\"shade area\" d=\"M%u %s", LEFT, tp_svg_px(l->base).s);
     write_steps(l, at, l->base);
-    fprintf(l->out, "V%sZ\"/>\n", px(l->base).s);
+    fprintf(l->out, "V%sZ\"/>\n", tp_svg_px(l->base).s);
 }
 
 /* How a line looks: the class of its colour, and its dashes. */
@@ -281,17 +265,17 @@ static void write_line(const struct layout *l, uint32_t index)
     fprintf(l->out, "<path class=\"%s\"", look.kind);
     if (look.dash)
         fprintf(l->out, " stroke-dasharray=\"%s\"", look.dash);
-    fprintf(l->out, " d=\"M%u %s", LEFT, px(y).s);
+    fprintf(l->out, " d=\"M%u %s", LEFT, tp_svg_px(y).s);
     write_steps(l, line->at, y);
-    fprintf(l->out, "\"/>\n<circle cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n</g>\n", px(x_of(l, peak)).s,
-            px(y_of(l, line->at[peak].high)).s);
+    fprintf(l->out, "\"/>\n<circle cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n</g>\n",
+            tp_svg_px(x_of(l, peak)).s, tp_svg_px(y_of(l, line->at[peak].high)).s);
 }
 
 static void write_level(const struct layout *l, const struct tp_chart_level *level)
 {
     uint32_t y = y_of(l, level->bytes);
     fprintf(l->out, "<path class=\"ink\" stroke-dasharray=\"14 4\" d=\"M%u %sH%u\"/>\n", LEFT,
-            px(y).s, RIGHT);
+            tp_svg_px(y).s, RIGHT);
     write_text(l, "ink halo", 10 * LEFT + 60, y - 50, level->name);
 }
 
@@ -304,10 +288,10 @@ static void write_mark(const struct layout *l, uint32_t index)
     uint32_t text = 10 * (HEAD + ROW * index) + 40;
     bool right = m->column > l->c->columns->count / 2;
     fprintf(l->out, "<g class=\"%s\">\n", look.color);
-    fprintf(l->out, "<path stroke-dasharray=\"1 2\" d=\"M%s %sV%s\"/>\n", px(x).s, px(text - 100).s,
-            px(y).s);
-    fprintf(l->out, "<path class=\"cross\" d=\"M%s %sl8 8m0 -8l-8 8\"/>\n", px(x - 40).s,
-            px(y - 40).s);
+    fprintf(l->out, "<path stroke-dasharray=\"1 2\" d=\"M%s %sV%s\"/>\n", tp_svg_px(x).s,
+            tp_svg_px(text - 100).s, tp_svg_px(y).s);
+    fprintf(l->out, "<path class=\"cross\" d=\"M%s %sl8 8m0 -8l-8 8\"/>\n", tp_svg_px(x - 40).s,
+            tp_svg_px(y - 40).s);
     write_text(l, right ? "end" : "start", right ? x - 50 : x + 50, text, m->text);
     fputs("</g>\n", l->out);
 }
@@ -350,12 +334,12 @@ static void write_label(const struct layout *l, const struct label *label)
 {
     const struct tp_chart_line *line = &l->c->lines[label->line];
     fprintf(l->out, "<g class=\"%s\"><path d=\"M%u %sL%u %s\"/>", look_of(l->c, label->line).color,
-            RIGHT, px(label->end).s, RIGHT + LEAD - 3, px(label->y).s);
-    fprintf(l->out, "<text x=\"%u\" y=\"%s\">%s</text>", RIGHT + LEAD, px(label->y + 45).s,
+            RIGHT, tp_svg_px(label->end).s, RIGHT + LEAD - 3, tp_svg_px(label->y).s);
+    fprintf(l->out, "<text x=\"%u\" y=\"%s\">%s</text>", RIGHT + LEAD, tp_svg_px(label->y + 45).s,
             tp_bytes(peak_of(l, line), false).s);
     fprintf(l->out, "<text class=\"name\" x=\"%u\" y=\"%s\">", RIGHT + LEAD + VALUE,
-            px(label->y + 45).s);
-    write_short(l, line->name, NAME_MAX);
+            tp_svg_px(label->y + 45).s);
+    tp_svg_short(l->out, line->name, NAME_MAX);
     fputs("</text></g>\n", l->out);
 }
 

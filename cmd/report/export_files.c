@@ -15,7 +15,7 @@ enum { PATH_SIZE = 4096, PART_SIZE = 256 };
 
 _Static_assert((int)TP_EXPORT_COUNT <= (int)TP_EXPORTS_MAX, "each export has a file");
 
-#define WORD(of, id, words) #id,
+#define WORD(of, id, name, words) name,
 const char *const tp_export_words[] = {"text", TP_EXPORTERS(WORD, ) NULL};
 
 const struct tp_exporter *tp_exports_printed(const struct tp_exports *o)
@@ -23,33 +23,35 @@ const struct tp_exporter *tp_exports_printed(const struct tp_exports *o)
     return o->format ? tp_exporters[o->format - 1] : NULL;
 }
 
-static bool has_stacks(const struct tp_exporter *e)
+static uint32_t stacks_of(const struct tp_exporter *e)
 {
     return e->stacks;
 }
 
-static bool has_frames(const struct tp_exporter *e)
+static uint32_t frames_of(const struct tp_exporter *e)
 {
     return e->frames;
 }
 
-static bool any_has(const struct tp_exports *o, bool (*has)(const struct tp_exporter *e))
+/* The most that one of the formats needs. */
+static uint32_t most_of(const struct tp_exports *o, uint32_t (*needs)(const struct tp_exporter *e))
 {
     const struct tp_exporter *printed = tp_exports_printed(o);
-    bool any = printed && has(printed);
+    uint32_t most = printed ? needs(printed) : 0;
     for (int i = 0; i < TP_EXPORT_COUNT; i++)
-        any |= o->files[i] && has(tp_exporters[i]);
-    return any;
+        if (o->files[i] && needs(tp_exporters[i]) > most)
+            most = needs(tp_exporters[i]);
+    return most;
 }
 
 bool tp_exports_need_stacks(const struct tp_exports *o)
 {
-    return any_has(o, has_stacks);
+    return most_of(o, stacks_of) > 0;
 }
 
-bool tp_exports_need_frames(const struct tp_exports *o)
+uint32_t tp_exports_frames(const struct tp_exports *o)
 {
-    return any_has(o, has_frames);
+    return most_of(o, frames_of);
 }
 
 /* Adds a part to a file name: "out/web.hgrm" and "arena" make "out/web-arena.hgrm". */

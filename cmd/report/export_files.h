@@ -22,7 +22,7 @@ const struct tp_exporter *tp_exports_printed(const struct tp_exports *o);
 /* Whether one of the formats needs the call stacks of who holds the memory. */
 bool tp_exports_need_stacks(const struct tp_exports *o);
 
-/* Whether one of the formats draws frames of the heap. */
-bool tp_exports_need_frames(const struct tp_exports *o);
+/* How many frames of the heap of a device one of the formats draws at most; 0: none does. */
+uint32_t tp_exports_frames(const struct tp_exports *o);
 
 #endif

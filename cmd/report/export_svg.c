@@ -5,9 +5,8 @@
  * that it stays below 200 KB. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
-#include "cmd/report/export_text.h"
 #include "cmd/report/memory_chart.h"
-#include "cmd/ui/escape.h"
+#include "cmd/report/svg_parts.h"
 
 #include <stdlib.h>
 
@@ -59,45 +58,21 @@ static int make_charts(struct picture *p, const struct tp_report *r, struct tp_e
     return status;
 }
 
-/* What is to be said of the picture as a whole; NULL: nothing. */
-static const char *remark(const struct picture *p, const struct tp_report *r, char *text,
-                          size_t size)
-{
-    char partial[96];
-    struct tp_str s = tp_str_in(text, size);
-    if (p->left_out)
-        tp_str_item(&s, "; ", "%s not drawn", tp_plural(p->left_out, "more device").s);
-    if (tp_export_partial(r, partial, sizeof partial))
-        tp_str_item(&s, "; ", "%s", partial);
-    return s.length ? text : NULL;
-}
-
 static void write_picture(struct picture *p, const struct tp_report *r, FILE *out)
 {
     char text[160];
-    const char *said = remark(p, r, text, sizeof text);
-    const uint32_t foot = said ? 26 : 0;
+    const char *said = tp_svg_remark(r, p->left_out, "more device", text, sizeof text);
     uint32_t height = 0;
     for (size_t i = 0; i < p->count; i++) {
         p->charts[i]->chart.y = height;
         height += tp_chart_height(&p->charts[i]->chart) + MARGIN;
     }
-    fprintf(out,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
-            "class=\"tp-chart\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
-            TP_CHART_WIDTH, height + foot, TP_CHART_WIDTH, height + foot);
-    if (p->count)
-        tp_put(out, TP_TO_XML, "<title>%s</title>\n", p->charts[0]->chart.title);
-    fputs("<style>\n", out);
-    tp_chart_style((enum tp_chart_theme)r->theme, out);
-    fprintf(out, "</style>\n<rect class=\"paper\" width=\"%u\" height=\"%u\"/>\n", TP_CHART_WIDTH,
-            height + foot);
+    height += tp_svg_foot(said);
+    tp_svg_begin(r, p->count ? p->charts[0]->chart.title : NULL, height, out);
+    tp_svg_paper(height, out);
     for (size_t i = 0; i < p->count; i++)
         tp_chart_write(&p->charts[i]->chart, out);
-    if (said)
-        tp_put(out, TP_TO_XML, "<text class=\"muted\" x=\"14\" y=\"%s\">%s</text>\n",
-               tp_text_of("%u", height + 8).s, said);
-    fputs("</svg>\n", out);
+    tp_svg_end(said, height, out);
 }
 
 static int write_svg(const struct tp_report *r, FILE *out, struct tp_err *err)

@@ -60,7 +60,7 @@ enum tp_opt_from tp_strategy_from(const char *text);
 
 /* ---- the format of the output, and exports ---- */
 
-enum { TP_EXPORTS_MAX = 10 };
+enum { TP_EXPORTS_MAX = 12 };
 
 struct tp_exports {
     uint32_t format; /* index of the keyword of --format; 0: text */
@@ -85,7 +85,7 @@ struct tp_exports {
 #define TP_THEME_ROW(opts)                                                                         \
     TP_CHOICE_AT("svg-theme", offsetof(opts, exports.theme), .def = "auto",                        \
                  .choices = tp_theme_words, .arg = "THEME",                                        \
-                 .help = "colours of a picture (--export-svg, --format svg): those that its "      \
+                 .help = "colours of a picture (--export-svg, --export-svg-heap): those that its " \
                          "reader prefers, or always the same")
 
 #define TP_FOLDED_HELP "write call stacks with what each holds to FILE, for a flame graph"

@@ -98,3 +98,60 @@ END
     ok play_once nine.json -s arena --export-svg x.svg -f
     seen x.svg 'len(charts), charts[7].title, remarks' "(8, 'nine: memory over time, device 7', ['1 more device not drawn'])"
 }
+
+# heaps REPLAY...: the picture of the heaps says and draws what the JSON of the same replay has.
+heaps() {
+    ok play_once "$@" --export-svg-heap h.svg --export-json h.json -f
+    python3 "$CLI/svg_heap_check.py" h.svg h.json >found 2>&1 || fail "$(cat found)"
+}
+
+# of_heaps EXPRESSION VALUE: of the charts and the themes of that picture.
+of_heaps() {
+    local got
+    got=$(python3 -c 'import sys
+sys.path.insert(0, sys.argv[1])
+import svg_heap_check
+charts, themes, remarks = svg_heap_check.parse("h.svg")
+print(eval(sys.argv[2]))' "$CLI" "$1") || fail "$1" || return 1
+    [ "$got" = "$2" ] || fail "$1 is $got, not $2"
+}
+
+@test "the heap at the peak: every kind at its length, told apart without colours, small for any heap" {
+    heaps "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" -s torch -s arena -s lru -s direct --capacity 4GiB --no-fits
+    [ "$(cat found)" -eq 4 ]
+    of_heaps 'sorted(themes)' "['dark', 'light']"
+    heaps sample:jq -s arena -s bump -s lru -s system
+    of_heaps 'charts[0].legend' "['live', 'cached', 'idle', 'dead', 'internal']"
+    of_heaps 'charts[0].texts[-1]' 'Not drawn, as nothing says what lies where: system.'
+    captured_trace >rich.json
+    heaps rich.json sample:sqlite -s arena -s direct
+    of_heaps '[len(c.heaps) for c in charts]' '[2, 2, 2]'
+    heaps sample:redis -s direct -s arena
+    [ "$(stat -c %s h.svg)" -lt 102400 ]
+    # a picture that says something else than the result is seen, in words as in lengths
+    sed -E 's/[0-9.]+ MiB live/1 MiB live/g' h.svg >bad.svg
+    not python3 "$CLI/svg_heap_check.py" bad.svg h.json
+    python3 -S -E - <<'END'
+import re
+text = open("h.svg").read()
+at = text.index('class="c0"', text.index('class="heap"')) # the live blocks of the first heap: most of their strokes go
+d = re.compile(r' d="([^"]*)"').search(text, at)
+open("bad.svg", "w").write(text[:d.start(1)] + re.sub(r"(h[\d.]+).*", r"\1", d.group(1)) + text[d.end(1):])
+END
+    not python3 "$CLI/svg_heap_check.py" bad.svg h.json
+    refused 2 "export-svg-heap" "$TAPOOL" replay sample:jq --passes usage --format json --export-svg-heap x.svg
+}
+
+@test "the heap of who failed before the peak is that of its first failure; without frames there is none" {
+    { echo '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}}'
+      for i in {1..40}; do echo '{"op": "alloc", "id": '"$i"', "size": 3000000}'; done; } >full.jsonl
+    heaps full.jsonl -s arena -s torch --capacity 64MiB --on-oom stop
+    of_heaps '[h.figures.split("; ")[1][:9] for h in charts[0].heaps]' "['1 request', '1 request']"
+    heaps full.jsonl -s arena -s torch --capacity 64MiB
+    ok play_once full.jsonl -s arena --frames 0 --export-svg-heap h.svg -f
+    of_heaps 'charts[0].texts[-1]' 'Not drawn, as nothing says what lies where: arena.'
+    many=()
+    for i in $(seq 10); do many+=(-s "n$i=arena"); done
+    ok play_once full.jsonl "${many[@]}" --export-svg-heap h.svg -f
+    of_heaps '(len(charts[0].heaps), remarks)' "(8, ['2 more heaps not drawn'])"
+}

@@ -9,7 +9,8 @@ import xml.etree.ElementTree as tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "title", "desc", "style", "rect", "text", "path", "g", "circle"}
-ATTRIBUTES = {"class", "x", "y", "width", "height", "viewBox", "role", "d", "stroke-dasharray", "cx", "cy", "r"}
+ATTRIBUTES = {"class", "x", "y", "width", "height", "viewBox", "role", "d", "stroke-dasharray", "stroke-width", "cx", "cy",
+              "r"}
 UNITS = {unit: 1024 ** i for i, unit in enumerate(["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])}
 MOST_BYTES = 200 * 1024
 
@@ -131,11 +132,11 @@ class Chart:
         need(len(set(looks)) == len(looks), "lines that look alike", looks)
 
 
-def parse(path):
-    """The charts of a file, and the themes it has."""
+def load(path, most_bytes=MOST_BYTES):
+    """The root of a file that stands by itself, and the themes it has."""
     with open(path, "rb") as file:
         raw = file.read()
-    need(len(raw) <= MOST_BYTES, "size", len(raw))
+    need(len(raw) <= most_bytes, "size", len(raw))
     need(raw.startswith(b'<?xml version="1.0" encoding="UTF-8"?>\n<svg ') and raw.endswith(b"</svg>\n"), "ends", raw[:80])
     need(not re.search(rb"<!|<\?(?!xml version)|&(?!(amp|lt|gt|quot|#39);)", raw), "markup", path)
     root = tree.fromstring(raw)
@@ -144,13 +145,18 @@ def parse(path):
         need(element.tag.startswith(SVG) and element.tag[len(SVG):] in TAGS, "element", element.tag)
         need(set(element.attrib) <= ATTRIBUTES, "attributes", element.attrib)
         need(not any(re.search(r"url|script|:", value) for value in element.attrib.values()), "value", element.attrib)
-    themes = check_style(root.findtext(SVG + "style"))
-    charts, end = [], 0
+    end = 0
     for element in root.findall(SVG + "svg"):
         need(int(element.get("y")) >= end, "charts lie on each other", element.attrib)
         end = int(element.get("y")) + int(element.get("height"))
-        charts.append(Chart(element))
     need(end <= int(root.get("height")), "height", root.attrib, end)
+    return root, check_style(root.findtext(SVG + "style"))
+
+
+def parse(path):
+    """The charts of a file, the themes it has, and what is said of it."""
+    root, themes = load(path)
+    charts = [Chart(element) for element in root.findall(SVG + "svg")]
     return charts, themes, ["".join(t.itertext()) for t in root.findall(SVG + "text")]
 
 

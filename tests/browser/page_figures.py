@@ -349,19 +349,25 @@ class Fragmentation:
 
     def __init__(self, document, runs):
         self.rows = [(run["strategy"]["label"] + (", device %d" % d if len(run["devices"]) > 1 else ""), device["memory"])
-                     for run in runs for d, device in enumerate(run["devices"])
-                     if run["page"]["devices"][d]["curve"]["events"]]
+                     for run in runs for d, device in enumerate(run["devices"]) if self.is_followed(run, d)]
+
+    @staticmethod
+    def is_followed(run, device):
+        """A page has its curves elsewhere than the JSON result."""
+        on_page = run["page"]["devices"][device]["curve"]["events"] if "page" in run else []
+        return bool(run["devices"][device]["memory"]["curve"] or on_page)
 
     def see(self, table):
-        return [] if len(table["rows"]) == len(self.rows) else \
-            ["fragmentation: %d rows for %d that were followed" % (len(table["rows"]), len(self.rows))]
+        names = [row[0] for row in table["rows"]]
+        return [] if names == [name for name, _ in self.rows] else ["fragmentation: rows %s" % names]
 
     def expected(self, table, row, column):
         name, memory = self.rows[row]
         at = memory["at_peak_demand"]
         requested, granted, reserved = (whole(at[part + "_bytes"]) for part in ("requested", "granted", "reserved"))
+        share = 1 - requested / reserved if reserved and requested is not None else None
         return {"": {name}, "name": {name}, "reserved": {text.size(reserved)}, "idle": {text.size(whole(at["idle_bytes"]))},
-                "not requested, of reserved": text.texts(text.percent, 1 - requested / reserved if reserved else None, 0),
+                "not requested, of reserved": text.texts(text.percent, share, 0),
                 "unused_reserved, of reserved": text.texts(text.percent, memory["unused_reserved"]),
                 "rounding": {text.size(None if granted is None else granted - requested)},
                 "internal_fragmentation, of handed out": text.texts(text.percent, memory["internal_fragmentation"]),

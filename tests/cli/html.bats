@@ -230,6 +230,25 @@ END
     looked_at b.html --once
 }
 
+@test "ended by a signal: no file before the first replay is done, as of every export; later what is done" {
+    capture timeout --preserve-status -s INT 0.3 "$TAPOOL" replay sample:sqlite -s arena -s system --min-time 60s \
+        --export-html part.html --export-json part.json --export-markdown part.md --export-svg-heap part.svg
+    [ "$rc" -eq 130 ] || fail "exit code $rc"
+    not compgen -G 'part.*'
+    many=()
+    for i in $(seq 60); do many+=(-s "n$i=arena"); done
+    for delay in 1 2 4 8 16; do
+        capture timeout --preserve-status -s INT "$delay" "$TAPOOL" replay sample:jq --min-time 50ms "${many[@]}" \
+            --export-html part.html --export-json part.json --export-svg-heap part.svg -f
+        [ "$rc" -eq 130 ] || fail "exit code $rc" "$(cat "$err")"
+        [ ! -s part.json ] || break
+    done
+    is part.json 'd["partial"], 0 < len(d["runs"]) < 60' '(True, True)'
+    matches part.html '<b class="bad">partial: [0-9]+ of 60 replays are done</b>'
+    matches part.svg 'partial: [0-9]+ of 60 replays are done'
+    looked_at part.html --figures --json part.json
+}
+
 @test "hostile names stay text" {
     name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
     long=$(printf 'x%.0s' {1..10000})

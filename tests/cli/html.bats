@@ -249,6 +249,32 @@ END
     looked_at part.html --figures --json part.json
 }
 
+@test "the structure of a page: elements in their order, none on another one or cut, whatever the fonts" {
+    needs_browser
+    golden=$CLI/golden/page-structure.txt
+    structure() { python3 "$CLI/../browser/page_structure.py" "$@" 360 1200; }
+    ok play_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s torch -s arena -s lru --export-html a.html
+    structure a.html >got
+    lacks got ', (overlaps|cut|outside)$'
+    [ -z "${UPDATE_GOLDEN:-}" ] || cp got "$golden"
+    diff -u "$golden" got || fail "golden/page-structure.txt differs; if that is meant: UPDATE_GOLDEN=1"
+    sed 's/system-ui, sans-serif/monospace/; s/font: 16px/font: 17px/' a.html >other.html
+    not cmp -s a.html other.html
+    structure other.html | diff got -
+    while read -r change; do
+        sed -E "$change" a.html >bad.html
+        not cmp -s a.html bad.html
+        structure bad.html >bad
+        not cmp -s got bad
+        [ "$change" = "${change#*margin}" ] || matches bad ', (overlaps|outside)'
+    done <<'END'
+s/^\.chart \{ width: 100%/.chart { width: 60%/
+s/^figure \{ margin: \.5rem/figure { margin: -3rem/
+s/class="holders"/class="keepers"/
+s/^\.wide, pre \{ overflow-x: auto; max-width: 100%/.wide, pre { overflow-x: hidden; max-width: 100%/
+END
+}
+
 @test "hostile names stay text" {
     name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
     long=$(printf 'x%.0s' {1..10000})

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
 
-formats=(json csv benchfmt perfetto svg markdown hgrm snapshot)
+formats=(json csv benchfmt perfetto svg svg-heap markdown hgrm snapshot)
 
 # exported STEM ARGS...: all exports of one run.
 exported() {

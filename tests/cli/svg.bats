@@ -150,6 +150,9 @@ END
     heaps full.jsonl -s arena -s torch --capacity 64MiB
     ok play_once full.jsonl -s arena --frames 0 --export-svg-heap h.svg -f
     of_heaps 'charts[0].texts[-1]' 'Not drawn, as nothing says what lies where: arena.'
+    sed 's|"kind"|"name": "</svg><script>alert(1)</script>\&amp;\\u202e", "kind"|' full.jsonl >hostile.jsonl
+    heaps hostile.jsonl -s arena
+    of_heaps 'charts[0].title.startswith("</svg><script>alert(1)</script>&amp;")' True
     many=()
     for i in $(seq 10); do many+=(-s "n$i=arena"); done
     ok play_once full.jsonl "${many[@]}" --export-svg-heap h.svg -f

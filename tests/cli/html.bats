@@ -220,7 +220,7 @@ END
     while read -r cut said; do
         head -n $((cut + 1)) jq.jsonl >cut.jsonl
         ok "$TAPOOL" replay cut.jsonl -s arena -s lru -s direct -s bump --passes usage --format json
-        [ "$(jq -r '[.runs[].devices[0].source_calls | "\(.get),\(.put)"] | join(" ")' "$out")" = "$said" ]
+        is "$out" '" ".join("%d,%d" % (c["get"], c["put"]) for r in d["runs"] for c in [r["devices"][0]["source_calls"]])' "$said"
     done <cuts
     { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "begun"}}'
       echo '{"op": "initial", "id": 1, "size": 64}'

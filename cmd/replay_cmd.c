@@ -460,7 +460,7 @@ static void find_places(struct replay *r)
                                  r->report.results[s].run->latency.slowest[k].event);
         tp_captured_find(&job->captured, &job->trace, &r->o->holders,
                          tp_exports_need_stacks(&r->o->exports), tp_stop_asked);
-        if (tp_exports_need_frames(&r->o->exports))
+        if (tp_exports_frames(&r->o->exports))
             tp_captured_find_sizes(&job->captured, &job->trace, tp_stop_asked);
         tp_frame_places_find(&job->captured, &job->trace, &r->report.results[first], end - first,
                              tp_stop_asked);

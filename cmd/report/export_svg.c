@@ -5,8 +5,9 @@
  * that it stays below 200 KB. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
+#include "cmd/report/export_text.h"
 #include "cmd/report/memory_chart.h"
-#include "cmd/report/svg_parts.h"
+#include "cmd/report/svg_file.h"
 
 #include <stdlib.h>
 
@@ -60,8 +61,9 @@ static int make_charts(struct picture *p, const struct tp_report *r, struct tp_e
 
 static void write_picture(struct picture *p, const struct tp_report *r, FILE *out)
 {
-    char text[160];
-    const char *said = tp_svg_remark(r, p->left_out, "more device", text, sizeof text);
+    char text[160], partial[96];
+    const char *missing = tp_export_partial(r, partial, sizeof partial);
+    const char *said = tp_svg_remark(missing, p->left_out, "more device", text, sizeof text);
     uint32_t height = 0;
     for (size_t i = 0; i < p->count; i++) {
         p->charts[i]->chart.y = height;

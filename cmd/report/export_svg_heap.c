@@ -5,8 +5,9 @@
  * The more heaps there are the coarser they are drawn, so that a picture stays at some 100 KB. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
+#include "cmd/report/export_text.h"
 #include "cmd/report/heap_chart.h"
-#include "cmd/report/svg_parts.h"
+#include "cmd/report/svg_file.h"
 
 #include <stdlib.h>
 
@@ -55,8 +56,9 @@ static void merge(struct heap_picture *p)
 
 static void write_picture(const struct heap_picture *p, const struct tp_report *r, FILE *out)
 {
-    char text[160];
-    const char *said = tp_svg_remark(r, p->left_out, "more heap", text, sizeof text);
+    char text[160], partial[96];
+    const char *missing = tp_export_partial(r, partial, sizeof partial);
+    const char *said = tp_svg_remark(missing, p->left_out, "more heap", text, sizeof text);
     uint32_t height = tp_svg_foot(said), y = 0;
     for (size_t i = 0; i < p->count; i++)
         height += tp_heap_chart_height(p->charts[i]) + MARGIN;

@@ -1,13 +1,9 @@
 /* See svg_parts.h. */
 #include "cmd/report/svg_parts.h"
 
-#include "cmd/report/chart.h"
-#include "cmd/report/export_text.h"
 #include "cmd/ui/escape.h"
 
 #include <string.h>
-
-enum { FOOT = 26, ABOVE_END = 18 };
 
 struct tp_text tp_svg_px(uint32_t tenths)
 {
@@ -27,47 +23,4 @@ void tp_svg_text(FILE *out, const char *classes, uint32_t x, uint32_t y, const c
     fprintf(out, "<text class=\"%s\" x=\"%s\" y=\"%s\">", classes, tp_svg_px(x).s, tp_svg_px(y).s);
     tp_svg_short(out, text, TP_SVG_TEXT);
     fputs("</text>\n", out);
-}
-
-void tp_svg_begin(const struct tp_report *r, const char *title, uint32_t height, FILE *out)
-{
-    fprintf(out,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
-            "class=\"tp-chart\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
-            TP_CHART_WIDTH, height, TP_CHART_WIDTH, height);
-    if (title)
-        tp_put(out, TP_TO_XML, "<title>%s</title>\n", title);
-    fputs("<style>\n", out);
-    tp_chart_style((enum tp_chart_theme)r->theme, out);
-}
-
-void tp_svg_paper(uint32_t height, FILE *out)
-{
-    fprintf(out, "</style>\n<rect class=\"paper\" width=\"%u\" height=\"%u\"/>\n", TP_CHART_WIDTH,
-            height);
-}
-
-uint32_t tp_svg_foot(const char *remark)
-{
-    return remark ? FOOT : 0;
-}
-
-void tp_svg_end(const char *remark, uint32_t height, FILE *out)
-{
-    if (remark)
-        tp_put(out, TP_TO_XML, "<text class=\"muted\" x=\"14\" y=\"%s\">%s</text>\n",
-               tp_text_of("%u", height - ABOVE_END).s, remark);
-    fputs("</svg>\n", out);
-}
-
-const char *tp_svg_remark(const struct tp_report *r, uint64_t left_out, const char *what,
-                          char *text, size_t size)
-{
-    char partial[96];
-    struct tp_str s = tp_str_in(text, size);
-    if (left_out)
-        tp_str_item(&s, "; ", "%s not drawn", tp_plural(left_out, what).s);
-    if (tp_export_partial(r, partial, sizeof partial))
-        tp_str_item(&s, "; ", "%s", partial);
-    return s.length ? text : NULL;
 }

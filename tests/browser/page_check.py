@@ -1,6 +1,6 @@
 """Looks at a page of tapool in a real browser, and prints what is wrong with it; nothing where all is well.
 
-    page_check.py PAGE.html [--once | --figures] [--json RESULT.json] [--picture FILE.png]
+    page_check.py PAGE.html [--once [--first] | --figures] [--json RESULT.json] [--picture FILE.png]
 
 It looks in both themes, wide and narrow: for errors in the console, requests that leave the file, views that
 are missing or empty, a page that scrolls sideways, text of too little contrast, figures of its tables that are not
@@ -51,9 +51,13 @@ CELLS = """[...document.querySelector("section.answer tbody").rows].map(row => [
 
 
 class Findings(list):
+    """With --first nothing more is looked at after the first one."""
+
     def expect(self, good, *what):
         if not good:
             self.append(" ".join(map(str, what)))
+            if "--first" in sys.argv:
+                end(self, 0)
 
 
 def look(browser, address, found, **how):

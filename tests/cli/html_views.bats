@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# The views of a page by keys, at the moments of the heap, on paper and of short traces (tests/browser/view_checks.py).
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+setup() {
+    enter_folder
+    needs_pages
+}
+
+needs_browser() {
+    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
+    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
+}
+
+# looked_at PAGE: the browser finds nothing wrong.
+looked_at() {
+    needs_browser
+    python3 "$CLI/../browser/page_check.py" "$@" >found 2>compared || fail "$(cat found compared)"
+}
+
+@test "a trace of few events has whole events on its axes, and a policy any name" {
+    { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "one"}}'
+      echo '{"op": "alloc", "id": 1, "size": 4096}'; } >one.jsonl
+    { cat one.jsonl; echo '{"op": "alloc", "id": 2, "size": 409600}'; echo '{"op": "free", "id": 1}'
+      echo '{"op": "free", "id": 2}'; } >four.jsonl
+    for name in one four; do
+        ok play_once $name.jsonl -s __proto__=arena -s constructor=lru --export-html $name.html
+        looked_at $name.html --once
+    done
+    while read -r change; do
+        sed -E "$change" four.html >bad.html
+        not cmp -s four.html bad.html
+        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first >found 2>/dev/null || fail "not seen: $change"
+    done <<'END'
+s/Math.max\(1, nice\(/Math.max(0.1, nice(/
+s/const keyOf = i => "line " \+ i/const keyOf = i => what.lines[i].name.split(":")[0]/
+END
+}
+
+@test "the checks of views can fail" {
+    ok play_once sample:sqlite -s arena -s lru --export-html a.html
+    looked_at a.html --once
+    while read -r change; do
+        sed -E "$change" a.html >bad.html
+        not cmp -s a.html bad.html
+        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first >found 2>/dev/null || fail "not seen: $change"
+        [ -s found ] || fail "nothing said: $change"
+    done <<'END'
+s/ArrowLeft: e =>/ArrowUp: e =>/
+s/"\+": \(\) => zoom\(0.5\)/"+": () => zoom(1)/
+s/"0": seeAll/"0": () => 0/
+s/role: "application"/role: ""/
+s/"aria-live": "polite", id/"aria-live": "off", id/
+s/x < low \|\| x > high \?/x < low ?/
+s/ticks: page.ticks.events/ticks: page.ticks.bytes/
+s/1 - curve\[share.part\]/1.01 - curve[share.part]/
+s/"aria-valuetext"/"aria-text"/
+s/page.moment.hear\(/(() => 0)(/
+s/piece.parts\[0\], 0\)/piece.size, 0)/
+s/details => details.open = true/details => details.open/
+s/^\.paper main \{ width: 700px/.paper main { width: 900px/
+s/, .chart canvas ~ canvas//
+END
+}

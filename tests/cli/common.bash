@@ -259,3 +259,14 @@ all_gone() {
         return 1
     done <"$1"
 }
+
+needs_browser() {
+    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
+    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
+}
+
+# looked_at PAGE: the browser finds nothing wrong.
+looked_at() {
+    needs_browser
+    python3 "$CLI/../browser/page_check.py" "$@" >found 2>compared || fail "$(cat found compared)"
+}

@@ -10,17 +10,6 @@ setup() {
     needs_pages
 }
 
-needs_browser() {
-    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
-    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
-}
-
-# looked_at PAGE: the browser finds nothing wrong.
-looked_at() {
-    needs_browser
-    python3 "$CLI/../browser/page_check.py" "$@" >found 2>compared || fail "$(cat found compared)"
-}
-
 @test "a page is one file without a place of its own to load from" {
     ok play_once sample:sqlite -s arena -s lru --export-html a.html
     python3 -S -E - a.html <<'END'

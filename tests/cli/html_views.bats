@@ -9,17 +9,6 @@ setup() {
     needs_pages
 }
 
-needs_browser() {
-    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
-    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
-}
-
-# looked_at PAGE: the browser finds nothing wrong.
-looked_at() {
-    needs_browser
-    python3 "$CLI/../browser/page_check.py" "$@" >found 2>compared || fail "$(cat found compared)"
-}
-
 @test "a trace of few events has whole events on its axes, and a policy any name" {
     { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "one"}}'
       echo '{"op": "alloc", "id": 1, "size": 4096}'; } >one.jsonl

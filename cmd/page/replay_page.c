@@ -70,6 +70,25 @@ static int write_still(const struct page_part *p, uint16_t device, FILE *out, st
     return TP_OK;
 }
 
+/* The most that was resident. Readings are taken where the program requests more than ever before,
+ * so there is no course of it over time. */
+static void write_resident(const struct page_part *p, FILE *out)
+{
+    struct tp_str said = {0};
+    for (size_t i = 0; i < p->count; i++) {
+        const struct tp_resident *r = &p->results[i].run->resident;
+        if (r->passes && r->peak.median != TP_NONE)
+            tp_str_item(&said, ", ", "%s %s", p->results[i].spec->label,
+                        tp_bytes(r->peak.median, false).s);
+    }
+    if (tp_str_text(&said)[0])
+        tp_put(out, TP_TO_XML,
+               "<p>Resident at most, as the kernel counts, blocks written wholly: "
+               "%s.</p>\n",
+               tp_str_text(&said));
+    tp_str_drop(&said);
+}
+
 static int write_memory(const void *of, FILE *out, struct tp_err *err)
 {
     const struct page_part *p = of;
@@ -80,6 +99,8 @@ static int write_memory(const void *of, FILE *out, struct tp_err *err)
     for (uint16_t d = 0; rc == TP_OK && d < p->results->facts->devices && d < STILL_DEVICES; d++)
         rc = write_still(p, d, out, err);
     fputs("</noscript>\n", out);
+    if (rc == TP_OK)
+        write_resident(p, out);
     return rc;
 }
 

@@ -214,6 +214,16 @@ END
     { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "begun"}}'
       echo '{"op": "initial", "id": 1, "size": 64}'
       for i in {2..20}; do echo '{"op": "alloc", "id": '"$i"', "size": 64}'; done; } >begun.jsonl
+    # What was resident at most is on the page of a host.
+    ok play_once jq.jsonl -s arena -s system --export-html c.html --export-json c.json
+    matches c.html "<p>Resident at most, as the kernel counts, blocks written wholly: arena [0-9.]+ [KM]iB, system [0-9.]+ [KM]iB\.</p>"
+    TAPOOL_LEVELS=$(jq -r '[.runs[] | .resident.peak_bytes] | @csv' c.json) python3 -S -E - c.html <<'END'
+import os, re, sys
+said = re.search("<p>Resident at most[^<]*", open(sys.argv[1]).read()).group(0)
+shown = [float(n) * {"K": 2**10, "M": 2**20}[unit] for n, unit in re.findall(r"([\d.]+) ([KM])iB", said)]
+levels = [int(n) for n in os.environ["TAPOOL_LEVELS"].split(",")]
+assert len(shown) == 2 and all(abs(a - b) <= 0.001 * b for a, b in zip(shown, levels)), (shown, levels)
+END
     ok play_once begun.jsonl -s arena -s direct --export-html b.html
     grep -qx '<p>No calls after the start: arena.</p>' b.html
     looked_at b.html --once

@@ -23,8 +23,36 @@ page.view("memory", (figure, runs) => {
         return list;
     };
 
+    /* What the kernel counted at most is known of the process as a whole, and not when. */
+    const levels = device => device ? [] : runs.filter(run => Number((run.resident || {}).peak_bytes) > 0)
+        .map(run => ({ run, bytes: Number(run.resident.peak_bytes) }));
+
+    /* The most that was resident as a short line from the right, in the colour and dashes of the
+       policy's other lines, with its name. */
+    const drawLevels = (device, canvas, area, g) => {
+        const [low, high] = g.yAxisRange();
+        canvas.save();
+        canvas.font = "12px system-ui";
+        canvas.textAlign = "right";
+        const seen = levels(device).filter(level => level.bytes > low && level.bytes < high);
+        let above = Infinity; /* the text before, which stands lower */
+        for (const level of seen.sort((a, b) => a.bytes - b.bytes)) {
+            const index = page.indexOf(runs, level.run), y = g.toDomYCoord(level.bytes), end = area.x + area.w;
+            above = Math.max(area.y + 10, Math.min(y - 4, above - 14));
+            canvas.strokeStyle = canvas.fillStyle = page.color(index);
+            canvas.setLineDash(page.dash(index));
+            canvas.beginPath();
+            canvas.moveTo(end - 60, y);
+            canvas.lineTo(end, y);
+            canvas.stroke();
+            canvas.fillText(`${level.run.strategy.label}: resident at most ${bytes(level.bytes)}`, end - 4, above);
+        }
+        canvas.restore();
+    };
+
     /* The capacity as a line across, first failed requests as lines upright. */
     const underlay = device => (canvas, area, g) => {
+        drawLevels(device, canvas, area, g);
         canvas.save();
         canvas.strokeStyle = canvas.fillStyle = page.style("--bad");
         canvas.setLineDash([4, 4]);

@@ -85,7 +85,7 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
         status = check_core(o, err);
     if (!status)
         status = check_threads(o, err);
-    return status ? status : tp_exports_look(&o->exports, tp_gate_format_words, err);
+    return status ? status : tp_check_forms(&o->exports, err);
 }
 
 /* A random seed of at most six digits, which people can read out and type. */
@@ -100,6 +100,11 @@ static uint64_t random_seed(void)
 static void set_up(struct tp_check *k)
 {
     const struct tp_check_opts *o = k->o;
+    k->gate.words = k->words;
+    k->gate.word_count = (size_t)k->word_count;
+    k->gate.rows = tp_check_rows;
+    k->gate.opts = o;
+    k->gate.page = o->exports.files[TP_GATE_html];
     k->gate.pairs = (unsigned)o->pairs;
     k->gate.verbose = o->verbose;
     if (!tp_child_own_file(k->program, sizeof k->program))

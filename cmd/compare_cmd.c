@@ -2,7 +2,9 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/compare/compare.h"
+#include "cmd/compare/compare_html.h"
 #include "cmd/compare/compare_opts.h"
+#include "cmd/page/html_page.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
@@ -15,10 +17,10 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON };
+enum { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
 enum { SNIFF = 4096 };
 
-static const char *const format_words[] = {"text", "markdown", "csv", "json", NULL};
+static const char *const format_words[] = {"text", "markdown", "csv", "json", "html", NULL};
 
 #define ROW(member) offsetof(struct tp_compare_opts, member)
 static const struct tp_opt rows[] = {
@@ -55,6 +57,7 @@ static const struct tp_opt rows[] = {
     TP_JSON_ROW(struct tp_compare_opts),
     TP_EXPORT_ROW(struct tp_compare_opts, FORMAT_JSON - 1, "json",
                   "write the JSON to FILE as well"),
+    TP_HTML_ROW(struct tp_compare_opts, FORMAT_HTML - 1),
     TP_FORCE_ROW(ROW(exports.force)),
     TP_BYTES_ROW(ROW(bytes)),
     TP_COLOR_ROW(ROW(color)),
@@ -65,6 +68,7 @@ static const struct tp_opt rows[] = {
 
 struct compare {
     const struct tp_compare_opts *o;
+    struct tp_compare_page page;
     struct tp_compare found;
     struct tp_compare_live *live;
     struct tp_stored *files;
@@ -194,29 +198,55 @@ static int check_options(struct compare *k, const struct tp_args *args, bool sto
 
 /* ---- output ---- */
 
-static int write_json(void *ctx, FILE *out, struct tp_err *err)
-{
-    return tp_compare_json(ctx, out, err);
-}
-
-static int report(struct compare *k, FILE *out, struct tp_err *err)
+static int write_screen(const struct compare *k, FILE *out)
 {
     struct tp_page page;
-    const struct tp_compare_opts *o = k->o;
-    const char *file = o->exports.files[FORMAT_JSON - 1];
-    int status = file ? tp_output_write(file, o->exports.force, write_json, &k->found, err) : TP_OK;
-    if (status)
-        return status;
-    if (o->exports.format == FORMAT_JSON)
-        return tp_compare_json(&k->found, out, err);
-    if (o->exports.format == FORMAT_CSV)
-        return tp_compare_csv(&k->found, out, err);
-    if (o->exports.format == FORMAT_MARKDOWN)
-        return tp_compare_markdown(&k->found, out, err);
-    tp_page_init(&page, out, o->color);
-    page.exact = o->bytes;
-    tp_compare_print(&k->found, o->verbose, &page);
+    tp_page_init(&page, out, k->o->color);
+    page.exact = k->o->bytes;
+    tp_compare_print(&k->found, k->o->verbose, &page);
     return TP_OK;
+}
+
+static int write_form(const struct compare *k, uint32_t format, FILE *out, struct tp_err *err)
+{
+    switch (format) {
+    case FORMAT_MARKDOWN:
+        return tp_compare_markdown(&k->found, out, err);
+    case FORMAT_CSV:
+        return tp_compare_csv(&k->found, out, err);
+    case FORMAT_JSON:
+        return tp_compare_json(&k->found, out, err);
+    case FORMAT_HTML:
+        return tp_compare_html(&k->page, out, err);
+    default:
+        return write_screen(k, out);
+    }
+}
+
+/* A file beside what is printed. */
+struct export
+{
+    const struct compare *k;
+    uint32_t format;
+};
+
+static int write_export(void *ctx, FILE *out, struct tp_err *err)
+{
+    const struct export *e = ctx;
+    return write_form(e->k, e->format, out, err);
+}
+
+static int report(const struct compare *k, FILE *out, struct tp_err *err)
+{
+    const struct tp_exports *o = &k->o->exports;
+    int status = TP_OK;
+    for (uint32_t format = FORMAT_TEXT + 1; !status && format_words[format]; format++) {
+        struct export e = {k, format};
+        const char *file = o->files[format - 1];
+        if (file)
+            status = tp_output_write(file, o->force, write_export, &e, err);
+    }
+    return status ? status : write_form(k, o->format, out, err);
 }
 
 /* ---- running ---- */
@@ -261,7 +291,17 @@ static int compare_all(struct compare *k, const struct tp_args *args, FILE *out,
 
 static int run_compare(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    struct compare k = {.o = args->opts};
+    const struct tp_compare_opts *o = args->opts;
+    struct compare k = {.o = o};
+    if ((o->exports.files[FORMAT_HTML - 1] || o->exports.format == FORMAT_HTML) &&
+        tp_html_check(err))
+        return (int)err->status;
+    k.page = (struct tp_compare_page){.found = &k.found,
+                                      .words = args->words,
+                                      .word_count = (size_t)args->count,
+                                      .rows = rows,
+                                      .opts = o,
+                                      .exact = o->bytes};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "compare needs a trace, or stored results"),
                        "tapool compare sample:sqlite -s system -s arena");

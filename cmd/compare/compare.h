@@ -30,6 +30,7 @@ enum tp_compare_mark {
     TP_MARKS
 };
 extern const char *const tp_mark_names[TP_MARKS]; /* as in JSON and CSV */
+extern const char *const tp_mark_words[TP_MARKS]; /* for people */
 
 /* One metric of one row. */
 struct tp_compare_cell {
@@ -163,6 +164,14 @@ struct tp_text tp_compare_value_text(const struct tp_compare_row *r, const struc
                                      bool exact);
 struct tp_text tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m);
 
+/* The change where it is known, whatever it says: "-33.6 %"; else as tp_compare_change_text. */
+struct tp_text tp_compare_estimate_text(const struct tp_compare_row *r, const struct tp_metric *m);
+/* The 95 % interval of the change, "[-35.1, -32.0] %"; "-" if there is none. */
+struct tp_text tp_compare_interval_text(const struct tp_compare_row *r, const struct tp_metric *m);
+
+/* The head of a metric's column in two lines: "peak" "reserved", or "" "ns per call". */
+struct tp_column tp_compare_heading(const struct tp_metric *m, const struct tp_compare_table *t);
+
 /* Fills `out` with the rows of a trace: the name of each row, and value and change for each column.
  */
 void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *t, bool exact,
@@ -193,6 +202,26 @@ void tp_compare_live_release(struct tp_compare_live *live);
 int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t count,
                     struct tp_compare *c, struct tp_stored **files, struct tp_err *err);
 void tp_compare_files_release(struct tp_stored *files, size_t count);
+
+/* ---- parts of the screen, which the page has too ---- */
+
+/* The lines above a table. */
+void tp_compare_print_head(const struct tp_compare *c, const struct tp_compare_table *t,
+                           struct tp_page *page);
+
+/* The legend and the remarks below a table of which the last `hidden` columns are not shown. */
+void tp_compare_print_below(const struct tp_compare *c, const struct tp_compare_table *t,
+                            size_t hidden, struct tp_page *page);
+
+/* The Pick; nothing where there is none. */
+void tp_compare_print_pick(const struct tp_compare *c, const struct tp_compare_table *t,
+                           struct tp_page *page);
+
+/* The legend of the first `columns` columns of the means. */
+void tp_compare_print_below_means(const struct tp_compare *c, size_t columns, struct tp_page *page);
+
+/* Warnings and notes. */
+void tp_compare_print_remarks(const struct tp_compare *c, struct tp_page *page);
 
 /* ---- writers ---- */
 

@@ -1,5 +1,6 @@
 /* Writes tapool.compare/1. Within a major version names never change, they are only added. */
 #include "cmd/compare/compare.h"
+#include "cmd/compare/compare_tree.h"
 
 #include "cmd/measure/report_json.h"
 
@@ -127,25 +128,30 @@ static void write_rounds(struct tp_json *j, cJSON *root, const struct tp_compare
     tp_json_uint(j, root, "wall_ns", c->live ? wall : TP_NONE);
 }
 
+cJSON *tp_compare_tree(struct tp_json *j, const struct tp_compare *c)
+{
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.compare/1");
+    tp_json_tool(j, root);
+    tp_json_machine(j, root);
+    tp_json_text(j, root, "mode", c->live ? "live" : "stored");
+    write_rounds(j, root, c);
+    tp_json_real(j, root, "alpha", TP_COMPARE_ALPHA);
+    tp_json_real(j, root, "effect", TP_COMPARE_EFFECT);
+    write_files(j, root, c);
+    write_metrics(j, root, c);
+    cJSON *tables = tp_json_array(j, root, "tables");
+    for (size_t t = 0; t < c->count; t++)
+        write_table(j, tables, c, &c->tables[t]);
+    write_means(j, root, c);
+    cJSON *notes = tp_json_array(j, root, "notes");
+    for (size_t i = 0; i < c->note_count; i++)
+        tp_json_push(j, notes, cJSON_CreateString(c->notes[i]));
+    return root;
+}
+
 int tp_compare_json(const struct tp_compare *c, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {false};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.compare/1");
-    tp_json_tool(&j, root);
-    tp_json_machine(&j, root);
-    tp_json_text(&j, root, "mode", c->live ? "live" : "stored");
-    write_rounds(&j, root, c);
-    tp_json_real(&j, root, "alpha", TP_COMPARE_ALPHA);
-    tp_json_real(&j, root, "effect", TP_COMPARE_EFFECT);
-    write_files(&j, root, c);
-    write_metrics(&j, root, c);
-    cJSON *tables = tp_json_array(&j, root, "tables");
-    for (size_t t = 0; t < c->count; t++)
-        write_table(&j, tables, c, &c->tables[t]);
-    write_means(&j, root, c);
-    cJSON *notes = tp_json_array(&j, root, "notes");
-    for (size_t i = 0; i < c->note_count; i++)
-        tp_json_push(&j, notes, cJSON_CreateString(c->notes[i]));
-    return tp_json_print(&j, root, out, err);
+    return tp_json_print(&j, tp_compare_tree(&j, c), out, err);
 }

@@ -75,8 +75,8 @@ static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
             "One replay took longer than --min-time: all times are cold, page faults included");
 }
 
-static void print_below(const struct tp_compare *c, const struct tp_compare_table *t, size_t hidden,
-                        struct tp_page *page)
+void tp_compare_print_below(const struct tp_compare *c, const struct tp_compare_table *t,
+                            size_t hidden, struct tp_page *page)
 {
     const char *legend[TP_COMPARE_LEGEND + 1];
     tp_compare_legend(c, t, c->column_count - hidden, legend);
@@ -90,15 +90,16 @@ static void print_below(const struct tp_compare *c, const struct tp_compare_tabl
     print_failures(t, page);
 }
 
-static void print_pick(const struct tp_compare *c, const struct tp_compare_table *t,
-                       struct tp_page *page)
+void tp_compare_print_pick(const struct tp_compare *c, const struct tp_compare_table *t,
+                           struct tp_page *page)
 {
     char text[TP_COMPARE_PICK];
     tp_compare_pick(c, t, text, sizeof text);
     size_t head = strcspn(text, ":");
     if (!*text)
         return;
-    tp_page_line(page);
+    if (page->form == TP_PAGE_SCREEN)
+        tp_page_line(page);
     tp_page_styled(page, 0, TP_BOLD, "%.*s", (int)head, text);
     tp_page_more(page, 6, "%s", text + head);
     tp_page_line(page);
@@ -137,6 +138,15 @@ static void print_stored_head(const struct tp_compare_table *t, struct tp_page *
     tp_page_line(page);
 }
 
+void tp_compare_print_head(const struct tp_compare *c, const struct tp_compare_table *t,
+                           struct tp_page *page)
+{
+    if (c->live)
+        print_live_head(c, t, page);
+    else
+        print_stored_head(t, page);
+}
+
 static void print_files(const struct tp_compare *c, struct tp_page *page)
 {
     for (size_t i = 0; i < c->file_count; i++) {
@@ -152,18 +162,11 @@ static void print_files(const struct tp_compare *c, struct tp_page *page)
 
 /* ---- below the tables ---- */
 
-/* Prints the geometric mean of each strategy's ratios to the base, over the traces in which both
- * values are above 0. */
-static void print_means(const struct tp_compare *c, bool verbose, struct tp_page *page)
+void tp_compare_print_below_means(const struct tp_compare *c, size_t columns, struct tp_page *page)
 {
-    struct tp_table table = {0};
     bool few = false, untested = false;
-    tp_page_line(page);
-    tp_page_put(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
-    tp_compare_fill_means(c, false, &table);
-    int shown = print_table(&table, verbose, page) - 1;
     for (size_t r = 0; r < c->mean_count; r++)
-        for (int m = 0; m < shown; m++) {
+        for (size_t m = 0; m < columns; m++) {
             size_t metric = (size_t)(c->columns[m] - tp_metrics);
             few |= c->means[r].traces[metric] && c->means[r].traces[metric] < c->count;
             untested |= c->means[r].untested[metric];
@@ -172,6 +175,18 @@ static void print_means(const struct tp_compare *c, bool verbose, struct tp_page
         tp_page_dim(page, INDENT, "( ) of changes some of which were not tested");
     if (few)
         tp_page_dim(page, INDENT, "(N): over so many, where both are known and above 0");
+}
+
+/* Prints the geometric mean of each strategy's ratios to the base, over the traces in which both
+ * values are above 0. */
+static void print_means(const struct tp_compare *c, bool verbose, struct tp_page *page)
+{
+    struct tp_table table = {0};
+    tp_page_line(page);
+    tp_page_put(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
+    tp_compare_fill_means(c, false, &table);
+    int shown = print_table(&table, verbose, page) - 1;
+    tp_compare_print_below_means(c, (size_t)shown, page);
 }
 
 /* The n-th row of all tables, counted through; NULL after the last. */
@@ -254,7 +269,7 @@ static bool is_said(const struct tp_compare *c, size_t before, const char *id)
     return false;
 }
 
-/* Prints each warning once, with the sentence of the first row that has it. */
+/* Each warning once, with the sentence of the first row that has it. */
 static void print_warnings(const struct tp_compare *c, struct tp_page *page)
 {
     const struct tp_compare_table *t;
@@ -279,6 +294,12 @@ static void print_notes(const struct tp_compare *c, struct tp_page *page)
         tp_page_put(page, NOTE_MIN, "%zu more", c->notes_left);
 }
 
+void tp_compare_print_remarks(const struct tp_compare *c, struct tp_page *page)
+{
+    print_warnings(c, page);
+    print_notes(c, page);
+}
+
 void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *page)
 {
     if (!c->live)
@@ -288,18 +309,14 @@ void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *
         struct tp_table table = {0};
         if (i)
             tp_page_line(page);
-        if (c->live)
-            print_live_head(c, t, page);
-        else
-            print_stored_head(t, page);
+        tp_compare_print_head(c, t, page);
         tp_page_line(page);
         tp_compare_fill(c, t, page->exact, &table);
         int shown = print_table(&table, verbose, page) / 2; /* a metric takes two columns */
-        print_below(c, t, c->column_count - (size_t)shown, page);
-        print_pick(c, t, page);
+        tp_compare_print_below(c, t, c->column_count - (size_t)shown, page);
+        tp_compare_print_pick(c, t, page);
     }
     if (c->mean_count)
         print_means(c, verbose, page);
-    print_warnings(c, page);
-    print_notes(c, page);
+    tp_compare_print_remarks(c, page);
 }

@@ -46,8 +46,7 @@ const char *tp_compare_callee(const struct tp_record *run)
     return !strcmp(run->kind, "device") || !strncmp(run->source, "cuda", 4) ? "driver" : "system";
 }
 
-/* The head of a metric's column in two lines: "peak" "reserved", or "" "ns per call". */
-static struct tp_column heading(const struct tp_metric *m, const struct tp_compare_table *t)
+struct tp_column tp_compare_heading(const struct tp_metric *m, const struct tp_compare_table *t)
 {
     struct tp_column head = {.to = TP_TO_MARKDOWN};
     bool policy = !strcmp(t->run->scope, "policy");
@@ -149,6 +148,28 @@ struct tp_text tp_compare_change_text(const struct tp_compare_row *r, const stru
                                           : tp_change(cell->change);
 }
 
+struct tp_text tp_compare_estimate_text(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    const struct tp_compare_cell *cell = cell_of(r, m);
+    return isnan(cell->change) ? tp_compare_change_text(r, m) : tp_change(cell->change);
+}
+
+struct tp_text tp_compare_interval_text(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    const struct tp_compare_cell *cell = cell_of(r, m);
+    if (isnan(cell->change_low) || isnan(cell->change_high))
+        return tp_text_of("-");
+    return tp_text_of("[%+.1f, %+.1f] %%", 100 * cell->change_low, 100 * cell->change_high);
+}
+
+const char *const tp_mark_words[TP_MARKS] = {[TP_MARK_NONE] = "compares with nothing",
+                                             [TP_MARK_BASE] = "the base",
+                                             [TP_MARK_EXACT] = "exact",
+                                             [TP_MARK_REPORTED] = "reported, not exact",
+                                             [TP_MARK_SHOWN] = "a difference is shown",
+                                             [TP_MARK_SAME] = "no difference shown",
+                                             [TP_MARK_UNTESTED] = "not tested"};
+
 /* ---- tables ---- */
 
 void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *t, bool exact,
@@ -157,7 +178,7 @@ void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *
     struct tp_column columns[1 + 2 * TP_METRIC_MAX] = {{.left = true, .to = TP_TO_MARKDOWN}};
     struct tp_column change = {.name = "change", .joined = true, .to = TP_TO_MARKDOWN};
     for (size_t m = 0; m < c->column_count; m++) {
-        columns[1 + 2 * m] = heading(c->columns[m], t);
+        columns[1 + 2 * m] = tp_compare_heading(c->columns[m], t);
         columns[2 + 2 * m] = change;
     }
     tp_table_columns(out, columns, 1 + 2 * (int)c->column_count);
@@ -187,7 +208,7 @@ void tp_compare_fill_means(const struct tp_compare *c, bool all, struct tp_table
 {
     struct tp_column columns[1 + TP_METRIC_MAX] = {{.left = true, .to = TP_TO_MARKDOWN}};
     for (size_t m = 0; m < c->column_count; m++) {
-        columns[1 + m] = heading(c->columns[m], c->tables);
+        columns[1 + m] = tp_compare_heading(c->columns[m], c->tables);
         columns[1 + m].name = c->columns[m]->name;
     }
     tp_table_columns(out, columns, 1 + (int)c->column_count);

@@ -258,6 +258,9 @@ bool tp_check_requires(const struct tp_check *k, enum tp_class class);
  * leaves `err` alone. */
 int tp_check_outcome(struct tp_check *k, struct tp_err *err);
 
+/* Checks before any work that all forms that are asked for can be written. */
+int tp_check_forms(const struct tp_exports *e, struct tp_err *err);
+
 /* Writes the exported files, what GitHub shows, and the screen or the document of --format. All of
  * them are tried even after an error, so that a full disk does not hide a regression. Returns the
  * first error. */

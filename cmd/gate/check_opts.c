@@ -12,7 +12,8 @@ static const char *const seed_words[] = {"random", NULL};
 static const char *const time_words[] = {"auto", NULL};
 
 /* Options that choose the form in which findings are written. */
-#define OF_A_CHECK " format export-json export-junit export-markdown"
+#define EXPORT(of, id, words) " export-" #id
+#define OF_A_CHECK            " format" TP_GATE_WRITERS(EXPORT, )
 
 #define ROW(member) offsetof(struct tp_check_opts, member)
 const struct tp_opt tp_check_rows[] = {

@@ -140,6 +140,13 @@ static void describe_again(struct tp_check *k)
     tp_str_drop(&s);
 }
 
+/* A check of cells that no baseline has needs none. */
+static void describe_update(struct tp_check *k)
+{
+    if (k->has_baseline)
+        tp_check_update_command(k, NULL, NULL, k->gate.update, sizeof k->gate.update);
+}
+
 /* ---- the exit code ---- */
 
 /* Names the first cause and how many more there are. */
@@ -223,6 +230,7 @@ int tp_check_outcome(struct tp_check *k, struct tp_err *err)
     describe_undecided(k);
     describe_classes(k);
     describe_again(k);
+    describe_update(k);
     int status = k->ended ? k->ended : decide(k, err);
     g->exit_code = k->ended && *tp_stop_flag() ? 128 + *tp_stop_flag() : tp_exit_code(status);
     return status;

@@ -9,6 +9,15 @@
 #define WORD(of, id, words) #id,
 const char *const tp_gate_format_words[] = {"text", TP_GATE_WRITERS(WORD, ) NULL};
 
+int tp_check_forms(const struct tp_exports *e, struct tp_err *err)
+{
+    int status = tp_exports_look(e, tp_gate_format_words, err);
+    for (uint32_t i = 0; !status && i < TP_GATE_WRITER_COUNT; i++)
+        if (tp_gate_writers[i]->check && (e->files[i] || e->format == i + 1))
+            status = tp_gate_writers[i]->check(err);
+    return status;
+}
+
 struct file {
     const struct tp_gate_writer *writer;
     const struct tp_gate *gate;

@@ -111,10 +111,18 @@ struct tp_gate {
     /* The numbers that the verdict line shows. As `counts`, but values that moved are counted by
      * their causes, and of the inconclusive ones only those that could have been a regression. */
     size_t told[TP_VERDICTS];
-    int exit_code;    /* also after an error that ended the check early; 128 + signal */
-    char error[800];  /* error that ended the check or a write, with its hint; or "" */
-    char again[1024]; /* command that repeats what failed, or "" */
-    char what[64];    /* "memory and counts, some latency only"; "" if nothing was left out */
+    int exit_code;     /* also after an error that ended the check early; 128 + signal */
+    char error[800];   /* error that ended the check or a write, with its hint; or "" */
+    char again[1024];  /* command that repeats what failed, or "" */
+    char update[1024]; /* command that takes what was found into the baseline, or "" */
+    const char *page;  /* borrowed: name of the file of --export-html; NULL: not asked for */
+    /* The command line: arguments, rows of the options, their values; all borrowed. `rows` NULL:
+     * not known. */
+    char *const *words;
+    size_t word_count;
+    const struct tp_opt *rows;
+    const void *opts;
+    char what[64]; /* "memory and counts, some latency only"; "" if nothing was left out */
 };
 
 /* Counts the findings and groups the values that moved into causes. The arrays `moved` and `causes`
@@ -145,13 +153,15 @@ void tp_gate_print(const struct tp_gate *g, struct tp_page *page);
 struct tp_gate_writer {
     const char *name; /* "junit" for --export-junit */
     int (*write)(const struct tp_gate *g, FILE *out, struct tp_err *err);
+    int (*check)(struct tp_err *err); /* asked before any work; TP_EUSAGE: cannot be. NULL: can */
 };
 
 /* One line per form: X(of, NAME, help of the option --export-NAME). */
 #define TP_GATE_WRITERS(X, of)                                                                     \
     X(of, json, "write what was found to FILE as well")                                            \
     X(of, junit, "the same as JUnit XML: a test case for each cell and metric")                    \
-    X(of, markdown, "the same as Markdown")
+    X(of, markdown, "the same as Markdown")                                                        \
+    X(of, html, "the same as a page with charts, one file for a browser")
 
 #define TP_GATE_INDEX(of, id, words) TP_GATE_##id,
 enum { TP_GATE_WRITERS(TP_GATE_INDEX, ) TP_GATE_WRITER_COUNT };

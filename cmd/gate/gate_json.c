@@ -1,5 +1,6 @@
 /* tapool.check/1: all findings of a gate as JSON, described by cmd/gate/check.schema.json. Within a
  * major version members are only added, never renamed or removed. */
+#include "cmd/gate/gate_tree.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/measure/report_json.h"
 #include "cmd/ui/json_out.h"
@@ -140,35 +141,40 @@ static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
     tp_json_uint(j, rule, "sensitivity_untold", g->sharpness.untold);
 }
 
+cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g)
+{
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.check/1");
+    tp_json_tool(j, root);
+    tp_json_machine(j, root);
+    tp_json_text(j, root, "verdict", tp_gate_verdict(g).s);
+    tp_json_uint(j, root, "exit_code", (uint64_t)g->exit_code);
+    cJSON *counts = tp_json_object(j, root, "counts");
+    for (int v = 0; v < TP_VERDICTS; v++)
+        tp_json_uint(j, counts, tp_verdict_words[v], g->counts[v]);
+    add_text(j, root, "baseline", g->baseline);
+    add_text(j, root, "written", g->written);
+    write_rule(j, root, g);
+    tp_json_uint(j, root, "seed", g->seed);
+    tp_json_uint(j, root, "wall_ns", g->wall_ns);
+    add_text(j, root, "error", g->error);
+    add_text(j, root, "again", g->again);
+    write_classes(j, root, g);
+    tp_json_uint(j, root, "baseline_cells", g->cells_total);
+    write_cells(j, root, g);
+    write_causes(j, root, g);
+    cJSON *findings = tp_json_array(j, root, "findings");
+    for (size_t i = 0; i < g->finding_count; i++) {
+        cJSON *o = tp_json_item(j, findings);
+        write_finding(j, o, &g->findings[i]);
+    }
+    return root;
+}
+
 static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {0};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.check/1");
-    tp_json_tool(&j, root);
-    tp_json_machine(&j, root);
-    tp_json_text(&j, root, "verdict", tp_gate_verdict(g).s);
-    tp_json_uint(&j, root, "exit_code", (uint64_t)g->exit_code);
-    cJSON *counts = tp_json_object(&j, root, "counts");
-    for (int v = 0; v < TP_VERDICTS; v++)
-        tp_json_uint(&j, counts, tp_verdict_words[v], g->counts[v]);
-    add_text(&j, root, "baseline", g->baseline);
-    add_text(&j, root, "written", g->written);
-    write_rule(&j, root, g);
-    tp_json_uint(&j, root, "seed", g->seed);
-    tp_json_uint(&j, root, "wall_ns", g->wall_ns);
-    add_text(&j, root, "error", g->error);
-    add_text(&j, root, "again", g->again);
-    write_classes(&j, root, g);
-    tp_json_uint(&j, root, "baseline_cells", g->cells_total);
-    write_cells(&j, root, g);
-    write_causes(&j, root, g);
-    cJSON *findings = tp_json_array(&j, root, "findings");
-    for (size_t i = 0; i < g->finding_count; i++) {
-        cJSON *o = tp_json_item(&j, findings);
-        write_finding(&j, o, &g->findings[i]);
-    }
-    return tp_json_print(&j, root, out, err);
+    return tp_json_print(&j, tp_gate_tree(&j, g), out, err);
 }
 
-const struct tp_gate_writer tp_gate_writer_json = {"json", write_json};
+const struct tp_gate_writer tp_gate_writer_json = {.name = "json", .write = write_json};

@@ -223,4 +223,4 @@ static int write_junit(const struct tp_gate *g, FILE *out, struct tp_err *err)
     return TP_OK;
 }
 
-const struct tp_gate_writer tp_gate_writer_junit = {"junit", write_junit};
+const struct tp_gate_writer tp_gate_writer_junit = {.name = "junit", .write = write_junit};

@@ -95,12 +95,21 @@ static void add_head(const struct tp_gate *g, struct tp_str *s)
     tp_str_put(s, TP_TO_MARKDOWN, sharp.s[0] ? "\n%s.\n\n" : "\n%s", sharp.s);
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static void put_head(struct document *d)
 {
     add_head(d->gate, &d->part);
     put_part(d);
     if (d->gate->again[0]) /* as code, so that no part of the command is taken for markup */
         tp_str_put(&d->part, TP_TO_CODE, "Again: %s\n\n", d->gate->again);
+    put_part(d);
+    if (d->gate->page)
+        tp_str_put(&d->part, TP_TO_CODE, "With charts: %s\n\n", base_name(d->gate->page));
     put_part(d);
 }
 
@@ -255,4 +264,4 @@ static int write_markdown(const struct tp_gate *g, FILE *out, struct tp_err *err
     return tp_gate_markdown(g, out, TP_MARKDOWN_COMMENT, err);
 }
 
-const struct tp_gate_writer tp_gate_writer_markdown = {"markdown", write_markdown};
+const struct tp_gate_writer tp_gate_writer_markdown = {.name = "markdown", .write = write_markdown};

@@ -84,9 +84,12 @@ static const char answers[] =
     "  tapool check --plan    what a check takes and would see; runs nothing\n"
     "  tapool check --aa 20   this build against itself: the false alarms of this machine\n"
     "\n"
-    "For other tools   --export-json FILE, --export-junit FILE, --export-markdown FILE. In GitHub\n"
-    "    Actions the step summary and annotations are written by themselves. A workflow to start\n"
-    "    from is in tapool's source tree: scripts/ci-example.\n";
+    "For other tools   --export-json FILE, --export-junit FILE, --export-markdown FILE. For "
+    "people\n"
+    "    --export-html FILE, a page with charts to keep with the job. In GitHub Actions the step\n"
+    "    summary and annotations are written by themselves. A workflow to start from is in "
+    "tapool's\n"
+    "    source tree: scripts/ci-example.\n";
 
 const struct tp_topic tp_topic_ci = {"ci", "gating a build: classes, exit codes, the baseline",
                                      "gate regression baseline", .texts = {text, answers}};

@@ -11,8 +11,8 @@ static const char how[] =
     "that.\n"
     "All hold the same figures; what has no place in a format is left out of it.\n"
     "\n"
-    "This is replay's. compare has text, markdown, csv and json, and --export-json; what check\n"
-    "writes is in 'tapool help ci'.\n"
+    "This is replay's. compare has text, markdown, csv, json and html, and --export-json and\n"
+    "--export-html; what check writes is in 'tapool help ci'.\n"
     "\n";
 
 static const char text[] =
@@ -118,6 +118,9 @@ static const char pictures[] =
     "are\n"
     "           missed least first. The data is the JSON result, in the element 'data'. It needs\n"
     "           dygraphs (libjs-dygraphs) where tapool is built.\n"
+    "           compare's has each change with its interval, the values, memory over time and "
+    "every\n"
+    "           round; check's the verdict, its causes, and all that was compared or was not.\n"
     "\n"
     "folded     Who holds the memory at the peak, or after --at EVENT: a line is a call stack, "
     "the\n"

@@ -75,17 +75,21 @@ static bool is_exact(const struct tp_member *device)
     return exact;
 }
 
+/* A point that is null, or has a null, is not known and left out. */
 static void read_point(const struct tp_member *list, struct tp_record_curve *curve)
 {
     uint64_t *point = curve->points[curve->count];
+    bool known = !cJSON_IsNull(list->item);
     struct tp_member one = {0};
-    if (tp_member_list(list, SIZE_MAX, NULL) != TP_RECORD_POINT)
+    if (known && tp_member_list(list, SIZE_MAX, NULL) != TP_RECORD_POINT)
         tp_member_fail(list, "is no point of a curve");
-    for (int i = 0; i < TP_RECORD_POINT && tp_member_next(list, &one); i++)
-        point[i] = tp_member_count(&one);
-    if (curve->count && point[0] < curve->points[curve->count - 1][0])
+    for (int i = 0; known && i < TP_RECORD_POINT && tp_member_next(list, &one); i++) {
+        known = !cJSON_IsNull(one.item);
+        point[i] = known ? tp_member_count(&one) : 0;
+    }
+    if (known && curve->count && point[0] < curve->points[curve->count - 1][0])
         tp_member_fail(list, "lies before the point before it");
-    curve->count++;
+    curve->count += known;
 }
 
 /* The member is not missed where it is not there: only pictures need it. */

@@ -24,12 +24,15 @@
     X(events_js, TAPOOL_PAGE_ASSETS "/events.js")                                                  \
     X(frames_js, TAPOOL_PAGE_ASSETS "/frames.js")                                                  \
     X(table_js, TAPOOL_PAGE_ASSETS "/table.js")                                                    \
+    X(forest_js, TAPOOL_PAGE_ASSETS "/forest.js")                                                  \
     X(memory_js, TAPOOL_PAGE_ASSETS "/memory.js")                                                  \
     X(heap_js, TAPOOL_PAGE_ASSETS "/heap.js")                                                      \
     X(holders_js, TAPOOL_PAGE_ASSETS "/holders.js")                                                \
     X(fragmentation_js, TAPOOL_PAGE_ASSETS "/fragmentation.js")                                    \
     X(calls_js, TAPOOL_PAGE_ASSETS "/calls.js")                                                    \
-    X(latency_js, TAPOOL_PAGE_ASSETS "/latency.js")
+    X(latency_js, TAPOOL_PAGE_ASSETS "/latency.js")                                                \
+    X(changes_js, TAPOOL_PAGE_ASSETS "/changes.js")                                                \
+    X(rounds_js, TAPOOL_PAGE_ASSETS "/rounds.js")
 
 STYLES(EMBED)
 SCRIPTS(EMBED)

@@ -220,6 +220,12 @@ int tp_table_markdown(const struct tp_table *t, const char *left, const char *ri
 
 /* ---- as HTML ---- */
 
+void tp_column_text(const struct tp_column *column, char text[TP_COLUMN_TEXT])
+{
+    snprintf(text, TP_COLUMN_TEXT, "%s%s%s", column->head[0], *column->head[0] ? " " : "",
+             column->head[1]);
+}
+
 static void write_cell(const struct tp_table *t, int column, const char *tag, const char *text,
                        FILE *out)
 {
@@ -232,11 +238,9 @@ int tp_table_html(const struct tp_table *t, FILE *out, struct tp_err *err)
 {
     fputs("</p>\n<div class=\"wide\"><table class=\"sorts\"><thead><tr>", out);
     for (int c = 0; c < t->column_count; c++) {
-        const struct tp_column *column = &t->columns[c];
-        char head[2 * TP_COLUMN_HEAD + 1];
-        snprintf(head, sizeof head, "%s%s%s", column->head[0], *column->head[0] ? " " : "",
-                 column->head[1]);
-        write_cell(t, c, "th scope=\"col\"", column->name ? column->name : head, out);
+        char head[TP_COLUMN_TEXT];
+        tp_column_text(&t->columns[c], head);
+        write_cell(t, c, "th scope=\"col\"", t->columns[c].name ? t->columns[c].name : head, out);
     }
     fputs("</tr></thead>\n<tbody>", out);
     for (int row = 0; row < tp_table_rows(t); row++) {

@@ -23,6 +23,10 @@ struct tp_column {
     enum tp_target to;            /* escaping of cells in Markdown; 0: they need none */
 };
 
+/* Writes the lines of a head as one, "peak reserved". */
+enum { TP_COLUMN_TEXT = 2 * TP_COLUMN_HEAD + 1 };
+void tp_column_text(const struct tp_column *column, char text[TP_COLUMN_TEXT]);
+
 /* A zeroed table is empty. A table owns what it holds until tp_table_drop. */
 struct tp_table {
     struct tp_column *columns;

@@ -9,7 +9,8 @@
 #   --base REF     the branch that this is to be merged into (default: origin/main). Where HEAD is in
 #                  it already, HEAD is compared with its parent
 #   --work DIR     where things are built and binaries kept (default: DIR/build/gate)
-#   --out DIR      where check.json, check.xml (JUnit) and check.md go (default: WORK/out)
+#   --out DIR      where check.json, check.xml (JUnit), check.md and check.html go (default: WORK/out);
+#                  the page is left out where tapool was built without libjs-dygraphs
 #   --cmake ARG    one more argument for cmake; may be repeated
 #   --keys         print `head=...` and `base=...`, the names under which WORK/bin keeps the two
 #                  binaries, for a cache of the CI; nothing is built
@@ -155,9 +156,9 @@ near=${work#"$source"/} # as short in reports as it can be
 
 if [ "$mode" = dry ]; then
     printf 'head %s\nbase %s\n' "$head" "${base:-none}"
-    printf 'tapool check%s --export-json %s --export-junit %s --export-markdown %s -f%s\n' \
+    printf 'tapool check%s --export-json %s --export-junit %s --export-markdown %s --export-html %s -f%s\n' \
         "${base:+ --base-bin $near/base/tapool}" "$out/check.json" "$out/check.xml" \
-        "$out/check.md" "${*:+ $*}"
+        "$out/check.md" "$out/check.html" "${*:+ $*}"
     exit 0
 fi
 
@@ -175,13 +176,18 @@ binary_of "$head" head || fail "tapool of ${head:0:12} cannot be built" "all of 
 
 mkdir -p -- "$out"
 out=$(cd -- "$out" && pwd)
-findings=("$out/check.json" "$out/check.xml" "$out/check.md")
+findings=("$out/check.json" "$out/check.xml" "$out/check.md" "$out/check.html")
 rm -f -- "${findings[@]}" # those of another run are not taken for this one's
+
+# Without a trace compare does nothing, but says first what it could not write.
+page=(--export-html "$out/check.html")
+said=$("$near/head/tapool" compare "${page[@]}" 2>&1 || true)
+[[ $said != *'built without'* ]] || page=()
 say "tapool check ${base_arguments[*]} $*"
 cd -- "$source" # where tapool-baseline.json is
 status=0
 "$near/head/tapool" check "${base_arguments[@]}" --export-json "$out/check.json" --export-junit "$out/check.xml" \
-    --export-markdown "$out/check.md" --force "$@" || status=$?
+    --export-markdown "$out/check.md" "${page[@]}" --force "$@" || status=$?
 written=''
 for file in "${findings[@]}"; do
     [ ! -e "$file" ] || written="$written ${file##*/}"

@@ -4,9 +4,9 @@
 
 It looks in both themes, wide and narrow: for errors in the console, requests that leave the file, views that
 are missing or empty, a page that scrolls sideways, text of too little contrast, figures of its tables that are not
-those of its data and of the JSON result of the same replay (page_figures.py), hover, zoom, keys, moments and paper
-(view_checks.py), tables that are sorted, and what is left without JavaScript. With --once only light and 1,200
-pixels wide, with --figures nothing but those.
+those of its data and of the JSON result of the same run (page_figures.py, page_verdicts.py), hover, zoom, keys,
+moments and paper (view_checks.py), tables that are sorted, and what is left without JavaScript. With --once only
+light and 1,200 pixels wide, with --figures nothing but those.
 """
 import json
 import os
@@ -15,6 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import page_figures  # noqa: E402
+import page_verdicts  # noqa: E402
 from chromium import Browser, find  # noqa: E402
 from view_checks import look_at_fragmentation, look_at_keys, look_at_moments, look_at_other_keys, look_at_print  # noqa: E402
 
@@ -112,6 +113,20 @@ def look_at_views(page, found):
         found.expect(painted, "view", view, "is empty")
 
 
+# Of pages without runs: each view has a chart that is drawn on, or rows with marks, bars or words.
+VIEW = """[...document.querySelectorAll("figure[data-view]")].map(figure => [figure.dataset.view,
+    [...figure.querySelectorAll("canvas")].some(c => c.width > 100 && c.height > 20 &&
+        c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v)),
+    figure.querySelectorAll(".forest .filled, .forest .hollow, .forest .bar").length,
+    [...figure.querySelectorAll(".forest li:not(.axis)")].every(li => li.firstChild.textContent && li.lastChild.textContent)])"""
+
+
+def look_at_rows(page, found):
+    for view, painted, marks, worded in page.value(VIEW):
+        found.expect(painted or marks, "view", view, "is empty")
+        found.expect(worded, "view", view, "has a row without words")
+
+
 # The number of a cell, in bytes where it is a size.
 def number(text):
     sizes = dict(B=1, KiB=2**10, MiB=2**20, GiB=2**30, TiB=2**40)
@@ -128,10 +143,14 @@ def compare_figures(page, path, found):
             result = json.load(file)
         other = page_figures.same(data, result)
         found.expect(not other, other)
+    else:
+        result = data
+    if "runs" in result:
         for run, of_page in zip(result["runs"], data["runs"]):
             run["page"] = of_page["page"] # what only a page has
-        data = result
-    more, compared = page_figures.check(articles, data)
+        more, compared = page_figures.check(articles, result)
+    else:
+        more, compared = page_verdicts.check(articles, data, result)
     found.extend(more)
     return compared
 
@@ -161,13 +180,41 @@ def hover_and_zoom(page, found):
     found.expect(page.value(AXIS) != before, "a zoom changes nothing:", before)
 
 
-def sort_tables(page, found):
-    page.value("document.querySelector('section.answer thead th:nth-child(2) button').focus()")
+def sort_tables(page, found, section="answer", column=1):
+    cells = CELLS.replace("section.answer", "section." + section)
+
+    def column_of():
+        return [number(row[column]) for row in page.value(cells) if number(row[column])]
+
+    page.value("document.querySelector('section.%s thead th:nth-child(%d) button').focus()" % (section, column + 1))
     page.value("document.activeElement.click()")
-    up = [number(row[1]) for row in page.value(CELLS) if number(row[1])]
+    up = column_of()
     page.value("document.activeElement.click()")
-    down = [number(row[1]) for row in page.value(CELLS) if number(row[1])]
+    down = column_of()
     found.expect(up == sorted(up) and down == sorted(up, reverse=True), "a sorted table:", up, down)
+
+
+def look_at_result(page, found):
+    hover_and_zoom(page, found)
+    look_at_keys(page, found)
+    look_at_other_keys(page, found)
+    look_at_fragmentation(page, found)
+    look_at_moments(page, found)
+    sort_tables(page, found)
+    look_at_print(page, found)
+
+
+def has(page, selector):
+    return page.value("!!document.querySelector('%s')" % selector)
+
+
+# A page without runs has the memory over time only of what was stored with it.
+def look_at_verdict(page, found):
+    if has(page, "figure[data-view=memory]"):
+        hover_and_zoom(page, found)
+    for section, column in (("answer", 1), ("findings", 3)):
+        if has(page, "section.%s tbody" % section):
+            sort_tables(page, found, section, column)
 
 
 def option(name):
@@ -192,16 +239,11 @@ def main():
             end(found, compare_figures(browser.open("file://" + path), option("--json"), found))
         for how in LOOKS[:1] if "--once" in sys.argv else LOOKS:
             page = look(browser, "file://" + path, found, **how)
-            look_at_views(page, found)
+            result = page.value("!!page.data.runs")
+            look_at_views(page, found) if result else look_at_rows(page, found)
             if how == LOOKS[0]:
                 compared = compare_figures(page, option("--json"), found)
-                hover_and_zoom(page, found)
-                look_at_keys(page, found)
-                look_at_other_keys(page, found)
-                look_at_fragmentation(page, found)
-                look_at_moments(page, found)
-                sort_tables(page, found)
-                look_at_print(page, found)
+                look_at_result(page, found) if result else look_at_verdict(page, found)
             if option("--picture") and how["width"] == 1200:
                 page.resize(1200, page.value("document.documentElement.scrollHeight"))
                 page.settle()
@@ -209,7 +251,7 @@ def main():
         page = browser.open("file://" + path, scripts=False)
         text = page.call("DOM.getDocument", depth=0) and page.call(
             "DOM.getOuterHTML", nodeId=page.call("DOM.getDocument", depth=0)["root"]["nodeId"])["outerHTML"]
-        found.expect("<tbody>" in text and "Pick" in text, "without JavaScript no table or no answer")
+        found.expect("<tbody>" in text and ("Pick" in text or not result and 'class="pick"' in text), "without JavaScript no table or no answer")
     end(found, compared)
 
 

@@ -21,6 +21,7 @@ READ = """[...document.querySelectorAll("article")].map(article => ({
         [s.className, (s.querySelector(":scope > p") || s).textContent])),
     tables: [...article.querySelectorAll("table")].map(t => ({
         section: (t.closest("section") || t.parentElement).className,
+        about: t.closest("details") ? t.closest("details").querySelector("summary").textContent : "",
         heads: [...t.tHead.rows[0].cells].map(c => c.textContent.trim()),
         rows: [...t.tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))}))}))"""
 

@@ -1,14 +1,16 @@
 /* A chart of lines drawn in steps, for the mouse and for keys alike.
 
        [tools]            page.chart(figure, { about, hint, tools: [element], draw: () => what });
-       -- a  .. b         draw:  lines     { name, index, width, shown }, by `index` as page.color
-       +---------+               rows      [x, y of each line, ...] by x; null: no value
-       |  __.-'  |               x, y      { label, ticks: (low, high, pixels) => [{ v, label }] };
-       +---------+                         x.least: a zoom shows no less
-       what is pointed at        say       (row, lines that are shown) => texts and elements
+       -- a  .. b         draw:  lines     { name, index, width, shown, sample, options }, by `index` as
+       +---------+                         page.color; `sample` stands in the legend
+       |  __.-'  |               rows      [x, y of each line, ...] by x; null: no value
+       +---------+               x, y      { label, ticks: (low, high, pixels) => [{ v, label }] };
+       what is pointed at                  x.least: a zoom shows no less; x.before: seen before the first
+                                 say       (row, lines that are shown) => texts and elements
                                  underlay  draws below the lines
                                  lasts     true: the last values hold on
                                  connected true: a line goes on to its next value
+                                 options   of the library, which go before those of here
                                  empty     the text where there are no rows
 
    It answers a function that draws it again. The library knows lines by `line 0`, `line 1`, ...,
@@ -24,7 +26,7 @@ page.chart = (figure, spec) => {
     /* A little more than from the first point to the last one, whose tick and value are seen so. */
     const whole = () => {
         const low = what.rows[0][0], high = what.rows[what.rows.length - 1][0];
-        return [low, high + Math.max(what.x.least / 4, (high - low) / 100)];
+        return [low - (what.x.before || 0), high + Math.max(what.x.least / 4, (high - low) / 100)];
     };
     /* The rows that are drawn: the last values may hold on. */
     const drawn = () => what.lasts ? [...what.rows, [whole()[1], ...what.rows[what.rows.length - 1].slice(1)]] : what.rows;
@@ -101,7 +103,7 @@ page.chart = (figure, spec) => {
         ...colours(),
         labels: [what.x.label, ...what.lines.map((line, i) => keyOf(i))],
         series: Object.fromEntries(what.lines.map((line, i) =>
-            [keyOf(i), { strokeWidth: line.width, strokePattern: page.dash(line.index) }])),
+            [keyOf(i), { strokeWidth: line.width, strokePattern: page.dash(line.index), ...line.options }])),
         visibility: what.lines.map(isShown),
         legend: "never", stepPlot: true, connectSeparatedPoints: !!what.connected, includeZero: true, highlightCircleSize: 4,
         xlabel: what.x.label,
@@ -109,6 +111,7 @@ page.chart = (figure, spec) => {
         highlightCallback: (e, x, points, row) => say(row),
         zoomCallback: (low, high) => high - low < what.x.least && see(low, high),
         axes: { x: axisOf(what.x), y: axisOf({ width: 80, ...what.y }) },
+        ...what.options,
     });
     const legend = () => keys.replaceChildren(...what.lines.map((line, i) => {
         const tick = make("input", { type: "checkbox", onchange: e => {
@@ -116,7 +119,7 @@ page.chart = (figure, spec) => {
             chart.setVisibility(i, e.target.checked);
         } });
         tick.checked = isShown(line);
-        return make("li", {}, make("label", {}, tick, page.sample(line.index, line.width), line.name));
+        return make("li", {}, make("label", {}, tick, line.sample || page.sample(line.index, line.width), line.name));
     }));
     const show = () => {
         what = spec.draw();

@@ -11,8 +11,8 @@ page.view("memory", (figure, runs) => {
         const played = page.followed(runs, device), first = runs[0].page.devices[device];
         /* What a policy refused is not in its own curve. */
         const whole = played.find(run => !page.onDevice(run, device).failed_allocations);
-        const list = played.length ? [line(whole ? whole.page.devices[device].curve : first.program, "requested",
-            { name: "requested by the program", index: REQUESTED, width: 3 })] : [];
+        const program = whole ? whole.page.devices[device].curve : first.program;
+        const list = played.length && program ? [line(program, "requested", { name: "requested by the program", index: REQUESTED, width: 3 })] : [];
         if (first.recorded)
             list.push(line(first.recorded, "reserved", { name: `recorded, ${runs[0].recorded.by}: reserved`, index: RECORDED }));
         for (const run of played) {

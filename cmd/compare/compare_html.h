@@ -1,0 +1,44 @@
+/* The page of a comparison: what its charts are drawn from, and its articles. */
+#ifndef TP_COMPARE_HTML_H
+#define TP_COMPARE_HTML_H
+
+#include "alloc/base/err.h"
+#include "alloc/base/opt.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct tp_compare;
+struct tp_compare_row;
+struct tp_compare_table;
+struct tp_metric;
+
+struct tp_compare_page {
+    const struct tp_compare *found;
+    char *const *words; /* traces or files, as on the command line */
+    size_t word_count;
+    const struct tp_opt *rows; /* of the options of the command, which are `opts` */
+    const void *opts;
+    bool exact; /* sizes in bytes */
+};
+
+/* --format html. */
+int tp_compare_html(const struct tp_compare_page *p, FILE *out, struct tp_err *err);
+
+/* ---- compare_page_data.c ---- */
+
+/* Whether the page has the values of all rounds in the metric of a column. Beyond some thousands
+ * the later columns and tables are left out, so that a page stays small. */
+bool tp_compare_page_has_rounds(const struct tp_compare *c, size_t table, size_t column);
+
+/* The values of a row in all rounds; NULL: they were not measured, or mean nothing. */
+const double *tp_compare_page_rounds(const struct tp_compare_row *r, const struct tp_metric *m);
+
+/* Whether a row of the table has memory over time. */
+bool tp_compare_page_has_curves(const struct tp_compare_table *t);
+
+/* Writes the data of the page: tapool.compare/1 with what only its charts need. */
+int tp_compare_page_data(const void *of, FILE *out, struct tp_err *err);
+
+#endif

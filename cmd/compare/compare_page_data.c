@@ -1,0 +1,215 @@
+/* The data of a comparison's page: tapool.compare/1 with what only charts need.
+ *
+ *     { ..., "page": { "marks": {NAME: words}, "heads": [ {METRIC: words}, ... of each table ],
+ *                      "runs": [ {"table": 0, "row": 0, "strategy": {"label": NAME},
+ *                                 "texts": {METRIC: {"value", "change", "interval"}},
+ *                                 "rounds": {METRIC: [value, ... of each round]},
+ *                                 "failed_allocations": 0,
+ *                                 "page": {"marks": [], "devices": [ {"curve": {...}} ]}}, ... ] }
+ * }
+ *
+ * A run is a row of a table; the runs are in the order of the tables and their rows. Curves are as
+ * cmd/page/curve_data.h says, without times, and thinned where there are many. */
+#include "cmd/compare/compare_html.h"
+
+#include "cmd/compare/compare.h"
+#include "cmd/compare/compare_tree.h"
+#include "cmd/page/curve_data.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Values of rounds, and points of curves, on a page. */
+enum { ROUND_VALUES = 20000, CURVE_POINTS = 40000 };
+
+/* A stretch of a curve keeps at most the least and the most of each value. */
+enum { STRETCH_KEEPS = 2 * TP_CURVE_VALUES };
+
+/* ---- rounds ---- */
+
+const double *tp_compare_page_rounds(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    if (!r->rounds || !tp_metric_is_timed(m) || tp_compare_flattered(r))
+        return NULL;
+    const double *values = tp_rounds_values(r->rounds, r->side, m);
+    for (unsigned i = 0; i < r->rounds->rounds; i++)
+        if (isfinite(values[i]))
+            return values;
+    return NULL;
+}
+
+static size_t rows_with_rounds(const struct tp_compare_table *t, const struct tp_metric *m)
+{
+    size_t count = 0;
+    for (size_t r = 0; r < t->count; r++)
+        count += tp_compare_page_rounds(&t->rows[r], m) != NULL;
+    return count;
+}
+
+bool tp_compare_page_has_rounds(const struct tp_compare *c, size_t table, size_t column)
+{
+    size_t values = 0;
+    for (size_t t = 0; c->live && t <= table; t++)
+        for (size_t m = 0; m < c->column_count && (t < table || m <= column); m++)
+            values += rows_with_rounds(&c->tables[t], c->columns[m]) * c->rounds;
+    return values <= ROUND_VALUES && rows_with_rounds(&c->tables[table], c->columns[column]);
+}
+
+static void write_rounds(struct tp_json *j, cJSON *run, const struct tp_compare *c, size_t table,
+                         const struct tp_compare_row *r)
+{
+    cJSON *rounds = tp_json_object(j, run, "rounds");
+    for (size_t m = 0; m < c->column_count; m++) {
+        const double *values = tp_compare_page_rounds(r, c->columns[m]);
+        if (!values || !tp_compare_page_has_rounds(c, table, m))
+            continue;
+        cJSON *list = tp_json_array(j, rounds, c->columns[m]->name);
+        for (unsigned i = 0; i < c->rounds; i++)
+            tp_json_push(j, list,
+                         isfinite(values[i]) ? cJSON_CreateNumber(tp_json_rounded(values[i]))
+                                             : cJSON_CreateNull());
+    }
+}
+
+/* ---- curves ---- */
+
+static const struct tp_record_curve *curve_of(const struct tp_record *run, uint16_t device)
+{
+    static const struct tp_record_curve none = {0};
+    return run->curves && device < run->devices ? &run->curves[device] : &none;
+}
+
+bool tp_compare_page_has_curves(const struct tp_compare_table *t)
+{
+    for (size_t r = 0; r < t->count; r++)
+        for (uint16_t d = 0; d < t->rows[r].run->devices; d++)
+            if (curve_of(t->rows[r].run, d)->count)
+                return true;
+    return false;
+}
+
+static size_t count_curves(const struct tp_compare *c)
+{
+    size_t count = 0;
+    for (size_t t = 0; t < c->count; t++)
+        for (size_t r = 0; r < c->tables[t].count; r++)
+            for (uint16_t d = 0; d < c->tables[t].rows[r].run->devices; d++)
+                count += curve_of(c->tables[t].rows[r].run, d)->count > 0;
+    return count;
+}
+
+/* The points of a stretch that have the least or the most of a value, each as the first one. */
+struct curve_stretch {
+    size_t kept[STRETCH_KEEPS];
+};
+
+static struct curve_stretch look_at(uint64_t (*points)[TP_RECORD_POINT], size_t count)
+{
+    struct curve_stretch s = {0};
+    for (int v = 0; v < TP_CURVE_VALUES; v++) {
+        size_t *least = &s.kept[2 * v], *most = &s.kept[2 * v + 1];
+        for (size_t i = 1; i < count; i++) {
+            *least = points[i][1 + v] < points[*least][1 + v] ? i : *least;
+            *most = points[i][1 + v] > points[*most][1 + v] ? i : *most;
+        }
+    }
+    return s;
+}
+
+static bool is_kept(const struct curve_stretch *s, size_t i)
+{
+    for (int k = 0; k < STRETCH_KEEPS; k++)
+        if (s->kept[k] == i)
+            return true;
+    return false;
+}
+
+/* Where it has more than `most` points, only the extremes of each stretch are written. */
+static void write_curve(struct tp_json *j, cJSON *in, const struct tp_record_curve *curve,
+                        size_t most)
+{
+    struct tp_curve_data data;
+    size_t stretches = most / STRETCH_KEEPS > 0 ? most / STRETCH_KEEPS : 1;
+    size_t length = curve->count <= most ? 1 : (curve->count + stretches - 1) / stretches;
+    tp_curve_data_begin(&data, j, in, "curve");
+    for (size_t first = 0; first < curve->count; first += length) {
+        size_t count = curve->count - first < length ? curve->count - first : length;
+        uint64_t(*points)[TP_RECORD_POINT] = &curve->points[first];
+        const struct curve_stretch s = look_at(points, count);
+        for (size_t i = 0; i < count; i++)
+            if (is_kept(&s, i))
+                tp_curve_data_add(&data, j, points[i][0], NULL, &points[i][1]);
+    }
+}
+
+static void write_memory(struct tp_json *j, cJSON *run, const struct tp_record *record,
+                         uint16_t devices, size_t most)
+{
+    const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
+    cJSON *page = tp_json_object(j, run, "page");
+    tp_json_array(j, page, "marks");
+    cJSON *list = tp_json_array(j, page, "devices");
+    for (uint16_t d = 0; d < devices; d++)
+        write_curve(j, tp_json_item(j, list), curve_of(record, d), most);
+    tp_json_real(j, run, "failed_allocations", tp_record_total(record, failed));
+}
+
+/* ---- the document ---- */
+
+static void write_texts(struct tp_json *j, cJSON *run, const struct tp_compare_page *p,
+                        const struct tp_compare_row *r)
+{
+    cJSON *texts = tp_json_object(j, run, "texts");
+    for (size_t i = 0; i < p->found->column_count; i++) {
+        const struct tp_metric *m = p->found->columns[i];
+        cJSON *o = tp_json_object(j, texts, m->name);
+        tp_json_text(j, o, "value", tp_compare_value_text(r, m, p->exact).s);
+        tp_json_text(j, o, "change", tp_compare_estimate_text(r, m).s);
+        tp_json_text(j, o, "interval", tp_compare_interval_text(r, m).s);
+    }
+}
+
+static void write_runs(struct tp_json *j, cJSON *page, const struct tp_compare_page *p)
+{
+    const struct tp_compare *c = p->found;
+    size_t curves = count_curves(c), most = curves ? CURVE_POINTS / curves : 0;
+    cJSON *runs = tp_json_array(j, page, "runs");
+    for (size_t t = 0; t < c->count; t++)
+        for (size_t r = 0; r < c->tables[t].count; r++) {
+            const struct tp_compare_row *row = &c->tables[t].rows[r];
+            cJSON *run = tp_json_item(j, runs);
+            tp_json_uint(j, run, "table", t);
+            tp_json_uint(j, run, "row", r);
+            tp_json_text(j, tp_json_object(j, run, "strategy"), "label", tp_compare_name(row).s);
+            write_texts(j, run, p, row);
+            write_rounds(j, run, c, t, row);
+            write_memory(j, run, row->run, c->tables[t].run->devices, most);
+        }
+}
+
+static void write_heads(struct tp_json *j, cJSON *page, const struct tp_compare *c)
+{
+    cJSON *marks = tp_json_object(j, page, "marks");
+    for (int i = 0; i < TP_MARKS; i++)
+        tp_json_text(j, marks, tp_mark_names[i], tp_mark_words[i]);
+    cJSON *tables = tp_json_array(j, page, "heads");
+    for (size_t t = 0; t < c->count; t++) {
+        cJSON *heads = tp_json_item(j, tables);
+        for (size_t m = 0; m < c->column_count; m++) {
+            char text[TP_COLUMN_TEXT];
+            struct tp_column head = tp_compare_heading(c->columns[m], &c->tables[t]);
+            tp_column_text(&head, text);
+            tp_json_text(j, heads, c->columns[m]->name, text);
+        }
+    }
+}
+
+int tp_compare_page_data(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_compare_page *p = of;
+    struct tp_json j = {false};
+    cJSON *root = tp_compare_tree(&j, p->found), *page = tp_json_object(&j, root, "page");
+    write_heads(&j, page, p->found);
+    write_runs(&j, page, p);
+    return tp_json_print_line(&j, root, out, err);
+}

@@ -1,13 +1,15 @@
 /* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
+#include "cmd/measure/trace_pair.h"
+#include "cmd/page/html_page.h"
+#include "cmd/page/info_page.h"
 #include "cmd/report/info.h"
-#include "cmd/report/info_pair.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED };
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED, FORMAT_HTML };
 
 struct info_opts {
     struct tp_open_opts open;
@@ -17,14 +19,16 @@ struct info_opts {
     bool bytes;
 };
 
-static const char *const format_words[] = {"text", "json", "folded", NULL};
+static const char *const format_words[] = {"text", "json", "folded", "html", NULL};
 
 #define ROW(member) offsetof(struct info_opts, member)
 static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
     TP_FORMAT_ROW(struct info_opts, format_words, "what is printed"),
     TP_JSON_ROW(struct info_opts),
+    TP_EXPORT_ROW(struct info_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
     TP_EXPORT_ROW(struct info_opts, FORMAT_FOLDED - 1, "folded", TP_FOLDED_HELP),
+    TP_HTML_ROW(struct info_opts, FORMAT_HTML - 1),
     TP_FORCE_ROW(ROW(exports.force)),
     TP_HOLDERS_ROWS(struct info_opts),
     TP_BYTES_ROW(ROW(bytes)),
@@ -35,49 +39,101 @@ static const struct tp_opt rows[] = {
                    "threads, sizes"),
     {.name = NULL}};
 
-static bool wants_stacks(const struct info_opts *o)
+static bool wants(const struct info_opts *o, uint32_t format)
 {
-    return o->exports.format == FORMAT_FOLDED || o->exports.files[FORMAT_FOLDED - 1];
+    return o->exports.format == format || o->exports.files[format - 1];
 }
 
-static int write_folded(void *ctx, FILE *out, struct tp_err *err)
+static bool wants_stacks(const struct info_opts *o)
 {
-    const struct tp_info_report *r = ctx;
+    return wants(o, FORMAT_FOLDED);
+}
+
+/* ---- writing ---- */
+
+/* What is written, of one trace or of two. */
+struct info_told {
+    const struct info_opts *opts;
+    const struct tp_info_report *one; /* NULL: of two */
+    const struct tp_trace_pair *two;
+    struct tp_info_command command;
+    uint32_t format;
+};
+
+static int write_text(const struct info_told *t, FILE *out, struct tp_err *err)
+{
+    struct tp_page page;
     (void)err;
-    tp_holders_folded(r->captured->holders, NULL, out);
+    tp_page_init(&page, out, 0);
+    page.exact = t->opts->bytes;
+    if (t->one)
+        tp_info_text(t->one, &page);
+    else
+        tp_info_pair_text(t->two, &page);
     return TP_OK;
 }
 
-static int report(const struct info_opts *o, const struct tp_info_report *r, FILE *out,
-                  struct tp_err *err)
+static int write_json(const struct info_told *t, FILE *out, struct tp_err *err)
 {
-    const struct tp_exports *e = &o->exports;
-    const char *file = e->files[FORMAT_FOLDED - 1];
+    return t->one ? tp_info_json(t->one, out, err) : tp_info_pair_json(t->two, out, err);
+}
+
+static int write_folded(const struct info_told *t, FILE *out, struct tp_err *err)
+{
+    (void)err;
+    tp_holders_folded(t->one->captured->holders, NULL, out);
+    return TP_OK;
+}
+
+static int write_html(const struct info_told *t, FILE *out, struct tp_err *err)
+{
+    return t->one ? tp_info_html(t->one, &t->command, out, err)
+                  : tp_info_pair_html(t->two, &t->command, out, err);
+}
+
+static int write_as(void *ctx, FILE *out, struct tp_err *err)
+{
+    static int (*const writers[])(const struct info_told *t, FILE *out,
+                                  struct tp_err *err) = {[FORMAT_TEXT] = write_text,
+                                                         [FORMAT_JSON] = write_json,
+                                                         [FORMAT_FOLDED] = write_folded,
+                                                         [FORMAT_HTML] = write_html};
+    const struct info_told *t = ctx;
+    return writers[t->format](t, out, err);
+}
+
+/* The files that were asked for, and then what is printed. */
+static int tell(struct info_told *t, FILE *out, struct tp_err *err)
+{
+    const struct tp_exports *e = &t->opts->exports;
+    int status = TP_OK;
+    for (uint32_t i = 0; !status && format_words[i + 1]; i++) {
+        t->format = i + 1;
+        if (e->files[i])
+            status = tp_output_write(e->files[i], e->force, write_as, t, err);
+    }
+    t->format = e->format;
+    return status ? status : write_as(t, out, err);
+}
+
+/* ---- one trace, and two ---- */
+
+static int report(const struct info_opts *o, const struct tp_info_report *r, char *const *words,
+                  FILE *out, struct tp_err *err)
+{
+    struct info_told t = {.opts = o, .one = r, .command = {words, rows, o}};
     int status = wants_stacks(o) || tp_holders_asked(&o->holders)
                      ? tp_holders_known(r->captured, r->trace, err)
                      : TP_OK;
-    if (!status && file)
-        status = tp_output_write(file, e->force, write_folded,
-                                 &(struct tp_info_report){r->trace, r->info, r->captured}, err);
-    if (status)
-        return status;
-    if (e->format == FORMAT_JSON)
-        return tp_info_json(r, out, err);
-    if (e->format == FORMAT_FOLDED)
-        return write_folded(&(struct tp_info_report){r->trace, r->info, r->captured}, out, err);
-    struct tp_page page;
-    tp_page_init(&page, out, 0);
-    page.exact = o->bytes;
-    tp_info_text(r, &page);
-    return TP_OK;
+    return status ? status : tell(&t, out, err);
 }
 
-static int one_trace(const struct info_opts *o, const char *path, FILE *out, struct tp_err *err)
+static int one_trace(const struct info_opts *o, char *const *words, FILE *out, struct tp_err *err)
 {
     struct tp_trace trace;
     struct tp_info *info = NULL;
     struct tp_captured captured = {0};
-    int status = tp_open_trace(path, &o->open, true, &trace, err);
+    int status = tp_open_trace(words[0], &o->open, true, &trace, err);
     if (status)
         return status;
     status = tp_holders_check(&o->holders, &trace, err);
@@ -89,7 +145,7 @@ static int one_trace(const struct info_opts *o, const char *path, FILE *out, str
         for (uint16_t d = 0; d < captured.count; d++)
             tp_captured_want(&captured, tp_program_demand(trace.program, d)->event);
         tp_captured_find(&captured, &trace, &o->holders, wants_stacks(o), tp_stop_asked);
-        status = report(o, &(struct tp_info_report){&trace, info, &captured}, out, err);
+        status = report(o, &(struct tp_info_report){&trace, info, &captured}, words, out, err);
     }
     tp_captured_release(&captured);
     tp_info_free(info);
@@ -101,15 +157,10 @@ static int two_traces(const struct info_opts *o, char *const paths[2], FILE *out
                       struct tp_err *err)
 {
     struct tp_trace_pair pair = {.checks = NULL};
-    struct tp_page page;
+    struct info_told t = {.opts = o, .two = &pair, .command = {paths, rows, o}};
     int status = tp_trace_pair_open(&pair, paths, &o->open, &o->fail_on, err);
-    if (!status && o->exports.format == FORMAT_JSON) {
-        status = tp_info_pair_json(&pair, out, err);
-    } else if (!status) {
-        tp_page_init(&page, out, 0);
-        page.exact = o->bytes;
-        tp_info_pair_text(&pair, &page);
-    }
+    if (!status)
+        status = tell(&t, out, err);
     if (!status)
         status = tp_trace_pair_verdict(&pair, err);
     tp_trace_pair_release(&pair);
@@ -131,10 +182,12 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
     int status = wants_stacks(o) ? tp_holders_have_stacks(o->holders.by, err) : TP_OK;
     if (!status)
         status = tp_exports_look(&o->exports, format_words, err);
+    if (!status && wants(o, FORMAT_HTML))
+        status = tp_html_check(err);
     if (status)
         return status;
     return args->count == 2 ? two_traces(o, args->words, out, err)
-                            : one_trace(o, args->words[0], out, err);
+                            : one_trace(o, args->words, out, err);
 }
 
 const struct tp_command tp_command_info = {

@@ -32,7 +32,8 @@
     X(calls_js, TAPOOL_PAGE_ASSETS "/calls.js")                                                    \
     X(latency_js, TAPOOL_PAGE_ASSETS "/latency.js")                                                \
     X(changes_js, TAPOOL_PAGE_ASSETS "/changes.js")                                                \
-    X(rounds_js, TAPOOL_PAGE_ASSETS "/rounds.js")
+    X(rounds_js, TAPOOL_PAGE_ASSETS "/rounds.js")                                                  \
+    X(trace_js, TAPOOL_PAGE_ASSETS "/trace.js")
 
 STYLES(EMBED)
 SCRIPTS(EMBED)

@@ -7,6 +7,8 @@
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/source_calls.h"
+#include "cmd/page/still_part.h"
+#include "cmd/page/trace_page.h"
 #include "cmd/page/where_page.h"
 #include "cmd/report/memory_chart.h"
 #include "cmd/report/pick.h"
@@ -21,6 +23,7 @@ struct page_part {
     const struct tp_report *rep;
     const struct tp_result *results;
     size_t count;
+    const struct tp_info *info;
 };
 
 /* ---- sections ---- */
@@ -53,19 +56,16 @@ static int write_where(const void *of, FILE *out, struct tp_err *err)
     return tp_where_write(p->results, p->count, out, err);
 }
 
-enum { STILL_COLUMNS = 280, STILL_DEVICES = 4 };
-
-/* The chart as a picture, for readers without JavaScript. */
-static int write_still(const struct page_part *p, uint16_t device, FILE *out, struct tp_err *err)
+/* The chart as a picture. */
+static int write_still(const void *of, uint16_t device, uint32_t columns, FILE *out,
+                       struct tp_err *err)
 {
+    const struct page_part *p = of;
     struct tp_memory_chart *m = NULL;
-    int rc = tp_memory_chart_make(p->results, p->count, device, STILL_COLUMNS, &m, err);
+    int rc = tp_memory_chart_make(p->results, p->count, device, columns, &m, err);
     if (rc != TP_OK)
         return rc;
-    fprintf(out, "<svg class=\"tp-chart\" viewBox=\"0 0 %u %u\">", TP_CHART_WIDTH,
-            tp_chart_height(&m->chart));
-    tp_chart_write(&m->chart, out);
-    fputs("</svg>\n", out);
+    tp_still_html(&m->chart, out);
     tp_memory_chart_free(m);
     return TP_OK;
 }
@@ -92,13 +92,7 @@ static void write_resident(const struct page_part *p, FILE *out)
 static int write_memory(const void *of, FILE *out, struct tp_err *err)
 {
     const struct page_part *p = of;
-    int rc = TP_OK;
-    fputs("<noscript><style>\n", out);
-    tp_chart_style(TP_CHART_AUTO, out);
-    fputs("</style>\n", out);
-    for (uint16_t d = 0; rc == TP_OK && d < p->results->facts->devices && d < STILL_DEVICES; d++)
-        rc = write_still(p, d, out, err);
-    fputs("</noscript>\n", out);
+    int rc = tp_stills_html(write_still, p, p->results->facts->devices, out, err);
     if (rc == TP_OK)
         write_resident(p, out);
     return rc;
@@ -255,6 +249,13 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 
 /* ---- the page ---- */
 
+static int write_trace(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct page_part *p = of;
+    return tp_trace_section(
+        &(struct tp_info_report){p->results->trace, p->info, p->results->captured}, out, err);
+}
+
 static const struct tp_html_section sections[] = {
     {.id = "answer", .title = "Which policy", .write = write_answer},
     {.id = "where", .title = "Where the memory went", .write = write_where, .there = has_where},
@@ -288,6 +289,7 @@ static const struct tp_html_section sections[] = {
      .title = "How long calls took",
      .view = "Cumulative distributions of the latencies of each policy, on logarithmic axes",
      .write = write_latency},
+    TP_TRACE_SECTION(write_trace, NULL),
     {.id = "settings", .title = "Every setting and figure", .write = write_settings},
 };
 
@@ -301,11 +303,12 @@ static void write_head(const void *of, FILE *out)
 
 int tp_replay_articles(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_report *r = of;
+    const struct tp_replay_page *page = of;
+    const struct tp_report *r = page->rep;
     int rc = TP_OK;
     for (size_t first = 0, n; rc == TP_OK && first < r->count; first += n) {
         n = tp_results_of_trace(&r->results[first], r->count - first);
-        const struct page_part p = {r, &r->results[first], n};
+        const struct page_part p = {r, &r->results[first], n, page->infos[first]};
         const struct tp_html_article article = {.title = p.results->trace->meta.name,
                                                 .head = write_head,
                                                 .sections = sections,

@@ -2,11 +2,17 @@
 #ifndef TP_REPLAY_PAGE_H
 #define TP_REPLAY_PAGE_H
 
-#include "alloc/base/err.h"
+#include "cmd/measure/info_scan.h"
+#include "cmd/measure/result.h"
 
 #include <stdio.h>
 
-/* Writes the articles of a report (struct tp_report). */
+struct tp_replay_page {
+    const struct tp_report *rep;
+    struct tp_info **infos; /* for each result: of its trace, if it is the first of it, else NULL */
+};
+
+/* Writes the articles of a struct tp_replay_page. */
 int tp_replay_articles(const void *of, FILE *out, struct tp_err *err);
 
 #endif

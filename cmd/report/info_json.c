@@ -256,6 +256,11 @@ static void write_devices(struct tp_json *j, cJSON *root, const struct tp_info_r
     }
 }
 
+void tp_info_captured(struct tp_json *j, cJSON *in, const struct tp_info_report *r)
+{
+    tp_json_captured(j, in, r->trace, r->captured);
+}
+
 cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
@@ -263,7 +268,7 @@ cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r)
     tp_json_text(j, root, "schema", "tapool.info/1");
     tp_json_tool(j, root);
     tp_json_trace(j, root, r->trace, r->captured);
-    tp_json_captured(j, root, r->trace, r->captured);
+    tp_info_captured(j, root, r);
     if (r->trace->meta.nothing)
         tp_json_text(j, root, "nothing", r->trace->meta.nothing);
     tp_json_text(j, root, "program", r->trace->meta.program);

@@ -22,9 +22,11 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
+/* Sentences, wrapped to lines of a block; or as they are, on the lines of a page. */
 struct lines {
     char text[LINES][LINE];
     int count, width;
+    struct tp_page *page; /* NULL: they are kept in `text` */
 };
 
 /* Whether a line may be wrapped at this blank: not between a number and its unit. */
@@ -42,7 +44,9 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
     tp_str_vadd(&text, format, args);
     va_end(args);
     const char *indent = "";
-    for (const char *at = tp_str_text(&text); *at && l->count < LINES;) {
+    if (l->page)
+        tp_page_put(l->page, 0, "%s", tp_str_text(&text));
+    for (const char *at = tp_str_text(&text); !l->page && *at && l->count < LINES;) {
         int room = l->width - (int)strlen(indent), length = (int)strlen(at);
         if (room > LINE - 3)
             room = LINE - 3;
@@ -87,7 +91,6 @@ static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
     const struct tp_info *info = r->info;
     const struct tp_histogram *h = &info->events, *t = &info->times;
     char half[64] = "", most[64] = "";
-    say(l, "Lifetimes");
     if (h->count && tp_program_facts(r->trace->program)->time_known) {
         snprintf(half, sizeof half, " (%s)", tp_duration(tp_hist_quantile(t, 0.5)).s);
         snprintf(most, sizeof most, " (%s)", tp_duration(tp_hist_quantile(t, 0.9)).s);
@@ -161,6 +164,18 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
             tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
 }
 
+static void say_all(const struct tp_info_report *r, struct lines *l)
+{
+    say_lifetimes(r, l);
+    say_distinct(r->info, l);
+    say_others(r, l);
+}
+
+void tp_info_sentences(const struct tp_info_report *r, struct tp_page *page)
+{
+    say_all(r, &(struct lines){.page = page});
+}
+
 uint64_t tp_info_thread_rows(const struct tp_info_report *r)
 {
     uint64_t count = r->info->thread_count;
@@ -191,9 +206,8 @@ void tp_info_objects(const struct tp_info_report *r, struct tp_page *page)
     int column = tp_table_width(&sizes) + GAP, rows = tp_table_rows(&sizes);
     bool beside = page->width - column - NAME >= BESIDE_MIN;
     right.width = page->width - NAME - (beside ? column : 0);
-    say_lifetimes(r, &right);
-    say_distinct(r->info, &right);
-    say_others(r, &right);
+    say(&right, "Lifetimes");
+    say_all(r, &right);
     tp_page_line(page);
     for (int i = 0; i <= rows || (beside && i < right.count); i++) {
         if (i <= rows)

@@ -1,9 +1,10 @@
-/* See info_pair.h. */
-#include "cmd/report/info_pair.h"
+/* See info.h: two traces. */
+#include "cmd/measure/trace_pair.h"
+#include "cmd/report/info.h"
+#include "cmd/ui/table.h"
 
 #include "alloc/base/numbers.h"
 #include "cmd/measure/metric_text.h"
-#include "cmd/ui/table.h"
 
 enum { NAME = 0, VALUE = 10 };
 
@@ -53,25 +54,35 @@ static void add_sizes(struct tp_table *t, const struct tp_trace_pair *pair)
     }
 }
 
-void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page)
+void tp_info_pair_files(const struct tp_trace_pair *pair, struct tp_page *page)
 {
-    static const struct tp_column columns[] = {{.head = {"", ""}, .left = true},
-                                               {.head = {"", "first"}},
-                                               {.head = {"", "second"}},
-                                               {.head = {"", "difference"}}};
     static const char *const which[] = {"first", "second"};
-    struct tp_table table = {0};
     for (int i = 0; i < 2; i++) {
         const struct tp_trace *trace = &pair->side[i].trace;
         const char *program = trace->meta.program;
         tp_page_row(page, NAME, which[i], VALUE, "%s%s%s%s", trace->file, program ? " (" : "",
                     program ? program : "", program ? ")" : "");
     }
-    tp_page_line(page);
-    tp_table_columns(&table, columns, 4);
+}
+
+void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_table *out)
+{
+    static const struct tp_column columns[] = {{.head = {"", ""}, .left = true},
+                                               {.head = {"", "first"}},
+                                               {.head = {"", "second"}},
+                                               {.head = {"", "difference"}}};
+    tp_table_columns(out, columns, 4);
     for (size_t i = 0; i < tp_trace_figure_count; i++)
-        add_figure(&table, &tp_trace_figures[i], pair);
-    add_sizes(&table, pair);
+        add_figure(out, &tp_trace_figures[i], pair);
+    add_sizes(out, pair);
+}
+
+void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page)
+{
+    struct tp_table table = {0};
+    tp_info_pair_files(pair, page);
+    tp_page_line(page);
+    tp_info_pair_table(pair, &table);
     tp_table_print(&table, page, 2, TP_TABLE_WIDE);
     tp_table_drop(&table);
 }

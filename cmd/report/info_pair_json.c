@@ -1,6 +1,7 @@
-/* See info_pair.h: the document. */
+/* See info.h: the document of two traces. */
 #include "cmd/measure/report_json.h"
-#include "cmd/report/info_pair.h"
+#include "cmd/measure/trace_pair.h"
+#include "cmd/report/info.h"
 
 static void write_traces(struct tp_json *j, cJSON *root, const struct tp_trace_pair *pair)
 {
@@ -59,15 +60,21 @@ static void write_conditions(struct tp_json *j, cJSON *root, const struct tp_tra
     }
 }
 
+cJSON *tp_info_pair_tree(struct tp_json *j, const struct tp_trace_pair *pair)
+{
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.info-pair/1");
+    tp_json_tool(j, root);
+    write_traces(j, root, pair);
+    write_figures(j, root, pair);
+    write_sizes(j, root, pair);
+    write_conditions(j, root, pair);
+    return root;
+}
+
 int tp_info_pair_json(const struct tp_trace_pair *pair, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {false};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.info-pair/1");
-    tp_json_tool(&j, root);
-    write_traces(&j, root, pair);
-    write_figures(&j, root, pair);
-    write_sizes(&j, root, pair);
-    write_conditions(&j, root, pair);
+    cJSON *root = tp_info_pair_tree(&j, pair);
     return tp_json_print(&j, root, out, err);
 }

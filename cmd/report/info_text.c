@@ -30,7 +30,7 @@ static bool is_own(const char *format)
     return false;
 }
 
-static void print_name(const struct tp_info_report *r, struct tp_page *page)
+void tp_info_name(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_trace *t = r->trace;
     const uint8_t *hash = tp_program_facts(t->program)->hash;
@@ -447,11 +447,12 @@ static void print_device(const struct tp_info_report *r, uint16_t device, struct
     tp_page_at(page, NOTE, "%s", r->info->device_count > 1 ? "" : "requested; ");
     print_peak(r, device, page);
     tp_page_line(page);
-    (tp_braille_can_show() ? print_dots : print_bars)(r, &r->info->devices[device], peak->bytes,
-                                                      page);
+    if (page->form == TP_PAGE_SCREEN)
+        (tp_braille_can_show() ? print_dots : print_bars)(r, &r->info->devices[device], peak->bytes,
+                                                          page);
 }
 
-static void print_live(const struct tp_info_report *r, struct tp_page *page)
+void tp_info_live(const struct tp_info_report *r, struct tp_page *page)
 {
     uint32_t count = r->info->device_count;
     tp_page_line(page);
@@ -469,7 +470,7 @@ static void print_live(const struct tp_info_report *r, struct tp_page *page)
 
 /* Prints what is live at the end. A trace without events has no such line, because the recorded end
  * says nothing about blocks that came and went. */
-static void print_end(const struct tp_info_report *r, struct tp_page *page)
+void tp_info_end(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     if (r->trace->meta.nothing && !r->trace->recorded.has_end)
@@ -484,21 +485,26 @@ static void print_end(const struct tp_info_report *r, struct tp_page *page)
     print_recorded_end(r, page);
 }
 
-void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
+void tp_info_contents(const struct tp_info_report *r, struct tp_page *page)
 {
-    print_name(r, page);
     print_recorded(r, page);
     print_repairs(r, page);
     print_captured(r, page);
     print_marks(r, page);
     print_missing(r, page);
     print_before(r, page);
+}
+
+void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
+{
+    tp_info_name(r, page);
+    tp_info_contents(r, page);
     if (!r->trace->meta.nothing)
-        print_live(r, page);
+        tp_info_live(r, page);
     tp_holders_print(r->captured->holders, page);
     if (r->info->allocated.objects)
         tp_info_objects(r, page);
-    print_end(r, page);
+    tp_info_end(r, page);
     if (!r->trace->meta.nothing)
         tp_page_command(page, "Next: tapool replay", r->trace->path);
 }

@@ -15,9 +15,11 @@ enum { TITLE_NAME = 44 }; /* characters of a trace's name; a longer one is cut *
 /* What is needed while a chart is made. */
 struct chart_making {
     struct tp_memory_chart *m;
-    const struct tp_result *results;
+    const struct tp_result
+        *results; /* the first one's trace and capture are read even if count is 0 */
     size_t count;
     uint16_t device;
+    const struct tp_info *info; /* of the program; NULL: not looked through so far */
     const struct tp_result *of[TP_CHART_LINES]; /* the first result of a line; NULL: no policy's */
 };
 
@@ -77,6 +79,8 @@ static int add_requested(struct chart_making *g, struct tp_err *err)
         const struct tp_device_run *d = device_of(g, &g->results[i]);
         curve = d->curve.count && !d->failed_allocations ? &d->curve : NULL;
     }
+    if (!curve && g->info)
+        curve = &g->info->devices[g->device].curve;
     if (!curve)
         status = tp_info_scan(g->results->trace->program, &info, err);
     if (!status) {
@@ -212,9 +216,9 @@ static void begin_texts(struct chart_making *g)
     if (r->facts->devices > 1)
         tp_str_add(&m->title, ", %s %u", tp_part_name(r->trace, "device", "memory space"),
                    g->device);
-    tp_str_add(&m->about,
-               "Reserved by each policy, and requested by the program, in %s. Beside each name its "
-               "peak.",
+    tp_str_add(&m->about, "%s in %s. Beside each name its peak.",
+               g->count ? "Reserved by each policy, and requested by the program,"
+                        : "Requested by the program",
                tp_plural(r->facts->events, "event").s);
     tp_str_add(&m->description, "%s", tp_str_text(&m->about));
 }
@@ -306,18 +310,34 @@ static int fill(struct chart_making *g, uint32_t columns, struct tp_err *err)
     return status;
 }
 
+static int make(struct chart_making *g, uint32_t columns, struct tp_memory_chart **out,
+                struct tp_err *err)
+{
+    g->m = calloc(1, sizeof *g->m);
+    if (!g->m)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = fill(g, columns, err);
+    if (status)
+        tp_memory_chart_free(g->m);
+    else
+        *out = g->m;
+    return status;
+}
+
 int tp_memory_chart_make(const struct tp_result *results, size_t count, uint16_t device,
                          uint32_t columns, struct tp_memory_chart **out, struct tp_err *err)
 {
-    struct chart_making g = {calloc(1, sizeof *g.m), results, count, device, {NULL}};
-    if (!g.m)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    int status = fill(&g, columns, err);
-    if (status)
-        tp_memory_chart_free(g.m);
-    else
-        *out = g.m;
-    return status;
+    return make(&(struct chart_making){.results = results, .count = count, .device = device},
+                columns, out, err);
+}
+
+int tp_memory_chart_info(const struct tp_info_report *r, uint16_t device, uint32_t columns,
+                         struct tp_memory_chart **out, struct tp_err *err)
+{
+    const struct tp_result trace = {
+        .trace = r->trace, .facts = tp_program_facts(r->trace->program), .captured = r->captured};
+    return make(&(struct chart_making){.results = &trace, .device = device, .info = r->info},
+                columns, out, err);
 }
 
 void tp_memory_chart_free(struct tp_memory_chart *m)

@@ -10,6 +10,7 @@
 
 #include "cmd/measure/result.h"
 #include "cmd/report/chart.h"
+#include "cmd/report/info.h"
 
 #include "alloc/base/str.h"
 
@@ -34,6 +35,10 @@ struct tp_memory_chart {
  * an error of reading the program. */
 int tp_memory_chart_make(const struct tp_result *results, size_t count, uint16_t device,
                          uint32_t columns, struct tp_memory_chart **out, struct tp_err *err);
+/* Likewise of a trace that is not played: what the program requested, and what the recorded
+ * allocator reserved where that is known. */
+int tp_memory_chart_info(const struct tp_info_report *r, uint16_t device, uint32_t columns,
+                         struct tp_memory_chart **out, struct tp_err *err);
 void tp_memory_chart_free(struct tp_memory_chart *m); /* NULL is fine */
 
 #endif

@@ -107,6 +107,20 @@ def check_sizes(c, d):
     same("common_sizes", d["common_sizes"], [{"bytes": s, "requests": n} for s, n in common])
 
 
+def check_histograms(c, d):
+    """Powers of two, without the empty ones at both ends; a lifetime of 0 is with that of 1."""
+    powers = [(s - 1).bit_length() for s in c.sizes]
+    of = [[s for s, k in zip(c.sizes, powers) if k == p] for p in range(min(powers), max(powers) + 1)]
+    same("size_powers", d["size_powers"], [{"up_to_bytes": 2 ** (min(powers) + i), "objects": len(s), "bytes": sum(s)}
+                                           for i, s in enumerate(of)])
+    for name, lives in (("events", c.events), ("ns", c.times)):
+        logs = [max(0, life.bit_length() - 1) for life in lives]
+        same(name, d["lifetime_doublings"][name], [[2 ** (k + 1), logs.count(k)] for k in range(min(logs), max(logs) + 1)])
+    for name, whole in (("allocations", len(c.sizes)), ("allocated_bytes", sum(c.sizes)), ("frees", c.ops["free"]),
+                        ("remote_frees", c.remote)):
+        same("threads: " + name, sum(row[name] for row in d["threads"]), whole)
+
+
 def check_curve(c, d):
     """Every point took place; the extremes, the first and the last are there; a short curve is whole."""
     points = d["curve"]
@@ -144,9 +158,12 @@ def main(trace, info):
     same("remote_frees", d["remote_frees"], c.remote)
     check_sizes(c, d)
     check_curve(c, d)
+    check_histograms(c, d)
+    whole = {"allocations": len(c.sizes), "allocated_bytes": sum(c.sizes), "frees": c.ops["free"],
+             "left_bytes": d["live_at_end_bytes"], **d}
     for name, value in d["devices"][0].items():
         if name != "index":
-            same("devices[0]." + name, d[name], value)
+            same("devices[0]." + name, whole[name], value)
 
 
 main(*sys.argv[1:])

@@ -1,7 +1,7 @@
 /* Charts over the events of a trace: lines that come from curves of the page's data.
 
        page.overEvents(figure, runs, {
-           about, hint, tools,                   as of page.chart
+           about, hint, tools, empty,            as of page.chart
            lines: device => [{ name, index, width, shown, curve, values }],
            text: (line, i) => text,              of the value i of a line
            y, underlay: (device, lines) => ...,
@@ -68,7 +68,7 @@
         return {
             lines, lasts: true, rows: moments.map(({ event, at }) => [event, ...lines.map((line, i) => at[i] < 0 ? null : line.values[at[i]])]),
             x: { label: "event", ticks: page.ticks.events, least: 1 }, y: spec.y, say,
-            underlay: spec.underlay && spec.underlay(device, lines), empty: "No policy was followed here.",
+            underlay: spec.underlay && spec.underlay(device, lines), empty: spec.empty || "No policy was followed here.",
         };
     };
 

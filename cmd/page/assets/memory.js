@@ -1,4 +1,5 @@
-/* Memory over time: what the program requested, and what each policy handed out and reserved. */
+/* Memory over time: what the program requested, and what each policy handed out and reserved. A run
+   that has a name in `requested` is a trace that no policy serves. */
 "use strict";
 page.view("memory", (figure, runs) => {
     const { bytes } = page;
@@ -6,13 +7,18 @@ page.view("memory", (figure, runs) => {
 
     const line = (curve, list, more) => ({ curve: page.curve(curve), values: page.curve(curve)[list], width: 2, shown: true, ...more });
 
+    const ofTraces = device => runs.map((run, i) => [run.requested, (run.page.devices[device] || {}).program, i])
+        .filter(([name, curve]) => name && curve)
+        .map(([name, curve, i]) => line(curve, "requested", { name, index: i ? 0 : REQUESTED, width: 3 }));
+
     /* The program's line, then two of each policy. */
     const lines = device => {
-        const played = page.followed(runs, device), first = runs[0].page.devices[device];
+        const played = page.followed(runs, device), first = runs[0].page.devices[device] || {};
         /* What a policy refused is not in its own curve. */
         const whole = played.find(run => !page.onDevice(run, device).failed_allocations);
         const program = whole ? whole.page.devices[device].curve : first.program;
-        const list = played.length && program ? [line(program, "requested", { name: "requested by the program", index: REQUESTED, width: 3 })] : [];
+        const list = !played.length ? ofTraces(device)
+            : program ? [line(program, "requested", { name: "requested by the program", index: REQUESTED, width: 3 })] : [];
         if (first.recorded)
             list.push(line(first.recorded, "reserved", { name: `recorded, ${runs[0].recorded.by}: reserved`, index: RECORDED }));
         for (const run of played) {
@@ -82,5 +88,5 @@ page.view("memory", (figure, runs) => {
         canvas.restore();
     };
 
-    page.overEvents(figure, runs, { lines, underlay, text: (of, i) => bytes(of.values[i]), y: { ticks: page.ticks.bytes } });
+    page.overEvents(figure, runs, { lines, underlay, empty: runs[0].requested && "Nothing is allocated here.", text: (of, i) => bytes(of.values[i]), y: { ticks: page.ticks.bytes } });
 });

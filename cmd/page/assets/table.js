@@ -1,11 +1,11 @@
 /* Tables of the class `sorts` are sorted by a click on a head; a second one turns the order round. */
 "use strict";
 (() => {
-    const SIZES = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40, PiB: 2 ** 50 };
+    const SIZES = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40, PiB: 2 ** 50, ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
     /* The number that a cell begins with, in its unit; NaN: it has none. */
     const number = text => {
-        const found = /^[<>=~+]*\s*(-?[\d,]*\.?\d+)\s*([KMGTP]?i?B)?/.exec(text);
+        const found = /^[<>=~+]*\s*(-?[\d,]*\.?\d+)\s*([KMGTP]?i?B|[num]?s\b)?/.exec(text);
         return found ? parseFloat(found[1].replaceAll(",", "")) * (SIZES[found[2]] || 1) : NaN;
     };
     const compare = (a, b) => {

@@ -1,0 +1,361 @@
+/* See info_page.h. The data of both is the command's JSON with a member `page`, whose runs are
+ * traces, which the views draw:
+ *
+ *     { ..., "page": { "runs": [ { "requested": NAME OF THE LINE, "recorded": {...}, "holders":
+ * ..., "page": { "devices": [ {"program": {...}, "recorded": {...}} ], "marks": [...], "trace":
+ * {...} } } ] } } */
+#include "cmd/page/info_page.h"
+
+#include "cmd/measure/trace_pair.h"
+#include "cmd/page/holders_part.h"
+#include "cmd/page/html_page.h"
+#include "cmd/page/still_part.h"
+#include "cmd/page/trace_data.h"
+#include "cmd/page/trace_page.h"
+#include "cmd/report/memory_chart.h"
+#include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
+
+/* Curves of more devices would make a page larger than 3 MB. */
+enum { DEVICES_DRAWN = 4 };
+
+#define ROWS(array) (sizeof(array) / sizeof *(array))
+
+static int write_still(const void *of, uint16_t device, uint32_t columns, FILE *out,
+                       struct tp_err *err)
+{
+    struct tp_memory_chart *m = NULL;
+    int rc = tp_memory_chart_info(of, device, columns, &m, err);
+    if (rc != TP_OK)
+        return rc;
+    tp_still_html(&m->chart, out);
+    tp_memory_chart_free(m);
+    return TP_OK;
+}
+
+static void say_drawn(uint32_t devices, FILE *out)
+{
+    if (devices > DEVICES_DRAWN)
+        fprintf(out, "<p>Drawn are the first %d of %u; --json has the curves of all.</p>\n",
+                DEVICES_DRAWN, (unsigned)devices);
+}
+
+/* What the program requested of each device that is drawn, an object each. */
+static cJSON *curves_data(struct tp_json *j, cJSON *page, const struct tp_info *info,
+                          const struct tp_program_facts *facts)
+{
+    cJSON *devices = tp_json_array(j, page, "devices");
+    for (uint32_t d = 0; d < info->device_count && d < DEVICES_DRAWN; d++) {
+        cJSON *of = tp_json_item(j, devices);
+        if (info->devices[d].curve.count)
+            tp_curve_data(j, of, "program", facts, &info->devices[d].curve, false);
+    }
+    return devices;
+}
+
+/* ---- one trace ---- */
+
+struct one_trace {
+    const struct tp_info_report *report;
+    const struct tp_info_command *command;
+};
+
+static const struct tp_info_report *report_of(const void *of)
+{
+    return ((const struct one_trace *)of)->report;
+}
+
+static void write_name(const void *of, FILE *out)
+{
+    struct tp_page page = tp_html_flow(out);
+    tp_info_name(report_of(of), &page);
+}
+
+static int write_contents(const void *of, FILE *out, struct tp_err *err)
+{
+    struct tp_page page = tp_html_flow(out);
+    (void)err;
+    fputs("<p>", out);
+    tp_info_contents(report_of(of), &page);
+    tp_info_end(report_of(of), &page);
+    fputs("</p>\n", out);
+    return TP_OK;
+}
+
+static bool has_events(const void *of)
+{
+    return !report_of(of)->trace->meta.nothing;
+}
+
+static int write_memory(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_info_report *r = report_of(of);
+    struct tp_page page = tp_html_flow(out);
+    fputs("<p>", out);
+    tp_info_live(r, &page);
+    fputs("</p>\n", out);
+    say_drawn(r->info->device_count, out);
+    return tp_stills_html(write_still, r, r->info->device_count, out, err);
+}
+
+static bool has_holders(const void *of)
+{
+    return report_of(of)->captured->holders != NULL;
+}
+
+static int write_holders(const void *of, FILE *out, struct tp_err *err)
+{
+    return tp_holders_html(report_of(of)->captured->holders, out, err);
+}
+
+static int write_trace(const void *of, FILE *out, struct tp_err *err)
+{
+    return tp_trace_section(report_of(of), out, err);
+}
+
+static void print_screen(const void *of, struct tp_page *page)
+{
+    page->exact = true;
+    tp_info_text(report_of(of), page);
+}
+
+static void write_command(const struct tp_info_command *c, size_t count, FILE *out)
+{
+    tp_html_command("info", c->words, count, c->rows, c->opts, out);
+}
+
+static int write_figures(const void *of, FILE *out, struct tp_err *err)
+{
+    write_command(((const struct one_trace *)of)->command, 1, out);
+    fputs("<details><summary>The screen, with sizes in full</summary>\n", out);
+    int rc = tp_html_printed(print_screen, of, out, err);
+    fputs("</details>\n", out);
+    return rc;
+}
+
+static const struct tp_html_section one_sections[] = {
+    {.id = "contents", .title = "What is in it", .write = write_contents},
+    {.id = "memory",
+     .title = "Memory over time",
+     .view = "Memory over time: what the program requested",
+     .write = write_memory,
+     .there = has_events},
+    {.id = "holders",
+     .title = "Who holds the memory",
+     .view = "What each place of the program holds, as areas",
+     .write = write_holders,
+     .there = has_holders},
+    TP_TRACE_SECTION(write_trace, has_events),
+    {.id = "settings", .title = "Every figure", .write = write_figures},
+};
+
+static int one_article(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_html_article article = {.title = report_of(of)->trace->meta.name,
+                                            .head = write_name,
+                                            .sections = one_sections,
+                                            .section_count = ROWS(one_sections),
+                                            .of = of,
+                                            .count = 1};
+    return tp_html_article(&article, out, err);
+}
+
+/* The curves are in the member `page`, at less length. */
+static void empty_curve(cJSON *in)
+{
+    if (cJSON_HasObjectItem(in, "curve"))
+        cJSON_ReplaceItemInObjectCaseSensitive(in, "curve", cJSON_CreateArray());
+}
+
+static int one_data(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_info_report *r = report_of(of);
+    struct tp_json j = {false};
+    cJSON *root = tp_info_tree(&j, r), *device = NULL;
+    int rc = TP_OK;
+    empty_curve(root);
+    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(root, "devices"))
+        empty_curve(device);
+    cJSON *runs = tp_json_array(&j, tp_json_object(&j, root, "page"), "runs");
+    cJSON *run = tp_json_item(&j, runs);
+    tp_json_text(&j, run, "requested", "requested by the program");
+    tp_info_captured(&j, run, r);
+    cJSON *page = tp_json_object(&j, run, "page");
+    device = curves_data(&j, page, r->info, tp_program_facts(r->trace->program));
+    device = device ? device->child : NULL;
+    for (uint32_t d = 0; rc == TP_OK && device; d++, device = device->next)
+        rc = tp_recorded_data(&j, device, r->trace, r->captured, d, err);
+    if (rc == TP_OK)
+        rc = tp_marks_data(&j, page, r->trace, err);
+    tp_info_parts(&j, page, "trace", r);
+    if (rc == TP_OK)
+        return tp_json_print_line(&j, root, out, err);
+    cJSON_Delete(root);
+    return rc;
+}
+
+int tp_info_html(const struct tp_info_report *r, const struct tp_info_command *command, FILE *out,
+                 struct tp_err *err)
+{
+    const struct one_trace of = {r, command};
+    const struct tp_html_page page = {
+        .title = r->trace->meta.name, .articles = one_article, .data = one_data, .of = &of};
+    return tp_html_write(&page, out, err);
+}
+
+/* ---- two traces ---- */
+
+struct two_traces {
+    const struct tp_trace_pair *pair;
+    const struct tp_info_command *command;
+};
+
+static const char *const which[] = {"first", "second"};
+
+static const struct tp_trace_pair *pair_of(const void *of)
+{
+    return ((const struct two_traces *)of)->pair;
+}
+
+static struct tp_info_report side_of(const struct tp_trace_pair *pair, int i)
+{
+    const struct tp_trace_side *s = &pair->side[i];
+    return (struct tp_info_report){&s->trace, s->info, &s->captured};
+}
+
+static void write_files(const void *of, FILE *out)
+{
+    struct tp_page page = tp_html_flow(out);
+    tp_info_pair_files(pair_of(of), &page);
+}
+
+static void write_checks(const struct tp_trace_pair *pair, FILE *out)
+{
+    size_t met = 0;
+    for (size_t i = 0; i < pair->check_count; i++)
+        met += pair->checks[i].met;
+    if (!pair->check_count)
+        return;
+    fprintf(out, "<p class=\"pick\">--fail-on: %s.",
+            met ? "<b class=\"bad\">a condition is met</b>" : "no condition is met");
+    for (size_t i = 0; i < pair->check_count; i++)
+        tp_put(out, TP_TO_XML, "<br>\n%s: %s", pair->checks[i].condition.text,
+               pair->checks[i].met ? "met" : "not met");
+    fputs("</p>\n", out);
+}
+
+static int write_differences(const void *of, FILE *out, struct tp_err *err)
+{
+    struct tp_table table = {0};
+    write_checks(pair_of(of), out);
+    tp_info_pair_table(pair_of(of), &table);
+    fputs("<p>", out);
+    int rc = tp_table_html(&table, out, err);
+    fputs("</p>\n", out);
+    tp_table_drop(&table);
+    return rc;
+}
+
+static uint32_t most_devices(const struct tp_trace_pair *pair)
+{
+    uint32_t one = pair->side[0].info->device_count, other = pair->side[1].info->device_count;
+    return one > other ? one : other;
+}
+
+static int write_both(const void *of, FILE *out, struct tp_err *err)
+{
+    int rc = TP_OK;
+    fputs("<p>Each over its own events. Where the other one has more, a line goes on at its last "
+          "height.</p>\n",
+          out);
+    say_drawn(most_devices(pair_of(of)), out);
+    for (int i = 0; rc == TP_OK && i < 2; i++) {
+        const struct tp_info_report r = side_of(pair_of(of), i);
+        rc = tp_stills_html(write_still, &r, r.info->device_count, out, err);
+    }
+    return rc;
+}
+
+static void print_pair(const void *of, struct tp_page *page)
+{
+    page->exact = true;
+    tp_info_pair_text(pair_of(of), page);
+}
+
+static void print_side(const void *of, struct tp_page *page)
+{
+    page->exact = true;
+    tp_info_text(of, page);
+}
+
+static int write_pair_figures(const void *of, FILE *out, struct tp_err *err)
+{
+    write_command(((const struct two_traces *)of)->command, 2, out);
+    fputs("<details><summary>Both, with sizes in full</summary>\n", out);
+    int rc = tp_html_printed(print_pair, of, out, err);
+    for (int i = 0; rc == TP_OK && i < 2; i++) {
+        const struct tp_info_report r = side_of(pair_of(of), i);
+        fprintf(out, "</details>\n<details><summary>The %s</summary>\n", which[i]);
+        rc = tp_html_printed(print_side, &r, out, err);
+    }
+    fputs("</details>\n", out);
+    return rc;
+}
+
+static const struct tp_html_section pair_sections[] = {
+    {.id = "answer", .title = "What differs", .write = write_differences},
+    {.id = "memory",
+     .title = "Memory over time",
+     .view = "Memory over time: what the program requested in each of the two traces",
+     .write = write_both},
+    {.id = "settings", .title = "Every figure", .write = write_pair_figures},
+};
+
+static struct tp_text pair_title(const struct tp_trace_pair *pair)
+{
+    const char *one = pair->side[0].trace.meta.name, *other = pair->side[1].trace.meta.name;
+    enum { NAME = 20 };
+    return tp_text_of("%.*s, %.*s", (int)tp_text_bytes(one, NAME), one,
+                      (int)tp_text_bytes(other, NAME), other);
+}
+
+static int pair_article(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_text title = pair_title(pair_of(of));
+    const struct tp_html_article article = {.title = title.s,
+                                            .head = write_files,
+                                            .sections = pair_sections,
+                                            .section_count = ROWS(pair_sections),
+                                            .of = of,
+                                            .count = 2};
+    return tp_html_article(&article, out, err);
+}
+
+static int pair_data(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_trace_pair *pair = pair_of(of);
+    struct tp_json j = {false};
+    cJSON *root = tp_info_pair_tree(&j, pair);
+    cJSON *runs = tp_json_array(&j, tp_json_object(&j, root, "page"), "runs");
+    for (int i = 0; i < 2; i++) {
+        const struct tp_info_report r = side_of(pair, i);
+        struct tp_program_facts facts = *tp_program_facts(r.trace->program);
+        cJSON *run = tp_json_item(&j, runs);
+        tp_json_text(&j, run, "requested", tp_text_of("%s: requested", which[i]).s);
+        cJSON *page = tp_json_object(&j, run, "page");
+        tp_json_array(&j, page, "marks");
+        facts.time_known = false; /* one event has two times: that of each trace */
+        curves_data(&j, page, r.info, &facts);
+    }
+    return tp_json_print_line(&j, root, out, err);
+}
+
+int tp_info_pair_html(const struct tp_trace_pair *pair, const struct tp_info_command *command,
+                      FILE *out, struct tp_err *err)
+{
+    const struct two_traces of = {pair, command};
+    const struct tp_text title = pair_title(pair);
+    const struct tp_html_page page = {
+        .title = title.s, .articles = pair_article, .data = pair_data, .of = &of};
+    return tp_html_write(&page, out, err);
+}

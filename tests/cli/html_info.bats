@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# The pages of `tapool info --export-html`, of one trace and of two: their figures are those of --json, and a real
+# browser finds nothing wrong with them (tests/browser/info_check.py says what it looks at).
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+setup() {
+    enter_folder
+    needs_pages
+}
+
+# page NAME TRACE... [OPTION...]: writes NAME.html and NAME.json in one run.
+page() {
+    local name=$1
+    shift
+    ok "$TAPOOL" info "$@" --export-html "$name.html" --export-json "$name.json"
+    lacks "$name.html" "$PWD"
+    not grep -qE ' (src|href)=' "$name.html"
+}
+
+# same PAGE: its data and its tables have the figures of the JSON that was written with it.
+same() { python3 -S -E "$CLI/info_page_figures.py" "$1.html" "$1.json" >found 2>&1 || fail "$(cat found)"; }
+
+# looked_at PAGE [--once]: the browser finds nothing wrong.
+looked_at() {
+    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
+    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
+    python3 "$CLI/../browser/info_check.py" "$@" >found 2>&1 || fail "$(cat found)"
+}
+
+# devices_trace N: N blocks on ten devices, each live until 500 more have come.
+devices_trace() {
+    printf '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "streams": ['
+    for i in {0..9}; do printf '%s{"id": %d, "device": %d}' "${comma:-}" "$i" "$i" && comma=,; done
+    printf ']}\n'
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) {
+        printf "{\"op\": \"alloc\", \"id\": %d, \"size\": %d, \"stream\": %d}\n", i, 1 + i * 7919 % 1000003, i % 10
+        if (i > 500) printf "{\"op\": \"free\", \"id\": %d}\n", i - 500 } }'
+}
+
+@test "the page of a trace has the figures of its JSON, and opens" {
+    page a sample:python-threads
+    same a
+    looked_at a.html
+    cp "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" step.pickle.gz
+    page b step.pickle.gz --at 1000
+    same b
+    looked_at b.html --once
+    matches b.html 'After event 1,000'
+    grep -qx '<pre>tapool info step.pickle.gz --export-json b.json --export-html b.html --at 1000</pre>' b.html
+}
+
+@test "--format html prints the page, and files are as they are elsewhere" {
+    page a sample:jq
+    ok "$TAPOOL" info sample:jq --format html
+    diff <(sed 's/ --format html//' "$out") <(sed 's/ --export-json a.json --export-html a.html//' a.html)
+    ok "$TAPOOL" info sample:jq --json
+    cmp "$out" a.json
+    refused 2 'a.html' "$TAPOOL" info sample:jq --export-html a.html
+    refused 2 'needs a file' "$TAPOOL" info sample:jq --export-json -
+    refused 2 'same file' "$TAPOOL" info sample:jq --export-json x --export-html x
+    ok "$TAPOOL" info sample:jq --export-html a.html -f
+}
+
+@test "a trace of ten events, one without events, several devices" {
+    { echo '{"format": "tapool-trace", "version": 1}'
+      for i in 1 2 3 4 5; do
+          printf '{"op": "alloc", "id": %d, "size": %d}\n{"op": "free", "id": %d}\n' "$i" $((i * 100)) "$i"
+      done; } >ten.jsonl
+    page ten ten.jsonl
+    same ten
+    looked_at ten.html --once
+    trace '{"op": "mark", "name": "only this"}' >mark.json
+    page none mark.json
+    same none
+    looked_at none.html --once
+    matches none.html 'Nothing is allocated'
+    devices_trace 3000 >devices.jsonl
+    page devices devices.jsonl
+    same devices
+    looked_at devices.html --once
+    matches devices.html 'Drawn are the first 4 of 10'
+}
+
+@test "a page is below 3 MB, however many threads, phases and long names there are" {
+    long=$(printf 'x%.0s' {1..4000})
+    { echo '{"format": "tapool-trace", "version": 1}'
+      for i in {1..1500}; do
+          printf '{"op": "mark", "name": "%s"}\n{"op": "alloc", "id": 1, "size": %d, "thread": %d}\n' "$i$long" "$i" "$i"
+          printf '{"op": "free", "id": 1, "thread": %d}\n' "$((i + 1))"
+      done; } >many.jsonl
+    page many many.jsonl
+    same many
+    [ "$(stat -c %s many.html)" -lt 3000000 ]
+    looked_at many.html --once
+    matches many.html '>others<'
+}
+
+@test "two traces: the table, both lines, and what --fail-on found" {
+    capture "$TAPOOL" info sample:sqlite sample:jq --fail-on 'allocations>+1%' --fail-on 'frees>+99%' \
+        --export-html a.html --export-json a.json
+    [ "$rc" -eq 1 ]
+    same a
+    looked_at a.html
+    matches a.html 'a condition is met'
+    matches a.html '^allocations&gt;\+1%: met'
+    matches a.html '^frees&gt;\+99%: not met'
+    page b sample:sqlite sample:sqlite --fail-on 'allocations>+1%'
+    matches b.html 'no condition is met'
+    device_trace >gpu.json
+    page c gpu.json sample:jq
+    same c
+    looked_at c.html --once
+}
+
+@test "hostile names stay text" {
+    name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
+    cat >hostile.json <<END
+{ "format": "tapool-trace", "version": 1, "meta": {"name": "$name", "program": "$name"},
+  "events": [{"op": "mark", "name": "$name"}, {"op": "alloc", "id": 1, "size": 4096}, {"op": "mark", "name": "__proto__"},
+             {"op": "alloc", "id": 2, "size": 8192}, {"op": "free", "id": 1}] }
+END
+    for traces in hostile.json "hostile.json hostile.json"; do
+        # shellcheck disable=SC2086 # words
+        ok "$TAPOOL" info $traces --export-html a.html -f
+        [ "$(grep -c '</script' a.html)" -eq "$(grep -c '^</script>$\|id="data">.*</script>$' a.html)" ]
+        lacks a.html '<img'
+        looked_at a.html --once
+    done
+}
+
+@test "the checks of the page can fail" {
+    page a sample:python-threads
+    looked_at a.html --once
+    while read -r change; do
+        sed -E "$change" a.html >bad.html
+        not cmp -s a.html bad.html
+        ! python3 "$CLI/../browser/info_check.py" bad.html --once >found 2>/dev/null || fail "not seen: $change"
+        [ -s found ] || fail "nothing said: $change"
+    done <<'END'
+s/page.view\("trace"/page.view("nothing"/
+s/page.view\("memory"/page.view("nothing"/
+s/ArrowRight: \(\) => say\(at \+ 1\)/ArrowRight: () => say(at)/
+s/powers\("objects"\)/powers("bytes")/
+s/series = chart.series\[e.target.value\]/series = series/
+END
+    cp a.html good.html
+    for change in 's/<td class="n">930</<td class="n">931</' 's/"allocations":930/"allocations":931/'; do
+        sed -E "$change" good.html >a.html
+        not cmp -s a.html good.html
+        ! python3 -S -E "$CLI/info_page_figures.py" a.html a.json >found 2>&1 || fail "not seen: $change"
+    done
+}

@@ -81,7 +81,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
     matches "$err" '^hint: .*--update'
     [ ! -s "$out" ]
     is "$REPO/build/gate/out/check.json" "d['exit_code']" 2
-    matches "$err" '^-- exit 2; in .*/build/gate/out: check.json check.xml check.md$'
+    matches "$err" '^-- exit 2; in .*/build/gate/out: check.json check.xml check.md( check.html)?$'
     # a command line that is refused leaves nothing, and nothing of the run before
     gate -- --effect 0
     [ "$rc" -eq 2 ]

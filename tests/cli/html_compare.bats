@@ -145,7 +145,7 @@ END
     matches a.html '^<pre>tapool check --base-strategy lru .*--export-html a.html'
     matches a.md '^With charts: `a.html`$'
     data_is a.html 'len(d["page"]["texts"]) == len(d["findings"]) and "<td>N</td>" in text'
-    ok check a.trace -s arena --update
+    ok check a.trace -s arena -s lru --update
     ok check --export-html b.html --export-json b.json
     looked_at b.html --once --json b.json
     matches b.html '<b class="good">PASS</b>'

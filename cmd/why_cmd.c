@@ -2,7 +2,9 @@
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/measure/open_trace.h"
+#include "cmd/page/html_page.h"
 #include "cmd/report/report_holders.h"
+#include "cmd/ui/escape.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
@@ -10,9 +12,11 @@
 #include "cmd/verify/verify.h"
 #include "cmd/why/why.h"
 #include "cmd/why/why_json.h"
+#include "cmd/why/why_page.h"
 #include "cmd/why/why_text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct why_opts {
     struct tp_exports exports;
@@ -22,10 +26,10 @@ struct why_opts {
     bool bytes;
 };
 
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED };
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED, FORMAT_HTML };
 enum { SHOWN_MAX = 4096 }; /* bytes of a path */
 
-static const char *const format_words[] = {"text", "json", "folded", NULL};
+static const char *const format_words[] = {"text", "json", "folded", "html", NULL};
 
 #define ROW(member) offsetof(struct why_opts, member)
 static const struct tp_opt rows[] = {
@@ -47,6 +51,7 @@ static const struct tp_opt rows[] = {
     TP_JSON_ROW(struct why_opts),
     TP_EXPORT_ROW(struct why_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
     TP_EXPORT_ROW(struct why_opts, FORMAT_FOLDED - 1, "folded", TP_FOLDED_HELP),
+    TP_HTML_ROW(struct why_opts, FORMAT_HTML - 1),
     TP_FORCE_ROW(ROW(exports.force)),
     TP_BYTES_ROW(ROW(bytes)),
     {.name = NULL}};
@@ -61,20 +66,56 @@ struct answers {
 
 /* ---- what is printed ---- */
 
+enum { APART = 6 }; /* columns between two commands on a line */
+
+/* Adds the command that draws what was asked about. */
+static void add_picture(const struct answers *a, struct tp_str *s)
+{
+    tp_str_add(s, "tapool why");
+    tp_str_word(s, a->shown);
+    for (const struct tp_opt *row = rows; strcmp(row->name, "format") != 0; row++)
+        tp_str_row(s, row, a->opts);
+    tp_str_add(s, " --export-html why.html");
+}
+
+/* What can be typed next, on one line where there is room. Without events there is nothing to
+ * tune. */
+static void print_next(const struct answers *a, bool played, struct tp_page *page)
+{
+    struct tp_str tune = {0}, picture = {0};
+    if (played) {
+        tp_str_add(&tune, "Next: tapool tune");
+        tp_str_word(&tune, a->shown);
+    }
+    if (!a->opts->exports.files[FORMAT_HTML - 1]) {
+        tp_str_add(&picture, played ? "a picture: " : "A picture: ");
+        add_picture(a, &picture);
+    }
+    const char *first = tp_str_text(&tune), *second = tp_str_text(&picture);
+    int wide = tp_text_width(first) + APART + tp_text_width(second);
+    fputs(first, page->out);
+    if (*first && *second)
+        fprintf(page->out, wide > page->width ? "\n" : "%*s", APART, "");
+    fputs(second, page->out);
+    if (*first || *second)
+        tp_page_line(page);
+    tp_str_drop(&tune);
+    tp_str_drop(&picture);
+}
+
 static int print(const struct answers *a, FILE *out)
 {
     struct tp_page page;
     tp_page_init(&page, out, 2);
     page.exact = a->opts->bytes;
-    bool played = false; /* without events there is nothing to tune */
+    bool played = false;
     for (size_t i = 0; i < a->count; i++) {
         if (i)
             tp_page_line(&page);
         tp_why_text(&a->list[i], a->count > 1, &page);
         played |= a->list[i].verified.addresses.all > 0;
     }
-    if (played)
-        tp_page_command(&page, "Next: tapool tune", a->shown);
+    print_next(a, played, &page);
     return TP_OK;
 }
 
@@ -82,6 +123,14 @@ static int write_as(const struct answers *a, uint32_t format, FILE *out, struct 
 {
     if (format == FORMAT_JSON)
         return tp_why_json(a->list, a->count, a->shown, out, err);
+    if (format == FORMAT_HTML)
+        return tp_why_page(&(struct tp_why_page){.list = a->list,
+                                                 .count = a->count,
+                                                 .file = a->shown,
+                                                 .exact = a->opts->bytes,
+                                                 .rows = rows,
+                                                 .opts = a->opts},
+                           out, err);
     for (size_t i = 0; format == FORMAT_FOLDED && i < a->count; i++)
         tp_holders_folded(a->list[i].holders, NULL, out);
     return format == FORMAT_TEXT ? print(a, out) : TP_OK;
@@ -114,6 +163,20 @@ static int report(const struct answers *a, FILE *out, struct tp_err *err)
 static bool has_memory(const struct tp_pytorch *s, uint32_t device)
 {
     return tp_pytorch_has_events(&s->devices[device]) || s->devices[device].end.end_segments;
+}
+
+static bool wants_page(const struct why_opts *o)
+{
+    return o->exports.format == FORMAT_HTML || o->exports.files[FORMAT_HTML - 1];
+}
+
+/* How many devices are asked about. */
+static uint32_t count_devices(const struct why_opts *o, const struct tp_pytorch *s)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
+        count += has_memory(s, i) && (o->device == TP_OPT_KEYWORD(0) || o->device == i);
+    return count;
 }
 
 enum { TRY_MOST = 1000000 }; /* events of a program that is played with other settings */
@@ -154,17 +217,19 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     bool given = o->at < TP_OPT_KEYWORD(TP_WHY_AT - 1);
     struct tp_snapshot_file file;
     struct tp_torch_rules rules;
-    const struct tp_why_cfg cfg = {.rules = &rules,
-                                   .when = given ? TP_WHY_AT
-                                                 : (enum tp_why_when)(TP_OPT_KEYWORD(0) - o->at),
-                                   .at = o->at,
-                                   .holders = {.by = o->by, .depth = (unsigned)o->depth},
-                                   .stop = tp_stop_asked};
+    struct tp_why_cfg cfg = {.rules = &rules,
+                             .when =
+                                 given ? TP_WHY_AT : (enum tp_why_when)(TP_OPT_KEYWORD(0) - o->at),
+                             .at = o->at,
+                             .holders = {.by = o->by, .depth = (unsigned)o->depth},
+                             .stop = tp_stop_asked};
     char *shown = tp_clean_copy(path, SHOWN_MAX);
     struct answers a = {.opts = o, .path = path, .shown = shown ? shown : ""};
     int rc = tp_snapshot_open(&file, path, o->max_memory, err);
     if (rc == TP_OK)
         rc = tp_verify_rules(file.snapshot, o->conf, &rules, err);
+    if (rc == TP_OK && wants_page(o))
+        cfg.pictures = count_devices(o, file.snapshot);
     if (rc == TP_OK && !(a.list = calloc(TP_PYTORCH_DEVICES, sizeof *a.list)))
         rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc == TP_OK)
@@ -187,6 +252,8 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
                        "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
     bool stacks = o->exports.format == FORMAT_FOLDED || o->exports.files[FORMAT_FOLDED - 1];
     int rc = stacks ? tp_holders_have_stacks(o->by, err) : TP_OK;
+    if (rc == TP_OK && wants_page(o))
+        rc = tp_html_check(err);
     if (rc == TP_OK)
         rc = tp_exports_look(&o->exports, format_words, err);
     return rc == TP_OK ? answer_file(o, args->words[0], out, err) : rc;

@@ -63,6 +63,13 @@ static void spread_evenly(struct tp_columns *c)
         c->first[i] = 1 + whole * i + (rest * i + c->count - 1) / c->count;
 }
 
+void tp_columns_evenly(uint64_t events, uint32_t count, struct tp_columns *out)
+{
+    *out = (struct tp_columns){.count = count, .events = events};
+    spread_evenly(out);
+    out->first[count] = events + 1;
+}
+
 int tp_columns_spread(struct tp_program *p, uint32_t count, struct tp_columns *out,
                       struct tp_err *err)
 {
@@ -77,8 +84,7 @@ int tp_columns_spread(struct tp_program *p, uint32_t count, struct tp_columns *o
         begin_columns(&s, count, f->events + 1);
         out->first[0] = f->events ? 1 : out->first[0];
     } else {
-        spread_evenly(out);
-        out->first[count] = f->events + 1;
+        tp_columns_evenly(f->events, count, out);
     }
     return status;
 }

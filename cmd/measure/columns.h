@@ -30,6 +30,9 @@ struct tp_columns {
 int tp_columns_spread(struct tp_program *p, uint32_t count, struct tp_columns *out,
                       struct tp_err *err);
 
+/* Spreads so many events over `count` columns evenly. */
+void tp_columns_evenly(uint64_t events, uint32_t count, struct tp_columns *out);
+
 /* The column of an event; one above every event is in the last column. */
 uint32_t tp_columns_find(const struct tp_columns *c, uint64_t event);
 

@@ -82,6 +82,17 @@ static int judge(struct asking *a, struct tp_err *err)
     return rc == TP_OK ? name_blocks(a, err) : rc;
 }
 
+/* ---- what is drawn ---- */
+
+static int picture(struct asking *a, struct tp_err *err)
+{
+    struct tp_why *w = a->out;
+    int rc = tp_why_picture(&w->moment, &a->layout, &a->held, &w->room, a->cfg->pictures,
+                            &w->picture, err);
+    return rc == TP_OK ? tp_why_curve(a->snapshot, w->device, &w->moment, &w->sum, w->picture, err)
+                       : rc;
+}
+
 int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
            struct tp_why_places *places, struct tp_why *out, struct tp_err *err)
 {
@@ -101,6 +112,8 @@ int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
     out->sum = tp_why_sum(&a.layout);
     if (rc == TP_OK && out->moment.failed)
         rc = judge(&a, err);
+    if (rc == TP_OK && cfg->pictures)
+        rc = picture(&a, err);
     tp_why_held_release(s->reading, &a.held);
     tp_why_layout_release(&a.layout);
     return rc;
@@ -110,4 +123,5 @@ void tp_why_release(struct tp_why *w)
 {
     tp_holders_free(w->holders);
     tp_why_room_release(&w->room);
+    tp_why_picture_free(w->picture);
 }

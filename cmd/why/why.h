@@ -17,6 +17,7 @@ struct tp_why_cfg {
     enum tp_why_when when;
     uint64_t at; /* event, for TP_WHY_AT */
     struct tp_holders_cfg holders;
+    uint32_t pictures; /* that one page has; 0: none is wanted */
     int (*stop)(struct tp_err *err);
 };
 

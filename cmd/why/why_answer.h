@@ -4,6 +4,7 @@
 
 #include "cmd/verify/verified.h"
 #include "cmd/why/why_moment.h"
+#include "cmd/why/why_picture.h"
 #include "cmd/why/why_room.h"
 #include "cmd/why/why_try.h"
 #include "traces/holder_groups.h"
@@ -28,6 +29,7 @@ struct tp_why {
     struct tp_why_named named[TP_WHY_NAMED];
     size_t named_count;
     struct tp_why_tries tries;
+    struct tp_why_picture *picture; /* owned; NULL: none is wanted */
 };
 
 #endif

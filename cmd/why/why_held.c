@@ -125,22 +125,23 @@ static int add_place(struct searching *k, uint64_t frames, uint64_t *number, str
     return rc;
 }
 
-static int hold(struct searching *k, const struct tp_why_block *b, struct tp_err *err)
+static int hold(struct searching *k, const struct tp_why_block *at, struct tp_err *err)
 {
     const struct tp_why_moment *m = k->moment;
-    const struct tp_id_entry *entry = tp_id_map_find(&k->at, (int64_t)b->addr);
+    const struct tp_id_entry *entry = tp_id_map_find(&k->at, (int64_t)at->addr);
     struct tp_held_block held = {
-        .size = b->requested, .from_start = !entry, .phase = TP_PYTORCH_NO_PHASE};
-    uint64_t frames = 0;
+        .size = at->requested, .from_start = !entry, .phase = TP_PYTORCH_NO_PHASE};
+    uint64_t frames = 0, born = 0;
     if (entry) {
-        const struct birth *born = &k->births[entry->index];
-        held.age =
-            m->has_time ? tp_pytorch_ns_between(born->time_us, m->time_us) : m->event - born->event;
-        held.phase = born->phase;
-        frames = born->frames;
+        const struct birth *b = &k->births[entry->index];
+        born = b->event;
+        held.age = m->has_time ? tp_pytorch_ns_between(b->time_us, m->time_us) : m->event - born;
+        held.phase = b->phase;
+        frames = b->frames;
     } else if (k->initial.count) {
-        const struct tp_pytorch_block *known = bsearch(&b->addr, k->initial.items, k->initial.count,
-                                                       sizeof *k->initial.items, compare_address);
+        const struct tp_pytorch_block *known =
+            bsearch(&at->addr, k->initial.items, k->initial.count, sizeof *k->initial.items,
+                    compare_address);
         frames = known ? known->frames : 0;
     }
     struct tp_held_list *l = &k->out->list;
@@ -149,8 +150,13 @@ static int hold(struct searching *k, const struct tp_why_block *b, struct tp_err
     if (rc == TP_OK)
         rc = add_place(k, frames, &held.place, err);
     if (rc == TP_OK)
-        l->blocks[l->count++] = held;
-    return rc;
+        rc = TP_READ_GROW(k->snapshot->reading, &k->out->born, &k->out->born_room, l->count + 1,
+                          "blocks", err);
+    if (rc != TP_OK)
+        return rc;
+    k->out->born[l->count] = born;
+    l->blocks[l->count++] = held;
+    return TP_OK;
 }
 
 static int hold_all(struct searching *k, const struct tp_why_layout *l, struct tp_err *err)
@@ -200,4 +206,5 @@ int tp_why_held(struct tp_pytorch *s, uint32_t device, const struct tp_why_momen
 void tp_why_held_release(const struct tp_reading *r, struct tp_why_held *h)
 {
     TP_GROW_END(&h->list.blocks, &h->room, .budget = r->budget);
+    TP_GROW_END(&h->born, &h->born_room, .budget = r->budget);
 }

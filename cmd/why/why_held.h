@@ -20,7 +20,8 @@ void tp_why_places_close(struct tp_why_places *p);
 
 struct tp_why_held {
     struct tp_held_list list; /* in the order of the layout */
-    size_t room;
+    uint64_t *born;           /* event that allocated each of them; 0: live from the start */
+    size_t room, born_room;
     uint64_t event; /* number of the place of the moment's event */
 };
 

@@ -98,24 +98,29 @@ static void write_fidelity(struct tp_json *j, cJSON *in, const struct tp_verifie
     tp_json_uint(j, o, "differs_at_event", tp_agrees(v) ? TP_NONE : v->first.event);
 }
 
+cJSON *tp_why_tree(struct tp_json *j, const struct tp_why *list, size_t count, const char *file)
+{
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.why/1");
+    tp_json_tool(j, root);
+    tp_json_text(j, root, "file", file);
+    cJSON *devices = tp_json_array(j, root, "devices");
+    for (size_t i = 0; i < count; i++) {
+        cJSON *o = tp_json_item(j, devices);
+        tp_json_uint(j, o, "number", list[i].device);
+        write_event(j, o, &list[i]);
+        write_sum(j, o, &list[i].sum);
+        write_request(j, o, &list[i]);
+        tp_json_holders(j, o, "holders", list[i].holders);
+        write_tries(j, o, &list[i].tries);
+        write_fidelity(j, o, &list[i].verified);
+    }
+    return root;
+}
+
 int tp_why_json(const struct tp_why *list, size_t count, const char *file, FILE *out,
                 struct tp_err *err)
 {
     struct tp_json j = {false};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.why/1");
-    tp_json_tool(&j, root);
-    tp_json_text(&j, root, "file", file);
-    cJSON *devices = tp_json_array(&j, root, "devices");
-    for (size_t i = 0; i < count; i++) {
-        cJSON *o = tp_json_item(&j, devices);
-        tp_json_uint(&j, o, "number", list[i].device);
-        write_event(&j, o, &list[i]);
-        write_sum(&j, o, &list[i].sum);
-        write_request(&j, o, &list[i]);
-        tp_json_holders(&j, o, "holders", list[i].holders);
-        write_tries(&j, o, &list[i].tries);
-        write_fidelity(&j, o, &list[i].verified);
-    }
-    return tp_json_print(&j, root, out, err);
+    return tp_json_print(&j, tp_why_tree(&j, list, count, file), out, err);
 }

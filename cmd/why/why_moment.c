@@ -9,8 +9,7 @@ struct seeking {
     struct tp_why_moment *out;
     enum tp_pytorch_action freeing;
     uint64_t event;
-    int64_t reserved, live; /* more than at the start */
-    int64_t most_reserved, most_live;
+    struct tp_why_levels now, most;
     uint64_t peak, oom;
 };
 
@@ -22,24 +21,30 @@ static void change(int64_t *sum, int64_t by)
         *sum = changed;
 }
 
-static void follow(struct seeking *k, const struct tp_pytorch_event *ev)
+bool tp_why_follow(struct tp_why_levels *l, enum tp_pytorch_action freeing,
+                   const struct tp_pytorch_event *ev)
 {
     int64_t size = (int64_t)ev->size;
     if (ev->action == TP_PYTORCH_SEGMENT_ALLOC || ev->action == TP_PYTORCH_SEGMENT_MAP)
-        change(&k->reserved, size);
+        change(&l->reserved, size);
     else if (ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP)
-        change(&k->reserved, -size);
+        change(&l->reserved, -size);
     else if (ev->action == TP_PYTORCH_ALLOC)
-        change(&k->live, size);
-    else if (ev->action == k->freeing)
-        change(&k->live, -size);
+        change(&l->live, size);
+    else if (ev->action == freeing)
+        change(&l->live, -size);
     else
+        return false;
+    return true;
+}
+
+static void follow(struct seeking *k, const struct tp_pytorch_event *ev)
+{
+    const struct tp_why_levels *now = &k->now, *most = &k->most;
+    if (!tp_why_follow(&k->now, k->freeing, ev) || now->reserved < most->reserved ||
+        (now->reserved == most->reserved && now->live <= most->live))
         return;
-    if (k->reserved < k->most_reserved ||
-        (k->reserved == k->most_reserved && k->live <= k->most_live))
-        return;
-    k->most_reserved = k->reserved;
-    k->most_live = k->live;
+    k->most = k->now;
     k->peak = k->event;
 }
 

@@ -29,4 +29,14 @@ struct tp_why_moment {
 int tp_why_moment(const struct tp_pytorch *s, uint32_t device, enum tp_why_when when, uint64_t at,
                   struct tp_why_moment *out, struct tp_err *err);
 
+/* Bytes more than before the first event; below 0 they are less. */
+struct tp_why_levels {
+    int64_t reserved, live;
+};
+
+/* Whether an event changes them, and what they are then. `freeing` is the action that ends a block
+ * (tp_pytorch_freeing). */
+bool tp_why_follow(struct tp_why_levels *l, enum tp_pytorch_action freeing,
+                   const struct tp_pytorch_event *ev);
+
 #endif

@@ -44,7 +44,7 @@ static void print_where(const struct tp_why *w, struct tp_page *page)
     tp_page_line(page);
 }
 
-static void print_head(const struct tp_why *w, struct tp_page *page)
+void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_moment *m = &w->moment;
     if (!m->events) {
@@ -55,10 +55,10 @@ static void print_head(const struct tp_why *w, struct tp_page *page)
         tp_page_styled(page, 0, TP_RED, "OUT OF MEMORY");
         tp_page_at(page, NAME, "asked for %s at ", size_of(page, m->what.size).s);
     } else if (m->when == TP_WHY_PEAK) {
-        tp_page_at(page, 0, "Peak");
+        tp_page_side(page, "Peak", NAME);
         tp_page_at(page, NAME, "most reserved memory: ");
     } else {
-        tp_page_at(page, 0, "%s", m->when == TP_WHY_END ? "At the end" : "At");
+        tp_page_side(page, m->when == TP_WHY_END ? "At the end" : "At", NAME);
         tp_page_at(page, NAME, "%s", "");
     }
     print_where(w, page);
@@ -69,18 +69,17 @@ static void print_head(const struct tp_why *w, struct tp_page *page)
 
 /* ---- the sum ---- */
 
-static void print_part(const struct tp_why *w, const char *sign, uint64_t bytes, const char *label,
-                       const char *note, struct tp_page *page)
+static void print_part(const struct tp_why *w, const struct tp_why_part *p, struct tp_page *page)
 {
-    double share = w->sum.reserved ? (double)bytes / (double)w->sum.reserved : NAN;
+    double share = w->sum.reserved ? (double)p->bytes / (double)w->sum.reserved : NAN;
     int end = sum_end(page);
-    tp_page_at(page, 1, "%s", sign);
-    tp_page_right(page, end, size_of(page, bytes).s);
-    tp_page_at(page, end + LABEL, "%s", label);
-    if (*sign != '=')
+    tp_page_at(page, 1, "%s", p->sign);
+    tp_page_right(page, end, size_of(page, p->bytes).s);
+    tp_page_at(page, end + LABEL, "%s", p->label.s);
+    if (*p->sign != '=')
         tp_page_right(page, end + SHARE_END, tp_percent(share).s);
-    if (*note)
-        tp_page_at(page, end + NOTE, "%s", note);
+    if (*p->note.s)
+        tp_page_at(page, end + NOTE, "%s", p->note.s);
     tp_page_line(page);
 }
 
@@ -94,23 +93,32 @@ static struct tp_text idle_of(const struct tp_why_sum *s)
                       tp_plural(s->idle_units, "unit").s);
 }
 
+void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out[TP_WHY_PARTS])
+{
+    const struct tp_text none = tp_text_of("%s", "");
+    out[0] = (struct tp_why_part){" ", s->requested,
+                                  tp_text_of("live: %s", tp_plural(s->live, "block").s),
+                                  tp_text_of("asked for and not freed")};
+    out[1] = (struct tp_why_part){"+", s->rounding, tp_text_of("rounding"), none};
+    out[2] = (struct tp_why_part){
+        "+", s->hole_bytes, tp_text_of("%s in used segments", tp_plural(s->holes, "hole").s),
+        s->holes ? tp_text_of("fragmentation; the largest %s", tp_bytes(s->largest, exact).s)
+                 : none};
+    out[3] = (struct tp_why_part){
+        "+", s->idle_bytes, tp_text_of("%s wholly idle", idle_of(s).s),
+        s->idle_bytes ? tp_text_of("PyTorch gives these back before it fails") : none};
+    out[4] = (struct tp_why_part){
+        "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
+}
+
 static void print_sum(const struct tp_why *w, struct tp_page *page)
 {
-    const struct tp_why_sum *s = &w->sum;
     const struct tp_pytorch_event *oom = &w->moment.what;
-    print_part(w, " ", s->requested, tp_text_of("live: %s", tp_plural(s->live, "block").s).s,
-               "asked for and not freed", page);
-    print_part(w, "+", s->rounding, "rounding", "", page);
-    print_part(
-        w, "+", s->hole_bytes, tp_text_of("%s in used segments", tp_plural(s->holes, "hole").s).s,
-        s->holes ? tp_text_of("fragmentation; the largest %s", size_of(page, s->largest).s).s : "",
-        page);
-    print_part(w, "+", s->idle_bytes, tp_text_of("%s wholly idle", idle_of(s).s).s,
-               s->idle_bytes ? "PyTorch gives these back before it fails" : "", page);
-    bool free_known = w->moment.failed && oom->has_free;
-    print_part(w, "=", s->reserved,
-               tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s).s, "", page);
-    if (free_known)
+    struct tp_why_part parts[TP_WHY_PARTS];
+    tp_why_parts(&w->sum, page->exact, parts);
+    for (int i = 0; i < TP_WHY_PARTS; i++)
+        print_part(w, &parts[i], page);
+    if (w->moment.failed && oom->has_free)
         tp_page_put(page, sum_end(page) + LABEL, "of %s that it could have: %s was free on the GPU",
                     size_of(page, w->room.capacity).s, size_of(page, oom->device_free).s);
 }
@@ -203,7 +211,7 @@ static void print_fitting(const struct tp_why *w, struct tp_page *page)
                     "not looked for");
 }
 
-static void print_way(const struct tp_why *w, struct tp_page *page)
+void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_room *r = &w->room;
     if (!r->block_count)
@@ -215,12 +223,20 @@ static void print_way(const struct tp_why *w, struct tp_page *page)
         [TP_WHY_UNITS] = {"units of its segment would have gone back, and the driver had room",
                           "units of segments would have gone back, and the driver had room"}};
     const char *room = rooms[r->way][r->segments > 1];
-    tp_page_line(page);
     if (r->block_count == 1)
         tp_page_put(page, 0, "Without this block %s:", room);
     else
         tp_page_put(page, 0, "Without these %s (%s) %s:", tp_plural(r->block_count, "block").s,
                     size_of(page, r->bytes).s, room);
+}
+
+static void print_way(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_room *r = &w->room;
+    if (!r->block_count)
+        return;
+    tp_page_line(page);
+    tp_why_way_print(w, page);
     for (size_t i = 0; i < w->named_count; i++) {
         tp_page_right(page, sum_end(page), size_of(page, w->named[i].bytes).s);
         tp_page_put(page, sum_end(page) + LABEL, "%s",
@@ -231,11 +247,31 @@ static void print_way(const struct tp_why *w, struct tp_page *page)
                     tp_plural(r->block_count - w->named_count, "smaller block").s);
 }
 
+void tp_why_verdict_print(const struct tp_why *w, struct tp_page *page)
+{
+    if (w->moment.failed)
+        print_verdict(w, page);
+    else
+        print_waste(w, page);
+    print_fitting(w, page);
+}
+
 /* ---- would it help? ---- */
 
-static const char *fate(const struct tp_why *w, const struct tp_why_try *t)
+const char *tp_why_fate(const struct tp_why *w, const struct tp_why_try *t)
 {
     return !w->room.capacity ? "" : t->failed ? "no room" : "fits";
+}
+
+void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page)
+{
+    if (w->room.capacity && !w->tries.rows[0].failed)
+        tp_page_put(page, column,
+                    "Played again it finds room as recorded: these rows do not tell.");
+    if (w->verified.start_blocks)
+        tp_page_put(page, column,
+                    "Compare these rows with one another: each starts packed, where the recorded "
+                    "heap was aged by what ran before.");
 }
 
 static void print_tries(const struct tp_why *w, struct tp_page *page)
@@ -254,24 +290,18 @@ static void print_tries(const struct tp_why *w, struct tp_page *page)
         tp_page_at(page, 2, "%s", *row->conf ? row->conf : "as recorded");
         tp_page_right(page, TRY_RESERVED, size_of(page, row->peak_reserved).s);
         if (w->room.capacity)
-            tp_page_at(page, TRY_FATE, "%s", fate(w, row));
+            tp_page_at(page, TRY_FATE, "%s", tp_why_fate(w, row));
         tp_page_line(page);
     }
-    if (w->room.capacity && !t->rows[0].failed)
-        tp_page_put(page, 2, "Played again it finds room as recorded: these rows do not tell.");
-    if (w->verified.start_blocks)
-        tp_page_put(page, 2,
-                    "Compare these rows with one another: each starts packed, where the recorded "
-                    "heap was aged by what ran before.");
+    tp_why_tries_print(w, 2, page);
 }
 
 /* ---- what it rests on ---- */
 
-static void print_ground(const struct tp_why *w, struct tp_page *page)
+void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_verified *v = &w->verified;
-    tp_page_line(page);
-    tp_page_at(page, 0, "Rests on");
+    tp_page_side(page, "Rests on", NAME);
     if (!v->addresses.all)
         tp_page_at(page, NAME, "the segments of the file as it ended");
     else
@@ -289,15 +319,12 @@ void tp_why_text(const struct tp_why *w, bool several, struct tp_page *page)
 {
     if (several)
         tp_page_put(page, 0, "device %u", w->device);
-    print_head(w, page);
+    tp_why_head_print(w, page);
     print_sum(w, page);
-    if (w->moment.failed)
-        print_verdict(w, page);
-    else
-        print_waste(w, page);
-    print_fitting(w, page);
+    tp_why_verdict_print(w, page);
     tp_holders_print(w->holders, page);
     print_tries(w, page);
     print_way(w, page);
-    print_ground(w, page);
+    tp_page_line(page);
+    tp_why_ground_print(w, page);
 }

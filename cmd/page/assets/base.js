@@ -8,7 +8,7 @@
 "use strict";
 const page = (() => {
     const data = JSON.parse(document.getElementById("data").textContent);
-    const runs = data.runs || (data.page || {}).runs;
+    const runs = data.runs || (data.page || {}).runs || data.devices;
     const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [5, 2, 2, 2, 2, 2], [12, 4], [14, 2, 2, 2], [4, 4]];
 
     /* ---- numbers, as the tables of the page have them ---- */

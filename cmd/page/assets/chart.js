@@ -167,3 +167,19 @@ page.ticks = (() => {
         every(nice((high - low) * 50 / pixels), low, high, share => `${page.digits(100 * share)} %`);
     return { nice, every, events, bytes, percent };
 })();
+
+/* Draws below the lines of a chart: `paint` gets a function that draws a dashed line and its text. */
+page.underLines = (canvas, paint) => {
+    canvas.save();
+    canvas.strokeStyle = canvas.fillStyle = page.style("--bad");
+    canvas.setLineDash([4, 4]);
+    canvas.font = "12px system-ui";
+    paint((x1, y1, x2, y2, text) => {
+        canvas.beginPath();
+        canvas.moveTo(x1, y1);
+        canvas.lineTo(x2, y2);
+        canvas.stroke();
+        canvas.fillText(text, x1 + 4, y1 + 12);
+    });
+    canvas.restore();
+};

@@ -3,6 +3,8 @@
        page.frames.rowsOf(frame)             [{ number, ranges, size, pieces }], a piece with its kind,
                                              offset and size; a merged one with `parts` by kind
        page.frames.placeOf(run, event)       where an event came from; null: not known
+       page.frames.bornOf(run, event)        the event that allocated what rows know by this number,
+                                             which is that event but in a member `born`; 0: none did
        page.frames.held(run, rows)           who holds what is live there */
 "use strict";
 page.frames = (() => {
@@ -56,21 +58,23 @@ page.frames = (() => {
         return list;
     };
 
-    /* The place of each event that has one, by its index. */
+    /* Numbers that ascend, each with a value, from a member of the frames. */
     const known = new WeakMap();
-    const placesOf = frames => {
-        if (!known.has(frames)) {
-            const map = new Map(), r = reader(frames.events || "");
-            for (let event = 0; r.more();)
-                map.set(event += r.number(), r.number());
-            known.set(frames, map);
+    const tableOf = (frames, name) => {
+        const tables = known.get(frames) || {};
+        if (!tables[name]) {
+            const map = tables[name] = new Map(), r = reader(frames[name] || "");
+            for (let number = 0; r.more();)
+                map.set(number += r.number(), r.number());
+            known.set(frames, tables);
         }
-        return known.get(frames);
+        return tables[name];
     };
     const placeOf = (run, event) => {
-        const index = placesOf(run.page.frames).get(event);
+        const index = tableOf(run.page.frames, "events").get(event);
         return index === undefined ? null : run.page.frames.places[index] || "one of many other places";
     };
+    const bornOf = (run, event) => run.page.frames.born === undefined ? event : tableOf(run.page.frames, "born").get(event) || 0;
 
     /* "512 B to 1 KiB", where the upper end is not in it; as in the table of holders by size. */
     const sizeName = size => {
@@ -92,12 +96,12 @@ page.frames = (() => {
                 add("small blocks, not told apart", piece.parts[0], 0);
             else
                 add(by === "size" ? sizeName(piece.size) : placeOf(run, piece.event)
-                    || (piece.event ? "not known" : "from before the recording"), piece.size, 1);
+                    || (bornOf(run, piece.event) ? "not known" : "from before the recording"), piece.size, 1);
         const items = [...groups.values()].sort((a, b) => b.bytes - a.bytes), rest = items.splice(MOST);
         if (rest.length)
             items.push({ name: "others", bytes: rest.reduce((sum, item) => sum + item.bytes, 0) });
         return { by, items, bytes: items.reduce((sum, item) => sum + item.bytes, 0) };
     };
 
-    return { KINDS, rowsOf, placeOf, held };
+    return { KINDS, rowsOf, placeOf, bornOf, held };
 })();

@@ -18,7 +18,7 @@ page.view("heap", (figure, runs) => {
     let run = shown[0], device = 0, at = 0, by = "age", rows = [];
 
     const frames = () => run.page.frames.devices[device] || [];
-    const placeOf = event => page.frames.placeOf(run, event);
+    const placeOf = event => page.frames.placeOf(run, event), bornOf = event => page.frames.bornOf(run, event);
 
     /* ---- colours ---- */
 
@@ -35,8 +35,8 @@ page.view("heap", (figure, runs) => {
             const found = classes.place.indexOf(placeOf(piece.event) || "not known");
             return found < 0 ? 6 : found;
         }
-        const age = frames()[at].event - piece.event;
-        return !piece.event ? 5 : Math.min(4, Math.max(0, Math.ceil(Math.log10(Math.max(1, age))) - 1));
+        const born = bornOf(piece.event), age = frames()[at].event - born;
+        return !born ? 5 : Math.min(4, Math.max(0, Math.ceil(Math.log10(Math.max(1, age))) - 1));
     };
     /* Ages and sizes have an order, which steps of one colour show; places have none. */
     const fill = (canvas, index) => {
@@ -87,6 +87,7 @@ page.view("heap", (figure, runs) => {
         oninput: e => move(+e.target.value) });
     const moment = make("p", { class: "under moment", "aria-live": "polite" }), under = make("p", { class: "under" });
     const keys = make("ul", { class: "keys" });
+    const several = !!shown[0].strategy; /* else it is one moment of what was recorded */
     let height = 0, scale = 0;
 
     const paint = (canvas, patterns, piece, x, y, w, h) => {
@@ -130,6 +131,20 @@ page.view("heap", (figure, runs) => {
             if (gap)
                 canvas.strokeRect(0, y + 0.5, row.size * scale, h - 1);
         });
+        drawMarks(canvas);
+    };
+
+    /* Blocks that are told apart by a frame, with their places among all rows one behind the other. */
+    const drawMarks = canvas => {
+        let before = 0;
+        canvas.strokeStyle = page.style("--bad");
+        canvas.lineWidth = 3;
+        rows.forEach((row, i) => {
+            for (const [begin, size] of run.page.frames.marks || [])
+                if (begin >= before && begin < before + row.size)
+                    canvas.strokeRect((begin - before) * scale, i * height + 1, Math.max(3, size * scale), Math.max(1, height - 3));
+            before += row.size;
+        });
     };
 
     const swatch = (kind, index) => {
@@ -143,20 +158,24 @@ page.view("heap", (figure, runs) => {
     };
     const legend = () => keys.replaceChildren(
         ...classes[by].map((name, i) => make("li", {}, swatch(0, i), " live, " + name)),
-        ...KINDS.slice(1).map((name, i) => make("li", {}, swatch(i + 1), " " + name)));
+        ...KINDS.map((name, kind) => kind && (several || sumsOf()[kind]) ? make("li", {}, swatch(kind), " " + name) : "").filter(Boolean));
 
     /* ---- moments ---- */
 
-    const say = frame => {
+    const sumsOf = () => {
         const sums = KINDS.map(() => 0);
         for (const row of rows)
             for (const piece of row.pieces)
                 piece.parts ? piece.parts.forEach((part, k) => sums[k] += part) : sums[piece.kind] += piece.size;
+        return sums;
+    };
+    const say = frame => {
+        const sums = sumsOf();
         const what = KINDS.map((name, k) => sums[k] ? `${bytes(sums[k])} ${name}` : "").filter(Boolean);
         if (frame.page_rest)
             what.push(`${bytes(frame.page_rest)} rest of pages`);
         moment.replaceChildren(make("b", {}, `event ${count(frame.event)}`), frame.ns === null ? "" : `, +${duration(frame.ns)}`,
-            frame.phase ? `, in ${frame.phase}` : "", ` (${frame.reasons.map(r => REASONS[r] || r).join(", ")}): `,
+            frame.phase ? `, in ${frame.phase}` : "", several ? ` (${frame.reasons.map(r => REASONS[r] || r).join(", ")}): ` : ": ",
             `${bytes(frame.reserved)} in ${count(frame.ranges)} ranges${what.length ? " = " : ""}${what.join(" + ")}; the program asked for `,
             bytes(frame.requested), run.failed_allocations ? ", without what was refused" : "");
         board.setAttribute("aria-label", moment.textContent);
@@ -194,7 +213,7 @@ page.view("heap", (figure, runs) => {
                 .filter(Boolean).join(", ");
         if (piece.kind)
             return `${bytes(piece.size)} ${KINDS[piece.kind]}`;
-        const who = piece.event ? `allocated at event ${count(piece.event)}` : "live before the first event";
+        const born = bornOf(piece.event), who = born ? `allocated at event ${count(born)}` : "live before the first event";
         const place = placeOf(piece.event);
         return `${bytes(piece.size)} live, ${who}${place ? ", by " + place : ""}`;
     };
@@ -218,13 +237,13 @@ page.view("heap", (figure, runs) => {
             ...names.map((name, i) => make("option", { value: i }, name))));
     const ways = ["age", "size", ...(shown.some(r => r.page.frames.places.length) ? ["place"] : [])];
     const tools = make("div", { class: "tools" },
-        choose("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); }),
+        ...several ? [choose("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); })] : [],
         choose("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),
-        make("button", { type: "button", onclick: () => move(at - 1) }, "Before"),
-        make("button", { type: "button", onclick: () => move(at + 1) }, "Next"));
+        ...several ? [make("button", { type: "button", onclick: () => move(at - 1) }, "Before"),
+            make("button", { type: "button", onclick: () => move(at + 1) }, "Next")] : []);
     if (devices > 1)
         tools.append(choose("Device", [...Array(devices).keys()].map(String), i => { device = i; start(); tell(); }));
-    figure.replaceChildren(tools, slider, moment, keys, make("div", { class: "rows" }, board), under);
+    figure.replaceChildren(tools, ...several ? [slider] : [], moment, keys, make("div", { class: "rows" }, board), under);
     start();
     page.onSize(board.parentElement, draw);
     page.onTheme(() => { draw(); legend(); });

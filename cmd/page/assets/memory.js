@@ -57,19 +57,8 @@ page.view("memory", (figure, runs) => {
     };
 
     /* The capacity as a line across, first failed requests as lines upright. */
-    const underlay = device => (canvas, area, g) => {
+    const underlay = device => (canvas, area, g) => page.underLines(canvas, stroke => {
         drawLevels(device, canvas, area, g);
-        canvas.save();
-        canvas.strokeStyle = canvas.fillStyle = page.style("--bad");
-        canvas.setLineDash([4, 4]);
-        canvas.font = "12px system-ui";
-        const stroke = (x1, y1, x2, y2, text) => {
-            canvas.beginPath();
-            canvas.moveTo(x1, y1);
-            canvas.lineTo(x2, y2);
-            canvas.stroke();
-            canvas.fillText(text, x1 + 4, y1 + 12);
-        };
         const [low, high] = g.yAxisRange();
         const of = run => (run.devices || [])[device] || {};
         const capacity = Number((of(runs[0]).memory || {}).capacity_bytes);
@@ -85,8 +74,7 @@ page.view("memory", (figure, runs) => {
                 canvas.fillText(`${run.strategy.label} out of memory`, x + 4, area.y + area.h - 8 - 14 * below++);
             }
         }
-        canvas.restore();
-    };
+    });
 
     page.overEvents(figure, runs, { lines, underlay, empty: runs[0].requested && "Nothing is allocated here.", text: (of, i) => bytes(of.values[i]), y: { ticks: page.ticks.bytes } });
 });

@@ -1,0 +1,26 @@
+/* What the recorded allocator reserved and the program had live, with the moment that a page is about.
+
+   A run is a device of tapool.why/1. */
+"use strict";
+page.view("recorded", (figure, runs) => {
+    const { bytes, count } = page, [of] = runs, curve = page.curve(of.page.devices[0].recorded);
+    const RESERVED = 0, LIVE = 7;
+    const lines = () => [
+        { name: "live: asked for and not freed", index: LIVE, width: 3, shown: true, curve, values: curve.requested },
+        { name: "reserved", index: RESERVED, width: 2, shown: true, curve, values: curve.reserved },
+    ];
+    const capacity = Number((of.request || {}).capacity_bytes || 0);
+    const underlay = () => (canvas, area, g) => page.underLines(canvas, stroke => {
+        const [low, high] = g.yAxisRange(), x = g.toDomXCoord(of.event.number), y = g.toDomYCoord(capacity);
+        if (capacity > low && capacity < high)
+            stroke(area.x, y, area.x + area.w, y, "the device has " + bytes(capacity));
+        if (x < area.x || x > area.x + area.w)
+            return;
+        const said = of.event.out_of_memory ? `out of memory: ${bytes(Number(of.request.bytes))} asked for`
+            : `looked at: event ${count(of.event.number)}`;
+        stroke(x, area.y, x, area.y + area.h, "");
+        canvas.textAlign = x > area.x + area.w / 2 ? "right" : "left";
+        canvas.fillText(said, x + (canvas.textAlign === "right" ? -4 : 4), area.y + area.h - 8);
+    });
+    page.overEvents(figure, runs, { lines, underlay, text: (line, i) => bytes(line.values[i]), y: { ticks: page.ticks.bytes } });
+});

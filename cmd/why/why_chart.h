@@ -1,0 +1,13 @@
+/* Memory over the recording as a picture, for pages that are read without JavaScript. */
+#ifndef TP_WHY_CHART_H
+#define TP_WHY_CHART_H
+
+#include "cmd/why/why_answer.h"
+
+#include <stdio.h>
+
+/* Writes what was reserved and live, with the moment marked; nothing where there are no events.
+ * The answer must have a picture. TP_ENOMEM. */
+int tp_why_chart(const struct tp_why *w, FILE *out, struct tp_err *err);
+
+#endif

@@ -1,0 +1,37 @@
+/* The page of `tapool why`: an article for each device. */
+#ifndef TP_WHY_PAGE_H
+#define TP_WHY_PAGE_H
+
+#include "alloc/base/opt.h"
+#include "cmd/why/why_answer.h"
+
+#include <stdio.h>
+
+struct tp_why_page {
+    const struct tp_why *list; /* at least one, each with a picture */
+    size_t count;
+    const char *file; /* the snapshot as it was named, clean */
+    bool exact;       /* sizes are shown in bytes */
+    const struct tp_opt *rows;
+    const void *opts; /* of the command line */
+};
+
+/* Writes the page. TP_ENOMEM: a part is missing. */
+int tp_why_page(const struct tp_why_page *p, FILE *out, struct tp_err *err);
+
+/* Its data: the document of --json (why_json.h) without blanks, where each device has a member
+ * more:
+ *
+ *     "page": { "devices": [ {"recorded": {...}} ],     what was reserved and live, as
+ *                                                       cmd/page/curve_data.h says
+ *               "marks": [],
+ *               "frames": {..., "born": "AQDI...",      of one moment, as frames_json.h says
+ *                          "marks": [[0, 4096], ...]} }
+ *
+ * The rows of the frame have numbers of blocks in place of events. `born` is base 64 of these
+ * numbers, each less the one before it, and then the event that allocated the block, 0: it was live
+ * before the first one. `marks` are blocks in the way, each the bytes of all segments before it and
+ * its size. */
+int tp_why_page_data(const struct tp_why_page *p, FILE *out, struct tp_err *err);
+
+#endif

@@ -4,17 +4,19 @@
 #include "cmd/measure/measure.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/replay_job.h"
+#include "cmd/page/html_page.h"
 #include "cmd/tune/grid.h"
+#include "cmd/tune/tune_page.h"
 #include "cmd/tune/tune_pool.h"
 #include "cmd/tune/tune_text.h"
-#include "cmd/ui/option_words.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
 #include "cmd/verify/fidelity.h"
 
 #include <stdlib.h>
 
-enum { FORMAT_TEXT, FORMAT_JSON };
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
 
 struct tune_opts {
     struct tp_open_opts open;
@@ -24,7 +26,7 @@ struct tune_opts {
     bool all, bytes;
 };
 
-static const char *const format_words[] = {"text", "json", NULL};
+static const char *const format_words[] = {"text", "json", "html", NULL};
 
 #define ROW(member) offsetof(struct tune_opts, member)
 static const struct tp_opt rows[] = {
@@ -39,6 +41,9 @@ static const struct tp_opt rows[] = {
     TP_FLAG_AT("all", ROW(all), .help = "show all settings, not only those that none beats"),
     TP_FORMAT_ROW(struct tune_opts, format_words, "what is printed"),
     TP_JSON_ROW(struct tune_opts),
+    TP_EXPORT_ROW(struct tune_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
+    TP_HTML_ROW(struct tune_opts, FORMAT_HTML - 1),
+    TP_FORCE_ROW(ROW(exports.force)),
     TP_BYTES_ROW(ROW(bytes)),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_OPEN_ROWS(struct tune_opts),
@@ -96,23 +101,44 @@ static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_e
     return status;
 }
 
-static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out, struct tp_err *err)
+/* What was found, and what is printed of it. */
+struct found {
+    const struct tune_opts *opts;
+    const struct tp_tune *t;
+    struct tp_tune_answers answers;
+};
+
+static int print(const struct found *f, FILE *out)
 {
     struct tp_page page;
+    tp_page_init(&page, out, 0);
+    page.exact = f->opts->bytes;
+    tp_tune_text(f->t, &f->answers, f->opts->all, &page);
+    return TP_OK;
+}
+
+static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+{
+    const struct found *f = of;
+    const struct tp_tune_page page = {
+        .t = f->t, .answers = &f->answers, .exact = f->opts->bytes, .rows = rows, .opts = f->opts};
+    return format == FORMAT_JSON   ? tp_tune_json(f->t, &f->answers, out, err)
+           : format == FORMAT_HTML ? tp_tune_page(&page, out, err)
+                                   : print(f, out);
+}
+
+static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out, struct tp_err *err)
+{
     struct tp_tune_case of = tp_tune_case(t);
-    struct tp_tune_answers a = {.any = tp_tune_answer(t->settings, t->setting_count, of)};
+    struct found f = {.opts = o, .t = t};
+    f.answers.any = tp_tune_answer(t->settings, t->setting_count, of);
     of.older = true;
-    a.older = tp_tune_answer(t->settings, t->setting_count, of);
-    if (a.any.verdict == TP_TUNE_UNKNOWN) {
+    f.answers.older = tp_tune_answer(t->settings, t->setting_count, of);
+    if (f.answers.any.verdict == TP_TUNE_UNKNOWN) {
         *err = t->settings[0].err;
         return t->settings[0].status;
     }
-    if (o->exports.format == FORMAT_JSON)
-        return tp_tune_json(t, &a, out, err);
-    tp_page_init(&page, out, 0);
-    page.exact = o->bytes;
-    tp_tune_text(t, &a, o->all, &page);
-    return TP_OK;
+    return tp_exports_all(&o->exports, format_words, write_as, &f, out, err);
 }
 
 static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
@@ -122,7 +148,11 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "tune needs a PyTorch snapshot"),
                        "torch.cuda.memory._dump_snapshot(FILE) makes one");
-    int status = read_grids(o, &t.texts, err);
+    int status = tp_exports_asked(&o->exports, FORMAT_HTML) ? tp_html_check(err) : TP_OK;
+    if (!status)
+        status = tp_exports_look(&o->exports, format_words, err);
+    if (!status)
+        status = read_grids(o, &t.texts, err);
     if (!status)
         status = tp_tune_open(&t, args->words, (size_t)args->count, &o->open, o->capacity, err);
     if (!status)

@@ -6,7 +6,6 @@
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/exports.h"
-#include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 #include "cmd/verify/snapshot_file.h"
 #include "cmd/verify/verify.h"
@@ -119,8 +118,9 @@ static int print(const struct answers *a, FILE *out)
     return TP_OK;
 }
 
-static int write_as(const struct answers *a, uint32_t format, FILE *out, struct tp_err *err)
+static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
 {
+    const struct answers *a = of;
     if (format == FORMAT_JSON)
         return tp_why_json(a->list, a->count, a->shown, out, err);
     if (format == FORMAT_HTML)
@@ -136,38 +136,11 @@ static int write_as(const struct answers *a, uint32_t format, FILE *out, struct 
     return format == FORMAT_TEXT ? print(a, out) : TP_OK;
 }
 
-struct exporting {
-    const struct answers *answers;
-    uint32_t format;
-};
-
-static int write_export(void *ctx, FILE *out, struct tp_err *err)
-{
-    const struct exporting *e = ctx;
-    return write_as(e->answers, e->format, out, err);
-}
-
-static int report(const struct answers *a, FILE *out, struct tp_err *err)
-{
-    const struct tp_exports *e = &a->opts->exports;
-    int rc = write_as(a, e->format, out, err);
-    for (uint32_t i = 0; rc == TP_OK && format_words[i + 1]; i++)
-        if (e->files[i])
-            rc = tp_output_write(e->files[i], e->force, write_export, &(struct exporting){a, i + 1},
-                                 err);
-    return rc;
-}
-
 /* ---- the answers ---- */
 
 static bool has_memory(const struct tp_pytorch *s, uint32_t device)
 {
     return tp_pytorch_has_events(&s->devices[device]) || s->devices[device].end.end_segments;
-}
-
-static bool wants_page(const struct why_opts *o)
-{
-    return o->exports.format == FORMAT_HTML || o->exports.files[FORMAT_HTML - 1];
 }
 
 /* How many devices are asked about. */
@@ -228,14 +201,14 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     int rc = tp_snapshot_open(&file, path, o->max_memory, err);
     if (rc == TP_OK)
         rc = tp_verify_rules(file.snapshot, o->conf, &rules, err);
-    if (rc == TP_OK && wants_page(o))
+    if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
         cfg.pictures = count_devices(o, file.snapshot);
     if (rc == TP_OK && !(a.list = calloc(TP_PYTORCH_DEVICES, sizeof *a.list)))
         rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc == TP_OK)
         rc = answer(&a, file.snapshot, &cfg, err);
     if (rc == TP_OK)
-        rc = report(&a, out, err);
+        rc = tp_exports_all(&o->exports, format_words, write_as, &a, out, err);
     for (size_t i = 0; i < a.count; i++)
         tp_why_release(&a.list[i]);
     free(a.list);
@@ -252,7 +225,7 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
                        "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
     bool stacks = o->exports.format == FORMAT_FOLDED || o->exports.files[FORMAT_FOLDED - 1];
     int rc = stacks ? tp_holders_have_stacks(o->by, err) : TP_OK;
-    if (rc == TP_OK && wants_page(o))
+    if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
         rc = tp_html_check(err);
     if (rc == TP_OK)
         rc = tp_exports_look(&o->exports, format_words, err);

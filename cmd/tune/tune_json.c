@@ -87,27 +87,32 @@ static void write_answer(struct tp_json *j, cJSON *o, const struct tp_tune *t,
     tp_str_drop(&sentence);
 }
 
+cJSON *tp_tune_tree(struct tp_json *j, const struct tp_tune *t, const struct tp_tune_answers *a)
+{
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.tune/1");
+    tp_json_tool(j, root);
+    cJSON *files = tp_json_array(j, root, "files");
+    for (size_t i = 0; i < t->file_count; i++)
+        write_file(j, tp_json_item(j, files), &t->files[i]);
+    cJSON *settings = tp_json_array(j, root, "settings");
+    for (size_t i = 0; i < t->setting_count; i++)
+        write_setting(j, tp_json_item(j, settings), t, &t->settings[i]);
+    if (!t->pool_status) {
+        cJSON *pool = tp_json_object(j, root, "driver_pool");
+        tp_json_uint(j, pool, "peak_reserved_bytes", t->pool.peak_reserved);
+        tp_json_uint(j, pool, "failed_allocations", t->pool.failed);
+    }
+    tp_json_uint(j, root, "lower_bound_bytes", tp_tune_largest(t)->live);
+    tp_json_uint(j, root, "best_packing_bytes", known(tp_tune_largest(t)->packed));
+    write_answer(j, tp_json_object(j, root, "answer"), t, &a->any);
+    write_answer(j, tp_json_object(j, root, "answer_without_newer_keys"), t, &a->older);
+    return root;
+}
+
 int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answers *a, FILE *out,
                  struct tp_err *err)
 {
     struct tp_json j = {false};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.tune/1");
-    tp_json_tool(&j, root);
-    cJSON *files = tp_json_array(&j, root, "files");
-    for (size_t i = 0; i < t->file_count; i++)
-        write_file(&j, tp_json_item(&j, files), &t->files[i]);
-    cJSON *settings = tp_json_array(&j, root, "settings");
-    for (size_t i = 0; i < t->setting_count; i++)
-        write_setting(&j, tp_json_item(&j, settings), t, &t->settings[i]);
-    if (!t->pool_status) {
-        cJSON *pool = tp_json_object(&j, root, "driver_pool");
-        tp_json_uint(&j, pool, "peak_reserved_bytes", t->pool.peak_reserved);
-        tp_json_uint(&j, pool, "failed_allocations", t->pool.failed);
-    }
-    tp_json_uint(&j, root, "lower_bound_bytes", tp_tune_largest(t)->live);
-    tp_json_uint(&j, root, "best_packing_bytes", known(tp_tune_largest(t)->packed));
-    write_answer(&j, tp_json_object(&j, root, "answer"), t, &a->any);
-    write_answer(&j, tp_json_object(&j, root, "answer_without_newer_keys"), t, &a->older);
-    return tp_json_print(&j, root, out, err);
+    return tp_json_print(&j, tp_tune_tree(&j, t, a), out, err);
 }

@@ -21,7 +21,7 @@ static const struct tp_captured_device *first_failed(const struct tp_captured *c
     return first;
 }
 
-static void print_file(const struct tp_tune *t, size_t i, struct tp_page *page)
+void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page)
 {
     const struct tp_tune_file *f = &t->files[i];
     const struct tp_meta *m = &f->trace.meta;
@@ -44,7 +44,7 @@ static void print_file(const struct tp_tune *t, size_t i, struct tp_page *page)
 
 /* ---- what was tried ---- */
 
-static void print_start(const struct tp_tune *t, struct tp_page *page)
+void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page)
 {
     uint64_t blocks = 0, dropped = 0;
     for (size_t i = 0; i < t->file_count; i++) {
@@ -96,7 +96,7 @@ static void print_refused(const struct tp_tune *t, struct tp_page *page)
     }
 }
 
-static void print_tried(const struct tp_tune *t, struct tp_page *page)
+void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
 {
     uint64_t capacity = tp_tune_capacity(t);
     size_t played = 0;
@@ -145,28 +145,35 @@ static void add_columns(struct screen *s)
     tp_table_columns(&s->table, columns, n);
 }
 
-static void add_fit(struct screen *s, const struct tp_tune_figures *f)
+struct tp_text tp_tune_fit(const struct tp_tune *t, const struct tp_tune_figures *f)
 {
-    uint64_t capacity = s->t->files[f->peak_file].capacity;
+    uint64_t capacity = t->files[f->peak_file].capacity;
     capacity = capacity ? capacity : UINT64_MAX;
-    if (f == &s->t->pool)
-        tp_table_add(&s->table, f->failed ? "no" : "yes");
-    else if (!f->failed)
-        tp_table_add(&s->table, f->peak_reserved > capacity ? "no" : "yes");
-    else if (!f->first_failed_event)
-        tp_table_add(&s->table, "no, at the start");
-    else if (s->several)
-        tp_table_add(&s->table, "no, file %zu: %s", f->failed_file + 1,
-                     tp_count(f->first_failed_event).s);
-    else
-        tp_table_add(&s->table, "no, event %s", tp_count(f->first_failed_event).s);
+    if (f == &t->pool)
+        return tp_text_of(f->failed ? "no" : "yes");
+    if (!f->failed)
+        return tp_text_of(f->peak_reserved > capacity ? "no" : "yes");
+    if (!f->first_failed_event)
+        return tp_text_of("no, at the start");
+    if (t->file_count > 1)
+        return tp_text_of("no, file %zu: %s", f->failed_file + 1,
+                          tp_count(f->first_failed_event).s);
+    return tp_text_of("no, event %s", tp_count(f->first_failed_event).s);
+}
+
+bool tp_tune_limited(const struct tp_tune *t)
+{
+    bool limited = false;
+    for (size_t i = 0; i < t->file_count; i++)
+        limited |= t->files[i].capacity > 0;
+    return limited;
 }
 
 static void add_figures(struct screen *s, const struct tp_tune_figures *f, bool knows_retries)
 {
     tp_table_bytes(&s->table, f->peak_reserved, s->exact);
     if (s->limited)
-        add_fit(s, f);
+        tp_table_add(&s->table, "%s", tp_tune_fit(s->t, f).s);
     tp_table_count(&s->table, f->calls);
     if (s->limited && knows_retries)
         tp_table_count(&s->table, f->retries);
@@ -176,7 +183,7 @@ static void add_figures(struct screen *s, const struct tp_tune_figures *f, bool 
         tp_table_add(&s->table, "%zu", f->peak_file + 1);
 }
 
-static int by_peak(const void *a, const void *b)
+int tp_tune_by_peak(const void *a, const void *b)
 {
     const struct tp_tune_setting *x = *(const struct tp_tune_setting *const *)a;
     const struct tp_tune_setting *y = *(const struct tp_tune_setting *const *)b;
@@ -199,7 +206,7 @@ static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool al
             s->rows[s->count++] = x;
     }
     if (s->count)
-        qsort(s->rows, s->count, sizeof *s->rows, by_peak);
+        qsort(s->rows, s->count, sizeof *s->rows, tp_tune_by_peak);
 }
 
 static void add_rows(struct screen *s, const struct tp_tune_setting *base)
@@ -223,16 +230,21 @@ static void print_row(const struct screen *s, int row, const char *text, struct 
     tp_page_line(page);
 }
 
-static void print_setting(const struct screen *s, int row, const struct tp_tune_setting *x,
-                          struct tp_page *page)
+void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out)
 {
-    struct tp_str text = {0};
-    bool own = x->recorded && s->t->recorded_differs;
-    tp_str_add(&text, "%s%s%s",
+    bool own = x->recorded && t->recorded_differs;
+    tp_str_add(out, "%s%s%s",
                own        ? "each file's own"
                : *x->conf ? x->conf
                           : "defaults",
                x->recorded ? " (as recorded)" : "", x->danger ? " !" : "");
+}
+
+static void print_setting(const struct screen *s, int row, const struct tp_tune_setting *x,
+                          struct tp_page *page)
+{
+    struct tp_str text = {0};
+    tp_tune_name(s->t, x, &text);
     print_row(s, row, tp_str_text(&text), page);
     tp_str_drop(&text);
 }
@@ -241,8 +253,7 @@ static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a
                         struct tp_page *page)
 {
     struct screen s = {.t = t, .several = t->file_count > 1, .exact = page->exact};
-    for (size_t i = 0; i < t->file_count; i++)
-        s.limited |= t->files[i].capacity > 0;
+    s.limited = tp_tune_limited(t);
     add_columns(&s);
     find_rows(&s, a, all);
     add_rows(&s, a->any.base);
@@ -266,7 +277,7 @@ static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a
 
 /* ---- below it ---- */
 
-static void print_bound(const struct tp_tune *t, struct tp_page *page)
+void tp_tune_bound_print(const struct tp_tune *t, struct tp_page *page)
 {
     const struct tp_tune_file *f = tp_tune_largest(t);
     tp_page_at(page, INDENT, "lower bound: the program itself needs %s at event %s",
@@ -281,8 +292,10 @@ static void print_bound(const struct tp_tune *t, struct tp_page *page)
 }
 
 /* How far the rules did what PyTorch did, where that was compared. */
-static void print_fidelity(const struct tp_tune_file *f, bool several, struct tp_page *page)
+void tp_tune_fidelity_print(const struct tp_tune *t, size_t i, struct tp_page *page)
 {
+    const struct tp_tune_file *f = &t->files[i];
+    bool several = t->file_count > 1;
     const struct tp_fidelity *how = &f->fidelity;
     if (strcmp(f->trace.format, "pytorch") != 0)
         return;
@@ -334,20 +347,26 @@ static void print_doubts(const struct tp_tune *t, const struct tp_tune_answer *a
     tp_page_put(page, 0, "! never together: max_split_size_mb and expandable_segments");
 }
 
+void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers *a,
+                          struct tp_page *page)
+{
+    print_answer(t, &a->any, page);
+    print_older(t, a, page);
+    print_doubts(t, &a->any, page);
+}
+
 void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
                   struct tp_page *page)
 {
     for (size_t i = 0; i < t->file_count; i++)
-        print_file(t, i, page);
-    print_start(t, page);
-    print_tried(t, page);
+        tp_tune_file_print(t, i, page);
+    tp_tune_start_print(t, page);
+    tp_tune_tried_print(t, page);
     tp_page_line(page);
     print_table(t, a, all, page);
-    print_bound(t, page);
+    tp_tune_bound_print(t, page);
     tp_page_line(page);
-    print_answer(t, &a->any, page);
-    print_older(t, a, page);
-    print_doubts(t, &a->any, page);
+    tp_tune_answer_print(t, a, page);
     for (size_t i = 0; i < t->file_count; i++)
-        print_fidelity(&t->files[i], t->file_count > 1, page);
+        tp_tune_fidelity_print(t, i, page);
 }

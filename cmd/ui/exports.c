@@ -35,3 +35,31 @@ bool tp_exports_any(const struct tp_exports *e)
         any |= e->files[i] != NULL;
     return any;
 }
+
+bool tp_exports_asked(const struct tp_exports *e, uint32_t format)
+{
+    return e->format == format || (format && e->files[format - 1]);
+}
+
+struct exporting {
+    tp_export_fn *write;
+    const void *of;
+    uint32_t format;
+};
+
+static int write_file(void *ctx, FILE *out, struct tp_err *err)
+{
+    const struct exporting *e = ctx;
+    return e->write(e->of, e->format, out, err);
+}
+
+int tp_exports_all(const struct tp_exports *e, const char *const *words, tp_export_fn *write,
+                   const void *of, FILE *out, struct tp_err *err)
+{
+    int rc = write(of, e->format, out, err);
+    for (uint32_t i = 0; rc == TP_OK && words[i + 1]; i++)
+        if (e->files[i])
+            rc = tp_output_write(e->files[i], e->force, write_file,
+                                 &(struct exporting){write, of, i + 1}, err);
+    return rc;
+}

@@ -253,9 +253,15 @@ void tp_page_lines(struct tp_page *p, int column, const char *text)
 
 void tp_page_command(struct tp_page *p, const char *before, const char *word)
 {
-    fprintf(p->out, "%s ", before);
-    tp_escape(p->out, TP_TO_SHELL, word);
+    struct tp_str text = {0};
+    tp_str_add(&text, "%s ", before);
+    tp_str_escape(&text, TP_TO_SHELL, word);
+    if (p->form == TP_PAGE_SCREEN)
+        fputs(tp_str_text(&text), p->out);
+    else
+        write_words(p, 0, tp_str_text(&text));
     tp_page_line(p);
+    tp_str_drop(&text);
 }
 
 void tp_page_right(struct tp_page *p, int end, const char *text)

@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# The pages of why and tune. A real browser looks at them where there is one (tests/browser/snapshot_pages.py), and
+# their figures are those of the JSON written in the same run.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+DATA=$TAPOOL_ROOT/tests/data/pytorch
+CORPUS=$TAPOOL_ROOT/../shared/corpus/pytorch
+
+setup() {
+    enter_folder
+    needs_pages
+}
+
+oom() { python3 "$CLI/oom_snapshot.py" "$1" >"$1.pickle"; }
+
+# pages COMMAND FILE... [OPTION]...: writes page.html and result.json, anew.
+pages() {
+    ok "$TAPOOL" "$@" --export-html page.html --export-json result.json --force || return 1
+    [ "$(stat -c %s page.html)" -lt 3000000 ] || fail "$(stat -c %s page.html) bytes"
+}
+
+# looked_at [--once]: the browser finds nothing wrong.
+looked_at() {
+    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
+    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
+    python3 "$CLI/../browser/snapshot_pages.py" page.html result.json "$@" >found 2>compared ||
+        fail "$(cat found compared)" || return 1
+    matches compared '^[1-9][0-9]* figures compared'
+}
+
+@test "why: out of memory, in every width and theme" {
+    oom fragmented
+    pages why fragmented.pickle
+    lacks page.html "$PWD"
+    grep -qx '<pre>tapool why fragmented.pickle --export-json result.json --export-html page.html --force</pre>' page.html
+    ok "$TAPOOL" why fragmented.pickle --format html
+    matches "$out" '^<!DOCTYPE html>'
+    looked_at
+}
+
+@test "why: several devices, segments that grow, a request that is too big" {
+    oom two
+    pages why two.pickle
+    [ "$(grep -c '<article>' page.html)" -eq 2 ]
+    looked_at --once
+    pages why two.pickle --device 1
+    looked_at --once
+    oom growing
+    pages why growing.pickle --depth 3 --by age
+    looked_at --once
+}
+
+@test "why: no out of memory, no event yet, no events at all" {
+    pages why "$DATA/training-step.pickle.gz"
+    looked_at
+    oom fragmented
+    pages why fragmented.pickle --at 0
+    looked_at --once
+    python3 "$CLI/snapshot.py" state >state.pickle
+    pages why state.pickle
+    looked_at --once
+    for file in "$CORPUS"/{ring-wrapped.pickle.gz,newest-format.pickle}; do
+        [ -f "$file" ] || continue
+        pages why "$file"
+        looked_at --once
+    done
+}
+
+@test "why: the map and the curve are exact" {
+    oom fragmented
+    pages why fragmented.pickle
+    python3 - <<'END'
+import base64, itertools, json, re
+page = json.loads(re.search(r'id="data">(.*?)</script>', open("page.html").read(), re.S).group(1))
+d = page["devices"][0]
+MIB = 1 << 20
+curve = {name: list(itertools.accumulate(v)) for name, v in d["page"]["devices"][0]["recorded"].items()}
+at = dict(zip(curve["events"], zip(curve["requested"], curve["reserved"])))
+assert at[0] == (0, 0) and at[1] == (0, 60 * MIB) and at[4] == (160 * MIB, 160 * MIB), at
+assert at[15] == (100 * MIB, 160 * MIB) and curve["ns"][0] == 0 and curve["ns"][-1] == 3500000, curve
+frames = d["page"]["frames"]
+numbers, value, shift = [], 0, 0
+for byte in base64.b64decode(frames["born"]):
+    value |= (byte & 127) << shift
+    shift = shift + 7 if byte & 128 else 0
+    if not byte & 128:
+        numbers.append(value)
+        value = 0
+# pairs: how far the number of a block is above the one before it, and the event that allocated it
+assert numbers == [1, 2, 1, 8, 1, 10], numbers
+# one block is in the way: 4 MiB behind the first hole of the second segment
+assert frames["marks"] == [[(60 + 30) * MIB, 4 * MIB]], frames["marks"]
+END
+}
+
+@test "why: places and names stay text" {
+    oom fragmented
+    name=$'a\'<b>&"\u202e.pickle'
+    python3 - "$name" <<'END'
+import pickle, sys
+snapshot = pickle.load(open("fragmented.pickle", "rb"))
+bad = "</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e"
+for events in snapshot["device_traces"]:
+    for event in events:
+        for frame in event["frames"]:
+            frame["name"] += bad
+pickle.dump(snapshot, open(sys.argv[1], "wb"), protocol=4)
+END
+    pages why "$name"
+    [ "$(grep -c '</script' page.html)" -eq "$(grep -c '^</script>$\|id="data">.*</script>$' page.html)" ]
+    lacks page.html '<img'
+    lacks page.html $'\u202e'
+    looked_at
+    pages tune "$name" --grid max_split_size_mb:64
+    lacks page.html '<b>&"'
+    looked_at --once
+}
+
+@test "why: a heap of many blocks fits, whatever they are called" {
+    python3 - <<'END'
+import pickle
+def block(address, i):
+    return {"address": address, "size": 512, "requested_size": 500, "state": "inactive" if i % 3 == 0 else "active_allocated",
+            "frames": [{"filename": "<&>" * 30 + ".py", "line": i % 5000, "name": "f"}]}
+segments = [{"device": s % 4, "address": (s + 1) << 24, "total_size": 512 * 200, "stream": 0, "segment_type": "small",
+             "segment_pool_id": (0, 0), "is_expandable": False, "frames": [],
+             "blocks": [block(((s + 1) << 24) + 512 * i, s * 200 + i) for i in range(200)]} for s in range(400)]
+pickle.dump({"segments": segments, "device_traces": [], "allocator_settings": {}}, open("big.pickle", "wb"), protocol=4)
+END
+    pages why big.pickle
+    [ "$(grep -c '<article>' page.html)" -eq 4 ]
+    python3 - <<'END'
+import json, re
+page = json.loads(re.search(r'id="data">(.*?)</script>', open("page.html").read(), re.S).group(1))
+assert all(d["page"]["frames"]["devices"][0] for d in page["devices"])
+END
+}
+
+@test "tune: settings, chart and files" {
+    cp "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" .
+    pages tune complete-small.pickle --capacity 8GiB
+    looked_at
+    pages tune complete-small.pickle training-step.pickle.gz --capacity 3.7GiB \
+        --grid 'max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
+    looked_at --once
+    pages tune complete-small.pickle --grid 'expandable_segments:True,max_split_size_mb:32'
+    matches page.html 'never proposed: '
+    looked_at --once
+    pages tune complete-small.pickle
+    matches page.html 'per_process_memory_fraction.* needs the device'
+    looked_at --once
+    ok "$TAPOOL" tune complete-small.pickle --grid max_split_size_mb:32 --format html
+    matches "$out" '^<!DOCTYPE html>'
+}
+
+@test "files are looked at before any work" {
+    oom fragmented
+    echo mine >page.html
+    for command in why tune; do
+        refused 2 "'page.html' exists" "$TAPOOL" $command fragmented.pickle --export-html page.html
+        refused 2 "'page.html' exists" "$TAPOOL" $command missing.pickle --export-json page.html
+        refused 2 'needs a file' "$TAPOOL" $command fragmented.pickle --export-html -
+        refused 2 'name the same file' "$TAPOOL" $command fragmented.pickle --export-html x --export-json x
+    done
+    [ "$(cat page.html)" = mine ]
+}
+
+@test "the checks of these pages can fail" {
+    oom fragmented
+    cp "$DATA/complete-small.pickle" .
+    pages why fragmented.pickle
+    looked_at --once
+    mv page.html why.html && mv result.json why.json
+    pages tune complete-small.pickle --grid 'max_split_size_mb:32|64'
+    looked_at --once
+    mv page.html tune.html && mv result.json tune.json
+    while read -r kind change; do
+        sed -E "$change" $kind.html >bad.html
+        not cmp -s $kind.html bad.html
+        ! python3 "$CLI/../browser/snapshot_pages.py" bad.html $kind.json --once >found 2>/dev/null || fail "not seen: $change"
+        [ -s found ] || fail "nothing said: $change"
+    done <<'END'
+why s/page.view\("recorded"/page.view("nothing"/
+why s/page.view\("heap"/page.view("nothing"/
+why s/<td class="n">60 MiB/<td class="n">61 MiB/
+why s/(the largest hole for it: <b>)30/\131/
+why s/"reserved":\[0,62914560/"reserved":[0,62914561/
+why s/--soft: #595959/--soft: #d0d0d0/
+tune s/page.view\("trade"/page.view("nothing"/
+tune s/<td class="n">3.041 GiB/<td class="n">3.042 GiB/
+tune s/ArrowRight: at \+ 1/ArrowRight: at/
+tune s/on the front: none/none/
+END
+}

@@ -87,15 +87,17 @@ static void print_next(const struct answers *a, bool played, struct tp_page *pag
         tp_str_word(&tune, a->shown);
     }
     if (!a->opts->exports.files[FORMAT_HTML - 1]) {
-        tp_str_add(&picture, played ? "a picture: " : "A picture: ");
+        tp_str_add(&picture, " picture: ");
         add_picture(a, &picture);
     }
     const char *first = tp_str_text(&tune), *second = tp_str_text(&picture);
-    int wide = tp_text_width(first) + APART + tp_text_width(second);
+    int wide = tp_text_width(first) + APART + 1 + tp_text_width(second);
+    bool beside = *first && wide <= page->width;
     fputs(first, page->out);
     if (*first && *second)
-        fprintf(page->out, wide > page->width ? "\n" : "%*s", APART, "");
-    fputs(second, page->out);
+        fprintf(page->out, beside ? "%*s" : "\n", APART, "");
+    if (*second)
+        fprintf(page->out, "%s%s", beside ? "a" : "A", second);
     if (*first || *second)
         tp_page_line(page);
     tp_str_drop(&tune);

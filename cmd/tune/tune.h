@@ -17,6 +17,9 @@ static inline bool tp_tune_is_about(uint64_t bytes, uint64_t least)
     return (double)bytes <= (double)least * (1 + TP_TUNE_NOISE);
 }
 
+/* The setting that hands all requests to the driver's pool (tune_pool.h). */
+#define TP_TUNE_POOL "backend:cudaMallocAsync"
+
 /* What a setting did: on one file, or on all. */
 struct tp_tune_figures {
     uint64_t peak_reserved; /* the largest of the devices */

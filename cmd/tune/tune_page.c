@@ -2,7 +2,6 @@
 #include "cmd/tune/tune_page.h"
 
 #include "cmd/page/html_page.h"
-#include "cmd/tune/tune_pool.h"
 #include "cmd/tune/tune_text.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"

@@ -5,8 +5,6 @@
 
 #include "cmd/tune/tune.h"
 
-#define TP_TUNE_POOL "backend:cudaMallocAsync"
-
 struct tp_open_opts;
 
 /* Plays all files on the GPU and fills in t->pool; a file that cannot be played is no error,

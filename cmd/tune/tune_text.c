@@ -1,7 +1,6 @@
 /* The screen of `tapool tune`; see tune_text.h. */
 #include "cmd/tune/tune_text.h"
 
-#include "cmd/tune/tune_pool.h"
 #include "cmd/ui/table.h"
 
 #include <stdlib.h>

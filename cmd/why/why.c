@@ -2,6 +2,8 @@
 #include "cmd/why/why.h"
 
 #include "cmd/verify/verify.h"
+#include "cmd/why/why_picture.h"
+#include "cmd/why/why_room.h"
 #include "traces/lower/place_table.h"
 
 #include <stdlib.h>

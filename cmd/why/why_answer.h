@@ -3,10 +3,10 @@
 #define TP_WHY_ANSWER_H
 
 #include "cmd/verify/verified.h"
+#include "cmd/why/why_layout.h"
 #include "cmd/why/why_moment.h"
-#include "cmd/why/why_picture.h"
-#include "cmd/why/why_room.h"
 #include "cmd/why/why_try.h"
+#include "cmd/why/why_verdict.h"
 #include "traces/holder_groups.h"
 
 enum { TP_WHY_NAMED = 6 };
@@ -16,6 +16,8 @@ struct tp_why_named {
     uint64_t bytes;
     char place[TP_PLACE_TEXT]; /* "": not known */
 };
+
+struct tp_why_picture; /* why_picture.h */
 
 struct tp_why {
     uint32_t device;

@@ -3,6 +3,7 @@
 
 #include "alloc/base/numbers.h"
 #include "cmd/report/chart.h"
+#include "cmd/why/why_picture.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,8 @@
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 #include "cmd/why/why_chart.h"
+#include "cmd/why/why_page_data.h"
+#include "cmd/why/why_picture.h"
 #include "cmd/why/why_text.h"
 
 #include <math.h>
@@ -454,7 +456,8 @@ static int write_articles(const void *of, FILE *out, struct tp_err *err)
 
 static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
-    return tp_why_page_data(of, out, err);
+    const struct tp_why_page *p = of;
+    return tp_why_page_data(p->list, p->count, p->file, out, err);
 }
 
 int tp_why_page(const struct tp_why_page *p, FILE *out, struct tp_err *err)

@@ -1,9 +1,11 @@
-/* See tp_why_page_data in why_page.h. */
+/* See why_page_data.h. */
+#include "cmd/why/why_page_data.h"
+
 #include "cmd/measure/frame_events.h"
 #include "cmd/measure/frames_json.h"
 #include "cmd/page/curve_data.h"
 #include "cmd/why/why_json.h"
-#include "cmd/why/why_page.h"
+#include "cmd/why/why_picture.h"
 
 #include <stdlib.h>
 
@@ -83,19 +85,20 @@ static int write_map(struct tp_json *j, cJSON *page, const struct tp_why *w, siz
 
 /* ---- the document ---- */
 
-int tp_why_page_data(const struct tp_why_page *p, FILE *out, struct tp_err *err)
+int tp_why_page_data(const struct tp_why *list, size_t count, const char *file, FILE *out,
+                     struct tp_err *err)
 {
     struct tp_json j = {false};
-    cJSON *root = tp_why_tree(&j, p->list, p->count, p->file);
+    cJSON *root = tp_why_tree(&j, list, count, file);
     cJSON *device = NULL;
     size_t i = 0;
     int rc = TP_OK;
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(root, "devices"))
     {
         cJSON *page = tp_json_object(&j, device, "page");
-        write_curve(&j, page, &p->list[i]);
+        write_curve(&j, page, &list[i]);
         if (rc == TP_OK)
-            rc = write_map(&j, page, &p->list[i], MAPS_BYTES / p->count, err);
+            rc = write_map(&j, page, &list[i], MAPS_BYTES / count, err);
         i++;
     }
     if (rc == TP_OK)

@@ -6,7 +6,7 @@
 #include "alloc/engine/curve.h"
 #include "alloc/engine/frames.h"
 #include "cmd/why/why_held.h"
-#include "cmd/why/why_room.h"
+#include "cmd/why/why_verdict.h"
 
 enum { TP_WHY_MARKS = 256 }; /* blocks in the way that are drawn */
 

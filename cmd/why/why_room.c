@@ -4,6 +4,8 @@
  * grow (expandable_segments) beside a max_split_size_mb only the sums are compared. */
 #include "cmd/why/why_room.h"
 
+#include "cmd/why/why_growing.h"
+
 #include <stdlib.h>
 #include <string.h>
 

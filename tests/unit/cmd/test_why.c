@@ -1,6 +1,7 @@
 /* tapool why: the sum, the verdict, and the smallest set of blocks in the way against one that
  * tries all. The figures of real snapshots at the end. */
 #include "cmd/why/why.h"
+#include "cmd/why/why_room.h"
 
 #include "alloc/base/random.h"
 #include "cmd/verify/snapshot_file.h"

@@ -23,8 +23,7 @@ pages() {
 
 # looked_at [--once]: the browser finds nothing wrong.
 looked_at() {
-    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
-    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
+    needs_browser
     python3 "$CLI/../browser/snapshot_pages.py" page.html result.json "$@" >found 2>compared ||
         fail "$(cat found compared)" || return 1
     matches compared '^[1-9][0-9]* figures compared'

@@ -48,6 +48,12 @@ CONTRAST = """(() => {
     return worst;
 })()"""
 
+# What is drawn and lies in a box that is less high or wide and shows no more of it.
+CUT = """[...document.querySelectorAll("figure canvas, figure svg")].map(e => [e, e.parentElement]).filter(([e, box]) => {
+    const a = e.getBoundingClientRect(), b = box.getBoundingClientRect(), hides = getComputedStyle(box).overflow === "hidden";
+    return hides && a.height && (a.height > b.height + 2 || a.width > b.width + 2);
+}).map(([e, box]) => `${e.tagName} in ${box.className || box.tagName}`)"""
+
 CELLS = """[...document.querySelector("section.answer tbody").rows].map(row => [...row.cells].map(c => c.textContent))"""
 
 
@@ -69,6 +75,8 @@ def look(browser, address, found, **how):
     found.expect(not page.requests, name, "requests:", page.requests)
     wide = page.value("document.documentElement.scrollWidth")
     found.expect(wide <= how["width"], name, "the page is", wide, "pixels wide")
+    cut = page.value(CUT)
+    found.expect(not cut, name, "drawn, but cut:", cut)
     ratio, text = page.value(CONTRAST)
     found.expect(ratio >= 4.5, name, "contrast %.2f of '%s'" % (ratio, text))
     return page

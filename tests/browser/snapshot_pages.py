@@ -179,16 +179,16 @@ def trade_of(page, figures, part, document):
     played = [s for s in document["settings"] if s["refused"] is None]
     points = {(s["driver_calls"], s["peak_reserved_bytes"], s["failed_allocations"] > 0) for s in played}
     recorded = all("recorded" in f for f in document["files"])
-    if not page.value("!!document.querySelector('section.trade .plot svg')"):
+    if not page.value("!!document.querySelector('section.trade .scatter svg')"):
         figures.found.append("the chart is empty")
         return
-    shapes = page.value("document.querySelectorAll('section.trade .plot svg > circle[r=\"12\"]').length")
+    shapes = page.value("document.querySelectorAll('section.trade .scatter svg > circle[r=\"12\"]').length")
     figures.same("points", shapes, len(points) + recorded)
     outside = page.value("""(svg => [...svg.querySelectorAll("circle,rect,text")].filter(e => (b => b.x < -1 || b.y < -1 ||
         b.x + b.width > svg.clientWidth + 1 || b.y + b.height > svg.clientHeight + 1)(e.getBBox())).map(e => e.outerHTML))(
-        document.querySelector("section.trade .plot svg"))""")
+        document.querySelector("section.trade .scatter svg"))""")
     figures.found.expect(not outside, "outside of the chart:", outside)
-    page.value("document.querySelector('section.trade .plot').focus()")
+    page.value("document.querySelector('section.trade .scatter').focus()")
     seen = set()
     page.key("Home")
     for _ in range(shapes):

@@ -76,7 +76,7 @@ page.view("trade", (figure, data) => {
 
     /* ---- drawing ---- */
 
-    const board = make("div", { class: "plot", tabindex: 0, role: "application", "aria-roledescription": "chart",
+    const board = make("div", { class: "scatter", tabindex: 0, role: "application", "aria-roledescription": "chart",
         "aria-label": figure.getAttribute("aria-label") });
     const under = make("p", { class: "under", "aria-live": "polite" }, "Point at a setting, or go through them with the arrow keys.");
     const sample = shape => part("svg", { width: 20, height: 16, "aria-hidden": "true" }, shape);

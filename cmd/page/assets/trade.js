@@ -57,7 +57,11 @@ page.view("trade", (figure, data) => {
         return [low - more, high + more];
     };
     const [low, high] = span(Math.min(...all), Math.max(...all));
-    const widest = Math.max(...points.map(p => p.calls)), least = Math.min(...points.map(p => p.calls));
+    /* Settings are what is chosen from: what PyTorch did lies on the edge where its calls are not among
+       theirs, as those of a recording that began late. */
+    const played = points.filter(p => !p.did), chosen = played.length ? played : points;
+    const widest = Math.max(...chosen.map(p => p.calls)), least = Math.min(...chosen.map(p => p.calls));
+    const isBeyond = p => p.calls < least || p.calls > widest;
     /* Calls differ by orders of magnitude where a setting takes and gives back all the time. */
     const logs = widest > 20 * Math.max(1, least);
     const along = calls => logs ? Math.log10(calls + 1) : calls;
@@ -107,11 +111,15 @@ page.view("trade", (figure, data) => {
         }
         return null;
     };
-    const labelOf = (p, most) => p.names[0].length > most ? p.names[0].slice(0, most - 1) + "\u2026" : p.names[0];
+    const labelOf = (p, most) => {
+        const text = p.names[0] + (isBeyond(p) ? `: ${count(p.calls)} calls` : "");
+        return text.length > most ? text.slice(0, most - 1) + "\u2026" : text;
+    };
 
     const draw = () => {
         const width = Math.max(280, board.clientWidth), height = Math.max(260, Math.min(460, width * 0.5));
-        const X = calls => LEFT + (along(calls) - first) / (last - first) * (width - LEFT - RIGHT);
+        const tickAt = calls => LEFT + (along(calls) - first) / (last - first) * (width - LEFT - RIGHT);
+        const X = calls => Math.max(LEFT, Math.min(width - RIGHT, tickAt(calls)));
         const Y = peak => TOP + (high - peak) / (high - low) * (height - TOP - BOTTOM);
         const svg = part("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
         const line = (x1, y1, x2, y2, style) => svg.append(part("line", { x1, y1, x2, y2, style }));
@@ -121,8 +129,8 @@ page.view("trade", (figure, data) => {
             svg.append(part("text", { x: LEFT - 6, y: Y(tick.v) + 4, "text-anchor": "end" }, tick.label));
         }
         for (const calls of callTicks(width - LEFT - RIGHT)) {
-            line(X(calls), TOP, X(calls), height - BOTTOM, "stroke: var(--rule); stroke-width: 0.5");
-            svg.append(part("text", { x: X(calls), y: height - BOTTOM + 16, "text-anchor": "middle" }, count(calls)));
+            line(tickAt(calls), TOP, tickAt(calls), height - BOTTOM, "stroke: var(--rule); stroke-width: 0.5");
+            svg.append(part("text", { x: tickAt(calls), y: height - BOTTOM + 16, "text-anchor": "middle" }, count(calls)));
         }
         svg.append(part("text", { x: (LEFT + width) / 2, y: height - 6, "text-anchor": "middle" }, "driver calls" + (logs ? ", logarithmic" : "")));
         const said = [];
@@ -176,8 +184,9 @@ page.view("trade", (figure, data) => {
     const kinds = [[{ best: true }, "the answer", p => p.best], [{ base: true }, "compared with", p => p.base && !p.best],
         [{ front: true }, "on the front", p => p.front && !p.best && !p.base], [{}, "others", p => !p.front && !p.best && !p.base && !p.did && !p.fails],
         [{ fails: true }, "requests fail", p => p.fails], [{ did: true }, "what PyTorch did", p => p.did]];
+    const beyond = isOf => points.filter(p => isOf(p) && isBeyond(p)).map(p => `, ${count(p.calls)} calls: on the edge`);
     const keys = make("ul", { class: "keys" }, ...kinds.filter(kind => points.some(kind[2]))
-        .map(([p, name]) => make("li", {}, sample(shapeOf(p, 10, 8)), name)),
+        .map(([p, name, isOf]) => make("li", {}, sample(shapeOf(p, 10, 8)), name, ...beyond(isOf))),
         ...levels.map(({ text, dash, drawn }) => make("li", {},
             sample(part("path", { d: "M0 8h20", style: `stroke: var(--bad); stroke-dasharray: ${dash}` })), text + (drawn ? "" : ", above this chart"))));
     if (!points.length)

@@ -24,16 +24,19 @@ static void add_share_of(struct tp_table *t, uint64_t part, uint64_t whole)
     tp_table_add(t, "%s", tp_percent(whole ? (double)part / (double)whole : 0).s);
 }
 
+/* One event can be several operations: shares are those of all operations. */
 static int fill_operations(struct filling *f)
 {
+    uint64_t counts[TP_OP_COUNT], all = 0;
+    for (unsigned op = 0; op < TP_OP_COUNT; op++)
+        all += counts[op] = tp_captured_ops(f->r->captured, f->facts, (enum tp_op)op);
     enum tp_op op;
     for (unsigned rank = 1; (op = tp_op_ranked(rank)) < TP_OP_COUNT; rank++) {
-        uint64_t count = tp_captured_ops(f->r->captured, f->facts, op);
-        if (!count)
+        if (!counts[op])
             continue;
         tp_table_add(&f->table, "%s", tp_op_rows[op].name);
-        tp_table_count(&f->table, count);
-        add_share_of(&f->table, count, f->facts->events);
+        tp_table_count(&f->table, counts[op]);
+        add_share_of(&f->table, counts[op], all);
     }
     return TP_OK;
 }

@@ -36,13 +36,13 @@ class Trace:
 
     def __init__(self, document, runs):
         trace = runs[0]["page"]["trace"]
-        events = max(1, runs[0]["trace"]["events"])
         count, size = text.count, text.size
         done = [(name, int(n)) for name, n in trace["operations"].items() if n]
+        all_done = sum(n for _, n in done)
         all_objects = sum(int(row["objects"]) for row in trace["size_powers"])
         all_bytes = sum(int(row["bytes"]) for row in trace["size_powers"])
         self.rows = {
-            "kind": sorted([name, count(n), text.percent(n / events)] for name, n in done),
+            "kind": sorted([name, count(n), text.percent(n / all_done)] for name, n in done),
             "bytes": [["<= " + size(row["up_to_bytes"]), count(row["objects"]), text.percent(row["objects"] / all_objects),
                        size(row["bytes"]), text.percent(row["bytes"] / all_bytes)] for row in trace["size_powers"]],
             "phase": [[row["name"][:100], count(row["begun"]), count(row["first_event"]), count(row["events"]),

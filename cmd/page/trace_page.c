@@ -28,9 +28,9 @@ static void add_share_of(struct tp_table *t, uint64_t part, uint64_t whole)
 static int fill_operations(struct filling *f)
 {
     uint64_t counts[TP_OP_COUNT], all = 0;
-    for (unsigned op = 0; op < TP_OP_COUNT; op++)
-        all += counts[op] = tp_captured_ops(f->r->captured, f->facts, (enum tp_op)op);
     enum tp_op op;
+    for (unsigned rank = 1; (op = tp_op_ranked(rank)) < TP_OP_COUNT; rank++)
+        all += counts[op] = tp_captured_ops(f->r->captured, f->facts, op);
     for (unsigned rank = 1; (op = tp_op_ranked(rank)) < TP_OP_COUNT; rank++) {
         if (!counts[op])
             continue;

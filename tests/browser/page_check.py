@@ -125,7 +125,7 @@ def look_at_views(page, found):
 VIEW = """[...document.querySelectorAll("figure[data-view]")].map(figure => [figure.dataset.view,
     [...figure.querySelectorAll("canvas")].some(c => c.width > 100 && c.height > 20 &&
         c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v)),
-    figure.querySelectorAll(".forest .filled, .forest .hollow, .forest .bar").length,
+    figure.querySelectorAll(".forest .filled, .forest .hollow, .forest .amount").length,
     [...figure.querySelectorAll(".forest li:not(.axis)")].every(li => li.firstChild.textContent && li.lastChild.textContent)])"""
 
 

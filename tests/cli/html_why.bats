@@ -189,7 +189,7 @@ why s/"reserved":\[0,62914560/"reserved":[0,62914561/
 why s/--soft: #595959/--soft: #d0d0d0/
 tune s/page.view\("trade"/page.view("nothing"/
 tune s/<td class="n">3.041 GiB/<td class="n">3.042 GiB/
-tune s/ArrowRight: at \+ 1/ArrowRight: at/
+tune s/\[back, on\] = /[on, back] = /
 tune s/on the front: none/none/
 END
 }

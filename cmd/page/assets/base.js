@@ -44,13 +44,31 @@ const page = (() => {
 
     /* ---- elements ---- */
 
-    const make = (tag, attributes, ...children) => {
-        const e = document.createElement(tag);
+    const fill = (e, attributes, children) => {
         for (const [name, value] of Object.entries(attributes || {}))
             name.startsWith("on") ? e.addEventListener(name.slice(2), value) : e.setAttribute(name, value);
         e.append(...children);
         return e;
     };
+    const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+    const svg = (tag, attributes, ...children) =>
+        fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+    /* A list to choose one of the names from, whose index `change` is told. */
+    const choice = (label, names, change) => make("label", {}, label + " ",
+        make("select", { "aria-label": label, onchange: e => change(+e.target.value) },
+            ...names.map((name, i) => make("option", { value: i }, name))));
+
+    /* For keydown: `keys` has a function for each key. With Ctrl, Alt or Meta a key is the browser's. */
+    const press = keys => e => {
+        if (e.ctrlKey || e.altKey || e.metaKey || !Object.keys(keys).includes(e.key))
+            return;
+        e.preventDefault();
+        keys[e.key](e);
+    };
+
+    /* A moment, with its time and its phase where they are known. */
+    const when = (text, ns, phase) => [make("b", {}, text), ns == null ? "" : `, +${duration(ns)}`, phase ? `, in ${phase}` : ""];
 
     let ids = 0;
     const id = () => "e" + ids++;
@@ -62,18 +80,9 @@ const page = (() => {
     const indexOf = (runs, run) => (i => i < 6 ? i : i + 2)(runs.indexOf(run));
 
     /* A piece of the line that stands for a series, for those who do not tell its colour. */
-    const sample = (index, width) => {
-        const ns = "http://www.w3.org/2000/svg";
-        const svg = document.createElementNS(ns, "svg"), line = document.createElementNS(ns, "line");
-        for (const [name, value] of [["width", 32], ["height", 8], ["aria-hidden", "true"]])
-            svg.setAttribute(name, value);
-        for (const [name, value] of [["x1", 0], ["x2", 32], ["y1", 4], ["y2", 4], ["stroke-width", width],
-            ["stroke-dasharray", dash(index).join(" ")]])
-            line.setAttribute(name, value);
-        line.style.stroke = `var(--c${index % 8})`;
-        svg.append(line);
-        return svg;
-    };
+    const sample = (index, width) => svg("svg", { width: 32, height: 8, "aria-hidden": "true" },
+        svg("line", { x1: 0, x2: 32, y1: 4, y2: 4, "stroke-width": width, "stroke-dasharray": dash(index).join(" "),
+            style: `stroke: var(--c${index % 8})` }));
 
     /* ---- what views look like changes ---- */
 
@@ -143,6 +152,6 @@ const page = (() => {
         addEventListener("beforeprint", () => [...waiting.keys()].forEach(now));
     };
 
-    return { data, digits, bytes, duration, count, percent, values, make, id, style, color, dash, indexOf, sample, onTheme, onSize,
-        moment, view };
+    return { data, digits, bytes, duration, count, percent, values, make, svg, choice, press, when, id, style, color, dash, indexOf,
+        sample, onTheme, onSize, moment, view };
 })();

@@ -74,18 +74,12 @@ page.chart = (figure, spec) => {
         Home: () => go(0), End: () => go(what.rows.length - 1),
         "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": seeAll, Escape: seeAll,
     };
-    const press = e => {
-        if (!chart || e.ctrlKey || e.altKey || e.metaKey || !Object.hasOwn(KEYS, e.key))
-            return;
-        e.preventDefault();
-        KEYS[e.key](e);
-    };
 
     /* ---- drawing ---- */
 
     const under = make("p", { class: "under", "aria-live": "polite", id: page.id() }, spec.hint);
     const box = make("div", { class: "chart", tabindex: 0, role: "application", "aria-roledescription": "chart",
-        "aria-label": spec.about, "aria-describedby": under.id, onkeydown: press });
+        "aria-label": spec.about, "aria-describedby": under.id, onkeydown: page.press(KEYS) });
     const keys = make("ul", { class: "keys" });
     const tools = make("div", { class: "tools" },
         make("button", { type: "button", onclick: () => chart && seeAll() }, "See all"), ...spec.tools || []);
@@ -163,23 +157,41 @@ page.ticks = (() => {
     /* Ticks at powers of two, so that they are whole in every unit. */
     const bytes = (low, high, pixels) =>
         every(2 ** Math.ceil(Math.log2(Math.max(1, (high - low) * 50 / pixels))), low, high, page.bytes);
-    const percent = (low, high, pixels) => 
+    const percent = (low, high, pixels) =>
         every(nice((high - low) * 50 / pixels), low, high, share => `${page.digits(100 * share)} %`);
     return { nice, every, events, bytes, percent };
 })();
 
-/* Draws below the lines of a chart: `paint` gets a function that draws a dashed line and its text. */
-page.underLines = (canvas, paint) => {
-    canvas.save();
-    canvas.strokeStyle = canvas.fillStyle = page.style("--bad");
-    canvas.setLineDash([4, 4]);
-    canvas.font = "12px system-ui";
-    paint((x1, y1, x2, y2, text) => {
+/* Draws below the lines of a chart, where that is seen: `paint` gets `across(value, text)` and
+   `upright(value, text, y)`, which draw a dashed line and, on the side that has room, its text. */
+page.underLines = (canvas, area, g, color, paint) => {
+    const end = area.x + area.w, floor = area.y + area.h;
+    const stroke = (x1, y1, x2, y2) => {
         canvas.beginPath();
         canvas.moveTo(x1, y1);
         canvas.lineTo(x2, y2);
         canvas.stroke();
-        canvas.fillText(text, x1 + 4, y1 + 12);
-    });
+    };
+    const across = (value, text) => {
+        const [low, high] = g.yAxisRange(), y = g.toDomYCoord(value);
+        if (!(value > low && value < high))
+            return;
+        stroke(area.x, y, end, y);
+        canvas.textAlign = "left";
+        canvas.fillText(text, area.x + 4, y + 12);
+    };
+    const upright = (value, text, y) => {
+        const x = g.toDomXCoord(value), left = x > area.x + area.w / 2;
+        if (!(x >= area.x && x <= end))
+            return;
+        stroke(x, area.y, x, floor);
+        canvas.textAlign = left ? "right" : "left";
+        canvas.fillText(text, x + (left ? -4 : 4), y);
+    };
+    canvas.save();
+    canvas.strokeStyle = canvas.fillStyle = page.style(color);
+    canvas.setLineDash([4, 4]);
+    canvas.font = "12px system-ui";
+    paint({ across, upright });
     canvas.restore();
 };

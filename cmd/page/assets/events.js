@@ -10,7 +10,7 @@
    `curve` is one of page.curve, and `values` has a value for each of its events, or null. */
 "use strict";
 (() => {
-    const { make, count, duration } = page;
+    const { count } = page;
 
     /* The lists of a curve as they are, not as changes. */
     const known = new WeakMap();
@@ -62,8 +62,7 @@
             const { event, at } = moments[row], ns = times.get(event), phase = phaseAt(runs, event);
             const texts = lines.map((line, i) => at[i] >= 0 && shown.includes(line) && line.values[at[i]] !== null
                 ? `${line.name} ${spec.text(line, at[i])}` : "").filter(Boolean);
-            return [make("b", {}, `event ${count(event)}`), ns === undefined ? "" : `, +${duration(ns)}`,
-                phase ? `, in ${phase}` : "", ": ", texts.join(", ") || "nothing"];
+            return [...page.when(`event ${count(event)}`, ns, phase), ": ", texts.join(", ") || "nothing"];
         };
         return {
             lines, lasts: true, rows: moments.map(({ event, at }) => [event, ...lines.map((line, i) => at[i] < 0 ? null : line.values[at[i]])]),
@@ -75,8 +74,7 @@
     /* A list to choose one of several devices from; nothing where there is one. */
     const deviceChoice = (runs, change) => {
         const devices = Math.max(...runs.map(run => run.page.devices.length));
-        const names = [...Array(devices).keys()].map(i => make("option", { value: i }, "device " + i));
-        return devices < 2 ? [] : [make("select", { "aria-label": "device", onchange: e => change(+e.target.value) }, ...names)];
+        return devices < 2 ? [] : [page.choice("Device", [...Array(devices).keys()], change)];
     };
 
     page.overEvents = (figure, runs, spec) => {

@@ -15,14 +15,6 @@ page.shapes = {
     up: "M0,-6L6,5H-6Z", down: "M0,6L6,-5H-6Z", cross: "M-5,-5L5,5M-5,5L5,-5", plus: "M0,-6V6M-6,0H6",
 };
 
-page.svg = (tag, attributes, ...children) => {
-    const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes))
-        e.setAttribute(name, value);
-    e.append(...children);
-    return e;
-};
-
 /* Changes (0.1 is +10 %), by the logarithm of the ratio: half and double are as far from 0. */
 page.ratioScale = changes => {
     const LEAST = Math.log(1.08), FLOOR = 1e-3;
@@ -71,7 +63,7 @@ page.forest = (figure, groups, marks, within) => {
         if (row.value === null)
             return plot;
         if (row.bar)
-            plot.append(svg("rect", { x: x(0), y: "25%", height: "50%", class: "bar", width: percent(scale.at(row.value) - scale.at(0)) }));
+            plot.append(svg("rect", { x: x(0), y: "25%", height: "50%", class: "amount", width: percent(scale.at(row.value) - scale.at(0)) }));
         if (row.low !== null && row.high !== null)
             plot.append(line(x(row.low), x(row.high), "50%", "50%", "span"), ...[row.low, row.high].map(end => line(x(end), x(end), "30%", "70%", "span")));
         if (!row.bar)

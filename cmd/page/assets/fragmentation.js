@@ -2,7 +2,7 @@
    shares are those of `tapool help metrics`, from the bytes of a run's curve at each event. */
 "use strict";
 page.view("fragmentation", (figure, runs) => {
-    const { make, bytes, percent } = page;
+    const { bytes, percent } = page;
     const SHARES = [
         { name: "not requested, of what is reserved", part: "requested", whole: "reserved" },
         { name: "idle, of what is reserved (unused_reserved)", part: "granted", whole: "reserved" },
@@ -22,7 +22,7 @@ page.view("fragmentation", (figure, runs) => {
         const values = { events: peak.event, ns: peak.time_ns, requested: peak.requested_bytes, granted: peak.granted_bytes,
             reserved: peak.reserved_bytes };
         return Object.fromEntries(Object.entries(curve).map(([name, list]) =>
-            [name, list.length ? list.toSpliced(at, 0, Number(values[name])) : list]));
+            [name, list.length ? [...list.slice(0, at), Number(values[name]), ...list.slice(at)] : list]));
     };
 
     const lines = device => page.followed(runs, device).map(run => {
@@ -37,27 +37,12 @@ page.view("fragmentation", (figure, runs) => {
     ].filter(Boolean).join(" + ") + ` of ${bytes(curve[share.whole][i])}`;
 
     /* Where the table of the answer looks: the event at which the program needs most. */
-    const underlay = device => (canvas, area, g) => {
-        const x = g.toDomXCoord(peakOf(runs[0], device).event);
-        if (!(x >= area.x && x <= area.x + area.w))
-            return;
-        canvas.save();
-        canvas.strokeStyle = canvas.fillStyle = page.style("--soft");
-        canvas.setLineDash([4, 4]);
-        canvas.font = "12px system-ui";
-        canvas.beginPath();
-        canvas.moveTo(x, area.y);
-        canvas.lineTo(x, area.y + area.h);
-        canvas.stroke();
-        canvas.textAlign = x > area.x + area.w / 2 ? "right" : "left";
-        canvas.fillText("the program needs most", x + (canvas.textAlign === "right" ? -4 : 4), area.y + 12);
-        canvas.restore();
-    };
+    const underlay = device => (canvas, area, g) => page.underLines(canvas, area, g, "--soft", ({ upright }) =>
+        upright(peakOf(runs[0], device).event, "the program needs most", area.y + 12));
 
-    const choose = make("select", { "aria-label": "share", onchange: e => {
-        share = SHARES[e.target.value];
+    const choose = page.choice("Share", SHARES.map(({ name }) => name), i => {
+        share = SHARES[i];
         show();
-    } }, ...SHARES.map(({ name }, i) => make("option", { value: i }, name)));
-    const show = page.overEvents(figure, runs, { tools: [make("label", {}, "Share ", choose)], lines, text, underlay,
-        y: { ticks: page.ticks.percent } });
+    });
+    const show = page.overEvents(figure, runs, { tools: [choose], lines, text, underlay, y: { ticks: page.ticks.percent } });
 });

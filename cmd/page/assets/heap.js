@@ -5,7 +5,7 @@
    cmd/measure/frames_json.h says how a frame is written. */
 "use strict";
 page.view("heap", (figure, runs) => {
-    const { make, bytes, count, duration } = page;
+    const { make, choice, bytes, count } = page;
     const { KINDS } = page.frames;
     const REASONS = { begin: "the beginning", demand: "the program needs most", reserved: "most is held",
         failed: "the first request fails", end: "the end", mark: "a phase begins", change: "a large change" };
@@ -174,8 +174,7 @@ page.view("heap", (figure, runs) => {
         const what = KINDS.map((name, k) => sums[k] ? `${bytes(sums[k])} ${name}` : "").filter(Boolean);
         if (frame.page_rest)
             what.push(`${bytes(frame.page_rest)} rest of pages`);
-        moment.replaceChildren(make("b", {}, `event ${count(frame.event)}`), frame.ns === null ? "" : `, +${duration(frame.ns)}`,
-            frame.phase ? `, in ${frame.phase}` : "", several ? ` (${frame.reasons.map(r => REASONS[r] || r).join(", ")}): ` : ": ",
+        moment.replaceChildren(...page.when(`event ${count(frame.event)}`, frame.ns, frame.phase), several ? ` (${frame.reasons.map(r => REASONS[r] || r).join(", ")}): ` : ": ",
             `${bytes(frame.reserved)} in ${count(frame.ranges)} ranges${what.length ? " = " : ""}${what.join(" + ")}; the program asked for `,
             bytes(frame.requested), run.failed_allocations ? ", without what was refused" : "");
         board.setAttribute("aria-label", moment.textContent);
@@ -232,17 +231,14 @@ page.view("heap", (figure, runs) => {
         go(peak < 0 ? 0 : peak);
         legend();
     };
-    const choose = (label, names, change) => make("label", {}, label + " ",
-        make("select", { "aria-label": label, onchange: e => change(+e.target.value) },
-            ...names.map((name, i) => make("option", { value: i }, name))));
     const ways = ["age", "size", ...(shown.some(r => r.page.frames.places.length) ? ["place"] : [])];
     const tools = make("div", { class: "tools" },
-        ...several ? [choose("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); })] : [],
-        choose("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),
+        ...several ? [choice("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); })] : [],
+        choice("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),
         ...several ? [make("button", { type: "button", onclick: () => move(at - 1) }, "Before"),
             make("button", { type: "button", onclick: () => move(at + 1) }, "Next")] : []);
     if (devices > 1)
-        tools.append(choose("Device", [...Array(devices).keys()].map(String), i => { device = i; start(); tell(); }));
+        tools.append(choice("Device", [...Array(devices).keys()], i => { device = i; start(); tell(); }));
     figure.replaceChildren(tools, ...several ? [slider] : [], moment, keys, make("div", { class: "rows" }, board), under);
     start();
     page.onSize(board.parentElement, draw);

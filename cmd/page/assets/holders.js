@@ -2,7 +2,7 @@
    it, then at the moment that the map of the heap shows. */
 "use strict";
 page.view("holders", (figure, runs) => {
-    const { make, bytes, count, duration, percent } = page;
+    const { make, bytes, count, percent } = page;
 
     /* What the table has: { by, bytes, items, when }; null: there is none. Numbers beyond 2^53 are
        texts. */
@@ -22,8 +22,7 @@ page.view("holders", (figure, runs) => {
     };
 
     /* What the map of the heap tells. */
-    const told = moment => ({ ...moment, when: [make("b", {}, `After event ${count(moment.event)}`),
-        moment.ns === null ? "" : `, +${duration(moment.ns)}`, moment.phase ? `, in ${moment.phase}` : "",
+    const told = moment => ({ ...moment, when: [...page.when(`After event ${count(moment.event)}`, moment.ns, moment.phase),
         `: ${bytes(moment.bytes)} handed out by ${moment.policy}`, moment.device === null ? "" : ` on device ${moment.device}`,
         `, by ${moment.by}, as in the map of the heap.`] });
 

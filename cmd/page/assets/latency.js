@@ -78,11 +78,11 @@ page.view("latency", (figure, runs) => {
         return { lines, rows, say, underlay, connected: true, empty: "No latencies were measured.",
             x: { label: "time of a call", ticks: times, least: 0.02 }, y: { ticks: shares } };
     };
-    const choose = make("select", { "aria-label": "calls to", onchange: e => {
-        kind = e.target.value;
+    const choose = page.choice("Calls to", kinds, i => {
+        kind = kinds[i];
         show();
-    } }, ...kinds.map(name => make("option", { value: name }, name)));
+    });
     const show = page.chart(figure, { about: figure.getAttribute("aria-label"), draw: drawn,
         hint: "How many of the calls took at most so long. The keys of the charts above work here too.",
-        tools: [make("label", {}, "Calls to ", choose)] });
+        tools: [choose] });
 });

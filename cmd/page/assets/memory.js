@@ -57,24 +57,14 @@ page.view("memory", (figure, runs) => {
     };
 
     /* The capacity as a line across, first failed requests as lines upright. */
-    const underlay = device => (canvas, area, g) => page.underLines(canvas, stroke => {
+    const underlay = device => (canvas, area, g) => page.underLines(canvas, area, g, "--bad", ({ across, upright }) => {
+        const of = run => (run.devices || [])[device] || {}, capacity = Number((of(runs[0]).memory || {}).capacity_bytes);
         drawLevels(device, canvas, area, g);
-        const [low, high] = g.yAxisRange();
-        const of = run => (run.devices || [])[device] || {};
-        const capacity = Number((of(runs[0]).memory || {}).capacity_bytes);
-        if (capacity > low && capacity < high) {
-            const y = g.toDomYCoord(capacity);
-            stroke(area.x, y, area.x + area.w, y, "capacity " + bytes(capacity));
-        }
-        let below = 0;
-        for (const run of runs) {
-            const failure = of(run).first_failure, x = failure && g.toDomXCoord(failure.state.event);
-            if (failure && x >= area.x && x <= area.x + area.w) {
-                stroke(x, area.y, x, area.y + area.h, "");
-                canvas.fillText(`${run.strategy.label} out of memory`, x + 4, area.y + area.h - 8 - 14 * below++);
-            }
-        }
+        across(capacity, "capacity " + bytes(capacity));
+        runs.filter(run => of(run).first_failure).forEach((run, i) =>
+            upright(of(run).first_failure.state.event, `${run.strategy.label} out of memory`, area.y + area.h - 8 - 14 * i));
     });
 
-    page.overEvents(figure, runs, { lines, underlay, empty: runs[0].requested && "Nothing is allocated here.", text: (of, i) => bytes(of.values[i]), y: { ticks: page.ticks.bytes } });
+    page.overEvents(figure, runs, { lines, underlay, empty: runs[0].requested && "Nothing is allocated here.",
+        text: (of, i) => bytes(of.values[i]), y: { ticks: page.ticks.bytes } });
 });

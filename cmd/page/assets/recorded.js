@@ -10,17 +10,11 @@ page.view("recorded", (figure, runs) => {
         { name: "reserved", index: RESERVED, width: 2, shown: true, curve, values: curve.reserved },
     ];
     const capacity = Number((of.request || {}).capacity_bytes || 0);
-    const underlay = () => (canvas, area, g) => page.underLines(canvas, stroke => {
-        const [low, high] = g.yAxisRange(), x = g.toDomXCoord(of.event.number), y = g.toDomYCoord(capacity);
-        if (capacity > low && capacity < high)
-            stroke(area.x, y, area.x + area.w, y, "the device has " + bytes(capacity));
-        if (x < area.x || x > area.x + area.w)
-            return;
-        const said = of.event.out_of_memory ? `out of memory: ${bytes(Number(of.request.bytes))} asked for`
-            : `looked at: event ${count(of.event.number)}`;
-        stroke(x, area.y, x, area.y + area.h, "");
-        canvas.textAlign = x > area.x + area.w / 2 ? "right" : "left";
-        canvas.fillText(said, x + (canvas.textAlign === "right" ? -4 : 4), area.y + area.h - 8);
+    const said = of.event.out_of_memory ? `out of memory: ${bytes(Number(of.request.bytes))} asked for`
+        : `looked at: event ${count(of.event.number)}`;
+    const underlay = () => (canvas, area, g) => page.underLines(canvas, area, g, "--bad", ({ across, upright }) => {
+        across(capacity, "the process could have " + bytes(capacity));
+        upright(of.event.number, said, area.y + area.h - 8);
     });
     page.overEvents(figure, runs, { lines, underlay, text: (line, i) => bytes(line.values[i]), y: { ticks: page.ticks.bytes } });
 });

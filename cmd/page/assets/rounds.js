@@ -77,10 +77,10 @@ page.view("rounds", (figure, runs) => {
         };
     };
 
-    const choose = make("select", { "aria-label": "figure", onchange: e => {
-        metric = e.target.value;
+    const choose = page.choice("Figure", metrics.map(name => heads[name]), i => {
+        metric = metrics[i];
         show();
-    } }, ...metrics.map(name => make("option", { value: name }, heads[name])));
-    const show = page.chart(figure, { about: figure.getAttribute("aria-label"), tools: [make("label", {}, "Figure ", choose)], draw: drawn,
+    });
+    const show = page.chart(figure, { about: figure.getAttribute("aria-label"), tools: [choose], draw: drawn,
         hint: "Lines across are medians. Drag, or + and -, to zoom; double-click, or 0, to see all; left and right go from round to round." });
 });

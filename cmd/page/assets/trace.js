@@ -2,7 +2,7 @@
    phases. The tables below have the same figures. */
 "use strict";
 page.view("trace", (figure, runs) => {
-    const { make, bytes, count, duration } = page;
+    const { make, svg, bytes, count, duration } = page;
     const trace = runs[0].page.trace;
     if (!trace)
         return;
@@ -41,12 +41,6 @@ page.view("trace", (figure, runs) => {
 
     /* ---- bars ---- */
 
-    const svg = (tag, attributes, ...children) => {
-        const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-        Object.entries(attributes).forEach(([name, value]) => e.setAttribute(name, value));
-        e.append(...children);
-        return e;
-    };
     /* A logarithmic axis goes from 1 to a power of this base; a bar of 1 has a height too. */
     const baseOf = series => series.text === bytes ? 1024 : 10;
     const FOOT = 0.15;
@@ -92,20 +86,14 @@ page.view("trace", (figure, runs) => {
             }), ...shown.flatMap(([name, value], i) => {
                 const high = height(value, most), x = LEFT + i * wide;
                 const bar = svg("rect", { x: x + 1, y: floor - high, width: Math.max(1, wide - 2), height: high });
-                const room = svg("path", { d: `M${x} ${TOP}h${wide}V${floor}h${-wide}z` });
-                room.addEventListener("mouseover", () => say(i));
+                const room = svg("path", { d: `M${x} ${TOP}h${wide}V${floor}h${-wide}z`, onmouseover: () => say(i) });
                 return [bar, room, ...i % every ? [] : [svg("text", { x, y: floor + 16 }, name.length > 13 ? name.slice(0, 12) + "\u2026" : name)]];
             }));
             hint();
         };
 
-        const keys = { ArrowLeft: () => say(at < 0 ? 0 : at - 1), ArrowRight: () => say(at + 1), Home: () => say(0), End: () => say(shown.length - 1) };
-        board.addEventListener("keydown", e => {
-            if (!Object.hasOwn(keys, e.key) || e.ctrlKey || e.altKey || e.metaKey)
-                return;
-            e.preventDefault();
-            keys[e.key]();
-        });
+        board.addEventListener("keydown", page.press({ ArrowLeft: () => say(at - 1), ArrowRight: () => say(at + 1),
+            Home: () => say(0), End: () => say(shown.length - 1) }));
         const choose = make("select", { "aria-label": `${chart.title}: what bars show`, onchange: e => {
             series = chart.series[e.target.value];
             show();

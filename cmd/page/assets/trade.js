@@ -10,15 +10,8 @@
    The data is tapool.tune/1. Arrows go from point to point. */
 "use strict";
 page.view("trade", (figure, data) => {
-    const { make, bytes, count } = page, NS = "http://www.w3.org/2000/svg";
+    const { make, svg: part, bytes, count } = page;
     const LEFT = 84, RIGHT = 16, TOP = 16, BOTTOM = 44, SIZE = 6;
-    const part = (tag, attributes, ...children) => {
-        const e = document.createElementNS(NS, tag);
-        for (const [name, value] of Object.entries(attributes))
-            e.setAttribute(name, value);
-        e.append(...children);
-        return e;
-    };
 
     /* ---- points ---- */
 
@@ -150,9 +143,8 @@ page.view("trade", (figure, data) => {
         svg.append(part("polyline", { points: front.map(p => `${X(p.calls)},${Y(p.peak)}`).join(" "), style: "fill: none; stroke: var(--c0)" }));
         shapes = points.map(p => shapeOf(p, X(p.calls), Y(p.peak)));
         shapes.forEach((shape, i) => {
-            const hit = part("circle", { cx: X(points[i].calls), cy: Y(points[i].peak), r: 12, style: "fill: transparent" });
-            hit.addEventListener("mouseover", () => go(i));
-            svg.append(shape, hit);
+            svg.append(shape, part("circle", { cx: X(points[i].calls), cy: Y(points[i].peak), r: 12, style: "fill: transparent",
+                onmouseover: () => go(i) }));
         });
         const most = Math.max(12, Math.floor((width - LEFT) / 16));
         for (const p of [...points].sort((a, b) => b.best - a.best || b.base - a.base || b.did - a.did || b.front - a.front))
@@ -173,13 +165,9 @@ page.view("trade", (figure, data) => {
         under.replaceChildren(make("b", {}, p.names.slice(0, NAMED).join(", or ")), p.names.length > NAMED ? ` and ${count(p.names.length - NAMED)} more` : "",
             `: ${bytes(p.peak)} reserved at most, ${count(p.calls)} driver ${p.calls === 1 ? "call" : "calls"}`, what(p) ? `; ${what(p)}` : "");
     };
-    board.addEventListener("keydown", e => {
-        const steps = { ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: points.length - 1 };
-        if (!Object.hasOwn(steps, e.key) || e.ctrlKey || e.altKey || e.metaKey)
-            return;
-        e.preventDefault();
-        go(steps[e.key]);
-    });
+    const [back, on] = [() => go(at - 1), () => go(at + 1)];
+    board.addEventListener("keydown", page.press({ ArrowLeft: back, ArrowUp: back, ArrowRight: on, ArrowDown: on,
+        Home: () => go(0), End: () => go(points.length - 1) }));
 
     const kinds = [[{ best: true }, "the answer", p => p.best], [{ base: true }, "compared with", p => p.base && !p.best],
         [{ front: true }, "on the front", p => p.front && !p.best && !p.base], [{}, "others", p => !p.front && !p.best && !p.base && !p.did && !p.fails],

@@ -7,7 +7,6 @@
 #include "cmd/page/html_page.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
-#include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 #include "traces/trace.h"
 
@@ -207,8 +206,9 @@ static int write_screen(const struct compare *k, FILE *out)
     return TP_OK;
 }
 
-static int write_form(const struct compare *k, uint32_t format, FILE *out, struct tp_err *err)
+static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
 {
+    const struct compare *k = of;
     switch (format) {
     case FORMAT_MARKDOWN:
         return tp_compare_markdown(&k->found, out, err);
@@ -223,30 +223,9 @@ static int write_form(const struct compare *k, uint32_t format, FILE *out, struc
     }
 }
 
-/* A file beside what is printed. */
-struct export
-{
-    const struct compare *k;
-    uint32_t format;
-};
-
-static int write_export(void *ctx, FILE *out, struct tp_err *err)
-{
-    const struct export *e = ctx;
-    return write_form(e->k, e->format, out, err);
-}
-
 static int report(const struct compare *k, FILE *out, struct tp_err *err)
 {
-    const struct tp_exports *o = &k->o->exports;
-    int status = TP_OK;
-    for (uint32_t format = FORMAT_TEXT + 1; !status && format_words[format]; format++) {
-        struct export e = {k, format};
-        const char *file = o->files[format - 1];
-        if (file)
-            status = tp_output_write(file, o->force, write_export, &e, err);
-    }
-    return status ? status : write_form(k, o->format, out, err);
+    return tp_exports_all(&k->o->exports, format_words, write_as, k, out, err);
 }
 
 /* ---- running ---- */
@@ -293,8 +272,7 @@ static int run_compare(const struct tp_args *args, FILE *out, struct tp_err *err
 {
     const struct tp_compare_opts *o = args->opts;
     struct compare k = {.o = o};
-    if ((o->exports.files[FORMAT_HTML - 1] || o->exports.format == FORMAT_HTML) &&
-        tp_html_check(err))
+    if (tp_exports_asked(&o->exports, FORMAT_HTML) && tp_html_check(err))
         return (int)err->status;
     k.page = (struct tp_compare_page){.found = &k.found,
                                       .words = args->words,

@@ -6,7 +6,6 @@
 #include "cmd/report/info.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/exports.h"
-#include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 
 enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED, FORMAT_HTML };
@@ -39,14 +38,9 @@ static const struct tp_opt rows[] = {
                    "threads, sizes"),
     {.name = NULL}};
 
-static bool wants(const struct info_opts *o, uint32_t format)
-{
-    return o->exports.format == format || o->exports.files[format - 1];
-}
-
 static bool wants_stacks(const struct info_opts *o)
 {
-    return wants(o, FORMAT_FOLDED);
+    return tp_exports_asked(&o->exports, FORMAT_FOLDED);
 }
 
 /* ---- writing ---- */
@@ -57,7 +51,6 @@ struct info_told {
     const struct tp_info_report *one; /* NULL: of two */
     const struct tp_trace_pair *two;
     struct tp_info_command command;
-    uint32_t format;
 };
 
 static int write_text(const struct info_told *t, FILE *out, struct tp_err *err)
@@ -91,29 +84,19 @@ static int write_html(const struct info_told *t, FILE *out, struct tp_err *err)
                   : tp_info_pair_html(t->two, &t->command, out, err);
 }
 
-static int write_as(void *ctx, FILE *out, struct tp_err *err)
+static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
 {
     static int (*const writers[])(const struct info_told *t, FILE *out,
                                   struct tp_err *err) = {[FORMAT_TEXT] = write_text,
                                                          [FORMAT_JSON] = write_json,
                                                          [FORMAT_FOLDED] = write_folded,
                                                          [FORMAT_HTML] = write_html};
-    const struct info_told *t = ctx;
-    return writers[t->format](t, out, err);
+    return writers[format](of, out, err);
 }
 
-/* The files that were asked for, and then what is printed. */
-static int tell(struct info_told *t, FILE *out, struct tp_err *err)
+static int tell(const struct info_told *t, FILE *out, struct tp_err *err)
 {
-    const struct tp_exports *e = &t->opts->exports;
-    int status = TP_OK;
-    for (uint32_t i = 0; !status && format_words[i + 1]; i++) {
-        t->format = i + 1;
-        if (e->files[i])
-            status = tp_output_write(e->files[i], e->force, write_as, t, err);
-    }
-    t->format = e->format;
-    return status ? status : write_as(t, out, err);
+    return tp_exports_all(&t->opts->exports, format_words, write_as, t, out, err);
 }
 
 /* ---- one trace, and two ---- */
@@ -182,7 +165,7 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
     int status = wants_stacks(o) ? tp_holders_have_stacks(o->holders.by, err) : TP_OK;
     if (!status)
         status = tp_exports_look(&o->exports, format_words, err);
-    if (!status && wants(o, FORMAT_HTML))
+    if (!status && tp_exports_asked(&o->exports, FORMAT_HTML))
         status = tp_html_check(err);
     if (status)
         return status;

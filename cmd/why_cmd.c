@@ -225,8 +225,8 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (args->count != 1)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "why takes one PyTorch snapshot"),
                        "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
-    bool stacks = o->exports.format == FORMAT_FOLDED || o->exports.files[FORMAT_FOLDED - 1];
-    int rc = stacks ? tp_holders_have_stacks(o->by, err) : TP_OK;
+    int rc =
+        tp_exports_asked(&o->exports, FORMAT_FOLDED) ? tp_holders_have_stacks(o->by, err) : TP_OK;
     if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
         rc = tp_html_check(err);
     if (rc == TP_OK)

@@ -20,11 +20,6 @@ struct compare_part {
     size_t index; /* of the table */
 };
 
-static int no_memory(struct tp_err *err)
-{
-    return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
-}
-
 /* ---- tables ---- */
 
 static int write_answer(const void *of, FILE *out, struct tp_err *err)
@@ -163,7 +158,7 @@ static int fill_rounds(const struct compare_part *p, const struct tp_metric *m,
                 tp_table_add(out, "%s", isfinite(values[i]) ? tp_digits(values[i]).s : "-");
         }
     }
-    int rc = names && columns ? TP_OK : no_memory(err);
+    int rc = names && columns ? TP_OK : tp_html_no_memory(err);
     out->failed |= rc != TP_OK;
     return rc;
 }

@@ -246,6 +246,7 @@ static void add_finding(const struct tp_gate *g, const struct tp_finding *f, str
     double p = tp_finding_p(f, true);
     tp_table_add(out, "%s", tp_gate_cell_text(g, f->cell).s);
     tp_table_add(out, "%s", tp_finding_name(f).s);
+    tp_table_add(out, "%s", tp_verdict_words[f->verdict]);
     tp_table_add(out, "%s", f->metric ? tp_class_letter(f->metric->class) : "E");
     tp_table_add(out, "%s", texts[0].s);
     tp_table_add(out, "%s", f->metric ? texts[1].s : tp_finding_values(f).s);
@@ -253,7 +254,6 @@ static void add_finding(const struct tp_gate *g, const struct tp_finding *f, str
     tp_table_add(out, "%s", tp_finding_interval(f).s);
     tp_table_add(out, isfinite(p) ? "%.2g" : NULL, p);
     tp_table_add(out, "%s", tp_finding_allowed(f).s);
-    tp_table_add(out, "%s", tp_verdict_words[f->verdict]);
     tp_table_add(out, "%s", tp_finding_note(f).s);
 }
 
@@ -266,6 +266,7 @@ static int write_findings(const void *of, FILE *out, struct tp_err *err)
 {
     static const struct tp_column columns[] = {{.name = "cell", .left = true},
                                                {.name = "figure", .left = true},
+                                               {.name = "verdict", .left = true},
                                                {.name = "class", .left = true},
                                                {.name = "base"},
                                                {.name = "now"},
@@ -273,7 +274,6 @@ static int write_findings(const void *of, FILE *out, struct tp_err *err)
                                                {.name = "95 % interval in %"},
                                                {.name = "p"},
                                                {.name = "allowed"},
-                                               {.name = "verdict", .left = true},
                                                {.name = "note", .left = true}};
     const struct gate_page *p = of;
     struct tp_table table = {0};
@@ -391,7 +391,7 @@ static int write_html(const struct tp_gate *g, FILE *out, struct tp_err *err)
     struct tp_gate_line verdict = tp_gate_verdict(g);
     struct gate_page p = {.gate = g, .chosen = calloc(g->finding_count + 1, sizeof *p.chosen)};
     if (!p.chosen)
-        return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+        return tp_html_no_memory(err);
     choose(&p, true, &room);
     choose(&p, false, &room);
     snprintf(p.title, sizeof p.title, "tapool check: %.*s", (int)strcspn(verdict.s, " :"),

@@ -40,3 +40,10 @@ void tp_curve_data_calls(struct tp_curve_data *c, struct tp_json *j,
         add(c, j, CALLS + i, calls[i]);
     }
 }
+
+void tp_curve_data_empty(cJSON *in)
+{
+    cJSON *curve = cJSON_GetObjectItemCaseSensitive(in, "curve");
+    while (curve && curve->child)
+        cJSON_Delete(cJSON_DetachItemViaPointer(curve, curve->child));
+}

@@ -31,4 +31,7 @@ void tp_curve_data_add(struct tp_curve_data *c, struct tp_json *j, uint64_t even
 void tp_curve_data_calls(struct tp_curve_data *c, struct tp_json *j,
                          const uint64_t calls[TP_CURVE_CALLS]);
 
+/* Empties the member `curve` of `in`, if it has one: the page says the same at less length. */
+void tp_curve_data_empty(cJSON *in);
+
 #endif

@@ -36,13 +36,9 @@ enum { FRAMES_BYTES = 1500000 };
 
 /* ---- a run ---- */
 
-/* Empties the member `memory`.`curve`, if there is one. */
-static void empty_curve(cJSON *in)
+static void empty_curve(const cJSON *in)
 {
-    cJSON *memory = cJSON_GetObjectItemCaseSensitive(in, "memory");
-    cJSON *curve = cJSON_GetObjectItemCaseSensitive(memory, "curve");
-    while (curve && curve->child)
-        cJSON_Delete(cJSON_DetachItemViaPointer(curve, curve->child));
+    tp_curve_data_empty(cJSON_GetObjectItemCaseSensitive(in, "memory"));
 }
 
 /* `first`: of its trace. */
@@ -144,8 +140,7 @@ static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
                                       .articles = tp_replay_articles,
                                       .data = write_data,
                                       .of = &of};
-    int rc = of.infos ? scan_traces(r, of.infos, err)
-                      : tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+    int rc = of.infos ? scan_traces(r, of.infos, err) : tp_html_no_memory(err);
     if (rc == TP_OK)
         rc = tp_html_write(&page, out, err);
     for (size_t i = 0; of.infos && i < r->count; i++)

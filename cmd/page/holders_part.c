@@ -80,10 +80,10 @@ int tp_holders_html(const struct tp_holders *h, FILE *out, struct tp_err *err)
     fill_holders(&t, h);
     fputs("<p>", out);
     if (h->at == TP_AT_PEAK)
-        fputs("When the program needed most", out);
+        fputs("When it needed most, ", out);
     else
-        fprintf(out, "After event %s", tp_count(h->at).s);
-    fprintf(out, ", it held %s%s.", tp_bytes(h->bytes, false).s,
+        fprintf(out, "After event %s ", tp_count(h->at).s);
+    fprintf(out, "the program held %s%s.", tp_bytes(h->bytes, false).s,
             h->estimated ? "; by whom is estimated from samples" : "");
     int rc = tp_table_html(&t, out, err);
     fputs("</p>\n", out);

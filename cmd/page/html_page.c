@@ -20,7 +20,7 @@ static struct tp_page screen(FILE *out)
     return (struct tp_page){.out = out, .width = 100, .form = TP_PAGE_SCREEN};
 }
 
-static int no_memory(struct tp_err *err)
+int tp_html_no_memory(struct tp_err *err)
 {
     return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
 }
@@ -32,10 +32,10 @@ int tp_html_printed(void (*print)(const void *of, struct tp_page *page), const v
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
-        return no_memory(err);
+        return tp_html_no_memory(err);
     struct tp_page page = screen(memory);
     print(of, &page);
-    int rc = fclose(memory) ? no_memory(err) : TP_OK;
+    int rc = fclose(memory) ? tp_html_no_memory(err) : TP_OK;
     fputs("<pre>", out);
     for (char *line = text, *end; rc == TP_OK && *line; line = end) {
         end = line + strcspn(line, "\n");
@@ -152,10 +152,10 @@ static int write_data(const struct tp_html_page *d, FILE *out, struct tp_err *er
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
-        return no_memory(err);
+        return tp_html_no_memory(err);
     int rc = d->data(d->of, memory, err);
     if (fclose(memory) && rc == TP_OK)
-        rc = no_memory(err);
+        rc = tp_html_no_memory(err);
     if (rc == TP_OK)
         write_script(text, out);
     free(text);

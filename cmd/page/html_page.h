@@ -51,6 +51,9 @@ int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err);
 /* TP_EUSAGE: this build cannot write pages. To be asked before any work is done. */
 int tp_html_check(struct tp_err *err);
 
+/* TP_ENOMEM, as all pages say it. */
+int tp_html_no_memory(struct tp_err *err);
+
 /* ---- pieces of sections ---- */
 
 /* What is printed to it flows, as the text of a paragraph. */

@@ -2,6 +2,8 @@
 #include "cmd/page/html_parts.h"
 
 #include "cmd/measure/machine.h"
+#include "cmd/measure/result.h"
+#include "cmd/ui/escape.h"
 
 int tp_html_table(struct tp_table *t, FILE *out, struct tp_err *err)
 {
@@ -10,6 +12,24 @@ int tp_html_table(struct tp_table *t, FILE *out, struct tp_err *err)
     fputs("</p>\n", out);
     tp_table_drop(t);
     return rc;
+}
+
+struct tp_text tp_html_device(const struct tp_result *r, uint32_t device)
+{
+    return r->run->device_count > 1 ? tp_text_of(", device %u", (unsigned)device)
+                                    : (struct tp_text){""};
+}
+
+void tp_html_piece(const char *class, uint64_t part, uint64_t whole, FILE *out)
+{
+    if (part && whole)
+        fprintf(out, "<i class=\"%s\" style=\"width:%.3f%%\"></i>", class,
+                100 * (double)part / (double)whole);
+}
+
+void tp_html_key(const char *class, const char *name, const char *more, FILE *out)
+{
+    tp_put(out, TP_TO_XML, "<li><i class=\"key %s\"></i> %s%s</li>\n", class, name, more);
 }
 
 void tp_html_facts(struct tp_table *t, const char *what, const char *value)

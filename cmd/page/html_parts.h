@@ -4,8 +4,23 @@
 
 #include "cmd/ui/table.h"
 
+struct tp_result;
+
 /* Writes and drops a table that stands between paragraphs. TP_ENOMEM: a part is missing. */
 int tp_html_table(struct tp_table *t, FILE *out, struct tp_err *err);
+
+/* What goes after the name of a result on one of its several devices: ", device 1"; "" where it
+ * has one. */
+struct tp_text tp_html_device(const struct tp_result *r, uint32_t device);
+
+/* ---- bars: pieces side by side in the colours and patterns of the map of the heap ---- */
+
+/* Writes a piece as long as its share of `whole`, or nothing for none; `class` gives its look. */
+void tp_html_piece(const char *class, uint64_t part, uint64_t whole, FILE *out);
+
+/* Writes what pieces of a class are, as an item of the list of class `keys`; `more` goes after
+ * the name. */
+void tp_html_key(const char *class, const char *name, const char *more, FILE *out);
 
 /* ---- tables of two columns: what, and its value ---- */
 

@@ -7,8 +7,10 @@
 #include "cmd/page/info_page.h"
 
 #include "cmd/measure/trace_pair.h"
+#include "cmd/page/curve_data.h"
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
+#include "cmd/page/html_parts.h"
 #include "cmd/page/still_part.h"
 #include "cmd/page/trace_data.h"
 #include "cmd/page/trace_page.h"
@@ -127,7 +129,7 @@ static void write_command(const struct tp_info_command *c, size_t count, FILE *o
 static int write_figures(const void *of, FILE *out, struct tp_err *err)
 {
     write_command(((const struct one_trace *)of)->command, 1, out);
-    fputs("<details><summary>The screen, with sizes in full</summary>\n", out);
+    fputs("<details><summary>As on the screen, with sizes in full</summary>\n", out);
     int rc = tp_html_printed(print_screen, of, out, err);
     fputs("</details>\n", out);
     return rc;
@@ -142,7 +144,7 @@ static const struct tp_html_section one_sections[] = {
      .there = has_events},
     {.id = "holders",
      .title = "Who holds the memory",
-     .view = "What each place of the program holds, as areas",
+     .view = "Who holds the memory, as areas: the larger one is, the more it holds",
      .write = write_holders,
      .there = has_holders},
     TP_TRACE_SECTION(write_trace, has_events),
@@ -160,22 +162,15 @@ static int one_article(const void *of, FILE *out, struct tp_err *err)
     return tp_html_article(&article, out, err);
 }
 
-/* The curves are in the member `page`, at less length. */
-static void empty_curve(cJSON *in)
-{
-    if (cJSON_HasObjectItem(in, "curve"))
-        cJSON_ReplaceItemInObjectCaseSensitive(in, "curve", cJSON_CreateArray());
-}
-
 static int one_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_info_report *r = report_of(of);
     struct tp_json j = {false};
     cJSON *root = tp_info_tree(&j, r), *device = NULL;
     int rc = TP_OK;
-    empty_curve(root);
+    tp_curve_data_empty(root);
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(root, "devices"))
-        empty_curve(device);
+        tp_curve_data_empty(device);
     cJSON *runs = tp_json_array(&j, tp_json_object(&j, root, "page"), "runs");
     cJSON *run = tp_json_item(&j, runs);
     tp_json_text(&j, run, "requested", "requested by the program");
@@ -249,11 +244,7 @@ static int write_differences(const void *of, FILE *out, struct tp_err *err)
     struct tp_table table = {0};
     write_checks(pair_of(of), out);
     tp_info_pair_table(pair_of(of), &table);
-    fputs("<p>", out);
-    int rc = tp_table_html(&table, out, err);
-    fputs("</p>\n", out);
-    tp_table_drop(&table);
-    return rc;
+    return tp_html_table(&table, out, err);
 }
 
 static uint32_t most_devices(const struct tp_trace_pair *pair)
@@ -291,7 +282,7 @@ static void print_side(const void *of, struct tp_page *page)
 static int write_pair_figures(const void *of, FILE *out, struct tp_err *err)
 {
     write_command(((const struct two_traces *)of)->command, 2, out);
-    fputs("<details><summary>Both, with sizes in full</summary>\n", out);
+    fputs("<details><summary>As on the screen, with sizes in full</summary>\n", out);
     int rc = tp_html_printed(print_pair, of, out, err);
     for (int i = 0; rc == TP_OK && i < 2; i++) {
         const struct tp_info_report r = side_of(pair_of(of), i);

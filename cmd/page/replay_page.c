@@ -225,7 +225,7 @@ static int write_command(const struct tp_report *rep, FILE *out, struct tp_err *
     char **words = calloc(rep->count, sizeof *words);
     size_t count = 0;
     if (!words)
-        return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+        return tp_html_no_memory(err);
     for (size_t i = 0; i < rep->count; i++)
         if (!i || rep->results[i].trace != rep->results[i - 1].trace)
             words[count++] = rep->results[i].trace->path;

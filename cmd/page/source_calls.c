@@ -2,10 +2,9 @@
 #include "cmd/page/source_calls.h"
 
 #include "cmd/measure/spec.h"
+#include "cmd/page/html_parts.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
-
-#include <inttypes.h>
 
 bool tp_source_calls_followed(const struct tp_result *r, uint32_t device)
 {
@@ -22,21 +21,15 @@ bool tp_source_calls_known(const struct tp_result *results, size_t count)
     return any;
 }
 
-static struct tp_text name_of(const struct tp_result *r, uint32_t d)
-{
-    return r->run->device_count > 1 ? tp_text_of("%s, device %" PRIu32, r->spec->label, d)
-                                    : tp_text_of("%s", r->spec->label);
-}
-
 static void add_row(struct tp_table *t, struct tp_str *silent, const struct tp_result *r,
                     uint32_t d)
 {
     const struct tp_device_run *on = &r->run->devices[d];
-    tp_table_add(t, "%s", name_of(r, d).s);
+    tp_table_add(t, "%s%s", r->spec->label, tp_html_device(r, d).s);
     tp_table_count(t, on->gets);
     tp_table_count(t, on->puts);
     if (!on->gets && !on->puts)
-        tp_str_item(silent, ", ", "%s", name_of(r, d).s);
+        tp_str_item(silent, ", ", "%s%s", r->spec->label, tp_html_device(r, d).s);
 }
 
 int tp_source_calls_write(const struct tp_result *results, size_t count, FILE *out,

@@ -3,6 +3,7 @@
 
 #include "alloc/base/clean.h"
 #include "cmd/page/curve_data.h"
+#include "cmd/page/html_page.h"
 #include "cmd/report/timeline.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ int tp_recorded_data(struct tp_json *j, cJSON *in, const struct tp_trace *t,
         return TP_OK;
     struct tp_curve *curve = calloc(1, sizeof *curve);
     if (!curve)
-        return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+        return tp_html_no_memory(err);
     int rc = tp_captured_curve(t, (uint16_t)device, curve, err);
     if (rc == TP_OK)
         tp_curve_data(j, in, "recorded", tp_program_facts(t->program), curve, false);

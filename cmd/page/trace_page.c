@@ -108,7 +108,7 @@ static int add_shares(struct filling *f, const char *name, const struct tp_info_
     struct tp_info_share rest = {.frees = 0};
     uint64_t shown = count < ROWS_MAX ? count : ROWS_MAX;
     if (!order)
-        return tp_fail(f->err, TP_ENOMEM, "out of memory while writing a page");
+        return tp_html_no_memory(f->err);
     for (uint64_t i = 0; i < count; i++)
         order[i] = &rows[i];
     if (count > ROWS_MAX)

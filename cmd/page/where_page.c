@@ -7,7 +7,7 @@
 #include "cmd/page/where_page.h"
 
 #include "cmd/measure/spec.h"
-#include "cmd/page/html_page.h"
+#include "cmd/page/html_parts.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 
@@ -63,7 +63,6 @@ static bool bar_of(const struct tp_result *r, uint32_t device, struct where_bar 
 struct where_chart {
     uint64_t most;     /* reserved by the longest bar */
     bool there[PARTS]; /* some bar has this part */
-    bool devices;      /* bars are of several devices */
 };
 
 typedef void take_bar(void *ctx, const struct where_bar *b);
@@ -81,7 +80,6 @@ static void measure_bar(void *ctx, const struct where_bar *b)
 {
     struct where_chart *c = ctx;
     c->most = b->at->reserved > c->most ? b->at->reserved : c->most;
-    c->devices |= b->result->run->device_count > 1;
     for (int i = 0; i < PARTS; i++)
         c->there[i] |= b->bytes[i] > 0;
 }
@@ -94,28 +92,20 @@ struct where_writing {
     struct tp_table table;
 };
 
-static struct tp_text name_of(const struct where_writing *w, const struct where_bar *b)
-{
-    const char *label = b->result->spec->label;
-    return w->chart->devices ? tp_text_of("%s, device %u", label, (unsigned)b->device)
-                             : tp_text_of("%s", label);
-}
-
 static void write_bar(void *ctx, const struct where_bar *b)
 {
     const struct where_writing *w = ctx;
-    tp_put(w->out, TP_TO_XML, "<li><span>%s</span> <span class=\"bar\">", name_of(w, b).s);
+    tp_put(w->out, TP_TO_XML, "<li><span>%s%s</span> <span class=\"bar\">", b->result->spec->label,
+           tp_html_device(b->result, b->device).s);
     for (int i = 0; i < PARTS; i++)
-        if (b->bytes[i])
-            fprintf(w->out, "<i class=\"%s\" style=\"width:%.3f%%\"></i>", parts[i].class,
-                    100.0 * (double)b->bytes[i] / (double)w->chart->most);
+        tp_html_piece(parts[i].class, b->bytes[i], w->chart->most, w->out);
     fputs("</span></li>\n", w->out);
 }
 
 static void add_row(void *ctx, const struct where_bar *b)
 {
     struct where_writing *w = ctx;
-    tp_table_add(&w->table, "%s", name_of(w, b).s);
+    tp_table_add(&w->table, "%s%s", b->result->spec->label, tp_html_device(b->result, b->device).s);
     for (int i = 0; i < PARTS; i++)
         if (w->chart->there[i])
             tp_table_bytes(&w->table, b->bytes[i], false);
@@ -129,7 +119,7 @@ static void write_keys(const struct where_chart *c, FILE *out)
     fputs("<ul class=\"keys\">", out);
     for (int i = 0; i < PARTS; i++)
         if (c->there[i])
-            fprintf(out, "<li><i class=\"key %s\"></i> %s</li>", parts[i].class, parts[i].name);
+            tp_html_key(parts[i].class, parts[i].name, "", out);
     fputs("</ul>\n", out);
 }
 
@@ -165,10 +155,7 @@ int tp_where_write(const struct tp_result *results, size_t count, FILE *out, str
     write_keys(&c, out);
     fputs("<ul class=\"bars\" aria-hidden=\"true\">\n", out);
     each_bar(results, count, write_bar, &w);
-    fputs("</ul>\n<p>", out);
+    fputs("</ul>\n", out);
     each_bar(results, count, add_row, &w);
-    int rc = tp_table_html(&w.table, out, err);
-    fputs("</p>\n", out);
-    tp_table_drop(&w.table);
-    return rc;
+    return tp_html_table(&w.table, out, err);
 }

@@ -2,6 +2,7 @@
 #include "cmd/tune/tune_page.h"
 
 #include "cmd/page/html_page.h"
+#include "cmd/page/html_parts.h"
 #include "cmd/tune/tune_text.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
@@ -15,16 +16,6 @@ static struct tp_page flow_of(const struct tp_tune_page *p, FILE *out)
     struct tp_page flow = tp_html_flow(out);
     flow.exact = p->exact;
     return flow;
-}
-
-/* Ends a table: it is written, and dropped. */
-static int end_table(struct tp_table *t, FILE *out, struct tp_err *err)
-{
-    fputs("<p>", out);
-    int rc = tp_table_html(t, out, err);
-    fputs("</p>\n", out);
-    tp_table_drop(t);
-    return rc;
 }
 
 /* ---- the answer ---- */
@@ -64,7 +55,7 @@ static void set_columns(const struct tp_tune_page *p, struct tp_table *table)
         [CALLS] = {.head = {"", "driver calls"}},
         [RETRIES] = {.head = {"", "retries"}},
         [IN_FILE] = {.head = {"", "peak in file"}},
-        [NOTE] = {.head = {"", "what is to be known"}, .left = true}};
+        [NOTE] = {.head = {"", "remarks"}, .left = true}};
     struct tp_column columns[COLUMNS];
     int count = 0;
     for (int i = 0; i < COLUMNS; i++)
@@ -127,7 +118,7 @@ static int write_table(const void *of, FILE *out, struct tp_err *err)
     struct tp_table t = {0};
     const struct tp_tune_setting **rows = calloc(p->t->setting_count + 1, sizeof *rows);
     if (!rows)
-        return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+        return tp_html_no_memory(err);
     size_t count = find_played(p->t, rows);
     set_columns(p, &t);
     if (tp_tune_recorded(p->t, &did))
@@ -140,7 +131,7 @@ static int write_table(const void *of, FILE *out, struct tp_err *err)
     fputs("<p>All that were played. The front are those that no other one beats in peak memory, "
           "driver calls and retries together.</p>\n",
           out);
-    int rc = end_table(&t, out, err);
+    int rc = tp_html_table(&t, out, err);
     if (count > ROWS_MOST)
         fprintf(out, "<p>%s more, with higher peaks, are in the JSON (--json).</p>\n",
                 tp_plural(count - ROWS_MOST, "setting").s);
@@ -182,7 +173,7 @@ static int write_files(const void *of, FILE *out, struct tp_err *err)
     tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < p->t->file_count; i++)
         add_file(p, &t, i);
-    return end_table(&t, out, err);
+    return tp_html_table(&t, out, err);
 }
 
 /* ---- what it rests on ---- */
@@ -224,7 +215,7 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
     const struct tp_tune_page *p = of;
     char **words = calloc(p->t->file_count, sizeof *words);
     if (!words)
-        return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
+        return tp_html_no_memory(err);
     for (size_t i = 0; i < p->t->file_count; i++)
         words[i] = p->t->files[i].trace.path;
     tp_html_command("tune", words, p->t->file_count, p->rows, p->opts, out);

@@ -56,10 +56,10 @@ static int write_file(void *ctx, FILE *out, struct tp_err *err)
 int tp_exports_all(const struct tp_exports *e, const char *const *words, tp_export_fn *write,
                    const void *of, FILE *out, struct tp_err *err)
 {
-    int rc = write(of, e->format, out, err);
+    int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && words[i + 1]; i++)
         if (e->files[i])
             rc = tp_output_write(e->files[i], e->force, write_file,
                                  &(struct exporting){write, of, i + 1}, err);
-    return rc;
+    return rc == TP_OK ? write(of, e->format, out, err) : rc;
 }

@@ -21,8 +21,8 @@ bool tp_exports_asked(const struct tp_exports *e, uint32_t format);
 /* Writes `of` in a format, 0 for the screen. */
 typedef int tp_export_fn(const void *of, uint32_t format, FILE *out, struct tp_err *err);
 
-/* Writes what was asked for: to `out` in the format of --format, and then the files. Errors are
- * those of `write`, and of writing a file. */
+/* Writes what was asked for: the files, and then to `out` in the format of --format, whose reader
+ * may have gone and end the process. Errors are those of `write`, and of writing a file. */
 int tp_exports_all(const struct tp_exports *e, const char *const *words, tp_export_fn *write,
                    const void *of, FILE *out, struct tp_err *err);
 

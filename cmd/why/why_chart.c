@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { COLUMNS = 280, LINES = 2 };
+enum { LINES = 2 };
 
 static struct tp_text mark_text(const struct tp_why_moment *m)
 {
@@ -19,13 +19,13 @@ static struct tp_text mark_text(const struct tp_why_moment *m)
 }
 
 static void draw(const struct tp_why *w, const struct tp_columns *columns, struct tp_stretch *at,
-                 FILE *out)
+                 void (*write)(const struct tp_chart *chart, FILE *out), FILE *out)
 {
     const struct tp_why_moment *m = &w->moment;
     const struct tp_text text = mark_text(m), capacity = tp_bytes(w->room.capacity, false);
-    const struct tp_text level = tp_text_of("the device %s", capacity.s);
-    const struct tp_chart_line lines[LINES] = {{TP_CHART_REQUESTED, "live", at},
-                                               {TP_CHART_RECORDED, "reserved", at + COLUMNS}};
+    const struct tp_text level = tp_text_of("could have %s", capacity.s);
+    const struct tp_chart_line lines[LINES] = {
+        {TP_CHART_REQUESTED, "live", at}, {TP_CHART_RECORDED, "reserved", at + columns->count}};
     const struct tp_chart_mark mark = {
         .text = text.s, .line = 1, .column = tp_columns_find(columns, m->event)};
     const struct tp_chart_level levels = {level.s, w->room.capacity};
@@ -40,22 +40,21 @@ static void draw(const struct tp_why *w, const struct tp_columns *columns, struc
                                    .level_count = w->room.capacity != 0,
                                    .marks = &mark,
                                    .mark_count = 1};
-    fprintf(out, "<svg class=\"tp-chart\" viewBox=\"0 0 %u %u\">", TP_CHART_WIDTH,
-            tp_chart_height(&chart));
-    tp_chart_write(&chart, out);
-    fputs("</svg>\n", out);
+    write(&chart, out);
 }
 
-int tp_why_chart(const struct tp_why *w, FILE *out, struct tp_err *err)
+int tp_why_chart(const struct tp_why *w, uint32_t count,
+                 void (*write)(const struct tp_chart *chart, FILE *out), FILE *out,
+                 struct tp_err *err)
 {
     struct tp_columns *columns = calloc(1, sizeof *columns);
-    struct tp_stretch *at = calloc(LINES * (size_t)COLUMNS, sizeof *at);
+    struct tp_stretch *at = calloc(LINES * (size_t)count, sizeof *at);
     int rc = columns && at ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory while drawing a chart");
     if (rc == TP_OK && w->moment.events) {
-        tp_columns_evenly(w->moment.events, COLUMNS, columns);
+        tp_columns_evenly(w->moment.events, count, columns);
         tp_columns_thin(columns, &w->picture->curve, TP_CURVE_REQUESTED, at);
-        tp_columns_thin(columns, &w->picture->curve, TP_CURVE_RESERVED, at + COLUMNS);
-        draw(w, columns, at, out);
+        tp_columns_thin(columns, &w->picture->curve, TP_CURVE_RESERVED, at + columns->count);
+        draw(w, columns, at, write, out);
     }
     free(columns);
     free(at);

@@ -6,8 +6,12 @@
 
 #include <stdio.h>
 
-/* Writes what was reserved and live, with the moment marked; nothing where there are no events.
- * The answer must have a picture. TP_ENOMEM. */
-int tp_why_chart(const struct tp_why *w, FILE *out, struct tp_err *err);
+struct tp_chart;
+
+/* Makes a chart of so many columns of what was reserved and live, with the moment marked, and has
+ * it written; none where there are no events. The answer must have a picture. TP_ENOMEM. */
+int tp_why_chart(const struct tp_why *w, uint32_t columns,
+                 void (*write)(const struct tp_chart *chart, FILE *out), FILE *out,
+                 struct tp_err *err);
 
 #endif

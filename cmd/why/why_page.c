@@ -3,7 +3,8 @@
 
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
-#include "cmd/report/chart.h"
+#include "cmd/page/html_parts.h"
+#include "cmd/page/still_part.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 #include "cmd/why/why_chart.h"
@@ -45,16 +46,6 @@ static struct tp_text size_of(const struct device_part *d, uint64_t bytes)
 static double share_of(uint64_t part, uint64_t all)
 {
     return all ? (double)part / (double)all : NAN;
-}
-
-/* Ends a table: it is written, and dropped. */
-static int end_table(struct tp_table *t, FILE *out, struct tp_err *err)
-{
-    fputs("<p>", out);
-    int rc = tp_table_html(t, out, err);
-    fputs("</p>\n", out);
-    tp_table_drop(t);
-    return rc;
 }
 
 /* ---- the answer ---- */
@@ -114,18 +105,10 @@ static bool free_known(const struct tp_why *w)
     return w->moment.failed && w->moment.what.has_free;
 }
 
-static void write_piece(const char *class, uint64_t bytes, uint64_t all, FILE *out)
-{
-    if (bytes && all)
-        fprintf(out, "<i class=\"%s\" style=\"width:%.3f%%\"></i>", class,
-                100 * share_of(bytes, all));
-}
-
 static void write_key(const struct device_part *d, const char *class, const char *name,
                       uint64_t bytes, FILE *out)
 {
-    fprintf(out, "<li><i class=\"key %s\"></i> ", class);
-    tp_put(out, TP_TO_XML, "%s: %s</li>\n", name, size_of(d, bytes).s);
+    tp_html_key(class, name, tp_text_of(": %s", size_of(d, bytes).s).s, out);
 }
 
 /* The parts side by side; with what the GPU had left, they are what the process could have. */
@@ -138,8 +121,8 @@ static void write_stack(const struct device_part *d, const struct tp_why_part *p
            "<ul class=\"bars\" aria-hidden=\"true\"><li><span>%s</span> <span class=\"bar\">",
            size_of(d, all).s);
     for (int i = 0; i < TP_WHY_PARTS - 1; i++)
-        write_piece(part_classes[i], parts[i].bytes, all, out);
-    write_piece("free", left, all, out);
+        tp_html_piece(part_classes[i], parts[i].bytes, all, out);
+    tp_html_piece("free", left, all, out);
     fputs("</span></li></ul>\n<ul class=\"keys\">", out);
     for (int i = 0; i < TP_WHY_PARTS - 1; i++)
         if (parts[i].bytes)
@@ -171,7 +154,7 @@ static int write_sum(const void *of, FILE *out, struct tp_err *err)
     tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < TP_WHY_PARTS; i++)
         add_part(&t, d, &parts[i]);
-    int rc = end_table(&t, out, err);
+    int rc = tp_html_table(&t, out, err);
     if (free_known(d->w))
         tp_put(out, TP_TO_XML, "<p>The process could have %s: %s was free on the GPU.</p>\n",
                size_of(d, d->w->room.capacity).s, size_of(d, d->w->moment.what.device_free).s);
@@ -215,7 +198,7 @@ static void write_bars(const struct device_part *d, const struct bar_row *rows, 
     for (size_t i = 0; i < count; i++) {
         tp_put(out, TP_TO_XML, "<li><span>%s: <b>%s</b></span> <span class=\"bar\">", rows[i].name,
                size_of(d, rows[i].bytes).s);
-        write_piece(rows[i].class, rows[i].bytes, most, out);
+        tp_html_piece(rows[i].class, rows[i].bytes, most, out);
         fputs("</span></li>\n", out);
     }
     fputs("</ul>\n", out);
@@ -238,7 +221,7 @@ static int write_named(const struct device_part *d, FILE *out, struct tp_err *er
         tp_table_add(&t, "%s", *w->named[i].place ? w->named[i].place : "not known");
         tp_table_bytes(&t, w->named[i].bytes, d->page->exact);
     }
-    int rc = end_table(&t, out, err);
+    int rc = tp_html_table(&t, out, err);
     if (w->room.block_count > w->named_count)
         fprintf(out, "<p>And %s.</p>\n",
                 tp_plural(w->room.block_count - w->named_count, "smaller block").s);
@@ -293,7 +276,7 @@ static int write_tries(const void *of, FILE *out, struct tp_err *err)
         if (limited)
             tp_table_add(&t, "%s", tp_why_fate(d->w, row));
     }
-    int rc = end_table(&t, out, err);
+    int rc = tp_html_table(&t, out, err);
     if (limited)
         tp_put(out, TP_TO_XML, "<p>Each is played on a device of %s.</p>\n",
                size_of(d, d->w->room.capacity).s);
@@ -322,15 +305,17 @@ static bool has_events(const void *of)
     return d->w->moment.events != 0;
 }
 
+static int write_still(const void *of, uint16_t device, uint32_t columns, FILE *out,
+                       struct tp_err *err)
+{
+    (void)device; /* the answer is of one */
+    return tp_why_chart(of, columns, tp_still_html, out, err);
+}
+
 static int write_memory(const void *of, FILE *out, struct tp_err *err)
 {
     const struct device_part *d = of;
-    fputs("<noscript><style>\n", out);
-    tp_chart_style(TP_CHART_AUTO, out);
-    fputs("</style>\n", out);
-    int rc = tp_why_chart(d->w, out, err);
-    fputs("</noscript>\n", out);
-    return rc;
+    return tp_stills_html(write_still, d->w, 1, out, err);
 }
 
 static void add_agreement(struct tp_table *t, const char *name, struct tp_agreement a)
@@ -365,7 +350,7 @@ static int write_ground(const void *of, FILE *out, struct tp_err *err)
         add_agreement(&t, "times that memory was mapped", v->mapped);
     if (v->unmapped.all)
         add_agreement(&t, "times that memory was unmapped", v->unmapped);
-    return end_table(&t, out, err);
+    return tp_html_table(&t, out, err);
 }
 
 static void print_screen(const void *of, struct tp_page *page)
@@ -403,7 +388,7 @@ static const struct tp_html_section sections[] = {
      .there = has_tries},
     {.id = "holders",
      .title = "Who holds the memory",
-     .view = "What each place of the program holds, as areas",
+     .view = "Who holds the memory, as areas: the larger one is, the more it holds",
      .write = write_holders,
      .there = has_holders},
     {.id = "recorded",

@@ -4,6 +4,7 @@
 #include "cmd/measure/frame_events.h"
 #include "cmd/measure/frames_json.h"
 #include "cmd/page/curve_data.h"
+#include "cmd/page/html_page.h"
 #include "cmd/why/why_json.h"
 #include "cmd/why/why_picture.h"
 
@@ -104,5 +105,5 @@ int tp_why_page_data(const struct tp_why *list, size_t count, const char *file, 
     if (rc == TP_OK)
         return tp_json_print_line(&j, root, out, err);
     cJSON_Delete(root);
-    return rc == TP_ENOMEM ? tp_fail(err, TP_ENOMEM, "out of memory while writing a page") : rc;
+    return rc == TP_ENOMEM ? tp_html_no_memory(err) : rc;
 }

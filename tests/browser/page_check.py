@@ -220,7 +220,7 @@ def has(page, selector):
 def look_at_verdict(page, found):
     if has(page, "figure[data-view=memory]"):
         hover_and_zoom(page, found)
-    for section, column in (("answer", 1), ("findings", 3)):
+    for section, column in (("answer", 1), ("findings", 4)):
         if has(page, "section.%s tbody" % section):
             sort_tables(page, found, section, column)
 

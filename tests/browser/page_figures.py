@@ -366,13 +366,12 @@ class Fragmentation:
     def expected(self, table, row, column):
         name, memory = self.rows[row]
         at = memory["at_peak_demand"]
-        requested, granted, reserved = (whole(at[part + "_bytes"]) for part in ("requested", "granted", "reserved"))
+        requested, reserved = (whole(at[part + "_bytes"]) for part in ("requested", "reserved"))
         share = 1 - requested / reserved if reserved and requested is not None else None
-        return {"": {name}, "name": {name}, "reserved": {text.size(reserved)}, "idle": {text.size(whole(at["idle_bytes"]))},
+        return {"": {name}, "name": {name},
                 "not requested, of reserved": text.texts(text.percent, share, 0),
-                "unused_reserved, of reserved": text.texts(text.percent, memory["unused_reserved"]),
-                "rounding": {text.size(None if granted is None else granted - requested)},
-                "internal_fragmentation, of handed out": text.texts(text.percent, memory["internal_fragmentation"]),
+                "idle, of reserved": text.texts(text.percent, memory["unused_reserved"]),
+                "rounding, of handed out": text.texts(text.percent, memory["internal_fragmentation"]),
                 }.get(table["heads"][column])
 
 

@@ -164,7 +164,7 @@ def settings_of(figures, part, document):
             figures.same(s["setting"] + " retries", row.get("retries"), text.count(s["retries"]))
             figures.found.expect(row.get("fits in the device", "").startswith("no" if s["failed_allocations"] else ("yes", "no")),
                                  s["setting"], "fits:", row)
-        figures.found.expect(s["on_front"] == ("on the front" in row.get("what is to be known", "")), s["setting"], "on the front:", row)
+        figures.found.expect(s["on_front"] == ("on the front" in row.get("remarks", "")), s["setting"], "on the front:", row)
 
 
 def files_of(figures, part, document):

@@ -128,7 +128,7 @@ def look_at_fragmentation(page, found):
     if not chart.there or page.value("page.data.runs.some(run => run.page.devices.length > 1)"):
         return
     choose = chart.figure + ".querySelector('select')"
-    for which, column in enumerate((2, 4, 6)):
+    for which, column in enumerate((1, 2, 3)):
         page.value("%s.value = %d" % (choose, which))
         page.value("%s.dispatchEvent(new Event('change'))" % choose)
         cells = page.value("""[...%s.closest("section").querySelectorAll("tbody tr")].map(row => row.cells[%d].textContent)"""

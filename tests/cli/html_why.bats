@@ -166,6 +166,14 @@ END
     [ "$(cat page.html)" = mine ]
 }
 
+@test "files are there though nobody reads on what is printed" {
+    oom fragmented
+    for command in why tune info; do
+        "$TAPOOL" $command fragmented.pickle --format html --export-json $command.json | head -c 1 >/dev/null || true
+        [ -s $command.json ] || fail "$command wrote no file"
+    done
+}
+
 @test "the checks of these pages can fail" {
     oom fragmented
     cp "$DATA/complete-small.pickle" .

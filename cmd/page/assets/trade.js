@@ -75,7 +75,7 @@ page.view("trade", (figure, data) => {
 
     const board = make("div", { class: "scatter", tabindex: 0, role: "application", "aria-roledescription": "chart",
         "aria-label": figure.getAttribute("aria-label") });
-    const under = make("p", { class: "under", "aria-live": "polite" }, "Point at a setting, or go through them with the arrow keys.");
+    const under = make("p", { class: "under", "aria-live": "polite" }, "Point at a setting, or go through them by left and right.");
     const sample = shape => part("svg", { width: 20, height: 16, "aria-hidden": "true" }, shape);
     let at = -1, shapes = [];
 

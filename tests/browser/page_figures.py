@@ -565,13 +565,12 @@ def check(articles, document):
     return found, compared
 
 
-def same(page, result, at=""):
-    """Where the data of a page say something else than the JSON result of the same replay; None: nowhere. The page
-    has more (`page`), and its curves elsewhere."""
+def same(page, result, at="", less=()):
+    """Where the data of a page say something else than the JSON result of the same run; None: nowhere. The page
+    has more (`page`), its curves elsewhere, and `less` not at all."""
     if isinstance(page, dict) and isinstance(result, dict):
-        names = (set(page) - {"page"}) | set(result)
-        return next(filter(None, (same(page.get(n), result.get(n), "%s.%s" % (at, n)) for n in sorted(names - {"curve"}))),
-                    None)
+        names = ((set(page) - {"page"}) | set(result)) - {"curve", *less}
+        return next(filter(None, (same(page.get(n), result.get(n), "%s.%s" % (at, n), less) for n in sorted(names))), None)
     if isinstance(page, list) and isinstance(result, list) and len(page) == len(result):
-        return next(filter(None, (same(a, b, "%s[%d]" % (at, i)) for i, (a, b) in enumerate(zip(page, result)))), None)
+        return next(filter(None, (same(a, b, "%s[%d]" % (at, i), less) for i, (a, b) in enumerate(zip(page, result)))), None)
     return None if page == result else "%s is %.60r on the page and %.60r in the JSON" % (at[1:], page, result)

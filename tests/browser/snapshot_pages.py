@@ -1,17 +1,10 @@
-"""Looks at a page of tapool why or tapool tune in a real browser, as page_check.py does at that of a replay, and
-compares its figures with the JSON of the same run. Prints what is wrong; nothing where all is well.
-
-    snapshot_pages.py PAGE.html RESULT.json [--once]
-"""
-import json
+"""What page_check.py looks for on a page of tapool why or tapool tune: its figures and charts against the JSON of the
+same run."""
 import os
 import re
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import page_check  # noqa: E402
-from chromium import Browser, find  # noqa: E402
-from page_check import LOOKS, Findings, look, number  # noqa: E402
+from page_look import number
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
@@ -131,8 +124,8 @@ def chart_of(page, figures, part, d, at):
     figures.found.expect(said.startswith("event " + text.count(d["event"]["of"])), "the chart says", said)
 
 
-def check_why(page, document, figures):
-    parts = page.value(READ)
+def compare_why(page, data, document, found):
+    parts, figures = page.value(READ), Figures(found)
     figures.found.expect(len(parts) == len(document["devices"]), "articles:", len(parts))
     for i, (part, d) in enumerate(zip(parts, document["devices"])):
         parts_of(figures, part, d)
@@ -140,6 +133,7 @@ def check_why(page, document, figures):
         rest_of(figures, part, d)
         map_of(figures, part, d)
         chart_of(page, figures, part, d, i)
+    return figures.compared
 
 
 # ---- tune ----
@@ -204,8 +198,8 @@ def trade_of(page, figures, part, document):
                                  level, "is not in", part["trade"]["named"])
 
 
-def check_tune(page, document, figures):
-    part = page.value(READ)[0]
+def compare_tune(page, data, document, found):
+    part, figures = page.value(READ)[0], Figures(found)
     figures.found.expect(document["answer"]["sentence"] in part["answer"]["words"], "the answer is", part["answer"]["words"])
     settings_of(figures, part, document)
     files_of(figures, part, document)
@@ -213,28 +207,4 @@ def check_tune(page, document, figures):
     for s in document["settings"]:
         if s["refused"] is not None:
             figures.found.expect("left out" in part["tried"]["words"], "what was refused is not said")
-
-
-def main():
-    path = os.path.realpath(sys.argv[1])
-    with open(sys.argv[2], encoding="utf-8") as file:
-        document = json.load(file)
-    found = Findings()
-    figures = Figures(found)
-    if not find():
-        sys.exit("there is no browser")
-    with Browser() as browser:
-        for how in LOOKS[:1] if "--once" in sys.argv else LOOKS:
-            page = look(browser, "file://" + path, found, **how)
-            page_check.look_at_areas(page, found)
-            if how == LOOKS[0]:
-                (check_why if "devices" in document else check_tune)(page, document, figures)
-        page = browser.open("file://" + path, scripts=False)
-        root = page.call("DOM.getDocument", depth=0)["root"]["nodeId"]
-        html = page.call("DOM.getOuterHTML", nodeId=root)["outerHTML"]
-        found.expect("<tbody>" in html and 'class="pick"' in html, "without JavaScript no table or no answer")
-    page_check.end(found, figures.compared)
-
-
-if __name__ == "__main__":
-    main()
+    return figures.compared

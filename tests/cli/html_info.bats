@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The pages of `tapool info --export-html`, of one trace and of two: their figures are those of --json, and a real
-# browser finds nothing wrong with them (tests/browser/info_check.py says what it looks at).
+# browser finds nothing wrong with them (tests/browser/page_check.py says what it looks at).
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
 load common
@@ -21,13 +21,6 @@ page() {
 
 # same PAGE: its data and its tables have the figures of the JSON that was written with it.
 same() { python3 -S -E "$CLI/info_page_figures.py" "$1.html" "$1.json" >found 2>&1 || fail "$(cat found)"; }
-
-# looked_at PAGE [--once]: the browser finds nothing wrong.
-looked_at() {
-    [ -z "${TAPOOL_NO_BROWSER:-}" ] || skip "no browser was asked for (--no-browser)"
-    command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
-    python3 "$CLI/../browser/info_check.py" "$@" >found 2>&1 || fail "$(cat found)"
-}
 
 # devices_trace N: N blocks on ten devices, each live until 500 more have come.
 devices_trace() {
@@ -136,7 +129,7 @@ END
     while read -r change; do
         sed -E "$change" a.html >bad.html
         not cmp -s a.html bad.html
-        ! python3 "$CLI/../browser/info_check.py" bad.html --once >found 2>/dev/null || fail "not seen: $change"
+        ! python3 "$CLI/../browser/page_check.py" bad.html --once >found 2>/dev/null || fail "not seen: $change"
         [ -s found ] || fail "nothing said: $change"
     done <<'END'
 s/page.view\("trace"/page.view("nothing"/

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The pages of why and tune. A real browser looks at them where there is one (tests/browser/snapshot_pages.py), and
+# The pages of why and tune. A real browser looks at them where there is one (tests/browser/page_check.py), and
 # their figures are those of the JSON written in the same run.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
@@ -21,11 +21,9 @@ pages() {
     [ "$(stat -c %s page.html)" -lt 3000000 ] || fail "$(stat -c %s page.html) bytes"
 }
 
-# looked_at [--once]: the browser finds nothing wrong.
-looked_at() {
-    needs_browser
-    python3 "$CLI/../browser/snapshot_pages.py" page.html result.json "$@" >found 2>compared ||
-        fail "$(cat found compared)" || return 1
+# compared_at [--once]: the browser finds nothing wrong, nor figures that are not those of the JSON.
+compared_at() {
+    looked_at page.html --json result.json "$@" || return 1
     matches compared '^[1-9][0-9]* figures compared'
 }
 
@@ -36,34 +34,34 @@ looked_at() {
     grep -qx '<pre>tapool why fragmented.pickle --export-json result.json --export-html page.html --force</pre>' page.html
     ok "$TAPOOL" why fragmented.pickle --format html
     matches "$out" '^<!DOCTYPE html>'
-    looked_at
+    compared_at
 }
 
 @test "why: several devices, segments that grow, a request that is too big" {
     oom two
     pages why two.pickle
     [ "$(grep -c '<article>' page.html)" -eq 2 ]
-    looked_at --once
+    compared_at --once
     pages why two.pickle --device 1
-    looked_at --once
+    compared_at --once
     oom growing
     pages why growing.pickle --depth 3 --by age
-    looked_at --once
+    compared_at --once
 }
 
 @test "why: no out of memory, no event yet, no events at all" {
     pages why "$DATA/training-step.pickle.gz"
-    looked_at
+    compared_at
     oom fragmented
     pages why fragmented.pickle --at 0
-    looked_at --once
+    compared_at --once
     python3 "$CLI/snapshot.py" state >state.pickle
     pages why state.pickle
-    looked_at --once
+    compared_at --once
     for file in "$CORPUS"/{ring-wrapped.pickle.gz,newest-format.pickle}; do
         [ -f "$file" ] || continue
         pages why "$file"
-        looked_at --once
+        compared_at --once
     done
 }
 
@@ -111,10 +109,10 @@ END
     [ "$(grep -c '</script' page.html)" -eq "$(grep -c '^</script>$\|id="data">.*</script>$' page.html)" ]
     lacks page.html '<img'
     lacks page.html $'\u202e'
-    looked_at
+    compared_at
     pages tune "$name" --grid max_split_size_mb:64
     lacks page.html '<b>&"'
-    looked_at --once
+    compared_at --once
 }
 
 @test "why: a heap of many blocks fits, whatever they are called" {
@@ -140,16 +138,16 @@ END
 @test "tune: settings, chart and files" {
     cp "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" .
     pages tune complete-small.pickle --capacity 8GiB
-    looked_at
+    compared_at
     pages tune complete-small.pickle training-step.pickle.gz --capacity 3.7GiB \
         --grid 'max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
-    looked_at --once
+    compared_at --once
     pages tune complete-small.pickle --grid 'expandable_segments:True,max_split_size_mb:32'
     matches page.html 'never proposed: '
-    looked_at --once
+    compared_at --once
     pages tune complete-small.pickle
     matches page.html 'per_process_memory_fraction.* needs the device'
-    looked_at --once
+    compared_at --once
     ok "$TAPOOL" tune complete-small.pickle --grid max_split_size_mb:32 --format html
     matches "$out" '^<!DOCTYPE html>'
 }
@@ -178,15 +176,15 @@ END
     oom fragmented
     cp "$DATA/complete-small.pickle" .
     pages why fragmented.pickle
-    looked_at --once
+    compared_at --once
     mv page.html why.html && mv result.json why.json
     pages tune complete-small.pickle --grid 'max_split_size_mb:32|64'
-    looked_at --once
+    compared_at --once
     mv page.html tune.html && mv result.json tune.json
     while read -r kind change; do
         sed -E "$change" $kind.html >bad.html
         not cmp -s $kind.html bad.html
-        ! python3 "$CLI/../browser/snapshot_pages.py" bad.html $kind.json --once >found 2>/dev/null || fail "not seen: $change"
+        ! python3 "$CLI/../browser/page_check.py" bad.html --once --json $kind.json >found 2>/dev/null || fail "not seen: $change"
         [ -s found ] || fail "nothing said: $change"
     done <<'END'
 why s/page.view\("recorded"/page.view("nothing"/

@@ -11,8 +11,10 @@ static const char how[] =
     "that.\n"
     "All hold the same figures; what has no place in a format is left out of it.\n"
     "\n"
-    "This is replay's. compare has text, markdown, csv, json and html, and --export-json and\n"
-    "--export-html; what check writes is in 'tapool help ci'.\n"
+    "This is replay's. compare prints text, markdown, csv, json and html, and has --export-json "
+    "and\n"
+    "--export-html; info and why have text, json, folded and html; tune text, json and html. What\n"
+    "check writes is in 'tapool help ci'.\n"
     "\n";
 
 static const char text[] =
@@ -86,6 +88,12 @@ static const char pictures[] =
     "             <picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"dark.svg\">\n"
     "             <img alt=\"memory over time\" src=\"light.svg\"></picture>\n"
     "\n"
+    "svg-heap   What each strategy held when the program needed most, as a picture like those of "
+    "svg:\n"
+    "           its ranges in the order of getting, with what is live, cached, idle or dead in "
+    "them.\n"
+    "           Each heap has its own scale; 8 charts at most, of 8 strategies each.\n"
+    "\n"
     "snapshot   A PyTorch memory snapshot of what the strategy did, for "
     "docs.pytorch.org/memory_viz "
     "and\n"
@@ -111,12 +119,15 @@ static const char pictures[] =
     "all\n"
     "           strategies with the capacity and the first requests that failed, a map of the heap "
     "at\n"
-    "           --frames moments, who holds the memory, latencies, the trace, every setting. It "
-    "loads\n"
-    "           nothing, so it can be sent by mail; light and dark; tables and texts can be read\n"
-    "           without JavaScript. Below 3 MB: what does not fit of the map is left out, the\n"
-    "           moments that are missed least first. The data is the JSON result, in the element\n"
-    "           'data'. It needs dygraphs (libjs-dygraphs) where tapool is built.\n"
+    "           --frames moments, who holds the memory, fragmentation and calls to the source "
+    "over\n"
+    "           time, latencies, the trace, every setting. It loads nothing, so it can be sent by\n"
+    "           mail; light and dark; tables and texts can be read without JavaScript. Below 3 "
+    "MB:\n"
+    "           what does not fit of the map is left out, the moments that are missed least "
+    "first.\n"
+    "           The data is the JSON result, in the element 'data'. It needs dygraphs\n"
+    "           (libjs-dygraphs) where tapool is built.\n"
     "           compare's has each change with its interval, the values, memory over time and "
     "every\n"
     "           round; check's the verdict, its causes, and all that was compared or was not; "
@@ -147,5 +158,5 @@ static void print_exports(FILE *out)
 const struct tp_topic tp_topic_exports = {
     "exports", "what can be written for other programs",
     "export csv markdown junit hgrm perfetto benchfmt svg picture chart image snapshot pickle "
-    "folded flame graph stacks",
+    "folded flame graph stacks html page browser heap",
     .print = print_exports};

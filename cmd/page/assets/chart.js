@@ -149,7 +149,7 @@ page.ticks = (() => {
             list.push({ v: i * step, label: text(i * step) });
         return list;
     };
-    /* Ticks of events, which are whole. */
+    /* Ticks of events, and of what else is counted: they are whole. */
     const events = (low, high, pixels) => {
         const wide = 8 * page.count(Math.round(high)).length + 24;
         return every(Math.max(1, nice((high - low) * wide / pixels)), Math.max(0, low), high, page.count);

@@ -62,8 +62,7 @@ page.view("trade", (figure, data) => {
 
     const callTicks = pixels => {
         if (!logs)
-            return page.ticks.every(Math.max(1, page.ticks.nice((last - first) * 70 / pixels)), Math.max(0, first), last, count)
-                .map(tick => tick.v);
+            return page.ticks.events(first, last, pixels).map(tick => tick.v);
         const list = [];
         for (let v = 1; along(v) <= last; v *= 10)
             if (along(v) >= first)

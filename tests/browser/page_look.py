@@ -32,10 +32,10 @@ CONTRAST = """(() => {
 })()"""
 
 # What is drawn and lies in a box that is less high or wide and shows no more of it.
-CUT = """[...document.querySelectorAll("figure canvas, figure svg")].map(e => [e, e.parentElement]).filter(([e, box]) => {
+CUT = """[...document.querySelectorAll("figure canvas, figure svg, .plot rect")].map(e => [e, e.parentElement]).filter(([e, box]) => {
     const a = e.getBoundingClientRect(), b = box.getBoundingClientRect(), hides = getComputedStyle(box).overflow === "hidden";
-    return hides && a.height && (a.height > b.height + 2 || a.width > b.width + 2);
-}).map(([e, box]) => `${e.tagName} in ${box.className || box.tagName}`)"""
+    return hides && a.height && (a.height > b.height + 2 || a.width > b.width + 2 || e.matches(".plot rect") && a.bottom > b.bottom + 0.5);
+}).map(([e, box]) => `${e.tagName} in ${box.getAttribute("class") || box.tagName}`)"""
 
 CELLS = """[...document.querySelector("section.answer tbody").rows].map(row => [...row.cells].map(c => c.textContent))"""
 

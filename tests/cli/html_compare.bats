@@ -222,6 +222,7 @@ a /<section class="rounds">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 a s/(<p class="pick">.*)([0-9])/\19\2/
 a s/(th scope="row">cores<\/th><td>)/\19/
 a s/ text: text.value/ text: ""/
+a s/^\.plot \.amount \{/.plot .amount { height: 1.3rem;/
 b s/page.view\("times"/page.view("nothing"/
 b /<section class="findings">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 b /<section class="causes">/,/<\/section>/s/(peak_reserved )([0-9])/\19\2/

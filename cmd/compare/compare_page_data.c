@@ -22,9 +22,6 @@
 /* Values of rounds, and points of curves, on a page. */
 enum { ROUND_VALUES = 20000, CURVE_POINTS = 40000 };
 
-/* A stretch of a curve keeps at most the least and the most of each value. */
-enum { STRETCH_KEEPS = 2 * TP_CURVE_VALUES };
-
 /* ---- rounds ---- */
 
 const double *tp_compare_page_rounds(const struct tp_compare_row *r, const struct tp_metric *m)
@@ -98,48 +95,16 @@ static size_t count_curves(const struct tp_compare *c)
     return count;
 }
 
-/* The points of a stretch that have the least or the most of a value, each as the first one. */
-struct curve_stretch {
-    size_t kept[STRETCH_KEEPS];
-};
-
-static struct curve_stretch look_at(uint64_t (*points)[TP_RECORD_POINT], size_t count)
-{
-    struct curve_stretch s = {0};
-    for (int v = 0; v < TP_CURVE_VALUES; v++) {
-        size_t *least = &s.kept[2 * v], *most = &s.kept[2 * v + 1];
-        for (size_t i = 1; i < count; i++) {
-            *least = points[i][1 + v] < points[*least][1 + v] ? i : *least;
-            *most = points[i][1 + v] > points[*most][1 + v] ? i : *most;
-        }
-    }
-    return s;
-}
-
-static bool is_kept(const struct curve_stretch *s, size_t i)
-{
-    for (int k = 0; k < STRETCH_KEEPS; k++)
-        if (s->kept[k] == i)
-            return true;
-    return false;
-}
-
-/* Where it has more than `most` points, only the extremes of each stretch are written. */
 static void write_curve(struct tp_json *j, cJSON *in, const struct tp_record_curve *curve,
                         size_t most)
 {
     struct tp_curve_data data;
-    size_t stretches = most / STRETCH_KEEPS > 0 ? most / STRETCH_KEEPS : 1;
-    size_t length = curve->count <= most ? 1 : (curve->count + stretches - 1) / stretches;
+    const uint64_t *bytes = curve->count ? &curve->points[0][1] : NULL;
+    struct tp_curve_thin thin = tp_curve_thin(bytes, sizeof *curve->points, curve->count, most);
     tp_curve_data_begin(&data, j, in, "curve");
-    for (size_t first = 0; first < curve->count; first += length) {
-        size_t count = curve->count - first < length ? curve->count - first : length;
-        uint64_t(*points)[TP_RECORD_POINT] = &curve->points[first];
-        const struct curve_stretch s = look_at(points, count);
-        for (size_t i = 0; i < count; i++)
-            if (is_kept(&s, i))
-                tp_curve_data_add(&data, j, points[i][0], NULL, &points[i][1]);
-    }
+    for (size_t i = 0; i < curve->count; i++)
+        if (tp_curve_stays(&thin, i))
+            tp_curve_data_add(&data, j, curve->points[i][0], NULL, &curve->points[i][1]);
 }
 
 static void write_memory(struct tp_json *j, cJSON *run, const struct tp_record *record,

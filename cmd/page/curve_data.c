@@ -1,10 +1,59 @@
 /* See curve_data.h. */
 #include "cmd/page/curve_data.h"
 
+#include <string.h>
+
 enum { EVENTS, NS, BYTES, CALLS = BYTES + TP_CURVE_VALUES };
 
 static const char *const names[TP_CURVE_LISTS] = {"events",   "ns",   "requested", "granted",
                                                   "reserved", "gets", "puts"};
+
+/* ---- thinning ---- */
+
+enum { KEEPS = 2 * TP_CURVE_VALUES };
+
+struct tp_curve_thin tp_curve_thin(const uint64_t *bytes, size_t stride, size_t count, size_t most)
+{
+    size_t stretches = most / KEEPS ? most / KEEPS : 1;
+    return (struct tp_curve_thin){.bytes = (const char *)bytes,
+                                  .stride = stride,
+                                  .count = count,
+                                  .length =
+                                      count <= most ? 1 : (count + stretches - 1) / stretches};
+}
+
+static uint64_t value_of(const struct tp_curve_thin *t, size_t point, int value)
+{
+    uint64_t v = 0;
+    memcpy(&v, t->bytes + point * t->stride + (size_t)value * sizeof v, sizeof v);
+    return v;
+}
+
+/* Looks at the stretch that begins at `first`. */
+static void look_at(struct tp_curve_thin *t, size_t first)
+{
+    t->end = t->count - first < t->length ? t->count : first + t->length;
+    for (int v = 0; v < TP_CURVE_VALUES; v++) {
+        size_t *least = &t->kept[2 * v], *most = &t->kept[2 * v + 1];
+        *least = *most = first;
+        for (size_t i = first + 1; i < t->end; i++) {
+            *least = value_of(t, i, v) < value_of(t, *least, v) ? i : *least;
+            *most = value_of(t, i, v) > value_of(t, *most, v) ? i : *most;
+        }
+    }
+}
+
+bool tp_curve_stays(struct tp_curve_thin *t, size_t point)
+{
+    if (point >= t->end)
+        look_at(t, point);
+    for (int k = 0; k < KEEPS; k++)
+        if (t->kept[k] == point)
+            return true;
+    return !point || point + 1 == t->count;
+}
+
+/* ---- writing ---- */
 
 void tp_curve_data_begin(struct tp_curve_data *c, struct tp_json *j, cJSON *in, const char *name)
 {

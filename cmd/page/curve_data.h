@@ -20,6 +20,22 @@ struct tp_curve_data {
     cJSON *curve;
 };
 
+/* Which points of a curve stay where it has too many: of each stretch of it those that have the
+ * least or the most of a value, each as the first one; and the first and the last of all. Points
+ * are looked at in their order. */
+struct tp_curve_thin {
+    const char *bytes;
+    size_t stride, count, length, end;
+    size_t kept[2 * TP_CURVE_VALUES];
+};
+
+/* `bytes`: those of the first point, borrowed; from one point to the next it is `stride`. All
+ * `count` points stay where they are at most `most`, else about `most` do. */
+struct tp_curve_thin tp_curve_thin(const uint64_t *bytes, size_t stride, size_t count, size_t most);
+
+/* Whether a point stays; to be asked for each, from 0 on. */
+bool tp_curve_stays(struct tp_curve_thin *t, size_t point);
+
 /* Adds an empty curve to `in`, which owns it. */
 void tp_curve_data_begin(struct tp_curve_data *c, struct tp_json *j, cJSON *in, const char *name);
 

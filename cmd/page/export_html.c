@@ -10,7 +10,8 @@
  * trace itself (tp_info_parts), a curve `recorded` of what the recorded allocator reserved, where
  * that is known, and, where each strategy refused something, which is not in its curve, a curve
  * `program` without a strategy. The member `curve` of the result, which says the same at greater
- * length, is empty. Frames of the heap are as frames_json.h draws them. */
+ * length, is empty. Frames of the heap are as frames_json.h draws them. Where a page would be
+ * larger than page_room.h says, curves have fewer points and there are fewer frames. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/frames_json.h"
@@ -19,6 +20,7 @@
 #include "cmd/measure/report_json.h"
 #include "cmd/page/curve_data.h"
 #include "cmd/page/html_page.h"
+#include "cmd/page/page_room.h"
 #include "cmd/page/replay_page.h"
 #include "cmd/page/source_calls.h"
 #include "cmd/page/trace_data.h"
@@ -31,8 +33,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes for the frames of all results together, so that a page stays below 3 MB. */
-enum { FRAMES_BYTES = 1500000 };
+/* What a page is made of. */
+struct html_export {
+    struct tp_replay_page page;
+    size_t *written; /* bytes of its articles */
+};
 
 /* ---- a run ---- */
 
@@ -41,56 +46,51 @@ static void empty_curve(const cJSON *in)
     tp_curve_data_empty(cJSON_GetObjectItemCaseSensitive(in, "memory"));
 }
 
-/* `first`: of its trace. */
-static int write_run(struct tp_json *j, cJSON *run, const struct tp_result *r, bool first,
-                     size_t frames_most, struct tp_err *err)
+/* Adds the members that are not for charts alone. */
+static void begin_run(struct tp_json *j, cJSON *run, const struct tp_result *r)
 {
-    cJSON *page = tp_json_object(j, run, "page");
-    cJSON *devices = tp_json_array(j, page, "devices");
-    cJSON *device = NULL;
-    int rc = TP_OK;
+    cJSON *devices = tp_json_array(j, tp_json_object(j, run, "page"), "devices"), *device = NULL;
     empty_curve(run);
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(run, "devices"))
         empty_curve(device);
-    for (uint32_t d = 0; rc == TP_OK && d < r->run->device_count; d++) {
-        cJSON *of = tp_json_item(j, devices);
-        tp_curve_data(j, of, "curve", r->facts, &r->run->devices[d].curve,
+    for (uint32_t d = 0; d < r->run->device_count; d++)
+        tp_json_item(j, devices);
+}
+
+/* `first`: of its trace. */
+static int write_run(struct tp_json *j, cJSON *page, const struct tp_result *r, bool first,
+                     const struct tp_page_room *room, struct tp_err *err)
+{
+    cJSON *devices = cJSON_GetObjectItemCaseSensitive(page, "devices");
+    cJSON *of = devices ? devices->child : NULL;
+    int rc = TP_OK;
+    for (uint32_t d = 0; rc == TP_OK && of; of = of->next, d++) {
+        tp_curve_data(j, of, "curve", r->facts, &r->run->devices[d].curve, room->points,
                       tp_source_calls_followed(r, d));
         if (first)
-            rc = tp_recorded_data(j, of, r->trace, r->captured, d, err);
+            rc = tp_recorded_data(j, of, r->trace, r->captured, d, room->points, err);
     }
     const struct tp_frames_shown shown = tp_result_frames(r);
-    return rc == TP_OK ? tp_json_frames(j, page, &shown, frames_most) : rc;
+    return rc == TP_OK ? tp_json_frames(j, page, &shown, room->frames) : rc;
 }
 
 /* ---- what is of a trace ---- */
 
-/* Whether each of the results that were followed on a device refused something. */
-static bool all_failed(const struct tp_result *r, size_t count, uint32_t device)
-{
-    for (size_t i = 0; i < count; i++)
-        if (device < r[i].run->device_count && r[i].run->devices[device].curve.count &&
-            !r[i].run->devices[device].failed_allocations)
-            return false;
-    return true;
-}
-
 /* Writes what the program requested into the devices where no result has it. */
-static void write_program(struct tp_json *j, const cJSON *devices, const struct tp_result *r,
-                          size_t count, const struct tp_info *info)
+static void write_program(struct tp_json *j, const cJSON *page, const struct tp_result *r,
+                          size_t count, const struct tp_info *info, size_t points)
 {
+    cJSON *devices = cJSON_GetObjectItemCaseSensitive(page, "devices");
     uint32_t d = 0;
     for (cJSON *in = devices ? devices->child : NULL; in; in = in->next, d++)
-        if (all_failed(r, count, d))
-            tp_curve_data(j, in, "program", r->facts, &info->devices[d].curve, false);
+        if (tp_page_lacks_program(r, count, d))
+            tp_curve_data(j, in, "program", r->facts, &info->devices[d].curve, points, false);
 }
 
-/* Adds to the first run of a trace, which has `count` results, what is of the trace. */
-static int write_trace(struct tp_json *j, const cJSON *run, const struct tp_result *r, size_t count,
+/* Adds to the first run of a trace what is of the trace. */
+static int write_trace(struct tp_json *j, cJSON *page, const struct tp_result *r,
                        const struct tp_info *info, struct tp_err *err)
 {
-    cJSON *page = cJSON_GetObjectItemCaseSensitive(run, "page");
-    write_program(j, cJSON_GetObjectItemCaseSensitive(page, "devices"), r, count, info);
     if (r->captured)
         tp_json_holders(j, page, "held_sizes", r->captured->sizes);
     tp_info_parts(j, page, "trace", &(struct tp_info_report){r->trace, info, r->captured});
@@ -99,25 +99,65 @@ static int write_trace(struct tp_json *j, const cJSON *run, const struct tp_resu
 
 /* ---- the document ---- */
 
+static bool is_first(const struct tp_report *rep, size_t i)
+{
+    return !i || rep->results[i].trace != rep->results[i - 1].trace;
+}
+
+/* Writes what charts are drawn from, as much of it as there is room for. */
+static int write_charts(struct tp_json *j, cJSON *root, const struct html_export *e,
+                        struct tp_err *err)
+{
+    const struct tp_report *rep = e->page.rep;
+    const struct tp_page_room room = tp_page_room(j, root, rep, e->page.infos, *e->written);
+    cJSON *runs = cJSON_GetObjectItemCaseSensitive(root, "runs"), *run = runs ? runs->child : NULL;
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && run; run = run->next, i++) {
+        const struct tp_result *r = &rep->results[i];
+        cJSON *page = cJSON_GetObjectItemCaseSensitive(run, "page");
+        if (is_first(rep, i))
+            write_program(j, page, r, tp_results_of_trace(r, rep->count - i), e->page.infos[i],
+                          room.points);
+        rc = write_run(j, page, r, is_first(rep, i), &room, err);
+    }
+    return rc;
+}
+
 static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_replay_page *p = of;
-    const struct tp_report *rep = p->rep;
+    const struct html_export *e = of;
+    const struct tp_report *rep = e->page.rep;
     struct tp_json j = {false};
     cJSON *root = tp_json_head(&j, rep), *runs = tp_json_array(&j, root, "runs");
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < rep->count; i++) {
         cJSON *run = tp_json_run(&j, rep, &rep->results[i]);
         tp_json_push(&j, runs, run);
-        const struct tp_result *r = &rep->results[i];
-        bool first = !i || r->trace != r[-1].trace;
-        rc = write_run(&j, run, r, first, FRAMES_BYTES / rep->count, err);
-        if (rc == TP_OK && first)
-            rc = write_trace(&j, run, r, tp_results_of_trace(r, rep->count - i), p->infos[i], err);
+        begin_run(&j, run, &rep->results[i]);
+        if (is_first(rep, i))
+            rc = write_trace(&j, cJSON_GetObjectItemCaseSensitive(run, "page"), &rep->results[i],
+                             e->page.infos[i], err);
     }
+    if (rc == TP_OK)
+        rc = write_charts(&j, root, e, err);
     if (rc == TP_OK)
         return tp_json_print_line(&j, root, out, err);
     cJSON_Delete(root);
+    return rc;
+}
+
+/* Writes the articles, and says how many bytes they are. */
+static int write_articles(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct html_export *e = of;
+    char *text = NULL;
+    FILE *memory = open_memstream(&text, e->written);
+    int rc = memory ? tp_replay_articles(&e->page, memory, err) : TP_OK;
+    if (!memory || (fclose(memory) && rc == TP_OK))
+        rc = tp_html_no_memory(err);
+    if (rc == TP_OK)
+        fwrite(text, 1, *e->written, out);
+    free(text);
     return rc;
 }
 
@@ -126,7 +166,7 @@ static int scan_traces(const struct tp_report *r, struct tp_info **infos, struct
 {
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < r->count; i++)
-        if (!i || r->results[i].trace != r->results[i - 1].trace)
+        if (is_first(r, i))
             rc = tp_info_scan(r->results[i].trace->program, &infos[i], err);
     return rc;
 }
@@ -134,18 +174,20 @@ static int scan_traces(const struct tp_report *r, struct tp_info **infos, struct
 static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
 {
     char partial[96];
-    const struct tp_replay_page of = {r, calloc(r->count, sizeof *of.infos)};
+    size_t written = 0;
+    const struct html_export of = {{r, calloc(r->count, sizeof *of.page.infos)}, &written};
     const struct tp_html_page page = {.title = r->results->trace->meta.name,
                                       .lacks = tp_export_partial(r, partial, sizeof partial),
-                                      .articles = tp_replay_articles,
+                                      .articles = write_articles,
                                       .data = write_data,
                                       .of = &of};
-    int rc = of.infos ? scan_traces(r, of.infos, err) : tp_html_no_memory(err);
+    struct tp_info **infos = of.page.infos;
+    int rc = infos ? scan_traces(r, infos, err) : tp_html_no_memory(err);
     if (rc == TP_OK)
         rc = tp_html_write(&page, out, err);
-    for (size_t i = 0; of.infos && i < r->count; i++)
-        tp_info_free(of.infos[i]);
-    free(of.infos);
+    for (size_t i = 0; infos && i < r->count; i++)
+        tp_info_free(infos[i]);
+    free(infos);
     return rc;
 }
 

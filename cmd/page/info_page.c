@@ -50,7 +50,7 @@ static cJSON *curves_data(struct tp_json *j, cJSON *page, const struct tp_info *
     for (uint32_t d = 0; d < info->device_count && d < DEVICES_DRAWN; d++) {
         cJSON *of = tp_json_item(j, devices);
         if (info->devices[d].curve.count)
-            tp_curve_data(j, of, "program", facts, &info->devices[d].curve, false);
+            tp_curve_data(j, of, "program", facts, &info->devices[d].curve, TP_CURVE_POINTS, false);
     }
     return devices;
 }
@@ -179,7 +179,7 @@ static int one_data(const void *of, FILE *out, struct tp_err *err)
     device = curves_data(&j, page, r->info, tp_program_facts(r->trace->program));
     device = device ? device->child : NULL;
     for (uint32_t d = 0; rc == TP_OK && device; d++, device = device->next)
-        rc = tp_recorded_data(&j, device, r->trace, r->captured, d, err);
+        rc = tp_recorded_data(&j, device, r->trace, r->captured, d, TP_CURVE_POINTS, err);
     if (rc == TP_OK)
         rc = tp_marks_data(&j, page, r->trace, err);
     tp_info_parts(&j, page, "trace", r);

@@ -11,12 +11,17 @@
 enum { MARKS_MAX = 2000, NAME_BYTES = 200 };
 
 void tp_curve_data(struct tp_json *j, cJSON *in, const char *name,
-                   const struct tp_program_facts *facts, const struct tp_curve *curve, bool calls)
+                   const struct tp_program_facts *facts, const struct tp_curve *curve, size_t most,
+                   bool calls)
 {
     struct tp_curve_data data;
+    struct tp_curve_thin thin =
+        tp_curve_thin(curve->points->bytes, sizeof *curve->points, curve->count, most);
     tp_curve_data_begin(&data, j, in, name);
     for (uint32_t i = 0; i < curve->count; i++) {
         const struct tp_curve_point *p = &curve->points[i];
+        if (!tp_curve_stays(&thin, i))
+            continue;
         tp_curve_data_add(&data, j, p->event, facts->time_known ? &p->clock : NULL, p->bytes);
         if (calls)
             tp_curve_data_calls(&data, j, p->calls);
@@ -24,7 +29,7 @@ void tp_curve_data(struct tp_json *j, cJSON *in, const char *name,
 }
 
 int tp_recorded_data(struct tp_json *j, cJSON *in, const struct tp_trace *t,
-                     const struct tp_captured *c, uint32_t device, struct tp_err *err)
+                     const struct tp_captured *c, uint32_t device, size_t most, struct tp_err *err)
 {
     if (!c || !c->known || device >= c->count || !c->devices[device].peak_reserved)
         return TP_OK;
@@ -33,7 +38,7 @@ int tp_recorded_data(struct tp_json *j, cJSON *in, const struct tp_trace *t,
         return tp_html_no_memory(err);
     int rc = tp_captured_curve(t, (uint16_t)device, curve, err);
     if (rc == TP_OK)
-        tp_curve_data(j, in, "recorded", tp_program_facts(t->program), curve, false);
+        tp_curve_data(j, in, "recorded", tp_program_facts(t->program), curve, most, false);
     free(curve);
     return rc;
 }

@@ -56,6 +56,47 @@ agrees() {
     matches compared '^[1-9][0-9]+ figures compared'
 }
 
+@test "a page is below 3 MB, however many policies and devices there are, and no extreme is lost" {
+    many() { # DEVICES
+        python3 -S -E - "$1" <<'END'
+import json, sys
+devices = int(sys.argv[1])
+print(json.dumps({"format": "tapool-trace", "version": 1, "meta": {"kind": "device"},
+                  "streams": [{"id": i, "device": i} for i in range(devices)]}))
+for i in range(1, 12001):
+    print(json.dumps({"op": "alloc", "id": i, "size": 512 + i * 7919 % 4000037, "stream": i % devices, "t": 1000 * i}))
+    if i > 2000:
+        print(json.dumps({"op": "free", "id": i - 2000, "t": 1000 * i + 1}))
+END
+    }
+    many 1 >1.jsonl
+    many 16 >16.jsonl
+    policies=()
+    for i in {1..40}; do policies+=(-s "p$i=stream-pool:threshold=${i}MiB"); done
+    for case in '16.jsonl -s arena -s lru -s torch -s direct -s bump -s rmm-pool' "1.jsonl ${policies[*]}"; do
+        # shellcheck disable=SC2086 # words
+        ok play_once $case --no-fits --bound-time 0 --export-html a.html --export-json a.json -f
+        [ "$(stat -c %s a.html)" -lt 3000000 ] || fail "$case: $(stat -c %s a.html) bytes"
+        python3 -S -E - <<'END'
+import itertools, json, re
+runs = json.loads(re.search(r'id="data">(.*?)</script>', open("a.html").read(), re.S).group(1))["runs"]
+points = 0
+for run, whole in zip(runs, json.load(open("a.json"))["runs"]):
+    devices = [device["memory"] for device in whole["devices"]] if len(whole["devices"]) > 1 else [whole["memory"]]
+    assert len(run["page"]["devices"]) == len(devices)
+    for device, stored in zip(run["page"]["devices"], devices):
+        curve, points = device["curve"], points + len(device["curve"]["events"])
+        at = list(itertools.accumulate(curve["events"]))
+        assert (at[0], at[-1]) == (stored["curve"][0][0], stored["curve"][-1][0]), "first and last"
+        for i, name in enumerate(("requested", "granted", "reserved")):
+            values, all_values = list(itertools.accumulate(curve[name])), [p[1 + i] for p in stored["curve"]]
+            assert (min(values), max(values)) == (min(all_values), max(all_values)), name
+assert 10000 < points, points
+END
+        looked_at a.html --figures --json a.json
+    done
+}
+
 @test "a page opens, with the figures of the JSON result" {
     device_trace >gpu.json
     ok play_once gpu.json -s arena -s lru -s direct --fits --export-html a.html --export-json a.json

@@ -1,0 +1,125 @@
+/* See page_room.h. */
+#include "cmd/page/page_room.h"
+
+#include "cmd/measure/figures.h"
+#include "cmd/page/page_assets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes: of a page that is below 3 MB whatever is not counted here, of the frames of all results
+ * together where there is more room, of a point of a curve that is not made yet, and of a curve
+ * without points. */
+enum { PAGE_MOST = 2900000, FRAMES_MOST = 1500000, POINT = 35, CURVE = 120 };
+
+/* What curves would take. */
+struct curves {
+    size_t count, points, bytes;
+};
+
+static size_t digits_of(uint64_t value)
+{
+    size_t digits = 1;
+    for (; value >= 10; value /= 10)
+        digits++;
+    return digits;
+}
+
+/* Of a change with its sign and its comma, about. */
+static size_t change_bytes(uint64_t from, uint64_t to)
+{
+    return digits_of(to > from ? to - from : from - to) + 1 + (to < from);
+}
+
+static void add_curve(struct curves *c, const struct tp_curve *curve)
+{
+    static const struct tp_curve_point start = {0};
+    const struct tp_curve_point *last = &start;
+    for (uint32_t i = 0; i < curve->count; last = &curve->points[i++]) {
+        const struct tp_curve_point *p = &curve->points[i];
+        c->bytes += change_bytes(last->event, p->event) + change_bytes(last->clock, p->clock);
+        for (int v = 0; v < TP_CURVE_VALUES; v++)
+            c->bytes += change_bytes(last->bytes[v], p->bytes[v]);
+        for (int k = 0; k < TP_CURVE_CALLS; k++)
+            c->bytes += change_bytes(last->calls[k], p->calls[k]);
+    }
+    c->count++;
+    c->points += curve->count;
+    c->bytes += CURVE;
+}
+
+bool tp_page_lacks_program(const struct tp_result *results, size_t count, uint32_t device)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_run *run = results[i].run;
+        if (device < run->device_count && run->devices[device].curve.count &&
+            !run->devices[device].failed_allocations)
+            return false;
+    }
+    return true;
+}
+
+/* Adds the curves that the first of `count` results of a trace has beside its own. */
+static void add_trace(struct curves *c, const struct tp_result *r, size_t count,
+                      const struct tp_info *info)
+{
+    for (uint32_t d = 0; d < r->run->device_count; d++) {
+        if (tp_page_lacks_program(r, count, d))
+            add_curve(c, &info->devices[d].curve);
+        if (r->captured && r->captured->known) {
+            c->count++;
+            c->points += TP_CURVE_POINTS;
+            c->bytes += (size_t)TP_CURVE_POINTS * POINT;
+        }
+    }
+}
+
+static struct curves count_curves(const struct tp_report *rep, struct tp_info *const *infos)
+{
+    struct curves c = {0};
+    for (size_t i = 0; i < rep->count; i++) {
+        const struct tp_result *r = &rep->results[i];
+        for (uint32_t d = 0; d < r->run->device_count; d++)
+            add_curve(&c, &r->run->devices[d].curve);
+        if (infos[i])
+            add_trace(&c, r, tp_results_of_trace(r, rep->count - i), infos[i]);
+    }
+    return c;
+}
+
+static size_t asset_bytes(const struct tp_page_asset *a)
+{
+    size_t bytes = 0;
+    for (; a->name; a++)
+        bytes += (size_t)(a->end - a->begin);
+    return bytes;
+}
+
+/* Bytes of the data so far, in which each '<' is written as six. */
+static size_t data_bytes(struct tp_json *j, const cJSON *root)
+{
+    char *text = j->failed ? NULL : cJSON_PrintUnformatted(root);
+    size_t bytes = 0;
+    for (const char *at = text; at && *at; at++)
+        bytes += *at == '<' ? 6 : 1;
+    j->failed |= !text;
+    free(text);
+    return bytes;
+}
+
+struct tp_page_room tp_page_room(struct tp_json *j, const cJSON *root, const struct tp_report *rep,
+                                 struct tp_info *const *infos, size_t articles)
+{
+    const struct curves c = count_curves(rep, infos);
+    size_t taken =
+        articles + data_bytes(j, root) + asset_bytes(tp_page_styles) + asset_bytes(tp_page_scripts);
+    size_t left = taken < PAGE_MOST ? PAGE_MOST - taken : 0;
+    size_t frames = c.bytes < left / 2 ? left - c.bytes : left / 2;
+    struct tp_page_room room = {.points = TP_CURVE_POINTS};
+    frames = frames < FRAMES_MOST ? frames : FRAMES_MOST;
+    room.frames = frames / rep->count;
+    if (c.bytes > left - frames)
+        room.points = (size_t)((double)(left - frames) * (double)c.points / (double)c.bytes /
+                               (double)c.count);
+    return room;
+}

@@ -44,7 +44,7 @@ class Trace:
         self.rows = {
             "kind": sorted([name, count(n), text.percent(n / all_done)] for name, n in done),
             "bytes": [["<= " + size(row["up_to_bytes"]), count(row["objects"]), text.percent(row["objects"] / all_objects),
-                       size(row["bytes"]), text.percent(row["bytes"] / all_bytes)] for row in trace["size_powers"]],
+                       size(row["bytes"]), text.percent(int(row["bytes"]) / all_bytes)] for row in trace["size_powers"]],
             "phase": [[row["name"][:100], count(row["begun"]), count(row["first_event"]), count(row["events"]),
                        duration(row["duration_ns"]), size(row["peak_requested_bytes"]), count(row["peak_requested_event"])]
                       for row in trace["phases"]],

@@ -65,7 +65,8 @@ struct scan {
     uint64_t made; /* events that have an instruction */
     uint64_t last; /* the last event that has an instruction */
     uint32_t mark;
-    bool begun; /* the prologue is over */
+    bool begun;  /* the prologue is over */
+    bool curves; /* columns and curves are made */
 };
 
 static void grow_sum(uint64_t *sum, uint64_t more)
@@ -120,7 +121,7 @@ static void add_point(struct device *d, uint64_t event, uint64_t clock)
  * first event. */
 static void begin_curves(struct scan *s)
 {
-    for (uint32_t i = 0; !s->begun && i < s->info->device_count; i++)
+    for (uint32_t i = 0; s->curves && !s->begun && i < s->info->device_count; i++)
         if (s->devices[i].requested)
             add_point(&s->devices[i], OF_THE_PAST, 0);
     s->begun = true;
@@ -137,13 +138,14 @@ static void raise_peak(struct scan *s)
 
 static void change(struct scan *s, struct device *d, uint64_t more, uint64_t less)
 {
-    uint32_t column = s->event == OF_THE_PAST ? 0 : column_of(s);
-    if (s->event != OF_THE_PAST)
+    bool drawn = s->curves && s->event != OF_THE_PAST;
+    uint32_t column = drawn ? column_of(s) : 0;
+    if (drawn)
         fill_to(d, column + 1);
     d->requested = d->requested - less + more;
     s->requested = s->requested - less + more;
     raise_peak(s);
-    if (s->event != OF_THE_PAST) {
+    if (drawn) {
         tp_stretch_add(&d->info->columns[column], d->requested);
         add_point(d, s->event, s->facts->time_known ? s->time : s->event);
     }
@@ -452,8 +454,10 @@ static void finish(struct scan *s)
     end_phase(s, s->facts->events + 1);
     for (uint32_t i = 0; i < s->info->device_count; i++) {
         struct device *d = &s->devices[i];
-        fill_to(d, TP_INFO_COLUMNS);
-        tp_curve_finish(&d->info->curve);
+        if (s->curves) {
+            fill_to(d, TP_INFO_COLUMNS);
+            tp_curve_finish(&d->info->curve);
+        }
         d->info->left = d->requested;
         for (uint32_t slot = d->newest; slot != NO_SLOT; slot = s->objects[slot].next)
             if (s->objects[slot].event != OF_THE_PAST)
@@ -487,9 +491,10 @@ static bool make_room(struct scan *s)
            s->info->phase_rows;
 }
 
-int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err *err)
+static int look_through(struct tp_program *program, bool curves, struct tp_info **out,
+                        struct tp_err *err)
 {
-    struct scan s = {.program = program, .facts = tp_program_facts(program)};
+    struct scan s = {.program = program, .facts = tp_program_facts(program), .curves = curves};
     int status = TP_OK;
     if (!make_room(&s)) {
         status = tp_fail(err, TP_ENOMEM, "out of memory while looking through a trace");
@@ -509,6 +514,16 @@ int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err
     else
         *out = s.info;
     return status;
+}
+
+int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err *err)
+{
+    return look_through(program, true, out, err);
+}
+
+int tp_info_scan_no_curves(struct tp_program *program, struct tp_info **out, struct tp_err *err)
+{
+    return look_through(program, false, out, err);
 }
 
 void tp_info_free(struct tp_info *info)

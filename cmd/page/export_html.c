@@ -161,13 +161,24 @@ static int write_articles(const void *of, FILE *out, struct tp_err *err)
     return rc;
 }
 
+/* Whether a page needs the curves of what the program requested. */
+static bool needs_curves(const struct tp_result *r, size_t count)
+{
+    bool any = false;
+    for (uint32_t d = 0; d < r->run->device_count; d++)
+        any |= tp_page_lacks_program(r, count, d);
+    return any;
+}
+
 /* Looks through each trace once. */
 static int scan_traces(const struct tp_report *r, struct tp_info **infos, struct tp_err *err)
 {
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < r->count; i++)
         if (is_first(r, i))
-            rc = tp_info_scan(r->results[i].trace->program, &infos[i], err);
+            rc = (needs_curves(&r->results[i], tp_results_of_trace(&r->results[i], r->count - i))
+                      ? tp_info_scan
+                      : tp_info_scan_no_curves)(r->results[i].trace->program, &infos[i], err);
     return rc;
 }
 

@@ -17,7 +17,7 @@ struct tp_page tp_html_flow(FILE *out)
 
 static struct tp_page screen(FILE *out)
 {
-    return (struct tp_page){.out = out, .width = 100, .form = TP_PAGE_SCREEN};
+    return (struct tp_page){.out = out, .width = 100, .form = TP_PAGE_SCREEN, .no_curves = true};
 }
 
 int tp_html_no_memory(struct tp_err *err)

@@ -27,7 +27,10 @@ static int write_still(const void *of, uint16_t device, uint32_t columns, FILE *
                        struct tp_err *err)
 {
     struct tp_memory_chart *m = NULL;
-    int rc = tp_memory_chart_info(of, device, columns, &m, err);
+    const struct tp_info_report *r = of;
+    const struct tp_result trace = {
+        .trace = r->trace, .facts = tp_program_facts(r->trace->program), .captured = r->captured};
+    int rc = tp_memory_chart_still(&trace, 0, r->info, device, columns, &m, err);
     if (rc != TP_OK)
         return rc;
     tp_still_html(&m->chart, out);

@@ -62,7 +62,7 @@ static int write_still(const void *of, uint16_t device, uint32_t columns, FILE *
 {
     const struct page_part *p = of;
     struct tp_memory_chart *m = NULL;
-    int rc = tp_memory_chart_make(p->results, p->count, device, columns, &m, err);
+    int rc = tp_memory_chart_still(p->results, p->count, p->info, device, columns, &m, err);
     if (rc != TP_OK)
         return rc;
     tp_still_html(&m->chart, out);

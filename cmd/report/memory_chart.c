@@ -20,6 +20,7 @@ struct chart_making {
     size_t count;
     uint16_t device;
     const struct tp_info *info; /* of the program; NULL: not looked through so far */
+    bool over_events;           /* also where the trace has times */
     const struct tp_result *of[TP_CHART_LINES]; /* the first result of a line; NULL: no policy's */
 };
 
@@ -291,7 +292,9 @@ static int fill(struct chart_making *g, uint32_t columns, struct tp_err *err)
                                  .notes = m->notes};
     m->at = calloc((TP_CHART_LINES + (size_t)1) * columns, sizeof *m->at);
     int status = m->at ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
-    if (!status)
+    if (!status && g->over_events)
+        tp_columns_evenly(g->results->facts->events, columns, &m->columns);
+    else if (!status)
         status = tp_columns_spread(g->results->trace->program, columns, &m->columns, err);
     if (!status)
         begin_texts(g);
@@ -331,12 +334,15 @@ int tp_memory_chart_make(const struct tp_result *results, size_t count, uint16_t
                 columns, out, err);
 }
 
-int tp_memory_chart_info(const struct tp_info_report *r, uint16_t device, uint32_t columns,
-                         struct tp_memory_chart **out, struct tp_err *err)
+int tp_memory_chart_still(const struct tp_result *results, size_t count, const struct tp_info *info,
+                          uint16_t device, uint32_t columns, struct tp_memory_chart **out,
+                          struct tp_err *err)
 {
-    const struct tp_result trace = {
-        .trace = r->trace, .facts = tp_program_facts(r->trace->program), .captured = r->captured};
-    return make(&(struct chart_making){.results = &trace, .device = device, .info = r->info},
+    return make(&(struct chart_making){.results = results,
+                                       .count = count,
+                                       .device = device,
+                                       .info = info,
+                                       .over_events = true},
                 columns, out, err);
 }
 

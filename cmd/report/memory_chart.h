@@ -35,10 +35,12 @@ struct tp_memory_chart {
  * an error of reading the program. */
 int tp_memory_chart_make(const struct tp_result *results, size_t count, uint16_t device,
                          uint32_t columns, struct tp_memory_chart **out, struct tp_err *err);
-/* Likewise of a trace that is not played: what the program requested, and what the recorded
- * allocator reserved where that is known. */
-int tp_memory_chart_info(const struct tp_info_report *r, uint16_t device, uint32_t columns,
-                         struct tp_memory_chart **out, struct tp_err *err);
+/* Likewise, over events in place of times, without reading the program. `count` may be 0: then the
+ * trace, its facts and its capture are all that is read of `results`. `info` is of the program,
+ * with curves where no result says what it requested. */
+int tp_memory_chart_still(const struct tp_result *results, size_t count, const struct tp_info *info,
+                          uint16_t device, uint32_t columns, struct tp_memory_chart **out,
+                          struct tp_err *err);
 void tp_memory_chart_free(struct tp_memory_chart *m); /* NULL is fine */
 
 #endif

@@ -150,7 +150,7 @@ static void print_curve(const struct tp_result *r, const struct tp_device_run *d
     struct tp_columns columns;
     struct tp_err err = {0};
     uint32_t dots = tp_curve_text_dots(page, CURVE);
-    if (!d->curve.count || !tp_braille_can_show())
+    if (page->no_curves || !d->curve.count || !tp_braille_can_show())
         return;
     if (tp_columns_spread(r->trace->program, dots, &columns, &err)) {
         line(page, "memory over time", "not drawn: %s", err.text);

@@ -40,7 +40,8 @@ struct tp_page {
     bool color;
     bool exact; /* sizes are shown in bytes */
     enum tp_page_form form;
-    int column; /* column of the next character, from 0 */
+    bool no_curves; /* curves of policies are left out: a chart beside has them */
+    int column;     /* column of the next character, from 0 */
 };
 
 /* The width is that of the terminal, limited to 80..100, or 100 if `out` is no terminal. `color`: 0

@@ -133,11 +133,11 @@ static bool has_rounds(const void *of)
     return false;
 }
 
-/* Fills a table of a row for each round, and a column for each row of the comparison. */
+/* Fills a table of a row for each round, and a column for each row of the comparison. The table
+ * borrows `names`, room for as many. */
 static int fill_rounds(const struct compare_part *p, const struct tp_metric *m,
-                       struct tp_table *out, struct tp_err *err)
+                       struct tp_compare_label *names, struct tp_table *out, struct tp_err *err)
 {
-    struct tp_compare_label *names = calloc(p->table->count, sizeof *names);
     struct tp_column *columns = calloc(p->table->count + 1, sizeof *columns);
     int count = 1;
     for (size_t r = 0; names && columns && r < p->table->count; r++) {
@@ -160,6 +160,7 @@ static int fill_rounds(const struct compare_part *p, const struct tp_metric *m,
     }
     int rc = names && columns ? TP_OK : tp_html_no_memory(err);
     out->failed |= rc != TP_OK;
+    free(columns);
     return rc;
 }
 
@@ -169,6 +170,7 @@ static int write_rounds(const void *of, FILE *out, struct tp_err *err)
     const struct tp_compare *c = p->page->found;
     int rc = TP_OK;
     bool left = false;
+    struct tp_compare_label *names = calloc(p->table->count, sizeof *names);
     for (size_t m = 0; rc == TP_OK && m < c->column_count; m++) {
         char head[TP_COLUMN_TEXT];
         struct tp_table table = {0};
@@ -179,11 +181,12 @@ static int write_rounds(const void *of, FILE *out, struct tp_err *err)
         }
         tp_column_text(&column, head);
         tp_put(out, TP_TO_XML, "<details><summary>%s in each round</summary>\n", head);
-        rc = fill_rounds(p, c->columns[m], &table, err);
+        rc = fill_rounds(p, c->columns[m], names, &table, err);
         int put = tp_html_table(&table, out, rc == TP_OK ? err : &(struct tp_err){0});
         rc = rc == TP_OK ? put : rc;
         fputs("</details>\n", out);
     }
+    free(names);
     if (left)
         fputs("<p>Not of every figure: too many values for a page.</p>\n", out);
     return rc;

@@ -26,6 +26,13 @@ def find():
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
+# A promise that is kept when so many frames have been drawn, and what they have started.
+FRAMES = """new Promise(done => {
+    const next = left => left ? requestAnimationFrame(() => next(left - 1)) : setTimeout(done);
+    next(%d);
+})"""
+
+
 class Broken(Exception):
     """What the browser or a script in it has refused."""
 
@@ -110,7 +117,7 @@ class Browser:
 
 class Page:
     def __init__(self, browser, address, width, height, dark, scripts):
-        self.browser, self.errors, self.requests = browser, [], []
+        self.browser, self.errors, self.requests, self.scripts = browser, [], [], scripts
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         browser.listeners.append(self._hear)
@@ -156,17 +163,19 @@ class Page:
             raise Broken(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
 
-    def settle(self, seconds=0.3):
-        """Lets timers, observers and messages come through."""
-        self.browser.listen(seconds)
+    def settle(self, frames=3):
+        """Lets so many frames be drawn, with the timers and observers that are due in them, and hears what is said."""
+        if self.scripts:
+            self.value(FRAMES % frames)
+        self.browser.listen(0 if self.scripts else 0.3)
 
     def scroll_through(self):
         """Brings every part of the page into the window once, so that all views are drawn."""
         at = 0
         while at < self.value("document.documentElement.scrollHeight"): # which grows meanwhile
             self.value("scrollTo(0, %d)" % at)
-            self.settle(0.05)
-            at += 600
+            self.settle(2)
+            at += 900 # views are drawn when they are near the window
         self.value("scrollTo(0, 0)")
         self.settle()
 

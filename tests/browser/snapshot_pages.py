@@ -186,7 +186,7 @@ def trade_of(page, figures, part, document):
     seen = set()
     page.key("Home")
     for _ in range(shapes):
-        page.settle(0)
+        page.settle(1)
         seen.add(page.value("document.querySelector('section.trade .under').textContent"))
         page.key("ArrowRight")
     figures.same("points by keys", len(seen), shapes)

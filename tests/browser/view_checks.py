@@ -71,7 +71,7 @@ def walk(chart, view, found):
     left, top = chart.value(".getBoundingClientRect().x"), chart.value(".getBoundingClientRect().y")
     chart.page.mouse("mouseMoved", left + x + 30, top + y)
     chart.page.mouse("mouseMoved", left + x, top + y)
-    chart.page.settle(0.05)
+    chart.page.settle(2)
     same = chart.row() != row or chart.said() == by_key # of several rows at one place the mouse finds any
     found.expect(same and by_key, view, "says by keys", by_key, "and by the mouse", chart.said())
 
@@ -268,7 +268,7 @@ def look_at_print(page, found):
     page.value("dispatchEvent(new Event('beforeprint'))")
     page.call("Emulation.setEmulatedMedia", media="print")
     page.resize(740, 1000)
-    page.settle(0.1)
+    page.settle(4)
     drawn = page.value("""[...document.querySelectorAll("figure")].filter(f => !f.childElementCount).map(f => f.dataset.view)""")
     found.expect(not drawn, "not drawn for paper:", drawn)
     cut = page.value("""[...document.querySelectorAll("main *")].filter(e => e.clientWidth > 0 && !e.closest("svg,.chart,.areas") &&

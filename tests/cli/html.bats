@@ -258,7 +258,7 @@ END
     # What was resident at most is on the page of a host.
     ok play_once jq.jsonl -s arena -s system --export-html c.html --export-json c.json
     matches c.html "<p>Resident at most, as the kernel counts, blocks written wholly: arena [0-9.]+ [KM]iB, system [0-9.]+ [KM]iB\.</p>"
-    TAPOOL_LEVELS=$(jq -r '[.runs[] | .resident.peak_bytes] | @csv' c.json) python3 -S -E - c.html <<'END'
+    TAPOOL_LEVELS=$(python3 -S -E -c 'import json; print(*(r["resident"]["peak_bytes"] for r in json.load(open("c.json"))["runs"]), sep=",")') python3 -S -E - c.html <<'END'
 import os, re, sys
 said = re.search("<p>Resident at most[^<]*", open(sys.argv[1]).read()).group(0)
 shown = [float(n) * {"K": 2**10, "M": 2**20}[unit] for n, unit in re.findall(r"([\d.]+) ([KM])iB", said)]

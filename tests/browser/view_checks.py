@@ -43,6 +43,8 @@ def look_at_keys(page, found):
             page.value(chart.box + ".scrollIntoView()")
             look_at_names(chart, view, found)
             walk(chart, view, found)
+            if view == "memory":
+                look_at_place(chart, found)
             look_closer(chart, view, found)
 
 
@@ -50,6 +52,24 @@ def look_at_names(chart, view, found):
     named = chart.page.value("""(box => [box.getAttribute("role"), box.getAttribute("aria-label"), box.tabIndex,
         (document.getElementById(box.getAttribute("aria-describedby")) || box).getAttribute("aria-live")])(%s)""" % chart.box)
     found.expect(all(named[:2]) and named[2:] == [0, "polite"], view, "has role, name, place and text", named)
+
+
+# The first row of which the place is known, within 200 rows, and that place.
+PLACED = """(chart => {
+    const known = event => page.data.runs.map(run => run.page.frames && page.frames.placeOf(run, event)).find(Boolean);
+    for (let i = 0; i < Math.min(200, chart.numRows() - 1); i++)
+        if (known(chart.getValue(i, 0)))
+            return [i, known(chart.getValue(i, 0))];
+    return null;
+})(%s.chart)"""
+
+
+def look_at_place(chart, found):
+    """A point names who asked for what changed there, where that is known."""
+    placed = chart.page.value(PLACED % chart.box)
+    if placed:
+        chart.keys("Home", *["ArrowRight"] * placed[0])
+        found.expect(", from %s: " % placed[1] in chart.said(), "memory says", chart.said(), "and not", placed)
 
 
 def walk(chart, view, found):

@@ -56,13 +56,20 @@
         return name;
     };
 
+    /* Known of the events whose blocks the map of the heap shows. */
+    const placeAt = (runs, event) => {
+        const run = runs.find(r => r.page.frames && r.page.frames.born === undefined && page.frames.placeOf(r, event));
+        return run ? page.frames.placeOf(run, event) : null;
+    };
+
     const drawn = (runs, device, spec) => {
         const lines = spec.lines(device), moments = momentsOf(lines), times = timesOf(lines);
         const say = (row, shown) => {
             const { event, at } = moments[row], ns = times.get(event), phase = phaseAt(runs, event);
             const texts = lines.map((line, i) => at[i] >= 0 && shown.includes(line) && line.values[at[i]] !== null
                 ? `${line.name} ${spec.text(line, at[i])}` : "").filter(Boolean);
-            return [...page.when(`event ${count(event)}`, ns, phase), ": ", texts.join(", ") || "nothing"];
+            const place = placeAt(runs, event);
+            return [...page.when(`event ${count(event)}`, ns, phase), place ? `, from ${place}` : "", ": ", texts.join(", ") || "nothing"];
         };
         return {
             lines, lasts: true, rows: moments.map(({ event, at }) => [event, ...lines.map((line, i) => at[i] < 0 ? null : line.values[at[i]])]),

@@ -209,7 +209,7 @@ END
     while read -r page change; do
         sed -E "$change" "$page.html" >bad.html
         not cmp -s "$page.html" bad.html
-        ! python3 "$CLI/../browser/page_check.py" bad.html --once --json "$page.json" >found 2>/dev/null || fail "not seen: $change"
+        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first --json "$page.json" >found 2>/dev/null || fail "not seen: $change"
         [ -s found ] || fail "nothing said: $change"
         lacks found Traceback
     done <<'END'

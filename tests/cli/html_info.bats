@@ -129,7 +129,7 @@ END
     while read -r change; do
         sed -E "$change" a.html >bad.html
         not cmp -s a.html bad.html
-        ! python3 "$CLI/../browser/page_check.py" bad.html --once >found 2>/dev/null || fail "not seen: $change"
+        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first >found 2>/dev/null || fail "not seen: $change"
         [ -s found ] || fail "nothing said: $change"
     done <<'END'
 s/page.view\("trace"/page.view("nothing"/

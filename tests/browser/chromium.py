@@ -58,7 +58,7 @@ class Browser:
             preexec_fn=pipes, close_fds=False)
         os.close(theirs_in)
         os.close(theirs_out)
-        self.number, self.rest, self.listeners = 0, b"", []
+        self.number, self.rest, self.listeners, self.pages = 0, b"", [], []
 
     def __enter__(self):
         return self
@@ -112,14 +112,22 @@ class Browser:
             self._hear(message)
 
     def open(self, address, width=1200, height=900, dark=False, scripts=True):
-        return Page(self, address, width, height, dark, scripts)
+        page = Page(self, address, width, height, dark, scripts)
+        self.pages.append(page)
+        return page
+
+    def close_pages(self):
+        """Closes all that were opened."""
+        for page in self.pages:
+            self.call("Target.closeTarget", targetId=page.target)
+        self.pages, self.listeners = [], []
 
 
 class Page:
     def __init__(self, browser, address, width, height, dark, scripts):
         self.browser, self.errors, self.requests, self.scripts = browser, [], [], scripts
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         browser.listeners.append(self._hear)
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")

@@ -1,11 +1,11 @@
-"""Looks at a page of tapool in a real browser, and prints what is wrong with it; nothing where all is well.
+"""Looks at pages of tapool in a real browser, and prints what is wrong with each; nothing where all is well.
 
-    page_check.py PAGE.html [--once [--first] | --figures] [--json RESULT.json] [--picture FILE.png]
+    page_check.py PAGE.html... [--once [--first] | --figures] [--json RESULT.json] [--picture FILE.png]
 
 Of any page it looks in both themes, wide and narrow, at what page_look.py says, and at what is left without
 JavaScript. What more it looks at is told by the schema of the page's data (PAGES): that each view is drawn, and that
 the figures of tables and charts are those of the data and of the JSON of the same run. With --once only light and
-1,200 pixels wide, with --first no further than the first finding, with --figures only at the figures of tables.
+1,200 pixels wide, with --first no further than the first finding of each, with --figures only at the figures of tables.
 """
 import json
 import os
@@ -18,7 +18,7 @@ import page_figures  # noqa: E402
 import page_verdicts  # noqa: E402
 import snapshot_pages  # noqa: E402
 from chromium import Browser, find  # noqa: E402
-from page_look import LOOKS, Findings, end, has, hover_and_zoom, look, look_at_areas, number, option, sort_tables  # noqa: E402
+from page_look import LOOKS, Enough, Findings, has, hover_and_zoom, look, look_at_areas, number, option, sort_tables  # noqa: E402
 from view_checks import look_at_fragmentation, look_at_keys, look_at_moments, look_at_other_keys, look_at_print  # noqa: E402
 
 VIEWS = ("memory", "heap", "latency")
@@ -164,16 +164,32 @@ def look_at_page(browser, address, found):
     return compared
 
 
+def look_at_file(browser, path, found):
+    """Adds what is wrong with a page; returns how many figures were compared."""
+    address = "file://" + os.path.realpath(path)
+    try:
+        if "--figures" in sys.argv:
+            return compare_figures(browser.open(address), found)[0]
+        return look_at_page(browser, address, found)
+    except Enough:
+        return 0
+    finally:
+        browser.close_pages()
+
+
 def main():
-    address, found = "file://" + os.path.realpath(sys.argv[1]), Findings()
+    paths, compared, wrong = [word for word in sys.argv[1:] if word.endswith(".html")], 0, 0
     if not find():
         sys.exit("there is no browser")
     with Browser() as browser:
-        if "--figures" in sys.argv:
-            compared = compare_figures(browser.open(address), found)[0]
-        else:
-            compared = look_at_page(browser, address, found)
-    end(found, compared)
+        for path in paths:
+            found = Findings()
+            compared += look_at_file(browser, path, found)
+            wrong += len(found)
+            for line in found:
+                print(path + ": " + line)
+    print("%d figures compared" % compared, file=sys.stderr)
+    sys.exit(1 if wrong or not paths else 0)
 
 
 if __name__ == "__main__":

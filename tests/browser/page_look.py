@@ -40,14 +40,16 @@ CUT = """[...document.querySelectorAll("figure canvas, figure svg, .plot rect")]
 CELLS = """[...document.querySelector("section.answer tbody").rows].map(row => [...row.cells].map(c => c.textContent))"""
 
 
-class Findings(list):
-    """With --first nothing more is looked at after the first one."""
+class Enough(Exception):
+    """With --first nothing more is looked at on a page after the first finding."""
 
+
+class Findings(list):
     def expect(self, good, *what):
         if not good:
             self.append(" ".join(map(str, what)))
             if "--first" in sys.argv:
-                end(self, 0)
+                raise Enough
 
 
 def look(browser, address, found, **how):
@@ -132,12 +134,3 @@ def sort_tables(page, found, section="answer", column=1):
 def option(name):
     """The word behind an option; None: it was not given."""
     return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else None
-
-
-def end(found, compared):
-    for line in found:
-        print(line)
-    print("%d figures compared" % compared, file=sys.stderr)
-    sys.exit(1 if found else 0)
-
-

@@ -1,8 +1,12 @@
 """What page_check.py looks for in the views of a page: that they are gone through by keys as by the mouse, and
 that what a chart says of a moment is what a table says of it. Each takes an open page, drawn once, and a list
 of findings."""
-import base64
+import os
 import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
+import packed_numbers  # noqa: E402
 
 FIGURE = "document.querySelector('figure[data-view=%s]')"
 CHARTS = ("memory", "fragmentation", "latency")
@@ -177,36 +181,9 @@ def look_at_other_keys(page, found):
 
 # ---- moments ----
 
-class Reader:
-    """The numbers in a text of base 64, as cmd/measure/frames_json.h says."""
-
-    def __init__(self, text):
-        self.data, self.at = base64.b64decode(text), 0
-
-    def more(self):
-        return self.at < len(self.data)
-
-    def byte(self):
-        self.at += 1
-        return self.data[self.at - 1]
-
-    def number(self):
-        value = shift = 0
-        while True:
-            byte = self.byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    def signed(self):
-        n = self.number()
-        return -(n + 1) // 2 if n % 2 else n // 2
-
-
 def live_pieces(frame):
     """Each live piece as (bytes, event, whether it is merged)."""
-    r, event = Reader(frame["rows"]), 0
+    r, event = packed_numbers.Numbers(frame["rows"]), 0
     while r.more():
         r.number(), r.number(), r.number()
         while True:
@@ -231,7 +208,7 @@ def live_pieces(frame):
 def held_in(run, frame):
     """Bytes by place, or of blocks whose size is in [low, 2 low) where no place is known."""
     frames, places, held, event = run["page"]["frames"], {}, {}, 0
-    r = Reader(frames["events"])
+    r = packed_numbers.Numbers(frames["events"])
     while r.more():
         event += r.number()
         index = r.number()

@@ -265,8 +265,26 @@ needs_browser() {
     command -v chromium chromium-browser google-chrome >/dev/null || skip "there is no Chromium"
 }
 
-# looked_at PAGE: the browser finds nothing wrong.
+# looked_at PAGE...: the browser finds nothing wrong.
 looked_at() {
     needs_browser
     python3 "$CLI/../browser/page_check.py" "$@" >found 2>compared || fail "$(cat found compared)"
+}
+
+# noticed PAGE [ARG]...: it finds something wrong after each of the changes by sed that stdin names in a line.
+noticed() {
+    local page=$1 change changes=() bad=() i
+    shift
+    needs_browser
+    while read -r change; do
+        changes+=("$change")
+        bad+=("bad-${#changes[@]}.html")
+        sed -E "$change" "$page" >"${bad[-1]}"
+        not cmp -s "$page" "${bad[-1]}" || fail "changes nothing: $change"
+    done
+    python3 "$CLI/../browser/page_check.py" "${bad[@]}" --once --first "$@" >found 2>errors || [ $? -eq 1 ]
+    lacks errors Traceback
+    for i in "${!bad[@]}"; do
+        grep -q "^${bad[i]}: " found || fail "not seen: ${changes[i]}"
+    done
 }

@@ -13,7 +13,7 @@ setup() {
 # framed TRACE [OPTION...]: plays it into a.html and checks the frames, of which frames_check.py says what it wants.
 framed() {
     ok play_once "$@" --export-html a.html -f
-    python3 -S -E "$CLI/frames_check.py" a.html >found 2>&1 || fail "$(cat found)"
+    python3 -S -E -B "$CLI/frames_check.py" a.html >found 2>&1 || fail "$(cat found)"
 }
 
 @test "every policy with a walk has frames whose rows are its reserved bytes" {

@@ -1,38 +1,14 @@
 """Reads the frames of the heap in a page as cmd/measure/frames_json.h draws them, and checks what must hold of each.
 Prints for each run its strategy with the number of frames, their checksum, and whether one is of a failure."""
 
-import base64
 import json
 import re
 import sys
 import zlib
 
+import packed_numbers
+
 KINDS, MIXED, LIVE, GAP = 5, 5, 0, 8
-
-
-class Bytes:
-    def __init__(self, text):
-        self.bytes, self.at = base64.b64decode(text, validate=True), 0
-
-    def byte(self):
-        self.at += 1
-        return self.bytes[self.at - 1]
-
-    def number(self):
-        value = shift = 0
-        while True:
-            byte = self.byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    def signed(self):
-        number = self.number()
-        return ~(number >> 1) if number & 1 else number >> 1
-
-    def more(self):
-        return self.at < len(self.bytes)
 
 
 def piece(data, unit, state):
@@ -55,7 +31,7 @@ def piece(data, unit, state):
 
 
 def check_frame(frame):
-    data, unit, number, ranges = Bytes(frame["rows"]), frame["unit"], 0, 0
+    data, unit, number, ranges = packed_numbers.Numbers(frame["rows"]), frame["unit"], 0, 0
     state, total = {"event": 0}, frame["page_rest"]
     while data.more():
         step = data.number()

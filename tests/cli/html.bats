@@ -342,13 +342,7 @@ END
 @test "the checks of a page can fail" {
     ok play_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s arena -s lru --export-html a.html --export-json a.json
     looked_at a.html --once --json a.json
-    while read -r change; do
-        sed -E "$change" a.html >bad.html
-        not cmp -s a.html bad.html
-        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first --json a.json >found 2>/dev/null || fail "not seen: $change"
-        [ -s found ] || fail "nothing said: $change"
-        lacks found Traceback
-    done <<'END'
+    noticed a.html --json a.json <<'END'
 s/page.view\("memory"/page.view("nothing"/
 s/const page = /console.error("x"); const page = /
 s/--soft: #595959/--soft: #d0d0d0/

@@ -206,28 +206,24 @@ END
     sed -i -E '0,/"peak_reserved": [0-9]+/s//"peak_reserved": 4096/' tapool-baseline.json
     capture live --base-strategy lru --export-html b.html --export-json b.json
     compared_at b.html --once --json b.json
-    while read -r page change; do
-        sed -E "$change" "$page.html" >bad.html
-        not cmp -s "$page.html" bad.html
-        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first --json "$page.json" >found 2>/dev/null || fail "not seen: $change"
-        [ -s found ] || fail "nothing said: $change"
-        lacks found Traceback
-    done <<'END'
-a s/page.view\("changes"/page.view("nothing"/
-a s/page.view\("rounds"/page.view("nothing"/
-a /<section class="answer">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-a /<section class="changes">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-a /<section class="changes">/,/<\/section>/s/(class="n">)\[\+?-?([0-9])/\1[+9\2/
-a /<section class="rounds">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-a s/(<p class="pick">.*)([0-9])/\19\2/
-a s/(th scope="row">cores<\/th><td>)/\19/
-a s/ text: text.value/ text: ""/
-a s/^\.plot \.amount \{/.plot .amount { height: 1.3rem;/
-b s/page.view\("times"/page.view("nothing"/
-b /<section class="findings">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-b /<section class="causes">/,/<\/section>/s/(peak_reserved )([0-9])/\19\2/
-b /<section class="classes">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-b s/(<p class="pick">.*)([0-9]) regression/\19\2 regression/
-b s/(th scope="row">seed<\/th><td>)/\19/
+    noticed a.html --json a.json <<'END'
+s/page.view\("changes"/page.view("nothing"/
+s/page.view\("rounds"/page.view("nothing"/
+/<section class="answer">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+/<section class="changes">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+/<section class="changes">/,/<\/section>/s/(class="n">)\[\+?-?([0-9])/\1[+9\2/
+/<section class="rounds">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+s/(<p class="pick">.*)([0-9])/\19\2/
+s/(th scope="row">cores<\/th><td>)/\19/
+s/ text: text.value/ text: ""/
+s/^\.plot \.amount \{/.plot .amount { height: 1.3rem;/
+END
+    noticed b.html --json b.json <<'END'
+s/page.view\("times"/page.view("nothing"/
+/<section class="findings">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+/<section class="causes">/,/<\/section>/s/(peak_reserved )([0-9])/\19\2/
+/<section class="classes">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+s/(<p class="pick">.*)([0-9]) regression/\19\2 regression/
+s/(th scope="row">seed<\/th><td>)/\19/
 END
 }

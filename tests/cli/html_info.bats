@@ -126,12 +126,7 @@ END
 @test "the checks of the page can fail" {
     page a sample:python-threads
     looked_at a.html --once
-    while read -r change; do
-        sed -E "$change" a.html >bad.html
-        not cmp -s a.html bad.html
-        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first >found 2>/dev/null || fail "not seen: $change"
-        [ -s found ] || fail "nothing said: $change"
-    done <<'END'
+    noticed a.html <<'END'
 s/page.view\("trace"/page.view("nothing"/
 s/page.view\("memory"/page.view("nothing"/
 s/ArrowRight: \(\) => say\(at \+ 1\)/ArrowRight: () => say(at)/

@@ -16,13 +16,9 @@ setup() {
       echo '{"op": "free", "id": 2}'; } >four.jsonl
     for name in one four; do
         ok play_once $name.jsonl -s __proto__=arena -s constructor=lru --export-html $name.html
-        looked_at $name.html --once
     done
-    while read -r change; do
-        sed -E "$change" four.html >bad.html
-        not cmp -s four.html bad.html
-        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first >found 2>/dev/null || fail "not seen: $change"
-    done <<'END'
+    looked_at one.html four.html --once
+    noticed four.html <<'END'
 s/Math.max\(1, nice\(/Math.max(0.1, nice(/
 s/const keyOf = i => "line " \+ i/const keyOf = i => what.lines[i].name.split(":")[0]/
 END
@@ -31,12 +27,7 @@ END
 @test "the checks of views can fail" {
     ok play_once sample:sqlite -s arena -s lru --export-html a.html
     looked_at a.html --once
-    while read -r change; do
-        sed -E "$change" a.html >bad.html
-        not cmp -s a.html bad.html
-        ! python3 "$CLI/../browser/page_check.py" bad.html --once --first >found 2>/dev/null || fail "not seen: $change"
-        [ -s found ] || fail "nothing said: $change"
-    done <<'END'
+    noticed a.html <<'END'
 s/ArrowLeft: e =>/ArrowUp: e =>/
 s/"\+": \(\) => zoom\(0.5\)/"+": () => zoom(1)/
 s/"0": seeAll/"0": () => 0/

@@ -34,6 +34,8 @@ struct fence_stream {
     uint32_t head, tail, count; /* recorded events that are not known to have passed */
     uint64_t passed;            /* fences of the stream up to this serial have passed */
     uint64_t last;              /* serial of the stream's newest fence */
+    uint64_t worked; /* its work is complete once a fence with this serial or a later one has
+                        passed; 0: it has none */
 };
 
 struct cuda_fences {
@@ -41,6 +43,7 @@ struct cuda_fences {
     struct fence_stream *streams; /* by number; the handles are borrowed */
     uint32_t event_count, stream_count;
     uint32_t idle;
+    uint32_t working; /* streams whose work is not known to be complete */
     /* event for `follow`; a wait uses the state recorded before it, so one event serves all */
     CUevent order;
     uint64_t serial;
@@ -104,6 +107,13 @@ bool tp_cuda_done(void *state, const struct tp_fence *fence);
 int tp_cuda_wait(void *state, const struct tp_fence *fence);
 void tp_cuda_synced(void *state, uint16_t stream);
 int tp_cuda_follow(void *state, uint16_t stream, uint16_t after);
+
+/* To be called when work was queued on the stream. */
+void tp_cuda_fences_work(struct cuda_fences *f, uint16_t stream);
+
+/* Waits for the device where work may still be running there, and counts that; nothing otherwise.
+ * cuMemFree only "may perform implicit synchronization" (cuda.h), so this comes before it. */
+int tp_cuda_finish_work(struct cuda_source *s);
 
 int tp_cuda_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err *err);
 int tp_cuda_pool_close(void *state);

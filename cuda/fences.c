@@ -24,7 +24,8 @@ int tp_cuda_fences_open(struct cuda_source *s, struct tp_err *err)
     if (!f->events || !f->streams)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     for (uint32_t i = 0; i < streams; i++)
-        f->streams[i] = (struct fence_stream){s->streams[i], FENCE_NONE, FENCE_NONE, 0, 0, 0};
+        f->streams[i] =
+            (struct fence_stream){.handle = s->streams[i], .head = FENCE_NONE, .tail = FENCE_NONE};
     for (uint32_t i = 0; i < events; i++)
         f->events[i].next = i + 1 < events ? i + 1 : FENCE_NONE;
     return create_events(f, &s->gpu, err);
@@ -72,10 +73,18 @@ static void make_idle(struct cuda_fences *f, uint32_t at)
     f->idle = at;
 }
 
+static void end_work(struct cuda_fences *f, struct fence_stream *s)
+{
+    f->working -= s->worked != 0;
+    s->worked = 0;
+}
+
 /* Notes that the stream has passed its event `at`, and so all events before it. */
 static void pass_through(struct cuda_fences *f, struct fence_stream *s, uint32_t at)
 {
     s->passed = f->events[at].serial;
+    if (s->worked <= s->passed)
+        end_work(f, s);
     for (uint32_t head = FENCE_NONE; head != at;) {
         head = take_head(f, s);
         make_idle(f, head);
@@ -87,6 +96,7 @@ static void pass_all(struct cuda_fences *f, struct fence_stream *s)
     if (s->tail != FENCE_NONE)
         pass_through(f, s, s->tail);
     s->passed = s->last;
+    end_work(f, s);
 }
 
 /* The stream's first event with the serial of the fence or a later one. */
@@ -236,6 +246,21 @@ void tp_cuda_synced(void *state, uint16_t stream)
         return;
     for (uint32_t i = all ? 0 : stream; i < (all ? f->stream_count : stream + 1u); i++)
         pass_all(f, &f->streams[i]);
+}
+
+void tp_cuda_fences_work(struct cuda_fences *f, uint16_t stream)
+{
+    struct fence_stream *s = &f->streams[stream];
+    f->working += s->worked == 0;
+    s->worked = s->last + 1; /* serials ascend, so the next fence has this one or a later one */
+}
+
+int tp_cuda_finish_work(struct cuda_source *s)
+{
+    if (__builtin_expect(s->fences.working == 0, 1))
+        return TP_OK;
+    tp_cuda_synced(s, TP_ALL_STREAMS);
+    return cuda_enter(&s->gpu);
 }
 
 int tp_cuda_follow(void *state, uint16_t stream, uint16_t after)

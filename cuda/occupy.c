@@ -48,7 +48,10 @@ int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uin
         rc = spin(&s->occupy, g, s->streams[stream], block, size, ns);
     else
         rc = CUDA_LOOK(g, MemsetD8Async, block, OCCUPY_BYTE, size, s->streams[stream]);
-    g->counts.works += rc == TP_OK && size > 0;
+    if (rc == TP_OK && size > 0) {
+        g->counts.works++;
+        tp_cuda_fences_work(&s->fences, stream);
+    }
     return rc;
 }
 

@@ -13,7 +13,8 @@
  *
  * Known weakness: the driver chooses the alignment (it promises 256 bytes and has given 512), so
  * for a higher alignment a larger range is requested and its start is shifted, and the device holds
- * more than the range's size. cuMemFree may wait for the device, which no count shows. */
+ * more than the range's size. cuMemFree may wait for the device, which no count shows; where work
+ * may still be running, the source has waited for it before and counted that. */
 #include "cuda/cuda_options.h"
 #include "cuda/cuda_source.h"
 #include "cuda/device_map.h"
@@ -225,6 +226,8 @@ static int cuda_put(void *state, tp_addr addr, uint64_t size)
     if (!held || *held != size)
         return TP_EINVAL;
     int rc = cuda_enter(&s->gpu);
+    if (!rc)
+        rc = tp_cuda_finish_work(s);
     if (rc)
         return rc;
     const uint64_t *base = s->bases.count ? tp_addr_map_find(&s->bases, addr) : NULL;

@@ -107,12 +107,30 @@ static void look_for_fault(void)
     fc.quiet = fc.broken != CUDA_SUCCESS;
 }
 
+/* The driver cannot be used in a fork of the process that called cuInit. What the parent holds is
+ * its own: the child's books begin empty. */
+static void be_a_fork(void)
+{
+    pthread_mutex_init(&lock, NULL); /* another thread may have held it */
+    fc.forked = fc.initialised;
+    if (fc.forked)
+        fc.books = fc.lost = (struct fake_cuda_books){0};
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    if (pthread_atfork(NULL, NULL, be_a_fork))
+        abort();
+}
+
 CUresult fc_enter(enum fc_call call)
 {
     pthread_mutex_lock(&lock);
     fc.call = call;
     if (!fc.script.version || call == FC_cuInit)
         read_environment();
+    if (fc.forked && !is_plain(call))
+        return CUDA_ERROR_NOT_INITIALIZED;
     fc.books.calls++;
     fc.calls_of[call]++;
     fc.now += fc.script.step;

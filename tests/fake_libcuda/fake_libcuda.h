@@ -15,6 +15,9 @@
  *     the simulated time says that it is complete: that is luck;
  *   - destroying what has pending work, freeing what was not given, a wrong or missing context.
  *     Pending is what the host does not know to be complete.
+ * In a fork of the process that called cuInit every call answers CUDA_ERROR_NOT_INITIALIZED, cuInit
+ * too, as drivers do: cuInit is to be called "in the current process".
+ *
  * Order is what streams, events (record, then wait or synchronise, or a query that said "done") and
  * synchronisations of the host make; known to the books as vector clocks. All work is taken to
  * write all of its bytes.

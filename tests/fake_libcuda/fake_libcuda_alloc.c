@@ -188,16 +188,15 @@ static CUresult free_async(CUdeviceptr dptr, CUstream hStream)
     return fc_leave(rc);
 }
 
-/* Of a range it waits for all work, of a block for none. */
+/* It waits for nothing: of a block cuda.h says so, of a range that it "may perform implicit
+ * synchronization", which nobody can rely on. */
 static CUresult free_now(struct fc_memory *m)
 {
-    if (m->kind == FC_RANGE) {
-        fc_device_finish(m->device);
+    fc_memory_settled(m, &fc.host, "cuMemFree");
+    if (m->kind == FC_RANGE)
         range_free(m);
-    } else {
-        fc_memory_settled(m, &fc.host, "cuMemFree");
+    else
         block_free(m, NULL);
-    }
     return CUDA_SUCCESS;
 }
 

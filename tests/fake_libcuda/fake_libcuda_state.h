@@ -374,6 +374,7 @@ struct fc_state {
     char *applied; /* the text of TAPOOL_FAKE_CUDA in force, or NULL */
     bool by_call;  /* fake_cuda_script gave the script: the environment does not count */
     bool initialised;
+    bool forked;       /* this process is a fork of the one that called cuInit */
     bool quiet;        /* the device is broken: what is undone now is no violation */
     enum fc_call call; /* that holds the lock */
     uint64_t now, calls_of[FC_CALL_COUNT];

@@ -157,6 +157,13 @@ static inline CUdeviceptr range(size_t size)
     return p;
 }
 
+/* Frees a range after all work, which cuMemFree does not wait for. */
+static inline void drop_range(CUdeviceptr p)
+{
+    ok(cu.cuCtxSynchronize());
+    ok(cu.cuMemFree(p));
+}
+
 static inline CUdeviceptr block(size_t size, CUstream s)
 {
     CUdeviceptr p;

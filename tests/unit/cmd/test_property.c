@@ -20,6 +20,7 @@
 #define DEFAULT_RUNS 16u
 #define OPTION_SETS  4 /* the defaults among them */
 #define OPTION_TRIES 40
+#define NO_FIT       3 /* exit status of a child */
 
 /* ---- seeds and options ---- */
 
@@ -87,8 +88,7 @@ static void option_text(const struct tp_strategy *s, uint64_t salt, char *out, s
     }
 }
 
-/* Do the strategy and the rows take these options together? */
-static bool options_fit(const struct property_case *c)
+static bool options_fit_here(const struct property_case *c)
 {
     struct tp_err err;
     struct rig_cfg cfg = property_config(c);
@@ -107,6 +107,21 @@ static bool options_fit(const struct property_case *c)
         rig_close(r);
     free(r);
     return rc == TP_OK;
+}
+
+/* Do the strategy and the rows take these options together? Asked in a child: where a process has
+ * called cuInit, its forks cannot use the driver. */
+static bool options_fit(const struct property_case *c)
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid)
+        exit(options_fit_here(c) ? 0 : NO_FIT);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == NO_FIT));
+    return status == 0;
 }
 
 /* ---- one set of options on one source ---- */

@@ -92,6 +92,44 @@ static void what_is_held_goes_back(void **state)
 
 /* ---- order ---- */
 
+static uint64_t syncs_of(struct cuda_bench *b)
+{
+    struct tp_driver_counts counts;
+    tp_src_counts(&b->src, &counts);
+    return counts.syncs;
+}
+
+/* The driver's own free need not wait. A stream whose work has been waited for is not waited for
+ * again. */
+static void a_put_waits_for_work(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "step=0");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    tp_addr busy = bench_get(&b, MIB, 256), idle = bench_get(&b, MIB, 256);
+    bench_put(&b, idle, MIB);
+    assert_int_equal(syncs_of(&b), 0);
+    bench_busy(&b, 0, busy, 1000);
+    bench_busy(&b, 1, busy + 4096, 1000);
+    struct tp_fence f = bench_record(&b, 0);
+    assert_int_equal(tp_src_wait(&b.src, &f), TP_OK);
+    assert_int_equal(syncs_of(&b), 1);
+    bench_put(&b, busy, MIB); /* stream 1 is at work still */
+    assert_int_equal(syncs_of(&b), 2);
+    busy = bench_get(&b, MIB, 256);
+    bench_busy(&b, 0, busy, 1000);
+    f = bench_record(&b, 0);
+    bench_busy(&b, 0, busy, 1000); /* behind the fence */
+    assert_int_equal(tp_src_wait(&b.src, &f), TP_OK);
+    f = bench_record(&b, 0);
+    assert_int_equal(syncs_of(&b), 3);
+    assert_int_equal(tp_src_wait(&b.src, &f), TP_OK);
+    bench_put(&b, busy, MIB);
+    assert_int_equal(syncs_of(&b), 4);
+    cuda_rig_no_violation(r);
+    cuda_bench_close(&b);
+}
+
 static void follow_orders_streams(void **state)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
@@ -469,7 +507,8 @@ static void devices_share_a_thread(void **state)
         bench_put(turn, addr, MIB);
     }
     tp_src_counts(&b[0].src, &counts);
-    assert_int_equal(counts.calls, 10 * 3 + 5); /* once a turn */
+    assert_int_equal(counts.calls, 10 * 4 + 5); /* the context once a turn */
+    assert_int_equal(counts.syncs, 10);
     cuda_bench_close(&b[0]);
     bench_put(&b[1], bench_get(&b[1], MIB, 256), MIB);
     bench_expect_sound(&b[1]);
@@ -541,6 +580,7 @@ int main(void)
         IN_RIG(alignment_is_honoured),
         IN_RIG(a_full_device_is_data),
         IN_RIG(what_is_held_goes_back),
+        IN_RIG(a_put_waits_for_work),
         IN_RIG(follow_orders_streams),
         IN_RIG(missing_order_is_caught),
         IN_RIG(kinds_of_streams),

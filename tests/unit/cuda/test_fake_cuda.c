@@ -13,6 +13,8 @@
 #include "tests/unit/fake_cuda_rig.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MIB = 1 << 20 };
 
@@ -50,7 +52,7 @@ static void test_ranges_run_out(void **state)
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc(&p, 0));
     CUdeviceptr c = range(1000); /* there is room in the granule */
     fill(a, 6 * MIB, NULL);
-    ok(cu.cuMemFree(a));
+    drop_range(a);
     a = range(6 * MIB);
     ok(cu.cuMemFree(a));
     ok(cu.cuMemFree(b));
@@ -90,27 +92,47 @@ static void test_work_on_live_bytes_only(void **state)
     violated(1, "no live range");
     fill(a - 1, 1, NULL);
     violations(2);
-    ok(cu.cuMemFree(a));
+    drop_range(a);
     fill(a, 1, NULL);
     violated(3, "no live range");
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD32Async(a + 2, 0, 1, NULL));
     end(3);
 }
 
-static void test_free_of_a_range_waits(void **state)
+static void test_free_of_a_range_waits_for_nothing(void **state)
 {
     (void)state;
     begin("step=0");
     CUstream s = other_stream();
     CUdeviceptr a = range(4096), b = range(4096);
     fill(a, 4096, s);
-    assert_int_equal(books().works, 1);
-    assert_int_equal(books().works_pending, 1);
     ok(cu.cuMemFree(b));
-    assert_int_equal(books().works_pending, 0);
-    fill(a, 4096, NULL); /* after all that the free waited for */
+    assert_int_equal(books().works_pending, 1);
+    violations(0);
     ok(cu.cuMemFree(a));
-    ok(cu.cuStreamDestroy(s));
+    violated(1, "not ordered after the work");
+    drop_stream(s);
+    end(1);
+}
+
+/* A child that calls the driver after its parent did, and what each call answered there. */
+static void test_a_fork_cannot_use_it(void **state)
+{
+    (void)state;
+    begin(NULL);
+    CUdeviceptr a = range(4096), b = 0;
+    int status = 0;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid)
+        _exit(cu.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                      cu.cuMemAlloc(&b, 4096) == CUDA_ERROR_NOT_INITIALIZED &&
+                      books().violations == 0 && books().contexts == 0
+                  ? 0
+                  : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    ok(cu.cuMemFree(a));
     end(0);
 }
 
@@ -175,7 +197,7 @@ static void test_races(void **state)
         assert_int_equal(books().works_pending, how == NOT_AT_ALL); /* b waited for a */
         drop_stream(a);
         ok(cu.cuEventDestroy(e));
-        ok(cu.cuMemFree(p));
+        drop_range(p);
         end(how == NOT_AT_ALL);
     }
 }
@@ -201,7 +223,7 @@ static void test_races_are_of_bytes(void **state)
     fill(p, 8192, b);
     drop_stream(a);
     drop_stream(b);
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     end(5);
 }
 
@@ -223,7 +245,7 @@ static void test_many_uses(void **state)
     violations(N - N / 2 - 1);
     drop_stream(a);
     drop_stream(b);
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     end(N - N / 2 - 1);
 }
 
@@ -240,7 +262,7 @@ static void test_luck_is_no_order(void **state)
     violated(1, "races");
     drop_stream(a);
     drop_stream(b);
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     end(1);
 }
 
@@ -272,8 +294,8 @@ static void test_an_event_is_a_moment(void **state)
     drop_stream(a);
     drop_stream(b);
     drop_stream(c);
-    ok(cu.cuMemFree(p));
-    ok(cu.cuMemFree(q));
+    drop_range(p);
+    drop_range(q);
     ok(cu.cuDevicePrimaryCtxRelease(0));
     assert_int_equal(books().events, 1); /* the one that nobody has a name for */
     violations(1);
@@ -297,7 +319,7 @@ static void test_an_event_recorded_again(void **state)
     drop_stream(b);
     drop_stream(c);
     ok(cu.cuEventDestroy(e));
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     end(1);
 }
 
@@ -384,7 +406,7 @@ static void test_legacy_stream(void **state)
     violations(2);
     drop_stream(blocking);
     drop_stream(apart);
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     end(2);
 }
 
@@ -415,7 +437,7 @@ static void test_stream_per_thread(void **state)
     ok(cu.cuEventRecord_ptsz(e, NULL));
     ok(cu.cuEventSynchronize(e));
     ok(cu.cuEventDestroy(e));
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     end(2);
 }
 
@@ -459,7 +481,7 @@ static void test_destroying_what_is_pending(void **state)
         says(CUDA_ERROR_INVALID_HANDLE, cu.cuEventQuery(e));
         says(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(module));
         says(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamDestroy(NULL));
-        ok(cu.cuMemFree(p));
+        drop_range(p);
         end(synced ? 4 : 7);
     }
 }
@@ -483,7 +505,7 @@ static void test_after_a_destroyed_stream(void **state)
     fill(p, 4096, c);
     drop_stream(b);
     drop_stream(c);
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     end(2);
 }
 
@@ -515,7 +537,7 @@ static void test_kernels(void **state)
     says(CUDA_ERROR_INVALID_HANDLE, spin(NULL, p, 8, 1, s));
     drop_stream(s);
     ok(cu.cuModuleUnload(module));
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     end(2);
 }
 
@@ -598,8 +620,9 @@ static void test_two_devices(void **state)
     says(CUDA_ERROR_INVALID_HANDLE, cu.cuMemsetD8Async(p[0], 0, 1, s[0]));
     violated(1, "context of another");
     fill(p[0], 1, s[1]);
-    violations(3);                    /* another device's memory, and a race with its work */
-    ok(cu.cuStreamSynchronize(s[0])); /* may be done from anywhere */
+    violations(3); /* another device's memory, and a race with its work */
+    for (int i = 0; i < 2; i++)
+        ok(cu.cuStreamSynchronize(s[i])); /* may be done from anywhere */
     CUevent e = event();
     ok(cu.cuCtxSetCurrent(context[0]));
     says(CUDA_ERROR_INVALID_HANDLE, cu.cuEventRecord(e, s[0]));
@@ -649,7 +672,7 @@ static void test_a_hundred_thousand(void **state)
         ok(cu.cuCtxSynchronize());
         for (int i = N - 1000; i < N; i++)
             ok(cu.cuMemFreeAsync(held[i], NULL));
-        ok(cu.cuMemFree(p));
+        drop_range(p);
         for (int i = 0; i < 4; i++) {
             ok(cu.cuEventDestroy(e[i]));
             drop_stream(s[i]);
@@ -695,7 +718,8 @@ int main(void)
         cmocka_unit_test(test_ranges_run_out),
         cmocka_unit_test(test_frees_of_what_was_not_given),
         cmocka_unit_test(test_work_on_live_bytes_only),
-        cmocka_unit_test(test_free_of_a_range_waits),
+        cmocka_unit_test(test_free_of_a_range_waits_for_nothing),
+        cmocka_unit_test(test_a_fork_cannot_use_it),
         cmocka_unit_test(test_races),
         cmocka_unit_test(test_races_are_of_bytes),
         cmocka_unit_test(test_many_uses),

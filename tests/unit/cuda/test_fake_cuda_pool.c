@@ -354,7 +354,7 @@ static void test_reuse_is_no_order_for_others(void **state)
     drop(p, b);
     drop_stream(a);
     drop_stream(b);
-    ok(cu.cuMemFree(r));
+    drop_range(r);
     end(1);
 }
 
@@ -378,7 +378,7 @@ static void test_pools_run_out(void **state)
     drop(a, NULL);
     ok(cu.cuStreamSynchronize(NULL));
     p = range(30 * MIB);
-    ok(cu.cuMemFree(p));
+    drop_range(p);
     drop(b, NULL);
     drop(c, NULL);
     ok(cu.cuCtxSynchronize());

@@ -427,6 +427,8 @@ static void test_report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        /* in forks, which could not call the driver once this process has */
+        cmocka_unit_test(test_report),
         cmocka_unit_test(test_devices_as_told),
         cmocka_unit_test(test_without_pools_and_vmm),
         cmocka_unit_test(test_no_device),
@@ -441,7 +443,6 @@ int main(void)
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_vmm),
         cmocka_unit_test(test_vmm_out_of_order),
-        cmocka_unit_test(test_report),
     };
     open_driver();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,8 +55,4 @@ int tp_cuda_memory(struct tp_cuda *c, int device, uint64_t *free_bytes, uint64_t
 /* Was tapool built with the CUDA Toolkit? If not, no other call here can succeed. */
 bool tp_cuda_built(void);
 
-/* Does this build have the kernel of TP_OCCUPY_SPIN, which needs nvcc? Without the kernel the
- * source's `work` returns TP_EUNSUP. */
-bool tp_cuda_can_spin(void);
-
 #endif

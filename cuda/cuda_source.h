@@ -69,9 +69,12 @@ struct cuda_occupy {
 };
 
 /* The compiled kernel of spin.cu, embedded by spin_kernel.cmake; size 0: it was built without
- * nvcc. */
+ * nvcc. What CUDA 13 compiles loads on drivers from 580 on. */
 extern const unsigned char tp_cuda_spin_image[];
 extern const size_t tp_cuda_spin_image_size;
+
+/* The same kernel as text, for all other drivers (spin_ptx.c). */
+extern const char tp_cuda_spin_ptx[];
 
 /* ---- the source ---- */
 

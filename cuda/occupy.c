@@ -1,21 +1,31 @@
 /* Work that keeps streams busy. It is not part of what a policy needs, so its calls are counted
  * apart and never timed. The module is loaded with the first kernel; a caller that wants it loaded
  * before memory is measured asks for work of 0 bytes. */
-#include "cuda/cuda_device.h"
 #include "cuda/cuda_source.h"
 
 enum { OCCUPY_BYTE = 0xA5 };
 
-bool tp_cuda_can_spin(void)
+/* Does this driver, or this device, have no use for the compiled kernel? */
+static bool is_too_new(CUresult code)
 {
-    return tp_cuda_spin_image_size != 0;
+    return code == CUDA_ERROR_INVALID_IMAGE || code == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+           code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || code == CUDA_ERROR_INVALID_PTX;
+}
+
+/* The compiled kernel where there is one that this driver takes, else the text. */
+static CUresult load_module(struct cuda_occupy *o, struct cuda_gpu *g)
+{
+    CUresult code = CUDA_ERROR_INVALID_IMAGE;
+    if (tp_cuda_spin_image_size)
+        code = g->driver.ModuleLoadData(&o->module, tp_cuda_spin_image);
+    return is_too_new(code) ? g->driver.ModuleLoadData(&o->module, tp_cuda_spin_ptx) : code;
 }
 
 static int load_kernel(struct cuda_occupy *o, struct cuda_gpu *g)
 {
-    if (!tp_cuda_can_spin() || g->driver.missing[CUDA_KERNEL])
+    if (g->driver.missing[CUDA_KERNEL])
         return TP_EUNSUP;
-    int rc = CUDA_LOOK(g, ModuleLoadData, &o->module, tp_cuda_spin_image);
+    int rc = cuda_status(g, "cuModuleLoadData", load_module(o, g));
     if (rc) {
         o->module = NULL;
         return rc;

@@ -45,11 +45,6 @@ bool tp_cuda_built(void)
     return false;
 }
 
-bool tp_cuda_can_spin(void)
-{
-    return false;
-}
-
 static int absent_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
     (void)state, (void)cfg;

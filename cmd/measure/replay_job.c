@@ -204,12 +204,6 @@ static int check_device(struct tp_job *job, const struct tp_replay_opts *o, stru
     if (!tp_gpu_open(gpu))
         return tp_gpu_fail(gpu, "the source cuda",
                            "'--source virtual' replays the same policy without a GPU", err);
-    if (o->occupy == TP_OCCUPY_SPIN && !tp_cuda_can_spin())
-        return tp_hint(err,
-                       tp_fail(err, TP_EDEVICE,
-                               "this tapool was built without nvcc, which makes the kernel of "
-                               "--occupy spin"),
-                       "'--occupy memset' needs none");
     int status = set_map(job, o, err);
     if (status)
         return status;

@@ -225,14 +225,10 @@ static inline struct tp_fence bench_record(struct cuda_bench *b, uint16_t stream
     return f;
 }
 
-/* The stream is busy for so long; what keeps it so needs no kernel. */
+/* The stream is busy for so long. */
 static inline void bench_busy(struct cuda_bench *b, uint16_t stream, tp_addr addr, uint64_t ns)
 {
-    if (tp_cuda_can_spin())
-        assert_int_equal(tp_src_work(&b->src, stream, addr, 512, ns, TP_OCCUPY_SPIN), TP_OK);
-    else /* the fake writes 1,024 bytes in a nanosecond */
-        assert_int_equal(tp_src_work(&b->src, stream, addr, ns * 1024, ns, TP_OCCUPY_MEMSET),
-                         TP_OK);
+    assert_int_equal(tp_src_work(&b->src, stream, addr, 512, ns, TP_OCCUPY_SPIN), TP_OK);
 }
 
 static inline void bench_expect_sound(struct cuda_bench *b)

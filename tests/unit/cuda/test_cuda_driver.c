@@ -329,7 +329,6 @@ static void nothing_is_built(void **state)
     struct tp_err err = {0};
     struct tp_cuda *c;
     assert_false(tp_cuda_built());
-    assert_false(tp_cuda_can_spin());
     assert_int_equal(tp_cuda_open(&c, &err), TP_EDEVICE);
     assert_null(c);
     assert_int_equal(tp_source_check(&tp_source_cuda, &err), TP_OK);

@@ -18,9 +18,12 @@ static const struct tp_strategy *const policies[] = {&tp_strategy_lru, &tp_strat
                                                      &tp_strategy_bump, &tp_strategy_stream_pool,
                                                      &tp_strategy_direct};
 
+/* The tests may run on another machine than the one that built them. */
 static void open_sample(const char *path, struct tp_trace *out)
 {
-    static const char *const dirs[] = {TAPOOL_ROOT "/traces/samples", NULL};
+    char folder[4096];
+    const char *root = getenv("TAPOOL_ROOT"), *const dirs[] = {folder, NULL};
+    snprintf(folder, sizeof folder, "%s/traces/samples", root && *root ? root : TAPOOL_ROOT);
     const struct tp_trace_cfg cfg = {.path = path,
                                      .formats = tp_formats,
                                      .sample_dirs = dirs,

@@ -36,7 +36,7 @@ static bool play(struct cuda_bench *b, const struct tp_source_cfg *cfg)
     failed |= tp_src_get(s, 512, 64 * MIB, &aligned);
     if (range)
         failed |= tp_src_work(s, 0, range, MIB, 0, TP_OCCUPY_MEMSET);
-    if (aligned && tp_cuda_can_spin())
+    if (aligned)
         failed |= tp_src_work(s, 1, aligned, 512, 100, TP_OCCUPY_SPIN);
     tp_src_record(s, 0, &f);
     failed |= tp_src_wait(s, &f);
@@ -152,8 +152,6 @@ static void every_call_may_fail(void **state)
         bool used = true;
         for (size_t k = 0; k < sizeof unused / sizeof *unused; k++)
             used = used && strcmp(names[i], unused[k]) != 0;
-        if (!tp_cuda_can_spin() && (strstr(names[i], "Module") || strstr(names[i], "Kernel")))
-            used = false;
         if (used != (hits > 0))
             fail_msg("%s was hit %d times", names[i], hits);
     }

@@ -48,11 +48,6 @@ static int end(void **state)
     return cuda_rig_teardown(state);
 }
 
-static enum tp_occupy occupation(void)
-{
-    return tp_cuda_can_spin() ? TP_OCCUPY_SPIN : TP_OCCUPY_MEMSET;
-}
-
 /* The spec is of the strategy, and may be NULL. */
 static struct tp_replay_cfg on_cuda(const struct tp_strategy *s, const char *spec,
                                     struct tp_program *p, unsigned passes)
@@ -61,7 +56,7 @@ static struct tp_replay_cfg on_cuda(const struct tp_strategy *s, const char *spe
     if (spec && tp_opts_parse(s->options, (void *)cfg.strategy_opts, spec, s->name, &err))
         fail_msg("%s", err.text);
     cfg.clock = &test_clock;
-    cfg.occupy = occupation();
+    cfg.occupy = TP_OCCUPY_SPIN;
     cfg.occupy_scale = 1;
     cfg.min_time_ns = 1;
     cfg.min_replays = 1;

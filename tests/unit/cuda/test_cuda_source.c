@@ -228,17 +228,16 @@ static void occupying(void **state)
     assert_int_equal(tp_src_work(&b.src, 0, addr, MIB, 0, TP_OCCUPY_MEMSET), TP_OK);
     assert_int_equal(cuda_rig_books(r).works, 1);
     assert_int_equal(cuda_rig_books(r).modules, 0);
-    if (tp_cuda_can_spin()) { /* of no bytes: loaded, run, and no work */
-        assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_SPIN), TP_OK);
-        assert_int_equal(cuda_rig_books(r).modules, 1);
-    }
+    /* of no bytes: loaded, run, and no work */
+    assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_SPIN), TP_OK);
+    assert_int_equal(cuda_rig_books(r).modules, 1);
     assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_MEMSET), TP_OK);
-    for (int i = 0; tp_cuda_can_spin() && i < 3; i++)
+    for (int i = 0; i < 3; i++)
         assert_int_equal(tp_src_work(&b.src, 0, addr, 3, 1000, TP_OCCUPY_SPIN), TP_OK);
     tp_src_counts(&b.src, &counts);
-    assert_int_equal(counts.works, tp_cuda_can_spin() ? 4 : 1);
+    assert_int_equal(counts.works, 4);
     assert_int_equal(counts.calls, 1); /* the get: what keeps a device busy is apart */
-    assert_int_equal(cuda_rig_books(r).modules, tp_cuda_can_spin());
+    assert_int_equal(cuda_rig_books(r).modules, 1);
     cuda_bench_close(&b);
     r->script("missing=cuLaunchKernel");
     bench_open(&b, NULL);
@@ -247,6 +246,33 @@ static void occupying(void **state)
     assert_int_equal(tp_src_work(&b.src, 0, addr, MIB, 9, TP_OCCUPY_MEMSET), TP_OK);
     bench_expect_sound(&b);
     cuda_bench_close(&b);
+}
+
+/* A driver that is older than the toolkit refuses what that compiled, and takes the text; one that
+ * refuses both, or fails otherwise, is heard. */
+static void an_old_driver_compiles_the_kernel(void **state)
+{
+    static const struct {
+        const char *script;
+        bool good;
+    } rows[] = {{"fail=cuModuleLoadData:1:200", true},  {"fail=cuModuleLoadData:1:209", true},
+                {"fail=cuModuleLoadData:1:222", true},  {"fail=cuModuleLoadData:1:218", true},
+                {"fail=cuModuleLoadData:*:222", false}, {"fail=cuModuleLoadData:1:719", false}};
+    struct cuda_rig *r = cuda_rig(state, "");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cuda_bench b;
+        r->script(rows[i].script);
+        bench_open(&b, NULL);
+        tp_addr addr = bench_get(&b, MIB, 256);
+        assert_int_equal(tp_src_work(&b.src, 0, addr, MIB, 1000, TP_OCCUPY_SPIN),
+                         rows[i].good ? TP_OK : TP_EDEVICE);
+        if (rows[i].good)
+            bench_expect_sound(&b);
+        else
+            bench_expect_lost(&b, "cuModuleLoadData");
+        assert_int_equal(cuda_rig_books(r).works, rows[i].good);
+        cuda_bench_close(&b);
+    }
 }
 
 /* ---- the driver's pool ---- */
@@ -586,6 +612,7 @@ int main(void)
         IN_RIG(kinds_of_streams),
         IN_RIG(the_default_stream_orders_others),
         IN_RIG(occupying),
+        IN_RIG(an_old_driver_compiles_the_kernel),
         IN_RIG(a_pool_serves),
         IN_RIG(the_default_pool_is_left_as_it_was),
         IN_RIG(a_pool_has_a_limit),

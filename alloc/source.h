@@ -33,6 +33,9 @@ struct tp_driver_counts {
     uint64_t syncs;       /* calls among them that wait for a stream, an event or the device */
     uint64_t event_waits; /* calls among them that make one stream wait for another */
     uint64_t works;       /* kernels and memsets that `work` queued */
+    /* how often `work` waited, so that the driver's queue had room and no timed call waited for it
+     */
+    uint64_t held_back;
 };
 
 /* What a strategy holds, counted by `meter` and by the environment's metadata calls. */

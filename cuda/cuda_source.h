@@ -61,11 +61,22 @@ struct cuda_pool {
     cuuint64_t saved[POOL_ATTRIBUTES]; /* attributes of a default pool before it was opened */
 };
 
-/* ---- occupy.c: work that keeps a stream busy with a block ---- */
+/* ---- occupy.c: work that keeps a stream busy with a block ----
+ *
+ * A stream takes about a thousand things before the host waits in whatever call comes next, which
+ * may be a timed one. So at most 2 * OCCUPY_BATCH works of a stream are pending: an event stands
+ * behind each batch, and before a third batch begins the source waits for the first. */
+enum { OCCUPY_BATCH = 128 };
+
+struct cuda_queue {
+    CUevent batch;  /* behind the last whole batch */
+    uint32_t works; /* queued since */
+};
 
 struct cuda_occupy {
     CUmodule module; /* NULL: not loaded yet */
     CUfunction spin;
+    struct cuda_queue *queues; /* by stream */
 };
 
 /* The compiled kernel of spin.cu, embedded by spin_kernel.cmake; size 0: it was built without
@@ -100,7 +111,10 @@ struct cuda_source {
  * a failure tp_cuda_fences_close must still be called. */
 int tp_cuda_fences_open(struct cuda_source *s, struct tp_err *err);
 void tp_cuda_fences_close(struct cuda_source *s); /* zeroed fences are fine */
-void tp_cuda_occupy_close(struct cuda_source *s);
+
+/* For the streams of s->streams. After a failure tp_cuda_occupy_close must still be called. */
+int tp_cuda_occupy_open(struct cuda_source *s, struct tp_err *err);
+void tp_cuda_occupy_close(struct cuda_source *s); /* a zeroed one is fine */
 
 /* record: gives a fence with serial 0 when the device is lost. done: makes at most two driver
  * calls; false once the device is lost. A serial that the stream never recorded counts as

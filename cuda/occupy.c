@@ -3,6 +3,8 @@
  * before memory is measured asks for work of 0 bytes. */
 #include "cuda/cuda_source.h"
 
+#include <stdlib.h>
+
 enum { OCCUPY_BYTE = 0xA5 };
 
 /* Does this driver, or this device, have no use for the compiled kernel? */
@@ -44,6 +46,43 @@ static int spin(struct cuda_occupy *o, struct cuda_gpu *g, CUstream stream, CUde
     return CUDA_LOOK(g, LaunchKernel, o->spin, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
 }
 
+/* ---- queues that do not fill up ---- */
+
+/* Makes each stream's event: none is made later, when others are timed. */
+int tp_cuda_occupy_open(struct cuda_source *s, struct tp_err *err)
+{
+    struct cuda_occupy *o = &s->occupy;
+    o->queues = calloc(s->stream_count, sizeof *o->queues);
+    int rc = o->queues ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (uint32_t i = 0; !rc && i < s->stream_count; i++)
+        rc = CUDA_ASK(&s->gpu.driver, err, EventCreate, &o->queues[i].batch,
+                      CU_EVENT_DISABLE_TIMING);
+    return rc;
+}
+
+/* Returns once the event has passed. It is asked again and again: a synchronisation would also make
+ * the driver's pools give memory back. */
+static int wait_for(struct cuda_gpu *g, CUevent event)
+{
+    CUresult code = g->driver.EventQuery(event);
+    g->counts.held_back += code == CUDA_ERROR_NOT_READY;
+    while (code == CUDA_ERROR_NOT_READY)
+        code = g->driver.EventQuery(event);
+    return cuda_status(g, "cuEventQuery", code);
+}
+
+/* To be called after a work was queued. */
+static int count_work(struct cuda_queue *q, struct cuda_gpu *g, CUstream stream)
+{
+    if (++q->works < OCCUPY_BATCH)
+        return TP_OK;
+    q->works = 0;
+    int rc = wait_for(g, q->batch); /* an event that was never recorded has passed */
+    return rc ? rc : CUDA_LOOK(g, EventRecord, q->batch, stream);
+}
+
+/* ---- the members of the source ---- */
+
 int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uint64_t ns,
                  enum tp_occupy how)
 {
@@ -58,16 +97,20 @@ int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uin
         rc = spin(&s->occupy, g, s->streams[stream], block, size, ns);
     else
         rc = CUDA_LOOK(g, MemsetD8Async, block, OCCUPY_BYTE, size, s->streams[stream]);
-    if (rc == TP_OK && size > 0) {
-        g->counts.works++;
-        tp_cuda_fences_work(&s->fences, stream);
-    }
-    return rc;
+    if (rc || !size)
+        return rc;
+    g->counts.works++;
+    tp_cuda_fences_work(&s->fences, stream);
+    return count_work(&s->occupy.queues[stream], g, s->streams[stream]);
 }
 
 void tp_cuda_occupy_close(struct cuda_source *s)
 {
-    if (s->occupy.module)
-        CUDA_LOOK(&s->gpu, ModuleUnload, s->occupy.module);
+    struct cuda_occupy *o = &s->occupy;
+    if (o->module)
+        CUDA_LOOK(&s->gpu, ModuleUnload, o->module);
+    for (uint32_t i = 0; o->queues && i < s->stream_count && o->queues[i].batch; i++)
+        CUDA_LOOK(&s->gpu, EventDestroy, o->queues[i].batch);
+    free(o->queues);
     s->occupy = (struct cuda_occupy){0};
 }

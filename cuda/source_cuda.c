@@ -98,7 +98,9 @@ static int open_parts(struct cuda_source *s, const struct tp_source_cfg *cfg, st
     int rc = read_capacity(s, err);
     if (!rc)
         rc = create_streams(s, cfg->streams ? cfg->streams : 1, opts->streams, err);
-    return rc ? rc : tp_cuda_fences_open(s, err);
+    if (!rc)
+        rc = tp_cuda_fences_open(s, err);
+    return rc ? rc : tp_cuda_occupy_open(s, err);
 }
 
 static int hint_virtual(struct tp_err *err, int rc)

@@ -76,6 +76,7 @@ static void fill_counts(const struct tp_usage *u, struct tp_usage_device *d)
     now->syncs -= before->syncs;
     now->event_waits -= before->event_waits;
     now->works -= before->works;
+    now->held_back -= before->held_back;
 }
 
 /* Sets all members of a state that are unknown with a pool to TP_NONE; only the program's requests

@@ -117,6 +117,7 @@ REPORTED(MEASURED(driver.ns, NS, driver.ns))
 REPORTED(MEASURED(driver.syncs, COUNT, driver.syncs), NO_COLUMN)
 REPORTED(MEASURED(driver.event_waits, COUNT, driver.event_waits), NO_COLUMN)
 REPORTED(MEASURED(driver.works, COUNT, driver.works), NO_COLUMN)
+REPORTED(MEASURED(driver.held_back, COUNT, driver.held_back), NO_COLUMN)
 
 /* ---- memory of the process, by the kernel ---- */
 
@@ -250,7 +251,8 @@ LINE("pool_used", "the most that the driver's pool handed out, by its own high-w
 LINE("missing_at_peak", "by how much cuMemGetInfo's free bytes had sunk; reserved_then: held then")
 LINE("free_at_start", "free on the device before the replay; free_at_failure: at the first one")
 LINE("driver", "of one replay: calls into it, ns inside them; of these syncs, event_waits;\n"
-     "works: what --occupy queued beside them")
+     "works: what --occupy queued beside them; held_back: how often it waited,\n"
+     "untimed, for room in a stream's queue")
 LINE("occupy", "what the GPU does with each block (--occupy); occupy_scale: its factor")
 LINE("empty_ns", "what a call that does nothing reads: taken off every latency")
 /* clang-format on */

@@ -154,7 +154,8 @@ void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
     bytes_line(page, "  reserved_then", m->reserved_then);
     bytes_line(page, "  free_at_start", m->free_at_start);
     bytes_line(page, "  free_at_failure", m->free_at_failure);
-    line(page, "  driver", "calls %s, ns %s, syncs %s, event_waits %s, works %s",
+    line(page, "  driver", "calls %s, ns %s, syncs %s, event_waits %s, works %s, held_back %s",
          tp_count(m->driver.calls).s, tp_count(m->driver.ns).s, tp_count(m->driver.syncs).s,
-         tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s);
+         tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s,
+         tp_count(m->driver.held_back).s);
 }

@@ -133,7 +133,7 @@ CUresult fc_enter(enum fc_call call)
         return CUDA_ERROR_NOT_INITIALIZED;
     fc.books.calls++;
     fc.calls_of[call]++;
-    fc.now += fc.script.step;
+    fc_tick();
     if (fc.script.lost_at > 0 && fc.books.calls >= fc.script.lost_at)
         fc.broken = CUDA_ERROR_DEVICE_UNAVAILABLE;
     look_for_fault();
@@ -196,6 +196,7 @@ void fake_cuda_advance(uint64_t ns)
 {
     pthread_mutex_lock(&lock);
     fc.now += ns;
+    fc.asked = 0;
     pthread_mutex_unlock(&lock);
 }
 

@@ -7,6 +7,15 @@
  * as it says; it is complete when the time has come, or when a synchronisation moved the time
  * there.
  *
+ * Who asks ten thousand times in a row whether one thing is complete, and makes no other call, has
+ * waited for it: the time is then there.
+ *
+ * With `clock=real` the time is that of the machine, and who waits sleeps.
+ *
+ * A stream's queue is finite (`queue=N`): what does not fit waits on the host until the oldest
+ * thing in it is complete, which tells the host nothing about what else is. Drivers have room for
+ * about a thousand.
+ *
  * What would be undefined on a real device is a violation here: it is counted, written to stderr as
  * `fake_cuda: violation: ...`, and fails nothing by itself:
  *   - work on bytes that are in no live range or block when it is queued or when it runs;
@@ -41,6 +50,8 @@
  *                    in the books all the same, and nothing is a violation any more
  *   lost=N           from the N-th driver call on every call returns CUDA_ERROR_DEVICE_UNAVAILABLE,
  *                    sticky as above
+ *   clock=real       not simulated; `step` then counts for nothing
+ *   queue=N          things that a stream takes before the host waits (default 1024, at least 1)
  *   step=NS          default 1000; 0: nothing completes but by synchronisation or fake_cuda_advance
  *   threshold=SIZE   release threshold that the default pool begins with (default 0)
  */

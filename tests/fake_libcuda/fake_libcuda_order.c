@@ -16,6 +16,8 @@
  * other. */
 #include "tests/fake_libcuda/fake_libcuda_state.h"
 
+#include <time.h>
+
 uint64_t fc_clock_at(const struct fc_clock *c, uint32_t slot)
 {
     return slot < c->n ? c->at[slot] : 0;
@@ -64,10 +66,43 @@ void fc_clock_clear(struct fc_clock *c)
     *c = (struct fc_clock){0};
 }
 
+static uint64_t real_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void fc_tick(void)
+{
+    if (!fc.script.real_time)
+        fc.now += fc.script.step;
+    else if (fc.now < real_ns())
+        fc.now = real_ns();
+}
+
 void fc_reach(uint64_t ns)
 {
+    uint64_t now = fc.script.real_time ? real_ns() : ns;
+    if (now < ns) {
+        struct timespec t = {(time_t)((ns - now) / 1000000000u), (long)((ns - now) % 1000000000u)};
+        nanosleep(&t, NULL);
+    }
     if (fc.now < ns)
         fc.now = ns;
+}
+
+enum { PATIENCE = 10000 };
+
+bool fc_passed(uint64_t ns)
+{
+    bool again = fc.asked_ns == ns && fc.asked_at + 1 == fc.books.calls;
+    fc.asked = again ? fc.asked + 1 : 1;
+    fc.asked_at = fc.books.calls;
+    fc.asked_ns = ns;
+    if (fc.asked >= PATIENCE && !fc.script.real_time)
+        fc_reach(ns);
+    return ns <= fc.now;
 }
 
 void fc_host_knows(const struct fc_clock *c)
@@ -110,7 +145,8 @@ void fc_stream_free(struct fc_stream *s)
         }
     }
     fc_clock_clear(&s->clock);
-    free(s->ends);
+    free(s->queued.at);
+    free(s->works.at);
     fc_object_remove(&s->object);
 }
 
@@ -139,41 +175,55 @@ void fc_catch_up(struct fc_stream *s)
     }
 }
 
+/* ---- what is pending ---- */
+
+static void drop_complete(struct fc_ends *e)
+{
+    while (e->count > 0 && e->at[e->first] <= fc.now) {
+        e->first = (e->first + 1) % e->cap;
+        e->count--;
+    }
+}
+
+static void add_end(struct fc_ends *e, uint64_t ns)
+{
+    drop_complete(e);
+    if (e->count == e->cap) {
+        uint32_t cap = e->cap ? 2 * e->cap : 16;
+        uint64_t *at = fc_zeroed(cap * sizeof *at);
+        for (uint32_t i = 0; i < e->count; i++)
+            at[i] = e->at[(e->first + i) % e->cap];
+        free(e->at);
+        *e = (struct fc_ends){.at = at, .cap = cap, .count = e->count};
+    }
+    e->at[(e->first + e->count++) % e->cap] = ns;
+}
+
+/* Waits until the queue has room for one more. */
+static void make_room(struct fc_stream *s)
+{
+    drop_complete(&s->queued);
+    if (s->queued.count >= fc.script.queue)
+        fc_reach(
+            s->queued.at[(s->queued.first + s->queued.count - fc.script.queue) % s->queued.cap]);
+}
+
 struct fc_point fc_queue(struct fc_stream *s, uint64_t ns)
 {
+    make_room(s);
     fc_catch_up(s);
     fc_clock_set(&s->clock, s->slot, ++s->seq);
     if (s->tail < fc.now)
         s->tail = fc.now;
     s->tail += ns > 0 ? ns : 1; /* nothing is complete at once */
+    add_end(&s->queued, s->tail);
     return (struct fc_point){.slot = s->slot, .seq = s->seq, .end = s->tail};
-}
-
-/* --- what is pending -------------------------------------------------------------------------- */
-
-static void drop_complete(struct fc_stream *s)
-{
-    while (s->ends_count > 0 && s->ends[s->ends_first] <= fc.now) {
-        s->ends_first = (s->ends_first + 1) % s->ends_cap;
-        s->ends_count--;
-    }
 }
 
 /* A memset or a kernel: these are counted, and one of them may be told to fail. */
 void fc_queue_work(struct fc_stream *s, const struct fc_point *p)
 {
-    drop_complete(s);
-    if (s->ends_count == s->ends_cap) {
-        uint32_t cap = s->ends_cap ? 2 * s->ends_cap : 16;
-        uint64_t *ends = fc_zeroed(cap * sizeof *ends);
-        for (uint32_t i = 0; i < s->ends_count; i++)
-            ends[i] = s->ends[(s->ends_first + i) % s->ends_cap];
-        free(s->ends);
-        s->ends = ends;
-        s->ends_cap = cap;
-        s->ends_first = 0;
-    }
-    s->ends[(s->ends_first + s->ends_count++) % s->ends_cap] = p->end;
+    add_end(&s->works, p->end);
     fc.books.works++;
     if (fc.books.works == fc.script.async_nth)
         fc.fault_due = p->end;
@@ -186,8 +236,8 @@ uint64_t fc_pending(void)
     for (int i = 0; i < FC_DEVICES; i++) {
         for (struct fc_object *o = fc.devices[i].objects[FC_STREAM]; o; o = o->next) {
             struct fc_stream *s = FC_OF(o, struct fc_stream, object);
-            drop_complete(s);
-            pending += s->ends_count;
+            drop_complete(&s->works);
+            pending += s->works.count;
         }
     }
     return pending;

@@ -14,6 +14,7 @@ void fc_script_defaults(struct fc_script *s)
                             .version = 13000,
                             .memory = 8ull << 30,
                             .step = 1000,
+                            .queue = 1024,
                             .pools = true,
                             .vmm = true};
 }
@@ -78,6 +79,12 @@ static bool parse_missing(struct fc_script *s, const char *value)
     return true;
 }
 
+static bool parse_clock(struct fc_script *s, const char *value)
+{
+    s->real_time = strcmp(value, "real") == 0;
+    return s->real_time;
+}
+
 struct row {
     const char *key;
     bool (*parse)(struct fc_script *s, const char *value);
@@ -112,6 +119,10 @@ static void set_step(struct fc_script *s, uint64_t n)
 {
     s->step = n;
 }
+static void set_queue(struct fc_script *s, uint64_t n)
+{
+    s->queue = n ? n : 1;
+}
 static void set_threshold(struct fc_script *s, uint64_t n)
 {
     s->threshold = n;
@@ -123,7 +134,8 @@ static const struct row rows[] = {
     {"pools", NULL, set_pools},         {"vmm", NULL, set_vmm},
     {"fail", parse_fail, NULL},         {"async", parse_async, NULL},
     {"lost", NULL, set_lost},           {"step", NULL, set_step},
-    {"threshold", NULL, set_threshold},
+    {"threshold", NULL, set_threshold}, {"queue", NULL, set_queue},
+    {"clock", parse_clock, NULL},
 };
 
 static bool parse_entry(struct fc_script *s, const char *entry)

@@ -192,15 +192,21 @@ struct fc_object {
     struct fc_object *prev, *next; /* of the same device and kind */
 };
 
+/* A ring: when things that are pending are complete, the first one first. */
+struct fc_ends {
+    uint64_t *at;
+    uint32_t cap, first, count;
+};
+
 struct fc_stream {
     struct fc_object object;
     uint32_t slot;
     bool blocking; /* waits for the legacy stream, and that for it */
     struct fc_clock clock;
-    uint64_t seq, tail;    /* its last work, and when that is complete */
-    uint64_t host_version; /* of the host's clock when it was joined */
-    uint64_t *ends;        /* a ring: when pending memsets and kernels are complete */
-    uint32_t ends_cap, ends_first, ends_count;
+    uint64_t seq, tail;        /* its last work, and when that is complete */
+    struct fc_ends queued;     /* all that is in its queue */
+    uint64_t host_version;     /* of the host's clock when it was joined */
+    struct fc_ends works;      /* the memsets and kernels among it */
     struct fc_stream *sibling; /* next blocking one of the device */
 };
 
@@ -360,7 +366,8 @@ struct fc_fail {
 struct fc_script {
     int devices, version;
     uint64_t memory, step, threshold;
-    bool pools, vmm;
+    bool pools, vmm, real_time;
+    uint64_t queue;
     struct fc_fail fails[FC_FAILS];
     uint32_t fail_count;
     char missing[FC_FAILS][FC_NAME];
@@ -378,6 +385,8 @@ struct fc_state {
     bool quiet;        /* the device is broken: what is undone now is no violation */
     enum fc_call call; /* that holds the lock */
     uint64_t now, calls_of[FC_CALL_COUNT];
+    /* the last question: calls by then, the time that was asked for, how often it came in a row */
+    uint64_t asked_at, asked_ns, asked;
     CUresult broken;    /* sticky */
     uint64_t fault_due; /* when the failing work is complete; 0: none */
     uint64_t next_handle, next_generation;
@@ -420,7 +429,9 @@ void fc_stream_free(struct fc_stream *s);
 void fc_catch_up(struct fc_stream *s);
 struct fc_point fc_queue(struct fc_stream *s, uint64_t ns); /* one more thing that takes so long */
 void fc_queue_work(struct fc_stream *s, const struct fc_point *p);
-void fc_reach(uint64_t ns); /* the time is at least this */
+void fc_reach(uint64_t ns);  /* the time is at least this */
+void fc_tick(void);          /* a call takes its time */
+bool fc_passed(uint64_t ns); /* asked by the host: is this time over? */
 void fc_host_knows(const struct fc_clock *c);
 void fc_device_finish(struct fc_device *d); /* waits for everything */
 void fc_synced(struct fc_device *d);        /* pools go down to their thresholds */

@@ -105,7 +105,7 @@ static CUresult stream_query(CUstream hStream)
 {
     CUresult rc = fc_enter(FC_cuStreamQuery);
     struct fc_stream *s = rc ? NULL : fc_stream(hStream, &rc);
-    if (s && s->tail > fc.now)
+    if (s && !fc_passed(s->tail))
         rc = CUDA_ERROR_NOT_READY;
     else if (s)
         fc_host_knows(&s->clock);
@@ -191,7 +191,7 @@ CUresult CUDAAPI cuEventQuery(CUevent hEvent)
     struct fc_event *e = rc ? NULL : fc_object((uintptr_t)hEvent, FC_EVENT, &rc);
     if (e) {
         fc.books.event_queries++;
-        if (e->recorded && e->point.end > fc.now)
+        if (e->recorded && !fc_passed(e->point.end))
             rc = CUDA_ERROR_NOT_READY;
         else if (e->recorded)
             fc_host_knows(&e->clock);

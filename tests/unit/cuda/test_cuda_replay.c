@@ -27,6 +27,7 @@ static const struct tp_strategy *ordered(size_t index)
     return NULL;
 }
 
+enum { MS = 1000000 };
 enum { SAMPLE_EVENTS = 4000, ALL_PASSES = TP_PASS_ALL | TP_PASS_VERIFY };
 
 static struct tp_clock test_clock;
@@ -129,6 +130,25 @@ static void the_order_of_the_program_is_enough(void **state)
         cuda_rig_no_violation(r);
         cuda_rig_balance(r);
     }
+    tp_program_release(p);
+}
+
+/* A replay that waits for the device longer than min_time takes, with calls that do not. */
+static void waiting_makes_no_time_a_cold_one(void **state)
+{
+    const struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 4096, 0),
+                                    INSN(TP_FREE, 0, 0, 4096, 60 * MS)};
+    cuda_rig(state, "clock=real");
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    struct tp_replay_cfg cfg = on_cuda(ordered(2), NULL, p, TP_PASS_THROUGHPUT);
+    cfg.min_time_ns = 40 * MS;
+    replay(&cfg);
+    assert_false(run->flags & TP_RUN_PLAYED_ONCE);
+    assert_true(run->throughput.replays >= 2 && run->throughput.runs.total >= 2);
+    cfg.min_time_ns = 1; /* and two calls that are longer than that */
+    replay(&cfg);
+    assert_true(run->flags & TP_RUN_PLAYED_ONCE);
+    assert_int_equal(run->throughput.runs.total, 1);
     tp_program_release(p);
 }
 
@@ -314,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(samples_replay_in_order_under_load),
         TEST(the_order_of_the_program_is_enough),
+        TEST(waiting_makes_no_time_a_cold_one),
         TEST(reuse_without_order_is_caught),
         TEST(a_lost_device_ends_the_replay),
         TEST(work_that_fails_is_reported_with_an_event),

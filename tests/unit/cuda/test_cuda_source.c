@@ -248,6 +248,26 @@ static void occupying(void **state)
     cuda_bench_close(&b);
 }
 
+/* No more works are pending in a stream than leave its queue room for what is timed. */
+static void a_queue_does_not_fill_up(void **state)
+{
+    enum { WORKS = 600 };
+    struct cuda_rig *r = cuda_rig(state, "step=0;queue=300");
+    struct cuda_bench b;
+    struct tp_driver_counts counts;
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    for (int i = 0; i < WORKS; i++) {
+        bench_busy(&b, 1, addr, 1000);
+        assert_true(cuda_rig_books(r).works_pending <= 256);
+    }
+    tp_src_counts(&b.src, &counts);
+    assert_int_equal(counts.held_back, 3); /* with 256, 384 and 512 queued */
+    assert_int_equal(counts.calls, 1);
+    assert_int_equal(counts.syncs, 0);
+    cuda_bench_close(&b);
+}
+
 /* A driver that is older than the toolkit refuses what that compiled, and takes the text; one that
  * refuses both, or fails otherwise, is heard. */
 static void an_old_driver_compiles_the_kernel(void **state)
@@ -612,6 +632,7 @@ int main(void)
         IN_RIG(kinds_of_streams),
         IN_RIG(the_default_stream_orders_others),
         IN_RIG(occupying),
+        IN_RIG(a_queue_does_not_fill_up),
         IN_RIG(an_old_driver_compiles_the_kernel),
         IN_RIG(a_pool_serves),
         IN_RIG(the_default_pool_is_left_as_it_was),

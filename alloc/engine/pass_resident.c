@@ -19,13 +19,24 @@ static struct tp_spread once(uint64_t value)
     return (struct tp_spread){value, value, value};
 }
 
+static void give(const struct tp_process_watch *w, struct tp_resident *out)
+{
+    out->passes = 1;
+    out->at_peak = once(w->at_peak);
+    out->peak = once(w->peak);
+    out->end = once(w->end);
+}
+
 int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
     struct tp_written written;
-    struct tp_process_watch w = {.pass = "resident", .read = read_written, .ctx = &written};
+    struct tp_process_watch w = {
+        .pass = "resident", .read = read_written, .ctx = &written, .course = &out->resident.course};
     struct tp_replay_cfg whole = *cfg;
-    out->resident =
-        (struct tp_resident){0, once(TP_NONE), once(TP_NONE), once(TP_NONE), cfg->huge_pages};
+    out->resident = (struct tp_resident){.at_peak = once(TP_NONE),
+                                         .peak = once(TP_NONE),
+                                         .end = once(TP_NONE),
+                                         .huge_pages = cfg->huge_pages};
     if (!tp_watch_applies(cfg) || !tp_written_open(&written, "/proc/self"))
         return TP_OK;
     whole.touch = TP_TOUCH_ALL;
@@ -35,7 +46,8 @@ int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct
         tp_huge_pages_off(false);
     tp_written_close(&written);
     if (!status && w.base != TP_NONE && w.end != TP_NONE)
-        out->resident =
-            (struct tp_resident){1, once(w.at_peak), once(w.peak), once(w.end), cfg->huge_pages};
+        give(&w, &out->resident);
+    else
+        out->resident.course.count = 0;
     return status;
 }

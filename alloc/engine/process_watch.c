@@ -5,44 +5,67 @@
 
 enum { STEPS = 100, STACK_BYTES = 128 << 10, PAGE = 4096 };
 
+/* How often readings of a kind are taken. */
+struct pace {
+    uint64_t step;                 /* requested bytes from one to the next */
+    uint64_t spent_ns, allowed_ns; /* time of readings since the step was doubled; then it is */
+};
+
 struct watched {
     struct tp_process_watch *w;
     const struct tp_demand *demand;
-    uint64_t requested;  /* bytes now */
-    uint64_t next, step; /* requested bytes at the next reading, and from there to the one after */
-    uint64_t spent_ns;   /* time of readings since the step was doubled */
-    bool begun;          /* the prologue is over */
+    uint64_t requested; /* bytes now */
+    uint64_t next;      /* requested bytes at the next reading at a new peak */
+    uint64_t seen;      /* requested bytes at the last reading */
+    uint64_t event, clock;
+    uint32_t index;          /* of the last instruction in its window */
+    struct pace rise, swing; /* at new peaks; for the course alone */
+    bool begun;              /* the prologue is over */
 };
 
 /* ---- readings ---- */
 
-static uint64_t look(struct watched *r)
+static void slow_down(struct pace *p)
+{
+    p->spent_ns = 0;
+    p->step *= 2;
+}
+
+/* Keeps what was read at r->event. The prologue is one point, when it is over. */
+static void keep(struct watched *r, uint64_t held)
+{
+    const struct tp_course_point point = {held, r->event, r->clock};
+    r->w->peak = held > r->w->peak ? held : r->w->peak;
+    if (r->w->course && r->begun && tp_course_add(r->w->course, &point))
+        slow_down(&r->swing);
+}
+
+static uint64_t look(struct watched *r, struct pace *pace)
 {
     uint64_t from = tp_wall_ns(), now = r->w->read(r->w->ctx);
     uint64_t held = now == TP_NONE ? TP_NONE : now > r->w->base ? now - r->w->base : 0;
-    if (held != TP_NONE && held > r->w->peak)
-        r->w->peak = held;
-    r->spent_ns += tp_wall_ns() - from;
-    if (r->spent_ns >= TP_WATCH_SPENT_NS) {
-        r->spent_ns = 0;
-        r->step *= 2;
-    }
+    if (held != TP_NONE)
+        keep(r, held);
+    r->seen = r->requested;
+    pace->spent_ns += tp_wall_ns() - from;
+    if (pace->spent_ns >= pace->allowed_ns)
+        slow_down(pace);
     return held;
 }
 
-static void look_at_new_peak(struct watched *r)
+/* Whether requested bytes are far from those of the last reading. */
+static bool has_swung(const struct watched *r)
 {
-    if (r->requested < r->next)
-        return;
-    look(r);
-    r->next = r->requested + r->step;
+    uint64_t by = r->requested > r->seen ? r->requested - r->seen : r->seen - r->requested;
+    return r->w->course && r->begun && by >= r->swing.step;
 }
 
 /* ---- observing ---- */
 
 static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
 {
-    (void)p, (void)w, (void)index;
+    struct watched *r = p->observer_state;
+    r->clock += p->facts->time_known ? w->insns[index].gap_ns : 0;
 }
 
 static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
@@ -75,22 +98,41 @@ static void failed(struct tp_player *p, const struct tp_insn *insn)
 static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
 {
     struct watched *r = p->observer_state;
-    if (!w->prologue && w->first_insn + index == r->demand->insn)
-        r->w->at_peak = look(r);
-    else
-        look_at_new_peak(r);
+    bool demand = !w->prologue && w->first_insn + index == r->demand->insn;
+    bool rise = r->requested >= r->next;
+    r->index = index;
+    if (!demand && !rise && !has_swung(r))
+        return;
+    r->event = tp_window_event(w, index);
+    uint64_t held = look(r, demand || rise ? &r->rise : &r->swing);
+    if (demand)
+        r->w->at_peak = held;
+    else if (rise)
+        r->next = r->requested + r->rise.step;
 }
 
 static const struct tp_observer watching = {before, block, leaving, gone, failed, after};
+
+/* Called before the first event. */
+static void prologue_done(struct watched *r)
+{
+    bool demand = !r->demand->event; /* it is highest in the prologue */
+    r->begun = true;
+    r->event = r->clock = 0;
+    uint64_t held = demand || r->w->course ? look(r, demand ? &r->rise : &r->swing) : TP_NONE;
+    if (demand)
+        r->w->at_peak = held;
+}
 
 static int watch_window(void *ctx, struct tp_player *p, const struct tp_window *w,
                         struct tp_err *err)
 {
     struct watched *r = ctx;
-    if (!r->begun && !r->demand->event) /* demand is highest in the prologue */
-        r->w->at_peak = look(r);
-    r->begun = true;
+    if (!r->begun)
+        prologue_done(r);
+    r->index = 0;
     tp_play_observed(p, w);
+    r->event = tp_window_event(w, r->index);
     return tp_player_check(p, w, err);
 }
 
@@ -134,6 +176,7 @@ static int begin_at(void *ctx, struct tp_player *p, struct tp_err *err)
     int status = write_windows(p, err);
     write_pages(p->slots, p->facts->slots * sizeof *p->slots);
     write_pages(p->instances, p->facts->devices * sizeof *p->instances);
+    write_pages(r->w->course, r->w->course ? sizeof *r->w->course : 0);
     write_stack();
     r->w->read(r->w->ctx); /* the kernel's and the reader's own first time */
     r->w->base = r->w->read(r->w->ctx);
@@ -164,7 +207,7 @@ static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_er
     if (!status)
         status = tp_play_watched(&p, r->w->pass, watch_window, r, err);
     if (!status)
-        r->w->end = look(r);
+        r->w->end = look(r, &r->rise);
     if (r->w->ended)
         r->w->ended(r->w->ctx);
     p.observer = NULL;
@@ -179,7 +222,9 @@ int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg
     struct tp_replay_cfg hooked = *cfg;
     hooked.shared.opened = is_foreign(cfg) ? NULL : begin_at;
     hooked.shared.opened_ctx = &r;
-    r.step = r.next = r.demand->bytes / STEPS + 1;
+    r.next = r.demand->bytes / STEPS + 1;
+    r.rise = (struct pace){.step = r.next, .allowed_ns = TP_WATCH_SPENT_NS};
+    r.swing = (struct pace){.step = r.next, .allowed_ns = TP_WATCH_COURSE_NS};
     w->base = w->at_peak = TP_NONE;
     w->peak = w->end = 0;
     return play(&r, &hooked, err);

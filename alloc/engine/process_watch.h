@@ -5,11 +5,15 @@
  *                 and the strategy are opened; with a real allocator right before the first event
  *     reading     at the event of peak demand, and at each new peak of requested bytes, in steps of
  *                 1 % of peak demand
+ *     reading     for a course: before the first event, and when requested bytes are such a step
+ *                 above or below those of the reading before
  *     reading     after the last event, before live blocks are freed
  *
  * A reading may be slow: the kernel walks the page tables, 1 ms for each 30 to 100 MiB. After
  * TP_WATCH_SPENT_NS of readings the step doubles, again and again: at 100 GiB about ten readings a
- * second long are left of the hundred. The one at peak demand is always among them.
+ * second long are left of the hundred. The one at peak demand is always among them. Those for the
+ * course alone have a step of their own, which doubles after TP_WATCH_COURSE_NS of them and when
+ * the course is full: they take no others' place, and less than a tenth of their time.
  *
  * The figure is that of the process, so it is one of a process that does nothing else: the caller
  * starts a fresh one (cmd/measure/memory_passes.h). Known weakness: a source's own table of ranges
@@ -17,9 +21,11 @@
 #ifndef TP_PROCESS_WATCH_H
 #define TP_PROCESS_WATCH_H
 
+#include "alloc/engine/course.h"
 #include "alloc/engine/passes.h"
 
-#define TP_WATCH_SPENT_NS UINT64_C(250000000)
+#define TP_WATCH_SPENT_NS  UINT64_C(250000000)
+#define TP_WATCH_COURSE_NS UINT64_C(10000000)
 
 struct tp_process_watch {
     const char *pass;            /* name for progress */
@@ -27,6 +33,9 @@ struct tp_process_watch {
     void (*begun)(void *ctx);    /* called when the base was read; NULL: nobody */
     void (*ended)(void *ctx);    /* called after the last reading; NULL: nobody */
     void *ctx;
+    /* all readings from before the first event on, above the base; NULL: not asked for. Zeroed
+     * memory of the caller's */
+    struct tp_course *course;
     uint64_t base;               /* TP_NONE: not known, and neither are the others */
     uint64_t at_peak, peak, end; /* above the base; at_peak TP_NONE: not reached */
 };

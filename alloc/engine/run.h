@@ -4,6 +4,7 @@
 #define TP_RUN_H
 
 #include "alloc/base/units.h"
+#include "alloc/engine/course.h"
 #include "alloc/engine/curve.h"
 #include "alloc/engine/histogram.h"
 #include "alloc/engine/series.h"
@@ -190,9 +191,10 @@ struct tp_spread {
 struct tp_resident {
     uint64_t passes;          /* 0: not measured, or the kernel does not say */
     struct tp_spread at_peak; /* at the event of peak demand; not known if it was not reached */
-    struct tp_spread peak;    /* the highest at any new peak of requested bytes */
+    struct tp_spread peak;    /* the highest of all readings (process_watch.h) */
     struct tp_spread end;     /* after the last event, before live blocks are freed */
     bool huge_pages;          /* transparent huge pages were as the machine has them; else off */
+    struct tp_course course;  /* of the pass whose peak is the middle one */
 };
 
 /* What a process has mapped, and its calls for it, from the first event to the last. Known for a

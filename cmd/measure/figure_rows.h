@@ -127,7 +127,7 @@ COMPARED(45, RESIDENT_METRIC("resident_at_peak", at_peak), HEAD("resident", "at 
 REPORTED(RESIDENT(at_peak, low))
 REPORTED(RESIDENT(at_peak, high))
 COMPARED(46, RESIDENT_METRIC("peak_resident", peak),
-         MEANS("the most of it, read at new peaks of requested, in steps of 1 %"))
+         MEANS("the most of it, read whenever requested bytes have changed by 1 %"))
 REPORTED(RESIDENT(peak, low))
 REPORTED(RESIDENT(peak, high))
 COMPARED(47, RESIDENT_METRIC("end_resident", end), MEANS("of it after the last event"))

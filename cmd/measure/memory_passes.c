@@ -43,15 +43,18 @@ static struct tp_spread spread_of(uint64_t a, uint64_t b, uint64_t c)
     return (struct tp_spread){a, b, c};
 }
 
-static struct tp_resident joined(const struct tp_resident *a, const struct tp_resident *b,
-                                 const struct tp_resident *c, uint32_t passes)
+/* The course is that of the pass whose peak is the middle one. */
+static void join(const struct tp_resident r[PASSES], struct tp_resident *out)
 {
-    return (struct tp_resident){
-        .passes = passes,
-        .at_peak = spread_of(a->at_peak.median, b->at_peak.median, c->at_peak.median),
-        .peak = spread_of(a->peak.median, b->peak.median, c->peak.median),
-        .end = spread_of(a->end.median, b->end.median, c->end.median),
-        .huge_pages = a->huge_pages};
+    struct tp_spread peak = spread_of(r[0].peak.median, r[1].peak.median, r[2].peak.median);
+    int middle = 0;
+    while (middle < PASSES - 1 && r[middle].peak.median != peak.median)
+        middle++;
+    *out = r[middle];
+    out->passes = PASSES;
+    out->at_peak = spread_of(r[0].at_peak.median, r[1].at_peak.median, r[2].at_peak.median);
+    out->peak = peak;
+    out->end = spread_of(r[0].end.median, r[1].end.median, r[2].end.median);
 }
 
 /* ---- playing ---- */
@@ -82,8 +85,10 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
         if (!scratch->resident.passes || (count == 1 && tp_wall_ns() - from > LONG_NS))
             break;
     }
-    bool all = count == PASSES && r[PASSES - 1].passes;
-    *out = all ? joined(&r[0], &r[1], &r[2], PASSES) : r[0];
+    if (count == PASSES && r[PASSES - 1].passes)
+        join(r, out);
+    else
+        *out = r[0];
     return status;
 }
 

@@ -75,6 +75,16 @@ static bool device_holds(const struct tp_device_run *d, const struct tp_program_
     return true;
 }
 
+static bool course_holds(const struct tp_course *c, const struct tp_program_facts *f)
+{
+    if (c->count > TP_COURSE_POINTS)
+        return false;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->points[i].event > f->events)
+            return false;
+    return true;
+}
+
 static bool throughput_holds(const struct tp_throughput *t)
 {
     const struct tp_series *const all[] = {&t->runs,        &t->engine,       &t->crew.wall,
@@ -89,7 +99,8 @@ static bool throughput_holds(const struct tp_throughput *t)
 bool tp_replay_run_holds(const struct tp_run *run, const struct tp_program_facts *facts)
 {
     if (run->device_count > facts->devices || !ends(run->library, sizeof run->library) ||
-        !throughput_holds(&run->throughput) || run->latency.slowest_count > TP_SLOWEST)
+        !throughput_holds(&run->throughput) || !course_holds(&run->resident.course, facts) ||
+        run->latency.slowest_count > TP_SLOWEST)
         return false;
     for (uint32_t i = 0; i < run->latency.slowest_count; i++)
         if (run->latency.slowest[i].op >= TP_OP_COUNT)

@@ -2,7 +2,7 @@
  */
 #include "alloc/base/own.h"
 #include "alloc/base/process_memory.h"
-#include "tests/unit/one_run.h"
+#include "tests/unit/random_program.h"
 
 extern const struct tp_source_ops tp_source_host, tp_source_virtual;
 extern const struct tp_strategy tp_strategy_direct;
@@ -66,6 +66,78 @@ static void what_a_realloc_adds_is_written_too(void **state)
     assert_about(&r->end, 2 * MIB);
 }
 
+/* ---- the course ---- */
+
+static void assert_read(uint32_t index, uint64_t event, uint64_t bytes)
+{
+    const struct tp_course_point *p = &run->resident.course.points[index];
+    assert_in_range(index, 0, run->resident.course.count - 1);
+    assert_int_equal(p->event, event);
+    assert_int_equal(p->clock, 10 * event);
+    assert_in_range(p->bytes, bytes, bytes + FEW);
+}
+
+/* At each step up and down, and not where little changed. */
+static void the_course_goes_up_and_down_with_what_is_requested(void **state)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 4 * MIB, 10), ALLOC_INSN(1, 100, 10),
+                                    FREE_INSN(0, 4 * MIB, 10),  ALLOC_INSN(0, 2 * MIB, 10),
+                                    FREE_INSN(1, 100, 10),      FREE_INSN(0, 2 * MIB, 10)};
+    (void)state;
+    const struct tp_resident *r = PLAY(insns);
+    assert_int_equal(r->course.count, 6);
+    assert_read(0, 0, 0);
+    assert_read(1, 1, 4 * MIB);
+    assert_read(2, 2, 4 * MIB + 4096); /* peak demand */
+    assert_read(3, 3, 4096);
+    assert_read(4, 4, 2 * MIB + 4096);
+    assert_read(5, 6, 0);
+    assert_about(&r->end, 0);
+    assert_about(&r->peak, 4 * MIB + 4096);
+}
+
+/* What is live before the first event is one point, although it is read on the way there. */
+static void the_course_begins_before_the_first_event(void **state)
+{
+    const struct tp_insn before[] = {ALLOC_INSN(0, MIB, 0), ALLOC_INSN(1, 2 * MIB, 0)};
+    const struct tp_insn insns[] = {ALLOC_INSN(2, MIB, 100), FREE_INSN(1, 2 * MIB, 100)};
+    (void)state;
+    struct tp_program *p = program_of(before, COUNT(before), insns, COUNT(insns));
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
+    replay(&cfg);
+    tp_program_release(p);
+    assert_int_equal(run->resident.course.count, 3);
+    assert_read(0, 0, 3 * MIB);
+    assert_read(1, 10, 4 * MIB);
+    assert_read(2, 20, 2 * MIB);
+}
+
+/* A hundred thousand swings by half of peak demand: readings are bounded, and it stays in order. */
+static void many_swings_do_not_make_many_readings(void **state)
+{
+    enum { SWINGS = 100000 };
+    struct tp_insn *insns = calloc(1 + 2 * SWINGS, sizeof *insns);
+    (void)state;
+    assert_non_null(insns);
+    insns[0] = (struct tp_insn)ALLOC_INSN(0, 8192, 10);
+    for (uint32_t i = 0; i < SWINGS; i++) {
+        insns[1 + 2 * i] = (struct tp_insn)ALLOC_INSN(1, 8192, 10);
+        insns[2 + 2 * i] = (struct tp_insn)FREE_INSN(1, 8192, 10);
+    }
+    const struct tp_resident *r = play(insns, 1 + 2 * SWINGS);
+    free(insns);
+    const struct tp_course *c = &r->course;
+    uint64_t most = 0;
+    /* fewer where readings take long, but one for each step that is doubled */
+    assert_in_range(c->count, 8, TP_COURSE_POINTS);
+    for (uint32_t i = 0; i < c->count; i++) {
+        assert_true(!i || c->points[i].event >= c->points[i - 1].event);
+        most = c->points[i].bytes > most ? c->points[i].bytes : most;
+    }
+    assert_int_equal(c->points[c->count - 1].event, 1 + 2 * SWINGS);
+    assert_int_equal(most, r->peak.median);
+}
+
 /* A million slots are 16 MiB of the engine's, of which the program uses the last. */
 static void memory_of_the_engine_is_not_in_it(void **state)
 {
@@ -120,6 +192,7 @@ static void nothing_is_known_where_memory_is_not_of_the_host(void **state)
     replay(&cfg);
     tp_program_release(p);
     assert_int_equal(run->resident.passes, 0);
+    assert_int_equal(run->resident.course.count, 0);
     assert_true(run->resident.at_peak.median == TP_NONE && run->resident.end.high == TP_NONE);
 }
 
@@ -144,6 +217,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_policy_that_holds_some_pages_reads_so_many),
         ROW(what_a_realloc_adds_is_written_too),
+        ROW(the_course_goes_up_and_down_with_what_is_requested),
+        ROW(the_course_begins_before_the_first_event),
+        ROW(many_swings_do_not_make_many_readings),
         ROW(memory_of_the_engine_is_not_in_it),
         ROW(the_state_of_a_policy_is_in_it),
         ROW(nothing_is_known_where_memory_is_not_of_the_host),

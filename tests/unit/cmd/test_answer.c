@@ -145,6 +145,8 @@ static void a_run_that_leads_out_of_its_bounds_is_none(void **state)
     LEADS_OUT(d->phase_count = 1; d->phases[0].mark = MARKS);
     LEADS_OUT(d->curve.count = TP_CURVE_POINTS + 1);
     LEADS_OUT(d->curve.count = 1; d->curve.points[0].event = EVENTS + 1);
+    LEADS_OUT(run->resident.course.count = TP_COURSE_POINTS + 1);
+    LEADS_OUT(run->resident.course.count = 1; run->resident.course.points[0].event = EVENTS + 1);
     LEADS_OUT(d->failed_allocations = 1; d->first_failure.oom_class = TP_OOM_CLASSES);
     LEADS_OUT(d->failed_allocations = 1; d->first_failure.mark = MARKS);
     LEADS_OUT(run->device_count = 2);

@@ -87,6 +87,13 @@ static void three_processes_give_the_middle_and_the_ends(void **state)
     assert_in_range(s->median, 3 * MIB, 3 * MIB + FEW);
     assert_in_range(s->high, 4 * MIB, 4 * MIB + FEW);
     assert_true(run->resident.end.median >= s->median && run->resident.peak.high >= s->high);
+    /* the course is that of the pass in the middle */
+    const struct tp_course *c = &run->resident.course;
+    assert_in_range(c->points[0].bytes, 2 * MIB, 2 * MIB + FEW);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        most = c->points[i].bytes > most ? c->points[i].bytes : most;
+    assert_int_equal(most, run->resident.peak.median);
 }
 
 static void a_long_one_stays_alone(void **state)

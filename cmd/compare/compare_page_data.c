@@ -99,8 +99,9 @@ static void write_curve(struct tp_json *j, cJSON *in, const struct tp_record_cur
                         size_t most)
 {
     struct tp_curve_data data;
-    const uint64_t *bytes = curve->count ? &curve->points[0][1] : NULL;
-    struct tp_curve_thin thin = tp_curve_thin(bytes, sizeof *curve->points, curve->count, most);
+    const struct tp_curve_points points = {curve->count ? &curve->points[0][1] : NULL,
+                                           sizeof *curve->points, curve->count, TP_CURVE_VALUES};
+    struct tp_curve_thin thin = tp_curve_thin(&points, most);
     tp_curve_data_begin(&data, j, in, "curve");
     for (size_t i = 0; i < curve->count; i++)
         if (tp_curve_stays(&thin, i))

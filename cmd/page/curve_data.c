@@ -10,14 +10,14 @@ static const char *const names[TP_CURVE_LISTS] = {"events",   "ns",   "requested
 
 /* ---- thinning ---- */
 
-enum { KEEPS = 2 * TP_CURVE_VALUES };
-
-struct tp_curve_thin tp_curve_thin(const uint64_t *bytes, size_t stride, size_t count, size_t most)
+struct tp_curve_thin tp_curve_thin(const struct tp_curve_points *points, size_t most)
 {
-    size_t stretches = most / KEEPS ? most / KEEPS : 1;
-    return (struct tp_curve_thin){.bytes = (const char *)bytes,
-                                  .stride = stride,
+    size_t keeps = (size_t)points->values * 2, stretches = most / keeps ? most / keeps : 1;
+    size_t count = points->count;
+    return (struct tp_curve_thin){.bytes = (const char *)points->bytes,
+                                  .stride = points->stride,
                                   .count = count,
+                                  .values = points->values,
                                   .length =
                                       count <= most ? 1 : (count + stretches - 1) / stretches};
 }
@@ -33,7 +33,7 @@ static uint64_t value_of(const struct tp_curve_thin *t, size_t point, int value)
 static void look_at(struct tp_curve_thin *t, size_t first)
 {
     t->end = t->count - first < t->length ? t->count : first + t->length;
-    for (int v = 0; v < TP_CURVE_VALUES; v++) {
+    for (int v = 0; v < t->values; v++) {
         size_t *least = &t->kept[2 * v], *most = &t->kept[2 * v + 1];
         *least = *most = first;
         for (size_t i = first + 1; i < t->end; i++) {
@@ -47,7 +47,7 @@ bool tp_curve_stays(struct tp_curve_thin *t, size_t point)
 {
     if (point >= t->end)
         look_at(t, point);
-    for (int k = 0; k < KEEPS; k++)
+    for (int k = 0; k < 2 * t->values; k++)
         if (t->kept[k] == point)
             return true;
     return !point || point + 1 == t->count;
@@ -62,12 +62,16 @@ void tp_curve_data_begin(struct tp_curve_data *c, struct tp_json *j, cJSON *in, 
         c->lists[i] = tp_json_array(j, c->curve, names[i]);
 }
 
+static void push_change(struct tp_json *j, cJSON *list, uint64_t *last, uint64_t value)
+{
+    double change = value >= *last ? (double)(value - *last) : -(double)(*last - value);
+    tp_json_push(j, list, cJSON_CreateNumber(change));
+    *last = value;
+}
+
 static void add(struct tp_curve_data *c, struct tp_json *j, int list, uint64_t value)
 {
-    uint64_t last = c->last[list];
-    double change = value >= last ? (double)(value - last) : -(double)(last - value);
-    tp_json_push(j, c->lists[list], cJSON_CreateNumber(change));
-    c->last[list] = value;
+    push_change(j, c->lists[list], &c->last[list], value);
 }
 
 void tp_curve_data_add(struct tp_curve_data *c, struct tp_json *j, uint64_t event,
@@ -87,6 +91,25 @@ void tp_curve_data_calls(struct tp_curve_data *c, struct tp_json *j,
         if (!c->lists[CALLS + i])
             c->lists[CALLS + i] = tp_json_array(j, c->curve, names[CALLS + i]);
         add(c, j, CALLS + i, calls[i]);
+    }
+}
+
+void tp_course_data(struct tp_json *j, cJSON *in, const struct tp_program_facts *facts,
+                    const struct tp_course *course, size_t most)
+{
+    const struct tp_course_point *p = course->points;
+    const struct tp_curve_points points = {&p->bytes, sizeof *p, course->count, 1};
+    struct tp_curve_thin thin = tp_curve_thin(&points, most);
+    cJSON *o = tp_json_object(j, in, "resident"), *events = tp_json_array(j, o, names[EVENTS]);
+    cJSON *ns = tp_json_array(j, o, names[NS]), *bytes = tp_json_array(j, o, "resident");
+    struct tp_course_point before = {0};
+    for (uint32_t i = 0; i < course->count; i++, p++) {
+        if (!tp_curve_stays(&thin, i))
+            continue;
+        push_change(j, events, &before.event, p->event);
+        push_change(j, bytes, &before.bytes, p->bytes);
+        if (facts->time_known)
+            push_change(j, ns, &before.clock, p->clock);
     }
 }
 

@@ -9,7 +9,9 @@
 #ifndef TP_CURVE_DATA_H
 #define TP_CURVE_DATA_H
 
+#include "alloc/engine/course.h"
 #include "alloc/engine/curve.h"
+#include "alloc/program/program.h"
 #include "cmd/ui/json_out.h"
 
 enum { TP_CURVE_LISTS = 2 + TP_CURVE_VALUES + TP_CURVE_CALLS };
@@ -26,12 +28,20 @@ struct tp_curve_data {
 struct tp_curve_thin {
     const char *bytes;
     size_t stride, count, length, end;
+    int values;
     size_t kept[2 * TP_CURVE_VALUES];
 };
 
-/* `bytes`: those of the first point, borrowed; from one point to the next it is `stride`. All
- * `count` points stay where they are at most `most`, else about `most` do. */
-struct tp_curve_thin tp_curve_thin(const uint64_t *bytes, size_t stride, size_t count, size_t most);
+/* The points of a curve: the bytes of the first one, `values` of them (1..TP_CURVE_VALUES), and how
+ * far it is from there to those of the next. */
+struct tp_curve_points {
+    const uint64_t *bytes;
+    size_t stride, count;
+    int values;
+};
+
+/* All points stay where they are at most `most`, else about `most` do. The bytes are borrowed. */
+struct tp_curve_thin tp_curve_thin(const struct tp_curve_points *points, size_t most);
 
 /* Whether a point stays; to be asked for each, from 0 on. */
 bool tp_curve_stays(struct tp_curve_thin *t, size_t point);
@@ -46,6 +56,12 @@ void tp_curve_data_add(struct tp_curve_data *c, struct tp_json *j, uint64_t even
 /* Adds the calls at the point that was added last. To be called for every point, or for none. */
 void tp_curve_data_calls(struct tp_curve_data *c, struct tp_json *j,
                          const uint64_t calls[TP_CURVE_CALLS]);
+
+/* Adds the course `resident` of what was resident to `in`: an object of lists `events`, `ns` and
+ * `resident`, as above, of about `most` readings at most. Each is what was read after the event,
+ * and nothing is known until the next one. */
+void tp_course_data(struct tp_json *j, cJSON *in, const struct tp_program_facts *facts,
+                    const struct tp_course *course, size_t most);
 
 /* Empties the member `curve` of `in`, if it has one: the page says the same at less length. */
 void tp_curve_data_empty(cJSON *in);

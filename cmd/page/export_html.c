@@ -2,14 +2,16 @@
  * drawn from.
  *
  *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}, "program": {...},
- *                                                     "recorded": {...}} ],
+ *                                                     "recorded": {...},
+ *                                                     "resident": {...}} ],
  *                                       "marks": [[event, name], ...], "trace": {...},
  *                                       "frames": {...} } } ] }
  *
  * Curves are as curve_data.h says. The first run of a trace has the marks, the figures of the
  * trace itself (tp_info_parts), a curve `recorded` of what the recorded allocator reserved, where
  * that is known, and, where each strategy refused something, which is not in its curve, a curve
- * `program` without a strategy. The member `curve` of the result, which says the same at greater
+ * `program` without a strategy. `resident` is the course of what was resident, where that was read;
+ * it is known of one device. The member `curve` of the result, which says the same at greater
  * length, is empty. Frames of the heap are as frames_json.h draws them. Where a page would be
  * larger than page_room.h says, curves have fewer points and there are fewer frames. */
 #include "cmd/measure/exporter.h"
@@ -67,6 +69,8 @@ static int write_run(struct tp_json *j, cJSON *page, const struct tp_result *r, 
     for (uint32_t d = 0; rc == TP_OK && of; of = of->next, d++) {
         tp_curve_data(j, of, "curve", r->facts, &r->run->devices[d].curve, room->points,
                       tp_source_calls_followed(r, d));
+        if (!d && r->run->resident.course.count)
+            tp_course_data(j, of, r->facts, &r->run->resident.course, room->points);
         if (first)
             rc = tp_recorded_data(j, of, r->trace, r->captured, d, room->points, err);
     }

@@ -48,6 +48,20 @@ static void add_curve(struct curves *c, const struct tp_curve *curve)
     c->bytes += CURVE;
 }
 
+static void add_course(struct curves *c, const struct tp_course *course)
+{
+    static const struct tp_course_point start = {0};
+    const struct tp_course_point *last = &start;
+    for (uint32_t i = 0; i < course->count; last = &course->points[i++]) {
+        const struct tp_course_point *p = &course->points[i];
+        c->bytes += change_bytes(last->event, p->event) + change_bytes(last->clock, p->clock) +
+                    change_bytes(last->bytes, p->bytes);
+    }
+    c->count += course->count > 0;
+    c->points += course->count;
+    c->bytes += course->count ? CURVE : 0;
+}
+
 bool tp_page_lacks_program(const struct tp_result *results, size_t count, uint32_t device)
 {
     for (size_t i = 0; i < count; i++) {
@@ -81,6 +95,7 @@ static struct curves count_curves(const struct tp_report *rep, struct tp_info *c
         const struct tp_result *r = &rep->results[i];
         for (uint32_t d = 0; d < r->run->device_count; d++)
             add_curve(&c, &r->run->devices[d].curve);
+        add_course(&c, &r->run->resident.course);
         if (infos[i])
             add_trace(&c, r, tp_results_of_trace(r, rep->count - i), infos[i]);
     }

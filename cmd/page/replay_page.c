@@ -70,8 +70,8 @@ static int write_still(const void *of, uint16_t device, uint32_t columns, FILE *
     return TP_OK;
 }
 
-/* The most that was resident. Readings are taken where the program requests more than ever before,
- * so there is no course of it over time. */
+/* The most that was resident. Its course is the view's: in the still picture of all policies it
+ * would hide what they reserved. */
 static void write_resident(const struct page_part *p, FILE *out)
 {
     struct tp_str said = {0};

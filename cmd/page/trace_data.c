@@ -15,8 +15,9 @@ void tp_curve_data(struct tp_json *j, cJSON *in, const char *name,
                    bool calls)
 {
     struct tp_curve_data data;
-    struct tp_curve_thin thin =
-        tp_curve_thin(curve->points->bytes, sizeof *curve->points, curve->count, most);
+    const struct tp_curve_points points = {curve->points->bytes, sizeof *curve->points,
+                                           curve->count, TP_CURVE_VALUES};
+    struct tp_curve_thin thin = tp_curve_thin(&points, most);
     tp_curve_data_begin(&data, j, in, name);
     for (uint32_t i = 0; i < curve->count; i++) {
         const struct tp_curve_point *p = &curve->points[i];

@@ -19,7 +19,7 @@ import page_verdicts  # noqa: E402
 import snapshot_pages  # noqa: E402
 from chromium import Browser, find  # noqa: E402
 from page_look import LOOKS, Enough, Findings, has, hover_and_zoom, look, look_at_areas, number, option, sort_tables  # noqa: E402
-from view_checks import look_at_fragmentation, look_at_keys, look_at_moments, look_at_other_keys, look_at_print  # noqa: E402
+from view_checks import look_at_fragmentation, look_at_keys, look_at_moments, look_at_other_keys, look_at_print, look_at_resident  # noqa: E402
 
 VIEWS = ("memory", "heap", "latency")
 
@@ -56,6 +56,7 @@ def look_at_result(page, document, found):
     look_at_keys(page, found)
     look_at_other_keys(page, found)
     look_at_fragmentation(page, found)
+    look_at_resident(page, found)
     look_at_moments(page, found)
     sort_tables(page, found)
     look_at_print(page, found)

@@ -146,6 +146,39 @@ AT_PEAK = """(figure => {
 })(%s)"""
 
 
+# Of each run whose resident memory was read: what the table of the data has, and the most of its line; and the row, its
+# event, the event of the last reading and that reading, where both differ and a line of it is shown.
+RESIDENT = """(figure => {
+    const box = figure.querySelector(".chart"), first = +figure.dataset.first, values = page.values;
+    const names = [...figure.querySelectorAll(".keys li")].map(e => e.textContent);
+    return page.data.runs.slice(first, first + +figure.dataset.count).filter(run => (run.resident || {}).passes > 0).map(run => {
+        const name = run.strategy.label + ": resident", column = names.indexOf(name + ", as last read") + 1;
+        const course = run.page.devices[0].resident || { events: [], resident: [] }, events = values(course.events);
+        const rows = column ? [...Array(box.chart.numRows() - 1).keys()] : [], at = row => box.chart.getValue(row, 0);
+        const between = rows.find(row => at(row) > 0 && !events.includes(at(row)));
+        const last = between === undefined ? -1 : events.filter(event => event < at(between)).length - 1;
+        if (column && !box.chart.visibility()[column - 1])
+            figure.querySelectorAll(".keys input")[column - 1].click();
+        return { name, peak: Number(run.resident.peak_bytes), most: Math.max(...rows.map(row => box.chart.getValue(row, column))),
+            between: last < 0 ? -1 : between, said: last < 0 ? "" : `${name} ${page.bytes(values(course.resident)[last])}`
+                + ` as last read at event ${page.count(events[last])}` };
+    });
+})(%s)"""
+
+
+def look_at_resident(page, found):
+    """The course of what was resident reaches its peak, and says of when it is."""
+    chart = Chart(page, "memory")
+    if not chart.there:
+        return
+    for run in page.value(RESIDENT % chart.figure):
+        found.expect(run["most"] == run["peak"], run["name"], "is at most", run["most"], "and not", run["peak"])
+        if 0 <= run["between"] < 200:
+            chart.value(".focus()")
+            chart.keys("Home", *["ArrowRight"] * run["between"])
+            found.expect(run["said"] in chart.said(), "memory says", chart.said(), "and not", run["said"])
+
+
 def look_at_fragmentation(page, found):
     """Each share of the table against the chart at the same event."""
     chart = Chart(page, "fragmentation")

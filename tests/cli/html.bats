@@ -270,6 +270,35 @@ END
     looked_at b.html --once
 }
 
+@test "what was resident over time: its most is the figure, it falls with what is freed, and the chart draws it" {
+    { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "swings"}}'
+      for i in {1..30}; do
+          echo '{"op": "alloc", "id": '"$i"', "size": '$((1000000 * (1 + i % 5)))', "t": '"${i}0"'}'
+          echo '{"op": "free", "id": '"$i"', "t": '"${i}5"'}'
+      done; } >swings.jsonl
+    ok play_once swings.jsonl -s direct -s arena -s system --export-html a.html
+    ok play_once swings.jsonl -s direct --source virtual --export-html virtual.html
+    lacks virtual.html '"resident":'
+    python3 -S -E - a.html <<'END'
+import itertools, json, re, sys
+runs = json.loads(re.search(r'id="data">(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))["runs"]
+assert len(runs) == 3
+for run in runs:
+    if not run["resident"]["passes"]:
+        continue # a kernel that does not say
+    course = {name: list(itertools.accumulate(values)) for name, values in run["page"]["devices"][0]["resident"].items()}
+    events, read = course["events"], course["resident"]
+    assert set(course) == {"events", "ns", "resident"} and len(events) == len(read) == len(course["ns"])
+    # Later ones are left out where readings take long.
+    assert events[:3] == [0, 1, 2] and events[-1] == 60 and events == sorted({*events}), events
+    assert course["ns"] == [0] + [5 * (e + 1) for e in events[1:]], course["ns"]
+    assert max(read) == run["resident"]["peak_bytes"] and read[-1] >= run["resident"]["end_bytes"]
+    if run["strategy"]["label"] == "direct": # it gives all back
+        assert all(b >= 1000000 * (1 + (e + 1) // 2 % 5) if e % 2 else b < 500000 for e, b in zip(events, read) if e), read
+END
+    looked_at a.html --once
+}
+
 @test "ended by a signal: no file before the first replay is done, as of every export; later what is done" {
     capture timeout --preserve-status -s INT 0.3 "$TAPOOL" replay sample:sqlite -s arena -s system --min-time 60s \
         --export-html part.html --export-json part.json --export-markdown part.md --export-svg-heap part.svg

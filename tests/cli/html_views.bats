@@ -36,6 +36,10 @@ s/"aria-live": "polite", id/"aria-live": "off", id/
 s/x < low \|\| x > high \?/x < low ?/
 s/ticks: page.ticks.events/ticks: page.ticks.bytes/
 s/1 - curve\[share.part\]/1.01 - curve[share.part]/
+s/resident, "resident", \{ name/resident, "events", { name/
+s/list.push\(\.\.\.read/list.push(...[]/
+s/of.read && at < event/of.read \&\& at > event/
+s/note: "as last read"/note: "as read"/
 s/"aria-valuetext"/"aria-text"/
 s/page.moment.hear\(/(() => 0)(/
 s/piece.parts\[0\], 0\)/piece.size, 0)/

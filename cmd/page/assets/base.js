@@ -80,8 +80,8 @@ const page = (() => {
     const indexOf = (runs, run) => (i => i < 6 ? i : i + 2)(runs.indexOf(run));
 
     /* A piece of the line that stands for a series, for those who do not tell its colour. */
-    const sample = (index, width) => svg("svg", { width: 32, height: 8, "aria-hidden": "true" },
-        svg("line", { x1: 0, x2: 32, y1: 4, y2: 4, "stroke-width": width, "stroke-dasharray": dash(index).join(" "),
+    const sample = (index, width, dashes = dash(index)) => svg("svg", { width: 32, height: 8, "aria-hidden": "true" },
+        svg("line", { x1: 0, x2: 32, y1: 4, y2: 4, "stroke-width": width, "stroke-dasharray": dashes.join(" "),
             style: `stroke: var(--c${index % 8})` }));
 
     /* ---- what views look like changes ---- */

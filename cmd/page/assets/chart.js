@@ -1,8 +1,9 @@
 /* A chart of lines drawn in steps, for the mouse and for keys alike.
 
        [tools]            page.chart(figure, { about, hint, tools: [element], draw: () => what });
-       -- a  .. b         draw:  lines     { name, index, width, shown, sample, options }, by `index` as
-       +---------+                         page.color; `sample` stands in the legend
+       -- a  .. b         draw:  lines     { name, note, index, width, dashes, shown, sample, options }, by
+       +---------+                         `index` as page.color and page.dash; `sample` and `note` stand
+                                           in the legend
        |  __.-'  |               rows      [x, y of each line, ...] by x; null: no value
        +---------+               x, y      { label, ticks: (low, high, pixels) => [{ v, label }] };
        what is pointed at                  x.least: a zoom shows no less; x.before: seen before the first
@@ -97,7 +98,7 @@ page.chart = (figure, spec) => {
         ...colours(),
         labels: [what.x.label, ...what.lines.map((line, i) => keyOf(i))],
         series: Object.fromEntries(what.lines.map((line, i) =>
-            [keyOf(i), { strokeWidth: line.width, strokePattern: page.dash(line.index), ...line.options }])),
+            [keyOf(i), { strokeWidth: line.width, strokePattern: line.dashes || page.dash(line.index), ...line.options }])),
         visibility: what.lines.map(isShown),
         legend: "never", stepPlot: true, connectSeparatedPoints: !!what.connected, includeZero: true, highlightCircleSize: 4,
         xlabel: what.x.label,
@@ -113,7 +114,8 @@ page.chart = (figure, spec) => {
             chart.setVisibility(i, e.target.checked);
         } });
         tick.checked = isShown(line);
-        return make("li", {}, make("label", {}, tick, line.sample || page.sample(line.index, line.width), line.name));
+        return make("li", {}, make("label", {}, tick, line.sample || page.sample(line.index, line.width, line.dashes), line.name,
+            line.note ? ", " + line.note : ""));
     }));
     const show = () => {
         what = spec.draw();

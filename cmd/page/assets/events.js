@@ -3,7 +3,7 @@
        page.overEvents(figure, runs, {
            about, hint, tools, empty,            as of page.chart
            lines: device => [{ name, index, width, shown, curve, values }],
-           text: (line, i) => text,              of the value i of a line
+           text: (line, i, event) => text,       of the value i of a line, which it has at the event
            y, underlay: (device, lines) => ...,
        });
 
@@ -67,7 +67,7 @@
         const say = (row, shown) => {
             const { event, at } = moments[row], ns = times.get(event), phase = phaseAt(runs, event);
             const texts = lines.map((line, i) => at[i] >= 0 && shown.includes(line) && line.values[at[i]] !== null
-                ? `${line.name} ${spec.text(line, at[i])}` : "").filter(Boolean);
+                ? `${line.name} ${spec.text(line, at[i], event)}` : "").filter(Boolean);
             const place = placeAt(runs, event);
             return [...page.when(`event ${count(event)}`, ns, phase), place ? `, from ${place}` : "", ": ", texts.join(", ") || "nothing"];
         };

@@ -9,11 +9,7 @@
  *         "ranges": 2,                        that are held
  *         "unit": 512,                        bytes: of the sizes in its rows
  *         "bundle": 1,                        ranges share a row where number / bundle is the same
- *         "rows": "AQDI..." } ] ],            base 64 of what alloc/engine/frame_rows.h draws
- *       "places": ["optimizer.py:78 step"],
- *       "events": "Rgc..."                    base 64 of the numbers of events that have a place,
- * each }                                       less the one before it, then the index of its place;
- *                                             the index behind the last place: one of many others
+ *         "rows": "AQDI..." } ] ] }           base 64 of what alloc/engine/frame_rows.h draws
  *
  * In JavaScript:
  *
@@ -32,10 +28,9 @@
 #ifndef TP_FRAMES_JSON_H
 #define TP_FRAMES_JSON_H
 
+#include "cmd/measure/places_json.h"
 #include "cmd/measure/result.h"
 #include "cmd/ui/json_out.h"
-
-enum { TP_FRAMES_PLACES = 512 }; /* that are named, of one result */
 
 /* All is borrowed. */
 struct tp_frames_shown {
@@ -47,9 +42,11 @@ struct tp_frames_shown {
 struct tp_frames_shown tp_result_frames(const struct tp_result *r);
 
 /* Adds the member "frames" to `in`, which takes at most `most_bytes` when it is printed without
- * blanks: what does not fit is left out, the frames that are missed least first. Adds nothing where
- * there are no frames, or nothing fits. TP_ENOMEM, which j remembers too. */
+ * blanks, with a table of the places (places_json.h) that its events have in shown->places: what
+ * does not fit is left out, the frames that are missed least first. The events of those that are
+ * written are added to `placed`, which writes that table. Adds nothing where there are no frames,
+ * or nothing fits. TP_ENOMEM, which j remembers too. */
 int tp_json_frames(struct tp_json *j, cJSON *in, const struct tp_frames_shown *shown,
-                   size_t most_bytes);
+                   size_t most_bytes, struct tp_placed_list *placed);
 
 #endif

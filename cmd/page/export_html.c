@@ -5,15 +5,17 @@
  *                                                     "recorded": {...},
  *                                                     "resident": {...}} ],
  *                                       "marks": [[event, name], ...], "trace": {...},
- *                                       "frames": {...} } } ] }
+ *                                       "frames": {...}, "places": {...} } } ] }
  *
- * Curves are as curve_data.h says. The first run of a trace has the marks, the figures of the
+ * Curves are as curve_data.h says. The first run of a trace has the marks, who asked for what at
+ * the points of all curves and for the blocks in all frames (places_json.h), the figures of the
  * trace itself (tp_info_parts), a curve `recorded` of what the recorded allocator reserved, where
  * that is known, and, where each strategy refused something, which is not in its curve, a curve
  * `program` without a strategy. `resident` is the course of what was resident, where that was read;
  * it is known of one device. The member `curve` of the result, which says the same at greater
  * length, is empty. Frames of the heap are as frames_json.h draws them. Where a page would be
  * larger than page_room.h says, curves have fewer points and there are fewer frames. */
+#include "cmd/measure/asked.h"
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/frames_json.h"
@@ -29,6 +31,7 @@
 #include "cmd/report/export_text.h"
 #include "cmd/report/info.h"
 #include "cmd/report/timeline.h"
+#include "cmd/ui/stop.h"
 
 #include "alloc/engine/frames.h"
 
@@ -61,7 +64,7 @@ static void begin_run(struct tp_json *j, cJSON *run, const struct tp_result *r)
 
 /* `first`: of its trace. */
 static int write_run(struct tp_json *j, cJSON *page, const struct tp_result *r, bool first,
-                     const struct tp_page_room *room, struct tp_err *err)
+                     const struct tp_page_room *room, struct tp_asked *a, struct tp_err *err)
 {
     cJSON *devices = cJSON_GetObjectItemCaseSensitive(page, "devices");
     cJSON *of = devices ? devices->child : NULL;
@@ -73,9 +76,12 @@ static int write_run(struct tp_json *j, cJSON *page, const struct tp_result *r, 
             tp_course_data(j, of, r->facts, &r->run->resident.course, room->points);
         if (first)
             rc = tp_recorded_data(j, of, r->trace, r->captured, d, room->points, err);
+        if (rc == TP_OK)
+            rc = tp_asked_curves(a, of, err);
     }
     const struct tp_frames_shown shown = tp_result_frames(r);
-    return rc == TP_OK ? tp_json_frames(j, page, &shown, room->frames) : rc;
+    a->table = shown.places;
+    return rc == TP_OK ? tp_json_frames(j, page, &shown, room->frames, &a->frames) : rc;
 }
 
 /* ---- what is of a trace ---- */
@@ -108,6 +114,25 @@ static bool is_first(const struct tp_report *rep, size_t i)
     return !i || rep->results[i].trace != rep->results[i - 1].trace;
 }
 
+/* Writes what the charts of the results of a trace are drawn from into the runs from `run` on. */
+static int write_charts_of(struct tp_json *j, cJSON *run, const struct html_export *e, size_t first,
+                           const struct tp_page_room *room, struct tp_err *err)
+{
+    const struct tp_result *results = &e->page.rep->results[first];
+    size_t count = tp_results_of_trace(results, e->page.rep->count - first);
+    cJSON *page = cJSON_GetObjectItemCaseSensitive(run, "page"), *of = run;
+    struct tp_asked a = {0};
+    int rc = TP_OK;
+    write_program(j, page, results, count, e->page.infos[first], room->points);
+    for (size_t i = 0; rc == TP_OK && of && i < count; of = of->next, i++)
+        rc = write_run(j, cJSON_GetObjectItemCaseSensitive(of, "page"), &results[i], !i, room, &a,
+                       err);
+    if (rc == TP_OK)
+        rc = tp_json_asked(j, page, results->trace, &a, tp_stop_asked, err);
+    tp_asked_drop(&a);
+    return rc;
+}
+
 /* Writes what charts are drawn from, as much of it as there is room for. */
 static int write_charts(struct tp_json *j, cJSON *root, const struct html_export *e,
                         struct tp_err *err)
@@ -116,14 +141,9 @@ static int write_charts(struct tp_json *j, cJSON *root, const struct html_export
     const struct tp_page_room room = tp_page_room(j, root, rep, e->page.infos, *e->written);
     cJSON *runs = cJSON_GetObjectItemCaseSensitive(root, "runs"), *run = runs ? runs->child : NULL;
     int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && run; run = run->next, i++) {
-        const struct tp_result *r = &rep->results[i];
-        cJSON *page = cJSON_GetObjectItemCaseSensitive(run, "page");
+    for (size_t i = 0; rc == TP_OK && run; run = run->next, i++)
         if (is_first(rep, i))
-            write_program(j, page, r, tp_results_of_trace(r, rep->count - i), e->page.infos[i],
-                          room.points);
-        rc = write_run(j, page, r, is_first(rep, i), &room, err);
-    }
+            rc = write_charts_of(j, run, e, i, &room, err);
     return rc;
 }
 

@@ -3,9 +3,12 @@
  *
  *     { ..., "page": { "runs": [ { "requested": NAME OF THE LINE, "recorded": {...}, "holders":
  * ..., "page": { "devices": [ {"program": {...}, "recorded": {...}} ], "marks": [...], "trace":
- * {...} } } ] } } */
+ * {...}, "places": {...} } } ] } }
+ *
+ * `places`, of one trace, are who asked for what at the points of its curves (places_json.h). */
 #include "cmd/page/info_page.h"
 
+#include "cmd/measure/asked.h"
 #include "cmd/measure/trace_pair.h"
 #include "cmd/page/curve_data.h"
 #include "cmd/page/holders_part.h"
@@ -16,6 +19,7 @@
 #include "cmd/page/trace_page.h"
 #include "cmd/report/memory_chart.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/stop.h"
 #include "cmd/ui/table.h"
 
 /* Curves of more devices would make a page larger than 3 MB. */
@@ -165,6 +169,22 @@ static int one_article(const void *of, FILE *out, struct tp_err *err)
     return tp_html_article(&article, out, err);
 }
 
+static int write_asked(struct tp_json *j, cJSON *page, const struct tp_trace *t, struct tp_err *err)
+{
+    struct tp_asked a = {0};
+    const cJSON *device = NULL;
+    int rc = TP_OK;
+    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(page, "devices"))
+    {
+        if (rc == TP_OK)
+            rc = tp_asked_curves(&a, device, err);
+    }
+    if (rc == TP_OK)
+        rc = tp_json_asked(j, page, t, &a, tp_stop_asked, err);
+    tp_asked_drop(&a);
+    return rc;
+}
+
 static int one_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_info_report *r = report_of(of);
@@ -185,6 +205,8 @@ static int one_data(const void *of, FILE *out, struct tp_err *err)
         rc = tp_recorded_data(&j, device, r->trace, r->captured, d, TP_CURVE_POINTS, err);
     if (rc == TP_OK)
         rc = tp_marks_data(&j, page, r->trace, err);
+    if (rc == TP_OK)
+        rc = write_asked(&j, page, r->trace, err);
     tp_info_parts(&j, page, "trace", r);
     if (rc == TP_OK)
         return tp_json_print_line(&j, root, out, err);

@@ -1,6 +1,7 @@
 /* See page_room.h. */
 #include "cmd/page/page_room.h"
 
+#include "cmd/measure/asked.h"
 #include "cmd/measure/figures.h"
 #include "cmd/page/page_assets.h"
 
@@ -15,6 +16,7 @@ enum { PAGE_MOST = 2900000, FRAMES_MOST = 1500000, POINT = 35, CURVE = 120 };
 /* What curves would take. */
 struct curves {
     size_t count, points, bytes;
+    size_t names; /* bytes, of the places that are named at their points */
 };
 
 static size_t digits_of(uint64_t value)
@@ -93,11 +95,16 @@ static struct curves count_curves(const struct tp_report *rep, struct tp_info *c
     struct curves c = {0};
     for (size_t i = 0; i < rep->count; i++) {
         const struct tp_result *r = &rep->results[i];
+        size_t before = c.points;
         for (uint32_t d = 0; d < r->run->device_count; d++)
             add_curve(&c, &r->run->devices[d].curve);
         add_course(&c, &r->run->resident.course);
+        if (infos[i] && r->trace->places.find)
+            c.names += TP_ASKED_NAMES;
         if (infos[i])
             add_trace(&c, r, tp_results_of_trace(r, rep->count - i), infos[i]);
+        if (r->trace->places.find)
+            c.bytes += (c.points - before) * TP_ASKED_POINT;
     }
     return c;
 }
@@ -126,8 +133,8 @@ struct tp_page_room tp_page_room(struct tp_json *j, const cJSON *root, const str
                                  struct tp_info *const *infos, size_t articles)
 {
     const struct curves c = count_curves(rep, infos);
-    size_t taken =
-        articles + data_bytes(j, root) + asset_bytes(tp_page_styles) + asset_bytes(tp_page_scripts);
+    size_t taken = c.names + articles + data_bytes(j, root) + asset_bytes(tp_page_styles) +
+                   asset_bytes(tp_page_scripts);
     size_t left = taken < PAGE_MOST ? PAGE_MOST - taken : 0;
     size_t frames = c.bytes < left / 2 ? left - c.bytes : left / 2;
     struct tp_page_room room = {.points = TP_CURVE_POINTS};

@@ -68,19 +68,23 @@ static void write_marks(struct tp_json *j, cJSON *frames, const struct tp_why_pi
 static int write_map(struct tp_json *j, cJSON *page, const struct tp_why *w, size_t most_bytes,
                      struct tp_err *err)
 {
+    struct tp_placed_list placed = {0};
     struct tp_frames_shown shown = {.frames = w->picture->frames,
                                     .places = w->holders ? w->holders->table : NULL};
-    int rc = tp_json_frames(j, page, &shown, most_bytes);
+    int rc = tp_json_frames(j, page, &shown, most_bytes, &placed);
     cJSON *frames = cJSON_GetObjectItemCaseSensitive(page, "frames");
     if (rc == TP_OK && !frames && shown.places) {
         shown.places = NULL;
-        rc = tp_json_frames(j, page, &shown, most_bytes);
+        rc = tp_json_frames(j, page, &shown, most_bytes, &placed);
         frames = cJSON_GetObjectItemCaseSensitive(page, "frames");
     }
     if (rc == TP_OK && frames) {
         write_marks(j, frames, w->picture);
         rc = write_births(j, frames, w->picture, err);
     }
+    if (rc == TP_OK)
+        rc = tp_json_places(j, page, shown.places, &placed, 0);
+    tp_placed_drop(&placed);
     return rc;
 }
 

@@ -60,7 +60,7 @@ def look_at_names(chart, view, found):
 
 # The first row of which the place is known, within 200 rows, and that place.
 PLACED = """(chart => {
-    const known = event => page.data.runs.map(run => run.page.frames && page.frames.placeOf(run, event)).find(Boolean);
+    const known = event => page.frames.placeOf(page.data.runs[+%s.dataset.first], event);
     for (let i = 0; i < Math.min(200, chart.numRows() - 1); i++)
         if (known(chart.getValue(i, 0)))
             return [i, known(chart.getValue(i, 0))];
@@ -70,7 +70,7 @@ PLACED = """(chart => {
 
 def look_at_place(chart, found):
     """A point names who asked for what changed there, where that is known."""
-    placed = chart.page.value(PLACED % chart.box)
+    placed = chart.page.value(PLACED % (chart.figure, chart.box))
     if placed:
         chart.keys("Home", *["ArrowRight"] * placed[0])
         found.expect(", from %s: " % placed[1] in chart.said(), "memory says", chart.said(), "and not", placed)
@@ -238,17 +238,23 @@ def live_pieces(frame):
                 yield size * frame["unit"], event, False
 
 
-def held_in(run, frame):
-    """Bytes by place, or of blocks whose size is in [low, 2 low) where no place is known."""
-    frames, places, held, event = run["page"]["frames"], {}, {}, 0
-    r = packed_numbers.Numbers(frames["events"])
+def places_of(first):
+    """Of each event, where it came from, or where that was asked for which it frees: (text, freed)."""
+    table, places, event = first["page"].get("places"), {}, 0
+    r = packed_numbers.Numbers(table["events"] if table else "")
     while r.more():
         event += r.number()
-        index = r.number()
-        places[event] = frames["places"][index] if index < len(frames["places"]) else "one of many other places"
+        index, freed = divmod(r.number(), 2)
+        places[event] = table["texts"][index] if index < len(table["texts"]) else "one of many other places", bool(freed)
+    return places
+
+
+def held_in(first, frame):
+    """Bytes by place, or of blocks whose size is in [low, 2 low) where no place is known."""
+    places, held = {event: text for event, (text, freed) in places_of(first).items() if not freed}, {}
     for size, event, merged in live_pieces(frame):
         name = "small blocks, not told apart" if merged else \
-            places.get(event, "not known" if event else "from before the recording") if frames["places"] else \
+            places.get(event, "not known" if event else "from before the recording") if first["page"].get("places") else \
             1 << size.bit_length() - 1
         held[name] = held.get(name, 0) + size
     return held
@@ -279,7 +285,8 @@ def look_at_moment(page, heap, holders, device, found):
     run = page.value("(s => page.data.runs.filter(r => r.page.frames && r.page.frames.devices.some(d => d.length))"
                      "[s ? +s.value : 0])(%s.querySelector('select'))" % heap)
     devices = run["page"]["frames"]["devices"]
-    held = held_in(run, next(f for f in devices[device] if f["event"] == int(event)))
+    first = page.value("page.data.runs[+%s.dataset.first]" % heap)
+    held = held_in(first, next(f for f in devices[device] if f["event"] == int(event)))
     where = run["strategy"]["label"] + (" on device %d," % device if len(devices) > 1 else ",")
     found.expect("event %s" % format(int(event), ",") in caption and where in caption,
                  "the areas are of", caption, "and the map of event", event)

@@ -48,3 +48,36 @@ s/^\.paper main \{ width: 700px/.paper main { width: 900px/
 s/, .chart canvas ~ canvas//
 END
 }
+
+# hovered PAGE TRACE POINTS: what differs between the points of memory over time and the trace is in `found`.
+hovered() { python3 "$CLI/../browser/hover_places.py" "$@" >found 2>errors || fail "$(cat found errors)"; }
+
+# named_right PAGE TRACE POINTS: nothing does.
+named_right() {
+    hovered "$@"
+    [ ! -s found ] || fail "$1: $(cat found)"
+}
+
+@test "a point of memory over time names who asked for what changed there, or for what is freed" {
+    needs_browser
+    local data="$TAPOOL_ROOT/tests/data/pytorch" name change
+    for name in complete-small.pickle training-step.pickle.gz; do
+        ok "$TAPOOL" convert "$data/$name" -o trace.jsonl -f
+        ok play_once "$data/$name" -s torch -s arena --export-html replay.html -f
+        named_right replay.html trace.jsonl 40
+        ok "$TAPOOL" info "$data/$name" --export-html info.html -f
+        named_right info.html trace.jsonl 20
+    done
+    ok play_once trace.jsonl -s torch -s arena --export-html replay.html -f
+    named_right replay.html trace.jsonl 20
+    while read -r change; do
+        sed -E "$change" replay.html >bad.html
+        not cmp -s replay.html bad.html || fail "changes nothing: $change"
+        hovered bad.html trace.jsonl 20
+        [ -s found ] || fail "not seen: $change"
+    done <<'END'
+s/value % 2 !== freed/value % 2 === freed/
+s/places.texts\[Math.floor\(value/places.texts[1 + Math.floor(value/
+s/freed = page.frames.freedOf\(first, event\)/freed = page.frames.freedOf(first, event + 1)/
+END
+}

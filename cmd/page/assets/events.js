@@ -56,10 +56,12 @@
         return name;
     };
 
-    /* Known of the events whose blocks the map of the heap shows. */
-    const placeAt = (runs, event) => {
-        const run = runs.find(r => r.page.frames && r.page.frames.born === undefined && page.frames.placeOf(r, event));
-        return run ? page.frames.placeOf(run, event) : null;
+    /* Who asked for what changes at an event, or for what it frees; nothing where that is not known. */
+    const asked = ([first], event) => {
+        if (first.page.frames && first.page.frames.born !== undefined)
+            return "";
+        const from = page.frames.placeOf(first, event), freed = page.frames.freedOf(first, event);
+        return from ? `, from ${from}` : freed ? `, frees what ${freed} allocated` : "";
     };
 
     const drawn = (runs, device, spec) => {
@@ -68,8 +70,7 @@
             const { event, at } = moments[row], ns = times.get(event), phase = phaseAt(runs, event);
             const texts = lines.map((line, i) => at[i] >= 0 && shown.includes(line) && line.values[at[i]] !== null
                 ? `${line.name} ${spec.text(line, at[i], event)}` : "").filter(Boolean);
-            const place = placeAt(runs, event);
-            return [...page.when(`event ${count(event)}`, ns, phase), place ? `, from ${place}` : "", ": ", texts.join(", ") || "nothing"];
+            return [...page.when(`event ${count(event)}`, ns, phase), asked(runs, event), ": ", texts.join(", ") || "nothing"];
         };
         return {
             lines, lasts: true, rows: moments.map(({ event, at }) => [event, ...lines.map((line, i) => at[i] < 0 ? null : line.values[at[i]])]),

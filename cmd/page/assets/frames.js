@@ -2,10 +2,13 @@
 
        page.frames.rowsOf(frame)             [{ number, ranges, size, pieces }], a piece with its kind,
                                              offset and size; a merged one with `parts` by kind
-       page.frames.placeOf(run, event)       where an event came from; null: not known
+       page.frames.placeOf(first, event)     where an event came from; null: not known. The first run
+                                             of a trace has the places of all (places_json.h)
+       page.frames.freedOf(first, event)     where that was asked for which an event frees; null: it
+                                             frees nothing, or that is not known
        page.frames.bornOf(run, event)        the event that allocated what rows know by this number,
                                              which is that event but in a member `born`; 0: none did
-       page.frames.held(run, rows)           who holds what is live there */
+       page.frames.held(first, run, rows)    who holds what is live there */
 "use strict";
 page.frames = (() => {
     const KINDS = ["live", "cached", "idle", "dead", "internal"], MIXED = KINDS.length;
@@ -58,22 +61,26 @@ page.frames = (() => {
         return list;
     };
 
-    /* Numbers that ascend, each with a value, from a member of the frames. */
+    /* Numbers that ascend, each with a value, from a member of an object. */
     const known = new WeakMap();
-    const tableOf = (frames, name) => {
-        const tables = known.get(frames) || {};
+    const tableOf = (of, name) => {
+        const tables = known.get(of) || {};
         if (!tables[name]) {
-            const map = tables[name] = new Map(), r = reader(frames[name] || "");
+            const map = tables[name] = new Map(), r = reader(of[name] || "");
             for (let number = 0; r.more();)
                 map.set(number += r.number(), r.number());
-            known.set(frames, tables);
+            known.set(of, tables);
         }
         return tables[name];
     };
-    const placeOf = (run, event) => {
-        const index = tableOf(run.page.frames, "events").get(event);
-        return index === undefined ? null : run.page.frames.places[index] || "one of many other places";
+    const NONE = { texts: [] };
+    const placesOf = first => first.page.places || NONE;
+    const textOf = (first, event, freed) => {
+        const places = placesOf(first), value = tableOf(places, "events").get(event);
+        return value === undefined || value % 2 !== freed ? null : places.texts[Math.floor(value / 2)] || "one of many other places";
     };
+    const placeOf = (first, event) => textOf(first, event, 0);
+    const freedOf = (first, event) => textOf(first, event, 1);
     const bornOf = (run, event) => run.page.frames.born === undefined ? event : tableOf(run.page.frames, "born").get(event) || 0;
 
     /* "512 B to 1 KiB", where the upper end is not in it; as in the table of holders by size. */
@@ -85,8 +92,8 @@ page.frames = (() => {
 
     /* What is live in rows, by place, or by size where no place is known; the largest first. What is
        merged has blocks of several. */
-    const held = (run, rows) => {
-        const by = run.page.frames.places.length ? "place" : "size", groups = new Map();
+    const held = (first, run, rows) => {
+        const by = placesOf(first).texts.length ? "place" : "size", groups = new Map();
         const add = (name, size, blocks) => {
             const group = groups.get(name) || { name, bytes: 0, blocks: 0 };
             groups.set(name, { name, bytes: group.bytes + size, blocks: blocks && group.blocks + blocks });
@@ -95,7 +102,7 @@ page.frames = (() => {
             if (piece.parts)
                 add("small blocks, not told apart", piece.parts[0], 0);
             else
-                add(by === "size" ? sizeName(piece.size) : placeOf(run, piece.event)
+                add(by === "size" ? sizeName(piece.size) : placeOf(first, piece.event)
                     || (bornOf(run, piece.event) ? "not known" : "from before the recording"), piece.size, 1);
         const items = [...groups.values()].sort((a, b) => b.bytes - a.bytes), rest = items.splice(MOST);
         if (rest.length)
@@ -103,5 +110,5 @@ page.frames = (() => {
         return { by, items, bytes: items.reduce((sum, item) => sum + item.bytes, 0) };
     };
 
-    return { KINDS, rowsOf, placeOf, bornOf, held };
+    return { KINDS, rowsOf, placesOf, placeOf, freedOf, bornOf, held };
 })();

@@ -18,7 +18,7 @@ page.view("heap", (figure, runs) => {
     let run = shown[0], device = 0, at = 0, by = "age", rows = [];
 
     const frames = () => run.page.frames.devices[device] || [];
-    const placeOf = event => page.frames.placeOf(run, event), bornOf = event => page.frames.bornOf(run, event);
+    const placeOf = event => page.frames.placeOf(runs[0], event), bornOf = event => page.frames.bornOf(run, event);
 
     /* ---- colours ---- */
 
@@ -186,7 +186,7 @@ page.view("heap", (figure, runs) => {
         const frame = frames()[at];
         if (frame)
             page.moment.tell(figure, { policy: run.strategy.label, device: devices > 1 ? device : null, event: frame.event,
-                ns: frame.ns, phase: frame.phase, ...page.frames.held(run, rows) });
+                ns: frame.ns, phase: frame.phase, ...page.frames.held(runs[0], run, rows) });
     };
     const move = index => {
         go(index);
@@ -231,7 +231,7 @@ page.view("heap", (figure, runs) => {
         go(peak < 0 ? 0 : peak);
         legend();
     };
-    const ways = ["age", "size", ...(shown.some(r => r.page.frames.places.length) ? ["place"] : [])];
+    const ways = ["age", "size", ...(page.frames.placesOf(runs[0]).texts.length ? ["place"] : [])];
     const tools = make("div", { class: "tools" },
         ...several ? [choice("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); })] : [],
         choice("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),

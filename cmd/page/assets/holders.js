@@ -31,7 +31,7 @@ page.view("holders", (figure, runs) => {
         for (const run of runs.filter(r => r.page && r.page.frames))
             for (const [device, list] of run.page.frames.devices.entries()) {
                 const frame = list.find(f => f.reasons.includes("demand"));
-                const held = frame && page.frames.held(run, page.frames.rowsOf(frame));
+                const held = frame && page.frames.held(runs[0], run, page.frames.rowsOf(frame));
                 if (held && held.bytes)
                     return told({ policy: run.strategy.label, device: run.page.frames.devices.length > 1 ? device : null,
                         event: frame.event, ns: frame.ns, phase: frame.phase, ...held });

@@ -3,12 +3,14 @@
 #include "cmd/measure/fork_replay.h"
 #include "cmd/measure/frame_events.h"
 #include "cmd/measure/frames_json.h"
+#include "tests/unit/base64_reading.h"
 #include "tests/unit/one_run.h"
+#include "tests/unit/some_program.h"
 #include "traces/lower/place_table.h"
 
 extern const struct tp_strategy tp_strategy_direct, tp_strategy_torch;
 
-enum { INSNS = 4000, SLOTS = 200, MOST = 40, TEXTS = 600 };
+enum { MOST = 40, TEXTS = 600 };
 
 static struct shown {
     struct tp_trace trace;
@@ -17,31 +19,6 @@ static struct shown {
     struct tp_result result;
     struct tp_frames *frames;
 } shown;
-
-static uint64_t seed = 1;
-
-static uint64_t random_below(uint64_t n)
-{
-    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % n;
-}
-
-static struct tp_program *some_program(void)
-{
-    static struct tp_insn insns[INSNS];
-    uint64_t sizes[SLOTS] = {0};
-    for (uint32_t i = 0; i < INSNS; i++) {
-        uint32_t slot = i < SLOTS ? i : (uint32_t)random_below(SLOTS);
-        bool asks = !sizes[slot];
-        sizes[slot] = asks ? 1 + random_below(3 << 20) : sizes[slot];
-        insns[i] = (struct tp_insn){
-            .op = asks ? TP_ALLOC : TP_FREE, .align_log2 = 4, .slot = slot, .size = sizes[slot]};
-        sizes[slot] = asks ? sizes[slot] : 0;
-    }
-    return test_program(insns, INSNS, false);
-}
 
 /* Every event but each tenth has a place, of which there are more than can be named. */
 static void place_text(uint64_t event, char *out, size_t size)
@@ -109,42 +86,6 @@ static int release(void **state)
 
 /* ---- reading it again, as a page does ---- */
 
-struct reading {
-    uint8_t bytes[1 << 17];
-    size_t at, end;
-};
-
-static void read_base64(struct reading *r, const char *text)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint32_t bits = 0, count = 0;
-    r->at = r->end = 0;
-    assert_true(strlen(text) % 4 == 0 && strlen(text) < sizeof r->bytes);
-    for (; *text && *text != '='; text++) {
-        assert_non_null(strchr(digits, *text));
-        bits = bits << 6 | (uint32_t)(strchr(digits, *text) - digits);
-        count += 6;
-        if (count < 8)
-            continue;
-        count -= 8;
-        r->bytes[r->end++] = (uint8_t)(bits >> count);
-    }
-    assert_true(strspn(text, "=") == strlen(text) && strlen(text) < 3);
-}
-
-static uint64_t number(struct reading *r)
-{
-    uint64_t value = 0, weight = 1;
-    uint8_t byte;
-    do {
-        assert_true(r->at < r->end);
-        byte = r->bytes[r->at++];
-        value += (byte & 127u) * weight;
-        weight *= 128;
-    } while (byte > 127);
-    return value;
-}
-
 static int64_t signed_number(struct reading *r)
 {
     uint64_t n = number(r);
@@ -202,19 +143,21 @@ static uint64_t sum_rows(const cJSON *frame, bool *live)
 }
 
 /* Events that are live in a frame have their places, but every tenth, and no others have one. */
-static void read_places(const cJSON *frames, const bool *live)
+static void read_places(const cJSON *table, const bool *live)
 {
     static struct reading r;
-    const cJSON *places = cJSON_GetObjectItemCaseSensitive(frames, "places");
+    const cJSON *places = cJSON_GetObjectItemCaseSensitive(table, "texts");
     int count = cJSON_GetArraySize(places);
     uint64_t event = 0, others = 0;
     bool seen[INSNS + 1] = {false};
-    assert_true(count > 0 && count <= TP_FRAMES_PLACES);
-    read_base64(&r, text_of(frames, "events"));
+    assert_true(count > 0 && count <= TP_PLACES_NAMED);
+    read_base64(&r, text_of(table, "events"));
     while (r.at < r.end) {
         char text[TP_PLACE_TEXT];
         event += number(&r);
         uint64_t place = number(&r);
+        assert_true(place % 2 == 0);
+        place /= 2;
         assert_true(event <= INSNS && event % 10 && live[event] && place <= (uint64_t)count);
         place_text(event, text, sizeof text);
         seen[event] = true;
@@ -224,7 +167,7 @@ static void read_places(const cJSON *frames, const bool *live)
     }
     for (uint64_t i = 1; i <= INSNS; i++)
         assert_true(seen[i] == (live[i] && i % 10 != 0));
-    assert_true(!others || count == TP_FRAMES_PLACES);
+    assert_true(!others || count == TP_PLACES_NAMED);
 }
 
 /* Writes with a bound; returns the number of frames that the text has. */
@@ -235,7 +178,11 @@ static uint32_t write_and_read(size_t most_bytes)
     bool live[INSNS + 1] = {false};
     uint32_t count = 0, at = 0;
     const struct tp_frames_shown written = tp_result_frames(&shown.result);
-    assert_int_equal(tp_json_frames(&j, root, &written, most_bytes), TP_OK);
+    struct tp_placed_list placed = {0};
+    assert_int_equal(tp_json_frames(&j, root, &written, most_bytes, &placed), TP_OK);
+    tp_placed_sort(&placed);
+    assert_int_equal(tp_json_places(&j, root, written.places, &placed, 0), TP_OK);
+    tp_placed_drop(&placed);
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
     assert_true(strlen(text) <= most_bytes + 2); /* and the braces of the root */
@@ -255,7 +202,7 @@ static uint32_t write_and_read(size_t most_bytes)
     if (frames) {
         assert_true(value_of(frames, "left_out") ==
                     (double)(tp_frames_count(shown.result.frames, 0) - count));
-        read_places(frames, live);
+        read_places(cJSON_GetObjectItemCaseSensitive(root, "places"), live);
     }
     cJSON_Delete(root);
     free(text);
@@ -317,7 +264,9 @@ static void nothing_is_taken_unasked(void **state)
     assert_null(tp_replay_frames_of(NULL, shown.result.facts, MOST));
     shown.result.frames = NULL;
     const struct tp_frames_shown frames = tp_result_frames(&shown.result);
-    assert_int_equal(tp_json_frames(&j, root, &frames, 1 << 20), TP_OK);
+    struct tp_placed_list placed = {0};
+    assert_int_equal(tp_json_frames(&j, root, &frames, 1 << 20, &placed), TP_OK);
+    assert_int_equal(placed.count, 0);
     assert_null(root->child);
     cJSON_Delete(root);
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes, at most: of a byte of a text after escaping, and of what stands around a text and around
- * the table. */
+/* Bytes: of a byte of a text that has to be escaped, at most, and of what stands around a text and
+ * around the table. */
 enum { ESCAPED = 6, AROUND = 3, HEAD = 48 };
 
 struct tp_chosen_place {
@@ -121,12 +121,21 @@ static size_t write_events(const struct tp_place_names *n, const struct tp_place
     return length;
 }
 
+/* In a page, where '<' is escaped too. */
+static size_t text_size(const char *text)
+{
+    size_t size = AROUND;
+    for (; *text; text++)
+        size += (unsigned char)*text < ' ' || strchr("\"\\<", *text) ? ESCAPED : 1;
+    return size;
+}
+
 size_t tp_place_names_size(struct tp_place_names *n, const struct tp_placed_list *l, uint64_t most)
 {
     size_t size = HEAD;
     choose(n, l, most);
     for (size_t i = 0; i < n->count; i++)
-        size += AROUND + ESCAPED * strlen(tp_place_table_get(n->table, n->chosen[i].text));
+        size += text_size(tp_place_table_get(n->table, n->chosen[i].text));
     return size + tp_base64_length(write_events(n, l, most, NULL));
 }
 

@@ -5,7 +5,7 @@
  * ..., "page": { "devices": [ {"program": {...}, "recorded": {...}} ], "marks": [...], "trace":
  * {...}, "places": {...} } } ] } }
  *
- * `places`, of one trace, are who asked for what at the points of its curves (places_json.h). */
+ * `places` are who asked for what at the points of the curves of that trace (places_json.h). */
 #include "cmd/page/info_page.h"
 
 #include "cmd/measure/asked.h"
@@ -353,7 +353,8 @@ static int pair_data(const void *of, FILE *out, struct tp_err *err)
     struct tp_json j = {false};
     cJSON *root = tp_info_pair_tree(&j, pair);
     cJSON *runs = tp_json_array(&j, tp_json_object(&j, root, "page"), "runs");
-    for (int i = 0; i < 2; i++) {
+    int rc = TP_OK;
+    for (int i = 0; rc == TP_OK && i < 2; i++) {
         const struct tp_info_report r = side_of(pair, i);
         struct tp_program_facts facts = *tp_program_facts(r.trace->program);
         cJSON *run = tp_json_item(&j, runs);
@@ -362,8 +363,12 @@ static int pair_data(const void *of, FILE *out, struct tp_err *err)
         tp_json_array(&j, page, "marks");
         facts.time_known = false; /* one event has two times: that of each trace */
         curves_data(&j, page, r.info, &facts);
+        rc = write_asked(&j, page, r.trace, err);
     }
-    return tp_json_print_line(&j, root, out, err);
+    if (rc == TP_OK)
+        return tp_json_print_line(&j, root, out, err);
+    cJSON_Delete(root);
+    return rc;
 }
 
 int tp_info_pair_html(const struct tp_trace_pair *pair, const struct tp_info_command *command,

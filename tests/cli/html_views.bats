@@ -68,6 +68,8 @@ named_right() {
         ok "$TAPOOL" info "$data/$name" --export-html info.html -f
         named_right info.html trace.jsonl 20
     done
+    ok "$TAPOOL" info "$data/$name" trace.jsonl --export-html pair.html
+    named_right pair.html trace.jsonl 20
     ok play_once trace.jsonl -s torch -s arena --export-html replay.html -f
     named_right replay.html trace.jsonl 20
     while read -r change; do
@@ -78,6 +80,6 @@ named_right() {
     done <<'END'
 s/value % 2 !== freed/value % 2 === freed/
 s/places.texts\[Math.floor\(value/places.texts[1 + Math.floor(value/
-s/freed = page.frames.freedOf\(first, event\)/freed = page.frames.freedOf(first, event + 1)/
+s/freed = page.frames.freedOf\(run, event\)/freed = page.frames.freedOf(run, event + 1)/
 END
 }

@@ -56,12 +56,18 @@
         return name;
     };
 
-    /* Who asked for what changes at an event, or for what it frees; nothing where that is not known. */
-    const asked = ([first], event) => {
-        if (first.page.frames && first.page.frames.born !== undefined)
+    const askedOf = (run, event) => {
+        if (run.page.frames && run.page.frames.born !== undefined)
             return "";
-        const from = page.frames.placeOf(first, event), freed = page.frames.freedOf(first, event);
+        const from = page.frames.placeOf(run, event), freed = page.frames.freedOf(run, event);
         return from ? `, from ${from}` : freed ? `, frees what ${freed} allocated` : "";
+    };
+    /* Who asked for what changes at an event, or for what it frees; nothing where that is not known. The
+       first run of a trace has that of all; where there are two traces each has its own events. */
+    const asked = (runs, event) => {
+        const several = runs.filter(run => run.page.places).length > 1;
+        return runs.map(run => [run, askedOf(run, event)]).filter(([, text]) => text)
+            .map(([run, text]) => several ? `${text} (${run.requested.split(":")[0]})` : text).join("");
     };
 
     const drawn = (runs, device, spec) => {

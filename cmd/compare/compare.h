@@ -67,6 +67,7 @@ struct tp_compare_table {
     size_t tests;          /* number of tests in the table, which Holm adjusts over */
     size_t rounds_needed;  /* rounds that a test needs to show anything; 0: there are enough */
     double least_p;        /* smallest p value that a test can reach in these rounds */
+    const struct tp_compare_table *whole; /* the table with all rows; NULL: it has all itself */
 };
 
 /* A name as a value, like struct tp_text. A long name ends in "...". */
@@ -77,6 +78,7 @@ struct tp_compare_label {
 /* One strategy over several traces, by metric. */
 struct tp_compare_mean {
     struct tp_compare_label name;
+    size_t number;                /* of its first row, through all tables */
     double ratio[TP_METRIC_MAX];  /* geometric mean of the ratios to the base; NAN: no ratio */
     size_t traces[TP_METRIC_MAX]; /* number of traces in the mean: both values are above 0 */
     bool untested[TP_METRIC_MAX]; /* some of the ratios were not tested */
@@ -185,6 +187,29 @@ void tp_compare_fill_means(const struct tp_compare *c, bool all, struct tp_table
 enum { TP_COMPARE_LEGEND = 12 };
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
                        const char *lines[TP_COMPARE_LEGEND + 1]);
+
+/* ---- compare_room.c: what a page shows where it has no room for all rows ---- */
+
+/* A comparison with some of the rows of another one. Zeroed it is empty. */
+struct tp_compare_shown {
+    struct tp_compare c; /* all in it is borrowed but for the lists below */
+    struct tp_compare_table *tables;
+    struct tp_compare_row *rows; /* of all tables */
+    struct tp_compare_mean *means;
+    struct tp_stored *files;
+    size_t traces_left; /* tables of which no row is shown: `c` has none of them */
+};
+
+/* All rows of a comparison. */
+size_t tp_compare_rows(const struct tp_compare *c);
+
+/* Replaces `out`, which borrows from `c`, by at most `most` rows: those that are picked, then those
+ * that are worse than their base, then better ones, then changes that may be chance, then the
+ * others; the largest change first. A row is there only with its base. Means and files are those of
+ * the rows. TP_ENOMEM: `out` is empty. */
+int tp_compare_show(const struct tp_compare *c, size_t most, struct tp_compare_shown *out,
+                    struct tp_err *err);
+void tp_compare_shown_release(struct tp_compare_shown *s);
 
 /* ---- compare_live.c and compare_stored.c ---- */
 

@@ -21,6 +21,9 @@ struct tp_compare_page {
     const struct tp_opt *rows; /* of the options of the command, which are `opts` */
     const void *opts;
     bool exact; /* sizes in bytes */
+    /* What there is room for, in which tp_compare_html replaces `found`; its caller sets none. */
+    const bool *has_rounds; /* tp_compare_page_rooms */
+    size_t traces_left;     /* those of which no row is shown */
 };
 
 /* --format html. */
@@ -28,9 +31,10 @@ int tp_compare_html(const struct tp_compare_page *p, FILE *out, struct tp_err *e
 
 /* ---- compare_page_data.c ---- */
 
-/* Whether the page has the values of all rounds in the metric of a column. Beyond some thousands
- * the later columns and tables are left out, so that a page stays small. */
-bool tp_compare_page_has_rounds(const struct tp_compare *c, size_t table, size_t column);
+/* Decides of which tables and columns the page has the values of all rounds. Beyond some thousands
+ * the later ones are left out, so that a page stays small. The caller frees the list. TP_ENOMEM. */
+int tp_compare_page_rooms(const struct tp_compare *c, bool **out, struct tp_err *err);
+bool tp_compare_page_has_rounds(const struct tp_compare_page *p, size_t table, size_t column);
 
 /* The values of a row in all rounds; NULL: they were not measured, or mean nothing. */
 const double *tp_compare_page_rounds(const struct tp_compare_row *r, const struct tp_metric *m);

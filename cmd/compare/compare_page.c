@@ -16,8 +16,8 @@
 /* One trace. */
 struct compare_part {
     const struct tp_compare_page *page;
-    const struct tp_compare_table *table;
-    size_t index; /* of the table */
+    const struct tp_compare_table *table; /* with the rows that there is room for */
+    size_t index;                         /* of the table */
 };
 
 /* ---- tables ---- */
@@ -35,6 +35,7 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
     tp_table_drop(&table);
     tp_compare_print_below(p->page->found, p->table, 0, &page);
     fputs("</p>\n", out);
+    tp_html_left_out(p->table->whole->count - p->table->count, "row", out);
     return rc;
 }
 
@@ -128,7 +129,7 @@ static bool has_rounds(const void *of)
 {
     const struct compare_part *p = of;
     for (size_t m = 0; m < p->page->found->column_count; m++)
-        if (tp_compare_page_has_rounds(p->page->found, p->index, m))
+        if (tp_compare_page_has_rounds(p->page, p->index, m))
             return true;
     return false;
 }
@@ -175,7 +176,7 @@ static int write_rounds(const void *of, FILE *out, struct tp_err *err)
         char head[TP_COLUMN_TEXT];
         struct tp_table table = {0};
         struct tp_column column = tp_compare_heading(c->columns[m], p->table);
-        if (!tp_compare_page_has_rounds(c, p->index, m)) {
+        if (!tp_compare_page_has_rounds(p->page, p->index, m)) {
             left |= tp_metric_is_timed(c->columns[m]);
             continue;
         }
@@ -419,10 +420,16 @@ static int write_trace(const struct tp_compare_page *p, size_t index, size_t fir
     return tp_html_article(&article, out, err);
 }
 
+static void write_left(const void *of, FILE *out)
+{
+    tp_html_left_out(((const struct tp_compare_page *)of)->traces_left, "trace", out);
+}
+
 static int write_articles(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_compare_page *p = of;
     const struct tp_html_article last = {.title = "How this was compared",
+                                         .head = p->traces_left ? write_left : NULL,
                                          .sections = last_sections,
                                          .section_count =
                                              sizeof last_sections / sizeof *last_sections,
@@ -435,13 +442,43 @@ static int write_articles(const void *of, FILE *out, struct tp_err *err)
     return rc == TP_OK ? tp_html_article(&last, out, err) : rc;
 }
 
+/* What is written with as many rows as there is room for. */
+struct compare_writing {
+    const struct tp_compare *all;
+    struct tp_compare_page page;
+    struct tp_compare_shown shown;
+    bool *has_rounds;
+};
+
+static int choose_rows(void *of, size_t most, struct tp_err *err)
+{
+    struct compare_writing *w = of;
+    free(w->has_rounds);
+    w->has_rounds = NULL;
+    int rc = tp_compare_show(w->all, most, &w->shown, err);
+    if (rc == TP_OK)
+        rc = tp_compare_page_rooms(&w->shown.c, &w->has_rounds, err);
+    w->page.found = &w->shown.c;
+    w->page.has_rounds = w->has_rounds;
+    w->page.traces_left = w->shown.traces_left;
+    return rc;
+}
+
 int tp_compare_html(const struct tp_compare_page *p, FILE *out, struct tp_err *err)
 {
     const struct tp_compare *c = p->found;
+    struct compare_writing w = {.all = c, .page = *p};
+    struct tp_html_room room = tp_html_room(tp_compare_rows(c));
+    room.choose = choose_rows;
+    room.of = &w;
     const struct tp_html_page page = {.title = c->count ? c->tables[0].name : "a comparison",
                                       .lacks = c->failed.status ? c->failed.text : NULL,
                                       .articles = write_articles,
                                       .data = tp_compare_page_data,
-                                      .of = p};
-    return tp_html_write(&page, out, err);
+                                      .of = &w.page,
+                                      .room = &room};
+    int rc = tp_html_write(&page, out, err);
+    tp_compare_shown_release(&w.shown);
+    free(w.has_rounds);
+    return rc;
 }

@@ -15,8 +15,10 @@
 #include "cmd/compare/compare.h"
 #include "cmd/compare/compare_tree.h"
 #include "cmd/page/curve_data.h"
+#include "cmd/page/html_page.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Values of rounds, and points of curves, on a page. */
@@ -43,22 +45,35 @@ static size_t rows_with_rounds(const struct tp_compare_table *t, const struct tp
     return count;
 }
 
-bool tp_compare_page_has_rounds(const struct tp_compare *c, size_t table, size_t column)
+int tp_compare_page_rooms(const struct tp_compare *c, bool **out, struct tp_err *err)
 {
+    bool *has = calloc(c->count * c->column_count + 1, sizeof *has);
     size_t values = 0;
-    for (size_t t = 0; c->live && t <= table; t++)
-        for (size_t m = 0; m < c->column_count && (t < table || m <= column); m++)
-            values += rows_with_rounds(&c->tables[t], c->columns[m]) * c->rounds;
-    return values <= ROUND_VALUES && rows_with_rounds(&c->tables[table], c->columns[column]);
+    *out = has;
+    if (!has)
+        return tp_html_no_memory(err);
+    for (size_t t = 0; c->live && t < c->count; t++)
+        for (size_t m = 0; m < c->column_count; m++) {
+            size_t rows = rows_with_rounds(&c->tables[t], c->columns[m]);
+            values += rows * c->rounds;
+            has[t * c->column_count + m] = rows && values <= ROUND_VALUES;
+        }
+    return TP_OK;
 }
 
-static void write_rounds(struct tp_json *j, cJSON *run, const struct tp_compare *c, size_t table,
-                         const struct tp_compare_row *r)
+bool tp_compare_page_has_rounds(const struct tp_compare_page *p, size_t table, size_t column)
 {
+    return p->has_rounds[table * p->found->column_count + column];
+}
+
+static void write_rounds(struct tp_json *j, cJSON *run, const struct tp_compare_page *p,
+                         size_t table, const struct tp_compare_row *r)
+{
+    const struct tp_compare *c = p->found;
     cJSON *rounds = tp_json_object(j, run, "rounds");
     for (size_t m = 0; m < c->column_count; m++) {
         const double *values = tp_compare_page_rounds(r, c->columns[m]);
-        if (!values || !tp_compare_page_has_rounds(c, table, m))
+        if (!values || !tp_compare_page_has_rounds(p, table, m))
             continue;
         cJSON *list = tp_json_array(j, rounds, c->columns[m]->name);
         for (unsigned i = 0; i < c->rounds; i++)
@@ -148,7 +163,7 @@ static void write_runs(struct tp_json *j, cJSON *page, const struct tp_compare_p
             tp_json_uint(j, run, "row", r);
             tp_json_text(j, tp_json_object(j, run, "strategy"), "label", tp_compare_name(row).s);
             write_texts(j, run, p, row);
-            write_rounds(j, run, c, t, row);
+            write_rounds(j, run, p, t, row);
             write_memory(j, run, row->run, c->tables[t].run->devices, most);
         }
 }

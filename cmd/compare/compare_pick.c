@@ -118,6 +118,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
     struct tp_choice list[TP_PICK_MAX];
     struct tp_pick pick;
     *text = '\0';
+    t = t->whole ? t->whole : t;         /* what is not shown may be the best */
     if (t->count < 2 || t->rows[0].file) /* with several files the rows are the same policies */
         return NULL;
     struct races *races = calloc(1, sizeof *races);

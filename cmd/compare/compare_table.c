@@ -401,39 +401,72 @@ static int test_table(const struct tp_compare *c, struct tp_compare_table *t, st
 
 /* ---- means ---- */
 
-/* Adds a mean for the strategy of a row. With several files the rows of the base file get none,
- * because the others are compared with them. */
-static void add_mean(struct tp_compare *c, const struct tp_compare_row *row, bool is_base)
+/* A row under its name. Sorted, the rows of a strategy are side by side. */
+struct named_row {
+    struct tp_compare_label name;
+    const struct tp_compare_row *row, *base;
+    size_t number; /* through all tables */
+};
+
+static int by_name(const void *one, const void *other)
 {
-    struct tp_compare_mean *mean = &c->means[c->mean_count];
-    if (is_base && row->file)
-        return;
-    mean->name = tp_compare_name(row);
-    for (size_t i = 0; i < c->mean_count; i++)
-        if (!strcmp(c->means[i].name.s, mean->name.s))
-            return;
-    c->mean_count++;
+    const struct named_row *a = one, *b = other;
+    int order = strcmp(a->name.s, b->name.s);
+    return order ? order : (a->number > b->number) - (a->number < b->number);
 }
 
-static void fill_mean(const struct tp_compare *c, size_t m, struct tp_compare_mean *mean,
-                      double *ratios)
+static void name_rows(const struct tp_compare *c, struct named_row *rows)
+{
+    size_t n = 0;
+    for (size_t t = 0; t < c->count; t++)
+        for (size_t r = 0; r < c->tables[t].count; r++, n++) {
+            const struct tp_compare_row *row = &c->tables[t].rows[r];
+            rows[n] =
+                (struct named_row){tp_compare_name(row), row, &c->tables[t].rows[row->base], n};
+        }
+    if (n)
+        qsort(rows, n, sizeof *rows, by_name);
+}
+
+static void fill_mean(size_t m, const struct named_row *rows, size_t row_count,
+                      struct tp_compare_mean *mean, double *ratios)
 {
     size_t count = 0;
-    for (size_t t = 0; t < c->count; t++)
-        for (size_t r = 0; r < c->tables[t].count; r++) {
-            const struct tp_compare_row *row = &c->tables[t].rows[r];
-            const struct tp_compare_row *base = &c->tables[t].rows[row->base];
-            const struct tp_compare_cell *now = &row->cells[m], *was = &base->cells[m];
-            bool compares = row == base || (now->mark != TP_MARK_NONE && !isnan(now->change));
-            if (strcmp(tp_compare_name(row).s, mean->name.s))
-                continue;
-            if (!compares || !(now->value > 0) || !(was->value > 0))
-                continue;
-            ratios[count++] = row == base ? 1 : 1 + now->change;
-            mean->untested[m] |= now->mark == TP_MARK_UNTESTED;
-        }
+    for (size_t i = 0; i < row_count; i++) {
+        const struct tp_compare_row *row = rows[i].row, *base = rows[i].base;
+        const struct tp_compare_cell *now = &row->cells[m], *was = &base->cells[m];
+        bool compares = row == base || (now->mark != TP_MARK_NONE && !isnan(now->change));
+        if (!compares || !(now->value > 0) || !(was->value > 0))
+            continue;
+        ratios[count++] = row == base ? 1 : 1 + now->change;
+        mean->untested[m] |= now->mark == TP_MARK_UNTESTED;
+    }
     mean->traces[m] = count;
     mean->ratio[m] = count ? tp_stat_geometric_mean(ratios, count) : NAN;
+}
+
+/* Adds the mean of the rows of a strategy. With several files the rows of the base file get none,
+ * because the others are compared with them. */
+static void add_mean(struct tp_compare *c, const struct named_row *rows, size_t count,
+                     double *ratios)
+{
+    struct tp_compare_mean *mean = &c->means[c->mean_count];
+    size_t first = 0;
+    while (first < count && rows[first].row == rows[first].base && rows[first].row->file)
+        first++;
+    if (first == count)
+        return;
+    c->mean_count++;
+    mean->name = rows->name;
+    mean->number = rows[first].number;
+    for (size_t m = 0; m < tp_metric_count; m++)
+        fill_mean(m, rows, count, mean, ratios);
+}
+
+static int by_number(const void *one, const void *other)
+{
+    const struct tp_compare_mean *a = one, *b = other;
+    return (a->number > b->number) - (a->number < b->number);
 }
 
 /* Whether the ratios of all tables are those to the same base. They are not where a live base could
@@ -457,17 +490,21 @@ static int fill_means(struct tp_compare *c, struct tp_err *err)
     for (size_t t = 0; t < c->count; t++)
         rows += c->tables[t].count;
     c->means = calloc(rows + 1, sizeof *c->means);
-    double *ratios = calloc(rows ? rows : 1, sizeof *ratios);
-    if (c->means && ratios) {
-        for (size_t t = 0; t < c->count; t++)
-            for (size_t r = 0; r < c->tables[t].count; r++)
-                add_mean(c, &c->tables[t].rows[r], c->tables[t].rows[r].base == r);
-        for (size_t i = 0; i < c->mean_count; i++)
-            for (size_t m = 0; m < tp_metric_count; m++)
-                fill_mean(c, m, &c->means[i], ratios);
+    double *ratios = calloc(rows + 1, sizeof *ratios);
+    struct named_row *named = calloc(rows + 1, sizeof *named);
+    if (c->means && ratios && named) {
+        name_rows(c, named);
+        for (size_t i = 0, n; i < rows; i += n) {
+            for (n = 1; i + n < rows && !strcmp(named[i].name.s, named[i + n].name.s);)
+                n++;
+            add_mean(c, &named[i], n, ratios);
+        }
+        if (c->mean_count)
+            qsort(c->means, c->mean_count, sizeof *c->means, by_number);
     }
     free(ratios);
-    return c->means && ratios ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    free(named);
+    return c->means && named && ratios ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
 /* Adds notes on the libraries behind real allocators. */

@@ -162,7 +162,7 @@ static int write_data(const struct tp_html_page *d, FILE *out, struct tp_err *er
     return rc;
 }
 
-int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err)
+static int write_page(const struct tp_html_page *d, FILE *out, struct tp_err *err)
 {
     write_head(d, out);
     int rc = d->articles(d->of, out, err);
@@ -174,6 +174,69 @@ int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err)
     fputs("</script>\n", out);
     write_assets(tp_page_scripts, "script", out);
     fputs("</body></html>\n", out);
+    return rc;
+}
+
+/* ---- room ---- */
+
+/* More items than this do not fit, however small they are. */
+enum { ITEMS_MOST = 5000 };
+
+struct tp_html_room tp_html_room(size_t count)
+{
+    return (struct tp_html_room){.most = !count ? 1 : count < ITEMS_MOST ? count : ITEMS_MOST};
+}
+
+void tp_html_left_out(size_t count, const char *what, FILE *out)
+{
+    if (count)
+        fprintf(out,
+                "<p>And %s more %s%s would make the page too large: --export-json has %s.</p>\n",
+                tp_count(count).s, what, count > 1 ? "s" : "", count > 1 ? "them" : "it");
+}
+
+/* How many items to try after `most` took `bytes`: as many as fit if all are alike and the rest is
+ * what the scripts are; after some tries, half of them. */
+static size_t fewer(size_t most, size_t bytes, unsigned tries)
+{
+    size_t fixed = tp_page_asset_bytes();
+    double share = (double)(TP_HTML_MOST - fixed) / (double)(bytes - fixed);
+    share = tries > 3 ? 0.5 : share < 0.9 ? 0.97 * share : 0.87;
+    size_t less = (size_t)((double)most * share);
+    return less ? less : 1;
+}
+
+/* One try. The caller frees the text. */
+static int write_text(const struct tp_html_page *d, char **text, size_t *bytes, struct tp_err *err)
+{
+    int rc = d->room && d->room->choose ? d->room->choose(d->room->of, d->room->most, err) : TP_OK;
+    FILE *memory = rc == TP_OK ? open_memstream(text, bytes) : NULL;
+    if (!memory)
+        return rc == TP_OK ? tp_html_no_memory(err) : rc;
+    rc = write_page(d, memory, err);
+    return fclose(memory) && rc == TP_OK ? tp_html_no_memory(err) : rc;
+}
+
+int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    int rc = write_text(d, &text, &bytes, err);
+    for (unsigned tries = 1; rc == TP_OK && bytes > TP_HTML_MOST; tries++) {
+        if (!d->room || d->room->most <= 1) {
+            rc = tp_fail(err, TP_EUSAGE, "the page would be %s, and none is above 3 MB",
+                         tp_bytes(bytes, false).s);
+            rc = tp_hint(err, rc, "names or texts in it are very long: --export-json has all");
+            break;
+        }
+        d->room->most = fewer(d->room->most, bytes, tries);
+        free(text);
+        text = NULL;
+        rc = write_text(d, &text, &bytes, err);
+    }
+    if (rc == TP_OK)
+        fwrite(text, 1, bytes, out);
+    free(text);
     return rc;
 }
 

@@ -44,8 +44,29 @@ struct tp_html_page {
     int (*articles)(const void *of, FILE *out, struct tp_err *err);
     int (*data)(const void *of, FILE *out, struct tp_err *err); /* writes one JSON value */
     const void *of;
+    struct tp_html_room *room; /* NULL: the page is small whatever it is of */
 };
 
+/* How much of what it is of a page shows. A page that turns out too large is written again with
+ * fewer items, until it fits; its writers look at `most`, choose those that matter most, and say
+ * how many were left out. */
+struct tp_html_room {
+    size_t most; /* items, 1 or more; what they are is the page's own matter */
+    int (*choose)(void *of, size_t most, struct tp_err *err); /* before each writing; NULL: none */
+    void *of;                                                 /* given to it */
+};
+
+/* Bytes that no page has more of. */
+enum { TP_HTML_MOST = 2990000 };
+
+/* Room for all of `count` items, or for as many as could ever fit. */
+struct tp_html_room tp_html_room(size_t count);
+
+/* Writes a paragraph on what was left out, "And 7 more policies would make the page too large:
+ * --export-json has them."; nothing for 0. `what`: their name where it is one. */
+void tp_html_left_out(size_t count, const char *what, FILE *out);
+
+/* TP_EUSAGE: it is too large with a single item, too. */
 int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err);
 
 /* TP_EUSAGE: this build cannot write pages. To be asked before any work is done. */

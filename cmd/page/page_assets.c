@@ -1,8 +1,6 @@
 /* See page_assets.h. The assembler embeds each file as it is; a view is one file and one row. */
 #include "cmd/page/page_assets.h"
 
-#include <stddef.h>
-
 #ifdef TAPOOL_DYGRAPHS
 
 #define EMBED(id, file)                                                                            \
@@ -52,3 +50,16 @@ const struct tp_page_asset tp_page_scripts[] = {{NULL, NULL, NULL}};
 const char *const tp_page_lacks = "this tapool was built without dygraphs, which draws its charts";
 
 #endif
+
+static size_t bytes_of(const struct tp_page_asset *a)
+{
+    size_t bytes = 0;
+    for (; a->name; a++)
+        bytes += (size_t)(a->end - a->begin);
+    return bytes;
+}
+
+size_t tp_page_asset_bytes(void)
+{
+    return bytes_of(tp_page_styles) + bytes_of(tp_page_scripts);
+}

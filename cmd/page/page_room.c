@@ -109,14 +109,6 @@ static struct curves count_curves(const struct tp_report *rep, struct tp_info *c
     return c;
 }
 
-static size_t asset_bytes(const struct tp_page_asset *a)
-{
-    size_t bytes = 0;
-    for (; a->name; a++)
-        bytes += (size_t)(a->end - a->begin);
-    return bytes;
-}
-
 /* Bytes of the data so far, in which each '<' is written as six. */
 static size_t data_bytes(struct tp_json *j, const cJSON *root)
 {
@@ -133,8 +125,7 @@ struct tp_page_room tp_page_room(struct tp_json *j, const cJSON *root, const str
                                  struct tp_info *const *infos, size_t articles)
 {
     const struct curves c = count_curves(rep, infos);
-    size_t taken = c.names + articles + data_bytes(j, root) + asset_bytes(tp_page_styles) +
-                   asset_bytes(tp_page_scripts);
+    size_t taken = c.names + articles + data_bytes(j, root) + tp_page_asset_bytes();
     size_t left = taken < PAGE_MOST ? PAGE_MOST - taken : 0;
     size_t frames = c.bytes < left / 2 ? left - c.bytes : left / 2;
     struct tp_page_room room = {.points = TP_CURVE_POINTS};

@@ -96,6 +96,20 @@ assert 10000 < points <= 41000, points
 END
 }
 
+@test "compare: of very many rows those stay that have changed, the worst first, each with its base" {
+    trace '{"op": "alloc", "id": 1, "size": 4096}' '{"op": "alloc", "id": 2, "size": 70000}' >a.trace
+    ok play_once a.trace -s arena --export-json one.json
+    for case in '2000 1 0' '40 50 0' '40 25 2000'; do
+        # shellcheck disable=SC2086 # words
+        python3 -S -E "$CLI/many_rows.py" write one.json many.json $case
+        ok "$TAPOOL" compare many.json --export-html a.html --export-json a.json -f
+        [ "$(stat -c %s a.html)" -lt 3000000 ] || fail "$case: $(stat -c %s a.html) bytes"
+        matches a.html '^<p>And [0-9,]+ more rows? would make the page too large: --export-json has (them|it)\.</p>$'
+        ok python3 -S -E "$CLI/many_rows.py" look a.html a.json
+    done
+    looked_at a.html --figures
+}
+
 @test "compare: a stored curve that is none is refused by its place" {
     device_trace >gpu.json
     ok play_once gpu.json -s arena --export-json one.json

@@ -291,6 +291,12 @@ bool tp_result_is_flattered(const struct tp_result *r)
     return tp_result_is_virtual(r) && tp_run_reuse(r->run) < TP_FEW_REUSED;
 }
 
+uint32_t tp_devices_shown(const struct tp_report *rep, const struct tp_result *r)
+{
+    uint32_t count = r->run->device_count;
+    return rep->devices && rep->devices < count ? rep->devices : count;
+}
+
 size_t tp_results_of_trace(const struct tp_result *results, size_t count)
 {
     size_t end = 1;

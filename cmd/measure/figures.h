@@ -129,6 +129,9 @@ bool tp_result_is_on_host(const struct tp_result *r);
  * nothing, and most allocations need one (TP_FEW_REUSED). */
 bool tp_result_is_flattered(const struct tp_result *r);
 
+/* How many devices of a result are shown one by one. */
+uint32_t tp_devices_shown(const struct tp_report *rep, const struct tp_result *r);
+
 /* How many of `count` results (1 or more), from the first one on, are of one trace. */
 size_t tp_results_of_trace(const struct tp_result *results, size_t count);
 

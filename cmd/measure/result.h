@@ -63,7 +63,8 @@ struct tp_report {
     const struct tp_opt *rows; /* rows of the command's options; NULL: no command line */
     const void *opts;          /* the options that `rows` describe */
     uint64_t seed;
-    uint32_t theme; /* of a picture, enum tp_chart_theme */
+    uint32_t devices; /* how many of each result are shown one by one; 0: all */
+    uint32_t theme;   /* of a picture, enum tp_chart_theme */
     bool verbose;
     bool partial; /* interrupted: some results are missing */
 };

@@ -30,6 +30,8 @@
 #include "cmd/page/trace_data.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/info.h"
+#include "cmd/report/pick.h"
+#include "cmd/report/report.h"
 #include "cmd/report/timeline.h"
 #include "cmd/ui/stop.h"
 
@@ -40,8 +42,10 @@
 
 /* What a page is made of. */
 struct html_export {
-    struct tp_replay_page page;
-    size_t *written; /* bytes of its articles */
+    struct tp_replay_page page; /* of as many results as there is room for */
+    struct tp_report shown;
+    struct tp_info **all_infos; /* of each result, whether it is shown or not */
+    size_t *written;            /* bytes of its articles */
 };
 
 /* ---- a run ---- */
@@ -52,13 +56,19 @@ static void empty_curve(const cJSON *in)
 }
 
 /* Adds the members that are not for charts alone. */
-static void begin_run(struct tp_json *j, cJSON *run, const struct tp_result *r)
+static void begin_run(struct tp_json *j, cJSON *run, uint32_t shown)
 {
-    cJSON *devices = tp_json_array(j, tp_json_object(j, run, "page"), "devices"), *device = NULL;
+    cJSON *devices = tp_json_array(j, tp_json_object(j, run, "page"), "devices");
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(run, "devices");
     empty_curve(run);
-    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(run, "devices"))
+    uint32_t d = 0;
+    for (cJSON *device = list ? list->child : NULL, *next; device; device = next, d++) {
+        next = device->next;
         empty_curve(device);
-    for (uint32_t d = 0; d < r->run->device_count; d++)
+        if (d >= shown)
+            cJSON_Delete(cJSON_DetachItemViaPointer(list, device));
+    }
+    for (d = 0; d < shown; d++)
         tp_json_item(j, devices);
 }
 
@@ -157,7 +167,7 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
     for (size_t i = 0; rc == TP_OK && i < rep->count; i++) {
         cJSON *run = tp_json_run(&j, rep, &rep->results[i]);
         tp_json_push(&j, runs, run);
-        begin_run(&j, run, &rep->results[i]);
+        begin_run(&j, run, tp_devices_shown(rep, &rep->results[i]));
         if (is_first(rep, i))
             rc = write_trace(&j, cJSON_GetObjectItemCaseSensitive(run, "page"), &rep->results[i],
                              e->page.infos[i], err);
@@ -206,23 +216,96 @@ static int scan_traces(const struct tp_report *r, struct tp_info **infos, struct
     return rc;
 }
 
-static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
+/* ---- as much as there is room for ---- */
+
+/* A row of the page: a result on a device. */
+static size_t count_rows(const struct tp_report *r)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < r->count; i++)
+        rows += r->results[i].run->device_count;
+    return rows;
+}
+
+static size_t count_traces(const struct tp_report *r)
+{
+    size_t traces = 0;
+    for (size_t i = 0; i < r->count; i++)
+        traces += is_first(r, i);
+    return traces;
+}
+
+/* Shows the first `most` results of a trace, and what is picked of all. */
+static void show_trace(struct html_export *e, size_t first, size_t count, size_t most)
+{
+    const struct tp_result *results = &e->page.all->results[first];
+    struct tp_result *shown = e->shown.results;
+    struct tp_pick pick;
+    tp_report_pick(results, count, false, &pick);
+    for (size_t i = 0; i < count; i++) {
+        bool chosen = i < most;
+        for (size_t k = 0; k < pick.count && k < TP_PICK_TIED; k++)
+            chosen |= pick.chosen[k] == i;
+        if (!chosen)
+            continue;
+        e->page.infos[e->shown.count] = i ? NULL : e->all_infos[first];
+        shown[e->shown.count++] = results[i];
+    }
+}
+
+/* Devices are left out before policies are, and policies before traces. */
+static int choose_rows(void *of, size_t most, struct tp_err *err)
+{
+    struct html_export *e = of;
+    const struct tp_report *all = e->page.all;
+    if (!all->count)
+        return TP_OK;
+    size_t traces = count_traces(all), devices = most / all->count, each = most / traces;
+    e->shown.count = 0;
+    e->shown.devices = most >= count_rows(all) ? 0 : devices ? (uint32_t)devices : 1;
+    each = devices ? all->count : each ? each : 1;
+    for (size_t i = 0, n, t = 0; i < all->count && t < most; i += n, t++) {
+        n = tp_results_of_trace(&all->results[i], all->count - i);
+        show_trace(e, i, n, each);
+    }
+    (void)err;
+    return TP_OK;
+}
+
+static int write_room(struct html_export *e, FILE *out, struct tp_err *err)
 {
     char partial[96];
-    size_t written = 0;
-    const struct html_export of = {{r, calloc(r->count, sizeof *of.page.infos)}, &written};
+    const struct tp_report *r = e->page.all;
+    struct tp_html_room room = tp_html_room(count_rows(r));
+    room.choose = choose_rows;
+    room.of = e;
     const struct tp_html_page page = {.title = r->results->trace->meta.name,
                                       .lacks = tp_export_partial(r, partial, sizeof partial),
                                       .articles = write_articles,
                                       .data = write_data,
-                                      .of = &of};
-    struct tp_info **infos = of.page.infos;
-    int rc = infos ? scan_traces(r, infos, err) : tp_html_no_memory(err);
+                                      .of = e,
+                                      .room = &room};
+    return tp_html_write(&page, out, err);
+}
+
+static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    size_t written = 0;
+    struct html_export e = {.page = {.all = r, .infos = calloc(r->count, sizeof *e.page.infos)},
+                            .shown = *r,
+                            .all_infos = calloc(r->count, sizeof *e.all_infos),
+                            .written = &written};
+    e.page.rep = &e.shown;
+    e.shown.results = calloc(r->count, sizeof *e.shown.results);
+    bool ready = e.page.infos && e.all_infos && e.shown.results;
+    int rc = ready ? scan_traces(r, e.all_infos, err) : tp_html_no_memory(err);
     if (rc == TP_OK)
-        rc = tp_html_write(&page, out, err);
-    for (size_t i = 0; infos && i < r->count; i++)
-        tp_info_free(infos[i]);
-    free(infos);
+        rc = write_room(&e, out, err);
+    for (size_t i = 0; e.all_infos && i < r->count; i++)
+        tp_info_free(e.all_infos[i]);
+    free(e.all_infos);
+    free(e.page.infos);
+    free(e.shown.results);
     return rc;
 }
 

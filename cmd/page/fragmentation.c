@@ -1,6 +1,7 @@
 /* See fragmentation.h. */
 #include "cmd/page/fragmentation.h"
 
+#include "cmd/measure/figures.h"
 #include "cmd/measure/spec.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/ui/table.h"
@@ -37,8 +38,8 @@ static void add_row(struct tp_table *t, const struct tp_result *r, uint32_t d)
     tp_table_add(t, "%s", tp_percent(on->internal_fragmentation).s);
 }
 
-int tp_fragmentation_write(const struct tp_result *results, size_t count, FILE *out,
-                           struct tp_err *err)
+int tp_fragmentation_write(const struct tp_report *rep, const struct tp_result *results,
+                           size_t count, FILE *out, struct tp_err *err)
 {
     static const struct tp_column columns[] = {{.head = {"", ""}, .left = true},
                                                {.head = {"not requested,", "of reserved"}},
@@ -47,7 +48,7 @@ int tp_fragmentation_write(const struct tp_result *results, size_t count, FILE *
     struct tp_table t = {0};
     tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < count; i++)
-        for (uint32_t d = 0; d < results[i].run->device_count; d++)
+        for (uint32_t d = 0; d < tp_devices_shown(rep, &results[i]); d++)
             if (was_followed(&results[i], d))
                 add_row(&t, &results[i], d);
     fputs("<p>The share of the memory of a policy that the program has not asked for: it lies idle "

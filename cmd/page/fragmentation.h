@@ -10,7 +10,7 @@ bool tp_fragmentation_known(const struct tp_result *results, size_t count);
 
 /* Writes what the section shows, and a table with a row for each result and device that was
  * followed. TP_ENOMEM. */
-int tp_fragmentation_write(const struct tp_result *results, size_t count, FILE *out,
-                           struct tp_err *err);
+int tp_fragmentation_write(const struct tp_report *rep, const struct tp_result *results,
+                           size_t count, FILE *out, struct tp_err *err);
 
 #endif

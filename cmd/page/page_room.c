@@ -13,6 +13,9 @@
  * without points. */
 enum { PAGE_MOST = 2900000, FRAMES_MOST = 1500000, POINT = 35, CURVE = 120 };
 
+/* Charts are worth so many bytes: what else is on a page has to leave them. */
+enum { CHARTS_LEAST = 500000 };
+
 /* What curves would take. */
 struct curves {
     size_t count, points, bytes;
@@ -76,10 +79,10 @@ bool tp_page_lacks_program(const struct tp_result *results, size_t count, uint32
 }
 
 /* Adds the curves that the first of `count` results of a trace has beside its own. */
-static void add_trace(struct curves *c, const struct tp_result *r, size_t count,
-                      const struct tp_info *info)
+static void add_trace(struct curves *c, const struct tp_report *rep, const struct tp_result *r,
+                      size_t count, const struct tp_info *info)
 {
-    for (uint32_t d = 0; d < r->run->device_count; d++) {
+    for (uint32_t d = 0; d < tp_devices_shown(rep, r); d++) {
         if (tp_page_lacks_program(r, count, d))
             add_curve(c, &info->devices[d].curve);
         if (r->captured && r->captured->known) {
@@ -96,13 +99,13 @@ static struct curves count_curves(const struct tp_report *rep, struct tp_info *c
     for (size_t i = 0; i < rep->count; i++) {
         const struct tp_result *r = &rep->results[i];
         size_t before = c.points;
-        for (uint32_t d = 0; d < r->run->device_count; d++)
+        for (uint32_t d = 0; d < tp_devices_shown(rep, r); d++)
             add_curve(&c, &r->run->devices[d].curve);
         add_course(&c, &r->run->resident.course);
         if (infos[i] && r->trace->places.find)
             c.names += TP_ASKED_NAMES;
         if (infos[i])
-            add_trace(&c, r, tp_results_of_trace(r, rep->count - i), infos[i]);
+            add_trace(&c, rep, r, tp_results_of_trace(r, rep->count - i), infos[i]);
         if (r->trace->places.find)
             c.bytes += (c.points - before) * TP_ASKED_POINT;
     }
@@ -126,7 +129,7 @@ struct tp_page_room tp_page_room(struct tp_json *j, const cJSON *root, const str
 {
     const struct curves c = count_curves(rep, infos);
     size_t taken = c.names + articles + data_bytes(j, root) + tp_page_asset_bytes();
-    size_t left = taken < PAGE_MOST ? PAGE_MOST - taken : 0;
+    size_t left = taken + CHARTS_LEAST < PAGE_MOST ? PAGE_MOST - taken : CHARTS_LEAST;
     size_t frames = c.bytes < left / 2 ? left - c.bytes : left / 2;
     struct tp_page_room room = {.points = TP_CURVE_POINTS};
     frames = frames < FRAMES_MOST ? frames : FRAMES_MOST;

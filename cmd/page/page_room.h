@@ -1,5 +1,5 @@
-/* How much of the page of a replay its charts may take: curves and frames of the heap. What else is
- * on a page is not cut; with some policies and devices it is far below the size of a page. */
+/* How much of the page of a replay its charts may take: curves and frames of the heap. Where what
+ * else is on the page leaves less than they are worth, it has to be cut: the page is too large. */
 #ifndef TP_PAGE_ROOM_H
 #define TP_PAGE_ROOM_H
 

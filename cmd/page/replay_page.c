@@ -20,20 +20,34 @@
 
 /* The results of one trace. */
 struct page_part {
-    const struct tp_report *rep;
+    const struct tp_report *rep, *all; /* what is shown, and of what */
     const struct tp_result *results;
     size_t count;
+    const struct tp_result *all_results; /* of the trace */
+    size_t all_count;
     const struct tp_info *info;
 };
 
 /* ---- sections ---- */
+
+/* Says what there is no room for. */
+static void write_left(const struct page_part *p, FILE *out)
+{
+    uint32_t devices = p->results->facts->devices;
+    tp_html_left_out(p->all_count - p->count, "row", out);
+    if (p->rep->devices && p->rep->devices < devices)
+        fprintf(out,
+                "<p>Below are the first %u of %u devices: all would make the page too large. "
+                "--export-json has them.</p>\n",
+                (unsigned)p->rep->devices, (unsigned)devices);
+}
 
 static int write_answer(const void *of, FILE *out, struct tp_err *err)
 {
     const struct page_part *p = of;
     struct tp_page page = tp_html_flow(out);
     struct tp_pick pick;
-    tp_report_pick(p->results, p->count, false, &pick);
+    tp_report_pick(p->all_results, p->all_count, false, &pick);
     fputs("<p class=\"pick\">", out);
     tp_pick_print(&pick, &page);
     fputs("</p>\n<p>", out);
@@ -41,6 +55,7 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
     tp_report_missing(p->rep, p->results->trace, &page);
     tp_report_warnings(p->results, p->count, 0, &page);
     fputs("</p>\n", out);
+    write_left(p, out);
     return rc;
 }
 
@@ -53,7 +68,7 @@ static bool has_where(const void *of)
 static int write_where(const void *of, FILE *out, struct tp_err *err)
 {
     const struct page_part *p = of;
-    return tp_where_write(p->results, p->count, out, err);
+    return tp_where_write(p->rep, p->results, p->count, out, err);
 }
 
 /* The chart as a picture. */
@@ -192,7 +207,7 @@ static bool has_fragmentation(const void *of)
 static int write_fragmentation(const void *of, FILE *out, struct tp_err *err)
 {
     const struct page_part *p = of;
-    return tp_fragmentation_write(p->results, p->count, out, err);
+    return tp_fragmentation_write(p->rep, p->results, p->count, out, err);
 }
 
 static bool has_calls(const void *of)
@@ -204,7 +219,7 @@ static bool has_calls(const void *of)
 static int write_calls(const void *of, FILE *out, struct tp_err *err)
 {
     const struct page_part *p = of;
-    return tp_source_calls_write(p->results, p->count, out, err);
+    return tp_source_calls_write(p->rep, p->results, p->count, out, err);
 }
 
 /* A result and its report. */
@@ -237,7 +252,7 @@ static int write_command(const struct tp_report *rep, FILE *out, struct tp_err *
 static int write_settings(const void *of, FILE *out, struct tp_err *err)
 {
     const struct page_part *p = of;
-    int rc = p->rep->rows ? write_command(p->rep, out, err) : TP_OK;
+    int rc = p->rep->rows ? write_command(p->all, out, err) : TP_OK;
     for (size_t i = 0; rc == TP_OK && i < p->count; i++) {
         const struct one_result one = {p->rep, &p->results[i]};
         tp_put(out, TP_TO_XML, "<details><summary>%s</summary>\n", p->results[i].spec->label);
@@ -301,14 +316,33 @@ static void write_head(const void *of, FILE *out)
     tp_report_head(r, tp_report_place(r).s, &page);
 }
 
+/* `first`: the first result of the traces that are not shown. */
+static void write_traces_left(const struct tp_report *all, size_t first, FILE *out)
+{
+    size_t left = 0;
+    for (; first < all->count; left++)
+        first += tp_results_of_trace(&all->results[first], all->count - first);
+    tp_html_left_out(left, "trace", out);
+}
+
 int tp_replay_articles(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_replay_page *page = of;
     const struct tp_report *r = page->rep;
     int rc = TP_OK;
+    size_t all = 0, all_n = 0;
     for (size_t first = 0, n; rc == TP_OK && first < r->count; first += n) {
         n = tp_results_of_trace(&r->results[first], r->count - first);
-        const struct page_part p = {r, &r->results[first], n, page->infos[first]};
+        for (all += all_n; page->all->results[all].trace != r->results[first].trace;)
+            all++;
+        all_n = tp_results_of_trace(&page->all->results[all], page->all->count - all);
+        const struct page_part p = {.rep = r,
+                                    .all = page->all,
+                                    .results = &r->results[first],
+                                    .count = n,
+                                    .all_results = &page->all->results[all],
+                                    .all_count = all_n,
+                                    .info = page->infos[first]};
         const struct tp_html_article article = {.title = p.results->trace->meta.name,
                                                 .head = write_head,
                                                 .sections = sections,
@@ -318,5 +352,6 @@ int tp_replay_articles(const void *of, FILE *out, struct tp_err *err)
                                                 .count = n};
         rc = tp_html_article(&article, out, err);
     }
+    write_traces_left(page->all, all + all_n, out);
     return rc;
 }

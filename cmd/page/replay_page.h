@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 struct tp_replay_page {
-    const struct tp_report *rep;
+    const struct tp_report *rep; /* what is shown */
+    const struct tp_report *all; /* of which that is a part, trace by trace */
     struct tp_info **infos; /* for each result: of its trace, if it is the first of it, else NULL */
 };
 

@@ -1,6 +1,7 @@
 /* See source_calls.h. */
 #include "cmd/page/source_calls.h"
 
+#include "cmd/measure/figures.h"
 #include "cmd/measure/spec.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/ui/escape.h"
@@ -32,8 +33,8 @@ static void add_row(struct tp_table *t, struct tp_str *silent, const struct tp_r
         tp_str_item(silent, ", ", "%s%s", r->spec->label, tp_html_device(r, d).s);
 }
 
-int tp_source_calls_write(const struct tp_result *results, size_t count, FILE *out,
-                          struct tp_err *err)
+int tp_source_calls_write(const struct tp_report *rep, const struct tp_result *results,
+                          size_t count, FILE *out, struct tp_err *err)
 {
     static const struct tp_column columns[] = {{.head = {"", ""}, .left = true},
                                                {.head = {"calls that", "get memory"}},
@@ -42,7 +43,7 @@ int tp_source_calls_write(const struct tp_result *results, size_t count, FILE *o
     struct tp_str silent = {0};
     tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < count; i++)
-        for (uint32_t d = 0; d < results[i].run->device_count; d++)
+        for (uint32_t d = 0; d < tp_devices_shown(rep, &results[i]); d++)
             if (tp_source_calls_followed(&results[i], d))
                 add_row(&t, &silent, &results[i], d);
     fputs(

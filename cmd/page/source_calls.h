@@ -14,7 +14,7 @@ bool tp_source_calls_followed(const struct tp_result *r, uint32_t device);
 
 /* Writes what the section shows, a table with a row for each result and device whose calls are
  * known, and which of them made none. TP_ENOMEM. */
-int tp_source_calls_write(const struct tp_result *results, size_t count, FILE *out,
-                          struct tp_err *err);
+int tp_source_calls_write(const struct tp_report *rep, const struct tp_result *results,
+                          size_t count, FILE *out, struct tp_err *err);
 
 #endif

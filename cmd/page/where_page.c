@@ -6,6 +6,7 @@
  * Parts have the words and the patterns of the map of the heap. */
 #include "cmd/page/where_page.h"
 
+#include "cmd/measure/figures.h"
 #include "cmd/measure/spec.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/ui/escape.h"
@@ -67,11 +68,14 @@ struct where_chart {
 
 typedef void take_bar(void *ctx, const struct where_bar *b);
 
-static void each_bar(const struct tp_result *results, size_t count, take_bar *take, void *ctx)
+/* `rep`: says which devices are shown; NULL: all. */
+static void each_bar(const struct tp_report *rep, const struct tp_result *results, size_t count,
+                     take_bar *take, void *ctx)
 {
     struct where_bar b;
     for (size_t i = 0; i < count; i++)
-        for (uint32_t d = 0; d < results[i].run->device_count; d++)
+        for (uint32_t d = 0;
+             d < (rep ? tp_devices_shown(rep, &results[i]) : results[i].run->device_count); d++)
             if (bar_of(&results[i], d, &b))
                 take(ctx, &b);
 }
@@ -139,23 +143,24 @@ static void set_columns(const struct where_chart *c, struct tp_table *t)
 bool tp_where_known(const struct tp_result *results, size_t count)
 {
     struct where_chart c = {0};
-    each_bar(results, count, measure_bar, &c);
+    each_bar(NULL, results, count, measure_bar, &c);
     return c.most > 0;
 }
 
-int tp_where_write(const struct tp_result *results, size_t count, FILE *out, struct tp_err *err)
+int tp_where_write(const struct tp_report *rep, const struct tp_result *results, size_t count,
+                   FILE *out, struct tp_err *err)
 {
     struct where_chart c = {0};
     struct where_writing w = {.chart = &c, .out = out};
-    each_bar(results, count, measure_bar, &c);
+    each_bar(rep, results, count, measure_bar, &c);
     set_columns(&c, &w.table);
     fputs("<p>What each policy had reserved when the program needed most. Idle memory could serve "
           "another request only as far as one of its pieces is large enough.</p>\n",
           out);
     write_keys(&c, out);
     fputs("<ul class=\"bars\" aria-hidden=\"true\">\n", out);
-    each_bar(results, count, write_bar, &w);
+    each_bar(rep, results, count, write_bar, &w);
     fputs("</ul>\n", out);
-    each_bar(results, count, add_row, &w);
+    each_bar(rep, results, count, add_row, &w);
     return tp_html_table(&w.table, out, err);
 }

@@ -9,6 +9,7 @@ bool tp_where_known(const struct tp_result *results, size_t count);
 
 /* Writes what each result had reserved when the program needed most, part by part: a bar for the
  * eye, and a table of the same bytes. */
-int tp_where_write(const struct tp_result *results, size_t count, FILE *out, struct tp_err *err);
+int tp_where_write(const struct tp_report *rep, const struct tp_result *results, size_t count,
+                   FILE *out, struct tp_err *err);
 
 #endif

@@ -291,7 +291,7 @@ void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, s
 {
     tp_page_put(page, 0, "%s, in full", r->spec->label);
     print_identity(rep, r, page);
-    for (uint32_t d = 0; d < r->run->device_count; d++) {
+    for (uint32_t d = 0; d < tp_devices_shown(rep, r); d++) {
         if (r->run->device_count > 1)
             tp_page_put(page, FIELD - 2, "%s %u", tp_part_name(r->trace, "device", "space"), d);
         print_device(r, &r->run->devices[d], page);

@@ -97,6 +97,32 @@ END
     done
 }
 
+@test "of very many devices a page has the first ones, says so, and picks among all policies" {
+    { echo '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "streams": ['
+      for i in {0..249}; do echo "{\"id\": $i, \"device\": $i}$([ "$i" = 249 ] || echo ,)"; done | tr '\n' ' '
+      echo ']}'; } | tr -d '\n' >many.jsonl
+    echo >>many.jsonl
+    for i in {1..250}; do echo "{\"op\": \"alloc\", \"id\": $i, \"size\": $((4096 + i * 7777)), \"stream\": $((i - 1))}"; done >>many.jsonl
+    ok play_once many.jsonl -s arena -s lru -s bump -s direct -s torch -s stream-pool --no-fits --bound-time 0 \
+        --export-html a.html --export-json a.json
+    [ "$(stat -c %s a.html)" -lt 3000000 ] || fail "$(stat -c %s a.html) bytes"
+    python3 -S -E - <<'END'
+import json, re
+text = open("a.html").read()
+said = re.search(r"<p>Below are the first (\d+) of 250 devices: all would make the page too large. --export-json has them.</p>", text)
+page, whole = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1)), json.load(open("a.json"))
+shown = int(said.group(1))
+assert 50 < shown < 250 and len(text) > 2000000, (shown, len(text))
+assert [r["strategy"]["label"] for r in page["runs"]] == [r["strategy"]["label"] for r in whole["runs"]]
+for run, of in zip(page["runs"], whole["runs"]):
+    assert len(run["devices"]) == len(run["page"]["devices"]) == shown and len(of["devices"]) == 250
+    assert all(d["index"] == i for i, d in enumerate(run["devices"]))
+    assert all(d["curve"]["events"] for d in run["page"]["devices"])
+    assert run["failed_allocations"] == of["failed_allocations"]
+assert ", device %d<" % (shown - 1) in text and ", device %d<" % shown not in text
+END
+}
+
 @test "a page opens, with the figures of the JSON result" {
     device_trace >gpu.json
     ok play_once gpu.json -s arena -s lru -s direct --fits --export-html a.html --export-json a.json

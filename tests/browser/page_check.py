@@ -1,11 +1,13 @@
 """Looks at pages of tapool in a real browser, and prints what is wrong with each; nothing where all is well.
 
-    page_check.py PAGE.html... [--once [--first] | --figures] [--json RESULT.json] [--picture FILE.png]
+    page_check.py PAGE.html... [--once [--first] | --figures] [--json RESULT.json | --beside] [--cells] [--picture FILE.png]
 
 Of any page it looks in both themes, wide and narrow, at what page_look.py says, and at what is left without
 JavaScript. What more it looks at is told by the schema of the page's data (PAGES): that each view is drawn, and that
 the figures of tables and charts are those of the data and of the JSON of the same run. With --once only light and
 1,200 pixels wide, with --first no further than the first finding of each, with --figures only at the figures of tables.
+With --beside the JSON of each page has its name: that of a.html is a.json. With --cells each figure in each table is
+exchanged for another one and for none, which has to be noticed.
 """
 import json
 import os
@@ -15,6 +17,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import info_views  # noqa: E402
 import page_figures  # noqa: E402
+import page_info  # noqa: E402
+import page_tables  # noqa: E402
 import page_verdicts  # noqa: E402
 import snapshot_pages  # noqa: E402
 from chromium import Browser, find  # noqa: E402
@@ -65,7 +69,7 @@ def look_at_result(page, document, found):
 def compare_result(page, data, document, found):
     for run, of_page in zip(document["runs"], data["runs"]):
         run["page"] = of_page["page"] # what only a page has
-    more, compared = page_figures.check(page.value(page_figures.READ), document)
+    more, compared = page_figures.check(page.value(page_tables.READ), document)
     found.extend(more)
     return compared
 
@@ -95,7 +99,15 @@ def look_at_verdict(page, document, found):
 
 
 def compare_verdict(page, data, document, found):
-    more, compared = page_verdicts.check(page.value(page_figures.READ), data, document)
+    more, compared = page_verdicts.check(page.value(page_tables.READ), data, document)
+    found.extend(more)
+    return compared
+
+
+# ---- the pages of info ----
+
+def compare_info(page, data, document, found):
+    more, compared = page_info.check(page.value(page_tables.READ), data, document)
     found.extend(more)
     return compared
 
@@ -106,15 +118,11 @@ def no_more(page, document, found):
     pass
 
 
-def none(page, data, document, found):
-    return 0
-
-
 # By schema: what is looked at in each width and theme, and once; how the figures of tables are compared, which are
 # counted; and what of the page is there without JavaScript.
 TOLD = ("<tbody>", 'class="pick"')
 VERDICT = (look_at_rows, look_at_verdict, compare_verdict, TOLD)
-INFO = (look_at_areas, info_views.look_at_trace, none, ("Made again by", "<tbody>|Nothing is allocated|no events"))
+INFO = (look_at_areas, info_views.look_at_trace, compare_info, ("Made again by", "<tbody>|Nothing is allocated|no events"))
 PAGES = {
     "tapool.result/1": (look_at_views, look_at_result, compare_result, ("<tbody>", "Pick")),
     "tapool.compare/1": VERDICT, "tapool.check/1": VERDICT,
@@ -127,16 +135,25 @@ PAGES = {
 LESS = {"tapool.tune/1": ("files",)}
 
 
-def compare_figures(page, found):
+def json_of(path):
+    """The file with the JSON of a page's run; None: there is none."""
+    return path[:-len("html")] + "json" if "--beside" in sys.argv else option("--json")
+
+
+def compare_figures(page, path, found):
     """Compares the figures of a page; returns how many, with the document that they are compared with."""
     data = page.value("page.data")
     document = json.loads(json.dumps(data))
-    if option("--json"):
-        with open(option("--json"), encoding="utf-8") as file:
+    if json_of(path):
+        with open(json_of(path), encoding="utf-8") as file:
             document = json.load(file)
-        other = page_figures.same(data, document, less=LESS.get(data["schema"], ()))
+        other = page_tables.same(data, document, less=LESS.get(data["schema"], ()))
         found.expect(not other, other)
     return PAGES[data["schema"]][2](page, data, document, found), document
+
+
+def address_of(path):
+    return "file://" + os.path.realpath(path)
 
 
 def look_without_scripts(browser, address, wanted, found):
@@ -147,14 +164,14 @@ def look_without_scripts(browser, address, wanted, found):
         found.expect(re.search(pattern, text), "without JavaScript there is no", pattern)
 
 
-def look_at_page(browser, address, found):
-    compared = 0
+def look_at_page(browser, path, found):
+    address, compared = address_of(path), 0
     for how in LOOKS[:1] if "--once" in sys.argv else LOOKS:
         page = look(browser, address, found, **how)
         views, once, _, wanted = PAGES[page.value("page.data.schema")]
         views(page, found)
         if how == LOOKS[0]:
-            compared, document = compare_figures(page, found)
+            compared, document = compare_figures(page, path, found)
             once(page, document, found)
         found.expect(not page.errors, "errors in the console:", page.errors)
         if option("--picture") and how["width"] == 1200:
@@ -167,11 +184,10 @@ def look_at_page(browser, address, found):
 
 def look_at_file(browser, path, found):
     """Adds what is wrong with a page; returns how many figures were compared."""
-    address = "file://" + os.path.realpath(path)
     try:
         if "--figures" in sys.argv:
-            return compare_figures(browser.open(address), found)[0]
-        return look_at_page(browser, address, found)
+            return compare_figures(browser.open(address_of(path)), path, found)[0]
+        return look_at_page(browser, path, found)
     except Enough:
         return 0
     finally:

@@ -3,9 +3,8 @@ its table.
 
     table of a page --> its row in TABLES --> a getter for each head --> the texts that are right
 
-A table that has no row here, a head that has no getter and a sentence that no pattern knows are findings as soon as
-there is a digit: what is new on a page has to come here first. A getter returns the texts that a cell may have, of
-which there are several where the JSON has rounded a real. "-" is expected like any other text.
+page_tables.py says what a getter is. A sentence of a Pick that no pattern knows is a finding as soon as there is a
+digit in it.
 """
 import os
 import re
@@ -13,24 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
+from page_tables import NoGetters, check_table, whole  # noqa: E402
 from page_trace import Trace  # noqa: E402
-
-# All tables of a page as texts, and its Picks, by article; the order of rows is that of the page.
-READ = """[...document.querySelectorAll("article")].map(article => ({
-    picks: [...article.querySelectorAll(".pick")].map(e => e.textContent),
-    lead: Object.fromEntries([...article.querySelectorAll("section")].map(s =>
-        [s.className, (s.querySelector(":scope > p") || s).textContent])),
-    tables: [...article.querySelectorAll("table")].map(t => ({
-        section: (t.closest("section") || t.parentElement).className,
-        about: t.closest("details") ? t.closest("details").querySelector("summary").textContent : "",
-        heads: [...t.tHead.rows[0].cells].map(c => c.textContent.trim()),
-        rows: [...t.tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))}))}))"""
-
-
-def whole(value):
-    """A whole number; those beyond 2^53 are texts in JSON."""
-    return None if value is None else int(value)
-
 
 def total(values):
     """A sum that is not known if a part is not."""
@@ -288,7 +271,8 @@ class Holders:
     def __init__(self, document, runs):
         held = runs[0].get("peak_holders") or runs[0].get("holders") or runs[0].get("page", {}).get("held_sizes") or {}
         self.all, unknown = whole(held.get("bytes", 0)), whole(held.get("unknown_bytes", 0))
-        self.rows = [(p["place"], whole(p["bytes"]), whole(p["blocks"])) for p in held.get("places", [])]
+        self.event, self.places = held.get("event"), dict(enumerate(held.get("places", [])))
+        self.rows = [(p["place"], whole(p["bytes"]), whole(p["blocks"])) for p in self.places.values()]
         rest = self.all - unknown - sum(row[1] for row in self.rows)
         if held.get("count", 0) > len(self.rows):
             self.rows.append(("others", max(0, rest), None))
@@ -299,10 +283,31 @@ class Holders:
         return [] if good else ["holders: %d rows for %d, '%s' for %s" % (
             len(table["rows"]), len(self.rows), table["lead"], text.size(self.all))]
 
+    WHO = ("asked for by", "asked for in", "age", "size of a block")
+
     def expected(self, table, row, column):
-        name, held, blocks = self.rows[row]
-        return {"asked for by": {name}, "size of a block": {name}, "holds": {text.size(held)}, "share": text.texts(text.percent, held / self.all, 0),
-                "blocks": {text.count(blocks)}}.get(table["heads"][column])
+        head, (name, held, blocks), place = table["heads"][column], self.rows[row], self.places.get(row)
+        if head in self.WHO and column == 0:
+            return {name}
+        if head == "oldest":
+            return self.age_text(place, table["rows"][row][column])
+        return {"holds": {text.size(held)}, "share": text.texts(text.percent, held / self.all, 0),
+                "blocks": {text.count(blocks)}, "mostly called from": {self.callers_text(place)}}.get(head)
+
+    def age_text(self, place, said):
+        """The JSON has no age where times are not known: it is in events then, of which there were not more."""
+        if not place or place["oldest_ns"] is not None or not self.event:
+            return {text.duration(place and place["oldest_ns"])}
+        known = re.fullmatch(r"([\d,]+) events?", said)
+        return {said} if known and int(known.group(1).replace(",", "")) <= self.event else {"-"}
+
+    @staticmethod
+    def callers_text(place):
+        """Those that agree, from the inside out; else the one from which most was asked for."""
+        if not place or place["callers"] or not place["called_from"]:
+            return " < ".join(place["callers"]) if place else ""
+        most = place["called_from"][0]
+        return "%s (%s)" % (most["place"], text.percent(whole(most["bytes"]) / whole(place["bytes"])))
 
 
 # ---- the table of where the memory went ----
@@ -520,40 +525,20 @@ def by_trace(runs):
     return groups
 
 
-def check_table(table, document, runs):
-    section = table["section"]
-    if section not in TABLES:
-        return ["no getters for the table in '%s': %s" % (section, table["heads"])], 0
-    of = TABLES[section](document, runs)
-    found, compared = list(of.see(table)), 0
-    if found:
-        return found, 0
-    for i, row in enumerate(table["rows"]):
-        for c, cell in enumerate(row):
-            try:
-                right = of.expected(table, i, c)
-            except (KeyError, TypeError, ZeroDivisionError, IndexError) as e:
-                right = {"an error: %r" % e}
-            if right is None and not re.search(r"\d", cell):
-                continue
-            compared += c > 0
-            if right is None or cell not in right:
-                found.append("%s, %s, %s: '%s' stands there, and the JSON says %s" % (
-                    section, row[0][:60], table["heads"][c] or "name", cell[:60],
-                    "nothing that has a getter" if right is None else " or ".join(sorted(right)) or "no such row"))
-    return found, compared
+def getters(table, document, runs):
+    """Who knows what the cells of a table must be."""
+    return TABLES[table["section"]](document, runs) if table["section"] in TABLES else NoGetters()
 
 
 def check(articles, document):
-    """Findings, and how many figures were compared. `articles` is what READ gives."""
+    """Findings, and how many figures were compared. `articles` is what page_tables.READ gives."""
     groups = by_trace(document["runs"])
     if len(groups) != len(articles):
         return ["%d traces on the page, %d in the JSON" % (len(articles), len(groups))], 0
     found, compared = [], 0
     for article, runs in zip(articles, groups):
         for table in article["tables"]:
-            table["lead"] = article["lead"].get(table["section"], "")
-            more, n = check_table(table, document, runs)
+            more, n = check_table(table, getters(table, document, runs))
             found, compared = found + more, compared + n
         answer = Answer(document, runs)
         for table in article["tables"]:
@@ -563,14 +548,3 @@ def check(articles, document):
             more, n = Pick(" ".join(said.split()), answer).check()
             found, compared = found + more, compared + n
     return found, compared
-
-
-def same(page, result, at="", less=()):
-    """Where the data of a page say something else than the JSON result of the same run; None: nowhere. The page
-    has more (`page`), its curves elsewhere, and `less` not at all."""
-    if isinstance(page, dict) and isinstance(result, dict):
-        names = ((set(page) - {"page"}) | set(result)) - {"curve", *less}
-        return next(filter(None, (same(page.get(n), result.get(n), "%s.%s" % (at, n), less) for n in sorted(names))), None)
-    if isinstance(page, list) and isinstance(result, list) and len(page) == len(result):
-        return next(filter(None, (same(a, b, "%s[%d]" % (at, i), less) for i, (a, b) in enumerate(zip(page, result)))), None)
-    return None if page == result else "%s is %.60r on the page and %.60r in the JSON" % (at[1:], page, result)

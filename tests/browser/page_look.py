@@ -1,7 +1,11 @@
 """What page_check.py looks for on the page of any command: errors in the console, requests that leave the file, a page
 that scrolls sideways, text of too little contrast, what is drawn but cut, areas, hover and zoom, sorted tables."""
+import os
 import re
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
+from rounding import number  # noqa: E402
 
 LOOKS = (dict(width=1200, dark=False), dict(width=1200, dark=True), dict(width=360, dark=False),
          dict(width=2560, dark=True))
@@ -83,13 +87,6 @@ def look_at_areas(page, found):
 
 def has(page, selector):
     return page.value("!!document.querySelector('%s')" % selector)
-
-
-# The number of a cell, in bytes where it is a size.
-def number(text):
-    sizes = dict(B=1, KiB=2**10, MiB=2**20, GiB=2**30, TiB=2**40)
-    match = re.match(r"([\d,]*\.?\d+)(?: (\w+))?$", text)
-    return match and float(match.group(1).replace(",", "")) * sizes.get(match.group(2), 1)
 
 
 AXIS = """[...document.querySelectorAll("figure[data-view=memory] .dygraph-axis-label-x")].map(e => e.textContent).join()"""

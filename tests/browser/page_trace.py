@@ -15,13 +15,6 @@ HEADS = {
 }
 
 
-def duration(ns):
-    if ns is None:
-        return "-"
-    unit, size = next(((u, s) for u, s in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if ns >= s), ("ns", 1))
-    return "%s %s" % (text.digits(ns / size), unit)
-
-
 def ranked(rows):
     """The rows that a table has: of more than 64 those with most allocations, and the others as one."""
     if len(rows) <= ROWS:
@@ -46,10 +39,10 @@ class Trace:
             "bytes": [["<= " + size(row["up_to_bytes"]), count(row["objects"]), text.percent(row["objects"] / all_objects),
                        size(row["bytes"]), text.percent(int(row["bytes"]) / all_bytes)] for row in trace["size_powers"]],
             "phase": [[row["name"][:100], count(row["begun"]), count(row["first_event"]), count(row["events"]),
-                       duration(row["duration_ns"]), size(row["peak_requested_bytes"]), count(row["peak_requested_event"])]
+                       text.duration(row["duration_ns"]), size(row["peak_requested_bytes"]), count(row["peak_requested_event"])]
                       for row in trace["phases"]],
             "events": self.lives(trace["lifetime_doublings"]["events"], count),
-            "ns": self.lives(trace["lifetime_doublings"]["ns"], duration),
+            "ns": self.lives(trace["lifetime_doublings"]["ns"], text.duration),
             **{name: [self.share(name, row, keys) for row in ranked(trace[name + "s"])]
                for name, keys in (("thread", KEYS[:4]), ("stream", KEYS[:3]), ("device", KEYS[:3] + KEYS[4:]))},
         }

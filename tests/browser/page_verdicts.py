@@ -10,17 +10,14 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
 
-SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-
 
 def near(cell, value, unit=1):
     """Whether a cell begins with the number, as far as its digits go."""
-    found = re.match(r"([+-]?[\d,]*(?:\.(\d+))?(?:e[+-]?\d+)?)(?: ?([KMGT]?i?B)\b)?", cell)
-    if value is None or not re.search(r"\d", found.group(1)):
+    found = text.read(cell)
+    if value is None or not found:
         return value is None and not re.search(r"\d", cell)
-    size = SIZES.get(found.group(3), 1) / unit
-    said, step = float(found.group(1).replace(",", "")) * size, 10 ** -len(found.group(2) or "") * size
-    return abs(said - float(value)) <= (6e-4 * abs(float(value)) if "e" in found.group(1) else 0.501 * step + 1e-6)
+    said, step, _ = found
+    return abs(said - unit * float(value)) <= 0.501 * step + 1e-6 * unit
 
 
 def amount(cell, value, unit):

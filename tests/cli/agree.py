@@ -12,7 +12,6 @@ import sys
 
 import rounding
 
-UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 compared = 0
 
 
@@ -28,7 +27,7 @@ def check(what, text, expected, slack=None):
     number = parts[0].replace(",", "")
     if expected is None or not re.fullmatch(r"[\d.]+", number):
         sys.exit("%s: '%s' in the text, %r in the JSON" % (what, text, expected))
-    value, scale = float(number), UNITS[parts[1]] if len(parts) > 1 else 1
+    value, scale = float(number), rounding.SCALES[parts[1]] if len(parts) > 1 else 1
     if slack is None and (isinstance(expected, int) and scale == 1):
         slack = 0
     elif slack is None:

@@ -4,8 +4,11 @@ The JSON result has reals with six decimals, so a figure can lie on either side 
 `texts` gives all that are right.
 """
 import math
+import re
 
 UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+TIMES = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+SCALES = {**{unit: 1024 ** i for i, unit in enumerate(UNITS)}, **TIMES}
 SLACK = 6e-7  # of a real in JSON
 
 
@@ -75,6 +78,34 @@ def texts(rounded, value, slack=SLACK):
     if value is None:
         return {rounded(None)}
     return {rounded(v) for v in (value - slack, value, value + slack)}
+
+
+def duration(ns):
+    """Nanoseconds in a unit of their own."""
+    if ns is None:
+        return "-"
+    unit = next((u for u, scale in reversed(TIMES.items()) if ns >= scale), "ns")
+    return "%s %s" % (digits(ns / TIMES[unit]), unit)
+
+
+READ = re.compile(r"[<>~]?=? ?([+-]?[\d,]*(?:\.(\d+)|\d)(?:e([+-]?\d+))?)(?: ?(%s)\b)?" % "|".join(SCALES))
+
+
+def read(text):
+    """The number that a text begins with, what one of its last digit is worth, and the rest of the text. A size is in
+    bytes, a time in nanoseconds. None: it begins with none."""
+    found = READ.match(text)
+    if not found:
+        return None
+    scale = SCALES.get(found.group(4), 1)
+    last = 10.0 ** (int(found.group(3) or 0) - len(found.group(2) or ""))
+    return float(found.group(1).replace(",", "")) * scale, last * scale, text[found.end():]
+
+
+def number(text):
+    """The number that a text is; None: it is none."""
+    found = read(text)
+    return found[0] if found and not found[2] else None
 
 
 def pooled(latencies, share):

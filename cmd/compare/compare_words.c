@@ -26,21 +26,6 @@ static uint64_t whole_ns(double value)
 
 /* ---- heads ---- */
 
-/* Makes a head of two lines from a metric's name, by cutting the name near its middle. */
-static void split_name(const char *name, struct tp_column *head)
-{
-    size_t length = strlen(name), cut = 0;
-    for (size_t i = 1; i < length; i++)
-        if ((name[i] == '_' || name[i] == '.') && (!cut || i <= length / 2 + 2))
-            cut = i;
-    snprintf(head->head[0], sizeof head->head[0], "%.*s", (int)(cut ? cut : 0), name);
-    snprintf(head->head[1], sizeof head->head[1], "%.39s", name + (cut ? cut + 1 : 0));
-    for (char *c = head->head[1]; *c; c++)
-        *c = *c == '_' ? ' ' : *c;
-    for (char *c = head->head[0]; *c; c++)
-        *c = *c == '_' ? ' ' : *c;
-}
-
 const char *tp_compare_callee(const struct tp_record *run)
 {
     return !strcmp(run->kind, "device") || !strncmp(run->source, "cuda", 4) ? "driver" : "system";
@@ -48,19 +33,11 @@ const char *tp_compare_callee(const struct tp_record *run)
 
 struct tp_column tp_compare_heading(const struct tp_metric *m, const struct tp_compare_table *t)
 {
-    struct tp_column head = {.to = TP_TO_MARKDOWN};
-    bool policy = !strcmp(t->run->scope, "policy");
-    split_name(m->name, &head);
-    for (int l = 0; m->head[0] && l < 2; l++)
-        snprintf(head.head[l], sizeof head.head[l], "%s",
-                 m->head[l] ? m->head[l] : tp_compare_callee(t->run));
-    if (policy && !strcmp(m->name, "ns_per_op"))
+    if (!strcmp(t->run->scope, "policy") && tp_metric_is_ns_per_op(m))
         return (struct tp_column){.head = {"policy time", "ns per call"}, .to = TP_TO_MARKDOWN};
     if (!strcmp(m->name, "peak_reserved") && !strncmp(t->run->source, "host", 4))
         return (struct tp_column){.head = {"address", "space"}, .to = TP_TO_MARKDOWN};
-    if (tp_metric_is_time(m) && !strstr(head.head[1], "ns"))
-        tp_append(head.head[1], sizeof head.head[1], ", ns");
-    return head;
+    return tp_metric_heading(m, tp_compare_callee(t->run));
 }
 
 /* ---- values ---- */
@@ -159,7 +136,7 @@ struct tp_text tp_compare_interval_text(const struct tp_compare_row *r, const st
     const struct tp_compare_cell *cell = cell_of(r, m);
     if (isnan(cell->change_low) || isnan(cell->change_high))
         return tp_text_of("-");
-    return tp_text_of("[%+.1f, %+.1f] %%", 100 * cell->change_low, 100 * cell->change_high);
+    return tp_text_of("%s %%", tp_signed_interval(cell->change_low, cell->change_high).s);
 }
 
 const char *const tp_mark_words[TP_MARKS] = {[TP_MARK_NONE] = "compares with nothing",

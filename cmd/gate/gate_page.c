@@ -2,7 +2,8 @@
  * what caused it, what was compared and what was not, and how to go on. The data is tapool.check/1
  * with what only its chart needs:
  *
- *     { ..., "page": { "texts": [ {"cell", "values", "change", "interval", "allowed"}, ... ] } }
+ *     { ..., "page": { "texts": [ {"cell", "head", "values", "change", "interval", "allowed"}, ...
+ * ] } }
  *
  * the texts of each finding, empty unless it is a time. Of more findings than a page can hold those
  * are left out first that have not moved. */
@@ -13,6 +14,7 @@
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -320,7 +322,11 @@ static void write_texts(struct tp_json *j, cJSON *list, const struct tp_gate *g,
     cJSON *o = tp_json_item(j, list);
     if (!tp_finding_is_timed(f))
         return;
+    const struct tp_column column = tp_metric_heading(f->metric, "system");
+    char head[TP_COLUMN_TEXT];
+    tp_column_text(&column, head);
     tp_json_text(j, o, "cell", tp_gate_cell_text(g, f->cell).s);
+    tp_json_text(j, o, "head", head);
     tp_json_text(j, o, "values", tp_finding_values(f).s);
     tp_json_text(j, o, "change", tp_finding_change(f).s);
     tp_json_text(j, o, "interval", tp_finding_interval(f).s);

@@ -31,10 +31,7 @@ struct tp_gate_line tp_gate_name(const char *name)
 /* A share as "+4.9 %". */
 static struct tp_text signed_percent(double share)
 {
-    double percent = 100 * share;
-    return fabs(percent) < 999.95
-               ? tp_text_of("%+.1f %%", percent)
-               : tp_text_of("%s%s %%", percent > 0 ? "+" : "", tp_digits(percent).s);
+    return tp_text_of("%s %%", tp_signed_percent(share).s);
 }
 
 /* A difference in the unit of the metric, such as "+12" or "-4 KiB". */
@@ -198,7 +195,7 @@ struct tp_text tp_finding_interval(const struct tp_finding *f)
     const struct tp_interval *i = &f->difference.interval;
     if (!tp_finding_is_timed(f) || !isfinite(i->low) || !isfinite(i->high))
         return (struct tp_text){""};
-    return tp_text_of("[%+.1f, %+.1f]", 100 * (i->low - 1), 100 * (i->high - 1));
+    return tp_signed_interval(i->low - 1, i->high - 1);
 }
 
 struct tp_text tp_finding_proof(const struct tp_finding *f)

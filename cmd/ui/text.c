@@ -37,6 +37,19 @@ struct tp_text tp_signed(double value, const char *unit)
     return tp_text_of("%s%s", digits, unit);
 }
 
+struct tp_text tp_signed_percent(double share)
+{
+    double percent = 100 * share;
+    return fabs(percent) < 999.95
+               ? tp_text_of("%+.1f", percent)
+               : tp_text_of("%s%s", percent > 0 ? "+" : "", tp_digits(percent).s);
+}
+
+struct tp_text tp_signed_interval(double low, double high)
+{
+    return tp_text_of("[%s, %s]", tp_signed_percent(low).s, tp_signed_percent(high).s);
+}
+
 struct tp_text tp_change(double change)
 {
     if (isnan(change))

@@ -98,7 +98,7 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
 /* ---- the sum ---- */
 
 /* The classes of the parts, in their order: those of the map of the heap. */
-static const char *const part_classes[TP_WHY_PARTS - 1] = {"live", "rounding", "idle", "cached"};
+static const char *const part_classes[TP_WHY_PARTS - 1] = {"live", "rounding", "idle", "idle"};
 
 static bool free_known(const struct tp_why *w)
 {
@@ -235,7 +235,7 @@ static int write_room(const void *of, FILE *out, struct tp_err *err)
     const struct bar_row rows[] = {{"the request, in one piece", "request", r->need},
                                    {"the largest hole for it", "idle", r->largest},
                                    {"what would have fitted", "live", r->fitting},
-                                   {"unused in all pieces", "cached", r->there},
+                                   {"unused in all pieces", "idle", r->there},
                                    {"free on the GPU", "free", d->w->moment.what.device_free}};
     size_t count = sizeof rows / sizeof *rows - !free_known(d->w);
     write_bars(d, rows, count, out);

@@ -133,7 +133,7 @@ s/page.view\("trace"/page.view("nothing"/
 s/page.view\("memory"/page.view("nothing"/
 s/ArrowRight: \(\) => say\(at \+ 1\)/ArrowRight: () => say(at)/
 s/powers\("objects"\)/powers("bytes")/
-s/series = chart.series\[e.target.value\]/series = series/
+s/series = chart.series\[i\]/series = series/
 s/<td class="n">930</<td class="n">931</
 s/"allocations":930/"allocations":931/
 END

@@ -59,7 +59,7 @@
         const groups = [...new Set(timed.map(finding => finding.metric))].map(metric => {
             const rows = timed.filter(finding => finding.metric === metric);
             return {
-                title: metric,
+                title: rows[0].text.head,
                 scale: page.ratioScale(rows.flatMap(({ difference: d, allowed }) => [percent(d.estimate), percent(d.low), percent(d.high), allowed, -allowed])),
                 rows: rows.map(({ difference: d, allowed, verdict, text }) => ({
                     name: text.cell, value: percent(d.estimate), low: percent(d.low), high: percent(d.high), band: [-allowed, allowed],

@@ -87,7 +87,7 @@ page.view("holders", (figure, runs) => {
     const place = () => lay(shown.items, 0, 0, box.clientWidth, box.clientHeight).forEach(([item, x, y, w, h], i) => Object.assign(
         item.element.style, {
             left: x + "px", top: y + "px", width: Math.max(0, w - 2) + "px", height: Math.max(0, h - 2) + "px",
-            background: `color-mix(in srgb, var(--c${i % 7}) 18%, var(--paper))`, borderColor: `var(--c${i % 7})`,
+            background: `var(--a${i % 7})`, borderColor: `var(--c${i % 7})`,
             fontSize: w < 60 || h < 24 ? "0" : "",
         }));
     const show = what => {

@@ -94,10 +94,10 @@ page.view("trace", (figure, runs) => {
 
         board.addEventListener("keydown", page.press({ ArrowLeft: () => say(at - 1), ArrowRight: () => say(at + 1),
             Home: () => say(0), End: () => say(shown.length - 1) }));
-        const choose = make("select", { "aria-label": `${chart.title}: what bars show`, onchange: e => {
-            series = chart.series[e.target.value];
+        const choose = page.choice("bars show", chart.series.map(s => s.name), i => {
+            series = chart.series[i];
             show();
-        } }, ...chart.series.map((s, i) => make("option", { value: i }, s.name)));
+        });
         const tick = make("input", { type: "checkbox", id: `log-${index}`, onchange: e => {
             log = e.target.checked;
             show();

@@ -38,6 +38,7 @@ static void write_file(struct tp_json *j, cJSON *o, const struct tp_tune_file *f
     tp_json_uint(j, o, "capacity_bytes", f->capacity ? f->capacity : UINT64_MAX);
     tp_json_uint(j, o, "peak_requested_bytes", f->live);
     tp_json_uint(j, o, "peak_requested_event", f->live_event);
+    tp_json_uint(j, o, "best_packing_bytes", known(f->packed));
     tp_json_text(j, o, "setting", f->recorded);
     tp_json_uint(j, o, "recorded_addresses", known(f->fidelity.addresses));
     tp_json_uint(j, o, "reproduced_addresses",

@@ -90,11 +90,22 @@ static void write_tries(struct tp_json *j, cJSON *in, const struct tp_why_tries 
     }
 }
 
+static void write_agreement(struct tp_json *j, cJSON *in, const char *name, struct tp_agreement a)
+{
+    cJSON *o = tp_json_object(j, in, name);
+    tp_json_uint(j, o, "recorded", a.all);
+    tp_json_uint(j, o, "as_recorded", a.good);
+}
+
 static void write_fidelity(struct tp_json *j, cJSON *in, const struct tp_verified *v)
 {
     cJSON *o = tp_json_object(j, in, "fidelity");
     tp_json_uint(j, o, "addresses", v->addresses.all);
     tp_json_uint(j, o, "as_recorded", v->addresses.good);
+    write_agreement(j, o, "segments_taken", v->taken);
+    write_agreement(j, o, "segments_given_back", v->returned);
+    write_agreement(j, o, "ranges_mapped", v->mapped);
+    write_agreement(j, o, "ranges_unmapped", v->unmapped);
     tp_json_uint(j, o, "differs_at_event", tp_agrees(v) ? TP_NONE : v->first.event);
 }
 

@@ -6,7 +6,8 @@ Of any page it looks in both themes, wide and narrow, at what page_look.py says,
 JavaScript. What more it looks at is told by the schema of the page's data (PAGES): that each view is drawn, and that
 the figures of tables and charts are those of the data and of the JSON of the same run. With --once only light and
 1,200 pixels wide, with --first no further than the first finding of each, with --figures only at the figures of tables.
-With --beside the JSON of each page has its name: that of a.html is a.json. With --cells each figure in each table is
+With --beside the JSON of each page has its name: that of a.html is a.json, and of two traces that of each alone may be
+a.first.json and a.second.json. With --cells each figure in each table is
 exchanged for another one and for none, which has to be noticed.
 """
 import json
@@ -74,6 +75,10 @@ def compare_result(page, data, document, found):
     return compared
 
 
+def getters_of_result(index, table, data, document):
+    return page_figures.getters(table, document, page_figures.by_trace(document["runs"])[index])
+
+
 # ---- the pages of compare and check ----
 
 # Each view has a chart that is drawn on, or rows with marks, bars or words.
@@ -119,16 +124,17 @@ def no_more(page, document, found):
 
 
 # By schema: what is looked at in each width and theme, and once; how the figures of tables are compared, which are
-# counted; and what of the page is there without JavaScript.
+# counted; what of the page is there without JavaScript; and who knows the cells of a table.
 TOLD = ("<tbody>", 'class="pick"')
-VERDICT = (look_at_rows, look_at_verdict, compare_verdict, TOLD)
-INFO = (look_at_areas, info_views.look_at_trace, compare_info, ("Made again by", "<tbody>|Nothing is allocated|no events"))
+VERDICT = (look_at_rows, look_at_verdict, compare_verdict, TOLD, page_verdicts.getters)
+INFO = (look_at_areas, info_views.look_at_trace, compare_info,
+        ("Made again by", "<tbody>|Nothing is allocated|no events"), page_info.getters)
 PAGES = {
-    "tapool.result/1": (look_at_views, look_at_result, compare_result, ("<tbody>", "Pick")),
+    "tapool.result/1": (look_at_views, look_at_result, compare_result, ("<tbody>", "Pick"), getters_of_result),
     "tapool.compare/1": VERDICT, "tapool.check/1": VERDICT,
     "tapool.info/1": INFO, "tapool.info-pair/1": INFO,
-    "tapool.why/1": (look_at_areas, no_more, snapshot_pages.compare_why, TOLD),
-    "tapool.tune/1": (look_at_areas, no_more, snapshot_pages.compare_tune, TOLD),
+    "tapool.why/1": (look_at_areas, no_more, snapshot_pages.compare_why, TOLD, snapshot_pages.getters_why),
+    "tapool.tune/1": (look_at_areas, no_more, snapshot_pages.compare_tune, TOLD, snapshot_pages.getters_tune),
 }
 
 # What the data of a page lacks of the JSON of the same run.
@@ -149,7 +155,23 @@ def compare_figures(page, path, found):
             document = json.load(file)
         other = page_tables.same(data, document, less=LESS.get(data["schema"], ()))
         found.expect(not other, other)
-    return PAGES[data["schema"]][2](page, data, document, found), document
+        sides = [json_of(path)[:-len("json")] + side + ".json" for side in ("first", "second")]
+        if all(map(os.path.exists, sides)):
+            document["sides"] = [json.load(open(side, encoding="utf-8")) for side in sides]
+    compared = PAGES[data["schema"]][2](page, data, document, found)
+    if "--cells" in sys.argv:
+        exchange_cells(page, data, document, found)
+    return compared, document
+
+
+def exchange_cells(page, data, document, found):
+    """Adds the figures that could be others, and nobody would notice."""
+    articles, getters = page.value(page_tables.READ), PAGES[data["schema"]][4]
+    for index, article in enumerate(articles):
+        for table in article["tables"]:
+            found.extend(page_tables.unseen(table, getters(index, table, data, document)))
+    if data["schema"].startswith("tapool.info"):
+        found.extend(page_info.unseen(articles, data, document))
 
 
 def address_of(path):
@@ -168,7 +190,7 @@ def look_at_page(browser, path, found):
     address, compared = address_of(path), 0
     for how in LOOKS[:1] if "--once" in sys.argv else LOOKS:
         page = look(browser, address, found, **how)
-        views, once, _, wanted = PAGES[page.value("page.data.schema")]
+        views, once, _, wanted, _ = PAGES[page.value("page.data.schema")]
         views(page, found)
         if how == LOOKS[0]:
             compared, document = compare_figures(page, path, found)

@@ -1,13 +1,14 @@
 """Every figure on a page of `tapool info` against the JSON of the same run: tables, the sentences between them, and what
 stands there as on the screen (page_prose.py); the data of its charts too."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
 from page_figures import Holders  # noqa: E402
 from page_prose import Prose, Screen, exact_size  # noqa: E402
-from page_tables import NoGetters, check_table, same, whole  # noqa: E402
+from page_tables import NoGetters, another, check_table, same, whole  # noqa: E402
 from page_trace import Trace  # noqa: E402
 
 
@@ -23,7 +24,7 @@ def run_of(data, document):
     return {**document, "page": {"trace": {**document, "phases": phases}}}
 
 
-def getters(table, data, document):
+def getters(index, table, data, document):
     if table["section"] == "answer":
         return Pair(document)
     of = {"trace": Trace, "holders": Holders}.get(table["section"])
@@ -112,7 +113,8 @@ class Pair:
 
 
 def side_of(document, index):
-    """What the JSON of two traces says of one of them, in the words of the JSON of one."""
+    """What the JSON of two traces says of one of them, in the words of the JSON of one; the screens of the two say
+    more, which is compared with the JSON of each alone where that is known (`sides` of the document)."""
     values = {row["name"]: row["values"][index] for row in document["figures"]}
     of = document["traces"][index]
     return {"trace": of["trace"], "program": of["program"], "freed_objects": values["frees"],
@@ -130,16 +132,13 @@ def check_two(article, data, document):
     met = ["%s: %s" % (c["text"], "met" if c["met"] else "not met") for c in document["conditions"]]
     said = [line for pick in article["picks"] for line in pick.split("\n")[1:]]
     found += [] if said == met else ["the conditions are %s, and not %s" % (said, met)]
-    names = [of["trace"]["path"].split(":")[-1] for of in document["traces"]]
-    head = article["head"].split("\n")[:2]
-    found += ["the head is %s" % head for line, of in zip(head, document["traces"])
-              if (of["program"] or "") not in line] if len(names) == 2 else ["there are %d traces" % len(names)]
     screens, compared = [Screen(printed) for printed in article["printed"]], len(met)
+    found += screens[0].lacks([article["head"]])
     table = dict(screens[0].table(), section="answer", lead="")
     more, n = check_table(table, Pair(document))
     found, compared = found + more, compared + n
     for index, screen in enumerate(screens[1:]):
-        of = side_of(document, index)
+        of = document["sides"][index] if "sides" in document else side_of(document, index)
         for more, n in (Prose(of, screen.sentences).check(), screen.check(of)):
             found, compared = found + more, compared + n
     return found, compared
@@ -149,7 +148,37 @@ def check(articles, data, document):
     """Findings, and how many figures were compared. `articles` is what page_tables.READ gives."""
     found, compared = [], 0
     for table in articles[0]["tables"]:
-        more, n = check_table(table, getters(table, data, document))
+        more, n = check_table(table, getters(0, table, data, document))
         found, compared = found + more, compared + n
     more, n = (check_one if document["schema"] == "tapool.info/1" else check_two)(articles[0], data, document)
     return found + more, compared + n
+
+
+def changes(was):
+    """A text with each of its numbers another one, in turn."""
+    for number in re.finditer(r"\d+(?=\D|$)", was):
+        said = " ".join(was[max(0, number.start() - 60):number.end() + 20].split())
+        yield said, was[:number.start()] + another(number.group()) + was[number.end():]
+
+
+def is_wrong(of, screen, before, sentences):
+    """Whether something is wrong with a screen, of whose sentences only those are new that were not there before."""
+    new = [line for line in screen.sentences if line not in before.sentences]
+    return Prose(of, new).check()[0] or screen.check(of)[0] or screen.lacks(sentences)
+
+
+def unseen(articles, data, document):
+    """The numbers in sentences and on the screen that could be others, and nobody would notice."""
+    article, one = articles[0], document["schema"] == "tapool.info/1"
+    words = [article["head"]] + [p for name, texts in article["words"].items() if name != "answer" for p in texts]
+    screens, found = [Screen(printed) for printed in article["printed"]], []
+    for sentence in words:
+        found += [said for said, changed in changes(sentence)
+                  if one and not (Prose(document, [changed]).check()[0] or screens[0].lacks([changed]))]
+    sides = [(article["printed"][0], document, screens[0])] if one else [
+        (printed, document["sides"][i] if "sides" in document else side_of(document, i), screens[i + 1])
+        for i, printed in enumerate(article["printed"][1:])]
+    for printed, of, before in sides:
+        found += [said for said, changed in changes(printed)
+                  if not is_wrong(of, Screen(changed), before, words if one else [])]
+    return ["a number could be another one: '%s'" % said for said in found]

@@ -108,7 +108,7 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"^After event <C> the program held <S>", lambda d: [(holders(d)["event"], holders(d)["bytes"])]),
     (r"^When it needed most, the program held <S>", lambda d: [(holders(d)["bytes"],)]),
     (r"^Held at event <C> ", lambda d: [(holders(d)["event"],)]),
-    (r"^<S> <P>(?: .*?: <C> blocks?(?:, the oldest <T>)?)?", held),
+    (r"^<S> <P>(?: \D*?: <C> blocks?(?:, the oldest <T>)?)?", held),
     (r"NAME \(<P>", lambda d: [(share(p["bytes"], row["bytes"]),) for row in holders(d)["places"] for p in row["called_from"]]),
     (r"NAME \(by <C> blocks?\)", lambda d: [(row["blocks"],) for row in holders(d)["places"]]),
     (r"^ *<C> (?:places?|rows?) more: --json", lambda d: [(holders(d)["count"] - 8,)]),
@@ -183,9 +183,8 @@ class Prose:
 
     def named(self, line):
         """A line without names and what has a figure of its own."""
-        self.judge(not line.startswith(("Next: ", "To get everything: ")) or "", line)
-        if line.startswith(("Next: ", "To get everything: ", "settings ", "capture ", "program ")):
-            return "" if self.known(line) else line
+        if line.startswith(("Next: ", "To get everything: ")): # commands
+            return ""
         rest = self.names.sub("NAME", line) if self.names else line
         hashed = re.search(r"program hash (\w+)", rest)
         if hashed:
@@ -195,9 +194,6 @@ class Prose:
             head, done = rest.split(": ", 1)
             rest = head + ":" + self.operations(done, line)
         return self.repairs(rest, line)
-
-    def known(self, line):
-        return True
 
     def operations(self, done, line):
         """What the events are; those that are none of the program are notes."""
@@ -218,7 +214,8 @@ class Prose:
         return rest[found.end():]
 
     def judge(self, good, line):
-        self.compared += good != ""
+        """`good`: whether a figure is right; None: it is not known."""
+        self.compared += good is not None
         if good is False:
             self.found.append("the JSON says something else than '%s'" % line[:200])
 
@@ -226,7 +223,7 @@ class Prose:
         try:
             rows = values(self.of)
         except (KeyError, TypeError) as e:
-            self.judge("" if self.of.get("left_out") else False, "%s (%r)" % (line, e))
+            self.judge(None if self.of.get("left_out") else False, "%s (%r)" % (line, e))
             return " "
         said = found.groups()
         self.judge(any(all(self.right(*slot) for slot in zip(said, slots, row)) for row in rows), line)
@@ -344,4 +341,5 @@ class Screen:
         ends = {text.duration(d["duration_ns"])} if d.get("duration_ns") else {"event " + text.count(d["trace"]["events"])}
         found = [] if high == text.size(whole(device["peak_requested_bytes"])) else ["the chart is up to %s" % high]
         found += [] if "left_out" in d or not low or low[-1] in lowest else ["the chart is from %s" % low]
+        found += [] if re.match(r"(0|event 1)( \(not from 0 B\))?$", axis[0]) else ["the chart begins at %s" % axis[0]]
         return found + ([] if "left_out" in d or axis[-1] in ends else ["the chart ends at %s" % axis[-1]])

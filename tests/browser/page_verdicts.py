@@ -1,14 +1,15 @@
 """Every number in the tables of a page of compare or check against the JSON of the same run.
 
-A table that has no row in COMPARE or CHECK, and a head that has no getter, are findings as soon as there is a digit
-below it, as for pages of results (page_figures.py). A getter says whether a cell is right.
+A getter says whether a cell is right; page_tables.py says what happens where there is none.
 """
+import math
 import os
 import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
+from page_tables import NoGetters, check_table  # noqa: E402
 
 
 def near(cell, value, unit=1):
@@ -29,8 +30,9 @@ def interval(cell, low, high):
     """A change's interval in percent; "-" or nothing where there is none."""
     if low is None or high is None:
         return cell in ("", "-")
-    return cell in {"[%+.1f, %+.1f]%s" % (100 * (low + a), 100 * (high + b), end)
-                    for a in (-6e-7, 0, 6e-7) for b in (-6e-7, 0, 6e-7) for end in ("", " %")}
+    ends = re.fullmatch(r"\[(.*), (.*)\](?: %)?", cell)
+    return bool(ends) and all(re.match(r"[+-]\d{1,3}(,\d{3})*(\.\d)?$", said) and near(said, 100 * value)
+                              for said, value in zip(ends.groups(), (low, high)))
 
 
 def probability(cell, p):
@@ -116,8 +118,18 @@ class Compare:
     def origin(self, index, table, row, column):
         return fact(self.of, table, row, column)
 
+    def count(self, index, table):
+        """How many rows a table must have; None: any number."""
+        return {"answer": len(self.runs(index)), "rounds": len(next(iter(self.runs(index)[0]["rounds"].values()), []))
+                if self.runs(index) and "rounds" in self.runs(index)[0] else None}.get(table["section"])
+
     def check(self, index, table, row, column):
         return getattr(self, table["section"])(index, table, row, column)
+
+
+def took(ns):
+    seconds = math.floor(ns / 1e9 + 0.5)
+    return "%.1f s" % (ns / 1e9) if ns < 59950000000 else "%d min %02d s" % divmod(seconds, 60)
 
 
 def fact(of, table, row, column):
@@ -135,7 +147,7 @@ def fact(of, table, row, column):
     if "rule" in of:
         wanted["a slowdown counts from"] = text.percent(of["rule"]["effect"])
         wanted["and with p below"] = "%g" % of["rule"]["alpha"]
-        wanted["took"] = row[1] if re.search("[ms]", row[1]) else None
+        wanted["took"] = took(int(of["wall_ns"]))
         wanted.update({c["name"]: c["against"] for c in of["classes"]})
     return row[column] == (wanted[row[0]] or "not known")
 
@@ -144,7 +156,7 @@ def fact(of, table, row, column):
 
 class Check:
     def __init__(self, page, of):
-        self.of = of
+        self.of, self.whole = of, len(page["findings"]) == len(of["findings"])
 
     def finding(self, row):
         """The finding of a row, which names it by its cell and its figure."""
@@ -159,8 +171,8 @@ class Check:
         d = f["difference"] or {}
         percent = {n: None if d.get(n) is None else d[n] - 1 for n in ("low", "high")}
         side = "adjusted_p_better" if f["verdict"] == "better" else "adjusted_p_worse"
-        if f["unit"] is None:
-            return True # an option: its note has both values
+        if f["unit"] is None: # an option: its note has both values
+            return not re.search(r"\d", said) or said in f["note"]
         return {"figure": lambda: True, "class": lambda: said == f["class"], "note": lambda: said == f["note"],
                 "base": lambda: amount(said, f["base"], f["unit"]), "now": lambda: amount(said, f["now"], f["unit"]),
                 "change": lambda: self.change(f, said), "verdict": lambda: said == f["verdict"],
@@ -176,8 +188,7 @@ class Check:
         if " points" in said:
             return abs(float(said.split()[0]) - 100 * by) <= 0.06
         if said.split(" paired")[0].endswith(" %"):
-            number = float(said.split()[0].replace(",", ""))
-            return f["change"] is not None and abs(number - 100 * f["change"]) <= max(0.06, 1e-3 * abs(number))
+            return f["change"] is not None and near(said, 100 * f["change"])
         return near(said, by)
 
     def allowed(self, f, said):
@@ -201,16 +212,37 @@ class Check:
             return any(self.allowed(f, said) for f in list_)
         if head == "base -> now":
             return any(self.pair(f, said) for f in list_)
-        numbers = {"%+.1f" % (100 * (d[n] - 1)) for f in list_ for d in [f["difference"] or {}] for n in ("low", "high")
-                   if d.get(n) is not None}
         if head == "95 % interval in %, p":
-            return set(re.findall(r"[+-][\d.]+", said.split("]")[0])) <= numbers
-        return head in ("verdict", "with it")
+            return any(self.proof(f, said) for f in list_)
+        if head == "verdict":
+            return said == list_[0]["verdict"]
+        return head == "with it" and self.folded(cause, said)
+
+    @staticmethod
+    def proof(f, said):
+        """An interval with its probability; nothing where there is none."""
+        d, found = f["difference"] or {}, re.fullmatch(r"(\[.*\])(?: p(=|<)(.*))?", said)
+        if d.get("low") is None or d.get("high") is None:
+            return said == ""
+        p = d.get("adjusted_p_better" if f["verdict"] == "better" else "adjusted_p_worse")
+        right = p is None or p >= 0.001 and "%.2g" % p == (found and found.group(3)) or p < 0.001 and found and found.group(2) == "<"
+        return bool(found and right) and interval(found.group(1), d["low"] - 1, d["high"] - 1)
+
+    def folded(self, cause, said):
+        """The figures behind the first one of a cause, each with its change, and how many more there are."""
+        rest = [self.of["findings"][i] for i in cause["findings"][1:]] if cause else []
+        more = re.search(r" and ([\d,]+) more$", said)
+        items = re.split(r", (?=[a-z])", said[:more.start()] if more else said) if said else []
+        left = len(rest) - len(items)
+        if more and text.count(left) != more.group(1) or not more and left:
+            return False
+        return all(item.startswith(f["metric"]) and (" " not in item or self.change(f, item.split(" ", 1)[1]))
+                   for item, f in zip(items, rest))
 
     def pair(self, f, said):
         found = re.search(r"([\d.,e+-]+)(?: (\w+))? -> ([\d.,e+-]+)(?: ?(\S+))?$", said)
         if not found:
-            return not re.search(r"\d", said) or said == f["note"]
+            return said == f["note"] or None in (f["unit"], f["base"], f["now"]) and not re.search(r"\d", said)
         unit = found.group(4) or ""
         return amount("%s %s" % (found.group(1), found.group(2) or unit), f["base"], f["unit"]) and amount(
             "%s %s" % (found.group(3), unit), f["now"], f["unit"])
@@ -224,6 +256,10 @@ class Check:
     def origin(self, table, row, column):
         return fact(self.of, table, row, column)
 
+    def count(self, index, table):
+        return {"findings": len(self.of["findings"]) if self.whole else None,
+                "classes": len(self.of["classes"])}.get(table["section"])
+
     def check(self, index, table, row, column):
         return getattr(self, table["section"])(table, row, column)
 
@@ -231,22 +267,37 @@ class Check:
 DOCUMENTS = {"tapool.compare/1": Compare, "tapool.check/1": Check}
 
 
+class Cells:
+    """The cells of one table. A row is found by its name, so that another name is found by the cells behind it."""
+
+    def __init__(self, of, index):
+        self.of, self.index = of, index
+
+    def see(self, table):
+        rows = self.of.count(self.index, table)
+        return [] if rows in (None, len(table["rows"])) else \
+            ["%s: %d rows, and not %d" % (table["section"], len(table["rows"]), rows)]
+
+    def expected(self, table, row, column):
+        cells = table["rows"][row]
+        try:
+            return column == 0 or bool(self.of.check(self.index, table, cells, column))
+        except (KeyError, AttributeError, StopIteration, IndexError, ValueError, TypeError):
+            return None
+
+
+def getters(index, table, data, document):
+    of = DOCUMENTS[document["schema"]](data, document)
+    return Cells(of, index) if hasattr(of, table["section"]) else NoGetters()
+
+
 def check(articles, page, document):
     """Findings, and how many figures were compared."""
-    of, found, compared = DOCUMENTS[document["schema"]](page, document), [], 0
+    found, compared = [], 0
     for index, article in enumerate(articles):
         for table in article["tables"]:
-            for row in table["rows"]:
-                for column in range(1, len(row)):
-                    try:
-                        good = of.check(index, table, row, column)
-                    except (KeyError, AttributeError, StopIteration, IndexError, ValueError) as e:
-                        good = not re.search(r"\d", row[column])
-                        row[column] += " (%r)" % e if not good else ""
-                    compared += 1
-                    if not good:
-                        found.append("%s, %s, %s: '%s' is not what the JSON says" % (
-                            table["section"], row[0][:60], table["heads"][column], row[column][:100]))
+            more, n = check_table(table, getters(index, table, page, document))
+            found, compared = found + more, compared + n
     if document["schema"] == "tapool.check/1" and document["verdict"] not in [" ".join(p.split()) for p in articles[0]["picks"]]:
         found.append("the verdict is %s, not %s" % (articles[0]["picks"], document["verdict"]))
     for table, article in zip(document.get("tables", []), articles):

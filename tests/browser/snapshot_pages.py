@@ -4,10 +4,11 @@ import os
 import re
 import sys
 
-from page_look import number
-
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
+import page_tables  # noqa: E402
 import rounding as text  # noqa: E402
+from page_figures import Holders  # noqa: E402
+from page_tables import NoGetters, check_table, whole  # noqa: E402
 
 READ = """[...document.querySelectorAll("article")].map(article => Object.fromEntries(
     [...article.querySelectorAll("section")].map(s => [s.className, {
@@ -15,9 +16,7 @@ READ = """[...document.querySelectorAll("article")].map(article => Object.fromEn
         named: [...s.querySelectorAll(".bars li span:first-child, .keys li")].map(e => e.textContent.trim()),
         under: [...s.querySelectorAll(".under")].map(e => e.textContent),
         painted: [...s.querySelectorAll("canvas")].some(c => c.width > 100 && c.height > 20 &&
-            c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v)),
-        rows: [...s.querySelectorAll("tbody tr")].map(row => [...row.cells].map(c => c.textContent)),
-        heads: [...s.querySelectorAll("thead th")].map(c => c.textContent.trim())}])))"""
+            c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v))}])))"""
 
 
 class Figures:
@@ -31,7 +30,7 @@ class Figures:
         self.found.expect(shown == right, what, "is", repr(shown), "and not", repr(right))
 
     def sizes(self, what, shown, right):
-        self.same(what, [number(s) is not None and s for s in shown], [text.size(v) for v in right])
+        self.same(what, [text.number(s) is not None and s for s in shown], [text.size(v) for v in right])
 
 
 # ---- why ----
@@ -39,14 +38,88 @@ class Figures:
 PARTS = ("requested_bytes", "rounding_bytes", "hole_bytes", "idle_bytes", "reserved_bytes")
 
 
+def plural(n, noun):
+    return "%s %s%s" % (text.count(n), noun, "" if n == 1 else "s")
+
+
+class Rows:
+    """A table whose rows are known as texts, by their order."""
+
+    def __init__(self, heads, rows):
+        self.heads, self.rows = heads, rows
+
+    def see(self, table):
+        if len(table["rows"]) != len(self.rows):
+            return ["%s: %d rows for %d" % (table["section"], len(table["rows"]), len(self.rows))]
+        return [] if table["heads"] == self.heads else \
+            ["no getters for the table in '%s': %s" % (table["section"], table["heads"])]
+
+    def expected(self, table, row, column):
+        return {self.rows[row][column]}
+
+
+def sum_rows(d):
+    memory = {name: whole(n) for name, n in d["memory"].items()}
+    idle = [plural(memory[key], noun) for key, noun in (("idle_segments", "segment"), ("idle_units", "unit")) if memory[key]]
+    names = ["  live: " + plural(memory["live_blocks"], "block"), "+ rounding",
+             "+ %s in used segments" % plural(memory["holes"], "hole"),
+             "+ %s wholly idle" % (", ".join(idle) or "0 segments"), "= reserved, " + plural(memory["segments"], "segment")]
+    notes = ["asked for and not freed", "",
+             "fragmentation; the largest " + text.size(memory["largest_hole_bytes"]) if memory["holes"] else "",
+             "PyTorch gives these back before it fails" if memory["idle_bytes"] else "", ""]
+    shares = [memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None for p in PARTS]
+    return [list(row) for row in zip(names, map(text.size, (memory[p] for p in PARTS)), map(text.percent, shares), notes)]
+
+
+def try_rows(d):
+    limited = (d.get("request") or {}).get("capacity_bytes")
+    rows = [[t["conf"] or "as recorded", text.size(whole(t["peak_reserved_bytes"])),
+             "no room" if t["failed_requests"] else "fits"] for t in d["settings"]]
+    return ["PYTORCH_CUDA_ALLOC_CONF", "peak reserved", "this request"][:3 if limited else 2], [
+        row[:3 if limited else 2] for row in rows]
+
+
+def ground_rows(d):
+    of = d["fidelity"]
+    rows = [("addresses of blocks", of["as_recorded"], of["addresses"])]
+    rows += [(name, of[key]["as_recorded"], of[key]["recorded"]) for name, key in (
+        ("segments taken from the GPU", "segments_taken"), ("segments given back", "segments_given_back"),
+        ("times that memory was mapped", "ranges_mapped"), ("times that memory was unmapped", "ranges_unmapped"))]
+    return [[name, text.count(good), text.count(of)] for name, good, of in rows if whole(of)]
+
+
+def way_rows(d):
+    return [[b["place"] or "not known", text.size(whole(b["bytes"]))] for b in d["request"]["in_the_way"]["largest"]]
+
+
+WHY = {
+    "sum": lambda d: Rows(["part", "memory", "of what is reserved", "what it is"], sum_rows(d)),
+    "room": lambda d: Rows(["asked for by", "block"], way_rows(d)),
+    "tries": lambda d: Rows(*try_rows(d)),
+    "holders": lambda d: Holders(None, [d]),
+    "ground": lambda d: Rows(["compared", "as in the file", "of"], ground_rows(d)),
+}
+
+
+def getters_why(index, table, data, document):
+    return WHY[table["section"]](document["devices"][index]) if table["section"] in WHY else NoGetters()
+
+
+def check_tables(page, getters, data, document, figures):
+    """All tables of a page; the sections that have one, by article."""
+    sections = []
+    for index, article in enumerate(page.value(page_tables.READ)):
+        sections.append([table["section"] for table in article["tables"]])
+        for table in article["tables"]:
+            found, compared = check_table(table, getters(index, table, data, document))
+            figures.found.extend(found)
+            figures.compared += compared
+    return sections
+
+
 def parts_of(figures, part, d):
-    memory = d["memory"]
-    rows = part["sum"]["rows"]
-    figures.sizes("the sum", [row[1] for row in rows], [int(memory[p]) for p in PARTS])
-    shares = [int(memory[p]) / int(memory["reserved_bytes"]) if int(memory["reserved_bytes"]) else None for p in PARTS]
-    figures.same("its shares", [row[2] for row in rows], [text.percent(s) for s in shares])
     for name in ("live_blocks", "holes", "idle_segments", "segments"):
-        figures.found.expect(text.count(memory[name]) in part["sum"]["words"], name, "is not in", part["sum"]["words"])
+        figures.found.expect(text.count(d["memory"][name]) in part["sum"]["words"], name, "is not in", part["sum"]["words"])
 
 
 def room_of(figures, part, d):
@@ -58,28 +131,17 @@ def room_of(figures, part, d):
     if request["device_free_bytes"] is not None:
         right.append(request["device_free_bytes"])
     figures.sizes("the bars", [name.rsplit(": ", 1)[1] for name in part["room"]["named"]], right)
-    way = request.get("in_the_way")
-    if way:
-        figures.same("blocks in the way", part["room"]["rows"], [[b["place"] or "not known", text.size(b["bytes"])]
-                                                                 for b in way["largest"]])
     first = part["answer"]["words"]
     figures.found.expect("OUT OF MEMORY" in first and text.size(request["bytes"]) in first, "the answer is", first)
 
 
-def rest_of(figures, part, d):
-    tries = d.get("settings", [])
-    if len(tries) > 1:
-        figures.same("settings", [row[:2] for row in part["tries"]["rows"]],
-                     [[t["conf"] or "as recorded", text.size(t["peak_reserved_bytes"])] for t in tries])
-    if d.get("holders"):
-        held = d["holders"]
-        right = [[p["place"], text.size(p["bytes"]), text.percent(p["bytes"] / held["bytes"]), text.count(p["blocks"])]
-                 for p in held["places"]]
-        figures.same("holders", [row[:4] for row in part["holders"]["rows"]][:len(right)], right)
-    if d["fidelity"]["addresses"]:
-        figures.same("the certificate", part["ground"]["rows"][0][1:],
-                     [text.count(d["fidelity"][k]) for k in ("as_recorded", "addresses")])
-    else:
+def rest_of(figures, part, d, tables):
+    """The tables that are there."""
+    way = (d.get("request") or {}).get("in_the_way")
+    right = {"sum": True, "room": way, "tries": len(d.get("settings", [])) > 1, "holders": d.get("holders"),
+             "ground": d["fidelity"]["addresses"]}
+    figures.same("tables", tables, [name for name, there in right.items() if there])
+    if not d["fidelity"]["addresses"]:
         figures.found.expect("the segments of the file as it ended" in part["ground"]["words"], "what it rests on is not said")
 
 
@@ -127,10 +189,11 @@ def chart_of(page, figures, part, d, at):
 def compare_why(page, data, document, found):
     parts, figures = page.value(READ), Figures(found)
     figures.found.expect(len(parts) == len(document["devices"]), "articles:", len(parts))
+    tables = check_tables(page, getters_why, data, document, figures)
     for i, (part, d) in enumerate(zip(parts, document["devices"])):
         parts_of(figures, part, d)
         room_of(figures, part, d)
-        rest_of(figures, part, d)
+        rest_of(figures, part, d, tables[i])
         map_of(figures, part, d)
         chart_of(page, figures, part, d, i)
     return figures.compared
@@ -144,29 +207,86 @@ def name_of(s, document):
     return name + (" (as recorded)" if s["recorded"] else "") + (" !" if s["danger"] else "")
 
 
-def settings_of(figures, part, document):
-    played = [s for s in document["settings"] if s["refused"] is None]
-    rows = {row[0]: row for row in part["each"]["rows"]}
-    heads = part["each"]["heads"]
-    recorded = all("recorded" in f for f in document["files"])
-    figures.same("rows of settings", len(part["each"]["rows"]), len(played) + recorded + ("driver_pool" in document))
-    for s in played:
-        row = dict(zip(heads, rows.get(name_of(s, document), [])))
-        figures.same(s["setting"], [row.get("peak reserved"), row.get("driver calls")],
-                     [text.size(s["peak_reserved_bytes"]), text.count(s["driver_calls"])])
-        if "retries" in heads:
-            figures.same(s["setting"] + " retries", row.get("retries"), text.count(s["retries"]))
-            figures.found.expect(row.get("fits in the device", "").startswith("no" if s["failed_allocations"] else ("yes", "no")),
-                                 s["setting"], "fits:", row)
-        figures.found.expect(s["on_front"] == ("on the front" in row.get("remarks", "")), s["setting"], "on the front:", row)
+def fits(document, figures):
+    """Whether a device has room for what these figures say of all files."""
+    if whole(figures["failed_allocations"]):
+        event, several = figures["first_failed_event"], len(document["files"]) > 1
+        if not event:
+            return "no, at the start"
+        return "no, %s" % ("file %d: " % (figures["failed_file"] + 1) if several else "event ") + text.count(event)
+    capacity = document["files"][figures["peak_file"]]["capacity_bytes"]
+    return "no" if capacity is not None and whole(figures["peak_reserved_bytes"]) > whole(capacity) else "yes"
 
 
-def files_of(figures, part, document):
-    best = document["settings"][document["answer"]["best"]]
-    right = [[f["file"], text.count(f["events"]), text.size(f["peak_requested_bytes"])] for f in document["files"]]
-    figures.same("files", [row[:3] for row in part["files"]["rows"]], right)
-    figures.sizes("peaks with the answer", [row[7] for row in part["files"]["rows"]],
-                  [f["peak_reserved_bytes"] for f in best["files"]])
+def recorded_figures(document):
+    """What the recorded allocators did, in all files together; None: a file does not say it."""
+    rows = [f.get("recorded") for f in document["files"]]
+    if None in rows:
+        return None
+    peaks = [whole(row["peak_reserved_bytes"]) for row in rows]
+    failed = next((i for i, row in enumerate(rows) if whole(row["failed_allocations"])), None)
+    return {"peak_reserved_bytes": max(peaks), "peak_file": peaks.index(max(peaks)),
+            "driver_calls": sum(whole(row["driver_calls"]) for row in rows), "retries": None, "failed_file": failed,
+            "failed_allocations": sum(whole(row["failed_allocations"]) for row in rows),
+            "first_failed_event": None if failed is None else rows[failed]["first_failed_event"]}
+
+
+class Settings:
+    """A row for each setting that was played, and for what was recorded or measured. Below 1,000 settings there are all."""
+    DID, POOL = "what PyTorch did", "backend:cudaMallocAsync"
+
+    def __init__(self, document):
+        self.document, did = document, recorded_figures(document)
+        self.rows = {name_of(s, document): (s, self.remarks(i, s)) for i, s in enumerate(document["settings"])
+                     if s["refused"] is None}
+        if did:
+            self.rows[self.DID] = did, "from the recording, nothing is played"
+        if "driver_pool" in document:
+            pool = {"driver_calls": None, "retries": None, "peak_file": None, **document["driver_pool"]}
+            self.rows[self.POOL] = pool, "measured on this machine's GPU"
+
+    def see(self, table):
+        names = [row[0] for row in table["rows"]]
+        good = len(names) == len(self.rows) and set(names) <= set(self.rows)
+        return [] if good else ["each: rows %s, and not %s" % (names[:5], list(self.rows)[:5])]
+
+    def remarks(self, index, s):
+        answer = self.document["answer"]
+        said = [("the answer", index == answer["best"]), ("what the others are compared with", index == answer["compared_with"]),
+                ("on the front: none beats it", s["on_front"]), ("never proposed: %s" % s["danger"], s["danger"]),
+                ("%s: PyTorch from 2026 on" % s["newer_key"], s["newer_key"])]
+        return "; ".join(words for words, applies in said if applies)
+
+    def expected(self, table, row, column):
+        name, said = table["rows"][row][0], table["rows"][row][column]
+        of, remarks = self.rows[name]
+        if column == 0:
+            return {name}
+        if name == self.POOL and table["heads"][column] in ("fits in the device", "peak in file"): # the JSON has one of both
+            return said == ("no" if whole(of["failed_allocations"]) else "yes") or said in map(str, range(1, len(self.document["files"]) + 1))
+        return {"peak reserved": lambda: {text.size(whole(of["peak_reserved_bytes"]))},
+                "fits in the device": lambda: {fits(self.document, of)},
+                "driver calls": lambda: {text.count(of["driver_calls"])}, "retries": lambda: {text.count(of["retries"])},
+                "peak in file": lambda: {str(of["peak_file"] + 1)},
+                "remarks": lambda: {remarks}}.get(table["heads"][column], lambda: None)()
+
+
+def file_rows(document):
+    best, base = (document["settings"][document["answer"][name]] for name in ("best", "compared_with"))
+    return [[f["file"], text.count(f["events"])] + [text.size(whole(value)) for value in (
+        f["peak_requested_bytes"], f["best_packing_bytes"], f["capacity_bytes"],
+        (f.get("recorded") or {}).get("peak_reserved_bytes"), base["files"][i]["peak_reserved_bytes"],
+        best["files"][i]["peak_reserved_bytes"])] + [text.count(best["files"][i]["driver_calls"])]
+        for i, f in enumerate(document["files"])]
+
+
+FILES = ["file", "events", "the program needs", "best packing found", "the device has", "PyTorch reserved",
+         "as compared with", "with the answer", "its driver calls"]
+TUNE = {"each": Settings, "files": lambda document: Rows(FILES, file_rows(document))}
+
+
+def getters_tune(index, table, data, document):
+    return TUNE[table["section"]](document) if table["section"] in TUNE else NoGetters()
 
 
 def trade_of(page, figures, part, document):
@@ -201,8 +321,7 @@ def trade_of(page, figures, part, document):
 def compare_tune(page, data, document, found):
     part, figures = page.value(READ)[0], Figures(found)
     figures.found.expect(document["answer"]["sentence"] in part["answer"]["words"], "the answer is", part["answer"]["words"])
-    settings_of(figures, part, document)
-    files_of(figures, part, document)
+    figures.same("tables", check_tables(page, getters_tune, data, document, figures), [["each", "files"]])
     trade_of(page, figures, part, document)
     for s in document["settings"]:
         if s["refused"] is not None:

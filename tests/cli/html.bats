@@ -161,10 +161,11 @@ END
         PYTHONPATH=$TAPOOL_ROOT/tests/browser python3 - a.html <<'END'
 import copy, os, re, sys
 import page_figures
+import page_tables
 from chromium import Browser
 with Browser() as browser:
     page = browser.open("file://" + os.path.realpath(sys.argv[1]))
-    articles = page.value(page_figures.READ)
+    articles = page.value(page_tables.READ)
     data = page.value("JSON.parse(document.getElementById('data').textContent)")
 assert page_figures.check(copy.deepcopy(articles), data)[0] == []
 another = lambda text: re.sub(r"\d(?=\D*$)", lambda d: str((int(d[0]) + 5) % 10), text)

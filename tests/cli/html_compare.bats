@@ -214,12 +214,12 @@ END
 
 @test "the checks of these pages can fail" {
     ok compare sample:jq -s arena -s lru --export-html a.html --export-json a.json
-    compared_at a.html --once --json a.json
+    compared_at a.html --once --json a.json --cells
     some_trace >a.trace
     ok check a.trace -s arena -s lru --update
     sed -i -E '0,/"peak_reserved": [0-9]+/s//"peak_reserved": 4096/' tapool-baseline.json
     capture live --base-strategy lru --export-html b.html --export-json b.json
-    compared_at b.html --once --json b.json
+    compared_at b.html --once --json b.json --cells
     noticed a.html --json a.json <<'END'
 s/page.view\("changes"/page.view("nothing"/
 s/page.view\("rounds"/page.view("nothing"/

@@ -176,10 +176,10 @@ END
     oom fragmented
     cp "$DATA/complete-small.pickle" .
     pages why fragmented.pickle
-    compared_at --once
+    compared_at --once --cells
     mv page.html why.html && mv result.json why.json
-    pages tune complete-small.pickle --grid 'max_split_size_mb:32|64'
-    compared_at --once
+    pages tune complete-small.pickle --grid 'max_split_size_mb:32|64' --capacity 3.7GiB
+    compared_at --once --cells
     mv page.html tune.html && mv result.json tune.json
     noticed why.html --json why.json <<'END'
 s/page.view\("recorded"/page.view("nothing"/

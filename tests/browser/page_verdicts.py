@@ -225,7 +225,7 @@ class Check:
         if d.get("low") is None or d.get("high") is None:
             return said == ""
         p = d.get("adjusted_p_better" if f["verdict"] == "better" else "adjusted_p_worse")
-        right = p is None or p >= 0.001 and "%.2g" % p == (found and found.group(3)) or p < 0.001 and found and found.group(2) == "<"
+        right = p is None or p >= 0.001 and "%.2g" % p == (found and found.group(3)) or p < 0.001 and found and found.group(2, 3) == ("<", "0.001")
         return bool(found and right) and interval(found.group(1), d["low"] - 1, d["high"] - 1)
 
     def folded(self, cause, said):

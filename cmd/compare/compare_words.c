@@ -2,6 +2,7 @@
  */
 #include "cmd/compare/compare.h"
 #include "cmd/measure/figures.h"
+#include "cmd/measure/metric_heading.h"
 #include "cmd/measure/metric_text.h"
 
 #include <math.h>

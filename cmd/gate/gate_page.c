@@ -10,6 +10,7 @@
 #include "alloc/base/units.h"
 #include "cmd/gate/gate_tree.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/measure/metric_heading.h"
 #include "cmd/measure/metric_text.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"

@@ -13,8 +13,6 @@
 #include "tests/unit/fake_cuda_rig.h"
 
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MIB = 1 << 20 };
 
@@ -113,80 +111,6 @@ static void test_free_of_a_range_waits_for_nothing(void **state)
     violated(1, "not ordered after the work");
     drop_stream(s);
     end(1);
-}
-
-static void test_a_full_queue_waits(void **state)
-{
-    (void)state;
-    begin("step=0;queue=4");
-    CUstream s = other_stream(), other = other_stream();
-    CUdeviceptr a = range(16 * 1024);
-    for (int i = 0; i < 10; i++) {
-        fill(a + (CUdeviceptr)i * 1024, 1024, s);
-        assert_int_equal(books().works_pending, i < 4 ? i + 1 : 4);
-    }
-    fill(a + 12 * 1024, 1024, other); /* each stream has its own */
-    assert_int_equal(books().works_pending, 5);
-    fill(a, 1024, other); /* that it waited has not told the host what is complete */
-    violated(1, "races");
-    drop_stream(s);
-    drop_stream(other);
-    drop_range(a);
-    end(1);
-}
-
-static void test_who_asks_on_has_waited(void **state)
-{
-    (void)state;
-    int asked = 0;
-    begin("step=0");
-    CUstream s = other_stream();
-    CUdeviceptr a = range(4096);
-    fill(a, 4096, s);
-    while (cu.cuStreamQuery(s) == CUDA_ERROR_NOT_READY)
-        asked++;
-    assert_int_equal(asked, 9999);
-    drop_stream(s);
-    drop_range(a);
-    end(0);
-}
-
-static void test_real_time(void **state)
-{
-    (void)state;
-    begin("clock=real");
-    CUstream s = other_stream();
-    CUdeviceptr a = range(64 * MIB);
-    fill(a, 64 * MIB, s); /* 65 us */
-    ok(cu.cuStreamSynchronize(s));
-    assert_int_equal(books().works_pending, 0);
-    fill(a, 64 * MIB, s);
-    while (cu.cuStreamQuery(s) == CUDA_ERROR_NOT_READY)
-        ;
-    ok(cu.cuMemFree(a));
-    ok(cu.cuStreamDestroy(s));
-    end(0);
-}
-
-/* A child that calls the driver after its parent did, and what each call answered there. */
-static void test_a_fork_cannot_use_it(void **state)
-{
-    (void)state;
-    begin(NULL);
-    CUdeviceptr a = range(4096), b = 0;
-    int status = 0;
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (!pid)
-        _exit(cu.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
-                      cu.cuMemAlloc(&b, 4096) == CUDA_ERROR_NOT_INITIALIZED &&
-                      books().violations == 0 && books().contexts == 0
-                  ? 0
-                  : 1);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    ok(cu.cuMemFree(a));
-    end(0);
 }
 
 enum order_by {
@@ -772,10 +696,6 @@ int main(void)
         cmocka_unit_test(test_frees_of_what_was_not_given),
         cmocka_unit_test(test_work_on_live_bytes_only),
         cmocka_unit_test(test_free_of_a_range_waits_for_nothing),
-        cmocka_unit_test(test_a_full_queue_waits),
-        cmocka_unit_test(test_who_asks_on_has_waited),
-        cmocka_unit_test(test_real_time),
-        cmocka_unit_test(test_a_fork_cannot_use_it),
         cmocka_unit_test(test_races),
         cmocka_unit_test(test_races_are_of_bytes),
         cmocka_unit_test(test_many_uses),

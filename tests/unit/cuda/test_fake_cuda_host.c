@@ -1,0 +1,109 @@
+/* The fake CUDA driver and the process that calls it: how the host waits, and what a fork may do.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#ifdef TAPOOL_FAKE_CUDA_PATH
+#include "tests/unit/fake_cuda_rig.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void test_a_full_queue_waits(void **state)
+{
+    (void)state;
+    begin("step=0;queue=4");
+    CUstream s = other_stream(), other = other_stream();
+    CUdeviceptr a = range(16 * 1024);
+    for (int i = 0; i < 10; i++) {
+        fill(a + (CUdeviceptr)i * 1024, 1024, s);
+        assert_int_equal(books().works_pending, i < 4 ? i + 1 : 4);
+    }
+    fill(a + 12 * 1024, 1024, other); /* each stream has its own */
+    assert_int_equal(books().works_pending, 5);
+    fill(a, 1024, other); /* that it waited has not told the host what is complete */
+    violated(1, "races");
+    drop_stream(s);
+    drop_stream(other);
+    drop_range(a);
+    end(1);
+}
+
+static void test_who_asks_on_has_waited(void **state)
+{
+    (void)state;
+    int asked = 0;
+    begin("step=0");
+    CUstream s = other_stream();
+    CUdeviceptr a = range(4096);
+    fill(a, 4096, s);
+    while (cu.cuStreamQuery(s) == CUDA_ERROR_NOT_READY)
+        asked++;
+    assert_int_equal(asked, 9999);
+    drop_stream(s);
+    drop_range(a);
+    end(0);
+}
+
+static void test_real_time(void **state)
+{
+    (void)state;
+    begin("clock=real");
+    CUstream s = other_stream();
+    CUdeviceptr a = range(64u << 20);
+    fill(a, 64u << 20, s); /* 65 us */
+    ok(cu.cuStreamSynchronize(s));
+    assert_int_equal(books().works_pending, 0);
+    fill(a, 64u << 20, s);
+    while (cu.cuStreamQuery(s) == CUDA_ERROR_NOT_READY)
+        ;
+    ok(cu.cuMemFree(a));
+    ok(cu.cuStreamDestroy(s));
+    end(0);
+}
+
+/* A child that calls the driver after its parent did, and what each call answered there. */
+static void test_a_fork_cannot_use_it(void **state)
+{
+    (void)state;
+    begin(NULL);
+    CUdeviceptr a = range(4096), b = 0;
+    int status = 0;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid)
+        _exit(cu.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                      cu.cuMemAlloc(&b, 4096) == CUDA_ERROR_NOT_INITIALIZED &&
+                      books().violations == 0 && books().contexts == 0
+                  ? 0
+                  : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    ok(cu.cuMemFree(a));
+    end(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_full_queue_waits),
+        cmocka_unit_test(test_who_asks_on_has_waited),
+        cmocka_unit_test(test_real_time),
+        cmocka_unit_test(test_a_fork_cannot_use_it),
+    };
+    open_driver();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+int main(void)
+{
+    print_message("skipped: built without the CUDA Toolkit\n");
+    return 0;
+}
+#endif

@@ -67,6 +67,7 @@ END
 }
 
 @test "compare: many points are thinned to a page of its size, and no extreme is lost" {
+    sanitized && skip "minutes under a sanitizer"
     "$TAPOOL" gen web-server --count 4000 -o web.tpt >/dev/null
     ok play_once web.tpt -s arena -s lru --export-json one.json
     python3 -S -E - <<'END'
@@ -97,6 +98,7 @@ END
 }
 
 @test "compare: of very many rows those stay that have changed, the worst first, each with its base" {
+    sanitized && skip "minutes under a sanitizer"
     trace '{"op": "alloc", "id": 1, "size": 4096}' '{"op": "alloc", "id": 2, "size": 70000}' >a.trace
     ok play_once a.trace -s arena --export-json one.json
     for case in '2000 1 0' '40 50 0' '40 25 2000'; do
@@ -190,6 +192,7 @@ END
 }
 
 @test "check: of more findings than a page holds those are left out first that have not moved" {
+    sanitized && skip "minutes under a sanitizer"
     some_trace >a.trace
     local strategies=()
     for i in {1..90}; do

@@ -87,6 +87,11 @@ extern const size_t tp_cuda_spin_image_size;
 /* The same kernel as text, for all other drivers (spin_ptx.c). */
 extern const char tp_cuda_spin_ptx[];
 
+/* Loads the module with the function `tapool_spin`: the compiled kernel where there is one that
+ * this driver takes, else the text. The caller unloads it; after an error there is nothing to
+ * unload. The driver's group CUDA_KERNEL must be there. */
+CUresult tp_cuda_spin_module(const struct cuda_driver *d, CUmodule *out);
+
 /* ---- the source ---- */
 
 struct cuda_source {

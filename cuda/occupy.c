@@ -14,20 +14,19 @@ static bool is_too_new(CUresult code)
            code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || code == CUDA_ERROR_INVALID_PTX;
 }
 
-/* The compiled kernel where there is one that this driver takes, else the text. */
-static CUresult load_module(struct cuda_occupy *o, struct cuda_gpu *g)
+CUresult tp_cuda_spin_module(const struct cuda_driver *d, CUmodule *out)
 {
     CUresult code = CUDA_ERROR_INVALID_IMAGE;
     if (tp_cuda_spin_image_size)
-        code = g->driver.ModuleLoadData(&o->module, tp_cuda_spin_image);
-    return is_too_new(code) ? g->driver.ModuleLoadData(&o->module, tp_cuda_spin_ptx) : code;
+        code = d->ModuleLoadData(out, tp_cuda_spin_image);
+    return is_too_new(code) ? d->ModuleLoadData(out, tp_cuda_spin_ptx) : code;
 }
 
 static int load_kernel(struct cuda_occupy *o, struct cuda_gpu *g)
 {
     if (g->driver.missing[CUDA_KERNEL])
         return TP_EUNSUP;
-    int rc = cuda_status(g, "cuModuleLoadData", load_module(o, g));
+    int rc = cuda_status(g, "cuModuleLoadData", tp_cuda_spin_module(&g->driver, &o->module));
     if (rc) {
         o->module = NULL;
         return rc;

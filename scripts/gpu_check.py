@@ -1,23 +1,30 @@
 #!/usr/bin/env python3
-"""Replays device traces on a GPU with every strategy; scripts/gpu-check.sh calls it.
+"""Asks a GPU what it does and measures on it; scripts/gpu-check.sh calls it.
 
-Writes into --out: NAME-none.json and NAME-spin.json for each trace (streams that are idle, and
-streams that are busy as long as they were when the trace was recorded), goals-*.json, and results.md.
-Exit status: 0, or 1 where a replay failed. An allocation that fails is a result, no failure.
+    facts -> probe -> suite -> record -> goals -> torch -> replays -> facts
+               |        |        |         |        |         |
+               +--------+--------+---------+--------+---------+-----> results.md, written after each
 
-A command that takes too long is interrupted, and what it has measured so far counts. Python 3.8,
-standard library alone.
+Writes into --out, besides results.md: facts.txt, probe.txt, suite.txt, a JSON file of each replay, and at
+the end gpu-check.tar.gz, which holds all of it in the few files of CARRIED. Where it is interrupted, or
+its seconds are over, what was found by then is there.
+
+Exit status: 0, or 1 where a test, a question of the probe or a replay failed, or it was interrupted. An
+allocation that fails is a result, no failure. Python 3.8, standard library alone.
 """
 import argparse
-import datetime
 import glob
 import json
 import os
+import re
+import shutil
 import signal
-import subprocess
 import sys
+import tarfile
 import tempfile
-import time
+
+import gpu_table
+from gpu_run import Check, get, parsed
 
 STRATEGIES = [
     ("arena", "arena"),
@@ -39,95 +46,137 @@ PROFILES = [
 GOAL_PROFILE = ("training-step", ["--count", "10"])
 LIMITS = {"llm-decode": 4000}  # events that are read; of the others all
 SHIPPED = ["tests/data/pytorch/training-step.pickle.gz"]
-COMMAND_SECONDS = 150  # that one command may take
-MIB = 1 << 20
+PROGRAM_SECONDS, TORCH_SECONDS = 120, 150
+# The driver reads it once in a process, so that each number has a run of its own.
+CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
+PROBES = [("the driver's own number of connections", {}, ["--seconds", "16"]),
+          ("32 connections", {CONNECTIONS: "32"}, ["--seconds", "4", "streams"])]
+PROBE_LIMIT = 25  # a probe that goes on after its seconds
+LONG_PROGRAMS = ["test_conformance", "test_property"]  # of every source; left out with --quick
+CARRIED = ["results.md", "results.json", "facts.txt", "probe.txt", "suite.txt", "torch.json",
+           "torch-snapshot.pickle.gz"]
+SMI_FACTS = "temperature.gpu,clocks.sm,clocks.mem,power.draw,utilization.gpu,memory.used"
+MIB = gpu_table.MIB
 
 
-# ---- running ----
+# ---- facts ----
 
-class Check:
-    def __init__(self, args):
-        self.args = args
-        self.end = time.monotonic() + args.seconds
-        self.failures = []  # sentences
-        self.skipped = []   # what there was no time for
-        self.recording = "not checked"
-        self.min_time = "0" if args.quick else "50ms"
-
-    def path(self, name):
-        return os.path.join(self.args.out, name)
-
-    def seconds_left(self):
-        return self.end - time.monotonic()
-
-    def run(self, command, keep_going=False):
-        """(status, output, errors); interrupted when its time is over."""
-        seconds = COMMAND_SECONDS if keep_going else min(COMMAND_SECONDS, max(1, self.seconds_left()))
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   stdin=subprocess.DEVNULL, encoding="utf-8", errors="replace")
-        try:
-            out, errors = process.communicate(timeout=seconds)
-            return process.returncode, out, errors
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-        try:
-            out, errors = process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, errors = process.communicate()
-        return -1, out, "interrupted after %d seconds" % seconds
-
-    def fail(self, what, status, errors):
-        lines = [line for line in errors.strip().splitlines() if line]
-        sentence = next((line for line in lines if line.startswith("tapool: ")), None) or (
-            lines[-1] if lines else "no word of why")
-        self.failures.append("%s: exit status %d: %s" % (what, status, sentence))
-        print("-- FAILED " + self.failures[-1], flush=True)
+def facts(check, found, when):
+    if shutil.which("nvidia-smi") is None:
+        return
+    _, out, errors = check.run(["nvidia-smi", "-q"], 20)
+    check.append("facts.txt", "nvidia-smi -q, " + when, out + errors)
+    status, out, _ = check.run(["nvidia-smi", "--query-gpu=" + SMI_FACTS, "--format=csv,noheader"], 20)
+    if not status:
+        found.facts += [(when, line) for line in out.splitlines()]
 
 
-def parsed(text):
-    try:
-        return json.loads(text)
-    except ValueError:
+# ---- probe ----
+
+def probe(check, found, _):
+    program = check.beside("cuda_probe")
+    if not program:
+        print("-- there is no cuda_probe beside the binary: the driver was not asked")
+        return
+    for title, env, words in PROBES:
+        if check.no_time_for("probe, " + title):
+            continue
+        print("-- probe, %s" % title, flush=True)
+        status, out, errors = check.run([program, *words], PROBE_LIMIT, env)
+        print(out, end="", flush=True)
+        check.append("probe.txt", title, out + errors)
+        found.probes.append((title, [re.split(r" {2,}", line, maxsplit=1)
+                                     for line in out.splitlines() if "  " in line]))
+        if status:
+            last = [line for line in out.splitlines() if "FAILED" in line] or errors.splitlines() or [""]
+            check.failed("probe, %s: exit status %d: %s" % (title, status, last[-1]))
+
+
+# ---- suite ----
+
+def counted(word, text):
+    """The number in cmocka's last lines, such as `[  PASSED  ] 12 test(s).`"""
+    numbers = re.findall(r"^\[ *%s *\] (\d+) test" % word, text, re.M)
+    return int(numbers[-1]) if numbers else 0
+
+
+def run_program(check, path):
+    """(name, passed, failed, skipped)"""
+    status, out, errors = check.run([path], PROGRAM_SECONDS, {
+        "TAPOOL_TEST_REAL_CUDA": "1", "TAPOOL_ROOT": check.args.root})
+    text = out + errors
+    row = [os.path.basename(path)] + [counted(word, text) for word in ("PASSED", "FAILED", "SKIPPED")]
+    if status and not row[2]:  # it crashed, or was too slow
+        row[2] = 1
+    check.append("suite.txt", row[0], text)
+    print("-- %s: %d passed, %d failed, %d skipped" % tuple(row), flush=True)
+    if row[2]:
+        print("\n".join(text.splitlines()[-30:]), flush=True)
+        check.failed("%s: %d failed; its output is in suite.txt" % (row[0], row[2]))
+    return row
+
+
+def suite(check, found, _):
+    tests = check.args.tests
+    programs = sorted(glob.glob(os.path.join(tests, "test_cuda_*"))) if tests else []
+    if not check.args.quick:
+        programs += [os.path.join(tests, name) for name in LONG_PROGRAMS]
+    programs = [path for path in programs if os.path.isfile(path) and os.access(path, os.X_OK)]
+    if not programs:
+        print("-- there is no test_cuda_* (--tests): the suite was not run")
+        return
+    found.suite = []
+    for path in programs:
+        if not check.no_time_for(os.path.basename(path)):
+            found.suite.append(run_program(check, path))
+            gpu_table.write_table(check, found)
+
+
+# ---- recording ----
+
+# What tests/programs/gpu_program.c prints, and where the trace of its recording says the same.
+RECORDED = [("alloc", ("operations", "alloc")), ("free", ("operations", "free")),
+            ("sync", ("operations", "sync")), ("peak", ("peak_requested_bytes",))]
+
+
+def record_program(check, program, folder):
+    """What the program says of itself, what its recording says, and the recording's remarks; or None."""
+    trace = os.path.join(folder, "recorded.tpt")
+    status, out, errors = check.run([check.args.binary, "record", "--cuda", "-f", "-o", trace, "--", program])
+    if status:
+        check.fail("record --cuda", status, errors)
         return None
-
-
-def replay_once(check, trace, specs, options):
-    command = [check.args.binary, "replay", trace, "--source", "cuda", "--json", "--no-fits",
-               "--min-time", check.min_time, *options]
-    for spec in specs:
-        command += ["-s", spec]
-    status, out, errors = check.run(command)
-    return status, parsed(out), errors
-
-
-def replay(check, name, trace, specs, *options):
-    """The result of all strategies in one process; where that fails, of each in a process of its own,
-    so that one strategy does not take the others' results along. Written to NAME.json."""
-    if check.seconds_left() <= 0:
-        check.skipped.append(name)
+    known = dict(line.split() for line in out.splitlines())
+    status, out, errors = check.run([check.args.binary, "info", trace, "--json", "--strict"])
+    if status:
+        check.fail("record --cuda, info", status, errors or "nothing was recorded")
         return None
-    print("-- replaying %s" % name, flush=True)
-    status, result, errors = replay_once(check, trace, specs, options)
-    if status == -1 and result is None:
-        check.fail(name, status, errors)
-    elif status == -1:
-        check.skipped.append("%s, %s" % (name, errors))
-    elif status or result is None:
-        if len(specs) == 1:
-            check.fail(name, status, errors)
-        for spec in specs if len(specs) > 1 else []:
-            alone, one, errors = replay_once(check, trace, [spec], options)
-            if alone or one is None:
-                check.fail("%s, %s" % (name, spec), alone, errors)
-            elif result is None:
-                result = one
-            else:
-                result["runs"] += one["runs"]
-    if result is not None:
-        with open(check.path(name + ".json"), "w", encoding="utf-8") as file:
-            json.dump(result, file)
-    return result
+    info = parsed(out)
+    check.write_json("recorded", info)
+    return known, {name: str(get(info, *path)) for name, path in RECORDED}, get(info, "trace", "remarks")
+
+
+def recording_line(check, folder):
+    program = check.beside("gpu_program")
+    if not program:
+        return "not checked: there is no gpu_program beside the binary (target gpu_check)"
+    if check.no_time_for("record --cuda"):
+        return "not checked: no time"
+    found = record_program(check, program, folder)
+    if not found:
+        return "FAILED"
+    known, recorded, remarks = found
+    wrong = ["%s %s, not %s" % (name, recorded[name], known.get(name)) for name, _ in RECORDED
+             if recorded[name] != known.get(name)]
+    if wrong:
+        check.failed("record --cuda: the recording has " + ", ".join(wrong))
+        return "FAILED: " + ", ".join(wrong)
+    return "the program's %s allocations, frees, synchronisations and peak, to the byte; %s" % (
+        known["alloc"], "; ".join(remarks or ["no remarks"]))
+
+
+def record(check, found, folder):
+    found.recording = recording_line(check, folder)
 
 
 # ---- traces ----
@@ -158,30 +207,17 @@ def ranges(count=64):
         yield "free", i, 0
 
 
-def is_device(check, trace):
-    status, out, _ = check.run([check.args.binary, "info", trace, "--json"])
-    return not status and get(parsed(out), "trace", "kind") == "device"
-
-
-def generate(check, path, profile, options):
-    """The path, or None."""
-    status, _, errors = check.run([check.args.binary, "gen", profile, "-f", "-o", path, *options])
-    if status:
-        check.fail("gen " + profile, status, errors)
-    return None if status else path
-
-
 def traces_of(check, folder):
     """(name, path) of what is to be replayed."""
     found = []
     for profile, options, quick in PROFILES:
-        path = generate(check, os.path.join(folder, profile + ".tpt"), profile,
-                        quick if check.args.quick else options)
+        path = check.generate(os.path.join(folder, profile + ".tpt"), profile,
+                              quick if check.args.quick else options)
         if path:
             found.append((profile, path))
     if not check.args.quick:
         for sample in sorted(glob.glob(os.path.join(check.args.root, "traces", "samples", "*.*"))):
-            if not sample.endswith(".md") and is_device(check, sample):
+            if not sample.endswith(".md") and check.is_device(sample):
                 found.append((os.path.basename(sample).split(".")[0], sample))
         for shipped in SHIPPED:
             path = os.path.join(check.args.root, shipped)
@@ -205,323 +241,144 @@ def unique(found):
     return out
 
 
-# ---- what a result says ----
-
-def get(value, *path):
-    for key in path:
-        if isinstance(value, list):
-            value = value[key] if key < len(value) else None
-        elif isinstance(value, dict):
-            value = value.get(key)
-        else:
-            return None
-    return value
-
-
-def run_of(result, label):
-    for run in get(result, "runs") or []:
-        if get(run, "strategy", "label") == label:
-            return run
-    return None
-
-
-def gross_ns(run, name="ns_per_op"):
-    """A call in a whole replay, the loop that plays it included."""
-    net = get(run, "throughput", name)
-    return None if net is None else net + (get(run, "throughput", "engine_ns_per_op") or 0)
-
-
-def pair_p50(run):
-    alloc, free = get(run, "latency", "alloc", "p50_ns"), get(run, "latency", "free", "p50_ns")
-    return None if alloc is None or free is None else alloc + free
-
-
-# ---- goals: (name, wanted, measured, verdict) ----
-
-NOT = "not measured"
-
-
-def verdict(reached):
-    return "reached" if reached else "MISSED"
-
-
-def goal_hit(result):
-    ours, theirs = pair_p50(run_of(result, "stream-pool")), pair_p50(run_of(result, "async-max"))
-    if ours is None or not theirs:
-        return None, NOT
-    return ("%d ns beside %d ns: 1/%.1f" % (ours, theirs, theirs / max(ours, 1)),
-            verdict(ours * 5 <= theirs))
-
-
-def goal_own_share(loop):
-    own = get(loop, "own_ns_per_call")
-    if own is None:
-        return None, NOT
-    return ("%.1f ns [%.1f, %.1f]; bare %.1f, strategy %.1f" % (
-        own, loop["own_low_ns"], loop["own_high_ns"], loop["bare_ns_per_call"],
-        loop["strategy_ns_per_call"]), verdict(own <= 50))
-
-
-def goal_whole_replay(result):
-    """Judged by the steady state, which is what `ns per call` is; the first replay stands beside it."""
-    runs = run_of(result, "direct"), run_of(result, "stream-pool")
-    slow, fast = map(gross_ns, runs)
-    if not slow or not fast:
-        return None, NOT
-    slow_cold, fast_cold = (gross_ns(run, "cold_ns_per_op") for run in runs)
-    cold = "; the first replay %.1fx" % (slow_cold / fast_cold) if slow_cold and fast_cold else ""
-    return ("%.1fx: %d ns and %.1f ns a call%s" % (slow / fast, slow, fast, cold),
-            verdict(slow >= 20 * fast))
-
-
-def goal_meter(result):
-    said, worst = [], True
-    for label in ("direct", "stream-pool"):
-        run = run_of(result, label)
-        missing = get(run, "devices", 0, "measured", "missing_at_peak_bytes")
-        metered = get(run, "devices", 0, "measured", "reserved_then_bytes")
-        count = get(run, "source_calls", "get")
-        if missing is None or metered is None or not count:
-            return None, NOT
-        off = abs(missing - metered) / count / MIB
-        said.append("%s: metered %.1f MiB, missing %.1f MiB, %.2f MiB a range of %d" % (
-            label, metered / MIB, missing / MIB, off, count))
-        worst = worst and off <= 2
-    return "; ".join(said), verdict(worst)
-
+# ---- goals ----
 
 def async_loop(check):
-    """What tests/bench/async_loop.c prints; it lies beside tapool or above the tests."""
-    program = os.path.join(os.path.dirname(check.args.binary), "async_loop")
-    if not os.path.exists(program):
+    """What tests/bench/async_loop.c prints, or None; and why there is nothing."""
+    program = check.beside("async_loop")
+    if not program:
         return None, "there is no async_loop beside the binary (target async_loop)"
+    if check.no_time_for("async_loop"):
+        return None, "no time"
     status, out, errors = check.run([program] + (["1048576", "20", "5"] if check.args.quick else []))
     result = parsed(out)
     if status or result is None:
         check.fail("async_loop", status, errors)
         return None, "async_loop failed"
-    with open(check.path("goals-async_loop.json"), "w", encoding="utf-8") as file:
-        json.dump(result, file)
+    check.write_json("goals-async_loop", result)
     return result, ""
 
 
-def measure_goals(check, folder):
+def goals(check, found, folder):
     hit, meter = os.path.join(folder, "pairs.jsonl"), os.path.join(folder, "ranges.jsonl")
     write_trace(hit, "pairs", pairs(100 if check.args.quick else 10000))
     write_trace(meter, "ranges", ranges())
-    training = generate(check, os.path.join(folder, "goal.tpt"), *(
+    training = check.generate(os.path.join(folder, "goal.tpt"), *(
         PROFILES[0][::2] if check.args.quick else GOAL_PROFILE))
     spec = dict(STRATEGIES)
-    hits = replay(check, "goals-pairs", hit, [spec["stream-pool"], spec["async-max"]])
+    hits = check.replay("goals-pairs", hit, [spec["stream-pool"], spec["async-max"]])
     loop, why = async_loop(check)
-    whole = training and replay(check, "goals-training-step", training,
-                                [spec["direct"], spec["stream-pool"]])
-    meters = replay(check, "goals-ranges", meter, [spec["direct"], spec["stream-pool"]])
-    goals = [
+    whole = training and check.replay("goals-training-step", training,
+                                      [spec["direct"], spec["stream-pool"]])
+    meters = check.replay("goals-ranges", meter, [spec["direct"], spec["stream-pool"]])
+    own = (why, gpu_table.NOT) if why else gpu_table.goal_own_share(loop)
+    found.goals = [
         ("`stream-pool`, a hit, p50 of alloc + p50 of free",
-         "at most 1/5 of `cudaMallocAsync:release_threshold=max`", *goal_hit(hits)),
+         "at most 1/5 of `cudaMallocAsync:release_threshold=max`", *gpu_table.goal_hit(hits)),
         ("`cudaMallocAsync`, own share of a call",
-         "at most 50 ns over cuMemAllocAsync, cuMemFreeAsync", *goal_own_share(loop)),
+         "at most 50 ns over cuMemAllocAsync, cuMemFreeAsync", *own),
         ("`direct` to `stream-pool`, whole replay of a training step", "at least 20x",
-         *goal_whole_replay(whole)),
+         *gpu_table.goal_whole_replay(whole)),
         ("`direct`, `stream-pool`: meter beside cuMemGetInfo", "within 2 MiB a range",
-         *goal_meter(meters))]
-    if why:
-        goals[1] = (*goals[1][:2], why, NOT)
-    return goals, hits or whole or meters
+         *gpu_table.goal_meter(meters))]
 
 
-# ---- recording ----
+# ---- PyTorch ----
 
-# What tests/programs/gpu_program.c prints, and where the trace of its recording says the same.
-RECORDED = [("alloc", ("operations", "alloc")), ("free", ("operations", "free")),
-            ("sync", ("operations", "sync")), ("peak", ("peak_requested_bytes",))]
-
-
-def find_program(check, name):
-    folder = os.path.dirname(check.args.binary)
-    places = [os.path.join(folder, name), os.path.join(folder, "tests", name)]
-    return next((place for place in places if os.path.exists(place)), None)
-
-
-def record_program(check, program, folder):
-    """What the program says of itself, what its recording says, and the recording's remarks; or None."""
-    trace = os.path.join(folder, "recorded.tpt")
-    status, out, errors = check.run([check.args.binary, "record", "--cuda", "-f", "-o", trace, "--", program])
+def torch(check, found, _):
+    """With the site's packages, which this program goes without."""
+    if check.no_time_for("torch"):
+        return
+    status, out, errors = check.run(
+        [sys.executable, os.path.join(check.args.root, "scripts", "torch_truth.py"), "--binary",
+         check.args.binary, "--out", check.args.out], TORCH_SECONDS)
+    print(out, end="", flush=True)
     if status:
-        check.fail("record --cuda", status, errors)
-        return None
-    known = dict(line.split() for line in out.splitlines())
-    status, out, errors = check.run([check.args.binary, "info", trace, "--json", "--strict"])
-    if status:
-        check.fail("record --cuda, info", status, errors or "nothing was recorded")
-        return None
-    info = parsed(out)
-    with open(check.path("recorded.json"), "w", encoding="utf-8") as file:
-        json.dump(info, file)
-    return known, {name: str(get(info, *path)) for name, path in RECORDED}, get(info, "trace", "remarks")
+        check.fail("torch_truth.py", status, errors)
+        return
+    check.written |= {"torch.json", "torch-snapshot.pickle.gz"} & set(os.listdir(check.args.out))
+    with open(check.path("torch.json"), encoding="utf-8") as file:
+        found.torch = json.load(file)
 
 
-def recording_line(check, folder):
-    program = find_program(check, "gpu_program")
-    if not program:
-        return "not checked: there is no gpu_program beside the binary (target gpu_check)"
-    found = record_program(check, program, folder)
-    if not found:
-        return "FAILED"
-    known, recorded, remarks = found
-    wrong = ["%s %s, not %s" % (name, recorded[name], known.get(name)) for name, _ in RECORDED
-             if recorded[name] != known.get(name)]
-    if wrong:
-        check.failures.append("record --cuda: the recording has " + ", ".join(wrong))
-        return "FAILED: " + ", ".join(wrong)
-    return "the program's %s allocations, frees, synchronisations and peak, to the byte; %s" % (
-        known["alloc"], "; ".join(remarks or ["no remarks"]))
+# ---- replays ----
+
+def replays(check, found, folder):
+    for name, path in traces_of(check, folder):
+        for occupy in ("none", "spin"):
+            result = check.replay("%s-%s" % (name, occupy), path, [s for _, s in STRATEGIES],
+                                  "--occupy", occupy, "--limit", str(LIMITS.get(name, 0)))
+            if result:
+                found.results.append((name, occupy, result))
+                gpu_table.write_table(check, found)
 
 
-# ---- the table ----
+# ---- all of it ----
 
-def device_of(result):
-    return get(result, "runs", 0, "source", "device", 0) or {}
-
-
-def is_simulated(result):
-    """True too where nothing says that it is a real one."""
-    return device_of(result).get("simulated") is not False
+STEPS = [("probe", probe), ("suite", suite), ("record", record), ("goals", goals), ("torch", torch),
+         ("replays", replays)]
 
 
-def number(value, form="%d"):
-    return "-" if value is None else (form % value)
+def carry(check):
+    """Everything in one archive of few files; its path."""
+    check.write("results.json", json.dumps(check.results))
+    path = check.path("gpu-check.tar.gz")
+    with tarfile.open(path, "w:gz") as archive:
+        for name in CARRIED:
+            if name in check.written:
+                archive.add(check.path(name), name)
+    return path
 
 
-def mib(low, high=None):
-    if low is None:
-        return "-"
-    text = "%.1f" % (low / MIB)
-    return text if high is None or high == low else "%s to %.1f" % (text, high / MIB)
+def run_steps(check, found):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, step in STEPS:
+            if name in check.args.steps.split(","):
+                step(check, found, folder)
+                gpu_table.write_table(check, found)
 
 
-def measured_of(run, *path):
-    """Of each device."""
-    return [get(device, "measured", *path) for device in get(run, "devices") or []]
+def be_interrupted(number, _):
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
-def peak_of(run):
-    spans = measured_of(run, "peak_reserved_bytes")
-    if not spans or not all(spans):
-        return "-"
-    return mib(sum(low for low, _ in spans), sum(high for _, high in spans))
-
-
-def calls_of(run):
-    calls = measured_of(run, "driver", "calls")
-    return None if not calls or None in calls else sum(calls)
-
-
-HEAD = ["trace", "strategy", "peak reserved, MiB", "ns per call", "alloc p50", "alloc p99", "free p50",
-        "free p99", "driver calls", "failures"]
-
-
-def row_of(name, run):
-    latency = get(run, "latency") or {}
-    return [name, get(run, "strategy", "label"), peak_of(run),
-            number(get(run, "throughput", "ns_per_op"), "%.0f"),
-            *(number(get(latency, kind, p)) for kind in ("alloc", "free") for p in ("p50_ns", "p99_ns")),
-            number(calls_of(run)),
-            number(get(run, "failed_allocations"))]
-
-
-def table(rows):
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|" + "---|" * 2 + "--:|" * (len(rows[0]) - 2) if len(rows[0]) > 4
-                 else "|" + "---|" * len(rows[0]))
-    return lines
-
-
-def suite_line(check):
-    try:
-        with open(check.path("tests.txt"), encoding="utf-8") as file:
-            rows = [line.split() for line in file if line.strip()]
-    except OSError:
-        return "not run (--tests)"
-    counts = [sum(int(row[i]) for row in rows) for i in (1, 2, 3)]
-    return "%d passed, %d failed, %d skipped, in %d programs" % (*counts, len(rows))
-
-
-def head_lines(check, result):
-    device = device_of(result)
-    tool, machine = get(result, "tool") or {}, get(result, "machine") or {}
-    cuda = device.get("cuda_version") or 0
-    lines = ["# What tapool measured on a GPU", ""]
-    if is_simulated(result):
-        lines += ["**The driver is simulated: it keeps books in host memory. No figure below means "
-                  "anything.**", ""]
-    lines += [
-        "- device: %s, %s MiB" % (device.get("name", "not known"), mib(device.get("total_bytes"))),
-        "- driver: %s, CUDA %d.%d%s" % (
-            device.get("driver_release") or "not known", cuda // 1000, cuda % 1000 // 10,
-            ", `%s`" % os.environ["TAPOOL_CUDA_DRIVER"] if "TAPOOL_CUDA_DRIVER" in os.environ else ""),
-        "- date: %s UTC" % datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M"),
-        "- tapool %s (%s, %s), %s, %s" % (
-            tool.get("version"), tool.get("build"), tool.get("compiler"), machine.get("cpu"),
-            machine.get("os")),
-        "- suite of the source cuda on this driver: %s" % suite_line(check)]
-    lines.append("- `tapool record --cuda` of tests/programs/gpu_program.c: %s" % check.recording)
-    if check.args.quick:
-        lines.append("- --quick: small traces, each played once")
-    return lines + [""]
-
-
-LEGEND = """Times are ns as seen from the CPU, the driver's calls included. Peak reserved is the meter's, or
-the pool's own high-water mark, from the lowest to the highest over the passes. ns per call is that of
-whole replays, less tapool's own share; p50 and p99 are of single calls, `-` where there were too few.
-Driver calls are those of one replay. `async-0`, `async-max`: `cudaMallocAsync` with release_threshold 0
-and max; `async-own`: max, in a pool of its own. `arena` does not know streams: with several, a program
-would have to order reuse itself.
-"""
-
-
-def write_table(check, goals, any_result, results):
-    lines = head_lines(check, any_result)
-    lines += ["## Goals", ""] + table([["work", "wanted", "", "measured"]] + [
-        [work, wanted, said, measured or "-"] for work, wanted, measured, said in goals]) + [""]
-    for occupy, title in (("none", "Idle streams (`--occupy none`)"),
-                          ("spin", "Streams as busy as they were (`--occupy spin`)")):
-        rows = [row_of(name, run) for name, kind, result in results if kind == occupy
-                for run in get(result, "runs") or []]
-        lines += ["## " + title, ""] + (table([HEAD] + rows) if rows else ["nothing"]) + [""]
-    lines += LEGEND.splitlines() + [""]
-    for title, sentences in (("Failed", check.failures), ("No time for", check.skipped)):
-        if sentences:
-            lines += ["## " + title, ""] + ["- " + s for s in sentences] + [""]
-    with open(check.path("results.md"), "w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
-
-
-def main():
+def arguments():
     parser = argparse.ArgumentParser()
     for name in ("--binary", "--out", "--root"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--tests", default="")
+    parser.add_argument("--first", required=True, help="a result, for what it says of the device")
+    parser.add_argument("--doctor", required=True, help="what `tapool doctor` said")
+    parser.add_argument("--steps", required=True, help="names, with commas")
     parser.add_argument("--seconds", type=int, required=True)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("traces", nargs="*")
-    check = Check(parser.parse_args())
-    with tempfile.TemporaryDirectory() as folder:
-        check.recording = recording_line(check, folder)
-        goals, first = measure_goals(check, folder)
-        traces = traces_of(check, folder)
-        results = []
-        for occupy in ("none", "spin"):
-            for name, path in traces:
-                result = replay(check, "%s-%s" % (name, occupy), path, [s for _, s in STRATEGIES],
-                                "--occupy", occupy, "--limit", str(LIMITS.get(name, 0)))
-                results.append((name, occupy, result))
-                first = first or result
-    if is_simulated(first):
-        goals = [(work, wanted, None, NOT) for work, wanted, _, _ in goals]
-    write_table(check, goals, first, results)
-    for work, _, measured, said in goals:
-        print("  %-60s %-12s %s" % (work, said, measured or ""))
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    check, found = Check(args), gpu_table.Found()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, be_interrupted)
+    with open(args.first, encoding="utf-8") as file:
+        found.any_result = json.load(file)
+    with open(args.doctor, encoding="utf-8") as file:
+        check.append("facts.txt", "tapool doctor", file.read())
+    facts(check, found, "before")
+    gpu_table.write_table(check, found)
+    try:
+        run_steps(check, found)
+        facts(check, found, "after")
+    except KeyboardInterrupt:
+        check.failed("interrupted: what is missing was not measured")
+    gpu_table.write_table(check, found)
+    archive = carry(check)
+    for work, _, measured, said in gpu_table.judged(found):
+        print(("  %-60s %-12s %s" % (work, said, measured or "")).rstrip())
+    print("-- all of it, to carry home: %s, %.1f MiB" % (archive, os.path.getsize(archive) / MIB))
+    print(check.path("results.md"), flush=True)
     sys.exit(1 if check.failures else 0)
 
 

@@ -14,9 +14,19 @@ need_driver() {
     export TAPOOL_FAKE_CUDA_REPORT=$WORK/books TAPOOL_CUPTI=$DRIVER
 }
 
+# A program of the suite that says what cmocka would.
+stand_in() { # NAME LINE...
+    mkdir -p tests
+    { echo '#!/bin/sh' && printf '%s\n' "${@:2}"; } >"tests/test_cuda_$1"
+    chmod +x "tests/test_cuda_$1"
+}
+
 @test "all of it: results, a table, and no claim" {
     need_driver
-    ok check --driver "$DRIVER" --out results --quick
+    mkdir bin
+    printf '#!/bin/sh\necho "43, 1980 MHz, 2619 MHz"\n' >bin/nvidia-smi
+    chmod +x bin/nvidia-smi
+    PATH=$PWD/bin:$PATH ok check --driver "$DRIVER" --out results --quick
     [ "$(tail -n 1 "$out")" = "$WORK/results/results.md" ] || fail "last line: $(tail -n 1 "$out")"
     matches "$out" '^  cuda +(ok|limit) '
     head -n 3 results/results.md >head
@@ -25,6 +35,20 @@ need_driver() {
     [ "$(grep -c '| not measured | - |$' results/results.md)" -eq 4 ] ||
         fail "not four goals that are not measured:" "$(grep -A 8 '^## Goals' results/results.md)"
     lacks results/results.md '(reached|MISSED)'
+    for when in before after; do
+        matches results/results.md "^- GPU $when: 43, 1980 MHz, 2619 MHz\$"
+        matches results/facts.txt "^==== nvidia-smi -q, $when ====\$"
+    done
+    # each question has its answer, and those about streams one more with 32 connections
+    [ "$(grep -cE '^[a-zA-Z].* {2,}[0-9A-Z].*[^ ]$' results/probe.txt)" -eq 41 ] ||
+        fail "not 41 answers:" "$(cat results/probe.txt)"
+    lacks results/probe.txt '(FAILED|no time)'
+    [ "$(grep -c '^| streams: .* ms' results/results.md)" -eq 8 ] || fail "not 8 answers about streams"
+    tar tzf results/gpu-check.tar.gz >carried
+    [ "$(grep -cx 'results.md\|results.json\|facts.txt\|probe.txt\|torch.json' carried)" -eq 5 ] ||
+        fail "carried: $(cat carried)"
+    is results/results.json 'sorted(d)[:3]' "['goals-async_loop', 'goals-pairs', 'goals-ranges']"
+    [ "$(grep -c '| played_once |$' results/results.md)" -eq 48 ] || fail "not all are marked as played once"
     if [ "${TAPOOL_WITH_CUPTI:-yes}" = yes ]; then
         matches results/results.md '^- `tapool record --cuda` .*: the program.s 457 allocations, frees, .*, to the byte; '
     fi
@@ -45,17 +69,38 @@ need_driver() {
 
 @test "a test that fails, and one that passes: exit 1" {
     need_driver
-    mkdir tests
-    printf '#!/bin/sh\necho "[  PASSED  ] 3 test(s)."\necho "[  SKIPPED ] 1 test(s), listed below:"\n' \
-        >tests/test_cuda_good
-    printf '#!/bin/sh\necho "[  FAILED  ] 2 test(s), listed below:"\nexit 2\n' >tests/test_cuda_bad
-    printf '#!/bin/sh\nkill -SEGV $$\n' >tests/test_cuda_ugly
-    chmod +x tests/*
-    capture check --driver "$DRIVER" --out results --quick --seconds 0 --tests tests
+    stand_in good 'echo "[  PASSED  ] 3 test(s)."; echo "[  SKIPPED ] 1 test(s), listed below:"'
+    stand_in bad 'echo "[  FAILED  ] 2 test(s), listed below:"; exit 2'
+    stand_in ugly 'kill -SEGV $$'
+    capture check --driver "$DRIVER" --out results --quick --steps suite --tests tests
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
     matches "$out" '^-- test_cuda_good: 3 passed, 0 failed, 1 skipped$'
     matches results/results.md '3 passed, 3 failed, 1 skipped, in 3 programs$'
-    matches results/results.md '^## No time for$'
+    matches results/results.md '^- test_cuda_ugly: 1 failed; its output is in suite.txt$'
+    lacks results/results.md '^## (Probe|Goals|No time for)'
+}
+
+@test "no time is left: that is said of each, and no failure" {
+    need_driver
+    stand_in good 'echo "[  PASSED  ] 3 test(s)."'
+    ok check --driver "$DRIVER" --out results --quick --seconds 0 --tests tests
+    for what in 'probe, 32 connections' test_cuda_good 'goals-pairs' torch 'streams-spin'; do
+        matches results/results.md "^- $what\$"
+    done
+    matches results/results.md 'not checked: no time$'
+    [ ! -e results/probe.txt ] && [ ! -e results/suite.txt ] || fail "something ran"
+}
+
+@test "an interrupt leaves what was found, and the archive: exit 1" {
+    need_driver
+    stand_in early 'echo "[  PASSED  ] 3 test(s)."'
+    stand_in late 'kill -INT $PPID' 'exec sleep 600'
+    capture check --driver "$DRIVER" --out results --quick --tests tests
+    [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
+    matches results/results.md '^- interrupted: '
+    matches results/results.md '3 passed, 0 failed, 0 skipped, in 1 program$'
+    matches results/results.md '^\| queue: launches \| '
+    tar xzOf results/gpu-check.tar.gz results.md | cmp - results/results.md
 }
 
 @test "a recording that lacks what the program did: exit 1" {
@@ -65,7 +110,7 @@ need_driver() {
         "$TAPOOL_GPU_PROGRAM" >gpu_program
     printf '#!/bin/sh\nexec "%s" "$@"\n' "$TAPOOL" >tapool
     chmod +x gpu_program tapool
-    capture "$CHECK" --binary ./tapool --driver "$DRIVER" --out results --quick --seconds 0
+    capture "$CHECK" --binary ./tapool --driver "$DRIVER" --out results --quick --steps record
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
     matches results/results.md '^- record --cuda: the recording has alloc 120, not 121$'
 }
@@ -77,7 +122,7 @@ need_driver() {
     printf '#!/bin/sh\ncase "$*" in\n*goals-* | *streams.tpt* | *llm-decode.tpt* | *training-step.tpt*)
         exit 4 ;;\nesac\nexec "%s" "$@"\n' "$TAPOOL" >tapool
     chmod +x tapool
-    capture "$CHECK" --binary ./tapool --driver "$DRIVER" --out results --quick bad.jsonl
+    capture "$CHECK" --binary ./tapool --driver "$DRIVER" --out results --quick --steps goals,replays bad.jsonl
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
     matches results/results.md '^- bad-none, arena: exit status 3: tapool: .*bad\.jsonl:2'
 }
@@ -102,6 +147,8 @@ need_driver() {
     wrong "unknown option '--bogus'" --bogus
     wrong "'--seconds' needs a value" --seconds
     wrong "'--seconds soon' is no number" --seconds soon
+    wrong "there is no step 'sweet'" --steps probe,sweet
+    wrong "there is no step ''" --steps ,probe
     wrong "no folder 'nonesuch'" --tests nonesuch
     wrong "no folder 'nonesuch'" --prefix nonesuch
     wrong "no file 'nonesuch'" --driver nonesuch
@@ -121,5 +168,5 @@ need_driver() {
     capture env PATH="$WORK/bin" "$CHECK" --out results
     [ "$rc" -eq 2 ] || fail "exit code $rc" "$(cat "$err")"
     matches "$err" '^gpu-check.sh: cmake is not here'
-    matches "$err" '^hint: .*glibc [0-9.]+ or older.*--binary build/gpu/tapool'
+    matches "$err" '^hint: .*glibc [0-9.]+ or older: scripts/gpu-bundle.sh'
 }

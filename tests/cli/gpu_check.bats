@@ -1,4 +1,5 @@
-# scripts/gpu-check.sh on the simulated driver: it does everything, and claims nothing.
+# scripts/gpu-check.sh on the simulated driver: it does everything, and claims nothing. And
+# scripts/gpu-bundle.sh, which packs it.
 load common
 
 CHECK=$TAPOOL_ROOT/scripts/gpu-check.sh
@@ -101,6 +102,46 @@ stand_in() { # NAME LINE...
     matches results/results.md '3 passed, 0 failed, 0 skipped, in 1 program$'
     matches results/results.md '^\| queue: launches \| '
     tar xzOf results/gpu-check.tar.gz results.md | cmp - results/results.md
+}
+
+@test "the bundle: unpacked elsewhere it finds its libraries and files, and the suite passes" {
+    need_driver
+    local built=${TAPOOL%/*} name path
+    ! sanitized || skip "nobody carries sanitizers"
+    grep -qs '^TAPOOL_CARRIED:BOOL=ON' "$built/CMakeCache.txt" || skip "this build looks for libraries in the system"
+    capture "$TAPOOL_ROOT/scripts/gpu-bundle.sh" --build "$built" bundle.tar.gz
+    [ "$rc" -eq 0 ] || fail "exit code $rc" "$(cat "$err")"
+    matches "$out" '^bundle.tar.gz: [0-9.]+ MiB, needs GLIBC [0-9.]+ or newer$'
+    mkdir elsewhere
+    tar xzf bundle.tar.gz -C elsewhere
+    cd elsewhere/tapool-gpu
+    ldd build/gpu/tapool build/gpu/tests/unit_cuda >libraries
+    while read -r name _ path; do
+        [[ $name != lib* || $path == "$PWD"/build/gpu/* || $name =~ ^lib(c|m)\. ]] || fail "$name is from $path"
+    done <libraries
+    matches libraries "libcmocka.so.0 => $PWD"
+    ok env -u LD_LIBRARY_PATH scripts/gpu-check.sh --driver "$DRIVER" --out results --quick --steps probe,suite,record
+    matches results/results.md '^- packed: tapool '
+    matches results/results.md ' [1-9][0-9]* passed, 0 failed, [0-9]+ skipped, in [1-9][0-9]* programs$'
+    matches results/results.md '^\| queue: launches \| '
+}
+
+@test "the bundle: wrong arguments" {
+    local bundle=$TAPOOL_ROOT/scripts/gpu-bundle.sh
+    wrong() { # REGEX ARGUMENT...
+        capture "$bundle" "${@:2}"
+        [ "$rc" -eq 2 ] || fail "exit code $rc of: $*" || return 1
+        matches "$err" "$1"
+    }
+    wrong "unknown option '--bogus'" --bogus
+    wrong "'--build' needs a value" --build
+    wrong "no folder 'nonesuch'" --build nonesuch
+    wrong "no folder 'none/such'" none/such/bundle.tar.gz
+    wrong "'b' is a second name" a b
+    mkdir empty
+    wrong "there is no tapool in '.*/empty'" --build empty
+    ok "$bundle" --help
+    matches "$out" '^usage: scripts/gpu-bundle.sh'
 }
 
 @test "a recording that lacks what the program did: exit 1" {

@@ -100,7 +100,8 @@ place_programs() { # FOLDER
 
 # NAME PATH of each library that a program asks for, in turn or itself, but for glibc's own.
 libraries() { # PROGRAM
-    ldd "$1" | sed -nE 's/^\t(\S+) => (.*) \(0x.*/\1 \2/; /^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util))\.so/d; /^lib/p'
+    local glibc='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util))\.so'
+    ldd "$1" | sed -nE "s/^\t(\S+) => (.*) \(0x.*/\1 \2/; /$glibc/d; /^lib/p"
 }
 
 programs() { # FOLDER
@@ -151,7 +152,7 @@ place_libraries "$top/build/gpu"
 check_libraries "$top/build/gpu"
 glibc=$(glibc_of "$top/build/gpu")
 say_what "$glibc" >"$top/BUNDLE"
-tar c --owner=0 --group=0 -C "$stage" tapool-gpu | gzip -9 >"$stage/out.tar.gz"
+tar c --owner=0 --group=0 -C "$stage" tapool-gpu | gzip >"$stage/out.tar.gz"
 bytes=$(stat -c %s -- "$stage/out.tar.gz")
 mib=$(awk -v bytes="$bytes" 'BEGIN {printf "%.1f", bytes / 1048576}')
 [ "$bytes" -le $((MOST_MIB * 1048576)) ] || fail 1 "the archive would have $mib MiB, and $MOST_MIB are the most"

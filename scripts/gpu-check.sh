@@ -134,7 +134,8 @@ need_gpu() {
     [ "$status" -ne 0 ] || return 0
     rm -f -- "$out/first.json"
     [ "$status" -eq 4 ] || fail 1 "a replay of two events on the GPU failed with status $status"
-    fail 4 "nothing was measured: there is no GPU that can be used"
+    fail 4 "nothing was measured: there is no GPU that can be used" \
+        "where the loader does not find libcuda.so.1: --driver PATH"
 }
 
 if [ -z "$binary" ] && [ -f "$ROOT/BUNDLE" ]; then

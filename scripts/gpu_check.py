@@ -88,8 +88,8 @@ def probe(check, found, _):
         found.probes.append((title, [re.split(r" {2,}", line, maxsplit=1)
                                      for line in out.splitlines() if "  " in line]))
         if status:
-            last = [line for line in out.splitlines() if "FAILED" in line] or errors.splitlines() or [""]
-            check.failed("probe, %s: exit status %d: %s" % (title, status, last[-1]))
+            failed = [line for line in out.splitlines() if "FAILED" in line]
+            check.fail("probe, " + title, status, "\n".join(failed) or errors)
 
 
 # ---- suite ----
@@ -101,7 +101,7 @@ def counted(word, text):
 
 
 def run_program(check, path):
-    """(name, passed, failed, skipped)"""
+    """(name, passed, failed, skipped), or None where the time of all was over before its end."""
     status, out, errors = check.run([path], PROGRAM_SECONDS, {
         "TAPOOL_TEST_REAL_CUDA": "1", "TAPOOL_ROOT": check.args.root})
     text = out + errors
@@ -109,6 +109,9 @@ def run_program(check, path):
     if status and not row[2]:  # it crashed, or was too slow
         row[2] = 1
     check.append("suite.txt", row[0], text)
+    if status == -1 and check.seconds_left() <= 0:
+        check.skipped.append("%s, %s" % (row[0], errors))
+        return None
     print("-- %s: %d passed, %d failed, %d skipped" % tuple(row), flush=True)
     if row[2]:
         print("\n".join(text.splitlines()[-30:]), flush=True)
@@ -127,9 +130,9 @@ def suite(check, found, _):
         return
     found.suite = []
     for path in programs:
-        if not check.no_time_for(os.path.basename(path)):
-            found.suite.append(run_program(check, path))
-            gpu_table.write_table(check, found)
+        row = None if check.no_time_for(os.path.basename(path)) else run_program(check, path)
+        found.suite += [row] if row else []
+        gpu_table.write_table(check, found)
 
 
 # ---- recording ----
@@ -338,8 +341,13 @@ def run_steps(check, found):
                 gpu_table.write_table(check, found)
 
 
-def be_interrupted(number, _):
-    signal.signal(number, signal.SIG_IGN)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def be_interrupted(_number, _frame):
+    """Once: what comes after that only writes down what was found."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
@@ -360,7 +368,7 @@ def arguments():
 def main():
     args = arguments()
     check, found = Check(args), gpu_table.Found()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         signal.signal(number, be_interrupted)
     with open(args.first, encoding="utf-8") as file:
         found.any_result = json.load(file)

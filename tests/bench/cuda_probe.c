@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -408,25 +409,31 @@ static void ask_streams(struct probe *p, const struct row *row)
 
 /* ---- the driver in a fork ---- */
 
+/* What the child was answered goes through a page that both have: an exit status has 8 bits, and
+ * there are more errors. */
 static void ask_fork(struct probe *p, const struct row *row)
 {
     char said[CUDA_ERROR_TEXT];
     int status = 0;
     (void)row;
-    fflush(stdout);
-    pid_t child = fork();
+    CUresult *code =
+        mmap(NULL, sizeof *code, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child = code == MAP_FAILED ? -1 : fork();
     if (child == 0) {
         alarm(5);
-        _exit((int)p->driver.Init(0));
+        *code = p->driver.Init(0);
+        _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
         say(p, "there was no child");
     else if (!WIFEXITED(status))
         say(p, "the child ended by signal %d", WTERMSIG(status));
     else {
-        tp_cuda_error_text(&p->driver, (CUresult)WEXITSTATUS(status), said);
+        tp_cuda_error_text(&p->driver, *code, said);
         say(p, "%s", said);
     }
+    if (code != MAP_FAILED)
+        munmap(code, sizeof *code);
 }
 
 /* ---- the questions ---- */

@@ -90,6 +90,10 @@ stand_in() { # NAME LINE...
     done
     matches results/results.md 'not checked: no time$'
     [ ! -e results/probe.txt ] && [ ! -e results/suite.txt ] || fail "something ran"
+    stand_in good 'exec sleep 600'
+    ok check --driver "$DRIVER" --out cut --quick --seconds 2 --steps suite --tests tests
+    matches cut/results.md '^- test_cuda_good'
+    lacks cut/results.md '^## Failed'
 }
 
 @test "an interrupt leaves what was found, and the archive: exit 1" {
@@ -173,6 +177,7 @@ stand_in() { # NAME LINE...
     capture check --driver ./libcuda.so --out results
     [ "$rc" -eq 4 ] || fail "exit code $rc" "$(cat "$err")"
     matches "$err" '^gpu-check.sh: nothing was measured'
+    matches "$err" "^hint: .*--driver PATH"
     [ ! -e results/results.md ] || fail "there is a table"
 }
 

@@ -15,6 +15,14 @@ need_driver() {
     export TAPOOL_FAKE_CUDA_REPORT=$WORK/books TAPOOL_CUPTI=$DRIVER
 }
 
+# A build whose programs look for libraries beside themselves.
+need_carried() {
+    need_driver
+    ! sanitized || skip "nobody carries sanitizers"
+    grep -qs '^TAPOOL_CARRIED:BOOL=ON' "${TAPOOL%/*}/CMakeCache.txt" ||
+        skip "this build looks for libraries in the system"
+}
+
 # A program of the suite that says what cmocka would.
 stand_in() { # NAME LINE...
     mkdir -p tests
@@ -108,11 +116,31 @@ stand_in() { # NAME LINE...
     tar xzOf results/gpu-check.tar.gz results.md | cmp - results/results.md
 }
 
-@test "the bundle: unpacked elsewhere it finds its libraries and files, and the suite passes" {
+@test "the probe: a call that fails is one answer, words choose questions, and there is an end" {
     need_driver
+    local probe=${TAPOOL%/*}/cuda_probe
+    export TAPOOL_CUDA_DRIVER=$DRIVER
+    capture env TAPOOL_FAKE_CUDA='fail=cuMemPoolCreate:2:2' "$probe" RESERVED USED
+    [ "$rc" -eq 1 ] && [ "$(wc -l <"$out")" -eq 7 ] || fail "exit code $rc" "$(cat "$out")"
+    matches "$out" '^RESERVED of 160 blocks .* FAILED: cuMemPoolCreate: CUDA_ERROR_OUT_OF_MEMORY'
+    matches "$out" '^RESERVED of 16 blocks .* 544.0 MiB in 16 steps of 34.0 MiB$'
+    matches "$out" '^USED of a block of 513 bytes +1024 bytes; '
+    capture env TAPOOL_FAKE_CUDA='missing=cuMemPoolCreate' "$probe"
+    [ "$rc" -eq 4 ] || fail "exit code $rc"
+    capture env TAPOOL_FAKE_CUDA='devices=0' "$probe"
+    [ "$rc" -eq 4 ] || fail "exit code $rc"
+    for arguments in '--seconds' '--seconds 0' '--seconds x' '--bogus 1'; do
+        # shellcheck disable=SC2086
+        capture "$probe" $arguments
+        [ "$rc" -eq 2 ] || fail "exit code $rc of: $arguments"
+    done
+    matches books 'books balance'
+    lacks books '(violation:|leak:)'
+}
+
+@test "the bundle: unpacked elsewhere it finds its libraries and files, and the suite passes" {
     local built=${TAPOOL%/*} name path
-    ! sanitized || skip "nobody carries sanitizers"
-    grep -qs '^TAPOOL_CARRIED:BOOL=ON' "$built/CMakeCache.txt" || skip "this build looks for libraries in the system"
+    need_carried
     capture "$TAPOOL_ROOT/scripts/gpu-bundle.sh" --build "$built" bundle.tar.gz
     [ "$rc" -eq 0 ] || fail "exit code $rc" "$(cat "$err")"
     matches "$out" '^bundle.tar.gz: [0-9.]+ MiB, needs GLIBC [0-9.]+ or newer$'
@@ -128,6 +156,18 @@ stand_in() { # NAME LINE...
     matches results/results.md '^- packed: tapool '
     matches results/results.md ' [1-9][0-9]* passed, 0 failed, [0-9]+ skipped, in [1-9][0-9]* programs$'
     matches results/results.md '^\| queue: launches \| '
+}
+
+@test "the bundle: a program that would take a library of the system is refused: exit 1" {
+    need_carried
+    mkdir built
+    cp "${TAPOOL%/*}/tapool" "${TAPOOL%/*}/cuda_probe" built
+    cp "$(readlink -f "$(command -v bash)")" built/async_loop
+    ln -s "${TAPOOL%/*}/tests" built/tests
+    capture "$TAPOOL_ROOT/scripts/gpu-bundle.sh" --build built bundle.tar.gz
+    [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
+    matches "$err" '^gpu-bundle.sh: async_loop would take libtinfo'
+    [ ! -e bundle.tar.gz ] || fail "it was packed"
 }
 
 @test "the bundle: wrong arguments" {

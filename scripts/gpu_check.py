@@ -49,7 +49,7 @@ SHIPPED = ["tests/data/pytorch/training-step.pickle.gz"]
 PROGRAM_SECONDS, TORCH_SECONDS = 120, 150
 # The driver reads it once in a process, so that each number has a run of its own.
 CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
-PROBES = [("the driver's own number of connections", {}, ["--seconds", "16"]),
+PROBES = [("the driver's own number of connections", {CONNECTIONS: None}, ["--seconds", "16"]),
           ("32 connections", {CONNECTIONS: "32"}, ["--seconds", "4", "streams"])]
 PROBE_LIMIT = 25  # a probe that goes on after its seconds
 LONG_PROGRAMS = ["test_conformance", "test_property"]  # of every source; left out with --quick
@@ -246,44 +246,62 @@ def unique(found):
 
 # ---- goals ----
 
-def async_loop(check):
-    """What tests/bench/async_loop.c prints, or None; and why there is nothing."""
+def own_share(check):
+    """By what tests/bench/async_loop.c prints."""
     program = check.beside("async_loop")
     if not program:
-        return None, "there is no async_loop beside the binary (target async_loop)"
+        return "there is no async_loop beside the binary (target async_loop)", gpu_table.NOT
     if check.no_time_for("async_loop"):
-        return None, "no time"
+        return "no time", gpu_table.NOT
     status, out, errors = check.run([program] + (["1048576", "20", "5"] if check.args.quick else []))
     result = parsed(out)
     if status or result is None:
         check.fail("async_loop", status, errors)
-        return None, "async_loop failed"
+        return "async_loop failed", gpu_table.NOT
     check.write_json("goals-async_loop", result)
-    return result, ""
+    return gpu_table.goal_own_share(result)
+
+
+def hits(check, folder):
+    trace = os.path.join(folder, "pairs.jsonl")
+    write_trace(trace, "pairs", pairs(100 if check.args.quick else 10000))
+    return replayed(check, "goals-pairs", trace, "stream-pool", "async-max")
+
+
+def whole(check, folder):
+    trace = check.generate(os.path.join(folder, "goal.tpt"), *(
+        PROFILES[0][::2] if check.args.quick else GOAL_PROFILE))
+    return trace and replayed(check, "goals-training-step", trace, "direct", "stream-pool")
+
+
+def meters(check, folder):
+    trace = os.path.join(folder, "ranges.jsonl")
+    write_trace(trace, "ranges", ranges())
+    return replayed(check, "goals-ranges", trace, "direct", "stream-pool")
+
+
+def replayed(check, name, trace, *labels):
+    return check.replay(name, trace, [dict(STRATEGIES)[label] for label in labels])
+
+
+# work, wanted, and what says (measured, verdict)
+GOALS = [
+    ("`stream-pool`, a hit, p50 of alloc + p50 of free",
+     "at most 1/5 of `cudaMallocAsync:release_threshold=max`",
+     lambda check, folder: gpu_table.goal_hit(hits(check, folder))),
+    ("`cudaMallocAsync`, own share of a call", "at most 50 ns over cuMemAllocAsync, cuMemFreeAsync",
+     lambda check, folder: own_share(check)),
+    ("`direct` to `stream-pool`, whole replay of a training step", "at least 20x",
+     lambda check, folder: gpu_table.goal_whole_replay(whole(check, folder))),
+    ("`direct`, `stream-pool`: meter beside cuMemGetInfo", "within 2 MiB a range",
+     lambda check, folder: gpu_table.goal_meter(meters(check, folder))),
+]
 
 
 def goals(check, found, folder):
-    hit, meter = os.path.join(folder, "pairs.jsonl"), os.path.join(folder, "ranges.jsonl")
-    write_trace(hit, "pairs", pairs(100 if check.args.quick else 10000))
-    write_trace(meter, "ranges", ranges())
-    training = check.generate(os.path.join(folder, "goal.tpt"), *(
-        PROFILES[0][::2] if check.args.quick else GOAL_PROFILE))
-    spec = dict(STRATEGIES)
-    hits = check.replay("goals-pairs", hit, [spec["stream-pool"], spec["async-max"]])
-    loop, why = async_loop(check)
-    whole = training and check.replay("goals-training-step", training,
-                                      [spec["direct"], spec["stream-pool"]])
-    meters = check.replay("goals-ranges", meter, [spec["direct"], spec["stream-pool"]])
-    own = (why, gpu_table.NOT) if why else gpu_table.goal_own_share(loop)
-    found.goals = [
-        ("`stream-pool`, a hit, p50 of alloc + p50 of free",
-         "at most 1/5 of `cudaMallocAsync:release_threshold=max`", *gpu_table.goal_hit(hits)),
-        ("`cudaMallocAsync`, own share of a call",
-         "at most 50 ns over cuMemAllocAsync, cuMemFreeAsync", *own),
-        ("`direct` to `stream-pool`, whole replay of a training step", "at least 20x",
-         *gpu_table.goal_whole_replay(whole)),
-        ("`direct`, `stream-pool`: meter beside cuMemGetInfo", "within 2 MiB a range",
-         *gpu_table.goal_meter(meters))]
+    for work, wanted, measure in GOALS:
+        found.goals.append((work, wanted, *measure(check, folder)))
+        gpu_table.write_table(check, found)
 
 
 # ---- PyTorch ----

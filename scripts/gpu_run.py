@@ -68,11 +68,13 @@ class Check:
         return True
 
     def run(self, command, seconds=COMMAND_SECONDS, env=None):
-        """(status, output, errors); interrupted when its time, or that of all, is over: status -1."""
+        """(status, output, errors); interrupted when its time, or that of all, is over: status -1. What is
+        None in `env` is not in the environment."""
         seconds = min(seconds, max(1, self.seconds_left()))
+        env = {**os.environ, **(env or {})}
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, encoding="utf-8", errors="replace",
-                              env={**os.environ, **(env or {})}) as process:
+                              env={name: env[name] for name in env if env[name] is not None}) as process:
             try:
                 out, errors = process.communicate(timeout=seconds)
                 return process.returncode, out, errors

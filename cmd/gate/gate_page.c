@@ -22,37 +22,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a page that findings may take, and about how many one takes beside its names. */
-enum { FINDINGS_BYTES = 2000000, FINDING_BYTES = 1400 };
-
 /* Which of the findings are on the page. */
 struct gate_page {
     const struct tp_gate *gate;
     bool *chosen; /* of each finding */
     size_t left;  /* how many are left out */
+    size_t most;  /* how many there is room for, and of each other list of the page */
     char title[48];
 };
 
 /* ---- what fits ---- */
 
-static size_t size_of(const struct tp_finding *f)
-{
-    const struct tp_gate_cell *c = f->cell;
-    size_t names = c ? strlen(c->trace) + strlen(c->strategy) + strlen(c->source) : 0;
-    return FINDING_BYTES + 3 * names;
-}
-
-/* Chooses the findings that have moved (`moved`) or have not, as long as they fit. */
+/* Chooses the findings that have moved (`moved`) or have not, as long as there is room. */
 static void choose(struct gate_page *p, bool moved, size_t *room)
 {
     for (size_t i = 0; i < p->gate->finding_count; i++) {
-        size_t size = size_of(&p->gate->findings[i]);
         if ((p->gate->findings[i].verdict != TP_SAME) != moved)
             continue;
-        p->chosen[i] = size <= *room;
+        p->chosen[i] = *room > 0;
         p->left += !p->chosen[i];
-        *room -= p->chosen[i] ? size : 0;
+        *room -= p->chosen[i];
     }
+}
+
+static int choose_findings(void *of, size_t most, struct tp_err *err)
+{
+    struct gate_page *p = of;
+    (void)err;
+    p->most = most;
+    p->left = 0;
+    choose(p, true, &most);
+    choose(p, false, &most);
+    return TP_OK;
 }
 
 /* ---- the verdict ---- */
@@ -85,10 +86,24 @@ static const char *tone_of(const struct tp_gate *g)
     return bad ? "bad" : g->exit_code ? "" : "good";
 }
 
+/* A line for each cell that failed. */
+static void put_failures(const struct gate_page *p, FILE *out)
+{
+    size_t failures = 0;
+    for (size_t i = 0; i < p->gate->cell_count; i++) {
+        struct tp_gate_line line = tp_cell_failure(p->gate, &p->gate->cells[i]);
+        failures += *line.s != '\0';
+        if (failures <= p->most)
+            put_line(line.s, out);
+    }
+    tp_html_left_out(failures > p->most ? failures - p->most : 0, "failure", out);
+}
+
 static int write_verdict(const void *of, FILE *out, struct tp_err *err)
 {
     (void)err;
-    const struct tp_gate *g = ((const struct gate_page *)of)->gate;
+    const struct gate_page *p = of;
+    const struct tp_gate *g = p->gate;
     struct tp_gate_line verdict = tp_gate_verdict(g), sharp = tp_gate_sharpness_text(g);
     size_t word = strcspn(verdict.s, " :");
     fprintf(out, "<p class=\"pick\"><b class=\"%s\">", tone_of(g));
@@ -97,8 +112,7 @@ static int write_verdict(const void *of, FILE *out, struct tp_err *err)
     put_line(meaning_of(g), out);
     put_line(tp_gate_unmet(g).s, out);
     put_line(g->missing, out);
-    for (size_t i = 0; i < g->cell_count; i++)
-        put_line(tp_cell_failure(g, &g->cells[i]).s, out);
+    put_failures(p, out);
     sharp.s[0] = (char)toupper((unsigned char)sharp.s[0]);
     put_line(sharp.s, out);
     return TP_OK;
@@ -285,9 +299,7 @@ static int write_findings(const void *of, FILE *out, struct tp_err *err)
         if (p->chosen[i])
             add_finding(p->gate, &p->gate->findings[i], &table);
     int rc = tp_html_table(&table, out, err);
-    if (p->left)
-        fprintf(out, "<p>%s more would make the page too large: --export-json has them.</p>\n",
-                tp_count(p->left).s);
+    tp_html_left_out(p->left, "finding", out);
     return rc;
 }
 
@@ -334,19 +346,50 @@ static void write_texts(struct tp_json *j, cJSON *list, const struct tp_gate *g,
     tp_json_text(j, o, "allowed", tp_finding_allowed(f).s);
 }
 
-/* Takes out of the tree the findings that are not on the page, and from causes what they say of
- * them: the places of the others are no longer those of the list. */
-static void leave_out(cJSON *root, const struct gate_page *p)
+/* Takes the items beyond the first `most` out of a list of the tree. */
+static void shorten(cJSON *root, const char *name, size_t most)
 {
-    cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "findings"), *list = item;
-    size_t i = 0;
-    for (cJSON *next = list ? list->child : NULL; (item = next) != NULL; i++) {
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(root, name), *item = list ? list->child : NULL;
+    for (size_t i = 0; item; i++) {
+        cJSON *next = item->next;
+        if (i >= most)
+            cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
+        item = next;
+    }
+}
+
+/* Gives the findings of a cause the numbers that they have on the page. */
+static void renumber(struct tp_json *j, cJSON *cause, const struct gate_page *p,
+                     const size_t *place)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(cause, "findings"), *next;
+    for (cJSON *item = list ? list->child : NULL; item; item = next) {
+        size_t finding = strtoull(item->valuestring, NULL, 10); /* as tp_json_number writes it */
         next = item->next;
+        cJSON *here = p->chosen[finding] ? tp_json_number(j, place[finding]) : NULL;
+        if (!here || !cJSON_ReplaceItemViaPointer(list, item, here))
+            cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
+    }
+}
+
+/* Takes out of the tree the findings that are not on the page. */
+static void leave_out(struct tp_json *j, cJSON *root, const struct gate_page *p)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "findings"), *item, *next;
+    size_t *place = calloc(p->gate->finding_count + 1, sizeof *place), shown = 0, i = 0;
+    j->failed |= !place;
+    if (!place)
+        return;
+    for (item = list ? list->child : NULL; item; item = next, i++) {
+        next = item->next;
+        place[i] = shown;
+        shown += p->chosen[i];
         if (!p->chosen[i])
             cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
     }
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "causes"))
-        cJSON_DeleteItemFromObjectCaseSensitive(item, "findings");
+        renumber(j, item, p, place);
+    free(place);
 }
 
 static int write_data(const void *of, FILE *out, struct tp_err *err)
@@ -356,7 +399,9 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
     cJSON *root = tp_gate_tree(&j, p->gate);
     cJSON *texts = tp_json_array(&j, tp_json_object(&j, root, "page"), "texts");
     if (p->left)
-        leave_out(root, p);
+        leave_out(&j, root, p);
+    shorten(root, "cells", p->most);
+    shorten(root, "causes", p->most);
     for (size_t i = 0; i < p->gate->finding_count; i++)
         if (p->chosen[i])
             write_texts(&j, texts, p->gate, &p->gate->findings[i]);
@@ -394,19 +439,21 @@ static int write_articles(const void *of, FILE *out, struct tp_err *err)
 
 static int write_html(const struct tp_gate *g, FILE *out, struct tp_err *err)
 {
-    size_t room = FINDINGS_BYTES;
     struct tp_gate_line verdict = tp_gate_verdict(g);
     struct gate_page p = {.gate = g, .chosen = calloc(g->finding_count + 1, sizeof *p.chosen)};
     if (!p.chosen)
         return tp_html_no_memory(err);
-    choose(&p, true, &room);
-    choose(&p, false, &room);
+    size_t items = g->finding_count > g->cell_count ? g->finding_count : g->cell_count;
+    struct tp_html_room room = tp_html_room(items);
+    room.choose = choose_findings;
+    room.of = &p;
     snprintf(p.title, sizeof p.title, "tapool check: %.*s", (int)strcspn(verdict.s, " :"),
              verdict.s);
     const struct tp_html_page page = {.title = p.title + strlen("tapool "),
                                       .articles = write_articles,
                                       .data = write_data,
-                                      .of = &p};
+                                      .of = &p,
+                                      .room = &room};
     int rc = tp_html_write(&page, out, err);
     free(p.chosen);
     return rc;

@@ -21,6 +21,11 @@ def total(values):
     return None if not values or None in values else sum(values)
 
 
+def devices_shown(run):
+    """Those of which a page has rows of their own; of very many it leaves some out."""
+    return run["devices"][:len(run["page"]["devices"])] if "page" in run else run["devices"]
+
+
 # ---- figures of a run, as its columns mean them ----
 
 def of_devices(run, group, name):
@@ -320,7 +325,7 @@ class Where:
     def __init__(self, document, runs):
         self.rows = []
         for run in runs:
-            for i, device in enumerate(run["devices"]):
+            for i, device in enumerate(devices_shown(run)):
                 name = run["strategy"]["label"] + (", device %d" % i if len(run["devices"]) > 1 else "")
                 at = {k: whole(v) for k, v in device["memory"]["at_peak_demand"].items() if not isinstance(v, float)}
                 known = None not in (at["requested_bytes"], at["granted_bytes"], at["reserved_bytes"])
@@ -356,7 +361,7 @@ class Fragmentation:
 
     def __init__(self, document, runs):
         self.rows = [(run["strategy"]["label"] + (", device %d" % d if len(run["devices"]) > 1 else ""), device["memory"])
-                     for run in runs for d, device in enumerate(run["devices"]) if self.is_followed(run, d)]
+                     for run in runs for d, device in enumerate(devices_shown(run)) if self.is_followed(run, d)]
 
     @staticmethod
     def is_followed(run, device):
@@ -386,7 +391,7 @@ class Calls:
     def __init__(self, document, runs):
         self.rows = []
         for run in runs:
-            for d, device in enumerate(run["devices"]):
+            for d, device in enumerate(devices_shown(run)):
                 curve = run["page"]["devices"][d]["curve"]["events"] if "page" in run else device["memory"].get("curve")
                 if curve and device["source_calls"]["get"] is not None:
                     several = ", device %d" % d if len(run["devices"]) > 1 else ""
@@ -533,6 +538,7 @@ def getters(table, document, runs):
 def check(articles, document):
     """Findings, and how many figures were compared. `articles` is what page_tables.READ gives."""
     groups = by_trace(document["runs"])
+    picked_of = {runs[0]["trace"]["path"]: runs for runs in by_trace(document.get("all_runs", document["runs"]))}
     if len(groups) != len(articles):
         return ["%d traces on the page, %d in the JSON" % (len(articles), len(groups))], 0
     found, compared = [], 0
@@ -540,7 +546,7 @@ def check(articles, document):
         for table in article["tables"]:
             more, n = check_table(table, getters(table, document, runs))
             found, compared = found + more, compared + n
-        answer = Answer(document, runs)
+        answer = Answer(document, picked_of[runs[0]["trace"]["path"]])
         for table in article["tables"]:
             if table["section"] == "answer":
                 answer.see(table)

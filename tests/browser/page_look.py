@@ -96,7 +96,7 @@ def hover_and_zoom(page, found):
     if not page.value("!!document.querySelector('figure[data-view=memory] .chart')"):
         found.append("there is no chart of memory over time")
         return
-    page.value("document.querySelector('figure[data-view=memory]').scrollIntoView()")
+    page.value("document.querySelector('figure[data-view=memory] .chart').scrollIntoView({ block: 'center' })")
     page.settle()
     box = page.value("""(r => [r.x, r.y, r.width, r.height])(document.querySelector(
         "figure[data-view=memory] .chart").getBoundingClientRect())""")

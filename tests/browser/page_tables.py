@@ -28,6 +28,11 @@ READ = """[...document.querySelectorAll("article")].map(article => {
 })"""
 
 
+def is_name(said, name):
+    """Whether a text is a name, of which a very long one is cut."""
+    return bool(re.fullmatch(".*".join(map(re.escape, said.split("..."))), name))
+
+
 def whole(value):
     """A whole number; those beyond 2^53 are texts in JSON."""
     return None if value is None else int(value)

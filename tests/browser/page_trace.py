@@ -44,7 +44,8 @@ class Trace:
             "events": self.lives(trace["lifetime_doublings"]["events"], count),
             "ns": self.lives(trace["lifetime_doublings"]["ns"], text.duration),
             **{name: [self.share(name, row, keys) for row in ranked(trace[name + "s"])]
-               for name, keys in (("thread", KEYS[:4]), ("stream", KEYS[:3]), ("device", KEYS[:3] + KEYS[4:]))},
+               for name, keys in (("thread", KEYS[:4]), ("stream", KEYS[:3]))},
+            "device": [self.share("device", row, KEYS[:3] + KEYS[4:]) for row in trace["devices"]],
         }
 
     @staticmethod

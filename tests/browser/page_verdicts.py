@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
-from page_tables import NoGetters, check_table  # noqa: E402
+from page_tables import NoGetters, check_table, is_name  # noqa: E402
 
 
 def near(cell, value, unit=1):
@@ -154,15 +154,22 @@ def fact(of, table, row, column):
 
 # ---- check ----
 
+def is_cell(said, of):
+    """Whether a text names the cell of a finding or of a cause."""
+    return any(is_name(said, ", ".join(parts)) for parts in (
+        (of["trace"], of["strategy"]), (of["trace"], of["strategy"], of["source"])))
+
+
 class Check:
     def __init__(self, page, of):
-        self.of, self.whole = of, len(page["findings"]) == len(of["findings"])
+        self.of, self.rows, self.of_cell = of, len(page["findings"]), {}
 
     def finding(self, row):
         """The finding of a row, which names it by its cell and its figure."""
-        for f in self.of["findings"]:
-            name = f["metric"] + ("[%d]" % f["device"] if "[" in row[1] else "")
-            if row[0].startswith("%s, %s" % (f["trace"], f["strategy"])) and name == row[1]:
+        if row[0] not in self.of_cell:
+            self.of_cell[row[0]] = [f for f in self.of["findings"] if is_cell(row[0], f)]
+        for f in self.of_cell[row[0]]:
+            if f["metric"] + ("[%d]" % f["device"] if "[" in row[1] else "") == row[1]:
                 return f
         raise KeyError(row[:2])
 
@@ -201,8 +208,7 @@ class Check:
     def causes(self, table, row, column):
         """What is said of a cause is what the JSON says of it, and of its first finding."""
         head, said = table["heads"][column], row[column]
-        cause = next((c for c in self.of["causes"] if c["text"] == row[2] and row[0].startswith(
-            "%s, %s" % (c["trace"], c["strategy"]))), None)
+        cause = next((c for c in self.of["causes"] if c["text"] == row[2] and is_cell(row[0], c)), None)
         if head == "what changed":
             return cause is not None or row[1] == "inconclusive"
         list_ = [self.of["findings"][i] for i in cause["findings"]] if cause else [self.finding([row[0], row[2]])]
@@ -257,7 +263,7 @@ class Check:
         return fact(self.of, table, row, column)
 
     def count(self, index, table):
-        return {"findings": len(self.of["findings"]) if self.whole else None,
+        return {"findings": self.rows,
                 "classes": len(self.of["classes"])}.get(table["section"])
 
     def check(self, index, table, row, column):

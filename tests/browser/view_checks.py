@@ -44,7 +44,9 @@ def look_at_keys(page, found):
     for view in CHARTS:
         chart = Chart(page, view)
         if chart.there:
+            page.mouse("mouseMoved", 1, 1) # a chart that moves away below the mouse speaks of no point any more
             page.value(chart.box + ".scrollIntoView()")
+            page.settle(2)
             look_at_names(chart, view, found)
             walk(chart, view, found)
             if view == "memory":

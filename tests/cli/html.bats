@@ -123,6 +123,18 @@ for run, of in zip(page["runs"], whole["runs"]):
     assert run["failed_allocations"] == of["failed_allocations"]
 assert ", device %d<" % (shown - 1) in text and ", device %d<" % shown not in text
 END
+    looked_at a.html --once --json a.json
+}
+
+@test "of very many policies a page has the first ones and those that are picked, and says how many more there are" {
+    trace '{"op": "alloc", "id": 1, "size": 4096}' '{"op": "alloc", "id": 2, "size": 70000}' >a.trace
+    policies=()
+    for i in {1..329}; do policies+=(-s "p$i=arena:arena_size=${i}MiB"); done
+    ok play_once a.trace "${policies[@]}" -s lru --no-fits --bound-time 0 --export-html a.html --export-json a.json
+    [ "$(stat -c %s a.html)" -lt 3000000 ] || fail "$(stat -c %s a.html) bytes"
+    matches a.html '^<p>And [0-9]+ more rows would make the page too large: --export-json has them.</p>$'
+    matches a.html '^<p class="pick">.*lru'
+    looked_at a.html --figures --json a.json
 }
 
 @test "a page opens, with the figures of the JSON result" {

@@ -3,6 +3,9 @@
 many_rows.py write ONE.json MANY.json POLICIES TRACES NAME: results of so many policies on so many traces, made from
 the first run of ONE.json, with names that are NAME bytes longer. Every third policy needs more or less memory.
 
+many_rows.py cells ONE.json MANY.json COUNT NAME: a baseline of so many cells, each the first one of ONE.json under a
+name of its own, which is NAME bytes longer. Every third one held less memory.
+
 many_rows.py look PAGE.html ALL.json: prints nothing where the page has the rows that matter most.
 """
 import copy
@@ -27,6 +30,20 @@ def write(one, many, policies, traces, name):
             result["runs"].append(new)
     with open(many, "w") as file:
         json.dump(result, file)
+
+
+def cells(one, many, count, name):
+    with open(one) as file:
+        baseline = json.load(file)
+    (trace, strategies), = baseline["cells"].items()
+    cell = next(iter(strategies.values()))
+    baseline["cells"] = {trace: {"policy-%d" % i + "l" * int(name): copy.deepcopy(cell) for i in range(int(count))}}
+    for i, of in enumerate(baseline["cells"][trace].values()):
+        for values in of.values():
+            if i % 3 == 1:
+                values["metrics"]["peak_reserved"] -= 4096
+    with open(many, "w") as file:
+        json.dump(baseline, file)
 
 
 def peak_change(row):
@@ -60,8 +77,8 @@ def look(page, whole):
 
 
 def main(command, *args):
-    if command == "write":
-        write(*args)
+    if command in ("write", "cells"):
+        {"write": write, "cells": cells}[command](*args)
         return
     with open(args[0]) as file:
         text = file.read()

@@ -9,7 +9,50 @@
 
 #include <stdlib.h>
 
-enum { ROWS_MOST = 1000 }; /* settings in the table, so that a page stays below 3 MB */
+/* Which of the settings are on the page. */
+struct tune_page {
+    const struct tp_tune_page *p;
+    const struct tp_tune_setting **order; /* owned: all, those that matter most first */
+    bool *chosen;                         /* owned, by index of the setting */
+    size_t left;                          /* how many are left out */
+};
+
+/* ---- what fits ---- */
+
+/* What an answer names comes first, then what was played, the lowest peak first. */
+static int by_weight(const struct tp_tune_answers *a, const struct tp_tune_setting *s)
+{
+    bool named = s == a->any.best || s == a->any.base || s == a->older.best || s == a->older.base;
+    return named ? 0 : s->status == TP_OK ? 1 : 2;
+}
+
+static size_t add_weight(const struct tune_page *t, int weight, size_t at)
+{
+    const struct tp_tune *tune = t->p->t;
+    size_t count = 0;
+    for (size_t i = 0; i < tune->setting_count; i++)
+        if (by_weight(t->p->answers, &tune->settings[i]) == weight)
+            t->order[at + count++] = &tune->settings[i];
+    if (count && weight < 2)
+        qsort(t->order + at, count, sizeof *t->order, tp_tune_by_peak);
+    return at + count;
+}
+
+static int choose_settings(void *of, size_t most, struct tp_err *err)
+{
+    struct tune_page *t = of;
+    const struct tp_tune *tune = t->p->t;
+    size_t named = add_weight(t, 0, 0);
+    (void)err;
+    add_weight(t, 2, add_weight(t, 1, named));
+    t->left = 0;
+    for (size_t i = 0; i < tune->setting_count; i++) {
+        bool stays = i < most || i < named;
+        t->chosen[t->order[i] - tune->settings] = stays;
+        t->left += !stays;
+    }
+    return TP_OK;
+}
 
 static struct tp_page flow_of(const struct tp_tune_page *p, FILE *out)
 {
@@ -22,7 +65,7 @@ static struct tp_page flow_of(const struct tp_tune_page *p, FILE *out)
 
 static int write_answer(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_tune_page *p = of;
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     struct tp_page flow = flow_of(p, out);
     (void)err;
     fputs("<p class=\"pick\">", out);
@@ -99,12 +142,13 @@ static void add_setting(const struct tp_tune_page *p, struct tp_table *t,
     tp_str_drop(&note);
 }
 
-/* Those that were played, the lowest peak first; returns how many. */
-static size_t find_played(const struct tp_tune *t, const struct tp_tune_setting **rows)
+/* Those of the page that were played, the lowest peak first; returns how many. */
+static size_t find_played(const struct tune_page *of, const struct tp_tune_setting **rows)
 {
+    const struct tp_tune *t = of->p->t;
     size_t count = 0;
     for (size_t i = 0; i < t->setting_count; i++)
-        if (t->settings[i].status == TP_OK)
+        if (t->settings[i].status == TP_OK && of->chosen[i])
             rows[count++] = &t->settings[i];
     if (count)
         qsort(rows, count, sizeof *rows, tp_tune_by_peak);
@@ -113,17 +157,18 @@ static size_t find_played(const struct tp_tune *t, const struct tp_tune_setting 
 
 static int write_table(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_tune_page *p = of;
+    const struct tune_page *page = of;
+    const struct tp_tune_page *p = page->p;
     struct tp_tune_figures did;
     struct tp_table t = {0};
     const struct tp_tune_setting **rows = calloc(p->t->setting_count + 1, sizeof *rows);
     if (!rows)
         return tp_html_no_memory(err);
-    size_t count = find_played(p->t, rows);
+    size_t count = find_played(page, rows);
     set_columns(p, &t);
     if (tp_tune_recorded(p->t, &did))
         add_row(p, &t, "what PyTorch did", &did, false, "from the recording, nothing is played");
-    for (size_t i = 0; i < count && i < ROWS_MOST; i++)
+    for (size_t i = 0; i < count; i++)
         add_setting(p, &t, rows[i]);
     if (!p->t->pool_status)
         add_row(p, &t, TP_TUNE_POOL, &p->t->pool, false, "measured on this machine's GPU");
@@ -132,9 +177,7 @@ static int write_table(const void *of, FILE *out, struct tp_err *err)
           "driver calls and retries together.</p>\n",
           out);
     int rc = tp_html_table(&t, out, err);
-    if (count > ROWS_MOST)
-        fprintf(out, "<p>%s more, with higher peaks, are in the JSON (--json).</p>\n",
-                tp_plural(count - ROWS_MOST, "setting").s);
+    tp_html_left_out(page->left, "setting", out);
     return rc;
 }
 
@@ -157,7 +200,7 @@ static void add_file(const struct tp_tune_page *p, struct tp_table *t, size_t i)
 
 static int write_files(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_tune_page *p = of;
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     static const struct tp_column columns[] = {
         {.head = {"", "file"}, .left = true}, {.head = {"", "events"}},
         {.head = {"", "the program needs"}},  {.head = {"", "best packing found"}},
@@ -180,7 +223,7 @@ static int write_files(const void *of, FILE *out, struct tp_err *err)
 
 static int write_ground(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_tune_page *p = of;
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     struct tp_page flow = flow_of(p, out);
     (void)err;
     fputs("<p>Each setting is played by a model of PyTorch's allocator, from the recorded requests "
@@ -194,7 +237,7 @@ static int write_ground(const void *of, FILE *out, struct tp_err *err)
 
 static int write_tried(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_tune_page *p = of;
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     struct tp_page flow = flow_of(p, out);
     (void)err;
     fputs("<p>", out);
@@ -205,14 +248,14 @@ static int write_tried(const void *of, FILE *out, struct tp_err *err)
 
 static void print_screen(const void *of, struct tp_page *page)
 {
-    const struct tp_tune_page *p = of;
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     page->exact = true;
     tp_tune_text(p->t, p->answers, false, page);
 }
 
 static int write_settings(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_tune_page *p = of;
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     char **words = calloc(p->t->file_count, sizeof *words);
     if (!words)
         return tp_html_no_memory(err);
@@ -221,7 +264,7 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
     tp_html_command("tune", words, p->t->file_count, p->rows, p->opts, out);
     free(words);
     fputs("<details><summary>As on the screen, with sizes in full</summary>\n", out);
-    int rc = tp_html_printed(print_screen, p, out, err);
+    int rc = tp_html_printed(print_screen, of, out, err);
     fputs("</details>\n", out);
     return rc;
 }
@@ -242,7 +285,7 @@ static const struct tp_html_section sections[] = {
 
 static void write_head(const void *of, FILE *out)
 {
-    const struct tp_tune_page *p = of;
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     fprintf(out,
             "Which value of PyTorch's environment variable %s would have needed less memory for "
             "what %s.",
@@ -259,36 +302,77 @@ static void add_title(const struct tp_tune *t, struct tp_str *out)
 
 static int write_articles(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_tune_page *p = of;
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     struct tp_str title = {0};
     add_title(p->t, &title);
     const struct tp_html_article article = {.title = tp_str_text(&title),
                                             .head = write_head,
                                             .sections = sections,
                                             .section_count = sizeof sections / sizeof *sections,
-                                            .of = p};
+                                            .of = of};
     int rc = tp_html_article(&article, out, err);
     tp_str_drop(&title);
     return rc;
 }
 
+/* The index among the settings of the page. */
+static void renumber(cJSON *answer, const char *name, const bool *chosen)
+{
+    cJSON *index = cJSON_GetObjectItemCaseSensitive(answer, name);
+    size_t at = 0;
+    if (!cJSON_IsNumber(index))
+        return;
+    for (size_t i = 0; i < (size_t)index->valuedouble; i++)
+        at += chosen[i];
+    cJSON_SetNumberValue(index, (double)at);
+}
+
+static void shrink(cJSON *root, const bool *chosen)
+{
+    static const char *const answers[] = {"answer", "answer_without_newer_keys"};
+    cJSON *settings = cJSON_GetObjectItemCaseSensitive(root, "settings");
+    size_t i = 0;
+    for (cJSON *s = settings ? settings->child : NULL, *next; s; s = next, i++) {
+        next = s->next;
+        cJSON_DeleteItemFromObjectCaseSensitive(s, "files");
+        if (!chosen[i])
+            cJSON_Delete(cJSON_DetachItemViaPointer(settings, s));
+    }
+    for (i = 0; i < sizeof answers / sizeof *answers; i++) {
+        cJSON *answer = cJSON_GetObjectItemCaseSensitive(root, answers[i]);
+        renumber(answer, "best", chosen);
+        renumber(answer, "compared_with", chosen);
+    }
+}
+
 static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_tune_page *p = of;
+    const struct tune_page *page = of;
     struct tp_json j = {false};
-    cJSON *root = tp_tune_tree(&j, p->t, p->answers), *setting = NULL;
-    cJSON_ArrayForEach(setting, cJSON_GetObjectItemCaseSensitive(root, "settings"))
-        cJSON_DeleteItemFromObjectCaseSensitive(setting, "files");
+    cJSON *root = tp_tune_tree(&j, page->p->t, page->p->answers);
+    shrink(root, page->chosen);
     return tp_json_print_line(&j, root, out, err);
 }
 
 int tp_tune_page(const struct tp_tune_page *p, FILE *out, struct tp_err *err)
 {
+    size_t count = p->t->setting_count;
+    struct tune_page of = {.p = p,
+                           .order = calloc(count + 1, sizeof *of.order),
+                           .chosen = calloc(count + 1, sizeof *of.chosen)};
+    struct tp_html_room room = tp_html_room(count);
     struct tp_str title = {0};
+    room.choose = choose_settings;
+    room.of = &of;
     add_title(p->t, &title);
-    const struct tp_html_page page = {
-        .title = tp_str_text(&title), .articles = write_articles, .data = write_data, .of = p};
-    int rc = tp_html_write(&page, out, err);
+    const struct tp_html_page page = {.title = tp_str_text(&title),
+                                      .articles = write_articles,
+                                      .data = write_data,
+                                      .of = &of,
+                                      .room = &room};
+    int rc = of.order && of.chosen ? tp_html_write(&page, out, err) : tp_html_no_memory(err);
     tp_str_drop(&title);
+    free(of.order);
+    free(of.chosen);
     return rc;
 }

@@ -121,7 +121,21 @@ def result_of(data, whole, articles, beside, found):
     return {**whole, "runs": page}, {**whole, "runs": figures, "all_runs": whole["runs"]}
 
 
-OF = {"tapool.compare/1": compare_of, "tapool.check/1": check_of, "tapool.result/1": result_of}
+# ---- tune ----
+
+def tune_of(data, whole, articles, beside, found):
+    at = shown_of(data["settings"], whole["settings"], lambda s: s["setting"], left(articles[0], "setting"), "setting", found)
+    new = {place: i for i, place in enumerate(at)}
+    out = {**whole, "settings": [whole["settings"][i] for i in at]}
+    for name in ("answer", "answer_without_newer_keys"):
+        for of in ("best", "compared_with"):
+            index = whole[name][of]
+            found.expect(index is None or index in new, "the answer names a setting that is not on the page")
+            out[name] = {**out[name], of: new.get(index)}
+    return out, out
+
+
+OF = {"tapool.tune/1": tune_of, "tapool.compare/1": compare_of, "tapool.check/1": check_of, "tapool.result/1": result_of}
 
 
 def rows_of(page, data, whole, found):

@@ -172,6 +172,19 @@ END
     done
 }
 
+@test "tune: of more settings than a page holds those stay that the answer names, then the lowest peaks" {
+    sanitized && skip "minutes under a sanitizer"
+    cp "$DATA/complete-small.pickle" .
+    local zeros grids=()
+    zeros=$(printf '0%.0s' {1..900})
+    for i in {1..5}; do
+        grids+=(--grid "garbage_collection_threshold:0.$i${zeros}1,max_split_size_mb:$(seq -s '|' 21 300)")
+    done
+    pages tune complete-small.pickle "${grids[@]}"
+    matches page.html '^<p>And [0-9,]+ more settings would make the page too large: --export-json has them\.</p>$'
+    looked_at page.html --once --json result.json
+}
+
 @test "the checks of these pages can fail" {
     oom fragmented
     cp "$DATA/complete-small.pickle" .

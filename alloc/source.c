@@ -31,6 +31,8 @@ static const char *group_fault(const struct tp_source_ops *ops)
     int fences = !!ops->record + !!ops->done + !!ops->wait + !!ops->synced;
     if (fences != 0 && fences != 4)
         return "'record', 'done', 'wait' and 'synced' must be all set or all NULL";
+    if (ops->drained && !fences)
+        return "'drained' needs 'synced'";
     int async = !!ops->pool_open + !!ops->pool_close + !!ops->get_async + !!ops->put_async +
                 !!ops->pool_trim + !!ops->pool_marks;
     if (async != 0 && async != 6)
@@ -230,6 +232,13 @@ void tp_src_synced(struct tp_source *src, uint16_t stream)
     DOWN_TO(src, synced);
     if (src->ops->synced)
         src->ops->synced(src->state, stream);
+}
+
+void tp_src_drained(struct tp_source *src, uint16_t stream)
+{
+    DOWN_TO(src, drained);
+    if (src->ops->drained)
+        src->ops->drained(src->state, stream);
 }
 
 bool tp_src_has_fences(const struct tp_source *src)

@@ -151,6 +151,11 @@ struct tp_source_ops {
     int (*wait)(void *s, const struct tp_fence *f);
     /* the trace has a SYNC of this stream; TP_ALL_STREAMS: of the whole device */
     void (*synced)(void *s, uint16_t stream);
+    /* May be NULL in a source with fences: nothing ever really runs. Returns once the work of the
+     * stream, or of all streams with TP_ALL_STREAMS, is complete or the device is lost. Unlike
+     * `synced`, which may follow, it is no synchronisation to the driver, so that no pool gives
+     * memory back; never timed, and none of its calls is counted. */
+    void (*drained)(void *s, uint16_t stream);
 
     /* HOST. NULL for an address that this source did not give. */
     void *(*host)(void *s, tp_addr addr);
@@ -200,6 +205,7 @@ uint64_t tp_src_taken(struct tp_source *src);
 uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align);
 bool tp_src_holds(struct tp_source *src, tp_addr addr, uint64_t size); /* `src` must be the meter */
 void tp_src_synced(struct tp_source *src, uint16_t stream);
+void tp_src_drained(struct tp_source *src, uint16_t stream);
 
 /* Where the source lacks the STREAMS group nothing is queued, and the call returns TP_OK. */
 int tp_src_work(struct tp_source *src, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,

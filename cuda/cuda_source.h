@@ -128,6 +128,7 @@ void tp_cuda_record(void *state, uint16_t stream, struct tp_fence *out);
 bool tp_cuda_done(void *state, const struct tp_fence *fence);
 int tp_cuda_wait(void *state, const struct tp_fence *fence);
 void tp_cuda_synced(void *state, uint16_t stream);
+void tp_cuda_drained(void *state, uint16_t stream);
 int tp_cuda_follow(void *state, uint16_t stream, uint16_t after);
 
 /* To be called when work was queued on the stream. */

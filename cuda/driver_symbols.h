@@ -31,6 +31,7 @@
     X(StreamCreate, 2000, CORE)                                                                    \
     X(StreamDestroy, 4000, CORE)                                                                   \
     X(StreamSynchronize, 2000, CORE)                                                               \
+    X(StreamQuery, 2000, CORE)                                                                     \
     X(StreamWaitEvent, 3020, CORE)                                                                 \
     X(EventCreate, 2000, CORE)                                                                     \
     X(EventDestroy, 4000, CORE)                                                                    \

@@ -248,6 +248,38 @@ void tp_cuda_synced(void *state, uint16_t stream)
         pass_all(f, &f->streams[i]);
 }
 
+/* Asks again and again, because a synchronisation would make the driver's pools give memory back.
+ */
+static int drain(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s)
+{
+    CUresult code;
+    do
+        code = g->driver.StreamQuery(s->handle);
+    while (code == CUDA_ERROR_NOT_READY);
+    int rc = cuda_status(g, "cuStreamQuery", code);
+    if (!rc)
+        pass_all(f, s); /* here, so that a `synced` that is timed finds nothing to do */
+    return rc;
+}
+
+void tp_cuda_drained(void *state, uint16_t stream)
+{
+    struct cuda_source *source = state;
+    struct cuda_fences *f = &source->fences;
+    struct cuda_gpu *g = &source->gpu;
+    CUcontext found = g->current ? *g->current : NULL;
+    bool all = stream == TP_ALL_STREAMS, other = found != g->context;
+    assert(all || stream < f->stream_count);
+    if (g->failure.status)
+        return;
+    /* not cuda_enter, so that counts are those of a program that does not look */
+    int rc = other ? CUDA_LOOK(g, CtxSetCurrent, g->context) : TP_OK;
+    for (uint32_t i = all ? 0 : stream; !rc && i < (all ? f->stream_count : stream + 1u); i++)
+        rc = drain(f, g, &f->streams[i]);
+    if (other && found)
+        CUDA_LOOK(g, CtxSetCurrent, found);
+}
+
 void tp_cuda_fences_work(struct cuda_fences *f, uint16_t stream)
 {
     struct fence_stream *s = &f->streams[stream];

@@ -294,6 +294,7 @@ const struct tp_source_ops tp_source_cuda = {
     .done = tp_cuda_done,
     .wait = tp_cuda_wait,
     .synced = tp_cuda_synced,
+    .drained = tp_cuda_drained,
     .pool_open = tp_cuda_pool_open,
     .pool_close = tp_cuda_pool_close,
     .get_async = tp_cuda_get_async,

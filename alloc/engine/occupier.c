@@ -166,11 +166,13 @@ static void queue_after(struct tp_player *p, struct tp_source *src, const struct
 static void order_before(struct tp_player *p, struct tp_source *src, const struct tp_insn *insn)
 {
     struct tp_occupier *o = p->occupier;
+    /* What a SYNC waits for is the program's work; what else the driver does in it, such as giving
+     * back memory of a pool, is a cost of the policy. */
     if (insn->op == TP_SYNC)
-        tp_src_synced(src, insn->stream);
+        tp_src_drained(src, insn->stream);
     /* a program that frees everything has waited for all work first */
     else if (o && insn->op == TP_RESET)
-        tp_src_synced(src, TP_ALL_STREAMS);
+        tp_src_drained(src, TP_ALL_STREAMS);
     if (o && (insn->op == TP_FREE || insn->op == TP_REALLOC)) {
         o->before = p->slots[insn->slot].addr;
         if (o->before)

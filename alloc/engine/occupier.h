@@ -4,7 +4,7 @@
  *     ALLOC A, stream 0          work(0, A)                 busy until the next event of stream 0
  *     USE A, stream 1            follow(1, 0), work(1, A)
  *     FREE A, stream 1           follow(1, 0) before it, where the block belongs to stream 0
- *     SYNC 1                     the host waits for stream 1, before the strategy hears of it
+ *     SYNC 1                     drained(1) before it: its wait is over when its time begins
  *
  * This work is not part of the time of operations: it belongs to the recorded program, and no
  * policy could avoid it. Each work lasts for the recorded time to the next event of its stream, so

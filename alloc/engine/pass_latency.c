@@ -25,7 +25,7 @@ enum {
     WARM_OPERATIONS = 1 << 20 /* operations that suffice to warm the loop up in a long trace */
 };
 
-const char *const tp_latency_names[TP_LAT_KINDS] = {"alloc", "free", "realloc", "other"};
+const char *const tp_latency_names[TP_LAT_KINDS] = {"alloc", "free", "realloc", "sync", "other"};
 
 struct collector {
     struct tp_latency_run *out;

@@ -396,10 +396,15 @@ static bool play_on_object(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
-/* Plays a SYNC for the strategy. On a real device the engine has synchronised already, before the
- * operation begins. */
-RARE bool play_sync_on_device(struct tp_player *p, const struct tp_insn *insn)
+/* Plays a SYNC. On a real device the work is complete before the operation begins; see
+ * occupier.h. */
+static bool play_sync(struct tp_player *p, const struct tp_insn *insn)
 {
+    TP_EACH_DEVICE (d, insn, p->facts->devices) {
+        struct tp_source *src = p->instances[d].env.source;
+        if (src)
+            tp_src_synced(src, insn->stream);
+    }
     if (!p->strategy->sync)
         return true;
     TP_EACH_DEVICE (d, insn, p->facts->devices) {
@@ -408,16 +413,6 @@ RARE bool play_sync_on_device(struct tp_player *p, const struct tp_insn *insn)
         must(p, insn, p->strategy->sync(in->state, thr, insn->stream));
     }
     return true;
-}
-
-static bool play_sync(struct tp_player *p, const struct tp_insn *insn)
-{
-    TP_EACH_DEVICE (d, insn, p->facts->devices) {
-        struct tp_source *src = p->instances[d].env.source;
-        if (src)
-            tp_src_synced(src, insn->stream);
-    }
-    return play_sync_on_device(p, insn);
 }
 
 static bool play_trim(struct tp_player *p, const struct tp_insn *insn)
@@ -504,8 +499,7 @@ INLINE bool play_other(struct tp_player *p, const struct tp_insn *insn, struct s
                        struct variant v)
 {
     time->start = stamp_of(v);
-    bool counts =
-        v.device && insn->op == TP_SYNC ? play_sync_on_device(p, insn) : play_rare(p, insn);
+    bool counts = play_rare(p, insn);
     time->end = stamp_of(v);
     return counts;
 }

@@ -51,6 +51,7 @@ enum tp_latency_kind {
     TP_LAT_ALLOC,
     TP_LAT_FREE,
     TP_LAT_REALLOC,
+    TP_LAT_SYNC, /* on a real device with the driver's call, which waits for nothing then */
     TP_LAT_OTHER,
     TP_LAT_KINDS,
     TP_LAT_NONE = TP_LAT_KINDS /* not a call: neither timed nor counted */
@@ -85,7 +86,7 @@ enum tp_latency_kind {
     X(RELEASE,     4, "release",    "releases",    OTHER,    6, TP_REFERENCE) \
     X(ADOPT,       5, "adopt",      "adopts",      ALLOC,    2, TP_NEW_OBJECT) \
     X(USE,         6, "use",        "uses",        OTHER,    7, TP_OBJECT | TP_NEEDS_STREAM) \
-    X(SYNC,        7, "sync",       "waits",       OTHER,    8, TP_STREAMS) \
+    X(SYNC,        7, "sync",       "waits",       SYNC,     8, TP_STREAMS) \
     X(RESET,       8, "reset",      "resets",      OTHER,    9, TP_DEVICES) \
     X(TRIM,        9, "trim",       "trims",       OTHER,   10, TP_DEVICES | TP_HAS_SIZE) \
     X(THREAD_END, 10, "thread_end", "ends",        OTHER,   12, TP_HAS_THREAD | TP_OF_THREAD) \

@@ -241,8 +241,10 @@ REPORTED(.name = "latency_sampled_operations", .path = "latency_sampled_operatio
 LATENCIES(alloc, ALLOC, COMPARED, 25)
 LATENCIES(free, FREE, COMPARED, 31)
 LATENCIES(realloc, REALLOC, COMPARED, 37)
+LATENCIES(sync, SYNC, NOT_COMPARED, 0)
 LATENCIES(other, OTHER, NOT_COMPARED, 0)
-LINE("latency", "alloc, free, realloc: count, mean, min, p50, p90, p99, p99_9, max, buckets")
+LINE("latency", "alloc, free, realloc, sync, other: count, mean, min, p50, p90, p99, p99_9,\n"
+                "max, buckets. sync of a real GPU: the driver's call, once the work is done")
 
 /* ---- what a real device answered ---- */
 

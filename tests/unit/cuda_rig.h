@@ -9,10 +9,12 @@
  *   IN_RIG(a_test)                                   among the tests of the group
  *
  * With TAPOOL_TEST_REAL_CUDA=1 in the environment the tests run on the real driver: those that need
- * a script are skipped, and there are no books. */
+ * a script are skipped, and there are no books. With TAPOOL_TEST_REAL_CUDA=fake the same tests run
+ * on the fake, in real time: what fails there asks a real driver for what none does. */
 #ifndef TP_TEST_CUDA_RIG_H
 #define TP_TEST_CUDA_RIG_H
 
+#include "alloc/base/clock.h"
 #include "alloc/source.h"
 #include "cuda/cuda_device.h"
 #include "tests/fake_libcuda/fake_libcuda.h"
@@ -27,6 +29,7 @@
 extern const struct tp_source_ops tp_source_cuda;
 
 #define MIB          (UINT64_C(1) << 20)
+#define LONG_NS      UINT64_C(20000000) /* long for a device, short for who waits for the test */
 #define IN_RIG(test) cmocka_unit_test_setup_teardown(test, cuda_rig_setup, cuda_rig_teardown)
 
 struct cuda_rig {
@@ -45,10 +48,11 @@ static inline void cuda_rig_find(struct cuda_rig *r, const char *name, void *fun
     memcpy(function, &found, sizeof found);
 }
 
-static inline bool cuda_rig_real(void)
+/* Is TAPOOL_TEST_REAL_CUDA this? */
+static inline bool cuda_rig_asked(const char *word)
 {
     const char *real = getenv("TAPOOL_TEST_REAL_CUDA");
-    return real && strcmp(real, "1") == 0;
+    return real && strcmp(real, word) == 0;
 }
 
 /* *state stays NULL where there is nothing to test on. */
@@ -59,7 +63,7 @@ static inline int cuda_rig_setup(void **state)
     struct cuda_rig *r = test_calloc(1, sizeof *r);
     *state = r;
     unsetenv("TAPOOL_FAKE_CUDA");
-    if (cuda_rig_real())
+    if (cuda_rig_asked("1"))
         return 0;
     r->library = dlopen(TAPOOL_FAKE_CUDA_PATH, RTLD_NOW | RTLD_LOCAL);
     if (!r->library)
@@ -121,20 +125,33 @@ static inline int cuda_rig_teardown(void **state)
     return 0;
 }
 
-/* The rig, with this script in force; the real driver follows none. Skips what cannot be run. */
-static inline struct cuda_rig *cuda_rig(void **state, const char *script)
+/* The rig, for a test that every driver passes. The script, which may be NULL, makes a fake that
+ * the test can be run on; where the fake stands for a real driver its time is the machine's. */
+static inline struct cuda_rig *cuda_rig_any(void **state, const char *script)
 {
     struct cuda_rig *r = *state;
+    char text[160];
     if (!r) {
         print_message("skipped: built without the CUDA Toolkit\n");
         skip();
-    } else if (script && !r->library) {
-        print_message("skipped: the real driver follows no script\n");
-        skip();
-    } else if (script) {
+    } else if (r->library && cuda_rig_asked("fake")) {
+        snprintf(text, sizeof text, "%s;clock=real", script ? script : "");
+        r->script(text);
+    } else if (r->library && script) {
         r->script(script);
     }
     return r;
+}
+
+/* The rig, with this script in force; the real driver follows none. Skips what cannot be run. */
+static inline struct cuda_rig *cuda_rig(void **state, const char *script)
+{
+    const struct cuda_rig *r = *state;
+    if (r && script && (!r->library || cuda_rig_asked("fake"))) {
+        print_message("skipped: the real driver follows no script\n");
+        skip();
+    }
+    return cuda_rig_any(state, script);
 }
 
 /* A violation was planted: there is one, and it is forgotten. */
@@ -229,6 +246,36 @@ static inline struct tp_fence bench_record(struct cuda_bench *b, uint16_t stream
 static inline void bench_busy(struct cuda_bench *b, uint16_t stream, tp_addr addr, uint64_t ns)
 {
     assert_int_equal(tp_src_work(&b->src, stream, addr, 512, ns, TP_OCCUPY_SPIN), TP_OK);
+}
+
+/* The stream is busy for LONG_NS. When that began, or a little before, of tp_wall_ns. */
+static inline uint64_t bench_long(struct cuda_bench *b, uint16_t stream, tp_addr addr)
+{
+    uint64_t began = tp_wall_ns();
+    bench_busy(b, stream, addr, LONG_NS);
+    return began;
+}
+
+/* In real time: `times` times LONG_NS have passed since then. A tenth less will do, because the
+ * clocks of devices tick in steps. */
+static inline bool bench_is_past(uint64_t began, unsigned times)
+{
+    return tp_wall_ns() - began >= times * (LONG_NS - LONG_NS / 10);
+}
+
+/* The fence has not passed, unless the test itself was held up for so long that it may have. */
+static inline void bench_expect_pending(struct cuda_bench *b, const struct tp_fence *f,
+                                        uint64_t began, unsigned times)
+{
+    if (tp_src_done(&b->src, f))
+        assert_true(bench_is_past(began, times));
+}
+
+/* The fence passes without a wait. */
+static inline void bench_until_done(struct cuda_bench *b, const struct tp_fence *f)
+{
+    while (!tp_src_done(&b->src, f))
+        assert_int_equal(b->lost, TP_OK);
 }
 
 static inline void bench_expect_sound(struct cuda_bench *b)

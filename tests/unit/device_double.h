@@ -43,7 +43,8 @@ static struct double_bench {
     uint64_t later_capacity; /* of all but the first that is opened */
     uint64_t fail_at;        /* the call, from 1, with which the device is lost; 0: none */
     uint64_t stop_at;        /* the call that raises the flag */
-    uint64_t work_ns;        /* a work and a synchronisation really take so long, of this thread */
+    uint64_t work_ns;        /* a work, and a wait for work, really take so long, of this thread */
+    uint64_t sync_ns;        /* and what a synchronisation does when there is nothing to wait for */
     int work_status;         /* what `work` says instead of doing it */
     bool logging, any_fault;
     volatile sig_atomic_t stopped;
@@ -72,6 +73,7 @@ struct device_double {
     struct tp_pool_marks marks;
     struct tp_driver_counts counts;
     uint64_t serial;
+    uint64_t drained; /* the call of the last `drained` */
 };
 
 static inline void bench_reset(void)
@@ -113,10 +115,10 @@ static inline int double_call(struct device_double *s)
     return s->fault ? TP_EDEVICE : TP_OK;
 }
 
-static inline void double_be_busy(void)
+static inline void double_be_busy(uint64_t ns)
 {
     uint64_t start = tp_wall_ns();
-    while (tp_wall_ns() - start < bench.work_ns)
+    while (tp_wall_ns() - start < ns)
         ;
 }
 
@@ -248,6 +250,26 @@ static int double_wait(void *state, const struct tp_fence *f)
     return double_call(s);
 }
 
+static void double_note_wait(const struct device_double *s, const char *what, uint16_t stream)
+{
+    if (stream == TP_ALL_STREAMS)
+        double_note(s, "%s all", what);
+    else
+        double_note(s, "%s s%u", what, stream);
+}
+
+static void double_drained(void *state, uint16_t stream)
+{
+    struct device_double *s = state;
+    s->counts.calls--; /* a look is no call of the program */
+    if (double_call(s))
+        return;
+    s->drained = bench.calls;
+    double_note_wait(s, "drain", stream);
+    double_be_busy(bench.work_ns);
+}
+
+/* Waits for nothing right after `drained`. */
 static void double_synced(void *state, uint16_t stream)
 {
     struct device_double *s = state;
@@ -255,11 +277,8 @@ static void double_synced(void *state, uint16_t stream)
         return;
     s->counts.syncs++;
     bench.sync_calls++;
-    if (stream == TP_ALL_STREAMS)
-        double_note(s, "sync all");
-    else
-        double_note(s, "sync s%u", stream);
-    double_be_busy();
+    double_note_wait(s, "sync", stream);
+    double_be_busy(s->drained + 1 == bench.calls ? bench.sync_ns : bench.work_ns);
 }
 
 /* ---- a pool ---- */
@@ -384,7 +403,7 @@ static int double_work(void *state, uint16_t stream, tp_addr addr, uint64_t size
     s->counts.works++;
     bench.works++;
     double_note(s, "work s%u %c %u", stream, double_name(i), (unsigned)ns);
-    double_be_busy();
+    double_be_busy(bench.work_ns);
     return TP_OK;
 }
 
@@ -430,6 +449,7 @@ static const struct tp_source_ops device_double = {
     .done = double_done,
     .wait = double_wait,
     .synced = double_synced,
+    .drained = double_drained,
     .pool_open = double_pool_open,
     .pool_close = double_pool_close,
     .get_async = double_get_async,

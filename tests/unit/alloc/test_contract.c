@@ -124,6 +124,8 @@ static void source_tables(void **state)
     SOURCE("'wait'", s.wait = NULL);
     SOURCE("'synced'", s.synced = NULL);
     SOURCE("'record'", s.record = NULL; s.done = NULL; s.wait = NULL);
+    SOURCE("'drained'", s.record = NULL; s.done = NULL; s.wait = NULL; s.synced = NULL;
+           s.drained = probe_synced);
     SOURCE("unknown bit", s.flags |= 1u << 30);
     SOURCE("at once", s.flags |= TP_SRC_VIRTUAL);
     SOURCE("'host'", s.flags = 0);

@@ -59,7 +59,9 @@ static bool play(struct cuda_bench *b, const struct tp_source_cfg *cfg)
         failed |= tp_src_pool_trim(s, 0);
         failed |= tp_src_pool_close(s);
     }
+    tp_src_drained(s, 1);
     tp_src_synced(s, 1);
+    tp_src_drained(s, TP_ALL_STREAMS);
     tp_src_synced(s, TP_ALL_STREAMS);
     return !failed && tp_src_fault(s, NULL) == TP_OK;
 }
@@ -74,6 +76,7 @@ static void expect_silence(struct cuda_rig *r, struct cuda_bench *b)
     assert_int_equal(addr, 0);
     tp_src_record(&b->src, 0, &f);
     assert_int_equal(f.serial, 0);
+    tp_src_drained(&b->src, TP_ALL_STREAMS);
     tp_src_synced(&b->src, TP_ALL_STREAMS);
     assert_int_equal(tp_src_follow(&b->src, 0, 1), TP_EDEVICE);
     assert_int_equal(tp_src_work(&b->src, 0, 4096, 1, 1, TP_OCCUPY_MEMSET), TP_EDEVICE);

@@ -155,12 +155,209 @@ static void to_record_takes_few_queries(void **state)
     cuda_bench_close(&b);
 }
 
+/* ---- in real time, as every driver has it ---- */
+
+static void a_stream_passes_its_fence_by_itself(void **state)
+{
+    struct cuda_rig *r = cuda_rig_any(state, "clock=real");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    uint64_t began = bench_long(&b, 0, addr);
+    struct tp_fence f = bench_record(&b, 0), other = bench_record(&b, 1);
+    bench_expect_pending(&b, &f, began, 1);
+    bench_until_done(&b, &other);
+    bench_expect_pending(&b, &f, began, 1);
+    bench_until_done(&b, &f);
+    assert_true(bench_is_past(began, 1));
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+    cuda_rig_no_violation(r);
+}
+
+static void a_wait_takes_as_long_as_the_work(void **state)
+{
+    struct cuda_rig *r = cuda_rig_any(state, "clock=real");
+    struct cuda_bench b;
+    struct tp_fence f[3];
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    uint64_t began = tp_wall_ns();
+    for (int i = 0; i < 3; i++) {
+        bench_long(&b, 1, addr);
+        f[i] = bench_record(&b, 1);
+    }
+    assert_int_equal(tp_src_wait(&b.src, &f[1]), TP_OK);
+    assert_true(bench_is_past(began, 2));
+    assert_true(tp_src_done(&b.src, &f[0]) && tp_src_done(&b.src, &f[1]));
+    tp_src_synced(&b.src, 0); /* another stream */
+    bench_expect_pending(&b, &f[2], began, 3);
+    tp_src_synced(&b.src, 1);
+    assert_true(bench_is_past(began, 3));
+    assert_true(tp_src_done(&b.src, &f[2]));
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+    cuda_rig_no_violation(r);
+}
+
+/* Asked in any order, right each time. */
+static void fences_of_real_time_in_every_order(void **state)
+{
+    enum { FENCES = 8 };
+    struct cuda_rig *r = cuda_rig_any(state, "clock=real");
+    struct cuda_bench b;
+    struct tp_fence f[FENCES];
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    uint64_t began = tp_wall_ns();
+    for (int i = 0; i < FENCES; i++) {
+        bench_long(&b, 0, addr);
+        f[i] = bench_record(&b, 0);
+    }
+    for (unsigned past = 0; past <= FENCES; past++) {
+        if (past)
+            assert_int_equal(tp_src_wait(&b.src, &f[past - 1]), TP_OK);
+        for (unsigned k = 0; k < FENCES; k++) {
+            unsigned i = k * 3 % FENCES; /* 3 and 8 share no factor: all of them */
+            if (i < past)
+                assert_true(tp_src_done(&b.src, &f[i]));
+            else
+                bench_expect_pending(&b, &f[i], began, i + 1);
+        }
+    }
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+    cuda_rig_no_violation(r);
+}
+
+/* Far more fences than a source has events, and than a driver's queue has room for. */
+static void fences_of_real_time_without_number(void **state)
+{
+    enum { FENCES = 3000, OLDEST = 100 };
+    struct cuda_rig *r = cuda_rig_any(state, "clock=real");
+    struct cuda_bench b;
+    static struct tp_fence f[2][FENCES];
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    uint64_t began = bench_long(&b, 0, addr);
+    bench_long(&b, 1, addr + 4096);
+    for (int i = 0; i < FENCES; i++)
+        for (uint16_t s = 0; s < 2; s++) {
+            f[s][i] = bench_record(&b, s);
+            if (i < OLDEST)
+                bench_expect_pending(&b, &f[s][i / 2], began, 1);
+        }
+    for (uint16_t s = 0; s < 2; s++)
+        assert_int_equal(tp_src_wait(&b.src, &f[s][FENCES - 1]), TP_OK);
+    assert_true(bench_is_past(began, 1));
+    for (int i = FENCES - 1; i >= 0; i--)
+        assert_true(tp_src_done(&b.src, &f[0][i]) && tp_src_done(&b.src, &f[1][i]));
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+    cuda_rig_no_violation(r);
+}
+
+/* ---- work is done before a synchronisation ---- */
+
+static uint64_t counted_calls(struct cuda_bench *b)
+{
+    struct tp_driver_counts counts;
+    tp_src_counts(&b->src, &counts);
+    return counts.calls;
+}
+
+/* What is reserved in the pool, where nothing is in use. */
+static uint64_t reserved_idle(struct cuda_bench *b)
+{
+    struct tp_pool_marks m;
+    assert_int_equal(tp_src_pool_marks(&b->src, &m), TP_OK);
+    assert_int_equal(m.used, 0);
+    return m.reserved;
+}
+
+/* All work of a stream, or of all, is waited for, and its fences have passed; a pool above its
+ * threshold keeps what it has until the synchronisation itself. */
+static void a_pool_shrinks_in_the_synchronisation_alone(void **state)
+{
+    static const uint16_t streams[] = {1, TP_ALL_STREAMS};
+    for (size_t i = 0; i < 2; i++) {
+        struct cuda_rig *r = cuda_rig_any(state, "clock=real");
+        const struct tp_pool_cfg own = {.own = true};
+        struct cuda_bench b;
+        tp_addr addr;
+        bench_open(&b, NULL);
+        assert_int_equal(tp_src_pool_open(&b.src, &own, &b.err), TP_OK);
+        assert_int_equal(tp_src_get_async(&b.src, 8 * MIB, 1, &addr), TP_OK);
+        uint64_t began = bench_long(&b, 1, addr);
+        assert_int_equal(tp_src_put_async(&b.src, addr, 1), TP_OK);
+        struct tp_fence f = bench_record(&b, 1);
+        uint64_t calls = counted_calls(&b);
+        tp_src_drained(&b.src, streams[i]);
+        assert_true(bench_is_past(began, 1));
+        assert_true(tp_src_done(&b.src, &f));
+        assert_int_equal(cuda_rig_books(r).works_pending, 0);
+        assert_int_equal(counted_calls(&b), calls);
+        assert_true(reserved_idle(&b) >= 8 * MIB);
+        tp_src_synced(&b.src, streams[i]);
+        assert_int_equal(counted_calls(&b), calls + 1);
+        assert_int_equal(reserved_idle(&b), 0);
+        bench_expect_sound(&b);
+        cuda_bench_close(&b);
+        cuda_rig_no_violation(r);
+    }
+}
+
+/* Of the stream that is asked about, and of no other. */
+static void one_stream_is_drained_alone(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "step=0");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    bench_busy(&b, 0, addr, 1000);
+    bench_busy(&b, 1, addr + 4096, 1000000);
+    struct tp_fence f[2] = {bench_record(&b, 0), bench_record(&b, 1)};
+    tp_src_drained(&b.src, 2); /* nothing was ever queued there */
+    assert_false(tp_src_done(&b.src, &f[0]));
+    tp_src_drained(&b.src, 0);
+    uint64_t queries = cuda_rig_books(r).event_queries;
+    assert_true(tp_src_done(&b.src, &f[0])); /* known without asking */
+    assert_int_equal(cuda_rig_books(r).event_queries, queries);
+    assert_false(tp_src_done(&b.src, &f[1]));
+    tp_src_drained(&b.src, TP_ALL_STREAMS);
+    assert_true(tp_src_done(&b.src, &f[1]));
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+}
+
+static void draining_notices_a_lost_device(void **state)
+{
+    cuda_rig(state, "async=1:719");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    bench_busy(&b, 0, bench_get(&b, MIB, 256), 1000000);
+    tp_src_drained(&b.src, TP_ALL_STREAMS);
+    bench_expect_lost(&b, "cuStreamQuery failed: CUDA_ERROR_LAUNCH_FAILED (");
+    tp_src_drained(&b.src, 0); /* at once */
+    cuda_bench_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_RIG(a_fence_passes_with_its_stream),  IN_RIG(waiting_and_synchronising),
-        IN_RIG(fences_in_every_order),           IN_RIG(more_fences_than_events),
-        IN_RIG(one_stream_can_take_every_event), IN_RIG(to_record_takes_few_queries),
+        IN_RIG(a_fence_passes_with_its_stream),
+        IN_RIG(waiting_and_synchronising),
+        IN_RIG(fences_in_every_order),
+        IN_RIG(more_fences_than_events),
+        IN_RIG(one_stream_can_take_every_event),
+        IN_RIG(to_record_takes_few_queries),
+        IN_RIG(a_stream_passes_its_fence_by_itself),
+        IN_RIG(a_wait_takes_as_long_as_the_work),
+        IN_RIG(fences_of_real_time_in_every_order),
+        IN_RIG(fences_of_real_time_without_number),
+        IN_RIG(a_pool_shrinks_in_the_synchronisation_alone),
+        IN_RIG(one_stream_is_drained_alone),
+        IN_RIG(draining_notices_a_lost_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,17 +189,22 @@ def write_trace(path, name, events):
         file.write(json.dumps({"format": "tapool-trace", "version": 1,
                                "meta": {"name": name, "kind": "device"}}) + "\n")
         for op, ident, size in events:
-            event = {"op": op, "id": ident}
+            event = {"op": op}
+            if op != "sync":
+                event["id"] = ident
             if op == "alloc":
                 event["size"] = size
             file.write(json.dumps(event) + "\n")
 
 
 def pairs(count):
-    """One block of 1 MiB, allocated and freed: a hit from the second time on."""
-    for _ in range(count):
+    """One block of 1 MiB, allocated and freed: a hit from the second time on. Each 128 pairs are
+    waited for, untimed, so that the driver's queue, with room for a thousand things, never fills."""
+    for i in range(count):
         yield "alloc", 1, MIB
         yield "free", 1, 0
+        if i % 128 == 127:
+            yield "sync", 0, 0
 
 
 def ranges(count=64):

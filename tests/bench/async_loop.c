@@ -2,10 +2,14 @@
  * on its source under the meter, as a replay has it, in turn with a loop that one would write by
  * hand.
  *
- *     async_loop [SIZE [PAIRS [ROUNDS]]]        1048576 1000 41 by default; prints JSON
+ *     async_loop [SIZE [PAIRS [ROUNDS]]]        1048576 128 321 by default; prints JSON
  *
  *     round 1   PAIRS x cuMemAllocAsync, cuMemFreeAsync     PAIRS x alloc, free of the strategy
  *     round 2   the other way about ...                     the driver is idle in between
+ *
+ * A driver's queue has room for about a thousand things; behind a full one each call waits for the
+ * device, and the strategy works beside that wait: its share would read 0. So a round has at most
+ * 128 pairs, and the device is waited for before each, untimed.
  *
  * Both take their blocks from the device's default pool, which the strategy has told to keep
  * everything, and use a stream that waits for no other. What is printed as own share is the median
@@ -21,7 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_ROUNDS = 1001, NO_DRIVER = 4 };
+enum { MAX_ROUNDS = 1001, MAX_PAIRS = 128, NO_DRIVER = 4 };
 
 extern const struct tp_source_ops tp_source_cuda, tp_source_meter;
 extern const struct tp_strategy tp_strategy_cuda_malloc_async;
@@ -45,7 +49,6 @@ struct bare {
     CUresult (*set_current)(CUcontext);
     CUresult (*create_stream)(CUstream *, unsigned);
     CUresult (*destroy_stream)(CUstream);
-    CUresult (*synchronize)(CUstream);
     CUresult (*alloc)(CUdeviceptr *, size_t, CUstream);
     CUresult (*free)(CUdeviceptr, CUstream);
 };
@@ -62,7 +65,6 @@ static bool load_symbols(struct bare *b)
                    {"cuCtxSetCurrent", &b->set_current},
                    {"cuStreamCreate", &b->create_stream},
                    {"cuStreamDestroy_v2", &b->destroy_stream},
-                   {"cuStreamSynchronize", &b->synchronize},
                    {"cuMemAllocAsync", &b->alloc},
                    {"cuMemFreeAsync", &b->free}};
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
@@ -216,14 +218,21 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int measure(const struct bare *b, const struct ours *o, const struct work *w,
-                   struct figures *f)
+/* Waits until both queues are empty: the context is the same. */
+static int wait_for_device(struct ours *o)
+{
+    struct tp_err err;
+    tp_src_synced(&o->meter, TP_ALL_STREAMS);
+    return tp_src_fault(&o->cuda, &err);
+}
+
+static int measure(const struct bare *b, struct ours *o, const struct work *w, struct figures *f)
 {
     int failed = bare_pairs(b, w) | our_pairs(o, w); /* the pool fills */
     for (uint64_t r = 0; r < w->rounds && !failed; r++)
         for (uint64_t turn = 0; turn < 2; turn++) {
             bool bare = (r + turn) % 2 == 0;
-            failed |= (int)b->synchronize(b->stream);
+            failed |= wait_for_device(o);
             uint64_t start = tp_wall_ns();
             failed |= bare ? bare_pairs(b, w) : our_pairs(o, w);
             (bare ? f->bare : f->ours)[r] = (double)(tp_wall_ns() - start) / (2 * (double)w->pairs);
@@ -250,14 +259,15 @@ static void print_figures(const struct bare *b, const struct work *w, const stru
 static bool read_work(int argc, char **argv, struct work *w)
 {
     uint64_t *const values[] = {&w->size, &w->pairs, &w->rounds};
-    *w = (struct work){1048576, 1000, 41};
+    *w = (struct work){1048576, MAX_PAIRS, 321};
     for (int i = 1; i < argc && i <= 3; i++) {
         char *end = NULL;
         *values[i - 1] = strtoull(argv[i], &end, 10);
         if (end == argv[i] || *end)
             return false;
     }
-    return argc <= 4 && w->size && w->pairs && w->rounds && w->rounds <= MAX_ROUNDS;
+    return argc <= 4 && w->size && w->pairs && w->pairs <= MAX_PAIRS && w->rounds &&
+           w->rounds <= MAX_ROUNDS;
 }
 
 int main(int argc, char **argv)
@@ -268,7 +278,8 @@ int main(int argc, char **argv)
     struct ours ours = {0};
     struct tp_err err = {0};
     if (!read_work(argc, argv, &work)) {
-        fprintf(stderr, "usage: async_loop [SIZE [PAIRS [ROUNDS]]]\n");
+        fprintf(stderr, "usage: async_loop [SIZE [PAIRS [ROUNDS]]], at most %d pairs, %d rounds\n",
+                MAX_PAIRS, MAX_ROUNDS);
         return 2;
     }
     int status = bare_open(&bare);

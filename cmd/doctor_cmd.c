@@ -68,6 +68,7 @@ static void write_cuda(struct tp_json *j, cJSON *root, const struct tp_doctor *d
     tp_json_text(j, cuda, "driver", info->path);
     tp_json_text(j, cuda, "driver_release", info->release);
     tp_json_uint(j, cuda, "cuda_version", (uint64_t)info->version);
+    tp_json_uint(j, cuda, "max_connections", info->connections ? info->connections : TP_NONE);
     tp_json_bool(j, cuda, "simulated", info->simulated);
     cJSON *devices = tp_json_array(j, cuda, "devices");
     for (int i = 0; i < info->device_count && i < TP_DOCTOR_GPUS; i++) {

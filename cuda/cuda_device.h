@@ -6,6 +6,7 @@
 #define TP_CUDA_DEVICE_H
 
 #include "alloc/base/err.h"
+#include "cuda/release.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,10 +30,13 @@ struct tp_cuda_device {
 struct tp_cuda; /* a loaded driver */
 
 struct tp_cuda_info {
-    const char *path; /* path of the library that was loaded */
-    int version;      /* CUDA version that the driver supports: 13000 is 13.0 */
-    char release[32]; /* release of the driver, such as "580.65.06"; "": not known */
-    bool simulated;   /* the library says that it is no real driver */
+    const char *path;              /* path of the library that was loaded */
+    int version;                   /* CUDA version that the driver supports: 13000 is 13.0 */
+    char release[TP_CUDA_RELEASE]; /* of the driver, such as "580.65.06"; "": not known */
+    /* connections through which streams reach a device, as CUDA_DEVICE_MAX_CONNECTIONS asks for:
+     * streams beyond that number share one, and wait for each other; 0: it says no number */
+    uint32_t connections;
+    bool simulated; /* the library says that it is no real driver */
     int device_count;
     const struct tp_cuda_device *devices;
 };

@@ -108,9 +108,18 @@ struct cuda_source {
     uint32_t stream_count;
     uint32_t created; /* streams [first_created, created) were created by this source */
     uint32_t first_created;
-    uint64_t capacity;
+    uint64_t capacity; /* free bytes of the device once the source's own handles were made */
+    /* bytes of the device. A request for more is out of memory, and the driver is not asked: its
+     * answer to such a size need not be that, and any other answer would lose the device */
+    uint64_t total;
     const uint64_t *now_ns; /* recorded time; may be NULL */
 };
+
+/* The bytes that are free now become the capacity. TP_EDEVICE: the device is lost. */
+static inline int cuda_read_capacity(struct cuda_source *s)
+{
+    return tp_cuda_look_at_memory(&s->gpu, &s->capacity, &s->total);
+}
 
 /* Creates the events of all streams; s->streams must be set and the device's context current. After
  * a failure tp_cuda_fences_close must still be called. */

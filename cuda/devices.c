@@ -88,16 +88,13 @@ static int look_at(const struct cuda_driver *d, int ordinal, struct tp_cuda_devi
     return TP_OK;
 }
 
-/* Reads the driver's release from the kernel module, because the library does not report it. */
-static void read_release(char out[32])
+/* The number of connections that CUDA_DEVICE_MAX_CONNECTIONS asks for; 0: what it says is none. */
+static uint32_t connections_asked(void)
 {
-    FILE *f = fopen("/sys/module/nvidia/version", "re");
-    out[0] = '\0';
-    if (!f)
-        return;
-    if (fgets(out, 32, f))
-        out[strcspn(out, "\n")] = '\0';
-    fclose(f);
+    const char *text = getenv(CUDA_CONNECTIONS_NAME);
+    char *end = NULL;
+    unsigned long asked = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    return end && !*end && asked <= INT32_MAX ? (uint32_t)asked : 0;
 }
 
 /* ---- the handle ---- */
@@ -122,11 +119,11 @@ int tp_cuda_open(struct tp_cuda **out, struct tp_err *err)
         rc = look_at(&c->driver, i, &c->devices[i], err);
     c->info = (struct tp_cuda_info){.path = c->driver.path,
                                     .version = c->driver.version,
+                                    .connections = connections_asked(),
                                     .simulated = c->driver.simulated,
                                     .device_count = count,
                                     .devices = c->devices};
-    if (!c->info.simulated)
-        read_release(c->info.release);
+    memcpy(c->info.release, c->driver.release, sizeof c->info.release);
 done:
     if (rc)
         tp_cuda_close(c);

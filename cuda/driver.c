@@ -114,6 +114,9 @@ static int find_symbols(struct cuda_driver *d, struct tp_err *err)
 /* Calls cuInit and counts devices. A driver without a device either fails in cuInit or counts 0. */
 static int start(struct cuda_driver *d, struct tp_err *err)
 {
+    char connections[16];
+    snprintf(connections, sizeof connections, "%d", CUDA_CONNECTIONS);
+    setenv(CUDA_CONNECTIONS_NAME, connections, 0);
     CUresult code = d->Init(0);
     if (code == CUDA_SUCCESS) {
         code = d->DeviceGetCount(&d->device_count);
@@ -138,6 +141,8 @@ int tp_cuda_driver_load(struct cuda_driver *d, struct tp_err *err)
         rc = find_symbols(d, err);
     if (!rc)
         rc = start(d, err);
+    if (!rc && !d->simulated)
+        tp_cuda_release_read(d->release);
     if (rc)
         tp_cuda_driver_unload(d);
     return rc;

@@ -2,6 +2,11 @@
  *
  *   dlopen --> cuDriverGetVersion --> cuGetProcAddress --> each name of driver_symbols.h --> cuInit
  *
+ * Streams reach a device through a few connections, 8 unless CUDA_DEVICE_MAX_CONNECTIONS says
+ * another number before cuInit, and those that share one may wait for each other although the
+ * program orders nothing. So it is set to CUDA_CONNECTIONS, the most there can be, for this process
+ * and those that it starts, unless the user has set it.
+ *
  * Each function is requested with the version whose type is declared here, so that a newer driver
  * returns the function of that version. The library stays loaded until the process ends, because
  * the driver has threads that run its code. */
@@ -10,6 +15,7 @@
 
 #include "alloc/base/err.h"
 #include "cuda/driver_symbols.h"
+#include "cuda/release.h"
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -19,15 +25,19 @@ enum cuda_group { CUDA_CORE, CUDA_POOLS, CUDA_VMM, CUDA_KERNEL, CUDA_GROUPS };
 
 enum {
     CUDA_OLDEST_DRIVER = 11030, /* the first with cuGetProcAddress */
+    CUDA_CONNECTIONS = 32,
     CUDA_ERROR_TEXT = 160
 };
 
+#define CUDA_CONNECTIONS_NAME "CUDA_DEVICE_MAX_CONNECTIONS"
+
 struct cuda_driver {
-    void *library;    /* handle from dlopen; NULL: not loaded */
-    const char *path; /* path of the library, as the loader found it */
-    int version;      /* CUDA version that the driver supports: 13000 is 13.0 */
-    bool simulated;   /* the library says that it is no real driver */
-    int device_count; /* >= 1 */
+    void *library;                 /* handle from dlopen; NULL: not loaded */
+    const char *path;              /* path of the library, as the loader found it */
+    int version;                   /* CUDA version that the driver supports: 13000 is 13.0 */
+    bool simulated;                /* the library says that it is no real driver */
+    int device_count;              /* >= 1 */
+    char release[TP_CUDA_RELEASE]; /* "": not known, as that of a simulated driver */
     /* first function of the group that the driver lacks, or NULL */
     const char *missing[CUDA_GROUPS];
 #define CUDA_MEMBER(name, version, group) PFN_cu##name##_v##version name;

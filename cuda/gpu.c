@@ -41,6 +41,15 @@ int tp_cuda_make_current(struct cuda_gpu *g)
     return rc;
 }
 
+int tp_cuda_look_at_memory(struct cuda_gpu *g, uint64_t *free_bytes, uint64_t *total)
+{
+    size_t free_now = 0, all = 0;
+    int rc = CUDA_LOOK(g, MemGetInfo, &free_now, &all);
+    *free_bytes = rc ? 0 : free_now;
+    *total = rc ? 0 : all;
+    return rc;
+}
+
 static int take_context(struct cuda_gpu *g, struct tp_err *err)
 {
     int rc = CUDA_ASK(&g->driver, err, DeviceGet, &g->device, g->ordinal);

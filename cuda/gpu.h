@@ -42,6 +42,10 @@ int tp_cuda_make_current(struct cuda_gpu *g);
 /* Records a failed call, of which only the first is kept. Returns TP_EDEVICE. */
 int tp_cuda_lose(struct cuda_gpu *g, const char *call, CUresult code);
 
+/* Free and total bytes of the device, whose context must be current; 0 after a failure. Not
+ * counted. */
+int tp_cuda_look_at_memory(struct cuda_gpu *g, uint64_t *free_bytes, uint64_t *total);
+
 /* To be called before the driver calls of an operation. */
 static inline int cuda_enter(struct cuda_gpu *g)
 {

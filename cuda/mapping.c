@@ -140,6 +140,8 @@ int tp_cuda_map_units(void *state, tp_addr base, uint64_t from, uint64_t size)
         rc = tp_mappings_units_room(&s->mappings, base, size);
     if (rc)
         return rc;
+    if (size > s->total)
+        return TP_EOOM;
     const struct cuda_part p = {base, tp_mappings_find(&s->mappings, base)->unit, base + from,
                                 base + from + size};
     rc = make_units(s, &p);

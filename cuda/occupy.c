@@ -96,6 +96,8 @@ int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uin
         rc = spin(&s->occupy, g, s->streams[stream], block, size, ns);
     else
         rc = CUDA_LOOK(g, MemsetD8Async, block, OCCUPY_BYTE, size, s->streams[stream]);
+    if (!rc && !size && !s->ranges.count && !s->mappings.mapped && !s->pool.handle)
+        rc = cuda_read_capacity(s); /* what the kernel takes is not for a policy to have */
     if (rc || !size)
         return rc;
     g->counts.works++;

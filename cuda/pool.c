@@ -123,6 +123,8 @@ int tp_cuda_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err 
     rc = refuse_without_pools(g, err);
     if (!rc && cfg->own && cfg->max_size)
         rc = refuse_max_size(g, err);
+    if (!rc && cfg->reuse_allow_opportunistic)
+        rc = tp_cuda_release_check_reuse(g->driver.release, err);
     if (rc)
         return rc;
     const cuuint64_t values[POOL_ATTRIBUTES] = {
@@ -170,6 +172,9 @@ int tp_cuda_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
     int rc = s->pool.handle ? cuda_enter(g) : TP_EINVAL;
     if (rc)
         return rc;
+    *out = 0;
+    if (__builtin_expect(size > s->total, 0))
+        return TP_EOOM;
     CUresult code =
         CUDA_CALL(g, MemAllocFromPoolAsync, &addr, size, s->pool.handle, s->streams[stream]);
     *out = addr;

@@ -51,14 +51,6 @@ static int create_streams(struct cuda_source *s, uint32_t count, enum cuda_strea
     return TP_OK;
 }
 
-static int read_capacity(struct cuda_source *s, struct tp_err *err)
-{
-    size_t free_bytes = 0, total = 0;
-    int rc = CUDA_ASK(&s->gpu.driver, err, MemGetInfo, &free_bytes, &total);
-    s->capacity = free_bytes;
-    return rc;
-}
-
 static void free_ranges(struct cuda_source *s)
 {
     const struct tp_addr_entry *e;
@@ -90,17 +82,19 @@ static void cuda_fini(void *state)
     tp_cuda_gpu_close(g);
 }
 
-/* Checks everything that can be refused before taking anything. After a failure half way cuda_fini
- * cleans up. */
+/* The capacity is read last, because a driver takes memory of the device for streams and events.
+ * After a failure half way cuda_fini cleans up. */
 static int open_parts(struct cuda_source *s, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
     const struct cuda_opts *opts = cfg->opts;
-    int rc = read_capacity(s, err);
-    if (!rc)
-        rc = create_streams(s, cfg->streams ? cfg->streams : 1, opts->streams, err);
+    int rc = create_streams(s, cfg->streams ? cfg->streams : 1, opts->streams, err);
     if (!rc)
         rc = tp_cuda_fences_open(s, err);
-    return rc ? rc : tp_cuda_occupy_open(s, err);
+    if (!rc)
+        rc = tp_cuda_occupy_open(s, err);
+    if (!rc && cuda_read_capacity(s))
+        rc = tp_fail(err, TP_EDEVICE, "%s", s->gpu.failure.text);
+    return rc;
 }
 
 static int hint_virtual(struct tp_err *err, int rc)
@@ -162,7 +156,8 @@ static uint64_t cuda_cost(void *state, uint64_t size, uint64_t align)
     return tp_device_pages_cost(&((const struct cuda_source *)state)->pages, size, align);
 }
 
-/* The bytes that were free when the source was opened; other processes may hold the rest. */
+/* The bytes that were free when the source was open and, with --occupy spin, its kernel loaded;
+ * other processes may hold the rest. */
 static uint64_t cuda_capacity(void *state)
 {
     return ((const struct cuda_source *)state)->capacity;
@@ -174,6 +169,8 @@ static int get_base(struct cuda_source *s, uint64_t size, CUdeviceptr *out)
 {
     struct cuda_gpu *g = &s->gpu;
     *out = 0;
+    if (__builtin_expect(size > s->total, 0))
+        return TP_EOOM;
     CUresult code = CUDA_CALL(g, MemAlloc, out, size);
     return code == CUDA_ERROR_OUT_OF_MEMORY ? TP_EOOM : cuda_status(g, "cuMemAlloc", code);
 }
@@ -249,13 +246,9 @@ static int cuda_put(void *state, tp_addr addr, uint64_t size)
 static int cuda_memory(void *state, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     struct cuda_source *s = state;
-    size_t free_now = 0, total = 0;
+    *free_bytes = *total_bytes = 0;
     int rc = cuda_enter(&s->gpu);
-    if (!rc)
-        rc = CUDA_LOOK(&s->gpu, MemGetInfo, &free_now, &total);
-    *free_bytes = rc ? 0 : free_now;
-    *total_bytes = rc ? 0 : total;
-    return rc;
+    return rc ? rc : tp_cuda_look_at_memory(&s->gpu, free_bytes, total_bytes);
 }
 
 static void cuda_counts(void *state, struct tp_driver_counts *out)

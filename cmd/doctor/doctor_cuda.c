@@ -21,12 +21,16 @@ static void check_driver(struct tp_doctor *d)
         return;
     }
     const struct tp_cuda_info *info = tp_gpu_info(&d->gpu);
+    char connections[80] = "";
+    if (info->connections)
+        snprintf(connections, sizeof connections, ", %s (CUDA_DEVICE_MAX_CONNECTIONS)",
+                 tp_plural(info->connections, "connection").s);
     d->cuda_devices = (uint64_t)info->device_count;
     tp_doctor_add(d, "cuda", tp_limit_if(info->simulated),
                   "this driver simulates its devices: times on them mean nothing",
-                  "%s, driver %s%sfor CUDA %d.%d, %s", tp_plural(d->cuda_devices, "device").s,
+                  "%s, driver %s%sfor CUDA %d.%d%s, %s", tp_plural(d->cuda_devices, "device").s,
                   info->release, info->release[0] ? " " : "", info->version / 1000,
-                  info->version % 1000 / 10, info->path);
+                  info->version % 1000 / 10, connections, info->path);
 }
 
 /* Says what the device cannot do, and why. */

@@ -238,6 +238,7 @@ static void write_device_facts(struct tp_json *j, cJSON *source, const struct tp
         tp_json_uint(j, o, "total_bytes", device->total_bytes);
         tp_json_text(j, o, "driver_release", driver->release);
         tp_json_uint(j, o, "cuda_version", (uint64_t)driver->version);
+        tp_json_uint(j, o, "max_connections", driver->connections ? driver->connections : TP_NONE);
         tp_json_uint(j, o, "clock_khz", device->clock_khz ? device->clock_khz : TP_NONE);
         tp_json_bool(j, o, "simulated", driver->simulated);
     }

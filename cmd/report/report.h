@@ -65,6 +65,10 @@ struct tp_text tp_device_label(const struct tp_result *r);
 /* Writes the names of the devices that play: "NVIDIA H200", "2 x NVIDIA H200". */
 void tp_device_names(const struct tp_result *r, char *text, size_t size);
 
+/* ", 32 connections", or ", 32 connections shared by 40 streams": those that share one may wait for
+ * each other. "" where CUDA_DEVICE_MAX_CONNECTIONS says no number. */
+struct tp_text tp_device_connections(const struct tp_result *r);
+
 /* Prints the memory of a driver's pool by its high-water marks, which replace the sum of memory. */
 void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, struct tp_page *page);
 

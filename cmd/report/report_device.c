@@ -39,6 +39,17 @@ void tp_device_names(const struct tp_result *r, char *text, size_t size)
                     device_of(r, d)->name);
 }
 
+struct tp_text tp_device_connections(const struct tp_result *r)
+{
+    uint32_t connections = r->use->driver->connections;
+    if (!connections)
+        return (struct tp_text){""};
+    if (r->facts->streams <= connections)
+        return tp_text_of(", %s", tp_plural(connections, "connection").s);
+    return tp_text_of(", %s shared by %u streams", tp_plural(connections, "connection").s,
+                      r->facts->streams);
+}
+
 /* ---- a pool of the driver ---- */
 
 static void print_mark(uint64_t bytes, const char *what, const struct tp_range *range,

@@ -282,8 +282,9 @@ static void describe_device(const struct tp_result *r, bool exact, struct tp_str
     char names[256];
     const struct tp_cuda_info *driver = r->use->driver;
     tp_device_names(r, names, sizeof names);
-    tp_str_add(s, "%s%s%s, CUDA %d.%d", names, driver->release[0] ? ", driver " : "",
-               driver->release, driver->version / 1000, driver->version % 1000 / 10);
+    tp_str_add(s, "%s%s%s, CUDA %d.%d%s", names, driver->release[0] ? ", driver " : "",
+               driver->release, driver->version / 1000, driver->version % 1000 / 10,
+               tp_device_connections(r).s);
     add_decorators(r->source, s);
     add_limit(r, ", limited to ", exact, s);
     tp_str_add(s, ". %s",

@@ -105,6 +105,20 @@ END
     balanced 3
 }
 
+@test "streams have connections of their own as far as there are any" {
+    export CUDA_DEVICE_MAX_CONNECTIONS=1
+    ok play_once gpu.json -s direct --json
+    is "$out" 'r["source"]["device"][0]["max_connections"]' 1
+    ok play_once gpu.json -s direct
+    matches "$out" 'CUDA 13\.0, 1 connection shared by 2 streams\.'
+    CUDA_DEVICE_MAX_CONNECTIONS=many ok play_once gpu.json -s direct --json
+    is "$out" 'r["source"]["device"][0]["max_connections"]' None
+    unset CUDA_DEVICE_MAX_CONNECTIONS
+    ok play_once gpu.json -s direct --json
+    is "$out" 'r["source"]["device"][0]["max_connections"]' 32
+    balanced 4
+}
+
 @test "which device plays which" {
     export TAPOOL_FAKE_CUDA=devices=3
     ok play_once two.json -s stream-pool --json
@@ -378,12 +392,13 @@ interrupted() {
 
 @test "doctor: driver, devices, memory, what they can do; text and JSON" {
     ok with devices=2 "$TAPOOL" doctor
-    matches "$out" '^  cuda +limit +2 devices, driver .*for CUDA 13\.0'
+    matches "$out" '^  cuda +limit +2 devices, driver .*for CUDA 13\.0, 32 connections'
     matches "$out" 'this driver simulates its devices'
     matches "$out" '^  gpu0 +ok +Simulated GPU, 8 GiB, 8 GiB free, compute capability [0-9.]+, [0-9,]+ MHz'
     matches "$out" '^  gpu1 +ok '
     ok with 'devices=2;vmm=0' "$TAPOOL" doctor --json
     [ "$(is_doctor 'len(d["cuda"]["devices"]), d["cuda"]["cuda_version"], d["cuda"]["simulated"]')" = '(2, 13000, True)' ]
+    [ "$(is_doctor 'd["cuda"]["max_connections"]')" = 32 ]
     [ "$(is_doctor 'd["cuda"]["driver"]')" = "$TAPOOL_FAKE_CUDA_PATH" ]
     [ "$(is_doctor '[x["free_bytes"] == x["total_bytes"] == 8 << 30 for x in d["cuda"]["devices"]]')" = '[True, True]' ]
     [ "$(is_doctor '[(x["pools"], x["vmm"], x["no_pools"], bool(x["no_vmm"])) for x in d["cuda"]["devices"]][0]')" = '(True, False, None, True)' ]

@@ -42,6 +42,7 @@ static void forget(void)
                                         .ranges = held.ranges,
                                         .blocks = held.blocks,
                                         .modules = held.modules,
+                                        .connections = held.connections,
                                         .range_bytes = held.range_bytes,
                                         .block_bytes = held.block_bytes};
     fc.lost = (struct fake_cuda_books){0};

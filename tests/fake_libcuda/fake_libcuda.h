@@ -16,6 +16,15 @@
  * thing in it is complete, which tells the host nothing about what else is. Drivers have room for
  * about a thousand.
  *
+ * Streams reach the device through connections: 8, or as many as CUDA_DEVICE_MAX_CONNECTIONS says
+ * at cuInit, from 1 to 32 (CUDA C++ Programming Guide, "CUDA Environment Variables"). Streams
+ * beyond that number share one, and what is queued there begins in the order of the queueing, which
+ * orders nothing: whoever relies on it is a violation all the same.
+ *
+ * A request for more than the device has is answered with CUDA_ERROR_INVALID_VALUE: cuda.h lists it
+ * beside CUDA_ERROR_OUT_OF_MEMORY for cuMemAlloc, cuMemAllocFromPoolAsync and cuMemCreate, and does
+ * not say which of them such a size gets.
+ *
  * What would be undefined on a real device is a violation here: it is counted, written to stderr as
  * `fake_cuda: violation: ...`, and fails nothing by itself:
  *   - work on bytes that are in no live range or block when it is queued or when it runs;
@@ -39,6 +48,9 @@
  * when it has changed; sizes as 1073741824 or 1GiB. What is not understood is a violation.
  *   devices=N        default 1, at most 16; 0: cuInit says no device
  *   memory=SIZE      of each device (default 8GiB); granularity of physical memory is 2 MiB
+ *   own=SIZE         of the device that each stream and each module takes (default 0): nothing in
+ *                    cuda.h says that they are free of charge, and cuModuleLoadData may answer
+ *                    CUDA_ERROR_OUT_OF_MEMORY
  *   version=13000    of CUDA that cuDriverGetVersion tells; functions that are newer are not found
  *   missing=NAME     that symbol is not found (may be repeated)
  *   pools=0 vmm=0    the device attribute says no
@@ -71,6 +83,7 @@ struct fake_cuda_books {
     uint64_t works, works_pending; /* memsets and kernels */
     uint64_t event_records, event_queries, event_waits, event_syncs, stream_syncs, context_syncs;
     uint64_t event_creates;
+    uint64_t connections; /* of each device, as the last cuInit found them */
 };
 
 void fake_cuda_books(struct fake_cuda_books *out);

@@ -19,6 +19,12 @@ CUresult CUDAAPI cuMemGetInfo(size_t *free_bytes, size_t *total)
     return fc_leave(rc);
 }
 
+/* What a request is answered that no device of this size could serve. */
+static CUresult too_large(uint64_t size)
+{
+    return size > fc.script.memory ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
 /* --- ranges ----------------------------------------------------------------------------------- */
 
 /* Ranges below a granule share granules; the others are whole ones. NULL: out of memory. */
@@ -71,8 +77,10 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize)
     struct fc_device *d = rc ? NULL : fc_current(&rc);
     if (!rc && (!dptr || bytesize == 0))
         rc = CUDA_ERROR_INVALID_VALUE;
+    if (!rc)
+        rc = too_large(bytesize);
     if (!rc) {
-        struct fc_memory *m = bytesize > FC_SPAN ? NULL : range_make(d, bytesize);
+        struct fc_memory *m = range_make(d, bytesize);
         if (m) {
             *dptr = m->node.key;
             fc.books.ranges++;
@@ -103,8 +111,8 @@ static CUresult block_alloc(CUdeviceptr *dptr, size_t bytesize, struct fc_pool *
     uint64_t wait;
     if (!dptr || bytesize == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (bytesize > FC_SPAN)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (too_large(bytesize))
+        return too_large(bytesize);
     fc_catch_up(s);
     struct fc_piece *piece = fc_heap_take(&pool->heap, s, bytesize, &wait);
     if (!piece)

@@ -46,8 +46,15 @@ void fc_object_add(struct fc_device *d, struct fc_object *o, enum fc_kind kind)
     fc_tree_insert(&fc.objects, &o->node, fc.next_handle);
 }
 
+void fc_object_charge(struct fc_object *o)
+{
+    o->taken = fc.script.own;
+    o->device->physical += o->taken;
+}
+
 void fc_object_remove(struct fc_object *o)
 {
+    o->device->physical -= o->taken;
     *(o->prev ? &o->prev->next : &o->device->objects[o->kind]) = o->next;
     if (o->next)
         o->next->prev = o->prev;
@@ -276,6 +283,15 @@ CUcontext fc_context_now(void)
     return (CUcontext)current.device;
 }
 
+/* A number outside of 1 to FC_CONNECTIONS, or none, leaves it at CUDA's own. */
+static uint64_t connections_now(void)
+{
+    const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    char *end = NULL;
+    unsigned long asked = text ? strtoul(text, &end, 10) : 0;
+    return asked >= 1 && asked <= FC_CONNECTIONS && !*end ? asked : 8;
+}
+
 CUresult CUDAAPI cuInit(unsigned int Flags)
 {
     fc_inject();
@@ -284,8 +300,10 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
         rc = CUDA_ERROR_INVALID_VALUE;
     if (!rc && fc.script.devices == 0)
         rc = CUDA_ERROR_NO_DEVICE;
-    if (!rc)
+    if (!rc) {
         fc.initialised = true;
+        fc.books.connections = connections_now();
+    }
     return fc_leave(rc);
 }
 

@@ -132,6 +132,16 @@ struct fc_stream *fc_stream_make(struct fc_device *d, bool blocking)
     return s;
 }
 
+void fc_stream_connect(struct fc_stream *s)
+{
+    struct fc_connection *all = s->object.device->connections;
+    s->connection = all;
+    for (uint64_t i = 1; i < fc.books.connections; i++)
+        if (all[i].streams < s->connection->streams)
+            s->connection = &all[i];
+    s->connection->streams++;
+}
+
 /* What was queued counts as known: the slot goes to another stream. */
 void fc_stream_free(struct fc_stream *s)
 {
@@ -144,6 +154,8 @@ void fc_stream_free(struct fc_stream *s)
             break;
         }
     }
+    if (s->connection)
+        s->connection->streams--;
     fc_clock_clear(&s->clock);
     free(s->queued.at);
     free(s->works.at);
@@ -215,7 +227,11 @@ struct fc_point fc_queue(struct fc_stream *s, uint64_t ns)
     fc_clock_set(&s->clock, s->slot, ++s->seq);
     if (s->tail < fc.now)
         s->tail = fc.now;
+    if (s->connection && s->tail < s->connection->tail)
+        s->tail = s->connection->tail;
     s->tail += ns > 0 ? ns : 1; /* nothing is complete at once */
+    if (s->connection)
+        s->connection->tail = s->tail;
     add_end(&s->queued, s->tail);
     return (struct fc_point){.slot = s->slot, .seq = s->seq, .end = s->tail};
 }

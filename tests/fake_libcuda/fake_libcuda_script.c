@@ -99,6 +99,10 @@ static void set_memory(struct fc_script *s, uint64_t n)
 {
     s->memory = n;
 }
+static void set_own(struct fc_script *s, uint64_t n)
+{
+    s->own = n;
+}
 static void set_version(struct fc_script *s, uint64_t n)
 {
     s->version = (int)n;
@@ -135,7 +139,7 @@ static const struct row rows[] = {
     {"fail", parse_fail, NULL},         {"async", parse_async, NULL},
     {"lost", NULL, set_lost},           {"step", NULL, set_step},
     {"threshold", NULL, set_threshold}, {"queue", NULL, set_queue},
-    {"clock", parse_clock, NULL},
+    {"clock", parse_clock, NULL},       {"own", NULL, set_own},
 };
 
 static bool parse_entry(struct fc_script *s, const char *entry)

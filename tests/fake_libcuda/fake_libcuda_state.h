@@ -51,8 +51,9 @@ CUresult CUDAAPI fake_get_proc_address(const char *symbol, void **pfn, int cudaV
 
 enum {
     FC_DEVICES = 16,
-    FC_BINS = 64,  /* of free pieces, by the binary logarithm of their size */
-    FC_FAILS = 16, /* rows `fail=` and `missing=` of a script */
+    FC_CONNECTIONS = 32, /* at most */
+    FC_BINS = 64,        /* of free pieces, by the binary logarithm of their size */
+    FC_FAILS = 16,       /* rows `fail=` and `missing=` of a script */
     FC_NAME = 48
 };
 #define FC_UNIT       UINT64_C(512)        /* sizes and addresses of blocks are multiples of it */
@@ -190,6 +191,7 @@ struct fc_object {
     enum fc_kind kind;
     struct fc_device *device;
     struct fc_object *prev, *next; /* of the same device and kind */
+    uint64_t taken;                /* bytes of the device that the driver has for it */
 };
 
 /* A ring: when things that are pending are complete, the first one first. */
@@ -198,16 +200,23 @@ struct fc_ends {
     uint32_t cap, first, count;
 };
 
+/* What is sent to the device through it begins in the order in which it was queued. */
+struct fc_connection {
+    uint64_t tail; /* when the last of it is complete */
+    uint32_t streams;
+};
+
 struct fc_stream {
     struct fc_object object;
     uint32_t slot;
     bool blocking; /* waits for the legacy stream, and that for it */
     struct fc_clock clock;
-    uint64_t seq, tail;        /* its last work, and when that is complete */
-    struct fc_ends queued;     /* all that is in its queue */
-    uint64_t host_version;     /* of the host's clock when it was joined */
-    struct fc_ends works;      /* the memsets and kernels among it */
-    struct fc_stream *sibling; /* next blocking one of the device */
+    uint64_t seq, tail;               /* its last work, and when that is complete */
+    struct fc_ends queued;            /* all that is in its queue */
+    uint64_t host_version;            /* of the host's clock when it was joined */
+    struct fc_ends works;             /* the memsets and kernels among it */
+    struct fc_stream *sibling;        /* next blocking one of the device */
+    struct fc_connection *connection; /* NULL: one of its own */
 };
 
 struct fc_event {
@@ -235,6 +244,7 @@ struct fc_device {
     struct fc_stream *legacy, *blocking;
     struct fc_stream **per_thread; /* by the number of the thread */
     uint32_t per_threads;
+    struct fc_connection connections[FC_CONNECTIONS];
     struct fc_heap *small; /* ranges below a granule */
     struct fc_pool *default_pool, *pool;
 };
@@ -365,7 +375,7 @@ struct fc_fail {
 
 struct fc_script {
     int devices, version;
-    uint64_t memory, step, threshold;
+    uint64_t memory, own, step, threshold;
     bool pools, vmm, real_time;
     uint64_t queue;
     struct fc_fail fails[FC_FAILS];
@@ -419,12 +429,14 @@ struct fc_device *fc_current(CUresult *rc); /* of the thread's context; a violat
 void fc_context_clear(struct fc_device *d);
 
 void fc_object_add(struct fc_device *d, struct fc_object *o, enum fc_kind kind);
-void fc_object_remove(struct fc_object *o);                        /* and frees it */
+void fc_object_charge(struct fc_object *o); /* the driver takes the script's `own` bytes for it */
+void fc_object_remove(struct fc_object *o); /* and frees it */
 void *fc_object(uint64_t handle, enum fc_kind kind, CUresult *rc); /* a violation without one */
 
 struct fc_stream *fc_stream(CUstream handle, CUresult *rc);     /* NULL and a violation: no such */
 struct fc_stream *fc_stream_own(CUstream handle, CUresult *rc); /* also of the current context */
 struct fc_stream *fc_stream_make(struct fc_device *d, bool blocking);
+void fc_stream_connect(struct fc_stream *s); /* to the connection that the fewest streams have */
 void fc_stream_free(struct fc_stream *s);
 void fc_catch_up(struct fc_stream *s);
 struct fc_point fc_queue(struct fc_stream *s, uint64_t ns); /* one more thing that takes so long */

@@ -66,6 +66,8 @@ CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
         rc = CUDA_ERROR_INVALID_VALUE;
     if (!rc) {
         struct fc_stream *s = fc_stream_make(d, Flags == CU_STREAM_DEFAULT);
+        fc_stream_connect(s);
+        fc_object_charge(&s->object);
         *phStream = to_handle(&s->object);
         fc.books.streams++;
     }
@@ -253,6 +255,7 @@ CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
     if (!rc) {
         struct fc_module *m = fc_zeroed(sizeof *m);
         fc_object_add(d, &m->object, FC_MODULE);
+        fc_object_charge(&m->object);
         *module = to_handle(&m->object);
         fc.books.modules++;
     }

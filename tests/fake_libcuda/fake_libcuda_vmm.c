@@ -123,7 +123,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 {
     struct fc_device *d = NULL;
     CUresult rc = fc_enter(FC_cuMemCreate);
-    if (!rc && (!handle || !is_multiple(size) || flags != 0))
+    if (!rc && (!handle || !is_multiple(size) || size > fc.script.memory || flags != 0))
         rc = CUDA_ERROR_INVALID_VALUE;
     if (!rc)
         rc = check_prop(prop, &d);

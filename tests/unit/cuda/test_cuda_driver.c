@@ -200,6 +200,73 @@ static void no_device(void **state)
     expect_refusal("cuInit failed: CUDA_ERROR_UNKNOWN");
 }
 
+/* As many as there can be, unless the user has said another number; said before cuInit, after which
+ * a driver does not look again. */
+static void connections_are_asked_for(void **state)
+{
+    static const struct {
+        const char *set;
+        uint32_t told, made;
+    } rows[] = {{NULL, 32, 32}, {"1", 1, 1},  {"12", 12, 12},
+                {"64", 64, 8},  {"", 0, 8},   {"x", 0, 8},
+                {"8x", 0, 8},   {"-1", 0, 8}, {"99999999999999999999", 0, 8}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cuda_rig *r = cuda_rig(state, "");
+        unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+        if (rows[i].set)
+            setenv("CUDA_DEVICE_MAX_CONNECTIONS", rows[i].set, 1);
+        struct tp_cuda *c = open_driver();
+        assert_int_equal(tp_cuda_info(c)->connections, rows[i].told);
+        assert_int_equal(cuda_rig_books(r).connections, rows[i].made);
+        tp_cuda_close(c);
+    }
+    unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+}
+
+static void releases_are_read(void **state)
+{
+    static const struct {
+        const char *text, *release;
+    } rows[] = {
+        {"580.65.06\n", "580.65.06"},
+        {"470.57.02", "470.57.02"},
+        {"NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.57.02  Tue Jul 13 16:14:05 UTC "
+         "2021\n",
+         "470.57.02"},
+        {"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\n",
+         "580.65.06"},
+        {"\n", ""},
+        {"", ""},
+        {"550", ""},
+        {".5 5. 5..5 v5.5 5.5x 16:14:05", ""},
+        {"1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1 535.1", "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1"},
+        {"1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.11 535.1", "535.1"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char release[TP_CUDA_RELEASE];
+        tp_cuda_release_parse(rows[i].text, release);
+        assert_string_equal(release, rows[i].release);
+    }
+}
+
+/* Opportunistic reuse corrupts memory below 470.60; what is not known is not refused. */
+static void old_releases_may_not_reuse_opportunistically(void **state)
+{
+    static const char *const good[] = {"",           "470.60",    "470.60.02",
+                                       "470.103.01", "495.29.05", "580.65.06"};
+    static const char *const bad[] = {"470.57.02", "470.9", "465.19.01", "460.106.00"};
+    struct tp_err err = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_int_equal(tp_cuda_release_check_reuse(good[i], &err), TP_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err = (struct tp_err){0};
+        assert_int_equal(tp_cuda_release_check_reuse(bad[i], &err), TP_EDEVICE);
+        assert_non_null(strstr(err.text, bad[i]));
+        assert_non_null(strstr(err.hint, "cudaMallocAsync:reuse_allow_opportunistic=no"));
+    }
+}
+
 static void a_name_may_be_lacking(void **state)
 {
     cuda_rig(state, "fail=cuDeviceGetName:*:999");
@@ -311,6 +378,9 @@ int main(void)
         IN_RIG(no_library),
         IN_RIG(no_driver_in_the_library),
         IN_RIG(no_device),
+        IN_RIG(connections_are_asked_for),
+        cmocka_unit_test(releases_are_read),
+        cmocka_unit_test(old_releases_may_not_reuse_opportunistically),
         IN_RIG(a_name_may_be_lacking),
         IN_RIG(a_held_device_tells_its_memory),
         IN_RIG(holding_may_fail),

@@ -3,6 +3,7 @@
 #include "tests/unit/cuda_rig.h"
 
 #ifdef TAPOOL_HAS_CUDA
+#include "cuda/cuda_source.h"
 #include "cuda/driver.h"
 
 /* ---- ranges ---- */
@@ -77,6 +78,52 @@ static void a_full_device_is_data(void **state)
     bench_put(&b, bench_get(&b, more, 256), more);
     bench_expect_sound(&b);
     cuda_bench_close(&b);
+}
+
+/* A driver may answer such a size with something else than out of memory, which would lose it. */
+static void more_than_a_device_has_is_out_of_memory(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "memory=64MiB");
+    const struct tp_pool_cfg pool = {.own = true};
+    struct cuda_bench b;
+    tp_addr addr = 1, space;
+    bench_open(&b, NULL);
+    assert_int_equal(tp_src_pool_open(&b.src, &pool, &b.err), TP_OK);
+    assert_int_equal(tp_src_space_get(&b.src, 96 * MIB, 96 * MIB, &space), TP_OK);
+    uint64_t calls = cuda_rig_books(r).calls;
+    assert_int_equal(tp_src_get(&b.src, 64 * MIB + 512, 256, &addr), TP_EOOM);
+    assert_int_equal(addr, 0);
+    addr = 1;
+    assert_int_equal(tp_src_get_async(&b.src, 64 * MIB + 1, 0, &addr), TP_EOOM);
+    assert_int_equal(addr, 0);
+    assert_int_equal(tp_src_get_async(&b.src, UINT64_C(1) << 60, 0, &addr), TP_EOOM);
+    assert_int_equal(tp_src_map(&b.src, space, 0, 96 * MIB), TP_EOOM);
+    assert_int_equal(cuda_rig_books(r).calls, calls); /* none of them reached the driver */
+    assert_int_equal(tp_src_space_put(&b.src, space, 96 * MIB), TP_OK);
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+}
+
+/* What the driver takes for streams, and for the kernel of --occupy spin, no policy can have. */
+static void the_capacity_is_what_is_left(void **state)
+{
+    cuda_rig(state, "memory=64MiB;own=2MiB");
+    struct cuda_bench b;
+    uint64_t free_bytes, total;
+    bench_open(&b, NULL); /* three streams */
+    assert_int_equal(tp_src_capacity(&b.src), 58 * MIB);
+    assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_SPIN), TP_OK);
+    assert_int_equal(tp_src_capacity(&b.src), 56 * MIB);
+    assert_int_equal(tp_src_memory(&b.src, &free_bytes, &total), TP_OK);
+    assert_int_equal(free_bytes, 56 * MIB);
+    bench_get(&b, 8 * MIB, 256);
+    assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_SPIN), TP_OK);
+    assert_int_equal(tp_src_capacity(&b.src), 56 * MIB); /* what is held is not lost */
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+    cuda_rig(state, "fail=cuMemGetInfo:1:999");
+    assert_int_equal(cuda_bench_open(&b, NULL, NULL), TP_EDEVICE);
+    assert_non_null(strstr(b.err.text, "cuMemGetInfo failed"));
 }
 
 static void what_is_held_goes_back(void **state)
@@ -378,6 +425,22 @@ static void a_pool_serves(void **state)
     }
 }
 
+static void an_old_release_may_not_reuse_opportunistically(void **state)
+{
+    struct tp_pool_cfg cfg = {.own = true, .reuse_allow_opportunistic = true};
+    cuda_rig(state, "");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    struct cuda_source *s = b.src.state;
+    assert_string_equal(s->gpu.driver.release, ""); /* the fake has no module */
+    snprintf(s->gpu.driver.release, sizeof s->gpu.driver.release, "470.57.02");
+    assert_int_equal(tp_src_pool_open(&b.src, &cfg, &b.err), TP_EDEVICE);
+    assert_non_null(strstr(b.err.text, "the pools of driver 470.57.02 corrupt memory"));
+    cfg.reuse_allow_opportunistic = false;
+    assert_int_equal(tp_src_pool_open(&b.src, &cfg, &b.err), TP_OK);
+    cuda_bench_close(&b);
+}
+
 /* What the default pool is set to, in a context that is held. */
 static void read_default_pool(cuuint64_t *threshold, int flags[3])
 {
@@ -669,6 +732,8 @@ int main(void)
         IN_RIG(put_takes_exactly_what_get_gave),
         IN_RIG(alignment_is_honoured),
         IN_RIG(a_full_device_is_data),
+        IN_RIG(more_than_a_device_has_is_out_of_memory),
+        IN_RIG(the_capacity_is_what_is_left),
         IN_RIG(what_is_held_goes_back),
         IN_RIG(a_put_waits_for_work),
         IN_RIG(follow_orders_streams),
@@ -681,6 +746,7 @@ int main(void)
         IN_RIG(a_queue_does_not_fill_up),
         IN_RIG(an_old_driver_compiles_the_kernel),
         IN_RIG(a_pool_serves),
+        IN_RIG(an_old_release_may_not_reuse_opportunistically),
         IN_RIG(the_default_pool_is_left_as_it_was),
         IN_RIG(a_pool_has_a_limit),
         IN_RIG(an_old_driver_limits_no_pool),

@@ -46,7 +46,8 @@ static void test_ranges_run_out(void **state)
     begin("memory=8MiB");
     CUdeviceptr a = range(6 * MIB), b = range(1000);
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc(&p, 2 * MIB));
-    says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc(&p, SIZE_MAX));
+    says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc(&p, 8 * MIB + 1));
+    says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc(&p, SIZE_MAX));
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc(&p, 0));
     CUdeviceptr c = range(1000); /* there is room in the granule */
     fill(a, 6 * MIB, NULL);

@@ -372,7 +372,7 @@ static void test_pools_run_out(void **state)
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync(&p, 8 * MIB, pool, NULL));
     CUdeviceptr c = block(20 * MIB, NULL); /* of the default pool */
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocAsync(&p, 8 * MIB, NULL));
-    says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocAsync(&p, SIZE_MAX, NULL));
+    says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAllocAsync(&p, SIZE_MAX, NULL));
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAllocAsync(&p, 0, NULL));
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc(&p, 6 * MIB));
     drop(a, NULL);

@@ -424,12 +424,52 @@ static void test_report(void **state)
     assert_string_equal(text, expected);
 }
 
+/* The third of three streams on two connections waits for the first, whose connection it has; the
+ * order that this makes is luck, and work that relies on it is a race. */
+static void test_streams_share_connections(void **state)
+{
+    (void)state;
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "2", 1);
+    begin("step=0");
+    assert_int_equal(books().connections, 2);
+    CUstream s[3];
+    CUdeviceptr p[3];
+    for (int i = 0; i < 3; i++) {
+        s[i] = other_stream();
+        p[i] = range(4 * MIB);
+    }
+    fill(p[0], 4 * MIB, s[0]); /* 4,096 ns */
+    fill(p[1], 1024, s[1]);
+    fill(p[2], 1024, s[2]);
+    cu.fake_cuda_advance(2);
+    ok(cu.cuStreamQuery(s[1]));
+    says(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(s[2]));
+    violations(0);
+    fill(p[0], 1, s[2]);
+    violations(1);
+    ok(cu.cuCtxSynchronize());
+    drop_stream(s[0]);
+    CUstream again = other_stream(); /* on the first connection: both have one */
+    fill(p[2], 4 * MIB, s[2]);
+    fill(p[1], 1024, again);
+    cu.fake_cuda_advance(2);
+    says(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(again));
+    for (int i = 0; i < 3; i++)
+        drop_range(p[i]);
+    drop_stream(again);
+    drop_stream(s[1]);
+    drop_stream(s[2]);
+    unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    end(1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         /* in forks, which could not call the driver once this process has */
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_devices_as_told),
+        cmocka_unit_test(test_streams_share_connections),
         cmocka_unit_test(test_without_pools_and_vmm),
         cmocka_unit_test(test_no_device),
         cmocka_unit_test(test_symbols),

@@ -64,7 +64,8 @@ struct tp_pool_cfg {
 /* What the driver reports about a pool, in bytes. The high-water marks count from pool_open. */
 struct tp_pool_marks {
     uint64_t reserved, reserved_high; /* held from the device */
-    uint64_t used, used_high;         /* handed out, rounded up by the pool */
+    /* requested of it and not freed, to the byte: what it rounds up it does not say */
+    uint64_t used, used_high;
 };
 
 /* RANGES. size: a multiple of the page, > 0. align: a power of two; honoured or refused with

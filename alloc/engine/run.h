@@ -69,7 +69,7 @@ struct tp_range {
 struct tp_measured {
     /* from the meter; with TP_RUN_POOL the pool's own high-water mark */
     struct tp_range peak_reserved;
-    struct tp_range pool_used; /* the pool's own high-water mark of bytes handed out */
+    struct tp_range pool_used; /* the pool's own high-water mark of bytes requested of it */
     struct tp_range peak_metadata;
     struct tp_range failed_allocations; /* in the first replay of each pass */
     /* From cuMemGetInfo in the usage pass. missing_at_peak: bytes missing from the free memory when
@@ -77,7 +77,9 @@ struct tp_measured {
      * the pool */
     uint64_t missing_at_peak, reserved_then;
     uint64_t free_at_start, total;
-    uint64_t free_at_failure;       /* free bytes at the first failed allocation */
+    uint64_t free_at_failure; /* free bytes at the first failed allocation */
+    /* bytes that the pool had reserved then and that no block used; TP_NONE: no pool */
+    uint64_t pool_unused_at_failure;
     struct tp_driver_counts driver; /* calls in the usage pass after the prologue */
 };
 
@@ -227,7 +229,7 @@ enum tp_run_flags {
     /* on a real device: memory figures are ranges over the passes */
     TP_RUN_DEVICE = 1u << 6,
     /* memory came from the driver's pool: granted, idle, reuse and curve are TP_NONE, NAN or empty,
-     * and peak_reserved and peak_granted are the pool's high-water marks */
+     * and peak_reserved is the pool's high-water mark */
     TP_RUN_POOL = 1u << 7,
     /* the strategy began with the heap that was recorded */
     TP_RUN_AGED = 1u << 8,

@@ -105,7 +105,8 @@ void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event);
 
 /* What a real device reports (usage_device.c); on other sources these do nothing. begin: called
  * after the prologue. look: at a new peak of reserved bytes, records the bytes that the device is
- * missing. failure: records free bytes at the first failed allocation. finish: called after all
+ * missing. failure: records free bytes, and what a pool
+ * has to spare, at the first failed allocation. finish: called after all
  * other figures are filled in, before live blocks are freed. */
 void tp_usage_device_open(const struct tp_usage *u, struct tp_usage_device *d);
 void tp_usage_device_begin(const struct tp_usage *u, struct tp_usage_device *d);

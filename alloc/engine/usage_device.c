@@ -54,9 +54,13 @@ void tp_usage_device_look(const struct tp_usage *u, struct tp_usage_device *d)
 
 void tp_usage_device_failure(const struct tp_usage *u, struct tp_usage_device *d)
 {
+    struct tp_measured *m = &d->run->measured;
+    struct tp_pool_marks marks;
     uint64_t free_bytes, total;
     if (u->device && !tp_src_memory(source_of(u, d), &free_bytes, &total))
-        d->run->measured.free_at_failure = free_bytes;
+        m->free_at_failure = free_bytes;
+    if (u->device && u->pool && !tp_src_pool_marks(source_of(u, d), &marks))
+        m->pool_unused_at_failure = marks.reserved > marks.used ? marks.reserved - marks.used : 0;
 }
 
 void tp_usage_device_begin(const struct tp_usage *u, struct tp_usage_device *d)
@@ -92,8 +96,8 @@ static void fill_pool(const struct tp_usage *u, struct tp_usage_device *d)
     struct tp_pool_marks marks;
     bool known = !tp_src_pool_marks(source_of(u, d), &marks);
     run->peak_reserved = known ? marks.reserved_high : TP_NONE;
-    run->peak_granted = known ? marks.used_high : TP_NONE;
     run->end_reserved = known ? marks.reserved : TP_NONE;
+    run->peak_granted = TP_NONE; /* the pool counts what was requested of it */
     run->peak_reserved_event = run->peak_carved = run->reused = run->put_bytes = TP_NONE;
     bool whole = known && !run->failed_allocations && run->trace_peak_requested;
     run->overhead = whole ? (double)(marks.reserved_high + run->peak_metadata) /

@@ -112,6 +112,7 @@ REPORTED(MEASURED(reserved_then_bytes, BYTES, reserved_then), NO_COLUMN)
 REPORTED(MEASURED(free_at_start_bytes, BYTES, free_at_start), NO_COLUMN)
 REPORTED(MEASURED(total_bytes, BYTES, total), NO_COLUMN)
 REPORTED(MEASURED(free_at_failure_bytes, BYTES, free_at_failure), NO_COLUMN)
+REPORTED(MEASURED(pool_unused_at_failure_bytes, BYTES, pool_unused_at_failure), NO_COLUMN)
 REPORTED(MEASURED(driver.calls, COUNT, driver.calls))
 REPORTED(MEASURED(driver.ns, NS, driver.ns))
 REPORTED(MEASURED(driver.syncs, COUNT, driver.syncs), NO_COLUMN)
@@ -249,9 +250,11 @@ LINE("latency", "alloc, free, realloc, sync, other: count, mean, min, p50, p90, 
 /* ---- what a real device answered ---- */
 
 LINE("measured", "what a real GPU answered; ranges are [lowest, highest] over the passes")
-LINE("pool_used", "the most that the driver's pool handed out, by its own high-water mark")
+LINE("pool_used", "the most requested of the driver's pool at once, by its own mark: what it\n"
+     "rounds up it does not say, so peak_granted is null")
 LINE("missing_at_peak", "by how much cuMemGetInfo's free bytes had sunk; reserved_then: held then")
 LINE("free_at_start", "free on the device before the replay; free_at_failure: at the first one")
+LINE("pool_unused_at_failure", "what the driver's pool had reserved then and no block used")
 LINE("driver", "of one replay: calls into it, ns inside them; of these syncs, event_waits;\n"
      "works: what --occupy queued beside them; held_back: how often it waited,\n"
      "untimed, for room in a stream's queue")

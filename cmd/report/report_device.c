@@ -73,7 +73,8 @@ void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, st
                 "does not say");
     print_mark(d->trace_peak_requested, "requested by the program when it needed most", &demand,
                page);
-    print_mark(used.high, "handed out at most, by the pool's own count", &used, page);
+    print_mark(used.high, "used at most, as the pool counts it: what was requested of it", &used,
+               page);
     print_mark(reserved.high, "reserved at most, the pool's high-water mark", &reserved, page);
 }
 
@@ -165,6 +166,7 @@ void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
     bytes_line(page, "  reserved_then", m->reserved_then);
     bytes_line(page, "  free_at_start", m->free_at_start);
     bytes_line(page, "  free_at_failure", m->free_at_failure);
+    bytes_line(page, "  pool_unused_at_failure", m->pool_unused_at_failure);
     line(page, "  driver", "calls %s, ns %s, syncs %s, event_waits %s, works %s, held_back %s",
          tp_count(m->driver.calls).s, tp_count(m->driver.ns).s, tp_count(m->driver.syncs).s,
          tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s,

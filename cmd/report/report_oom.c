@@ -74,6 +74,9 @@ static void print_device_free(const struct tp_result *r, const struct tp_device_
     tp_page_put(page, column, "the device had %s of %s free then, by cuMemGetInfo",
                 tp_bytes(d->measured.free_at_failure, page->exact).s,
                 tp_bytes(d->measured.total, page->exact).s);
+    if (d->measured.pool_unused_at_failure != TP_NONE)
+        tp_page_put(page, column, "of what the pool had reserved then, no block used %s",
+                    tp_bytes(d->measured.pool_unused_at_failure, page->exact).s);
 }
 
 static void print_class(const struct tp_result *r, const struct tp_first_failure *f, int column,
@@ -92,7 +95,7 @@ static void print_class(const struct tp_result *r, const struct tp_first_failure
     case TP_OOM_FRAGMENTATION:
         if (r->run->flags & TP_RUN_POOL)
             tp_page_at(page, column,
-                       "what the program asked for would fit, what the pool made of it does not: "
+                       "the pool could not, though what the program asked for would fit: "
                        "fragmentation.");
         else if (all >= f->size)
             tp_page_at(page, column, "%s in all, enough but not in one piece: fragmentation.",

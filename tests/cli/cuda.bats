@@ -182,7 +182,8 @@ END
 
 @test "a pool of the driver: its own marks, null where it does not say" {
     ok play_once gpu.json -s cudaMallocAsync --json
-    is "$out" 'r["memory"]["peak_reserved_bytes"] >= r["memory"]["peak_granted_bytes"] >= 24117248' True
+    is "$out" 'r["memory"]["peak_reserved_bytes"] >= 24117248' True
+    is "$out" 'r["memory"]["peak_granted_bytes"], r["devices"][0]["measured"]["pool_unused_at_failure_bytes"]' '(None, None)'
     is "$out" '[r["memory"][k] for k in ("peak_reserved_event", "peak_carved_bytes", "internal_fragmentation", "unused_reserved", "fits_in_bytes")]' \
         '[None, None, None, None, None]'
     is "$out" '[r["memory"]["at_peak_demand"][k] for k in ("granted_bytes", "reserved_bytes", "idle_bytes", "idle_pieces")]' \
@@ -193,6 +194,23 @@ END
     ok play_once gpu.json -s direct --json
     is "$out" 'r["devices"][0]["measured"]["pool_used_bytes"]' None
     is "$out" 'r["devices"][0]["measured"]["driver"]["calls"] >= r["source_calls"]["get"] + r["source_calls"]["put"]' True
+    balanced 2
+}
+
+@test "a pool that has enough, in pieces, is out of memory before the device is" {
+    sed '/"events"/,$d' gpu.json >pieces.json
+    { # a chunk of 32 MiB each, of which 8 MiB are left
+        echo '  "events": ['
+        for id in 1 2 3; do echo "    {\"t\": $id, \"op\": \"alloc\", \"id\": $id, \"size\": 25165824},"; done
+        echo '    {"t": 4, "op": "alloc", "id": 4, "size": 9437184} ] }'
+    } >>pieces.json
+    ok with memory=96MiB play_once pieces.json -s cudaMallocAsync --json
+    is "$out" 'r["memory"]["first_failure"]["class"] if "first_failure" in r["memory"] else r["devices"][0]["first_failure"]["class"]' fragmentation
+    is "$out" '[r["devices"][0]["measured"][k] for k in ("pool_unused_at_failure_bytes", "free_at_failure_bytes")]' '[25165824, 0]'
+    ok with memory=96MiB play_once pieces.json -s cudaMallocAsync
+    matches "$out" 'of what the pool had reserved then, no block used 24 MiB$'
+    matches "$out" 'the pool could not, though what the program asked for would fit: fragmentation\.'
+    lacks "$out" 'demand\.'
     balanced 2
 }
 

@@ -21,6 +21,13 @@
  * beyond that number share one, and what is queued there begins in the order of the queueing, which
  * orders nothing: whoever relies on it is a violation all the same.
  *
+ * Of a pool CU_MEMPOOL_ATTR_USED_MEM_* count what was requested, to the byte: cuda.h says "memory
+ * from the pool that is currently in use by the application", and on real drivers it has been seen
+ * to be that, so it tells nothing of what the pool rounds up. RESERVED_MEM_* count "backing
+ * memory", which comes in chunks of 32 MiB or more as long as there is room for them. A block lies
+ * in one chunk, so a pool can be out of memory while its chunks have more left, in pieces, than is
+ * asked for.
+ *
  * A request for more than the device has is answered with CUDA_ERROR_INVALID_VALUE: cuda.h lists it
  * beside CUDA_ERROR_OUT_OF_MEMORY for cuMemAlloc, cuMemAllocFromPoolAsync and cuMemCreate, and does
  * not say which of them such a size gets.

@@ -346,22 +346,24 @@ static struct fc_piece *find_or_grow(struct fc_heap *h, struct fc_stream *s, uin
     return p;
 }
 
-static struct fc_piece *hand_out(struct fc_heap *h, struct fc_piece *p, uint64_t size)
+/* What is in use counts as it was asked for, without what the pool rounds up. */
+static struct fc_piece *hand_out(struct fc_heap *h, struct fc_piece *p, uint64_t asked)
 {
     if (!p)
         return NULL;
-    h->used += size;
+    h->used += asked;
     if (h->used > h->used_high)
         h->used_high = h->used;
-    return piece_cut(h, p, size);
+    p = piece_cut(h, p, round_up(asked, FC_UNIT));
+    p->asked = asked;
+    return p;
 }
 
 struct fc_piece *fc_heap_take(struct fc_heap *h, struct fc_stream *s, uint64_t size, uint64_t *wait)
 {
     *wait = 0;
     promote(h);
-    size = round_up(size, FC_UNIT);
-    return hand_out(h, find_or_grow(h, s, size, wait), size);
+    return hand_out(h, find_or_grow(h, s, round_up(size, FC_UNIT), wait), size);
 }
 
 /* The lowest number that no chunk has. */
@@ -376,10 +378,10 @@ static uint32_t free_number(const struct fc_heap *h, const struct fc_chunk *but)
     }
 }
 
-struct fc_piece *fc_heap_take_first(struct fc_heap *h, uint64_t size)
+struct fc_piece *fc_heap_take_first(struct fc_heap *h, uint64_t asked)
 {
     struct fc_piece *first = NULL;
-    size = round_up(size, FC_UNIT);
+    const uint64_t size = round_up(asked, FC_UNIT);
     for (struct fc_chunk *c = h->chunks; c; c = c->next) {
         struct fc_piece *p = first && first->chunk->number < c->number ? NULL : c->first;
         while (p && (p->bins != &h->idle || p->size < size))
@@ -391,12 +393,12 @@ struct fc_piece *fc_heap_take_first(struct fc_heap *h, uint64_t size)
         if (first)
             first->chunk->number = free_number(h, first->chunk);
     }
-    return hand_out(h, first, size);
+    return hand_out(h, first, asked);
 }
 
 void fc_heap_put(struct fc_heap *h, struct fc_piece *p, const struct fc_point *freed)
 {
-    h->used -= p->size;
+    h->used -= p->asked;
     if (!freed || fc_before(freed, &fc.host)) {
         piece_idle(h, p);
         return;

@@ -259,6 +259,7 @@ struct fc_span {
 /* A part of a chunk: handed out, or free. Free ones lie in a bin. */
 struct fc_piece {
     uint64_t addr, size;
+    uint64_t asked; /* of one that is handed out: bytes that were requested */
     struct fc_chunk *chunk;
     struct fc_piece *prev, *next;     /* neighbours in the chunk */
     struct fc_piece *older, *newer;   /* in the order of the frees, while the host may not know */
@@ -358,7 +359,7 @@ struct fc_piece *fc_heap_take(struct fc_heap *h, struct fc_stream *s, uint64_t s
                               uint64_t *wait);
 /* The lowest idle place in the chunk of the lowest number that has one; a new chunk has the lowest
  * number that is free. */
-struct fc_piece *fc_heap_take_first(struct fc_heap *h, uint64_t size);
+struct fc_piece *fc_heap_take_first(struct fc_heap *h, uint64_t asked);
 void fc_heap_put(struct fc_heap *h, struct fc_piece *p, const struct fc_point *freed);
 void fc_heap_trim(struct fc_heap *h, uint64_t keep);
 void fc_chunk_trim(struct fc_chunk *c);  /* gives it back where nothing in it is handed out */

@@ -318,12 +318,11 @@ static int double_get_async(void *state, uint64_t size, uint16_t stream, tp_addr
     assert_true(s->pool && size && stream < s->streams);
     if (double_call(s))
         return TP_EDEVICE;
-    uint64_t used = double_round(size, DOUBLE_PAGE);
-    uint64_t reserved = double_round(m->used + used, DOUBLE_GRAIN);
+    uint64_t reserved = double_round(m->used + size, DOUBLE_GRAIN);
     if (s->capacity && reserved > s->capacity)
         return TP_EOOM;
     uint32_t i = double_new(size, out);
-    m->used += used;
+    m->used += size; /* to the byte, as drivers count */
     double_raise(&m->used_high, m->used);
     if (reserved > m->reserved) {
         s->held += reserved - m->reserved;
@@ -343,7 +342,7 @@ static int double_put_async(void *state, tp_addr addr, uint16_t stream)
     uint64_t index = (addr - DOUBLE_BASE) / DOUBLE_STEP;
     if (addr % DOUBLE_STEP || index >= bench.block_count || !bench.blocks[index].size)
         return TP_EINVAL;
-    s->marks.used -= double_round(bench.blocks[index].size, DOUBLE_PAGE);
+    s->marks.used -= bench.blocks[index].size;
     double_gone(index);
     double_note(s, "put_async s%u %c", stream, double_name((uint32_t)index));
     return TP_OK;

@@ -87,15 +87,15 @@ static void test_marks(void **state)
     CUmemoryPool pool = own_pool(0);
     CUdeviceptr a = from_pool(pool, 1000, NULL), b = from_pool(pool, 40 * MIB + 1, NULL);
     assert_int_equal(mark(pool, RESERVED), (32 + 42) * MIB);
-    assert_int_equal(mark(pool, USED), 1024 + 40 * MIB + 512);
+    assert_int_equal(mark(pool, USED), 1000 + 40 * MIB + 1); /* as requested */
     assert_int_equal(free_memory(), (256 - 32 - 42) * MIB);
     assert_int_equal(books().blocks, 2);
     assert_int_equal(books().block_bytes, 1000 + 40 * MIB + 1);
     drop(b, NULL);
-    assert_int_equal(mark(pool, USED), 1024);
-    assert_int_equal(mark(pool, USED_HIGH), 1024 + 40 * MIB + 512);
+    assert_int_equal(mark(pool, USED), 1000);
+    assert_int_equal(mark(pool, USED_HIGH), 1000 + 40 * MIB + 1);
     set_number(pool, USED_HIGH, 0);
-    assert_int_equal(mark(pool, USED_HIGH), 1024); /* reset to what is */
+    assert_int_equal(mark(pool, USED_HIGH), 1000); /* reset to what is */
     ok(cu.cuStreamSynchronize(NULL));
     assert_int_equal(mark(pool, RESERVED), 32 * MIB);
     assert_int_equal(mark(pool, RESERVED_HIGH), 74 * MIB);
@@ -105,6 +105,26 @@ static void test_marks(void **state)
     ok(cu.cuStreamSynchronize(NULL));
     assert_int_equal(mark(pool, RESERVED), 0);
     assert_int_equal(free_memory(), 256 * MIB);
+    ok(cu.cuMemPoolDestroy(pool));
+    end(0);
+}
+
+/* Each chunk has 8 MiB left, and none has 9. */
+static void test_chunks_fragment(void **state)
+{
+    (void)state;
+    begin("memory=96MiB;step=0");
+    CUmemoryPool pool = own_pool(0);
+    CUdeviceptr p[3], q;
+    for (int i = 0; i < 3; i++)
+        p[i] = from_pool(pool, 24 * MIB, NULL);
+    says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync(&q, 9 * MIB, pool, NULL));
+    assert_int_equal(mark(pool, RESERVED) - mark(pool, USED), 24 * MIB);
+    assert_int_equal(free_memory(), 0);
+    drop(from_pool(pool, 8 * MIB, NULL), NULL);
+    for (int i = 0; i < 3; i++)
+        drop(p[i], NULL);
+    ok(cu.cuStreamSynchronize(NULL));
     ok(cu.cuMemPoolDestroy(pool));
     end(0);
 }
@@ -467,6 +487,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_chunks_fragment),
         cmocka_unit_test(test_attributes_that_cannot_be),
         cmocka_unit_test(test_release_threshold),
         cmocka_unit_test(test_trim),

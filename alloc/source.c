@@ -40,6 +40,8 @@ static const char *group_fault(const struct tp_source_ops *ops)
                "must be all set or all NULL";
     if (!ops->follow != !ops->work)
         return "'follow' and 'work' must be both set or both NULL";
+    if (ops->settle && !ops->work)
+        return "'settle' is about 'work', which is NULL";
     int device = !!ops->memory + !!ops->counts + !!ops->fault;
     if (device != 0 && device != 3)
         return "'memory', 'counts' and 'fault' must be all set or all NULL";
@@ -304,6 +306,13 @@ int tp_src_work(struct tp_source *src, uint16_t stream, tp_addr addr, uint64_t s
 {
     DOWN_TO(src, work);
     return src->ops->work ? src->ops->work(src->state, stream, addr, size, ns, how) : TP_OK;
+}
+
+void tp_src_settle(struct tp_source *src)
+{
+    DOWN_TO(src, settle);
+    if (src->ops->settle)
+        src->ops->settle(src->state);
 }
 
 int tp_src_memory(struct tp_source *src, uint64_t *free_bytes, uint64_t *total_bytes)

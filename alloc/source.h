@@ -36,6 +36,12 @@ struct tp_driver_counts {
     /* how often `work` waited, so that the driver's queue had room and no timed call waited for it
      */
     uint64_t held_back;
+    /* By `settle`, of the stream whose kernels were asked to last longest since the source was
+     * opened: the sum of the times that they were asked for, and the time from when the first was
+     * queued until the last was complete, by the CPU's clock. The second is longer by what
+     * launching them adds, and by what the stream waited for the host and for other streams. 0: no
+     * kernels. */
+    uint64_t busy_asked_ns, busy_spent_ns;
 };
 
 /* What a strategy holds, counted by `meter` and by the environment's metadata calls. */
@@ -179,6 +185,9 @@ struct tp_source_ops {
     int (*follow)(void *s, uint16_t stream, uint16_t after);
     int (*work)(void *s, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
                 enum tp_occupy how);
+    /* May be NULL. Waits for the kernels of the stream that was asked to be busy longest, and
+     * counts that (busy_asked_ns); never timed, and no memory of a pool goes back. */
+    void (*settle)(void *s);
 
     /* DEVICE. memory: free and total bytes of the device, other processes included. fault: TP_OK,
      * or TP_EDEVICE and the sentence of the first failure, asynchronous failures included. After a
@@ -210,6 +219,7 @@ void tp_src_drained(struct tp_source *src, uint16_t stream);
 /* Where the source lacks the STREAMS group nothing is queued, and the call returns TP_OK. */
 int tp_src_work(struct tp_source *src, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
                 enum tp_occupy how);
+void tp_src_settle(struct tp_source *src);
 
 /* Where the source lacks the DEVICE group: memory returns TP_EUNSUP, counts are zero. */
 int tp_src_memory(struct tp_source *src, uint64_t *free_bytes, uint64_t *total_bytes);

@@ -71,6 +71,8 @@ enum { OCCUPY_BATCH = 128 };
 struct cuda_queue {
     CUevent batch;  /* behind the last whole batch */
     uint32_t works; /* queued since */
+    /* of all kernels so far: the times that were asked for, and when the first was queued */
+    uint64_t asked_ns, began_ns;
 };
 
 struct cuda_occupy {
@@ -163,5 +165,6 @@ void tp_cuda_spaces_close(struct cuda_source *s); /* gives back what is left */
 
 int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uint64_t ns,
                  enum tp_occupy how);
+void tp_cuda_settle(void *state);
 
 #endif

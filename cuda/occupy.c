@@ -61,10 +61,10 @@ int tp_cuda_occupy_open(struct cuda_source *s, struct tp_err *err)
 
 /* Returns once the event has passed. It is asked again and again: a synchronisation would also make
  * the driver's pools give memory back. */
-static int wait_for(struct cuda_gpu *g, CUevent event)
+static int wait_for(struct cuda_gpu *g, CUevent event, bool *waited)
 {
     CUresult code = g->driver.EventQuery(event);
-    g->counts.held_back += code == CUDA_ERROR_NOT_READY;
+    *waited = code == CUDA_ERROR_NOT_READY;
     while (code == CUDA_ERROR_NOT_READY)
         code = g->driver.EventQuery(event);
     return cuda_status(g, "cuEventQuery", code);
@@ -76,8 +76,42 @@ static int count_work(struct cuda_queue *q, struct cuda_gpu *g, CUstream stream)
     if (++q->works < OCCUPY_BATCH)
         return TP_OK;
     q->works = 0;
-    int rc = wait_for(g, q->batch); /* an event that was never recorded has passed */
+    bool waited;
+    int rc = wait_for(g, q->batch, &waited); /* an event that was never recorded has passed */
+    g->counts.held_back += waited;
     return rc ? rc : CUDA_LOOK(g, EventRecord, q->batch, stream);
+}
+
+/* The stream of the largest sum; NULL: no kernels were queued. */
+static struct cuda_queue *busiest(const struct cuda_source *s)
+{
+    struct cuda_queue *most = NULL;
+    for (uint32_t i = 0; s->occupy.queues && i < s->stream_count; i++)
+        if (s->occupy.queues[i].asked_ns > (most ? most->asked_ns : 0))
+            most = &s->occupy.queues[i];
+    return most;
+}
+
+void tp_cuda_settle(void *state)
+{
+    struct cuda_source *s = state;
+    struct cuda_gpu *g = &s->gpu;
+    struct cuda_queue *q = busiest(s);
+    bool waited;
+    if (!q || cuda_enter(g) ||
+        CUDA_LOOK(g, EventRecord, q->batch, s->streams[q - s->occupy.queues]) ||
+        wait_for(g, q->batch, &waited))
+        return;
+    g->counts.busy_asked_ns = q->asked_ns;
+    g->counts.busy_spent_ns = cuda_clock_ns() - q->began_ns;
+}
+
+/* A kernel is about to be queued. */
+static void count_asked(struct cuda_queue *q, uint64_t ns)
+{
+    if (!q->began_ns)
+        q->began_ns = cuda_clock_ns();
+    q->asked_ns += ns;
 }
 
 /* ---- the members of the source ---- */
@@ -92,6 +126,8 @@ int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uin
     int rc = nothing ? TP_OK : cuda_enter(g);
     if (rc || nothing)
         return rc;
+    if (how == TP_OCCUPY_SPIN && size)
+        count_asked(&s->occupy.queues[stream], ns);
     if (how == TP_OCCUPY_SPIN)
         rc = spin(&s->occupy, g, s->streams[stream], block, size, ns);
     else

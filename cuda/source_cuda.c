@@ -296,6 +296,7 @@ const struct tp_source_ops tp_source_cuda = {
     .pool_marks = tp_cuda_pool_marks,
     .follow = tp_cuda_follow,
     .work = tp_cuda_work,
+    .settle = tp_cuda_settle,
     .memory = cuda_memory,
     .counts = cuda_counts,
     .fault = cuda_fault,

@@ -74,6 +74,7 @@ void tp_usage_device_begin(const struct tp_usage *u, struct tp_usage_device *d)
 static void fill_counts(const struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_driver_counts *now = &d->run->measured.driver, *before = &d->counts_before;
+    tp_src_settle(source_of(u, d));
     tp_src_counts(source_of(u, d), now);
     now->calls -= before->calls;
     now->ns -= before->ns;
@@ -81,6 +82,7 @@ static void fill_counts(const struct tp_usage *u, struct tp_usage_device *d)
     now->event_waits -= before->event_waits;
     now->works -= before->works;
     now->held_back -= before->held_back;
+    now->busy_asked_ns -= before->busy_asked_ns;
 }
 
 /* Sets all members of a state that are unknown with a pool to TP_NONE; only the program's requests

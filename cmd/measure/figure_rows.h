@@ -119,6 +119,8 @@ REPORTED(MEASURED(driver.syncs, COUNT, driver.syncs), NO_COLUMN)
 REPORTED(MEASURED(driver.event_waits, COUNT, driver.event_waits), NO_COLUMN)
 REPORTED(MEASURED(driver.works, COUNT, driver.works), NO_COLUMN)
 REPORTED(MEASURED(driver.held_back, COUNT, driver.held_back), NO_COLUMN)
+REPORTED(MEASURED(driver.busy_asked_ns, NS, driver.busy_asked_ns), NO_COLUMN)
+REPORTED(MEASURED(driver.busy_spent_ns, NS, driver.busy_spent_ns), NO_COLUMN)
 
 /* ---- memory of the process, by the kernel ---- */
 
@@ -258,6 +260,8 @@ LINE("pool_unused_at_failure", "what the driver's pool had reserved then and no 
 LINE("driver", "of one replay: calls into it, ns inside them; of these syncs, event_waits;\n"
      "works: what --occupy queued beside them; held_back: how often it waited,\n"
      "untimed, for room in a stream's queue")
+LINE("busy_asked_ns", "how long --occupy spin was to keep the busiest stream busy; busy_spent_ns:\n"
+     "how long it took, launching kernels and waiting included")
 LINE("occupy", "what the GPU does with each block (--occupy); occupy_scale: its factor")
 LINE("empty_ns", "what a call that does nothing reads: taken off every latency")
 /* clang-format on */

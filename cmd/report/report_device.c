@@ -88,6 +88,9 @@ static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
     if (c->works)
         tp_page_more(page, TEXT, "; beside them %s works on the streams", tp_count(c->works).s);
     tp_page_line(page);
+    if (c->busy_asked_ns)
+        tp_page_put(page, TEXT, "the busiest stream was given %s of work and took %s",
+                    tp_duration(c->busy_asked_ns).s, tp_duration(c->busy_spent_ns).s);
     if (!c->ns)
         return;
     tp_page_put(page, TEXT, "%s inside them, as seen from the CPU", tp_duration(c->ns).s);
@@ -171,4 +174,7 @@ void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
          tp_count(m->driver.calls).s, tp_count(m->driver.ns).s, tp_count(m->driver.syncs).s,
          tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s,
          tp_count(m->driver.held_back).s);
+    if (m->driver.busy_asked_ns)
+        line(page, "  busiest stream", "asked for %s ns, took %s ns",
+             tp_count(m->driver.busy_asked_ns).s, tp_count(m->driver.busy_spent_ns).s);
 }

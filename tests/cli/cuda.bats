@@ -93,6 +93,16 @@ END
     balanced 3
 }
 
+@test "the busiest stream: how long it was to be busy, and how long it was" {
+    ok play_once gpu.json -s direct --occupy spin --json
+    is "$out" '(lambda d: d["busy_asked_ns"] > 0 and d["busy_spent_ns"] > 0)(r["devices"][0]["measured"]["driver"])' True
+    ok play_once gpu.json -s direct --occupy spin
+    matches "$out" 'the busiest stream was given [0-9.]+ [a-z]+ of work and took [0-9.]+ [a-z]+$'
+    ok play_once gpu.json -s direct --occupy memset --json
+    is "$out" '[r["devices"][0]["measured"]["driver"][k] for k in ("busy_asked_ns", "busy_spent_ns")]' '[0, 0]'
+    balanced 3
+}
+
 @test "a capacity limits the device: an own pool, the default one cannot be limited" {
     ok play_once gpu.json --capacity 30MiB --json
     is "$out" '{x["source"]["name"] for x in d["runs"]}' "{'cuda+limit'}"

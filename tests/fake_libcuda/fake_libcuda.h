@@ -58,6 +58,8 @@
  *   own=SIZE         of the device that each stream and each module takes (default 0): nothing in
  *                    cuda.h says that they are free of charge, and cuModuleLoadData may answer
  *                    CUDA_ERROR_OUT_OF_MEMORY
+ *   launch=NS        that a stream takes for each kernel beside what the kernel does (default 0):
+ *                    some microseconds on real devices
  *   version=13000    of CUDA that cuDriverGetVersion tells; functions that are newer are not found
  *   missing=NAME     that symbol is not found (may be repeated)
  *   pools=0 vmm=0    the device attribute says no

@@ -103,6 +103,10 @@ static void set_own(struct fc_script *s, uint64_t n)
 {
     s->own = n;
 }
+static void set_launch(struct fc_script *s, uint64_t n)
+{
+    s->launch = n;
+}
 static void set_version(struct fc_script *s, uint64_t n)
 {
     s->version = (int)n;
@@ -140,6 +144,7 @@ static const struct row rows[] = {
     {"lost", NULL, set_lost},           {"step", NULL, set_step},
     {"threshold", NULL, set_threshold}, {"queue", NULL, set_queue},
     {"clock", parse_clock, NULL},       {"own", NULL, set_own},
+    {"launch", NULL, set_launch},
 };
 
 static bool parse_entry(struct fc_script *s, const char *entry)

@@ -376,7 +376,7 @@ struct fc_fail {
 
 struct fc_script {
     int devices, version;
-    uint64_t memory, own, step, threshold;
+    uint64_t memory, own, launch, step, threshold;
     bool pools, vmm, real_time;
     uint64_t queue;
     struct fc_fail fails[FC_FAILS];

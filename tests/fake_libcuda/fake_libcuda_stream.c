@@ -321,7 +321,7 @@ static CUresult launch_kernel(const struct launch *l)
         memcpy(&addr, l->params[0], sizeof addr);
         memcpy(&bytes, l->params[1], sizeof bytes);
         memcpy(&ns, l->params[2], sizeof ns);
-        struct fc_point p = fc_queue(s, ns);
+        struct fc_point p = fc_queue(s, ns + fc.script.launch);
         fc_queue_work(s, &p);
         fc_memory_use(s, &p, addr, bytes, "kernel");
         fc_clock_set(&m->used, p.slot, p.seq);

@@ -352,6 +352,33 @@ static void a_queue_does_not_fill_up(void **state)
     cuda_bench_close(&b);
 }
 
+/* The stream of the most work counts, with what launching its kernels adds. */
+static void busy_time_is_asked_and_spent(void **state)
+{
+    enum { KERNELS = 10, MS = 1000000 };
+    cuda_rig(state, "clock=real;launch=1000000");
+    struct cuda_bench b;
+    struct tp_driver_counts counts;
+    bench_open(&b, NULL);
+    tp_src_settle(&b.src);
+    tp_src_counts(&b.src, &counts);
+    assert_int_equal(counts.busy_asked_ns | counts.busy_spent_ns, 0);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    bench_busy(&b, 0, addr + 4096, MS);
+    for (int i = 0; i < KERNELS; i++)
+        bench_busy(&b, 1, addr, MS);
+    assert_int_equal(tp_src_work(&b.src, 2, addr + 8192, 512, 90 * MS, TP_OCCUPY_MEMSET), TP_OK);
+    tp_src_settle(&b.src);
+    tp_src_counts(&b.src, &counts);
+    assert_int_equal(counts.busy_asked_ns, KERNELS * MS);
+    assert_true(counts.busy_spent_ns >= 2 * KERNELS * MS);
+    assert_int_equal(counts.works, KERNELS + 2);
+    assert_int_equal(counts.held_back | counts.syncs, 0); /* nor is this wait among them */
+    assert_int_equal(counts.calls, 1);
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+}
+
 /* A driver that is older than the toolkit refuses what that compiled, and takes the text; one that
  * refuses both, or fails otherwise, is heard. */
 static void an_old_driver_compiles_the_kernel(void **state)
@@ -744,6 +771,7 @@ int main(void)
         IN_RIG(occupying),
         IN_RIG(without_kernels_a_memset_occupies),
         IN_RIG(a_queue_does_not_fill_up),
+        IN_RIG(busy_time_is_asked_and_spent),
         IN_RIG(an_old_driver_compiles_the_kernel),
         IN_RIG(a_pool_serves),
         IN_RIG(an_old_release_may_not_reuse_opportunistically),

@@ -124,7 +124,7 @@ stand_in() { # NAME LINE...
     [ "$rc" -eq 1 ] && [ "$(wc -l <"$out")" -eq 7 ] || fail "exit code $rc" "$(cat "$out")"
     matches "$out" '^RESERVED of 160 blocks .* FAILED: cuMemPoolCreate: CUDA_ERROR_OUT_OF_MEMORY'
     matches "$out" '^RESERVED of 16 blocks .* 544.0 MiB in 16 steps of 34.0 MiB$'
-    matches "$out" '^USED of a block of 513 bytes +1024 bytes; '
+    matches "$out" '^USED of a block of 513 bytes +513 bytes; '
     capture env TAPOOL_FAKE_CUDA='missing=cuMemPoolCreate' "$probe"
     [ "$rc" -eq 4 ] || fail "exit code $rc"
     capture env TAPOOL_FAKE_CUDA='devices=0' "$probe"

@@ -38,6 +38,7 @@ static struct {
     CUresult (*CtxSynchronize)(void);
     CUresult (*MemAlloc)(CUdeviceptr *, size_t);
     CUresult (*MemFree)(CUdeviceptr);
+    CUresult (*MemGetInfo)(size_t *, size_t *);
     CUresult (*MemAllocAsync)(CUdeviceptr *, size_t, CUstream);
     CUresult (*MemAllocFromPoolAsync)(CUdeviceptr *, size_t, CUmemoryPool, CUstream);
     CUresult (*MemFreeAsync)(CUdeviceptr, CUstream);
@@ -90,6 +91,7 @@ static void load(void)
     FIND(CtxSynchronize, 2000);
     FIND(MemAlloc, 3020);
     FIND(MemFree, 3020);
+    FIND(MemGetInfo, 3020);
     FIND(MemAllocAsync, 11020);
     FIND(MemAllocFromPoolAsync, 11020);
     FIND(MemFreeAsync, 11020);
@@ -239,10 +241,15 @@ static void by_threads(void)
 
 static void in_vain(void)
 {
-    CUdeviceptr p;
-    CUresult result = cu.MemAlloc(&p, (size_t)1 << 44);
-    if (result != CUDA_ERROR_OUT_OF_MEMORY)
-        check(CUDA_ERROR_UNKNOWN, "a request of 16 TiB");
+    size_t unused, all;
+    CUdeviceptr small, p;
+    CALL(MemGetInfo(&unused, &all));
+    CALL(MemAlloc(&small, 4096));
+    took(4096);
+    if (cu.MemAlloc(&p, all) != CUDA_ERROR_OUT_OF_MEMORY)
+        check(CUDA_ERROR_UNKNOWN, "a request of all memory beside another");
+    CALL(MemFree(small));
+    gave(4096);
     atomic_fetch_add(&failed, 1);
 }
 

@@ -55,6 +55,23 @@ static inline bool cuda_rig_asked(const char *word)
     return real && strcmp(real, word) == 0;
 }
 
+#if defined(TAPOOL_HAS_CUDA) && defined(TAPOOL_FAKE_CUDA_PATH)
+/* The fake to test on; NULL: the real driver. A fake that is named as the driver stands for it. */
+static inline const char *cuda_rig_fake(void)
+{
+    const char *named = getenv("TAPOOL_CUDA_DRIVER");
+    if (!cuda_rig_asked("1") && !cuda_rig_asked("fake"))
+        return TAPOOL_FAKE_CUDA_PATH;
+    void *library = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
+    bool simulated = library && dlsym(library, "fake_cuda_simulated");
+    if (library)
+        dlclose(library);
+    if (simulated)
+        setenv("TAPOOL_TEST_REAL_CUDA", "fake", 1);
+    return simulated ? named : cuda_rig_asked("1") ? NULL : TAPOOL_FAKE_CUDA_PATH;
+}
+#endif
+
 /* *state stays NULL where there is nothing to test on. */
 static inline int cuda_rig_setup(void **state)
 {
@@ -63,16 +80,17 @@ static inline int cuda_rig_setup(void **state)
     struct cuda_rig *r = test_calloc(1, sizeof *r);
     *state = r;
     unsetenv("TAPOOL_FAKE_CUDA");
-    if (cuda_rig_asked("1"))
+    const char *fake = cuda_rig_fake();
+    if (!fake)
         return 0;
-    r->library = dlopen(TAPOOL_FAKE_CUDA_PATH, RTLD_NOW | RTLD_LOCAL);
+    r->library = dlopen(fake, RTLD_NOW | RTLD_LOCAL);
     if (!r->library)
         fail_msg("%s", dlerror());
     cuda_rig_find(r, "fake_cuda_books", &r->books);
     cuda_rig_find(r, "fake_cuda_last_violation", &r->last_violation);
     cuda_rig_find(r, "fake_cuda_script", &r->script);
     cuda_rig_find(r, "fake_cuda_advance", &r->advance);
-    setenv("TAPOOL_CUDA_DRIVER", TAPOOL_FAKE_CUDA_PATH, 1);
+    setenv("TAPOOL_CUDA_DRIVER", fake, 1);
     r->script("");
     r->books(&r->before);
 #endif

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# usage: scripts/test.sh [--no-install] [--no-browser] [--quick | --only STAGE [--again]]
+# usage: scripts/test.sh [--no-install] [--no-browser] [--bare] [--quick | --only STAGE [--again]]
 #
 # Builds tapool and runs its tests, in stages: every test with gcc (dev); the unit tests and all that
 # reads input with the address and undefined-behaviour sanitizers (asan); the unit tests, less the slow
 # ones, with clang (clang); those that start threads with the thread sanitizer (tsan). Warnings are
 # errors. On Debian and Ubuntu it first installs what is missing and says so. May be run again.
 #
-# Where the CUDA Toolkit is, the sanitizers run twice: with it (asan: the tests of the source cuda), and
-# on a bare machine, which scripts/bare.sh makes of this one (bare: all that asan is elsewhere).
+# Where the CUDA Toolkit is, --bare runs the sanitizers in two halves: with it (asan: the tests of the
+# source cuda), and on a bare machine, which scripts/bare.sh makes of this one (bare: all the others).
 #
 #   --no-install   install nothing: say what is missing and exit 2
 #   --no-browser   leave out what looks at HTML pages in Chromium, and do not install it
+#   --bare         the sanitizers on a bare machine too: some minutes more
 #   --quick        the plain gcc build and its tests only, as --only dev
 #   --only STAGE   one stage: dev, asan, bare, clang or tsan
 #   --again        with it: another stage ran on this tree, so leave out what looks at the sources alone
@@ -24,10 +25,12 @@ set -euo pipefail
 
 only=all
 once=ON
+bare=
 while [ $# -gt 0 ]; do
     case $1 in
     --no-install) INSTALL=no ;;
     --no-browser) export TAPOOL_NO_BROWSER=1 ;;
+    --bare) bare=yes ;;
     --quick) only=dev ;;
     --only)
         shift
@@ -91,8 +94,8 @@ dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_test
 other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF)
 [ "$only" = all ] || other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE=$once) # there is no other
 
-# A second machine under the sanitizers is worth its time where this one has more than a bare one.
-bare_too() { has_toolkit && "$ROOT/scripts/bare.sh" --check; }
+# A second machine under the sanitizers is of use where this one has more than a bare one.
+bare_too() { [ -n "$bare" ] && has_toolkit && "$ROOT/scripts/bare.sh" --check; }
 
 asan_stage() {
     local some=(-LE plain)
@@ -146,9 +149,9 @@ say_cuda
 
 stage dev "gcc, warnings are errors: every test"
 stage asan "gcc, address and undefined-behaviour sanitizers: $(bare_too && echo the source cuda || echo units, input)"
-if bare_too; then
+if [ "$only" = bare ] || bare_too; then
     stage bare "the same on a bare machine, without the CUDA Toolkit: units, input"
-elif has_toolkit; then
+elif [ -n "$bare" ] && has_toolkit; then
     say "no bare machine can be made of this one (scripts/bare.sh --help): not tested without the CUDA Toolkit"
 fi
 stage clang "clang, warnings are errors: unit tests, exact figures"

@@ -4,11 +4,11 @@
 
 Of any page it looks in both themes, wide and narrow, at what page_look.py says, and at what is left without
 JavaScript. What more it looks at is told by the schema of the page's data (PAGES): that each view is drawn, and that
-the figures of tables and charts are those of the data and of the JSON of the same run. With --once only light and
-1,200 pixels wide, with --first no further than the first finding of each, with --figures only at the figures of tables.
-With --beside the JSON of each page has its name: that of a.html is a.json, and of two traces that of each alone may be
-a.first.json and a.second.json. With --cells each figure in each table is
-exchanged for another one and for none, which has to be noticed.
+the figures of tables and charts are those of the data and of the JSON of the same run. With --once only light, 1,200
+pixels wide and with JavaScript, with --first no further than the first finding of each, with --figures only at the
+figures of tables. With --beside the JSON of each page has its name: that of a.html is a.json, and of two traces that of
+each alone may be a.first.json and a.second.json. With --cells each figure in each table is exchanged for another one and
+for none, which has to be noticed.
 """
 import json
 import os
@@ -199,7 +199,11 @@ def look_without_scripts(browser, address, wanted, found):
 def look_at_page(browser, path, found):
     address, compared = address_of(path), 0
     for how in LOOKS[:1] if "--once" in sys.argv else LOOKS:
-        page = look(browser, address, found, **how)
+        page = browser.open(address, **how)
+        if "--first" in sys.argv: # they cost least
+            compare_figures(page, path, found)
+            found.stop()
+        look(page, found, **how)
         views, once, _, wanted, _ = PAGES[page.value("page.data.schema")]
         views(page, found)
         if how == LOOKS[0]:
@@ -210,7 +214,8 @@ def look_at_page(browser, path, found):
             page.resize(1200, page.value("document.documentElement.scrollHeight"))
             page.settle()
             page.picture(option("--picture"))
-    look_without_scripts(browser, address, wanted, found)
+    if "--once" not in sys.argv:
+        look_without_scripts(browser, address, wanted, found)
     return compared
 
 

@@ -52,12 +52,14 @@ class Findings(list):
     def expect(self, good, *what):
         if not good:
             self.append(" ".join(map(str, what)))
-            if "--first" in sys.argv:
-                raise Enough
+        self.stop()
+
+    def stop(self):
+        if self and "--first" in sys.argv:
+            raise Enough
 
 
-def look(browser, address, found, **how):
-    page = browser.open(address, **how)
+def look(page, found, **how):
     page.scroll_through()
     name = " ".join("%s=%s" % item for item in how.items())
     found.expect(not page.errors, name, "errors in the console:", page.errors)
@@ -68,7 +70,6 @@ def look(browser, address, found, **how):
     found.expect(not cut, name, "drawn, but cut:", cut)
     ratio, text = page.value(CONTRAST)
     found.expect(ratio >= 4.5, name, "contrast %.2f of '%s'" % (ratio, text))
-    return page
 
 
 # Areas lie side by side, fill their box, and are as large as what they say.

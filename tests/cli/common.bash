@@ -271,20 +271,41 @@ looked_at() {
     python3 "$CLI/../browser/page_check.py" "$@" >found 2>compared || fail "$(cat found compared)"
 }
 
-# noticed PAGE [ARG]...: it finds something wrong after each of the changes by sed that stdin names in a line.
+# noticed PAGE [ARG]...: it finds something wrong after the changes by sed that stdin names. Each line is a change of a
+# page of its own, where anything may be found; those of the form CHANGE ## REGEX that follow on each other are made in
+# one page, and for each there is a finding like that.
 noticed() {
-    local page=$1 change changes=() bad=() i
+    local page=$1 line regex change alone=() whole=() n=0 together=
     shift
     needs_browser
-    while read -r change; do
-        changes+=("$change")
-        bad+=("bad-${#changes[@]}.html")
-        sed -E "$change" "$page" >"${bad[-1]}"
-        not cmp -s "$page" "${bad[-1]}" || fail "changes nothing: $change"
+    : >wanted
+    while IFS= read -r line; do
+        change=${line%% ## *}
+        regex=
+        [ "$change" = "$line" ] || regex=${line#* ## }
+        if [ -z "$line" ]; then
+            together=
+            continue
+        elif [ -z "$regex" ]; then
+            together=
+            alone+=("bad-$((++n)).html")
+            cp "$page" "bad-$n.html"
+        elif [ -z "$together" ]; then
+            together=yes
+            whole+=("bad-$((++n)).html")
+            cp "$page" "bad-$n.html"
+        fi
+        sed -E "$change" "bad-$n.html" >changed.html
+        not cmp -s "bad-$n.html" changed.html || fail "changes nothing: $change"
+        mv changed.html "bad-$n.html"
+        printf '^bad-%d.html: %s\n' "$n" "${regex:+.*$regex}" >>wanted
     done
-    python3 "$CLI/../browser/page_check.py" "${bad[@]}" --once --first "$@" >found 2>errors || [ $? -eq 1 ]
+    : >found
+    [ ${#alone[@]} -eq 0 ] || python3 "$CLI/../browser/page_check.py" "${alone[@]}" --once --first "$@" >>found 2>errors || [ $? -eq 1 ]
+    [ ${#whole[@]} -eq 0 ] || python3 "$CLI/../browser/page_check.py" "${whole[@]}" --once "$@" >>found 2>>errors || [ $? -eq 1 ]
     lacks errors Traceback
-    for i in "${!bad[@]}"; do
-        grep -q "^${bad[i]}: " found || fail "not seen: ${changes[i]}"
-    done
+    while IFS= read -r regex; do
+        grep -qE -- "$regex" found || fail "not seen: $regex"
+    done <wanted
+    [ -s wanted ]
 }

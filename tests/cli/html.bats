@@ -123,7 +123,7 @@ for run, of in zip(page["runs"], whole["runs"]):
     assert run["failed_allocations"] == of["failed_allocations"]
 assert ", device %d<" % (shown - 1) in text and ", device %d<" % shown not in text
 END
-    looked_at a.html --once --json a.json
+    looked_at a.html --figures --json a.json
 }
 
 @test "of very many traces a page has the first ones, each with what is picked, and says how many rows and traces are left out" {

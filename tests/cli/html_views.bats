@@ -28,24 +28,27 @@ END
     ok play_once sample:sqlite -s arena -s lru --export-html a.html
     looked_at a.html --once
     noticed a.html <<'END'
-s/ArrowLeft: e =>/ArrowUp: e =>/
-s/"\+": \(\) => zoom\(0.5\)/"+": () => zoom(1)/
-s/"0": seeAll/"0": () => 0/
-s/role: "application"/role: ""/
-s/"aria-live": "polite", id/"aria-live": "off", id/
-s/x < low \|\| x > high \?/x < low ?/
-s/ticks: page.ticks.events/ticks: page.ticks.bytes/
-s/1 - curve\[share.part\]/1.01 - curve[share.part]/
-s/resident, "resident", \{ name/resident, "events", { name/
-s/list.push\(\.\.\.read/list.push(...[]/
-s/of.read && at < event/of.read \&\& at > event/
-s/note: "as last read"/note: "as read"/
-s/"aria-valuetext"/"aria-text"/
-s/page.moment.hear\(/(() => 0)(/
-s/piece.parts\[0\], 0\)/piece.size, 0)/
-s/details => details.open = true/details => details.open/
-s/^\.paper main \{ width: 700px/.paper main { width: 900px/
-s/, .chart canvas ~ canvas//
+s/ArrowLeft: e =>/ArrowUp: e =>/ ## fragmentation left goes to row
+s/"\+": \(\) => zoom\(0.5\)/"+": () => zoom(1)/ ## latency \+ shows
+s/role: "application"/role: ""/ ## role, name, place and text \['',
+s/"aria-live": "polite", id/"aria-live": "off", id/ ## 'off'\]
+s/ticks: page.ticks.events/ticks: page.ticks.bytes/ ## fragmentation has the events \['0 B'
+s/1 - curve\[share.part\]/1.01 - curve[share.part]/ ## fragmentation is drawn as
+s/resident, "resident", \{ name/resident, "events", { name/ ## arena: resident is at most [0-9]+ and not
+s/"aria-valuetext"/"aria-text"/ ## the slider of the heap stays
+s/page.moment.hear\(/(() => 0)(/ ## When the program needed most
+s/details => details.open = true/details => details.open/ ## closed on paper
+s/^\.paper main \{ width: 700px/.paper main { width: 900px/ ## cut on paper
+s/, .chart canvas ~ canvas// ## covered on paper
+
+s/"0": seeAll/"0": () => 0/ ## latency 0 shows
+s/x < low \|\| x > high \?/x < low ?/ ## a point at None is not in
+s/list.push\(\.\.\.read/list.push(...[]/ ## arena: resident is at most None
+s/piece.parts\[0\], 0\)/piece.size, 0)/ ## the areas are of After event
+
+s/of.read && at < event/of.read \&\& at > event/ ## memory says event 1,
+
+s/note: "as last read"/note: "as read"/ ## arena: resident is at most None
 END
 }
 

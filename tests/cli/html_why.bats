@@ -182,7 +182,7 @@ END
     done
     pages tune complete-small.pickle "${grids[@]}"
     matches page.html '^<p>And [0-9,]+ more settings would make the page too large: --export-json has them\.</p>$'
-    looked_at page.html --once --json result.json
+    looked_at page.html --figures --json result.json
 }
 
 @test "the checks of these pages can fail" {

@@ -99,6 +99,7 @@ bare_too() { [ -n "$bare" ] && has_toolkit && "$ROOT/scripts/bare.sh" --check; }
 
 asan_stage() {
     local some=(-LE plain)
+    local -x TAPOOL_NO_BROWSER=1 # it has looked at the pages of the plain build
     ! bare_too || { some=(-L cuda) && targets=(tests_cuda); }
     compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "${other_build[@]}" && run_tests asan "${some[@]}"
 }

@@ -7,8 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 from rounding import number  # noqa: E402
 
-LOOKS = (dict(width=1200, dark=False), dict(width=1200, dark=True), dict(width=360, dark=False),
-         dict(width=2560, dark=True))
+LOOKS = (dict(width=1200, dark=False), dict(width=360, dark=True), dict(width=2560, dark=False))
 
 # The least contrast of any text with what lies behind it, with the text; by WCAG 2.
 CONTRAST = """(() => {

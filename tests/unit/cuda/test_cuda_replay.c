@@ -27,7 +27,6 @@ static const struct tp_strategy *ordered(size_t index)
     return NULL;
 }
 
-enum { MS = 1000000 };
 enum { SAMPLE_EVENTS = 4000, ALL_PASSES = TP_PASS_ALL | TP_PASS_VERIFY };
 
 static struct tp_clock test_clock;
@@ -136,15 +135,19 @@ static void the_order_of_the_program_is_enough(void **state)
 /* A replay that waits for the device longer than min_time takes, with calls that do not. */
 static void waiting_makes_no_time_a_cold_one(void **state)
 {
-    const struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 4096, 0),
-                                    INSN(TP_FREE, 0, 0, 4096, 60 * MS)};
+    enum { PAIRS = 30, WORK = TP_OCCUPY_MAX_NS };
+    struct tp_insn insns[2 * PAIRS];
+    for (int i = 0; i < PAIRS; i++) {
+        insns[2 * i] = (struct tp_insn)INSN(TP_ALLOC, 0, 0, 4096, 0);
+        insns[2 * i + 1] = (struct tp_insn)INSN(TP_FREE, 0, 0, 4096, WORK);
+    }
     cuda_rig_any(state, "clock=real");
     struct tp_program *p = test_program(insns, COUNT(insns), true);
     struct tp_replay_cfg cfg = on_cuda(ordered(2), NULL, p, TP_PASS_THROUGHPUT);
-    cfg.min_time_ns = 40 * MS;
+    cfg.min_time_ns = (uint64_t)WORK * PAIRS / 2;
     replay(&cfg);
     assert_false(run->flags & TP_RUN_PLAYED_ONCE);
-    assert_true(run->throughput.replays >= 2 && run->throughput.runs.total >= 2);
+    assert_int_equal(run->throughput.replays, run->throughput.runs.total);
     cfg.min_time_ns = 1; /* and two calls that are longer than that */
     replay(&cfg);
     assert_true(run->flags & TP_RUN_PLAYED_ONCE);

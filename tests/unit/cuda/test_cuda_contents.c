@@ -148,11 +148,5 @@ int main(void)
 }
 
 #else
-
-int main(void)
-{
-    print_message("skipped: built without the CUDA Toolkit\n");
-    return 0;
-}
-
+#include "tests/unit/no_toolkit_main.h"
 #endif

@@ -4,6 +4,7 @@
  *     asked   2 3 5 8      looked up at once: the trace may have to be read again for them */
 #include "cmd/measure/asked.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
 #include "cmd/measure/freed_events.h"
 
@@ -43,22 +44,14 @@ void tp_asked_drop(struct tp_asked *a)
     *a = (struct tp_asked){0};
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Sorts events, each once and none of them 0; returns how many these are. */
 static size_t sort_events(uint64_t *list, size_t count)
 {
-    size_t unique = 0;
-    if (count)
-        qsort(list, count, sizeof *list, by_number);
-    for (size_t i = 0; i < count; i++)
-        if (list[i] && (!unique || list[unique - 1] != list[i]))
-            list[unique++] = list[i];
-    return unique;
+    size_t unique = tp_ascending(list, count);
+    if (!unique || list[0])
+        return unique;
+    memmove(list, list + 1, (unique - 1) * sizeof *list);
+    return unique - 1;
 }
 
 /* ---- looking up ---- */

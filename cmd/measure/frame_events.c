@@ -1,6 +1,7 @@
 /* See frame_events.h. */
 #include "cmd/measure/frame_events.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
 #include "traces/lower/place_table.h"
 
@@ -120,12 +121,6 @@ int tp_frame_events(const struct tp_frames *f, struct tp_frame_event **out, size
 
 /* ---- where ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Appends the events of one result. */
 static int add_result(uint64_t **list, size_t *count, size_t *room, const struct tp_result *r,
                       struct tp_err *err)
@@ -147,17 +142,13 @@ void tp_frame_places_find(struct tp_captured *c, const struct tp_trace *t,
 {
     struct tp_err ignored = {0};
     uint64_t *list = NULL;
-    size_t events = 0, room = 0, unique = 0;
+    size_t events = 0, room = 0;
     int rc = t->places.find ? TP_OK : TP_EUNSUP;
     for (size_t i = 0; !rc && i < count; i++)
         if (results[i].frames)
             rc = add_result(&list, &events, &room, &results[i], &ignored);
-    if (!rc && events)
-        qsort(list, events, sizeof *list, by_number);
-    for (size_t i = 0; !rc && i < events; i++)
-        if (!unique || list[unique - 1] != list[i])
-            list[unique++] = list[i];
-    if (!rc && unique &&
+    size_t unique = rc ? 0 : tp_ascending(list, events);
+    if (unique &&
         tp_place_table_gather(&t->places, list, unique, stop, &c->frame_places, &ignored) != TP_OK)
         c->frame_places = NULL;
     free(list);

@@ -14,6 +14,8 @@
  * otherwise) counts as free. */
 #include "traces/formats/pytorch/pytorch_holes.h"
 
+#include "alloc/base/ascending.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,12 +171,6 @@ static int add_end(struct holes *h, struct layer *to, const struct tp_pytorch_bl
 
 /* ---- cells ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void cut_at(struct holes *h, const struct layer *l)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -186,7 +182,7 @@ static void cut_at(struct holes *h, const struct layer *l)
 /* Sorts the cuts and removes equal ones. Sets `cells` to the number of cuts minus 1. */
 static int cut(struct holes *h, struct tp_err *err)
 {
-    size_t most = 2 * (h->segments.count + h->blocks.count) + 1, kept = 0;
+    size_t most = 2 * (h->segments.count + h->blocks.count) + 1;
     h->cuts = malloc(most * sizeof *h->cuts);
     h->next = malloc(most * sizeof *h->next);
     h->segments.paint = calloc(most, sizeof *h->segments.paint);
@@ -195,17 +191,14 @@ static int cut(struct holes *h, struct tp_err *err)
         return tp_input_no_memory(h->snapshot->reading->in, err);
     cut_at(h, &h->segments);
     cut_at(h, &h->blocks);
-    qsort(h->cuts, h->cells, sizeof *h->cuts, by_value);
-    for (size_t i = 0; i < h->cells; i++)
-        if (!kept || h->cuts[kept - 1] != h->cuts[i])
-            h->cuts[kept++] = h->cuts[i];
+    size_t kept = tp_ascending(h->cuts, h->cells);
     h->cells = kept ? kept - 1 : 0;
     return TP_OK;
 }
 
 static size_t cell_of(const struct holes *h, uint64_t begin)
 {
-    const uint64_t *found = bsearch(&begin, h->cuts, h->cells, sizeof begin, by_value);
+    const uint64_t *found = bsearch(&begin, h->cuts, h->cells, sizeof begin, tp_by_number);
     return found ? (size_t)(found - h->cuts) : h->cells;
 }
 

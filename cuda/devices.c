@@ -105,6 +105,7 @@ int tp_cuda_open(struct tp_cuda **out, struct tp_err *err)
     struct tp_cuda *c = calloc(1, sizeof *c);
     if (!c)
         return tp_fail(err, TP_ENOMEM, "out of memory");
+    tp_cuda_ask_connections();
     int rc = tp_cuda_driver_load(&c->driver, err);
     if (rc)
         goto done;

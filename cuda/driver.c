@@ -114,9 +114,6 @@ static int find_symbols(struct cuda_driver *d, struct tp_err *err)
 /* Calls cuInit and counts devices. A driver without a device either fails in cuInit or counts 0. */
 static int start(struct cuda_driver *d, struct tp_err *err)
 {
-    char connections[16];
-    snprintf(connections, sizeof connections, "%d", CUDA_CONNECTIONS);
-    setenv(CUDA_CONNECTIONS_NAME, connections, 0);
     CUresult code = d->Init(0);
     if (code == CUDA_SUCCESS) {
         code = d->DeviceGetCount(&d->device_count);
@@ -129,6 +126,13 @@ static int start(struct cuda_driver *d, struct tp_err *err)
     if (code == CUDA_ERROR_NO_DEVICE)
         return tp_fail(err, TP_EDEVICE, "no CUDA device: the driver %s sees none", d->path);
     return tp_cuda_fail(d, "cuInit", code, err);
+}
+
+void tp_cuda_ask_connections(void)
+{
+    char connections[16];
+    snprintf(connections, sizeof connections, "%d", CUDA_CONNECTIONS);
+    setenv(CUDA_CONNECTIONS_NAME, connections, 0);
 }
 
 int tp_cuda_driver_load(struct cuda_driver *d, struct tp_err *err)

@@ -45,6 +45,9 @@ struct cuda_driver {
 #undef CUDA_MEMBER
 };
 
+/* Sets CUDA_CONNECTIONS_NAME for this process unless it is set. Call it first: cuInit reads it. */
+void tp_cuda_ask_connections(void);
+
 /* Loads the driver, finds every function and calls cuInit. TP_EDEVICE: the sentence begins with
  * what is missing and has no hint; nothing is left open. */
 int tp_cuda_driver_load(struct cuda_driver *d, struct tp_err *err);

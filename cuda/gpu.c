@@ -70,6 +70,7 @@ int tp_cuda_gpu_open(struct cuda_gpu *g, int ordinal, const struct tp_source_cfg
 {
     g->ordinal = ordinal;
     g->current = cfg->current;
+    tp_cuda_ask_connections();
     int rc = tp_cuda_driver_load(&g->driver, err);
     if (rc)
         return rc;

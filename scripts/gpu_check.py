@@ -46,7 +46,7 @@ PROFILES = [
 GOAL_PROFILE = ("training-step", ["--count", "10"])
 LIMITS = {"llm-decode": 4000}  # events that are read; of the others all
 SHIPPED = ["tests/data/pytorch/training-step.pickle.gz"]
-PROGRAM_SECONDS, TORCH_SECONDS = 120, 150
+PROGRAM_SECONDS, TORCH_SECONDS = 120, 200
 # The driver reads it once in a process, so that each number has a run of its own.
 CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
 PROBES = [("the driver's own number of connections", {CONNECTIONS: None}, ["--seconds", "16"]),

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Holds tapool's prediction against PyTorch: what would this program reserve under cudaMallocAsync?
+"""Compares tapool's predictions with PyTorch: how much does one program reserve under other allocator settings?
 
-    PyTorch, its own allocator ---> snapshot ---> tapool replay -s cudaMallocAsync ---> predicted
-    PyTorch, cudaMallocAsync, the same program, in ROUNDS other processes ------------> real
+    PyTorch, default settings ---> snapshot ---> tapool replay -s torch:conf=SETTING ---> predicted
+                                            \--> tapool replay -s cudaMallocAsync -----> predicted
+    PyTorch, the same program with SETTING, a process for each ------------------------> real
+    PyTorch, the same program with cudaMallocAsync, in ROUNDS processes ---------------> real
 
 usage: torch_truth.py --binary TAPOOL --out DIR [--rounds N]
-       torch_truth.py --train [--snapshot FILE]     what the processes run: one JSON object on stdout
+       torch_truth.py --train [--snapshot FILE]     the program of these processes: one JSON object on stdout
 
 The program is a small model that is trained on batches of changing lengths, with an evaluation in
 between. Writes DIR/torch.json and DIR/torch-snapshot.pickle.gz, and prints predicted and real bytes and
@@ -16,6 +18,7 @@ process failed; 2 usage. Known weakness: memory that libraries take past the all
 neither number.
 """
 import argparse
+import concurrent.futures
 import gzip
 import importlib.util
 import json
@@ -27,7 +30,11 @@ import tempfile
 
 MIB = 1 << 20
 SPEC = "cudaMallocAsync:release_threshold=max"  # what PyTorch sets its pool to
-BACKENDS = {"native": "", "cudaMallocAsync": "backend:cudaMallocAsync"}
+DEFAULT, ASYNC = "", "backend:cudaMallocAsync"  # values of PYTORCH_CUDA_ALLOC_CONF
+SETTINGS = [DEFAULT, "max_split_size_mb:32", "max_split_size_mb:128", "roundup_power2_divisions:4",
+            "roundup_power2_divisions:1,max_split_size_mb:64", "expandable_segments:True",
+            "expandable_segments:True,max_split_size_mb:64"]
+AT_ONCE = 4  # processes that share the GPU while reserved memory is read, which is a process's own
 NO_GPU = 3  # of --train: PyTorch is there, and no GPU that it can use
 
 
@@ -101,28 +108,33 @@ def output_of(command, env=None):
     return done.returncode, done.stdout
 
 
-def trained(backend, snapshot=None):
-    """What a process says that trains with that backend; None: no GPU."""
+def trained(conf, snapshot=None):
+    """The report of a process that trains with that setting; None: no GPU."""
     env = dict(os.environ)
     for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
         env.pop(name, None)
-    if BACKENDS[backend]:
-        env["PYTORCH_CUDA_ALLOC_CONF"] = BACKENDS[backend]
+    if conf:
+        env["PYTORCH_CUDA_ALLOC_CONF"] = conf
     status, out = output_of([sys.executable, os.path.abspath(__file__), "--train"] +
                             (["--snapshot", snapshot] if snapshot else []), env)
     if status == NO_GPU:
         return None
     said = json.loads(out.strip().splitlines()[-1])
+    backend = "cudaMallocAsync" if conf == ASYNC else "native"
     if said["backend"] != backend:
         raise Failed("PyTorch took the backend %s, not %s" % (said["backend"], backend))
     return said
 
 
+def replayed(binary, snapshot, *options):
+    """The run of one replay, as JSON."""
+    _, out = output_of([binary, "replay", snapshot, *options, "--json", "--no-fits", "--min-time", "100ms"])
+    return json.loads(out)["runs"][0]
+
+
 def predicted(binary, snapshot):
     """[least, most] bytes that the pool has reserved, over the passes; and whether on a simulated driver."""
-    _, out = output_of([binary, "replay", snapshot, "--source", "cuda", "-s", SPEC, "--json",
-                        "--no-fits", "--min-time", "100ms"])
-    run = json.loads(out)["runs"][0]
+    run = replayed(binary, snapshot, "--source", "cuda", "-s", SPEC)
     spans = [device["measured"]["peak_reserved_bytes"] for device in run["devices"]]
     if None in spans:
         raise Failed("the replay has no peak of reserved memory")
@@ -153,27 +165,50 @@ def lines_of(result):
     return lines
 
 
+def settings_table(binary, snapshot):
+    """For each of SETTINGS: the bytes that a process reserves, and that tapool predicts on a virtual device."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        reports = list(pool.map(trained, SETTINGS))
+    rows = []
+    for conf, report in zip(SETTINGS, reports):
+        run = replayed(binary, snapshot, "--source", "virtual", "-s", "torch:conf={%s}" % conf)
+        rows.append({"conf": conf, "real_reserved_bytes": report["max_reserved_bytes"],
+                     "predicted_reserved_bytes": run["memory"]["peak_reserved_bytes"]})
+    return rows
+
+
+def settings_lines(rows):
+    lines = ["", "| PYTORCH_CUDA_ALLOC_CONF | max_memory_reserved, MiB | predicted, MiB | difference |",
+             "|---|--:|--:|--:|"]
+    for row in rows:
+        real, guess = row["real_reserved_bytes"], row["predicted_reserved_bytes"]
+        lines.append("| %s | %.1f | %.1f | %s |" % ("`%s`" % row["conf"] if row["conf"] else "default", real / MIB,
+                                                    guess / MIB, per_cent(guess, real)))
+    return lines
+
+
 def compare(binary, out, rounds):
-    """What torch.json is to hold."""
+    """The content of torch.json."""
     if importlib.util.find_spec("torch") is None:
         return {"skipped": "this Python has no PyTorch: " + sys.executable}
     with tempfile.TemporaryDirectory() as folder:
         snapshot = os.path.join(folder, "snapshot.pickle")
-        native = trained("native", snapshot)
+        native = trained(DEFAULT, snapshot)
         if native is None:
             return {"skipped": "PyTorch finds no GPU"}
         guess, simulated = predicted(binary, snapshot)
         with open(snapshot, "rb") as whole, gzip.open(
                 os.path.join(out, "torch-snapshot.pickle.gz"), "wb") as packed:
             shutil.copyfileobj(whole, packed)
-        real = [trained("cudaMallocAsync") for _ in range(rounds)]
+        real = [trained(ASYNC) for _ in range(rounds)]
+        settings = settings_table(binary, snapshot)
     result = {"torch": native["torch"], "device": native["device"],
               "native_allocated_bytes": native["max_allocated_bytes"],
               "native_reserved_bytes": native["max_reserved_bytes"],
               "real_allocated_bytes": [one["max_allocated_bytes"] for one in real],
               "real_reserved_bytes": [one["max_reserved_bytes"] for one in real],
-              "predicted_reserved_bytes": guess, "simulated": simulated}
-    result["lines"] = lines_of(result)
+              "predicted_reserved_bytes": guess, "simulated": simulated, "settings": settings}
+    result["lines"] = lines_of(result) + settings_lines(settings)
     return result
 
 

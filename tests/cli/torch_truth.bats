@@ -57,6 +57,13 @@ END
     matches "$out" '^- predicted from the snapshot: 136.0 MiB \[136.0, 136.0\]$'
     matches "$out" '^- difference: \+32.04 % to \+32.04 % of the median$'
     matches "$out" 'simulated: the difference means nothing$'
+    # one more process for each setting, in any order; blocks of 40 MiB by divisions, units of 20 MiB where segments grow
+    is results/torch.json '[row["conf"] for row in d["settings"]][::5]' "['', 'expandable_segments:True']"
+    is results/torch.json 'sorted(row["real_reserved_bytes"] >> 20 for row in d["settings"])' \
+        '[105, 106, 107, 108, 109, 110, 111]'
+    is results/torch.json '[row["predicted_reserved_bytes"] >> 20 for row in d["settings"]]' \
+        '[136, 136, 136, 160, 136, 140, 140]'
+    matches "$out" '^| default | 1[01][0-9].0 | 136.0 | '
     gzip -dc results/torch-snapshot.pickle.gz >snapshot.pickle
     ok "$TAPOOL" info snapshot.pickle
     matches "$out" 'PyTorch'

@@ -1,36 +1,39 @@
 #!/usr/bin/env bash
-# usage: scripts/test.sh [--no-install] [--no-browser] [--bare] [--quick | --only STAGE [--again]]
+# usage: scripts/test.sh [--no-install] [--no-browser] [--nightly] [--quick | --only STAGE [--again]]
 #
-# Builds tapool and runs its tests, in stages: every test with gcc (dev); the unit tests and all that
-# reads input with the address and undefined-behaviour sanitizers (asan); the unit tests, less the slow
-# ones, with clang (clang); those that start threads with the thread sanitizer (tsan). Warnings are
-# errors. On Debian and Ubuntu it first installs what is missing and says so. May be run again.
+# Builds tapool with warnings as errors and runs its tests, in stages:
 #
-# Where the CUDA Toolkit is, --bare runs the sanitizers in two halves: with it (asan: the tests of the
-# source cuda), and on a bare machine, which scripts/bare.sh makes of this one (bare: all the others).
+#   dev     gcc: all tests
+#   asan    gcc, address and undefined-behaviour sanitizers: unit tests, corpora, tests of input
+#   clang   clang: compiles all; exact figures are those of dev
+#   tsan    gcc, thread sanitizer: tests of threads
 #
-#   --no-install   install nothing: say what is missing and exit 2
-#   --no-browser   leave out what looks at HTML pages in Chromium, and do not install it
-#   --bare         the sanitizers on a bare machine too: some minutes more
-#   --quick        the plain gcc build and its tests only, as --only dev
-#   --only STAGE   one stage: dev, asan, bare, clang or tsan
-#   --again        with it: another stage ran on this tree, so leave out what looks at the sources alone
-#   --help         this text
+# A push runs the tests labelled `push`; --nightly adds those labelled `nightly`. The table of tiers in
+# tests/CMakeLists.txt names them. On Debian and Ubuntu the script first installs missing packages.
 #
-# The last line is `N passed, N failed`, counted over all stages (a test runs in several); a stage
-# that fails to build counts as one failure. Exit status: 0 all passed, 1 not, 2 something missing.
+#   --no-install   install nothing: list missing packages and exit with 2
+#   --no-browser   skip tests that need Chromium, and do not install it
+#   --nightly      run every test. With the CUDA Toolkit, asan then runs the tests of the source cuda,
+#                  and the stage bare runs the others without the toolkit (scripts/bare.sh)
+#   --quick        same as --only dev
+#   --only STAGE   run one stage: dev, asan, bare, clang or tsan
+#   --again        skip checks of the source tree, which another stage ran
+#   --help         print this text
+#
+# The last line is `N passed, N failed`, summed over the stages. A stage that does not build counts as
+# one failure. Exit status: 0 all passed, 1 a test failed, 2 a package is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 only=all
 once=ON
-bare=
+tier=push
 while [ $# -gt 0 ]; do
     case $1 in
     --no-install) INSTALL=no ;;
     --no-browser) export TAPOOL_NO_BROWSER=1 ;;
-    --bare) bare=yes ;;
+    --nightly) tier='push|nightly' ;;
     --quick) only=dev ;;
     --only)
         shift
@@ -46,6 +49,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+
+nightly() { [ "$tier" != push ]; }
 
 passed=0
 failed=0
@@ -67,7 +72,7 @@ count_tests() { # LOG STATUS
 run_tests() { # NAME [CTEST-ARGUMENT...]
     local name=$1 status=0 log=$ROOT/build/$1.log
     shift
-    "${launcher[@]}" ctest --test-dir "$ROOT/build/$name" --output-on-failure \
+    "${launcher[@]}" ctest --test-dir "$ROOT/build/$name" --output-on-failure -L "^($tier)\$" \
         --parallel "$(cores)" "$@" 2>&1 | tee -- "$log" || status=$?
     count_tests "$log" "$status"
 }
@@ -76,14 +81,14 @@ run_tests() { # NAME [CTEST-ARGUMENT...]
 stage() { # NAME TITLE
     local start=$SECONDS result=ok
     [ "$only" = all ] || [ "$only" = "$1" ] || return 0
-    targets=(all) # a stage that runs a few tests builds only those
+    targets=(all) # a stage that runs few tests builds only those
     printf '\n== %s\n' "$2"
     "$1_stage" || result=FAILED
     summary+=("$(printf '%-6s %5d s   %s' "$result" $((SECONDS - start)) "$2")")
 }
 
 compile() { # PRESET NAME [CMAKE-ARGUMENT...]
-    configure "$@" && build "$2" "${targets[@]}" && return
+    configure "$@" -DTAPOOL_STAGE="$2" && build "$2" "${targets[@]}" && return
     failed=$((failed + 1))
     return 1
 }
@@ -94,12 +99,12 @@ dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_test
 other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF)
 [ "$only" = all ] || other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE=$once) # there is no other
 
-# A second machine under the sanitizers is of use where this one has more than a bare one.
-bare_too() { [ -n "$bare" ] && has_toolkit && "$ROOT/scripts/bare.sh" --check; }
+# A bare machine adds something only where this one has the CUDA Toolkit.
+bare_too() { nightly && has_toolkit && "$ROOT/scripts/bare.sh" --check; }
 
 asan_stage() {
-    local some=(-LE plain)
-    local -x TAPOOL_NO_BROWSER=1 # it has looked at the pages of the plain build
+    local some=()
+    local -x TAPOOL_NO_BROWSER=1 # Chromium has checked the pages of the plain build
     ! bare_too || { some=(-L cuda) && targets=(tests_cuda); }
     compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "${other_build[@]}" && run_tests asan "${some[@]}"
 }
@@ -108,15 +113,15 @@ asan_stage() {
 bare_stage() {
     local status=0 log=$ROOT/build/bare.log again=()
     [ "$only" != all ] && [ "$once" = ON ] || again=(--again)
-    "$ROOT/scripts/bare.sh" scripts/test.sh --no-install --only asan "${again[@]}" 2>&1 | tee -- "$log" || status=$?
+    "$ROOT/scripts/bare.sh" scripts/test.sh --no-install --nightly --only asan "${again[@]}" 2>&1 | tee -- "$log" || status=$?
     count_tests "$log" "$status"
 }
 
-# The slow tests play on one thread: the two stages below have nothing to add to them.
+# Warnings and exact figures do not depend on optimisation: -O0 compiles fastest.
 clang_stage() {
-    targets=(tests_unit tests_builds)
-    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" -DCMAKE_C_FLAGS_DEBUG="-O1 -g1" "${other_build[@]}" &&
-        run_tests clang-dev -L 'unit|builds' -LE slow
+    targets=(tests_push)
+    compile dev clang -DCMAKE_C_COMPILER="$(command -v clang)" -DCMAKE_C_FLAGS_DEBUG="-O0" "${other_build[@]}" &&
+        run_tests clang
 }
 
 # Kernels with many random bits in addresses stop older thread sanitizers at start; without
@@ -132,10 +137,10 @@ tsan_launcher() {
 
 tsan_stage() {
     local status=0
-    targets=(tests_threads)
+    targets=(tests_push)
     tsan_launcher || say "the thread sanitizer does not start on this machine"
     compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF &&
-        run_tests tsan -L threads || status=1
+        run_tests tsan || status=1
     launcher=()
     return "$status"
 }
@@ -148,15 +153,15 @@ need_cmake
 mkdir -p -- "$ROOT/build"
 say_cuda
 
-stage dev "gcc, warnings are errors: every test"
-stage asan "gcc, address and undefined-behaviour sanitizers: $(bare_too && echo the source cuda || echo units, input)"
+stage dev "dev: gcc"
+stage asan "asan: gcc, address and undefined-behaviour sanitizers$(! bare_too || echo ", source cuda")"
 if [ "$only" = bare ] || bare_too; then
-    stage bare "the same on a bare machine, without the CUDA Toolkit: units, input"
-elif [ -n "$bare" ] && has_toolkit; then
-    say "no bare machine can be made of this one (scripts/bare.sh --help): not tested without the CUDA Toolkit"
+    stage bare "bare: asan without the CUDA Toolkit"
+elif nightly && has_toolkit; then
+    say "not tested without the CUDA Toolkit: this machine cannot run scripts/bare.sh"
 fi
-stage clang "clang, warnings are errors: unit tests, exact figures"
-stage tsan "gcc, thread sanitizer: tests of threads"
+stage clang "clang: clang, exact figures"
+stage tsan "tsan: gcc, thread sanitizer"
 
 printf '\n'
 printf '%s\n' "${summary[@]}"

@@ -120,7 +120,8 @@ int tp_pickle_next(struct tp_pickle *p, struct tp_err *err)
     p->opcode = *p->at;
     p->op_offset = tp_pickle_offset(p);
     rc = tp_pickle_need(p, 1u + tp_pickle_ops[p->opcode].fixed, err);
-    p->at += rc == TP_OK;
+    if (rc == TP_OK) /* else there is no buffer */
+        p->at++;
     return rc;
 }
 

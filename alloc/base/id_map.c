@@ -104,6 +104,14 @@ int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id
     return rc;
 }
 
+int tp_id_map_number(struct tp_id_map *m, int64_t id, uint32_t *number, struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    int rc = tp_id_map_need(m, id, (uint32_t)m->used, &entry, err);
+    *number = entry ? entry->index : 0;
+    return rc;
+}
+
 /* Entries after the hole move into it where that brings them nearer to their home. */
 void tp_id_map_remove(struct tp_id_map *m, struct tp_id_entry *entry)
 {

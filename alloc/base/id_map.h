@@ -31,6 +31,16 @@ int tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_err
 int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id_entry **entry,
                    struct tp_err *err);
 
+/* The number of an id: ids are numbered from 0 in the order of their first appearance. The map must
+ * have no other indices, and lose none. Errors are those of tp_id_map_put. */
+int tp_id_map_number(struct tp_id_map *m, int64_t id, uint32_t *number, struct tp_err *err);
+
+/* Two numbers as one id. */
+static inline int64_t tp_id_pair(uint32_t high, uint32_t low)
+{
+    return (int64_t)((uint64_t)high << 32 | low);
+}
+
 void tp_id_map_remove(struct tp_id_map *m, struct tp_id_entry *entry);
 
 #endif

@@ -168,9 +168,14 @@ int tp_lower_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_e
 int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err)
 {
     uint16_t index = 0;
-    return tp_streams_find(&lo->streams, id, &index)
-               ? TP_OK
-               : tp_streams_add(&lo->streams, id, device, err);
+    bool known = tp_streams_find(&lo->streams, id, &index);
+    return known ? TP_OK : tp_streams_add(&lo->streams, id, device, err);
+}
+
+int tp_lower_stream_on(struct tp_lower *lo, int64_t handle, int64_t device, int64_t *id,
+                       struct tp_err *err)
+{
+    return tp_streams_need(&lo->streams, handle, device, id, err);
 }
 
 uint64_t tp_lower_dropped(const struct tp_lower *lo)

@@ -73,6 +73,11 @@ int tp_lower_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_e
  * events. */
 int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err);
 
+/* The same for formats whose streams have handles that may be equal on two devices. *id is what
+ * events call the stream. Such a format declares all its streams so. */
+int tp_lower_stream_on(struct tp_lower *lo, int64_t handle, int64_t device, int64_t *id,
+                       struct tp_err *err);
+
 /* Adds a segment of the heap that the recording began with, by device and address ascending: before
  * the first event that is not TP_EV_INITIAL. Its device is the stream's, which must be declared;
  * the members `blocks`, `device` and `stream` are not read. With segments, every TP_EV_INITIAL must

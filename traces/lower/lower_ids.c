@@ -78,13 +78,16 @@ int tp_threads_end(struct tp_threads *t, uint64_t thread, struct tp_err *err)
 
 void tp_streams_init(struct tp_streams *s)
 {
-    *s = (struct tp_streams){.streams.how.what = "streams", .devices.how.what = "devices"};
+    *s = (struct tp_streams){.streams.how.what = "streams",
+                             .devices.how.what = "devices",
+                             .handles.how.what = "streams"};
 }
 
 void tp_streams_release(struct tp_streams *s)
 {
     tp_id_map_release(&s->streams);
     tp_id_map_release(&s->devices);
+    tp_id_map_release(&s->handles);
     free(s->device_of);
     s->device_of = NULL;
 }
@@ -106,6 +109,19 @@ int tp_streams_add(struct tp_streams *s, int64_t id, int64_t device, struct tp_e
         return rc;
     s->device_of[index] = (uint16_t)entry->index;
     return tp_id_map_need(&s->streams, id, (uint32_t)index, &entry, err);
+}
+
+int tp_streams_need(struct tp_streams *s, int64_t handle, int64_t device, int64_t *id,
+                    struct tp_err *err)
+{
+    const struct tp_id_entry *known = tp_id_map_find(&s->devices, device);
+    uint32_t number = 0;
+    int rc = tp_id_map_number(&s->handles, handle, &number, err);
+    /* a new device gets the next number when its stream is added */
+    *id = tp_id_pair(known ? known->index : (uint32_t)s->devices.used, number);
+    if (rc != TP_OK || (known && tp_id_map_find(&s->streams, *id)))
+        return rc;
+    return tp_streams_add(s, *id, device, err);
 }
 
 bool tp_streams_find(const struct tp_streams *s, int64_t id, uint16_t *index)

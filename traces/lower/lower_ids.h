@@ -21,7 +21,8 @@ struct tp_threads {
 /* Streams and their devices, numbered by declaration. */
 struct tp_streams {
     struct tp_id_map streams, devices;
-    uint16_t *device_of; /* device by index of the stream */
+    struct tp_id_map handles; /* of tp_streams_need: several devices may have the same one */
+    uint16_t *device_of;      /* device by index of the stream */
     size_t room;
 };
 
@@ -41,6 +42,11 @@ void tp_streams_release(struct tp_streams *s);
 
 /* Adds a stream. TP_EINPUT: declared before, or too many streams or devices. */
 int tp_streams_add(struct tp_streams *s, int64_t id, int64_t device, struct tp_err *err);
+
+/* The id of the stream that has this handle on this device; adds the stream if it is new. Errors
+ * are those of tp_streams_add. */
+int tp_streams_need(struct tp_streams *s, int64_t handle, int64_t device, int64_t *id,
+                    struct tp_err *err);
 bool tp_streams_find(const struct tp_streams *s, int64_t id, uint16_t *index);
 
 #endif

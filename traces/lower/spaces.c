@@ -36,7 +36,6 @@ int tp_spaces_new(const struct tp_reading *r, struct tp_spaces **out, struct tp_
     sp->records.budget = r->budget;
     sp->device_numbers.how = sp->devices.how = tp_reading_growth(r, "devices");
     sp->marks.how = tp_reading_growth(r, "marks");
-    sp->stream_numbers.how = tp_reading_growth(r, "streams");
     *out = sp;
     return TP_OK;
 }
@@ -50,7 +49,6 @@ void tp_spaces_free(struct tp_spaces *sp)
     tp_texts_release(&sp->marks);
     tp_id_map_release(&sp->device_numbers);
     tp_id_map_release(&sp->devices);
-    tp_id_map_release(&sp->stream_numbers);
     tp_spill_release(&sp->records);
     TP_GROW_END(&sp->spaces, &sp->space_room, .budget = sp->reading->budget, .beside = NAME_KEPT);
     free(sp);

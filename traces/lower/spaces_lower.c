@@ -215,11 +215,6 @@ bool tp_spaces_chosen(const struct tp_spaces *sp, uint32_t space)
     return sp->lowered && (sp->chosen == sp->space_count || sp->chosen == space);
 }
 
-static int64_t pair(uint32_t high, uint32_t low)
-{
-    return (int64_t)((uint64_t)high << 32 | low);
-}
-
 /* Puts the place before the messages of the lowering about streams, which have none. */
 static int placed(const struct tp_spaces *sp, const struct tp_event *ev, int rc, struct tp_err *err)
 {
@@ -229,29 +224,18 @@ static int placed(const struct tp_spaces *sp, const struct tp_event *ev, int rc,
     return rc;
 }
 
-/* The dense number of an id, which is given in order of appearance. */
-static int intern(struct tp_id_map *map, int64_t id, uint32_t *number, struct tp_err *err)
-{
-    struct tp_id_entry *entry = NULL;
-    int rc = tp_id_map_need(map, id, (uint32_t)map->used, &entry, err);
-    *number = entry ? entry->index : 0;
-    return rc;
-}
-
-/* Declares the stream of a record and sets ev->stream to the number of its pair. */
+/* Declares the stream of a record and sets ev->stream. */
 static int stream_of(struct tp_spaces *sp, const struct tp_space_record *r, struct tp_event *ev,
                      struct tp_err *err)
 {
-    uint32_t device = 0, stream = 0;
-    int rc = intern(&sp->device_numbers, r->device, &device, err);
+    uint32_t device = 0;
+    int rc = tp_id_map_number(&sp->device_numbers, r->device, &device, err);
     if (rc == TP_OK)
-        rc = intern(&sp->devices, pair(r->space, device), &device, err);
-    if (rc == TP_OK)
-        rc = intern(&sp->stream_numbers, r->stream, &stream, err);
+        rc = tp_id_map_number(&sp->devices, tp_id_pair(r->space, device), &device, err);
     if (rc != TP_OK)
         return rc;
-    ev->stream = pair(device, stream);
-    return placed(sp, ev, tp_lower_need_stream(sp->reading->lower, ev->stream, device, err), err);
+    rc = tp_lower_stream_on(sp->reading->lower, r->stream, device, &ev->stream, err);
+    return placed(sp, ev, rc, err);
 }
 
 /* Whether an op concerns one device even if it names no stream. */
@@ -308,6 +292,6 @@ int32_t tp_spaces_device(const struct tp_spaces *sp, uint32_t space, int64_t dev
 {
     const struct tp_id_entry *number = tp_id_map_find(&sp->device_numbers, device);
     const struct tp_id_entry *dense =
-        number ? tp_id_map_find(&sp->devices, pair(space, number->index)) : NULL;
+        number ? tp_id_map_find(&sp->devices, tp_id_pair(space, number->index)) : NULL;
     return dense ? (int32_t)dense->index : -1;
 }

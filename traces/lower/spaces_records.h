@@ -40,9 +40,9 @@ struct tp_spaces {
     bool some_initial;
     bool lowered;
     uint32_t chosen; /* index of the chosen space; space_count: all */
-    /* Maps from numbers of the file to dense ones. The key of a device is the pair (space, number),
-     * the key of a stream is the pair (device, number). */
-    struct tp_id_map device_numbers, devices, stream_numbers;
+    /* Maps from numbers of the file to dense ones. The key of a device is the pair (space, number).
+     */
+    struct tp_id_map device_numbers, devices;
 };
 
 /* The event of a record. Its stream is the number in the file. */

@@ -249,6 +249,11 @@ static void test_streams(void **state)
             " } ( 'action' 'alloc' 'addr' 2048 'size' 3 'stream' -1 u"
             " } ( 'action' 'free_completed' 'addr' 512 'size' 1 'stream' 94123456789012 u")) " u .",
         "alloc 0 1 a8 @1; alloc 1 2 a8 s1 @2; alloc 2 3 a8 s2 @3; free 0 1 a8 @4; ");
+    /* a stream of device 0 that is stream 0 of device 1 where both are mixed to one number */
+    expect("} (" TRACES(
+               TRACE(" } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' -7566974289495359887 u")
+                   TRACE(" } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u")) " u .",
+           "alloc 0 1 a8 @1; alloc 1 2 a8 s1 d1 @2; ");
 }
 
 static void test_annotations(void **state)

@@ -261,6 +261,10 @@ static void test_older_form(void **state)
           "alloc 0 80 a8 @1; idle 0 0 +4294967295 @2; alloc 1 81 a8 s1 d1 +4097632705 @2; "
           "free 0 80 a8 +2500000000 @3; ",
           -1, 0);
+    /* a handle on device 1 that, mixed with the device, is a handle on device 0 */
+    check(OLDER "Alloc,0,0x10,0x9e3779b97f4a7c15,80,0,0,1,1,1,1,x\n"
+                "Alloc,1,0x20,0,81,0,0,1,1,1,1,x\n",
+          "alloc 0 80 a8 @1; alloc 1 81 a8 s1 d1 @2; ", -1, 0);
     refuse(OLDER "Realloc,0,0x1,0,80,0,0,1,1,1,1,x\n", false,
            "x.json:2: event 1: 'Realloc' is no event that can be replayed ('Alloc', 'Free')");
     refuse(OLDER "Alloc,0,0x1,0,80,0,0,1,1,1e99,1,x\n", false,

@@ -209,13 +209,6 @@ static void say_wrapped(const struct lowering *l)
 
 /* ---- one event ---- */
 
-/* A number for the pair of stream and device: equal streams of two devices differ. */
-static int64_t stream_of(int64_t stream, uint32_t device)
-{
-    uint64_t mixed = ((uint64_t)stream + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    return (int64_t)(mixed ^ device * UINT64_C(0xc2b2ae3d27d4eb4f));
-}
-
 /* An id for the pair of address and device. Addresses are unique on a device and have fewer than 56
  * bits. */
 static int64_t id_of(const struct lowering *l, uint64_t address, uint32_t device)
@@ -227,8 +220,7 @@ static int lower_one(struct lowering *l, struct tp_event *ev, int64_t stream, ui
                      struct tp_err *err)
 {
     ev->has_stream = true;
-    ev->stream = stream_of(stream, device);
-    int rc = tp_lower_need_stream(l->reading->lower, ev->stream, device, err);
+    int rc = tp_lower_stream_on(l->reading->lower, stream, device, &ev->stream, err);
     rc = tp_event_placed(ev, l->reading->in, rc, err);
     return rc == TP_OK ? tp_lower_event(l->reading->lower, ev, err) : rc;
 }
@@ -260,8 +252,8 @@ static int lower_segment(struct lowering *l, const struct tp_pytorch_block *from
         .size = from->size,
         .pool = {tp_pool_first(from->pool), tp_pool_second(from->pool)},
         .flags = (from->small ? TP_HEAP_SMALL : 0u) | (from->expandable ? TP_HEAP_EXPANDABLE : 0u)};
-    int64_t stream = stream_of(from->stream, from->device);
-    int rc = tp_lower_need_stream(l->reading->lower, stream, from->device, err);
+    int64_t stream = 0;
+    int rc = tp_lower_stream_on(l->reading->lower, from->stream, from->device, &stream, err);
     return rc == TP_OK ? tp_lower_segment(l->reading->lower, stream, &s, err) : rc;
 }
 
@@ -462,10 +454,11 @@ static int lower_events(struct lowering *l, struct tp_err *err)
  * order. */
 static int declare_devices(struct lowering *l, struct tp_err *err)
 {
+    int64_t stream = 0;
     int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && i < l->count; i++)
-        rc = tp_lower_need_stream(l->reading->lower, stream_of(l->heads[i]->stream, l->numbers[i]),
-                                  l->numbers[i], err);
+        rc =
+            tp_lower_stream_on(l->reading->lower, l->heads[i]->stream, l->numbers[i], &stream, err);
     return rc;
 }
 

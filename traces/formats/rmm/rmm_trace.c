@@ -45,9 +45,6 @@ struct rmm {
     size_t first, queued;
     int later; /* status that ended reading ahead, returned once the queue is empty */
     struct tp_err later_err;
-    uint64_t last_stream;
-    int64_t last_device;
-    bool some_stream;
     uint64_t lowered_ns; /* latest time that was lowered */
     uint64_t filtered;   /* rows of other devices */
     uint64_t too_large;  /* failed requests of more than 2^48 bytes */
@@ -133,32 +130,14 @@ static int next_row(struct rmm *m, struct rmm_row *row, struct tp_err *err)
         return TP_OK;
     }
     if (m->later != TP_OK) {
-        *err = m->later_err;
+        if (err)
+            *err = m->later_err;
         return m->later;
     }
     return m->ended ? TP_OK : read_row(m, row, err);
 }
 
 /* ---- lowering ---- */
-
-/* The number of a row's stream, which includes the device: equal handles on two devices differ. */
-static int64_t stream_number(const struct rmm_row *row)
-{
-    return (int64_t)(row->r.stream ^ (uint64_t)row->r.device * UINT64_C(0x9e3779b97f4a7c15));
-}
-
-static int need_stream(struct rmm *m, const struct rmm_row *row, struct tp_err *err)
-{
-    if (m->some_stream && m->last_stream == row->r.stream && m->last_device == row->r.device)
-        return TP_OK;
-    int rc = tp_lower_need_stream(m->reading->lower, stream_number(row), row->r.device, err);
-    if (rc != TP_OK)
-        return tp_input_at_line(m->reading->in, row->line, rc, err);
-    m->last_stream = row->r.stream;
-    m->last_device = row->r.device;
-    m->some_stream = true;
-    return TP_OK;
-}
 
 static int lower_row(struct rmm *m, const struct rmm_row *row, struct tp_err *err)
 {
@@ -172,7 +151,6 @@ static int lower_row(struct rmm *m, const struct rmm_row *row, struct tp_err *er
                           .has_stream = true,
                           .id = (int64_t)row->r.pointer,
                           .size = row->r.size,
-                          .stream = stream_number(row),
                           .thread = row->r.thread,
                           .time_ns = row->time_ns,
                           .line = row->line};
@@ -180,10 +158,12 @@ static int lower_row(struct rmm *m, const struct rmm_row *row, struct tp_err *er
     bool too_large = ev.op == TP_EV_NOTE && ev.size > TP_MAX_SIZE;
     m->too_large += too_large;
     /* first, so that lowering does not declare a default stream */
-    int rc = need_stream(m, row, err);
-    if (rc == TP_OK && (null || too_large)) /* the row changes nothing */
+    int rc = tp_lower_stream_on(lo, (int64_t)row->r.stream, row->r.device, &ev.stream, err);
+    if (rc != TP_OK)
+        return tp_input_at_line(m->reading->in, row->line, rc, err);
+    if (null || too_large) /* the row changes nothing */
         return tp_lower_skip(lo, err);
-    if (rc == TP_OK && row->early) {
+    if (row->early) {
         rc = tp_lower_repaired(lo, &ev, TP_REPAIR_TIME_BACKWARDS,
                                ": time runs backwards: it is before that of the first row", err);
         ev.time_ns = m->lowered_ns; /* only one repair is counted */

@@ -137,9 +137,9 @@ static int signals(void)
  * code. */
 static void *fiber, *origin;
 
-__attribute__((naked, noinline)) static void change_stack(void **save, void *to)
+__attribute__((naked, noinline)) static void change_stack(__attribute__((unused)) void **save,
+                                                          __attribute__((unused)) void *to)
 {
-    (void)save, (void)to;
     __asm__("push %rbp\n\tpush %rbx\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t"
             "mov %rsp, (%rdi)\n\tmov %rsi, %rsp\n\t"
             "pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbx\n\tpop %rbp\n\tret");

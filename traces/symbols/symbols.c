@@ -5,6 +5,7 @@
  * line of the innermost. */
 #include "traces/symbols/symbols.h"
 
+#include "traces/symbols/code_symbols.h"
 #include "traces/symbols/code_units.h"
 
 #include <elf.h>
@@ -22,6 +23,7 @@ struct tp_symbols {
     Dwfl *dwfl;
     Dwfl_Module *module;
     struct tp_units units;
+    struct tp_code_symbols symbols;
     GElf_Addr bias; /* of the addresses that dwfl gives to the file */
     char *name;     /* of the last symbol, without its version */
 };
@@ -83,6 +85,7 @@ void tp_symbols_close(struct tp_symbols *s)
     if (!s)
         return;
     tp_units_release(&s->units);
+    tp_code_symbols_release(&s->symbols);
     if (s->dwfl)
         dwfl_end(s->dwfl);
     free(s->name);
@@ -103,14 +106,11 @@ static const char *in_words(struct tp_symbols *s, struct tp_cxx_names *cxx, cons
 struct tp_symbol tp_symbols_find(struct tp_symbols *s, struct tp_cxx_names *cxx, uint64_t address)
 {
     struct tp_symbol found = {0};
-    GElf_Off within = 0;
-    GElf_Sym symbol;
     Dwarf_Addr at = address + s->bias;
     int line = 0;
-    const char *name = dwfl_module_addrinfo(s->module, at, &within, &symbol, NULL, NULL, NULL);
+    const char *name = tp_code_symbols_name(&s->symbols, s->module, at);
     Dwarf_Line *info = tp_units_line(&s->units, s->module, at);
-    /* A symbol with a size that ends before the address is the nearest one, and not it. */
-    if (name && (!symbol.st_size || within < symbol.st_size))
+    if (name)
         found.function = in_words(s, cxx, name);
     found.file = info ? dwarf_linesrc(info, NULL, NULL) : NULL;
     found.line = info && !dwarf_lineno(info, &line) && line > 0 ? (uint32_t)line : 0;

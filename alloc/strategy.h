@@ -4,7 +4,8 @@
  * one line in cmd/registry.c. The conformance suite then runs it on every source. Rules:
  *  - every byte got from env->source is put back in fini;
  *  - bookkeeping memory comes from tp_meta_get, nothing from malloc (TP_CAP_FOREIGN excepted);
- *  - an unknown, foreign, interior or repeated address is TP_EINVAL and changes nothing;
+ *  - an unknown, foreign, interior or repeated address, or a wrong size, is TP_EINVAL and changes
+ *    nothing, unless `detects` says that the instance trusts its caller;
  *  - no decision depends on the value of an address: order by (range sequence number, offset);
  *  - a block never spans two source ranges. */
 #ifndef TP_STRATEGY_H
@@ -155,6 +156,11 @@ struct tp_strategy {
     /* Optional, never timed: the next alloc of the thread is served from a private pool
      * (tp_pool_number; never 0). */
     void (*choose_pool)(void *st, void *thr, uint64_t pool);
+
+    /* Optional, never timed: does this instance detect invalid frees? NULL: it does. False: it
+     * trusts every address and size that it is given, as an option may ask for, and tapool then
+     * makes no invalid call. */
+    bool (*detects)(void *st);
 };
 
 /* ---- plug-ins ---- */
@@ -210,6 +216,12 @@ int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err);
 /* Checks that the source can serve the strategy. TP_EUSAGE with a hint otherwise. */
 int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *source,
                      struct tp_err *err);
+
+/* Does an instance detect invalid frees? A real allocator does not. */
+static inline bool tp_strategy_detects(const struct tp_strategy *s, void *st)
+{
+    return !(s->caps & TP_CAP_FOREIGN) && (!s->detects || s->detects(st));
+}
 
 TP_API_END
 

@@ -91,7 +91,7 @@ struct model_pending {
 struct model {
     struct rig *rig;
     bool probes;          /* make wrong calls after every step */
-    bool sizes;           /* frees with a wrong size are refused */
+    bool detects;         /* the instance refuses invalid frees */
     bool streams;         /* look for reuse on wrong streams */
     bool works;           /* the source queues work, and the strategy keeps streams apart */
     uint32_t check_every; /* steps; more while the walk has thousands of pieces */
@@ -152,7 +152,7 @@ static inline bool model_foreign(const struct model *m)
 static inline void model_open(struct model *m, struct rig *r, const char *options)
 {
     *m = (struct model){.rig = r, .probes = true, .check_every = 1};
-    m->sizes = !model_foreign(m);
+    m->detects = tp_strategy_detects(r->s, r->st);
     bool ordered = r->s->caps & TP_CAP_STREAMS && r->env.source && !model_is_unsafe(options);
     bool queues = r->env.source && r->stack[0].ops->work;
     m->works = queues && (ordered || r->env.streams == 1);
@@ -483,25 +483,30 @@ static inline bool model_wrong_requests(struct model *m, void *thr)
     return true;
 }
 
-/* Wrong addresses and requests are refused, and nothing changes. */
-static inline bool model_probe(struct model *m, uint32_t thread, const struct model_object *o)
+static inline bool model_wrong_addresses(struct model *m, void *thr, const struct model_object *o)
 {
-    struct tp_account before = m->rig->account;
-    struct tp_stats stats = {0}, after = {0};
-    void *thr = model_thread(m, thread + 1);
     tp_addr wrong[] = {
         0, 1, UINT64_MAX, UINT64_MAX & ~UINT64_C(15), (uintptr_t)m, model_mix(m->steps)};
-    if (model_foreign(m))
-        return true;
-    if (m->rig->s->stats)
-        m->rig->s->stats(m->rig->st, &stats);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (!model_wrong_address(m, thr, wrong[i], "an unknown"))
             return false;
     for (uint64_t off = 1; o && o->addr && off < o->granted; off *= 4)
         if (!model_wrong_address(m, thr, o->addr + off, "an interior"))
             return false;
-    if (!model_wrong_requests(m, thr))
+    return true;
+}
+
+/* Wrong addresses and requests are refused, and nothing changes. */
+static inline bool model_probe(struct model *m, uint32_t thread, const struct model_object *o)
+{
+    struct tp_account before = m->rig->account;
+    struct tp_stats stats = {0}, after = {0};
+    void *thr = model_thread(m, thread + 1);
+    if (model_foreign(m))
+        return true;
+    if (m->rig->s->stats)
+        m->rig->s->stats(m->rig->st, &stats);
+    if ((m->detects && !model_wrong_addresses(m, thr, o)) || !model_wrong_requests(m, thr))
         return false;
     if (m->rig->s->stats)
         m->rig->s->stats(m->rig->st, &after);
@@ -515,7 +520,7 @@ static inline bool model_probe_size(struct model *m, void *thr, const struct mod
 {
     const struct tp_req rq = {.size = 4 * o->granted + (1 << 20), .align = o->align};
     struct tp_account before = m->rig->account;
-    if (!m->sizes)
+    if (!m->detects)
         return true;
     return model_einval(m, m->rig->s->free(m->rig->st, thr, o->addr, &rq),
                         "a free with a wrong size") &&

@@ -118,7 +118,7 @@ static inline bool play_give_back(struct model *m, const struct tp_insn *in, str
         return false;
     model_remove(m, o);
     model_freed(m, old.addr, old.granted, &fences);
-    if (!m->probes || model_foreign(m))
+    if (!m->probes || !m->detects)
         return true;
     thr = model_thread(m, in->thread + 1);
     return model_einval(m, s->free(st, thr, old.addr, &rq), "a second free") &&

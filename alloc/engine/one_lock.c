@@ -35,6 +35,7 @@ UNDER_LOCK(int, reset, (void *state), l->state)
 UNDER_LOCK(int, trim, (void *state, uint64_t keep), l->state, keep)
 UNDER_LOCK(int, thread_init, (void *state, void *thr), l->state, thr)
 UNDER_LOCK(uint64_t, usable, (void *state, tp_addr addr), l->state, addr)
+UNDER_LOCK(bool, detects, (void *state), l->state)
 
 static void locked_thread_fini(void *state, void *thr)
 {
@@ -74,6 +75,7 @@ void tp_one_lock_open(struct tp_one_lock *l, const struct tp_strategy *inner, vo
     REPLACE(thread_init);
     REPLACE(thread_fini);
     REPLACE(usable);
+    REPLACE(detects);
 #undef REPLACE
     l->outer.stats = NULL; /* asked for in serial passes only */
     l->outer.walk = NULL;

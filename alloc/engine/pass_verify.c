@@ -4,7 +4,8 @@
  * accepted, books that do not add up, bytes kept at the end.
  *
  *     alloc    shadow: nothing of it is live yet        host memory: a pattern is written
- *     free     the pattern is still there, then         a second free must be refused
+ *     free     the pattern is still there, then         a second free must be refused, where
+ *                                                       the instance detects invalid frees
  *     window   the strategy's own check, and its walk   live = what the shadow says is handed out
  *
  * Of a long block only the first and last bytes and eight bytes of every page are written; damage
@@ -186,14 +187,13 @@ static void leaving(struct tp_player *p, uint32_t slot)
         check_contents(v, b, b->addr, b->requested, "while it was live");
 }
 
-/* Tries a second free, which must be refused. Not done on a real allocator, whose behaviour is then
- * undefined. */
+/* Tries a second free, which must be refused. */
 static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t slot,
                        const struct tp_shadow_block *b)
 {
     const struct tp_player *p = v->player;
     struct tp_instance *in = &p->instances[insn->device];
-    if (p->strategy->caps & TP_CAP_FOREIGN)
+    if (!tp_strategy_detects(p->strategy, in->state))
         return;
     struct tp_req rq = {
         .size = b->requested, .align = tp_slot_align(&p->slots[slot]), .stream = insn->stream};

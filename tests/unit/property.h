@@ -56,7 +56,6 @@ struct property_case {
     const struct tp_strategy *strategy;
     const char *options;
     const struct property_source *source;
-    bool sizes; /* wrong sizes are refused, whatever the constant says */
 };
 
 struct property_program {
@@ -116,7 +115,6 @@ static inline enum model_kind property_play(const struct property_case *c,
     assert_int_equal(rig_open(r, &cfg), TP_OK);
     model_open(m, r, c->options);
     m->probes = p->probes;
-    m->sizes = m->sizes || c->sizes;
     for (uint32_t i = 0; i < p->count && ok; i++)
         ok = model_step(m, &p->insns[i], i);
     m->step = p->count;

@@ -82,7 +82,7 @@ static const struct tp_opt arena_rows[] = {
                         "blocks; above, half a refill goes to the central pool. Where those\n"
                         "have to be got back, twice as much from then on, up to 16 times"),
     TP_FLAG_ROW(struct arena_opts, checks, .def = "yes",
-                .help = "find out wrong frees; no: believe addresses and sizes, faster"),
+                .help = "detect invalid frees; 'no' trusts address and size (faster)"),
     {.name = NULL}};
 
 static int too_large(struct tp_err *err, const struct arena_opts *opts, const char *name,
@@ -478,6 +478,11 @@ static uint64_t arena_usable(void *state, tp_addr addr)
     return s ? s->pages * ARENA_PAGE : 0;
 }
 
+static bool arena_detects(void *state)
+{
+    return ((const struct arena *)state)->checked;
+}
+
 static void arena_stats(void *state, struct tp_stats *out)
 {
     const struct arena *st = state;
@@ -510,4 +515,5 @@ const struct tp_strategy tp_strategy_arena = {
     .stats = arena_stats,
     .walk = tp_arena_walk,
     .check = tp_arena_check,
+    .detects = arena_detects,
 };

@@ -486,6 +486,38 @@ static void a_second_free_that_is_accepted_is_found(void **state)
     tp_program_release(p);
 }
 
+/* It would be accepted, and is not tried. */
+static void a_second_free_is_not_tried_on_an_instance_that_trusts_its_caller(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), FREE_INSN(0, 100, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        struct tp_replay_cfg cfg = on(sources[i], &trusting, p);
+        plan.fault = ACCEPT_TWICE;
+        plan.at = 1;
+        assert_verified(&cfg);
+        assert_int_equal(plan.calls, 0);
+    }
+    tp_program_release(p);
+}
+
+static void arena_without_checks_is_verified(void **state)
+{
+    (void)state;
+    for (uint64_t number = 1; number <= 4; number++) {
+        struct tp_program *p = random_program(number);
+        for (size_t i = 0; i < COUNT(sources); i++) {
+            struct tp_replay_cfg cfg = on(sources[i], &tp_strategy_arena, p);
+            assert_int_equal(tp_opt_set(tp_opt_find(tp_strategy_arena.options, "checks"),
+                                        (void *)(uintptr_t)cfg.strategy_opts, "no", &err),
+                             TP_OK);
+            assert_verified(&cfg);
+        }
+        tp_program_release(p);
+    }
+}
+
 /* ---- the strategy's own account ---- */
 
 static void books_that_are_wrong_are_found_at_the_end_of_the_window(void **state)
@@ -577,6 +609,8 @@ int main(void)
         TEST(a_refused_call_is_found_before_what_follows_from_it),
         TEST(a_refused_free_in_a_reallocation_is_found),
         TEST(a_second_free_that_is_accepted_is_found),
+        TEST(a_second_free_is_not_tried_on_an_instance_that_trusts_its_caller),
+        TEST(arena_without_checks_is_verified),
         TEST(books_that_are_wrong_are_found_at_the_end_of_the_window),
         TEST(bytes_that_no_walk_names_are_found),
         TEST(what_is_kept_at_the_end_is_found),

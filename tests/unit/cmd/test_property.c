@@ -263,7 +263,7 @@ static unsigned play_strategy(const struct tp_strategy *s)
     for (uint64_t salt = 0; sets < OPTION_SETS && salt < OPTION_TRIES; salt++) {
         char options[1024];
         option_text(s, salt, options, sizeof options);
-        struct property_case c = {s, options, first_source(s), false};
+        struct property_case c = {s, options, first_source(s)};
         if ((salt && !*options) || !options_fit(&c))
             continue;
         sets++;
@@ -299,7 +299,7 @@ static void correct_planted_strategy(void **state)
     (void)state;
     uint64_t steps = 0;
     for (size_t i = 0; i < PROPERTY_SOURCES; i++) {
-        struct property_case c = {&planted_strategy, "", &property_sources[i], true};
+        struct property_case c = {&planted_strategy, "", &property_sources[i]};
         if (property_plays(c.strategy, c.source))
             assert_true(play_case(&c, seeds_to_run(), &steps));
     }
@@ -400,7 +400,7 @@ static void find_shrink_and_replay(const struct planted_case *pc, const char *di
 {
     char path[4096];
     struct seeds seeds = {1, DEFAULT_RUNS};
-    struct property_case c = {&planted_strategy, pc->options, &property_sources[pc->source], true};
+    struct property_case c = {&planted_strategy, pc->options, &property_sources[pc->source]};
     struct property_shrink *s = calloc(1, sizeof *s);
     assert_non_null(s);
     s->c = &c;

@@ -35,7 +35,8 @@ const struct tp_conformance_place tp_conformance_places[] = {
      .base = &tp_source_virtual,
      .kind = TP_KIND_DEVICE,
      .streams = 4,
-     .checks = EVERYWHERE | TP_CONFORM_ADDRESSES | TP_CONFORM_PUTS | TP_CONFORM_META,
+     .checks =
+         EVERYWHERE | TP_CONFORM_ADDRESSES | TP_CONFORM_PUTS | TP_CONFORM_META | TP_CONFORM_OPTIONS,
      .nth = 2},
     {.name = "shuffle over host",
      .base = &tp_source_host,
@@ -51,7 +52,9 @@ const struct tp_conformance_place tp_conformance_places[] = {
      .streams = 4,
      .checks = EVERYWHERE,
      .nth = 4},
-    {.name = "its own heap", .base = NULL, .checks = TP_CONFORM_TABLE | TP_CONFORM_RANDOM},
+    {.name = "its own heap",
+     .base = NULL,
+     .checks = TP_CONFORM_TABLE | TP_CONFORM_RANDOM | TP_CONFORM_OPTIONS},
     {.name = NULL}};
 
 /* ---- playing ---- */
@@ -297,6 +300,37 @@ static int check_meta(const struct tp_conformance_case *c, const struct tp_confo
     return fail_each(c, on, NULL, err);
 }
 
+/* One short program with the option set to this word, which counts where the case sets it too. */
+static int run_with_option(const struct tp_conformance_case *c,
+                           const struct tp_conformance_place *on, const struct tp_opt *row,
+                           const char *word, struct tp_err *err)
+{
+    struct rig_cfg cfg = config(c, on);
+    struct tp_str options = {0};
+    tp_str_add(&options, "%s", c->options ? c->options : "");
+    tp_opt_add_value(&options, ",", c->strategy->options, row, word);
+    cfg.options = tp_str_text(&options);
+    int status = run(&cfg, SEED + 400, (struct run_size){1, 200, 10}, NULL, err);
+    if (status)
+        tp_prefix(err, status, "with %s=%s", row->name, word);
+    tp_str_drop(&options);
+    return status;
+}
+
+/* One option at a time, so that none hides what another breaks. */
+static int check_options(const struct tp_conformance_case *c, const struct tp_conformance_place *on,
+                         struct tp_err *err)
+{
+    static const char *const flag[] = {"no", "yes", NULL};
+    int status = TP_OK;
+    for (const struct tp_opt *row = c->strategy->options; row && row->name; row++) {
+        const char *const *words = row->type == TP_OPT_FLAG ? flag : row->choices;
+        for (; !status && words && *words; words++)
+            status = run_with_option(c, on, row, *words, err);
+    }
+    return status;
+}
+
 const struct tp_conformance_check tp_conformance_checks[] = {
     {TP_CONFORM_TABLE, "members, flags and options agree", check_table},
     {TP_CONFORM_RANDOM, "random programs and wrong calls", check_random},
@@ -305,6 +339,7 @@ const struct tp_conformance_check tp_conformance_checks[] = {
     {TP_CONFORM_GETS, "each get of memory fails once", check_gets},
     {TP_CONFORM_PUTS, "each put of memory fails once", check_puts},
     {TP_CONFORM_META, "each get of bookkeeping fails once", check_meta},
+    {TP_CONFORM_OPTIONS, "each flag and choice once", check_options},
     {.name = NULL}};
 
 /* A pool of the driver plays where there is one, all else where there are ranges. The default pool

@@ -297,7 +297,7 @@ fails_in() {
     capture "$TAPOOL" strategies --conformance "$2"
     [ "$rc" -eq 4 ] || fail "exit code $rc, not 4: $(cat "$err")" || return 1
     one_sentence "$err" || return 1
-    matches "$err" "^tapool: strategy 'plugin:misfit' fails [1-9][0-9]* of 16 checks$" || return 1
+    matches "$err" "^tapool: strategy 'plugin:misfit' fails [1-9][0-9]* of 17 checks$" || return 1
     matches "$out" "^  ok " || return 1
     matches "$out" "^ +$1" || return 1
     [ "$(grep -c '^  FAILED' "$out")" -eq "$(sed -n 's/.* fails \([0-9]*\) of .*/\1/p' "$err")" ]
@@ -305,13 +305,13 @@ fails_in() {
 
 @test "the conformance suite passes the example, and each strategy of tapool's own" {
     buddy
-    conforms plugin:./buddy.so 16
-    conforms plugin:./buddy.so,range=4KiB 16
-    conforms x=plugin:./buddy.so,range=16MiB 16
+    conforms plugin:./buddy.so 17
+    conforms plugin:./buddy.so,range=4KiB 17
+    conforms x=plugin:./buddy.so,range=16MiB 17
     for name in arena arena:checks=no lru stream-pool bump direct bump:on_full=fail; do
-        conforms "$name" 16
+        conforms "$name" 17
     done
-    conforms system 2
+    conforms system 3
     conforms cudaMallocAsync 1
     matches "$out" 'A pool of the driver is played on a GPU'
     refused 2 '^tapool: --conformance needs a strategy$' "$TAPOOL" strategies --conformance
@@ -321,7 +321,7 @@ fails_in() {
 
 @test "the conformance suite finds what is wrong, and goes on after it" {
     misfit right
-    conforms plugin:./right.so 16
+    conforms plugin:./right.so 17
     misfit overlap -DOVERLAP
     fails_in 'seed 20240611000, step [0-9]+: overlap: a block of [0-9]+ bytes lies over a live one' plugin:./overlap.so
     misfit crash -DCRASH

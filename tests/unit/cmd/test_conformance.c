@@ -54,6 +54,14 @@ static const struct tp_conformance_case chosen[] = {
 static struct tp_conformance_case cases[CHOSEN + 32];
 static size_t case_count;
 
+static size_t strategy_count(void)
+{
+    size_t n = 0;
+    while (tp_strategies[n])
+        n++;
+    return n;
+}
+
 static bool has_case(const struct tp_strategy *s)
 {
     for (size_t c = 0; c < case_count; c++)
@@ -81,7 +89,7 @@ static const struct tp_conformance_place more_places[] = {
      .base = &async_double,
      .kind = TP_KIND_DEVICE,
      .streams = 4,
-     .checks = BOTH | TP_CONFORM_GETS | TP_CONFORM_META,
+     .checks = BOTH | TP_CONFORM_GETS | TP_CONFORM_META | TP_CONFORM_OPTIONS,
      .nth = 5,
      .pool_only = true,
      .complaint = async_complaint},
@@ -116,15 +124,18 @@ static const struct tp_conformance_place more_places[] = {
      .passes = fake_driver_passes},
     {.name = NULL}};
 
+/* Checks that are played once for each strategy, and not for each set of options. */
+#define ONCE TP_CONFORM_OPTIONS
+
 /* Failing calls of the driver are played once for each strategy that waits for streams. */
 static bool is_wanted(const struct tp_conformance_check *check, size_t c,
                       const struct tp_conformance_place *on)
 {
+    const bool first = !c || cases[c].strategy != cases[c - 1].strategy;
     if (on->base != &tp_source_cuda)
-        return true;
+        return first || !(check->bit & ONCE);
     if (!fake_driver_ready())
         return false;
-    bool first = c && cases[c].strategy != cases[c - 1].strategy;
     return check->bit != TP_CONFORM_GETS || (first && cases[c].strategy->caps & TP_CAP_STREAMS);
 }
 
@@ -149,7 +160,8 @@ static unsigned play_on(const struct tp_conformance_check *check,
 static void every_case_passes(void **state)
 {
     const struct tp_conformance_check *check = *state;
-    assert_true(play_on(check, tp_conformance_places) >= case_count / 2);
+    const size_t all = check->bit & ONCE ? strategy_count() : case_count;
+    assert_true(play_on(check, tp_conformance_places) >= all / 2);
     play_on(check, more_places);
 }
 
@@ -190,16 +202,88 @@ static void every_strategy_has_a_case(void **state)
     }
 }
 
+/* ---- the check of options ---- */
+
+/* Options of every type that has words, one of them bare, and numbers, which have none. */
+struct worded_opts {
+    uint32_t choice, set;
+    uint64_t size, count;
+    bool flag;
+};
+
+static const char *const worded_words[] = {"one", "two", "three", NULL};
+
+static const struct tp_opt worded_rows[] = {
+    TP_CHOICE_ROW(struct worded_opts, choice, .def = "two", .choices = worded_words, .arg = "HOW",
+                  .help = "bare", .bare = true),
+    TP_FLAG_ROW(struct worded_opts, flag, .def = "yes", .help = "a flag"),
+    TP_SIZE_ROW(struct worded_opts, size, .def = "7", .choices = worded_words, .help = "a keyword"),
+    TP_SET_AT("set", offsetof(struct worded_opts, set), .choices = worded_words, .help = "a set"),
+    TP_UINT_ROW(struct worded_opts, count, .def = "3", .help = "a number"),
+    {.name = NULL}};
+
+static struct {
+    unsigned played[4][4]; /* by row, then by word; flag: no, yes; size and set: the last is none */
+    unsigned inits;
+} worded;
+
+static int worded_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *why)
+{
+    const struct worded_opts *o = opts;
+    const uint64_t size = UINT64_MAX - o->size;
+    worded.inits++;
+    worded.played[0][o->choice]++;
+    worded.played[1][o->flag]++;
+    worded.played[2][size < 3 ? size : 3]++;
+    worded.played[3][o->set ? __builtin_ctz(o->set) : 3]++;
+    assert_int_equal(o->count, 3);
+    return tp_strategy_direct.init(state, env, NULL, why);
+}
+
+/* Eleven words: of each row those that are not its default come once, and the others stay as they
+ * are meanwhile. */
+static void each_word_of_each_option_is_played(void **state)
+{
+    (void)state;
+    struct tp_strategy s = tp_strategy_direct;
+    const struct tp_conformance_case c = {&s, NULL};
+    struct tp_err err;
+    s.options = worded_rows;
+    s.opts_size = sizeof(struct worded_opts);
+    s.init = worded_init;
+    for (const struct tp_conformance_check *check = tp_conformance_checks; check->name; check++)
+        if (check->bit == TP_CONFORM_OPTIONS && check->run(&c, &tp_conformance_places[0], &err))
+            fail_msg("%s", err.text);
+    const unsigned want[4][4] = {{1, 9, 1, 0}, {1, 10, 0, 0}, {1, 1, 1, 8}, {1, 1, 1, 8}};
+    assert_int_equal(worded.inits, 11);
+    assert_memory_equal(worded.played, want, sizeof want);
+}
+
+/* All that is planted are choices of an option. */
+static void a_choice_that_breaks_the_contract_is_named(void **state)
+{
+    (void)state;
+    const struct tp_conformance_case c = {&planted_strategy, ""};
+    struct tp_err err = {0};
+    for (const struct tp_conformance_check *check = tp_conformance_checks; check->name; check++)
+        if (check->bit == TP_CONFORM_OPTIONS)
+            assert_int_equal(check->run(&c, &tp_conformance_places[0], &err), TP_EBROKEN);
+    if (strncmp(err.text, "with bug=overlap: seed ", 23) != 0)
+        fail_msg("%s", err.text);
+}
+
 enum { CHECKS_MAX = 16 };
 
 int main(void)
 {
-    struct CMUnitTest tests[CHECKS_MAX + 3] = {cmocka_unit_test(tables_are_sound),
-                                               cmocka_unit_test(every_strategy_has_a_case)};
-    size_t count = 2;
+    struct CMUnitTest tests[CHECKS_MAX] = {
+        cmocka_unit_test(tables_are_sound), cmocka_unit_test(every_strategy_has_a_case),
+        cmocka_unit_test(each_word_of_each_option_is_played),
+        cmocka_unit_test(a_choice_that_breaks_the_contract_is_named)};
+    size_t count = 4;
     find_cases();
     for (const struct tp_conformance_check *check = tp_conformance_checks; check->name; check++) {
-        assert(count < CHECKS_MAX + 2);
+        assert(count < CHECKS_MAX - 1);
         tests[count++] = (struct CMUnitTest){check->name, every_case_passes, NULL, NULL,
                                              (void *)(uintptr_t)check};
     }

@@ -4,6 +4,7 @@
  * changes a live block or crashes. */
 #include "alloc/conformance/conformance_suite.h"
 
+#include "alloc/conformance/conformance_crowd.h"
 #include "alloc/conformance/conformance_gen.h"
 #include "alloc/conformance/conformance_play.h"
 
@@ -23,7 +24,8 @@ const struct tp_conformance_place tp_conformance_places[] = {
      .base = &tp_source_host,
      .kind = TP_KIND_HOST,
      .streams = 1,
-     .checks = TP_CONFORM_TABLE | EVERYWHERE | TP_CONFORM_ADDRESSES | TP_CONFORM_GETS,
+     .checks = TP_CONFORM_TABLE | EVERYWHERE | TP_CONFORM_ADDRESSES | TP_CONFORM_GETS |
+               TP_CONFORM_THREADS,
      .nth = 0},
     {.name = "virtual, host pages",
      .base = &tp_source_virtual,
@@ -35,8 +37,8 @@ const struct tp_conformance_place tp_conformance_places[] = {
      .base = &tp_source_virtual,
      .kind = TP_KIND_DEVICE,
      .streams = 4,
-     .checks =
-         EVERYWHERE | TP_CONFORM_ADDRESSES | TP_CONFORM_PUTS | TP_CONFORM_META | TP_CONFORM_OPTIONS,
+     .checks = EVERYWHERE | TP_CONFORM_ADDRESSES | TP_CONFORM_PUTS | TP_CONFORM_META |
+               TP_CONFORM_OPTIONS | TP_CONFORM_THREADS,
      .nth = 2},
     {.name = "shuffle over host",
      .base = &tp_source_host,
@@ -331,6 +333,14 @@ static int check_options(const struct tp_conformance_case *c, const struct tp_co
     return status;
 }
 
+static int check_threads(const struct tp_conformance_case *c, const struct tp_conformance_place *on,
+                         struct tp_err *err)
+{
+    const struct rig_cfg cfg = config(c, on);
+    struct crowd_counts counts;
+    return tp_conformance_crowd(&cfg, &counts, err);
+}
+
 const struct tp_conformance_check tp_conformance_checks[] = {
     {TP_CONFORM_TABLE, "members, flags and options agree", check_table},
     {TP_CONFORM_RANDOM, "random programs and wrong calls", check_random},
@@ -340,6 +350,7 @@ const struct tp_conformance_check tp_conformance_checks[] = {
     {TP_CONFORM_PUTS, "each put of memory fails once", check_puts},
     {TP_CONFORM_META, "each get of bookkeeping fails once", check_meta},
     {TP_CONFORM_OPTIONS, "each flag and choice once", check_options},
+    {TP_CONFORM_THREADS, "eight threads at once", check_threads},
     {.name = NULL}};
 
 /* A pool of the driver plays where there is one, all else where there are ranges. The default pool
@@ -358,6 +369,8 @@ bool tp_conformance_plays(const struct tp_conformance_check *check,
         return false;
     if (!on->base)
         return true;
+    if (check->bit == TP_CONFORM_THREADS && !(caps & TP_CAP_THREADS))
+        return false;
     if (pool ? !on->base->get_async : on->pool_only)
         return false;
     return !pool || own || check->bit != TP_CONFORM_FULL;

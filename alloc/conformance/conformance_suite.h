@@ -14,7 +14,8 @@ enum tp_conformance_bit {
     TP_CONFORM_GETS = 1 << 4,      /* each call that gets memory fails once */
     TP_CONFORM_PUTS = 1 << 5,      /* each call that gives memory back fails once */
     TP_CONFORM_META = 1 << 6,      /* each call for bookkeeping memory fails once */
-    TP_CONFORM_OPTIONS = 1 << 7    /* each flag and choice of its options once */
+    TP_CONFORM_OPTIONS = 1 << 7,   /* each flag and choice of its options once */
+    TP_CONFORM_THREADS = 1 << 8    /* several threads at once; not the same twice */
 };
 
 struct tp_conformance_place {

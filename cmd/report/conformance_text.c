@@ -60,5 +60,6 @@ int tp_conformance_print(const struct tp_strategy_spec *spec, FILE *out, struct 
     return tp_hint(err,
                    tp_fail(err, TP_EBROKEN, "strategy '%s' fails %u of %s", spec->strategy->name,
                            p.failed, tp_plural(played, "check").s),
-                   "seeds are fixed: the same check fails in the same step again");
+                   "seeds are fixed: the same check fails in the same step again, except with "
+                   "several threads");
 }

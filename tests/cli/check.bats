@@ -302,13 +302,6 @@ timed() {
     matches "$out" 'vs baseline, exact; 1 value is not '
 }
 
-@test "a cell that trusts address and size is verified without invalid frees" {
-    some_trace >a.json
-    ok check a.json -s arena:checks=no --update
-    ok check
-    matches "$out" 'vs baseline, exact, verified +1 of 1 cell '
-}
-
 @test "values that the baseline does not hold are counted, and a cell without any is not checked" {
     baseline
     ok check a.json -s lru --update

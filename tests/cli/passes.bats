@@ -31,6 +31,13 @@ run = json.load(open(sys.argv[1]))["runs"][0]
 assert run["verified"] is True and run["memory"]["fits_in_bytes"] > 0' "$BATS_TEST_TMPDIR/r.json"
 }
 
+@test "a cell that trusts address and size is verified without invalid frees" {
+    cd "$BATS_TEST_TMPDIR"
+    "$TAPOOL" check sample:sqlite -s arena:checks=no --update
+    "$TAPOOL" check >out.txt
+    grep -qE 'vs baseline, exact, verified +1 of 1 cell ' out.txt
+}
+
 @test "resident memory is measured on the host alone, for every strategy" {
     sanitized && skip "a sanitizer writes its shadow too"
     python3 - "$TAPOOL" <<'EOF'

@@ -309,7 +309,7 @@ fails_in() {
     conforms plugin:./buddy.so,range=4KiB 17
     conforms x=plugin:./buddy.so,range=16MiB 17
     for name in arena arena:checks=no lru stream-pool bump direct bump:on_full=fail; do
-        conforms "$name" 17
+        conforms "$name" 19
     done
     conforms system 3
     conforms cudaMallocAsync 1
@@ -334,6 +334,12 @@ fails_in() {
     fails_in 'seed 20240711: other addresses lead to other figures' plugin:./addresses.so
     misfit outside -DOUTSIDE
     fails_in 'seed [0-9]+, step [0-9]+: block outside the source.s memory: ' plugin:./outside.so
+    misfit lockless -DCAPS=TP_CAP_THREADS # it has no lock
+    capture "$TAPOOL" strategies --conformance plugin:./lockless.so
+    [ "$rc" -eq 4 ]
+    matches "$out" '^  FAILED  eight threads at once +(host|virtual)'
+    [ "$(grep -c '^  ok ' "$out")" -ge 17 ] # by one thread it is right
+    lacks "$out" 'FAILED  [^e]'
 }
 
 @test "a plug-in has a page, and the list says how to name one" {

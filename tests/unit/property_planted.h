@@ -28,12 +28,13 @@ enum planted_bug {
     PLANTED_KEEP,        /* fini keeps what was adopted */
     PLANTED_INTERIOR,    /* free takes an address inside a block */
     PLANTED_ABORT,       /* ends the process in a trim with free blocks */
-    PLANTED_RACE         /* counts outside its lock */
+    PLANTED_RACE,        /* counts outside its lock */
+    PLANTED_NO_LOCK      /* has none */
 };
 
 static const char *const planted_words[] = {
-    "none", "overlap",   "walk", "double_free", "misalign", "clobber", "size", "stream",
-    "use",  "reference", "keep", "interior",    "abort",    "race",    NULL};
+    "none", "overlap",   "walk", "double_free", "misalign", "clobber", "size",    "stream",
+    "use",  "reference", "keep", "interior",    "abort",    "race",    "no_lock", NULL};
 
 struct planted_block {
     tp_addr addr; /* 0: no block */
@@ -83,7 +84,7 @@ static inline int planted_init(void *state, const struct tp_env *env, const void
     (void)err;
     st->env = env;
     st->bug = ((const struct planted_opts *)opts)->bug;
-    tp_lock_init(&st->lock, env->concurrent);
+    tp_lock_init(&st->lock, env->concurrent && st->bug != PLANTED_NO_LOCK);
     return TP_OK;
 }
 

@@ -1,15 +1,16 @@
 /* Spaces of a source: addresses that are reserved first and get memory later, unit by unit.
  *
  *     space   | unit 0 | unit 1 |   -    | unit 3 |   -    |   -    | ...      -: nothing mapped
+ *     parts   |      part       |        |  part  |
  *
- * A table knows each space by its base and each mapped unit by its address, with a handle that is
- * the source's own. So what is mapped or unmapped is checked unit by unit, however it was mapped.
- *
- * Known weakness: a mapped unit takes an entry of 16 bytes in a table that never shrinks. */
+ * A table knows each space by its base. What is mapped in them lies in a second table, as parts
+ * that are as long as they can be, so that mapping a terabyte takes the time and the memory of
+ * mapping one unit. Any whole units can be unmapped, however they were mapped. */
 #ifndef TP_MAPPINGS_H
 #define TP_MAPPINGS_H
 
 #include "alloc/base/addr_map.h"
+#include "alloc/range_table.h"
 
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ struct tp_mapping {
 
 struct tp_mappings {
     struct tp_addr_map spaces; /* base -> struct tp_mapping */
-    struct tp_addr_map units;  /* address of a mapped unit -> handle */
+    struct range_table parts;  /* that are mapped; tag_addr: the base of their space */
     uint64_t mapped;           /* bytes in all spaces */
 };
 
@@ -40,7 +41,6 @@ static inline void tp_mappings_init(struct tp_mappings *s)
 {
     *s = (struct tp_mappings){.mapped = 0};
     tp_addr_map_init(&s->spaces, tp_mappings_table_get, tp_mappings_table_put, NULL);
-    tp_addr_map_init(&s->units, tp_mappings_table_get, tp_mappings_table_put, NULL);
 }
 
 static inline struct tp_mapping *tp_mappings_find(const struct tp_mappings *s, uint64_t base)
@@ -94,54 +94,34 @@ static inline int tp_mappings_are(const struct tp_mappings *s, uint64_t base, ui
     if (!space || !size || from % space->unit || size % space->unit || from > space->size ||
         size > space->size - from)
         return TP_EINVAL;
-    for (uint64_t at = base + from; at < base + from + size; at += space->unit)
-        if ((tp_addr_map_find(&s->units, at) != NULL) != mapped)
-            return TP_EINVAL;
-    return TP_OK;
+    const struct range_item *part = range_table_find(&s->parts, base + from);
+    bool good = mapped ? part && part->addr + part->size - (base + from) >= size
+                       : !range_table_overlaps(&s->parts, base + from, size);
+    return good ? TP_OK : TP_EINVAL;
 }
 
-/* Makes room for the units of `size` bytes. TP_ENOMEM. */
-static inline int tp_mappings_units_room(struct tp_mappings *s, uint64_t base, uint64_t size)
+/* Makes sure that the next tp_mappings_map or tp_mappings_unmap cannot fail. TP_ENOMEM. */
+static inline int tp_mappings_reserve(struct tp_mappings *s)
 {
-    return tp_addr_map_reserve(&s->units, s->units.count + size / tp_mappings_find(s, base)->unit);
+    return range_table_reserve(&s->parts);
 }
 
-/* Notes a unit as mapped; there is room for it. */
-static inline void tp_mappings_map(struct tp_mappings *s, uint64_t base, uint64_t at,
-                                   uint64_t handle)
+/* Notes whole units, of which none is mapped, as mapped. */
+static inline void tp_mappings_map(struct tp_mappings *s, uint64_t base, uint64_t from,
+                                   uint64_t size)
 {
-    struct tp_mapping *space = tp_mappings_find(s, base);
-    tp_addr_map_insert(&s->units, at, handle);
-    space->mapped += space->unit;
-    s->mapped += space->unit;
+    range_table_widen(&s->parts, base + from, size, base);
+    tp_mappings_find(s, base)->mapped += size;
+    s->mapped += size;
 }
 
-/* Notes a unit as unmapped; returns its handle. */
-static inline uint64_t tp_mappings_unmap(struct tp_mappings *s, uint64_t base, uint64_t at)
+/* Notes whole units, of which each is mapped, as unmapped. */
+static inline void tp_mappings_unmap(struct tp_mappings *s, uint64_t base, uint64_t from,
+                                     uint64_t size)
 {
-    struct tp_mapping *space = tp_mappings_find(s, base);
-    uint64_t handle = 0;
-    tp_addr_map_remove(&s->units, at, &handle);
-    space->mapped -= space->unit;
-    s->mapped -= space->unit;
-    return handle;
-}
-
-/* tp_mappings_map and tp_mappings_unmap for all units of a part, with a handle of 0. */
-static inline void tp_mappings_map_all(struct tp_mappings *s, uint64_t base, uint64_t from,
-                                       uint64_t size)
-{
-    uint64_t unit = tp_mappings_find(s, base)->unit;
-    for (uint64_t at = base + from; at < base + from + size; at += unit)
-        tp_mappings_map(s, base, at, 0);
-}
-
-static inline void tp_mappings_unmap_all(struct tp_mappings *s, uint64_t base, uint64_t from,
-                                         uint64_t size)
-{
-    uint64_t unit = tp_mappings_find(s, base)->unit;
-    for (uint64_t at = base + from; at < base + from + size; at += unit)
-        tp_mappings_unmap(s, base, at);
+    range_table_narrow(&s->parts, base + from, size);
+    tp_mappings_find(s, base)->mapped -= size;
+    s->mapped -= size;
 }
 
 static inline void tp_mappings_fini(struct tp_mappings *s)
@@ -150,7 +130,7 @@ static inline void tp_mappings_fini(struct tp_mappings *s)
     for (uint64_t at = 0; (e = tp_addr_map_next(&s->spaces, &at));)
         free((struct tp_mapping *)(uintptr_t)e->value);
     tp_addr_map_fini(&s->spaces);
-    tp_addr_map_fini(&s->units);
+    range_table_fini(&s->parts);
 }
 
 #endif

@@ -104,8 +104,9 @@ struct cuda_source {
     struct tp_addr_map ranges; /* address -> size */
     struct tp_addr_map bases;  /* address -> address that cuMemAlloc gave, where the two differ */
     struct tp_device_pages pages;
-    struct tp_mappings mappings; /* handles are those of cuMemCreate */
-    uint64_t map_page;           /* 0: not asked yet, or there is none */
+    struct tp_mappings mappings;
+    struct tp_addr_map units; /* address of a unit -> handle of cuMemCreate */
+    uint64_t map_page;        /* 0: not asked yet, or there is none */
     CUstream *streams;
     uint32_t stream_count;
     uint32_t created; /* streams [first_created, created) were created by this source */

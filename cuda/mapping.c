@@ -82,17 +82,26 @@ int tp_cuda_space_put(void *state, tp_addr base, uint64_t size)
 
 /* A part of a space, in addresses. */
 struct cuda_part {
-    uint64_t base, unit, begin, end;
+    uint64_t unit, begin, end;
 };
 
-/* Gives back what a call that failed has made: units below `mapped` are mapped. */
+/* Takes a unit out of the table; returns its handle. */
+static CUmemGenericAllocationHandle take_unit(struct cuda_source *s, uint64_t at)
+{
+    uint64_t handle = 0;
+    tp_addr_map_remove(&s->units, at, &handle);
+    return handle;
+}
+
+/* Gives units back without an answer: those below `made`, of which those below `mapped` are
+ * mapped. */
 static void drop_units(struct cuda_source *s, const struct cuda_part *p, uint64_t made,
                        uint64_t mapped)
 {
     for (uint64_t at = p->begin; at < made; at += p->unit) {
         if (at < mapped)
             CUDA_LOOK(&s->gpu, MemUnmap, at, p->unit);
-        CUDA_LOOK(&s->gpu, MemRelease, tp_mappings_unmap(&s->mappings, p->base, at));
+        CUDA_LOOK(&s->gpu, MemRelease, take_unit(s, at));
     }
 }
 
@@ -109,7 +118,7 @@ static int make_units(struct cuda_source *s, const struct cuda_part *p)
             drop_units(s, p, at, p->begin);
             return rc;
         }
-        tp_mappings_map(&s->mappings, p->base, at, handle);
+        tp_addr_map_insert(&s->units, at, handle);
     }
     return TP_OK;
 }
@@ -122,12 +131,18 @@ static int place_units(struct cuda_source *s, const struct cuda_part *p)
     uint64_t at = p->begin;
     int rc = TP_OK;
     for (; !rc && at < p->end; at += rc ? 0 : p->unit)
-        rc = CUDA_TRY(g, MemMap, at, p->unit, 0, *tp_addr_map_find(&s->mappings.units, at), 0);
+        rc = CUDA_TRY(g, MemMap, at, p->unit, 0, *tp_addr_map_find(&s->units, at), 0);
     if (!rc)
         rc = CUDA_TRY(g, MemSetAccess, p->begin, p->end - p->begin, &access, 1);
     if (rc)
         drop_units(s, p, p->end, at);
     return rc;
+}
+
+static struct cuda_part part_of(const struct cuda_source *s, tp_addr base, uint64_t begin,
+                                uint64_t size)
+{
+    return (struct cuda_part){tp_mappings_find(&s->mappings, base)->unit, begin, begin + size};
 }
 
 int tp_cuda_map_units(void *state, tp_addr base, uint64_t from, uint64_t size)
@@ -136,16 +151,21 @@ int tp_cuda_map_units(void *state, tp_addr base, uint64_t from, uint64_t size)
     int rc = tp_mappings_are(&s->mappings, base, from, size, false);
     if (!rc)
         rc = cuda_enter(&s->gpu);
-    if (!rc)
-        rc = tp_mappings_units_room(&s->mappings, base, size);
     if (rc)
         return rc;
     if (size > s->total)
         return TP_EOOM;
-    const struct cuda_part p = {base, tp_mappings_find(&s->mappings, base)->unit, base + from,
-                                base + from + size};
-    rc = make_units(s, &p);
-    return rc ? rc : place_units(s, &p);
+    const struct cuda_part p = part_of(s, base, base + from, size);
+    rc = tp_mappings_reserve(&s->mappings);
+    if (!rc)
+        rc = tp_addr_map_reserve(&s->units, s->units.count + size / p.unit);
+    if (!rc)
+        rc = make_units(s, &p);
+    if (!rc)
+        rc = place_units(s, &p);
+    if (!rc)
+        tp_mappings_map(&s->mappings, base, from, size);
+    return rc;
 }
 
 int tp_cuda_unmap_units(void *state, tp_addr base, uint64_t from, uint64_t size)
@@ -153,29 +173,35 @@ int tp_cuda_unmap_units(void *state, tp_addr base, uint64_t from, uint64_t size)
     struct cuda_source *s = state;
     int rc = tp_mappings_are(&s->mappings, base, from, size, true);
     if (!rc)
+        rc = tp_mappings_reserve(&s->mappings);
+    if (!rc)
         rc = cuda_enter(&s->gpu);
     if (rc)
         return rc;
-    uint64_t unit = tp_mappings_find(&s->mappings, base)->unit;
-    for (uint64_t at = base + from; !rc && at < base + from + size; at += unit) {
-        rc = CUDA_TRY(&s->gpu, MemUnmap, at, unit);
-        if (!rc)
-            rc = CUDA_TRY(&s->gpu, MemRelease, tp_mappings_unmap(&s->mappings, base, at));
+    const struct cuda_part p = part_of(s, base, base + from, size);
+    uint64_t at = p.begin;
+    while (!rc && at < p.end) {
+        rc = CUDA_TRY(&s->gpu, MemUnmap, at, p.unit);
+        if (rc)
+            break;
+        rc = CUDA_TRY(&s->gpu, MemRelease, take_unit(s, at));
+        at += p.unit;
     }
+    if (at > p.begin)
+        tp_mappings_unmap(&s->mappings, base, from, at - p.begin);
     return rc;
 }
 
 void tp_cuda_spaces_close(struct cuda_source *s)
 {
     const struct tp_addr_entry *e;
-    for (uint64_t i = 0; (e = tp_addr_map_next(&s->mappings.spaces, &i));) {
-        const struct tp_mapping *space = tp_mappings_find(&s->mappings, e->key);
-        const uint64_t end = e->key + space->size;
-        for (uint64_t at = e->key; space->mapped && at < end; at += space->unit)
-            if (tp_addr_map_find(&s->mappings.units, at))
-                drop_units(s, &(struct cuda_part){e->key, space->unit, at, end}, at + space->unit,
-                           end);
-        CUDA_LOOK(&s->gpu, MemAddressFree, e->key, space->size);
+    for (const struct range_item *i; (i = range_table_any(&s->mappings.parts));) {
+        const struct cuda_part p = part_of(s, i->tag_addr, i->addr, i->size);
+        drop_units(s, &p, p.end, p.end);
+        range_table_remove(&s->mappings.parts, i);
     }
+    for (uint64_t i = 0; (e = tp_addr_map_next(&s->mappings.spaces, &i));)
+        CUDA_LOOK(&s->gpu, MemAddressFree, e->key, tp_mappings_find(&s->mappings, e->key)->size);
     tp_mappings_fini(&s->mappings);
+    tp_addr_map_fini(&s->units);
 }

@@ -115,6 +115,7 @@ static int cuda_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
     tp_addr_map_init(&s->bases, tp_pages_table_get, tp_pages_table_put, NULL);
     tp_device_pages_init(&s->pages);
     tp_mappings_init(&s->mappings);
+    tp_addr_map_init(&s->units, tp_pages_table_get, tp_pages_table_put, NULL);
     s->now_ns = cfg->now_ns;
     rc = tp_cuda_gpu_open(&s->gpu, ordinal, cfg, err);
     if (rc)

@@ -11,7 +11,6 @@
  *
  * Known weakness: the point at which memory runs out depends on what else runs on the machine. */
 #include "alloc/mappings.h"
-#include "alloc/range_table.h"
 #include "alloc/source.h"
 #include "alloc/sources/memory_left.h"
 
@@ -24,10 +23,9 @@
 struct host {
     struct range_table ranges; /* tags hold the mapping of each range */
     struct tp_mappings spaces;
-    struct range_table mapped; /* of the spaces; tags have their bases */
-    uint64_t held, available;  /* bytes */
-    uint64_t kernel_page;      /* bytes */
-    uint64_t serial;           /* serial of the last fence */
+    uint64_t held, available; /* bytes */
+    uint64_t kernel_page;     /* bytes */
+    uint64_t serial;          /* serial of the last fence */
     const uint64_t *now_ns;
     struct range_item last; /* range found by the last call of `host`; size 0: none */
 };
@@ -58,7 +56,6 @@ static void host_fini(void *state)
     for (uint64_t at = 0; (e = tp_addr_map_next(&s->spaces.spaces, &at));)
         munmap((void *)(uintptr_t)e->key, tp_mappings_find(&s->spaces, e->key)->size);
     tp_mappings_fini(&s->spaces);
-    range_table_fini(&s->mapped);
 }
 
 static uint64_t host_page(void *state)
@@ -166,12 +163,11 @@ static int host_map(void *state, tp_addr base, uint64_t from, uint64_t size)
         return rc;
     if (size > s->available || s->held > s->available - size)
         return TP_EOOM;
-    if (tp_mappings_units_room(&s->spaces, base, size) || range_table_reserve(&s->mapped))
+    if (tp_mappings_reserve(&s->spaces))
         return TP_ENOMEM;
     if (mprotect((void *)(uintptr_t)(base + from), size, PROT_READ | PROT_WRITE))
         return TP_EOOM;
-    tp_mappings_map_all(&s->spaces, base, from, size);
-    range_table_widen(&s->mapped, base + from, size, base);
+    tp_mappings_map(&s->spaces, base, from, size);
     s->held += size;
     s->last.size = 0;
     return TP_OK;
@@ -185,13 +181,12 @@ static int host_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
     int rc = tp_mappings_are(&s->spaces, base, from, size, true);
     if (rc)
         return rc;
-    if (range_table_reserve(&s->mapped))
+    if (tp_mappings_reserve(&s->spaces))
         return TP_ENOMEM;
     if (mmap((void *)(uintptr_t)(base + from), size, PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
         return TP_EIO;
-    tp_mappings_unmap_all(&s->spaces, base, from, size);
-    range_table_narrow(&s->mapped, base + from, size);
+    tp_mappings_unmap(&s->spaces, base, from, size);
     s->held -= size;
     s->last.size = 0;
     return TP_OK;
@@ -228,7 +223,7 @@ static void *host_pointer(void *state, tp_addr addr)
     if (addr - s->last.addr >= s->last.size) {
         const struct range_item *r = range_table_find(&s->ranges, addr);
         if (!r)
-            r = range_table_find(&s->mapped, addr);
+            r = range_table_find(&s->spaces.parts, addr);
         if (!r)
             return NULL;
         s->last = *r;

@@ -185,9 +185,9 @@ static int virtual_map(void *state, tp_addr base, uint64_t from, uint64_t size)
     struct virtual *s = state;
     int rc = tp_mappings_are(&s->spaces, base, from, size, false);
     if (!rc)
-        rc = tp_mappings_units_room(&s->spaces, base, size);
+        rc = tp_mappings_reserve(&s->spaces);
     if (!rc)
-        tp_mappings_map_all(&s->spaces, base, from, size);
+        tp_mappings_map(&s->spaces, base, from, size);
     return rc;
 }
 
@@ -196,7 +196,9 @@ static int virtual_unmap(void *state, tp_addr base, uint64_t from, uint64_t size
     struct virtual *s = state;
     int rc = tp_mappings_are(&s->spaces, base, from, size, true);
     if (!rc)
-        tp_mappings_unmap_all(&s->spaces, base, from, size);
+        rc = tp_mappings_reserve(&s->spaces);
+    if (!rc)
+        tp_mappings_unmap(&s->spaces, base, from, size);
     return rc;
 }
 

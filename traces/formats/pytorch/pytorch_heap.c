@@ -102,8 +102,8 @@ static void find_ends(struct behind_search *f, const struct tp_pytorch_blocks *s
                 (segments->items[i].device == block->device &&
                  segments->items[i].address + segments->items[i].size <= block->address)))
             i++;
-        const struct tp_pytorch_block *s = &segments->items[i];
-        if (i == segments->count || !tp_pytorch_is_in(block, s))
+        const struct tp_pytorch_block *s = i < segments->count ? &segments->items[i] : NULL;
+        if (!s || !tp_pytorch_is_in(block, s))
             continue;
         bool more = b + 1 < f->count && tp_pytorch_is_in(next, s);
         f->ends[b] = more ? next->address : s->address + s->size;

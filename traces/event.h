@@ -13,7 +13,9 @@ enum tp_event_op {
     /* an object that was live when recording began: comes before all other events, is in no
      * count */
     TP_EV_INITIAL = TP_OP_COUNT,
-    TP_EV_COUNT
+    TP_EV_COUNT,
+    /* an event that has a number and is not lowered; only for tp_lower_sink and spaces.h */
+    TP_EV_SKIP = TP_EV_COUNT
 };
 /* clang-format on */
 
@@ -57,6 +59,8 @@ struct tp_event {
     bool uncounted; /* shares the number of the event before it: the file does not count it */
     bool has_free;  /* free_bytes is known */
     bool has_at;    /* an INITIAL that has a place in the recorded heap, a note about a segment */
+    /* 1 + the enum tp_repair that the reader made of this event; 0: none. As TP_EV_SKIP. */
+    uint8_t repaired;
     enum tp_note note; /* kind of a TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
     int64_t id;        /* unique among live objects */
     uint64_t size;     /* bytes */

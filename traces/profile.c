@@ -49,15 +49,10 @@ void tp_profile_describe(const struct tp_profile *p, const void *opts, uint64_t 
     tp_profile_opts_free(p, usual);
 }
 
-static int lower_one(void *ctx, const struct tp_event *ev, struct tp_err *err)
-{
-    return tp_lower_event(ctx, ev, err);
-}
-
 int tp_profile_lower(const struct tp_profile *p, const void *opts, uint64_t seed,
                      struct tp_lower *lo, struct tp_err *err)
 {
-    const struct tp_event_sink sink = {lower_one, lo};
+    const struct tp_event_sink sink = tp_lower_sink(lo);
     uint64_t streams = p->streams ? p->streams(opts) : 0;
     int rc = tp_lower_kind(lo, p->kind, err);
     for (uint64_t i = 0; rc == TP_OK && i < streams; i++)

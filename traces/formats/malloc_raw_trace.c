@@ -14,22 +14,15 @@
  * they are not read. The first record is a magic one with the word size. Records of type 0 were
  * never filled in; the end of the file is full of them.
  *
- * An object keeps its id while realloc moves it, so ids are numbers that this reader gives:
- *
- *      addresses: where it lies -> id
- *
  * Threads race for the places of their records, so an address may be allocated again in a record
- * before that of its free. Lowering then frees the old object (a double_alloc), and its free is
- * owed: the next free of the address is that of the old object and not of the new one. Known
- * weakness: if the free was lost instead, the new object lives until its address is allocated
- * again. */
-#include "alloc/base/id_map.h"
+ * before that of its free: host_calls.h has `late_frees` for that. */
 #include "alloc/base/numbers.h"
 #include "traces/format.h"
 #include "traces/lower/host_calls.h"
 
 #include <byteswap.h>
 #include <endian.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -60,13 +53,12 @@ struct record {
 
 struct raw_reader {
     const struct tp_reading *r;
-    struct tp_id_map addresses; /* address of a live block -> id */
-    struct tp_id_map owed;      /* addresses with a late free -> the id that it frees, or 0 */
-    int64_t last_id;            /* ids are negative, so that no address is one */
-    uint64_t offset;            /* byte of the record in the file */
+    struct tp_host_counts counts;
+    struct tp_host_calls calls;
+    uint64_t offset; /* byte of the record in the file */
     bool magic;
-    uint64_t failed, late, paged; /* number of calls of each kind */
-    uint64_t unused, holes;       /* records never filled in: at the end, before other records */
+    uint64_t invalid, paged; /* number of calls of each kind */
+    uint64_t unused, holes;  /* records never filled in: at the end, before other records */
 };
 
 static uint64_t word(const unsigned char *at)
@@ -170,121 +162,49 @@ static int bad(const struct raw_reader *rd, struct tp_err *err, const char *text
     return placed(rd, tp_fail(err, TP_EINPUT, "%s", text), err);
 }
 
-/* ---- addresses ---- */
-
-/* Stores an id of 64 bits in the two numbers of an entry; the second one is never 0, as the map
- * requires. */
-static void keep_id(struct tp_id_entry *entry, int64_t id)
-{
-    uint64_t number = 0 - (uint64_t)id;
-    entry->index = (uint32_t)number;
-    entry->refs = (uint32_t)(number >> 32) + 1;
-}
-
-static int64_t id_of(const struct tp_id_entry *entry)
-{
-    return (int64_t)(0 - ((uint64_t)(entry->refs - 1) << 32 | entry->index));
-}
-
-static int keep(struct raw_reader *rd, struct tp_id_map *map, uint64_t address, int64_t id,
-                struct tp_err *err)
-{
-    struct tp_id_entry *entry = NULL;
-    int rc = tp_id_map_need(map, (int64_t)address, 0, &entry, err);
-    if (rc != TP_OK)
-        return placed(rd, rc, err);
-    keep_id(entry, id);
-    return TP_OK;
-}
-
-/* Removes the block at an address. Returns its id, or an id that is never live. */
-static int64_t take(struct tp_id_map *map, uint64_t address)
-{
-    struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
-    if (!entry)
-        return (int64_t)(address & INT64_MAX);
-    int64_t id = id_of(entry);
-    tp_id_map_remove(map, entry);
-    return id;
-}
-
 /* ---- calls ---- */
 
-static struct tp_event event_of(const struct raw_reader *rd, const struct record *c,
-                                enum tp_event_op op, int64_t id)
+static struct tp_event event_of(const struct raw_reader *rd, const struct record *c)
 {
-    return (struct tp_event){.op = op,
-                             .id = id,
-                             .size = c->size,
-                             .has_size = true,
-                             .thread = (uint32_t)c->thread,
-                             .has_offset = true,
-                             .offset = rd->offset};
-}
-
-/* Adds a block at ptr 2. */
-static int allocate(struct raw_reader *rd, const struct record *c, struct tp_err *err)
-{
-    const struct tp_id_entry *old = tp_id_map_find(&rd->addresses, (int64_t)c->ptr2);
-    struct tp_event ev = event_of(rd, c, TP_EV_ALLOC, old ? id_of(old) : --rd->last_id);
-    bool paged = c->type == VALLOC || c->type == PVALLOC;
-    ev.has_align = paged || c->type == MEMALIGN || c->type == POSIX_MEMALIGN;
-    ev.align = paged ? PAGE : tp_host_alignment(c->size2);
-    rd->paged += paged;
-    int rc =
-        old ? keep(rd, &rd->owed, c->ptr2, 0, err) : keep(rd, &rd->addresses, c->ptr2, ev.id, err);
-    return rc == TP_OK ? tp_lower_event(rd->r->lower, &ev, err) : rc;
-}
-
-static int skip(struct raw_reader *rd, uint64_t *counter, struct tp_err *err)
-{
-    *counter += 1;
-    return tp_lower_skip(rd->r->lower, err);
+    return (struct tp_event){
+        .size = c->size, .thread = (uint32_t)c->thread, .has_offset = true, .offset = rd->offset};
 }
 
 static int on_alloc(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
-    bool refused = c->type == POSIX_MEMALIGN && c->ptr1 != 0;
-    return c->ptr2 == 0 || refused ? skip(rd, &rd->failed, err) : allocate(rd, c, err);
+    struct tp_event ev = event_of(rd, c);
+    bool paged = c->type == VALLOC || c->type == PVALLOC;
+    if (paged)
+        ev.align = PAGE;
+    else if (c->type == MEMALIGN || c->type == POSIX_MEMALIGN)
+        ev.align = c->size2;
+    rd->paged += paged && c->ptr2;
+    return tp_host_alloc(&rd->calls, &ev, c->ptr2, err);
+}
+
+/* ptr 1 is what it returned: 0 or an error, with which the place for the result stays as it was. */
+static int on_posix_memalign(struct raw_reader *rd, const struct record *c, struct tp_err *err)
+{
+    struct record call = *c;
+    struct tp_event ev = event_of(rd, c);
+    if (c->ptr1)
+        call.ptr2 = 0;
+    if (c->ptr1 != EINVAL)
+        return on_alloc(rd, &call, err);
+    rd->invalid++;
+    return tp_host_skip(&rd->calls, &ev, err);
 }
 
 static int on_free(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
-    if (c->ptr1 == 0)
-        return tp_lower_skip(rd->r->lower, err);
-    bool late = tp_id_map_find(&rd->owed, (int64_t)c->ptr1) != NULL;
-    int64_t id = take(late ? &rd->owed : &rd->addresses, c->ptr1);
-    if (late && id == 0)
-        return skip(rd, &rd->late, err);
-    const struct tp_event ev = event_of(rd, c, TP_EV_FREE, id);
-    return tp_lower_event(rd->r->lower, &ev, err);
-}
-
-/* Moves a block onto an address where another one still seems to be. The moved block takes the id
- * of the other one, and the free that is owed frees its old id. */
-static int move_onto(struct raw_reader *rd, const struct record *c, struct tp_err *err)
-{
-    int64_t id = take(&rd->addresses, c->ptr1);
-    int rc = allocate(rd, c, err);
-    return rc == TP_OK && id < 0 ? keep(rd, &rd->owed, c->ptr2, id, err) : rc;
+    struct tp_event ev = event_of(rd, c);
+    return tp_host_free(&rd->calls, &ev, c->ptr1, err);
 }
 
 static int on_realloc(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
-    if (c->ptr1 == 0)
-        return on_alloc(rd, c, err);
-    if (c->size == 0 && c->ptr2 == 0)
-        return on_free(rd, c, err);
-    if (c->ptr2 == 0)
-        return skip(rd, &rd->failed, err);
-    if (c->ptr1 != c->ptr2 && tp_id_map_find(&rd->addresses, (int64_t)c->ptr2))
-        return move_onto(rd, c, err);
-    int64_t id = take(&rd->addresses, c->ptr1);
-    if (id >= 0)
-        id = --rd->last_id;
-    const struct tp_event ev = event_of(rd, c, TP_EV_REALLOC, id);
-    int rc = c->size ? keep(rd, &rd->addresses, c->ptr2, id, err) : TP_OK;
-    return rc == TP_OK ? tp_lower_event(rd->r->lower, &ev, err) : rc;
+    struct tp_event ev = event_of(rd, c);
+    return tp_host_realloc(&rd->calls, &ev, c->ptr1, c->ptr2, err);
 }
 
 /* ---- the file ---- */
@@ -311,9 +231,10 @@ static int on_record(struct raw_reader *rd, const unsigned char *at, struct tp_e
 {
     static int (*const handlers[TYPE_COUNT])(struct raw_reader *, const struct record *,
                                              struct tp_err *) = {
-        [MALLOC] = on_alloc,    [CALLOC] = on_alloc,        [FREE] = on_free,
-        [REALLOC] = on_realloc, [MEMALIGN] = on_alloc,      [VALLOC] = on_alloc,
-        [PVALLOC] = on_alloc,   [POSIX_MEMALIGN] = on_alloc};
+        [MALLOC] = on_alloc,   [CALLOC] = on_alloc,
+        [FREE] = on_free,      [REALLOC] = on_realloc,
+        [MEMALIGN] = on_alloc, [VALLOC] = on_alloc,
+        [PVALLOC] = on_alloc,  [POSIX_MEMALIGN] = on_posix_memalign};
     struct record c = decode(at);
     if (c.type == UNUSED) {
         rd->unused++;
@@ -355,8 +276,7 @@ static void describe(struct raw_reader *rd)
         uint64_t count;
         const char *what;
     } remarks[] = {
-        {rd->failed, "calls that failed in the recorded program are left out"},
-        {rd->late, "frees were recorded after their addresses were in use again"},
+        {rd->invalid, "calls that were refused for their alignment are left out"},
         {rd->holes, "records were never filled in"},
         {rd->paged, "the trace has no page size: calls of valloc and pvalloc are taken as aligned "
                     "to 4,096 bytes"},
@@ -364,6 +284,7 @@ static void describe(struct raw_reader *rd)
     for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
         if (remarks[i].count)
             tp_meta_remark(meta, "%s: %s", remarks[i].what, tp_count(remarks[i].count).s);
+    tp_host_describe(&rd->counts, meta);
     if (!rd->magic)
         tp_meta_remark(meta, "no magic record: taken as a trace of a 64-bit program");
     if (tp_lower_count(rd->r->lower) == 0)
@@ -383,21 +304,20 @@ static int begin(struct raw_reader *rd, struct tp_err *err)
                        "trace2wl made it out of a raw trace: that one can be read");
     tp_meta_set(meta, &meta->capture, "glibc malloc trace (raw)");
     tp_meta_set(meta, &meta->unknown, "times");
-    meta->kind = TP_KIND_HOST;
-    return rc == TP_OK ? tp_lower_kind(rd->r->lower, TP_KIND_HOST, err) : rc;
+    return rc == TP_OK ? tp_host_kind(rd->r, err) : rc;
 }
 
 static int read_raw(const struct tp_reading *r, struct tp_err *err)
 {
-    const struct tp_growth how = {.what = "addresses", .budget = r->budget};
-    struct raw_reader rd = {.r = r, .addresses.how = how, .owed.how = how};
+    struct raw_reader rd = {.r = r};
+    tp_host_calls_init(&rd.calls, r, tp_lower_sink(r->lower), &rd.counts);
+    rd.calls.late_frees = true;
     int rc = begin(&rd, err);
     if (rc == TP_OK)
         rc = read_records(&rd, err);
     if (rc == TP_OK || rc == TP_ESTOP)
         describe(&rd);
-    tp_id_map_release(&rd.addresses);
-    tp_id_map_release(&rd.owed);
+    tp_host_calls_release(&rd.calls);
     return rc;
 }
 

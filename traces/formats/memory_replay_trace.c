@@ -20,6 +20,7 @@
 struct memory_replay {
     const struct tp_reading *reading;
     struct tp_lines lines;
+    struct tp_host_counts counts;
     struct tp_host_calls calls;
     uint64_t first; /* time of the first event that has one, ns */
     bool timed;     /* some line has times */
@@ -104,7 +105,6 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- calls ---- */
 
-/* Place, thread and time of a call. */
 static struct tp_event event_of(struct memory_replay *m, const struct replayed_call *call)
 {
     uint64_t time = call->op == TP_EV_ALLOC || call->op == TP_EV_REALLOC ? call->end : call->begin;
@@ -116,24 +116,19 @@ static struct tp_event event_of(struct memory_replay *m, const struct replayed_c
                              .thread = call->thread,
                              .has_time = call->timed,
                              .time_ns = time > m->first ? time - m->first : 0,
-                             .align = tp_host_alignment(call->align),
-                             .has_align = call->align != 0};
+                             .size = tp_host_product(call->factor, call->size),
+                             .align = call->align};
 }
 
-/* A size that no block can have was refused, whatever address stands there. */
 static int take_call(struct memory_replay *m, const struct replayed_call *call, struct tp_err *err)
 {
-    const struct tp_event at = event_of(m, call);
-    uint64_t size = 0, to = call->to;
+    struct tp_event ev = event_of(m, call);
     if (call->op == TP_EV_THREAD_END)
-        return tp_lower_event(m->reading->lower, &at, err);
+        return tp_lower_event(m->reading->lower, &ev, err);
     if (call->op == TP_EV_FREE)
-        return tp_host_free(&m->calls, &at, to, err);
-    if (__builtin_mul_overflow(call->factor, call->size, &size))
-        size = UINT64_MAX;
-    to = size > TP_MAX_SIZE ? 0 : to;
-    return call->op == TP_EV_REALLOC ? tp_host_realloc(&m->calls, &at, call->from, to, size, err)
-                                     : tp_host_alloc(&m->calls, &at, to, size, err);
+        return tp_host_free(&m->calls, &ev, call->to, err);
+    return call->op == TP_EV_REALLOC ? tp_host_realloc(&m->calls, &ev, call->from, call->to, err)
+                                     : tp_host_alloc(&m->calls, &ev, call->to, err);
 }
 
 static int take_line(struct memory_replay *m, struct tp_cut line, struct tp_err *err)
@@ -154,13 +149,14 @@ static int read_memory_replay(const struct tp_reading *reading, struct tp_err *e
 {
     struct memory_replay m = {.reading = reading, .lines = {.in = reading->in}};
     struct tp_cut line;
-    int rc = tp_host_calls_init(&m.calls, reading, err);
+    int rc = tp_host_kind(reading, err);
+    tp_host_calls_init(&m.calls, reading, tp_lower_sink(reading->lower), &m.counts);
     tp_meta_set(reading->meta, &reading->meta->capture, "Android memory_replay text");
     while (tp_lines_more(&m.lines, &line, &rc, err))
         rc = take_line(&m, line, err);
     if (!m.timed)
         tp_meta_set(reading->meta, &reading->meta->unknown, "times");
-    tp_meta_too_large(reading->meta, m.calls.too_large);
+    tp_host_describe(&m.counts, reading->meta);
     tp_host_calls_release(&m.calls);
     return rc;
 }

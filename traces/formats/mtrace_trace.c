@@ -22,6 +22,7 @@
 struct mtrace {
     const struct tp_reading *reading;
     struct tp_lines lines;
+    struct tp_host_counts counts;
     struct tp_host_calls calls;
     bool moving; /* a '<' line was read and its '>' line was not */
     uint64_t from;
@@ -84,27 +85,21 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- calls ---- */
 
-static struct tp_event here(const struct mtrace *m)
+static struct tp_event event_of(const struct mtrace *m, const struct call *call)
 {
-    return (struct tp_event){.line = m->lines.number};
+    return (struct tp_event){.line = m->lines.number, .size = call->size};
 }
 
 static int take_alloc(struct mtrace *m, const struct call *call, struct tp_err *err)
 {
-    const struct tp_event at = here(m);
-    return tp_host_alloc(&m->calls, &at, call->pointer, call->size, err);
-}
-
-static int take_failure(struct mtrace *m, const struct call *call, struct tp_err *err)
-{
-    const struct tp_event at = here(m);
-    return tp_host_alloc(&m->calls, &at, 0, call->size, err);
+    struct tp_event ev = event_of(m, call);
+    return tp_host_alloc(&m->calls, &ev, call->op == '!' ? 0 : call->pointer, err);
 }
 
 static int take_free(struct mtrace *m, const struct call *call, struct tp_err *err)
 {
-    const struct tp_event at = here(m);
-    return tp_host_free(&m->calls, &at, call->pointer, err);
+    struct tp_event ev = event_of(m, call);
+    return tp_host_free(&m->calls, &ev, call->pointer, err);
 }
 
 static int take_from(struct mtrace *m, const struct call *call, struct tp_err *err)
@@ -117,9 +112,9 @@ static int take_from(struct mtrace *m, const struct call *call, struct tp_err *e
 
 static int take_to(struct mtrace *m, const struct call *call, struct tp_err *err)
 {
-    const struct tp_event at = here(m);
+    struct tp_event ev = event_of(m, call);
     m->moving = false;
-    return tp_host_realloc(&m->calls, &at, m->from, call->pointer, call->size, err);
+    return tp_host_realloc(&m->calls, &ev, m->from, call->pointer, err);
 }
 
 static int take_call(struct mtrace *m, const struct call *call, struct tp_err *err)
@@ -128,7 +123,7 @@ static int take_call(struct mtrace *m, const struct call *call, struct tp_err *e
         char op;
         int (*take)(struct mtrace *m, const struct call *call, struct tp_err *err);
     } takers[] = {
-        {'+', take_alloc}, {'-', take_free}, {'<', take_from}, {'>', take_to}, {'!', take_failure}};
+        {'+', take_alloc}, {'-', take_free}, {'<', take_from}, {'>', take_to}, {'!', take_alloc}};
     if (m->moving != (call->op == '>'))
         return tp_lines_fail(&m->lines, tp_lower_count(m->reading->lower) + 1, err,
                              m->moving ? "the line before has the '<' of a realloc, this one no '>'"
@@ -174,7 +169,7 @@ static int finish(struct mtrace *m, struct tp_err *err)
     if (m->sections > 1)
         tp_meta_remark(meta, "It has %s sections; what happened between them was not recorded.",
                        tp_count(m->sections).s);
-    tp_meta_too_large(meta, m->calls.too_large);
+    tp_host_describe(&m->counts, meta);
     return rc;
 }
 
@@ -182,7 +177,8 @@ static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
 {
     struct mtrace m = {.reading = reading, .lines = {.in = reading->in}};
     struct tp_cut line;
-    int rc = tp_host_calls_init(&m.calls, reading, err);
+    int rc = tp_host_kind(reading, err);
+    tp_host_calls_init(&m.calls, reading, tp_lower_sink(reading->lower), &m.counts);
     tp_meta_set(reading->meta, &reading->meta->capture, "glibc mtrace log");
     tp_meta_set(reading->meta, &reading->meta->unknown, "times, threads, alignment");
     while (tp_lines_more(&m.lines, &line, &rc, err))

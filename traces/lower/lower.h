@@ -99,6 +99,11 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
  * tp_lower_event. */
 int tp_lower_skip(struct tp_lower *lo, struct tp_err *err);
 
+/* Lowers an event as a reader hands it to a sink: counts the repair that the reader made, if any,
+ * and skips a TP_EV_SKIP. */
+int tp_lower_read_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err);
+struct tp_event_sink tp_lower_sink(struct tp_lower *lo);
+
 /* Counts `count` such events in constant time: a file of a few bytes may claim 2^62 of them. */
 int tp_lower_skip_many(struct tp_lower *lo, uint64_t count, struct tp_err *err);
 

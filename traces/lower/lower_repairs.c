@@ -1,4 +1,5 @@
-/* Names of the repairs of dirty captures, and the hints given when a repair is not allowed. */
+/* Names of the repairs of dirty captures, the hints given when a repair is not allowed, and repairs
+ * that readers make. */
 #include "traces/lower/lower.h"
 
 const char *const tp_repair_names[TP_REPAIR_COUNT] = {
@@ -25,3 +26,28 @@ const char *const tp_repair_hints[TP_REPAIR_COUNT] = {
     [TP_REPAIR_TRUNCATED] = "the file was cut, or the program still writes to it; --repair reads "
                             "what is whole",
 };
+
+/* What the event does that a reader repaired, for the same error. */
+static const char *const made_by_readers[TP_REPAIR_COUNT] = {
+    [TP_REPAIR_DOUBLE_ALLOC] = " moves a block to where another one is live",
+    [TP_REPAIR_ZERO_SIZE] = " resizes a block to 0 bytes",
+};
+
+int tp_lower_read_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
+{
+    enum tp_repair kind = ev->repaired ? (enum tp_repair)(ev->repaired - 1) : TP_REPAIR_COUNT;
+    int rc = ev->repaired ? tp_lower_repaired(lo, ev, kind, made_by_readers[kind], err) : TP_OK;
+    if (rc)
+        return rc;
+    return ev->op == TP_EV_SKIP ? tp_lower_skip(lo, err) : tp_lower_event(lo, ev, err);
+}
+
+static int read_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
+{
+    return tp_lower_read_event(ctx, ev, err);
+}
+
+struct tp_event_sink tp_lower_sink(struct tp_lower *lo)
+{
+    return (struct tp_event_sink){read_event, lo};
+}

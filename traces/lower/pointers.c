@@ -22,51 +22,47 @@ void tp_pointers_release(struct tp_pointers *p)
     tp_id_map_release(&p->map);
 }
 
-static int put(struct tp_pointers *p, uint64_t address, uint32_t number, struct tp_err *err)
+static int64_t id_of(const struct tp_id_entry *entry, uint64_t address)
 {
-    struct tp_id_entry *entry = NULL;
-    return tp_id_map_need(&p->map, (int64_t)address, number, &entry, err);
+    return entry ? (int64_t)entry->index : -1 - (int64_t)(address & INT64_MAX);
 }
 
 int tp_pointers_add(struct tp_pointers *p, uint64_t address, int64_t *id, struct tp_err *err)
 {
-    const struct tp_id_entry *entry = tp_id_map_find(&p->map, (int64_t)address);
-    if (entry) {
-        *id = entry->index;
-        return TP_OK;
-    }
+    struct tp_id_entry *entry = NULL;
     if (*p->objects == UINT32_MAX)
         return tp_fail(err, TP_EINPUT, "more than 2^32 - 1 objects");
-    *id = ++*p->objects;
-    return put(p, address, *p->objects, err);
+    uint32_t fresh = *p->objects + 1;
+    int rc = tp_id_map_need(&p->map, (int64_t)address, fresh, &entry, err);
+    if (rc)
+        return rc;
+    *id = entry->index;
+    *p->objects += entry->index == fresh;
+    return TP_OK;
 }
 
 int64_t tp_pointers_find(const struct tp_pointers *p, uint64_t address)
 {
-    const struct tp_id_entry *entry = tp_id_map_find(&p->map, (int64_t)address);
-    return entry ? (int64_t)entry->index : -1 - (int64_t)(address & INT64_MAX);
+    return id_of(tp_id_map_find(&p->map, (int64_t)address), address);
 }
 
 int64_t tp_pointers_remove(struct tp_pointers *p, uint64_t address)
 {
-    int64_t id = tp_pointers_find(p, address);
-    if (id > 0)
-        tp_id_map_remove(&p->map, tp_id_map_find(&p->map, (int64_t)address));
+    struct tp_id_entry *entry = tp_id_map_find(&p->map, (int64_t)address);
+    int64_t id = id_of(entry, address);
+    if (entry)
+        tp_id_map_remove(&p->map, entry);
     return id;
 }
 
-int tp_pointers_move(struct tp_pointers *p, uint64_t from, uint64_t to, int64_t *id, int64_t *lost,
+int tp_pointers_move(struct tp_pointers *p, uint64_t from, uint64_t to, int64_t *id,
                      struct tp_err *err)
 {
-    *lost = 0;
-    *id = tp_pointers_find(p, from);
+    struct tp_id_entry *entry = NULL;
     if (*id < 0)
         return tp_pointers_add(p, to, id, err);
     if (from == to)
         return TP_OK;
     tp_pointers_remove(p, from);
-    int64_t there = tp_pointers_remove(p, to);
-    if (there > 0)
-        *lost = there;
-    return put(p, to, (uint32_t)*id, err);
+    return tp_id_map_need(&p->map, (int64_t)to, (uint32_t)*id, &entry, err);
 }

@@ -26,9 +26,9 @@ int64_t tp_pointers_find(const struct tp_pointers *p, uint64_t address);
 /* Removes the object at `address`, and returns what tp_pointers_find would have returned. */
 int64_t tp_pointers_remove(struct tp_pointers *p, uint64_t address);
 
-/* Moves the object at `from` to `to`, as a realloc does. If there is none at `from`, adds one at
- * `to`. *lost is the id of an object that was at `to` and that the trace never freed; 0: none. */
-int tp_pointers_move(struct tp_pointers *p, uint64_t from, uint64_t to, int64_t *id, int64_t *lost,
+/* Moves the object `*id`, which tp_pointers_find has found at `from`, to `to`, where no other one
+ * is. If none was at `from`, adds one and sets *id. */
+int tp_pointers_move(struct tp_pointers *p, uint64_t from, uint64_t to, int64_t *id,
                      struct tp_err *err);
 
 #endif

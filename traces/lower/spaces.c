@@ -114,6 +114,7 @@ int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device, const 
         .space = space,
         .op = (uint8_t)ev->op,
         .note = (uint8_t)ev->note,
+        .repaired = ev->repaired,
         .has = (uint8_t)((ev->has_time ? TIME : 0) | (ev->has_size ? SIZE : 0) |
                          (ev->has_align ? ALIGN : 0) | (ev->has_stream ? STREAM : 0) |
                          (ev->has_offset ? OFFSET : 0) | (ev->has_free ? FREE : 0) |
@@ -127,7 +128,7 @@ int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device, const 
 
 int tp_spaces_skip(struct tp_spaces *sp, uint32_t space, int64_t device, struct tp_err *err)
 {
-    const struct tp_event nothing = {.op = (enum tp_event_op)TP_SPACE_SKIP};
+    const struct tp_event nothing = {.op = TP_EV_SKIP};
     return tp_spaces_event(sp, space, device, &nothing, err);
 }
 
@@ -144,6 +145,7 @@ struct tp_event tp_spaces_restore(const struct tp_spaces *sp, const struct tp_sp
     return (struct tp_event){
         .op = (enum tp_event_op)r->op,
         .note = (enum tp_note)r->note,
+        .repaired = r->repaired,
         .has_time = (r->has & TIME) != 0,
         .has_size = (r->has & SIZE) != 0,
         .has_align = (r->has & ALIGN) != 0,

@@ -258,8 +258,8 @@ static int lower_record(struct spaces_lowering *l, const struct tp_space_record 
     l->begun = true;
     if (rc != TP_OK)
         return rc;
-    return r->op == TP_SPACE_SKIP ? tp_lower_skip(sp->reading->lower, err)
-                                  : tp_lower_event(sp->reading->lower, &ev, err);
+    const struct tp_event_sink sink = tp_lower_sink(sp->reading->lower);
+    return sink.event(sink.ctx, &ev, err);
 }
 
 static int lower_records(struct spaces_lowering *l, struct tp_err *err)

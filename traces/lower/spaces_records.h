@@ -15,12 +15,10 @@ struct tp_space_record {
     uint64_t thread, time_ns;
     uint64_t place; /* line, or offset if `has` contains OFFSET */
     uint32_t space;
-    uint8_t op; /* enum tp_event_op, or TP_SPACE_SKIP */
-    uint8_t has, note, reserved;
+    uint8_t op; /* enum tp_event_op */
+    uint8_t has, note, repaired;
 };
 static_assert(sizeof(struct tp_space_record) == 72, "written without padding");
-
-enum { TP_SPACE_SKIP = TP_EV_COUNT }; /* an event that is counted but not lowered */
 
 struct tp_space {
     char *name;

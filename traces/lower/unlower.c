@@ -378,11 +378,6 @@ int tp_unlower(struct tp_program *p, const struct tp_unlower_cfg *cfg,
 
 /* ---- lowering once more ---- */
 
-static int lower_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
-{
-    return tp_lower_event(ctx, ev, err);
-}
-
 static int lower_skip(void *ctx, uint64_t count, struct tp_err *err)
 {
     return tp_lower_skip_many(ctx, count, err);
@@ -392,7 +387,7 @@ int tp_relower(struct tp_program *p, const struct tp_unlower_cfg *cfg, struct tp
                struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(p);
-    const struct tp_event_sink sink = {lower_event, lo};
+    const struct tp_event_sink sink = tp_lower_sink(lo);
     struct tp_unlower_cfg own = *cfg;
     own.skip = lower_skip;
     uint16_t *device_of = calloc(f->streams, sizeof *device_of);

@@ -90,7 +90,7 @@ static void lines(void **state)
           "alloc 0 8 a4 @1; alloc 1 8 a4 @2; alloc 2 9 a4 @3; free 1 8 a4 @4; free 2 9 a4 @5; "
           "alloc 2 8 a4 @6; free 2 8 a4 @7; free 0 8 a4 @8; ",
           "unknown_free=1 ");
-    check("v 10400 1\na ffffffffffffffff 1\n+ 0\n- 0\n", "", "");
+    check("v 10400 1\na ffffffffffffffff 1\n+ 0\n- 0\n", "", "unknown_free=1 ");
     check("v 10400 3\n+ 10 1 a0\n- a", "alloc 0 16 a4 @1; ", "unknown_free=1 ");
     check("v 10400 3\n+ 10 1 a0\n+ 10 ", "alloc 0 16 a4 @1; ", "truncated=1 ");
 }

@@ -117,8 +117,7 @@ static void test_calls(void **state)
            NULL);
     static const struct record pages[] = {
         START, {VALLOC, 0, A, 10, 0, 1}, {PVALLOC, 0, B, 5000, 0, 1}, {VALLOC, 0, 0, 8, 0, 1}};
-    expect(ALL(pages), "alloc 0 10 a12 @1; alloc 1 5000 a12 @2; ",
-           "calls that failed in the recorded program are left out: 1\n"
+    expect(ALL(pages), "alloc 0 10 a12 @1; alloc 1 5000 a12 @2; note 0 8 a1 @3; ",
            "the trace has no page size: calls of valloc and pvalloc are taken as aligned to "
            "4,096 bytes: 2");
 }
@@ -156,8 +155,9 @@ static void test_moves(void **state)
     };
     expect(ALL(calls),
            "alloc 0 24 a4 @1; realloc 0 30 a4 @2; realloc 0 99 a4 @3; alloc 1 7 a4 @4; "
-           "free 1 7 a4 @6; free 0 99 a4 @7; alloc 0 6 a4 @9; ",
-           "calls that failed in the recorded program are left out: 2");
+           "note 0 1073741824 a1 @5; free 1 7 a4 @6; free 0 99 a4 @7; note 0 5 a1 @8; "
+           "alloc 0 6 a4 @9; ",
+           NULL);
 }
 
 static void test_failed(void **state)
@@ -167,11 +167,13 @@ static void test_failed(void **state)
         START,
         {MALLOC, 0, 0, UINT64_MAX, 0, 1},
         {POSIX_MEMALIGN, 12, 0, 64, 64, 1},
-        {POSIX_MEMALIGN, 22, A, 64, 3, 1}, /* the place for the result was left as it was */
+        {POSIX_MEMALIGN, 12, A, 65, 64, 1}, /* the place for the result was left as it was */
+        {POSIX_MEMALIGN, 22, A, 66, 3, 1},
         {MALLOC, 0, A, 8, 0, 1},
     };
-    expect(ALL(calls), "alloc 0 8 a4 @4; ",
-           "calls that failed in the recorded program are left out: 3");
+    expect(ALL(calls), "note 0 64 a1 @2; note 0 65 a1 @3; alloc 0 8 a4 @5; ",
+           "calls that were refused for their alignment are left out: 1\n"
+           "Failed requests of more than 2^48 bytes are left out: 1.");
 }
 
 /* ---- dirty captures ---- */
@@ -187,10 +189,10 @@ static void test_unknown(void **state)
                                           {FREE, UINT64_C(1) << 63, 0, 0, 0, 1},
                                           {FREE, UINT64_MAX, 0, 0, 0, 1}};
     expect(ALL(calls), "alloc 0 9 a4 @2; free 0 9 a4 @3; unknown_free=3 realloc_unknown=1 ", NULL);
-    refuse(ALL(calls), true, "x.json: byte 64: event 1 frees id 5875985932960, which is not live");
+    refuse(ALL(calls), true, "x.json: byte 64: event 1 frees id -5875985932961, which is not live");
     static const struct record zero[] = {
         START, {MALLOC, 0, A, 8, 0, 1}, {REALLOC, A, B, 0, 0, 1}, {FREE, A, 0, 0, 0, 1}};
-    expect(ALL(zero), "alloc 0 8 a4 @1; free 0 8 a4 @2; unknown_free=1 realloc_zero=1 ", NULL);
+    expect(ALL(zero), "alloc 0 8 a4 @1; realloc 0 1 a4 @2; unknown_free=1 zero_size=1 ", NULL);
 }
 
 /* The record of the free comes after that of the next owner: thread 2 got the block that thread 1
@@ -213,7 +215,7 @@ static void test_reused_early(void **state)
            "free 0 48 a4 t1 @5; free 1 5 a4 @6; double_alloc=1 ",
            late);
     refuse(ALL(calls), true,
-           "x.json: byte 128: event 2 allocates id -1, which is live since event 1");
+           "x.json: byte 128: event 2 allocates id 1, which is live since event 1");
     static const struct record moves[] = {
         START,
         {MALLOC, 0, A, 24, 0, 1},
@@ -223,11 +225,12 @@ static void test_reused_early(void **state)
         {REALLOC, B, C, 100, 0, 2},
         {FREE, C, 0, 0, 0, 2},
     };
-    /* the new block takes B's slot; what lay at A goes with the free that was owed */
     expect(ALL(moves),
-           "alloc 0 24 a4 @1; alloc 1 48 a4 @2; free 1 48 a4 t1 @3; alloc 1 99 a4 t1 @3; "
-           "free 0 24 a4 @4; realloc 1 100 a4 t1 @5; free 1 100 a4 t1 @6; double_alloc=1 ",
-           NULL);
+           "alloc 0 24 a4 @1; alloc 1 48 a4 @2; free 1 48 a4 t1 @3; realloc 0 99 a4 t1 @3; "
+           "realloc 0 100 a4 t1 @5; free 0 100 a4 t1 @6; double_alloc=1 ",
+           late);
+    refuse(ALL(moves), true,
+           "x.json: byte 192: event 3 moves a block to where another one is live");
 }
 
 static void test_unused(void **state)
@@ -271,13 +274,16 @@ static void test_refused(void **state)
            "x.json: byte 0: event 1: recorded on a big-endian machine, which is not read");
     static const struct record wrong[] = {{MAGIC, 0x1235, 0, 8, 0, 1}};
     refuse(ALL(wrong), false, "x.json: byte 0: event 1: the magic record has the wrong number");
-    static const struct record huge[] = {START, {MALLOC, 0, A, TP_MAX_SIZE + 1, 0, 1}};
-    refuse(ALL(huge), false,
-           "x.json: byte 64: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48");
-    static const struct record align[] = {START, {MEMALIGN, 0, A, 1, UINT64_MAX, 1}};
-    refuse(ALL(align), false,
-           "x.json: byte 64: event 1: align is 9223372036854775808: not a power of two from 1 to "
-           "2^30");
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    static const struct record calls[] = {
+        START, {MALLOC, 0, A, TP_MAX_SIZE + 1, 0, 1}, {MEMALIGN, 0, A, 1, UINT64_MAX, 1}};
+    expect(ALL(calls), "alloc 0 1 a30 @2; ",
+           "alignments above 2^30 are taken as 2^30: 1\n"
+           "Failed requests of more than 2^48 bytes are left out: 1.");
 }
 
 static void test_cut(void **state)
@@ -377,7 +383,7 @@ int main(void)
         cmocka_unit_test(test_unused),   cmocka_unit_test(test_no_magic),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_cut),
         cmocka_unit_test(test_memory),   cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_workload),
+        cmocka_unit_test(test_workload), cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void dirty(void **state)
     check("7: malloc 0x10 0\n7: free 0x20\n", "alloc 0 1 a4 @1; unknown_free=1 zero_size=1 ",
           "times");
     check("7: malloc 0x10 8\n7: malloc 0x20 9\n7: realloc 0x20 0x10 10\n",
-          "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 1 9 a4 @3; realloc 0 10 a4 @4; double_alloc=1 ",
+          "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 1 9 a4 @3; realloc 0 10 a4 @3; double_alloc=1 ",
           "times");
     check("7: malloc 0x10 8\n7: mall", "alloc 0 8 a4 @1; truncated=1 ", "times");
     refuse("7: malloc 0x10 8\n7: mallop 0x10\n",

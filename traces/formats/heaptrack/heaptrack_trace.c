@@ -19,24 +19,19 @@
  */
 #include "traces/formats/heaptrack/heaptrack_stacks.h"
 #include "traces/lower/bad_line.h"
-#include "traces/lower/pointers.h"
+#include "traces/lower/host_calls.h"
 
 #include <inttypes.h>
 
 #define NS_PER_MS UINT64_C(1000000)
+#define NO_BLOCK  UINT64_MAX /* address at which no block lies */
 
 enum { VERSION_MAX = 3, SIZED_TEXTS = 3 /* first version whose strings have their length */ };
 
 struct block_class {
     uint64_t size;
-    uint32_t youngest; /* index of its block in `blocks`, plus 1; 0: none is live */
+    uint32_t youngest; /* its youngest block; 0: none is live */
     uint32_t place;    /* who asked, or TP_NO_PLACE */
-};
-
-/* A live block of a class, or one of the unused ones. */
-struct class_block {
-    uint32_t id;
-    uint32_t older; /* as `youngest` */
 };
 
 enum heaptrack_form { UNKNOWN, RAW, INTERPRETED };
@@ -44,15 +39,18 @@ enum heaptrack_form { UNKNOWN, RAW, INTERPRETED };
 struct heaptrack {
     const struct tp_reading *reading;
     struct tp_lines lines;
-    struct tp_pointers pointers; /* of the raw form */
-    uint32_t objects;
-    struct block_class *classes; /* of the interpreted form */
-    struct class_block *blocks;
+    struct tp_host_counts counts;
+    struct tp_host_calls calls;
+    /* Of the interpreted form. A block is a number from 1, in place of its address; `older` has for
+     * each the next older of its class, or the next unused one; 0: there is none. */
+    struct block_class *classes;
+    uint32_t *older;
     size_t class_count, class_room, block_count, block_room;
-    uint32_t unused; /* first of the unused blocks, as `youngest` */
+    uint32_t unused; /* the first unused block */
+    uint32_t place;  /* who asked for the block that is allocated, or TP_NO_PLACE */
     enum heaptrack_form form;
     struct tp_heaptrack_stacks stacks;
-    uint64_t version, now_ns, too_large;
+    uint64_t version, now_ns;
     bool ticked;     /* no event has had `now_ns` yet */
     bool in_command; /* the line before was the command, or belonged to it */
     bool attached;
@@ -78,91 +76,76 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- events ---- */
 
-static int lower(struct heaptrack *h, struct tp_event *ev, struct tp_err *err)
+/* The clock of the file stands still between two of its lines, so only the first event after one
+ * has a known time. */
+static struct tp_event event_of(const struct heaptrack *h, uint64_t size)
 {
-    ev->line = h->lines.number;
-    ev->time_ns = h->now_ns;
-    ev->has_time = h->ticked; /* where in a step of the clock the next ones lie is not known */
-    h->ticked = false;
-    return tp_lower_event(h->reading->lower, ev, err);
+    return (struct tp_event){
+        .line = h->lines.number, .size = size, .time_ns = h->now_ns, .has_time = h->ticked};
 }
 
-static int take_alloc(struct heaptrack *h, int64_t id, uint64_t size, uint32_t place,
-                      struct tp_err *err)
+static int take_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
 {
-    struct tp_event ev = {.op = TP_EV_ALLOC, .id = id, .size = size, .has_size = true};
+    struct heaptrack *h = ctx;
     struct tp_place_table *table = NULL;
-    int rc = lower(h, &ev, err);
-    if (rc || place == TP_NO_PLACE)
+    int rc = tp_lower_read_event(h->reading->lower, ev, err);
+    h->ticked = h->ticked && ev->op == TP_EV_SKIP;
+    if (rc || ev->op != TP_EV_ALLOC || h->place == TP_NO_PLACE)
         return rc;
     rc = tp_place_table_of(h->reading->places, &table, err);
-    return rc ? rc : tp_place_table_set(table, tp_lower_count(h->reading->lower), place, err);
+    return rc ? rc : tp_place_table_set(table, tp_lower_count(h->reading->lower), h->place, err);
 }
 
-static int take_free(struct heaptrack *h, int64_t id, struct tp_err *err)
+static int take_alloc(struct heaptrack *h, uint64_t address, uint64_t size, uint32_t place,
+                      struct tp_err *err)
 {
-    struct tp_event ev = {.op = TP_EV_FREE, .id = id};
-    return lower(h, &ev, err);
+    struct tp_event ev = event_of(h, size);
+    h->place = place;
+    return tp_host_alloc(&h->calls, &ev, address, err);
 }
 
-static int skip_too_large(struct heaptrack *h, struct tp_err *err)
+static int take_free(struct heaptrack *h, uint64_t address, struct tp_err *err)
 {
-    h->too_large++;
-    return tp_lower_skip(h->reading->lower, err);
+    struct tp_event ev = event_of(h, 0);
+    return tp_host_free(&h->calls, &ev, address, err);
 }
 
-static int add_pointer(struct heaptrack *h, uint64_t size, uint64_t address, struct tp_err *err)
-{
-    int64_t id = 0;
-    if (size > TP_MAX_SIZE)
-        return skip_too_large(h, err);
-    int rc = tp_lines_placed(&h->lines, tp_pointers_add(&h->pointers, address, &id, err), err);
-    return rc ? rc : take_alloc(h, id, size, TP_NO_PLACE, err);
-}
-
-/* An index of `blocks`, plus 1, for a new block; 0: `err` says why there is none. */
+/* An index of `older`, plus 1, for a new block; 0: `err` says why there is none. */
 static uint32_t new_block(struct heaptrack *h, struct tp_err *err)
 {
     uint32_t at = h->unused;
     if (at) {
-        h->unused = h->blocks[at - 1].older;
+        h->unused = h->older[at - 1];
         return at;
     }
     if (h->block_count == UINT32_MAX - 1) {
         tp_lines_fail(&h->lines, 0, err, "more blocks are live than can be told apart");
         return 0;
     }
-    if (TP_READ_GROW(h->reading, &h->blocks, &h->block_room, h->block_count + 1, "blocks", err))
+    if (TP_READ_GROW(h->reading, &h->older, &h->block_room, h->block_count + 1, "blocks", err))
         return 0;
     return (uint32_t)++h->block_count;
 }
 
 static int add_to_class(struct heaptrack *h, struct block_class *c, struct tp_err *err)
 {
-    if (c->size > TP_MAX_SIZE)
-        return skip_too_large(h, err);
-    if (h->objects == UINT32_MAX)
-        return tp_lines_fail(&h->lines, 0, err, "more objects than can be told apart");
     uint32_t at = new_block(h, err);
     if (!at)
         return (int)err->status;
-    h->blocks[at - 1] = (struct class_block){.id = ++h->objects, .older = c->youngest};
+    h->older[at - 1] = c->youngest;
     c->youngest = at;
-    return take_alloc(h, h->objects, c->size, c->place, err);
+    return take_alloc(h, at, c->size, c->place, err);
 }
 
 static int remove_from_class(struct heaptrack *h, struct block_class *c, struct tp_err *err)
 {
     uint32_t at = c->youngest;
-    if (c->size > TP_MAX_SIZE)
-        return skip_too_large(h, err);
     if (!at)
-        return take_free(h, -1, err);
-    struct class_block *b = &h->blocks[at - 1];
-    c->youngest = b->older;
-    b->older = h->unused;
+        return take_free(h, NO_BLOCK, err);
+    c->youngest = h->older[at - 1];
+    h->older[at - 1] = h->unused;
     h->unused = at;
-    return take_free(h, b->id, err);
+    return take_free(h, at, err);
 }
 
 /* ---- lines ---- */
@@ -208,7 +191,7 @@ static int take_appears(struct heaptrack *h, struct tp_cut line, bool *good, str
     }
     *good = *good && tp_cut_hex(&line, &site) && tp_cut_byte(&line, ' ') &&
             tp_cut_hex(&line, &address) && tp_cut_done(&line) && set_form(h, RAW);
-    return *good ? add_pointer(h, first, address, err) : TP_OK;
+    return *good ? take_alloc(h, address, first, TP_NO_PLACE, err) : TP_OK;
 }
 
 static int take_disappears(struct heaptrack *h, struct tp_cut line, bool *good, struct tp_err *err)
@@ -218,7 +201,7 @@ static int take_disappears(struct heaptrack *h, struct tp_cut line, bool *good, 
     if (!*good)
         return TP_OK;
     if (h->form != INTERPRETED)
-        return take_free(h, tp_pointers_remove(&h->pointers, value), err);
+        return take_free(h, value, err);
     struct block_class *c = class_of(h, value);
     *good = c != NULL;
     return c ? remove_from_class(h, c, err) : TP_OK;
@@ -330,7 +313,7 @@ static void describe(const struct heaptrack *h)
     if (classes)
         tp_meta_remark(meta, "It does not say which of the equal blocks of a call site was freed: "
                              "the youngest is taken.");
-    tp_meta_too_large(meta, h->too_large);
+    tp_host_describe(&h->counts, meta);
 }
 
 static int read_heaptrack(const struct tp_reading *reading, struct tp_err *err)
@@ -340,16 +323,15 @@ static int read_heaptrack(const struct tp_reading *reading, struct tp_err *err)
         .lines = {.in = reading->in, .skip_long = true},
         .stacks = {.reading = reading, .texts.how = tp_reading_growth(reading, "names")}};
     struct tp_cut line;
-    tp_pointers_init(&h.pointers, &h.objects, reading->budget);
-    reading->meta->kind = TP_KIND_HOST;
-    int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
+    int rc = tp_host_kind(reading, err);
+    tp_host_calls_init(&h.calls, reading, (struct tp_event_sink){take_event, &h}, &h.counts);
     while (tp_lines_more(&h.lines, &line, &rc, err))
         rc = take_line(&h, line, err);
     describe(&h);
-    tp_pointers_release(&h.pointers);
+    tp_host_calls_release(&h.calls);
     tp_heaptrack_stacks_release(&h.stacks);
     TP_GROW_END(&h.classes, &h.class_room, .budget = reading->budget);
-    TP_GROW_END(&h.blocks, &h.block_room, .budget = reading->budget);
+    TP_GROW_END(&h.older, &h.block_room, .budget = reading->budget);
     return rc;
 }
 

@@ -22,6 +22,7 @@ enum { LINE = 1, MOST_LIVE = 2 };
 
 struct malloc_bench {
     const struct tp_reading *reading;
+    struct tp_host_counts counts;
     struct tp_host_calls calls;
     uint64_t offset;
     uint64_t empty; /* lines without a call */
@@ -74,52 +75,50 @@ static uint64_t address_of(const struct tp_malloc_bench_line *call, int field)
     return call->given[field] ? call->value[field] + 1 : 0;
 }
 
-static int take_malloc(struct malloc_bench *m, struct tp_event at,
+static int take_malloc(struct malloc_bench *m, struct tp_event *ev,
                        const struct tp_malloc_bench_line *call, struct tp_err *err)
 {
-    at.has_align = call->value[3] > 0;
-    at.align = call->value[3];
-    return tp_host_alloc(&m->calls, &at, address_of(call, 1), call->value[2], err);
+    ev->size = call->value[2];
+    ev->align = call->value[3];
+    return tp_host_alloc(&m->calls, ev, address_of(call, 1), err);
 }
 
-static int take_calloc(struct malloc_bench *m, struct tp_event at,
+static int take_calloc(struct malloc_bench *m, struct tp_event *ev,
                        const struct tp_malloc_bench_line *call, struct tp_err *err)
 {
-    uint64_t size = 0;
-    if (__builtin_mul_overflow(call->value[2], call->value[3], &size))
-        size = UINT64_MAX;
-    return tp_host_alloc(&m->calls, &at, address_of(call, 1), size, err);
+    ev->size = tp_host_product(call->value[2], call->value[3]);
+    return tp_host_alloc(&m->calls, ev, address_of(call, 1), err);
 }
 
-static int take_realloc(struct malloc_bench *m, struct tp_event at,
+static int take_realloc(struct malloc_bench *m, struct tp_event *ev,
                         const struct tp_malloc_bench_line *call, struct tp_err *err)
 {
-    return tp_host_realloc(&m->calls, &at, address_of(call, 2), address_of(call, 1), call->value[3],
-                           err);
+    ev->size = call->value[3];
+    return tp_host_realloc(&m->calls, ev, address_of(call, 2), address_of(call, 1), err);
 }
 
-static int take_free(struct malloc_bench *m, struct tp_event at,
+static int take_free(struct malloc_bench *m, struct tp_event *ev,
                      const struct tp_malloc_bench_line *call, struct tp_err *err)
 {
-    return tp_host_free(&m->calls, &at, address_of(call, 1), err);
+    return tp_host_free(&m->calls, ev, address_of(call, 1), err);
 }
 
 static int take_line(struct malloc_bench *m, struct tp_malloc_bench_wire line, struct tp_err *err)
 {
-    static int (*const takers[])(struct malloc_bench *, struct tp_event,
+    static int (*const takers[])(struct malloc_bench *, struct tp_event *,
                                  const struct tp_malloc_bench_line *,
                                  struct tp_err *) = {[TP_BENCH_MALLOC] = take_malloc,
                                                      [TP_BENCH_FREE] = take_free,
                                                      [TP_BENCH_REALLOC] = take_realloc,
                                                      [TP_BENCH_CALLOC] = take_calloc};
-    const struct tp_event at = {.has_offset = true, .offset = m->offset};
+    struct tp_event ev = {.has_offset = true, .offset = m->offset};
     struct tp_malloc_bench_line call;
     if (!tp_malloc_bench_call(line, &call))
         return bad(m, err, "not a line of malloc-bench");
     if (!ids_fit(&call))
         return bad(m, err, "an id above 2^63");
     m->empty += call.kind == TP_BENCH_NONE;
-    return call.kind == TP_BENCH_NONE ? TP_OK : takers[call.kind](m, at, &call, err);
+    return call.kind == TP_BENCH_NONE ? TP_OK : takers[call.kind](m, &ev, &call, err);
 }
 
 /* ---- the file ---- */
@@ -172,7 +171,7 @@ static void describe(const struct malloc_bench *m)
     struct tp_meta *meta = m->reading->meta;
     tp_meta_set(meta, &meta->capture, "malloc-bench trace");
     tp_meta_set(meta, &meta->unknown, "times, threads");
-    tp_meta_too_large(meta, m->calls.too_large);
+    tp_host_describe(&m->counts, meta);
     if (m->empty)
         tp_meta_remark(meta, "Lines without a call are left out: %s.", tp_count(m->empty).s);
     if (tp_lower_count(m->reading->lower) == 0)
@@ -182,7 +181,8 @@ static void describe(const struct malloc_bench *m)
 static int read_malloc_bench(const struct tp_reading *r, struct tp_err *err)
 {
     struct malloc_bench m = {.reading = r};
-    int rc = tp_host_calls_init(&m.calls, r, err);
+    int rc = tp_host_kind(r, err);
+    tp_host_calls_init(&m.calls, r, tp_lower_sink(r->lower), &m.counts);
     if (!rc)
         rc = read_fields(&m, err);
     if (!rc || rc == TP_ESTOP)

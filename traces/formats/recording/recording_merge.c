@@ -14,7 +14,7 @@
 #include "alloc/base/id_map.h"
 #include "traces/formats/recording/recording_stacks.h"
 #include "traces/formats/recording/recording_thread.h"
-#include "traces/lower/pointers.h"
+#include "traces/lower/host_calls.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -49,13 +49,12 @@ struct merge {
     struct merge_lane *lanes; /* one a thread */
     uint32_t *heap;           /* indices of lanes, the one with the least key first */
     size_t lanes_room, heap_room, size;
-    struct tp_pointers pointers;
+    struct tp_host_calls calls;
     struct tp_recording_stacks stacks;
     struct tp_recording_devices *devices; /* of a recording of devices; else NULL */
     struct tp_id_map moving;              /* old address of a MOVE that has begun -> lane */
     struct tp_id_map waiting;             /* address that a lane waits for -> lane */
-    uint32_t objects;
-    uint64_t begin; /* ticks >> shift of the first event */
+    uint64_t begin;                       /* ticks >> shift of the first event */
     uint64_t slack, last_ns, taken;
     unsigned chain; /* events that wait for one another, now */
 };
@@ -157,70 +156,37 @@ static uint64_t time_of(struct merge *m, uint64_t ticks)
     return m->last_ns;
 }
 
-static int lower(struct merge *m, struct merge_lane *l, struct tp_event *ev, struct tp_err *err)
+static struct tp_event event_of(struct merge *m, const struct merge_lane *l, uint64_t ticks)
 {
-    ev->thread = index_of(m, l);
-    ev->has_time = true;
-    ev->has_offset = true;
-    ev->offset = l->ev.offset;
+    return (struct tp_event){.size = l->ev.size,
+                             .align = l->ev.align,
+                             .thread = index_of(m, l),
+                             .has_time = true,
+                             .time_ns = time_of(m, ticks),
+                             .has_offset = true,
+                             .offset = l->ev.offset};
+}
+
+static int lower(void *ctx, const struct tp_event *ev, struct tp_err *err)
+{
+    struct merge *m = ctx;
     if (m->r->opts->stop && m->taken++ % STOP_EVENTS == 0) {
         int rc = m->r->opts->stop(err);
         if (rc)
             return rc;
     }
-    int rc = tp_lower_event(m->r->lower, ev, err);
+    int rc = tp_lower_read_event(m->r->lower, ev, err);
     return rc || (ev->op != TP_EV_ALLOC && ev->op != TP_EV_REALLOC)
                ? rc
-               : tp_recording_stacks_give(&m->stacks, &l->caller, err);
-}
-
-/* A block appears at `address`. One that is there still was freed unseen. */
-static int appear(struct merge *m, struct merge_lane *l, enum tp_event_op op, uint64_t address,
-                  struct tp_err *err)
-{
-    struct tp_event ev = {.op = op,
-                          .size = l->ev.size,
-                          .has_size = true,
-                          .align = l->ev.align,
-                          .has_align = l->ev.align != 0,
-                          .time_ns = time_of(m, l->ev.end)};
-    m->counts->empty += !ev.size;
-    ev.size += !ev.size;
-    int rc = tp_pointers_add(&m->pointers, address, &ev.id, err);
-    return rc ? rc : lower(m, l, &ev, err);
+               : tp_recording_stacks_give(&m->stacks, &m->lanes[ev->thread].caller, err);
 }
 
 static int resize(struct merge *m, struct merge_lane *l, uint64_t to, struct tp_err *err)
 {
-    struct tp_event ev = {.op = TP_EV_REALLOC,
-                          .size = l->ev.size + !l->ev.size,
-                          .has_size = true,
-                          .time_ns = time_of(m, l->ev.end)};
-    int64_t lost = 0;
-    bool stranger = tp_pointers_find(&m->pointers, l->ev.address) < 0;
-    if (stranger && l->ev.only_seen)
+    struct tp_event ev = event_of(m, l, l->ev.end);
+    if (l->ev.only_seen && tp_pointers_find(&m->calls.pointers, l->ev.address) < 0)
         return TP_OK;
-    if (stranger) {
-        m->counts->first_seen++;
-        return appear(m, l, TP_EV_ALLOC, to, err);
-    }
-    m->counts->empty += !l->ev.size;
-    int rc = tp_pointers_move(&m->pointers, l->ev.address, to, &ev.id, &lost, err);
-    if (!rc && lost) {
-        struct tp_event gone = {.op = TP_EV_FREE, .id = lost, .time_ns = ev.time_ns};
-        rc = lower(m, l, &gone, err);
-    }
-    return rc ? rc : lower(m, l, &ev, err);
-}
-
-static int disappear(struct merge *m, struct merge_lane *l, struct tp_err *err)
-{
-    struct tp_event ev = {.op = TP_EV_FREE, .time_ns = time_of(m, l->ev.time)};
-    ev.id = tp_pointers_remove(&m->pointers, l->ev.address);
-    if (ev.id > 0)
-        return lower(m, l, &ev, err);
-    m->counts->strangers++;
-    return TP_OK;
+    return tp_host_realloc(&m->calls, &ev, l->ev.address, to, err);
 }
 
 static int mark(struct merge *m, struct merge_lane *l, struct tp_err *err)
@@ -228,49 +194,38 @@ static int mark(struct merge *m, struct merge_lane *l, struct tp_err *err)
     char name[TP_RECORDING_MARK + 1];
     memcpy(name, l->ev.body, l->ev.body_bytes);
     name[l->ev.body_bytes] = '\0';
-    struct tp_event ev = {.op = TP_EV_MARK, .name = name, .time_ns = time_of(m, l->ev.time)};
-    return lower(m, l, &ev, err);
-}
-
-/* What a call of a GPU's driver did, on its way to lowering. */
-struct from_lane {
-    struct merge *m;
-    struct merge_lane *l;
-};
-
-static int lower_from(void *ctx, const struct tp_event *ev, struct tp_err *err)
-{
-    const struct from_lane *from = ctx;
-    struct tp_event placed = *ev;
-    return lower(from->m, from->l, &placed, err);
+    struct tp_event ev = event_of(m, l, l->ev.time);
+    ev.op = TP_EV_MARK;
+    ev.name = name;
+    return lower(m, &ev, err);
 }
 
 static int device_call(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
-    struct from_lane from = {m, l};
-    const struct tp_event base = {.thread = index_of(m, l),
-                                  .time_ns = time_of(m, l->ev.time),
-                                  .has_offset = true,
-                                  .offset = l->ev.offset};
-    const struct tp_event_sink sink = {lower_from, &from};
-    return m->devices ? tp_recording_devices_call(m->devices, &l->ev.call, &base, &sink, err)
-                      : TP_OK;
+    struct tp_event base = event_of(m, l, l->ev.time);
+    base.size = base.align = 0;
+    return m->devices
+               ? tp_recording_devices_call(m->devices, &l->ev.call, &base, &m->calls.sink, err)
+               : TP_OK;
 }
 
 static int emit(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
+    struct tp_event ev;
     if (l->ev.more == TP_MORE_DEVICE)
         return device_call(m, l, err);
     switch (l->ev.op) {
     case TP_REC_ALLOC:
     case TP_REC_ALIGNED:
-        return appear(m, l, TP_EV_ALLOC, l->ev.address, err);
+        ev = event_of(m, l, l->ev.end);
+        return tp_host_alloc(&m->calls, &ev, l->ev.address, err);
     case TP_REC_RESIZE:
         return resize(m, l, l->ev.address, err);
     case TP_REC_MOVE:
         return resize(m, l, l->ev.to, err);
     case TP_REC_FREE:
-        return disappear(m, l, err);
+        ev = event_of(m, l, l->ev.time);
+        return tp_host_free(&m->calls, &ev, l->ev.address, err);
     case TP_REC_MARK:
         return mark(m, l, err);
     case TP_REC_MORE: /* taken when it was read, or above */
@@ -298,7 +253,7 @@ static int finish(struct merge *m, struct merge_lane *l, struct tp_err *err);
 
 static bool in_use(const struct merge *m, uint64_t address)
 {
-    return address && tp_pointers_find(&m->pointers, address) > 0;
+    return address && tp_pointers_find(&m->calls.pointers, address) > 0;
 }
 
 /* Empties the place where the event of a lane puts its block, if a MOVE that has begun empties
@@ -369,10 +324,11 @@ static int leave_out_damage(const struct merge *m, const struct merge_lane *l, s
 
 static int end_thread(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
-    struct tp_event ev = {.op = TP_EV_THREAD_END, .time_ns = time_of(m, l->key)};
+    struct tp_event ev = event_of(m, l, l->key);
+    ev.op = TP_EV_THREAD_END;
     if (l->t.damaged)
         return leave_out_damage(m, l, err);
-    return l->t.ended ? lower(m, l, &ev, err) : TP_OK;
+    return l->t.ended ? lower(m, &ev, err) : TP_OK;
 }
 
 /* What says no more than who called. */
@@ -467,7 +423,7 @@ static int make_devices(struct merge *m, struct tp_err *err)
     int64_t first = -1;
     int rc = first_device(m, &first, err);
     return rc ? rc
-              : tp_recording_devices_new(m->r, &m->pointers, &m->counts->devices, first,
+              : tp_recording_devices_new(m->r, &m->calls.pointers, &m->counts->devices, first,
                                          &m->devices, err);
 }
 
@@ -481,7 +437,7 @@ static void release(struct merge *m)
     TP_GROW_END(&m->lanes, &m->lanes_room, .budget = m->r->budget);
     TP_GROW_END(&m->heap, &m->heap_room, .budget = m->r->budget);
     tp_recording_devices_free(m->devices);
-    tp_pointers_release(&m->pointers);
+    tp_host_calls_release(&m->calls);
     tp_id_map_release(&m->moving);
     tp_id_map_release(&m->waiting);
 }
@@ -498,7 +454,8 @@ int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *re
                       .moving.how = how,
                       .waiting.how = how,
                       .slack = (uint64_t)(SLACK_NS / tick) + 1};
-    tp_pointers_init(&m.pointers, &m.objects, r->budget);
+    tp_host_calls_init(&m.calls, r, (struct tp_event_sink){lower, &m}, &counts->calls);
+    m.calls.partial = true;
     int rc = rec->threads ? make_lanes(&m, err) : TP_OK;
     if (!rc && rec->head.memory == TP_REC_OF_DEVICE)
         rc = make_devices(&m, err);

@@ -4,15 +4,14 @@
 
 #include "traces/formats/recording/recording_chunks.h"
 #include "traces/formats/recording/recording_devices.h"
+#include "traces/lower/host_calls.h"
 
 /* What was left out or made of something else; for remarks. */
 struct tp_merge_counts {
-    uint64_t strangers;  /* frees of blocks that the recording has not seen allocated */
-    uint64_t first_seen; /* blocks that it saw first when they were reallocated: taken as new */
-    uint64_t empty;      /* blocks of 0 bytes: taken as 1 byte */
-    uint64_t mended;     /* events that were put before one with an earlier time */
-    uint64_t events;     /* all that were read */
-    uint64_t alive;      /* ticks >> shift from first to last event, summed over the threads */
+    struct tp_host_counts calls;
+    uint64_t mended; /* events that were put before one with an earlier time */
+    uint64_t events; /* all that were read */
+    uint64_t alive;  /* ticks >> shift from first to last event, summed over the threads */
     struct tp_device_counts devices;
 };
 

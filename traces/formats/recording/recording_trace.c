@@ -35,9 +35,6 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
         uint64_t count;
         const char *what;
     } remarks[] = {
-        {counts->strangers, "frees of blocks that were there before the recording are left out"},
-        {counts->first_seen, "blocks that were there before it count from their first realloc on"},
-        {counts->empty, "blocks of 0 bytes are kept as 1 byte"},
         {counts->mended,
          "events that overlap in time are in the order in which their addresses changed hands"},
         {rec->lost, "pieces of the file are missing"},
@@ -48,6 +45,7 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
     if (program[0])
         tp_meta_set(meta, &meta->program, "%s", program);
     remark_overhead(meta, rec, counts);
+    tp_host_describe(&counts->calls, meta);
     for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
         if (remarks[i].count)
             tp_meta_remark(meta, "%s: %s", remarks[i].what, tp_count(remarks[i].count).s);

@@ -8,6 +8,8 @@
  * not known. */
 #include "traces/formats/valgrind/valgrind_call.h"
 
+#include "traces/lower/host_calls.h"
+
 #include <string.h>
 
 #define MILLISECOND UINT64_C(1000000) /* ns */
@@ -137,12 +139,6 @@ static bool cut_arguments(struct tp_cut *c, struct arguments *a)
     return tp_cut_byte(c, ')');
 }
 
-static uint64_t product(uint64_t a, uint64_t b)
-{
-    uint64_t bytes = 0;
-    return __builtin_mul_overflow(a, b, &bytes) ? UINT64_MAX : bytes;
-}
-
 bool tp_valgrind_cut_call(struct tp_cut *c, struct tp_valgrind_call *call)
 {
     struct tp_cut t = *c;
@@ -161,7 +157,7 @@ bool tp_valgrind_cut_call(struct tp_cut *c, struct tp_valgrind_call *call)
     call->align = a.align;
     call->pointer = allocates ? 0 : a.unnamed[0];
     call->size = a.has_size   ? a.size
-                 : product_of ? product(a.unnamed[0], a.unnamed[1])
+                 : product_of ? tp_host_product(a.unnamed[0], a.unnamed[1])
                               : a.unnamed[moves];
     *c = t;
     return true;

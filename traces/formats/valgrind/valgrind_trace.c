@@ -13,7 +13,7 @@
  * and its result, the first result goes to the call that was printed last. */
 #include "traces/format.h"
 #include "traces/formats/valgrind/valgrind_call.h"
-#include "traces/lower/pointers.h"
+#include "traces/lower/host_calls.h"
 #include "traces/lower/spaces.h"
 
 #include "alloc/base/clean.h"
@@ -34,8 +34,9 @@ struct waiting {
 
 struct process {
     uint64_t pid;
+    struct tp_spaces *spaces;
     uint32_t space;
-    struct tp_pointers pointers;
+    struct tp_host_calls calls;
     struct waiting waiting[WAITING];
     size_t count;
 };
@@ -46,83 +47,31 @@ struct valgrind {
     struct tp_spaces *spaces;
     struct process *processes[PROCESSES];
     size_t process_count, last;
-    uint32_t objects;
+    struct tp_host_counts counts;
     struct tp_valgrind_prefix now; /* prefix of the current line */
     bool some_without_time, banner;
     char refusal[200];   /* why the program did not start; "": it did */
     uint64_t foreign;    /* lines that the program printed */
     uint64_t unfinished; /* calls without a result */
-    uint64_t too_large;  /* failed requests of more than 2^48 bytes */
     uint64_t others;     /* calls of processes above PROCESSES */
 };
 
 /* ---- events ---- */
 
-static int hand_in(struct valgrind *v, const struct process *p, struct tp_event ev,
-                   struct tp_err *err)
+static int take_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
 {
-    ev.line = v->lines.number;
-    ev.has_time = v->now.has_time;
-    ev.time_ns = v->now.time_ns;
-    v->some_without_time |= !ev.has_time;
-    return tp_spaces_event(v->spaces, p->space, 0, &ev, err);
+    const struct process *p = ctx;
+    return tp_spaces_event(p->spaces, p->space, 0, ev, err);
 }
 
-static int fail_request(struct valgrind *v, const struct process *p, uint64_t size,
-                        struct tp_err *err)
+static struct tp_event event_of(struct valgrind *v, const struct tp_valgrind_call *call)
 {
-    bool too_large = size > TP_MAX_SIZE;
-    v->too_large += too_large;
-    if (size == 0 || too_large)
-        return tp_spaces_skip(v->spaces, p->space, 0, err);
-    const struct tp_event ev = {
-        .op = TP_EV_NOTE, .note = TP_NOTE_OOM, .has_size = true, .size = size};
-    return hand_in(v, p, ev, err);
-}
-
-static int take_free(struct valgrind *v, struct process *p, uint64_t pointer, struct tp_err *err)
-{
-    if (pointer == 0)
-        return tp_spaces_skip(v->spaces, p->space, 0, err);
-    const struct tp_event ev = {.op = TP_EV_FREE, .id = tp_pointers_remove(&p->pointers, pointer)};
-    return hand_in(v, p, ev, err);
-}
-
-/* Sets the next power of two as the alignment. The recorded allocator refused absurd ones. */
-static void set_align(struct tp_event *ev, uint64_t align)
-{
-    ev->align = 1;
-    while (ev->align < align && ev->align < UINT64_C(1) << TP_MAX_ALIGN_LOG2)
-        ev->align *= 2;
-    ev->has_align = align > 0;
-}
-
-static int take_alloc(struct valgrind *v, struct process *p, const struct tp_valgrind_call *call,
-                      uint64_t result, struct tp_err *err)
-{
-    struct tp_event ev = {.op = TP_EV_ALLOC, .has_size = true, .size = call->size};
-    if (result == 0)
-        return fail_request(v, p, call->size, err);
-    set_align(&ev, call->align);
-    int rc = tp_lines_placed(&v->lines, tp_pointers_add(&p->pointers, result, &ev.id, err), err);
-    return rc == TP_OK ? hand_in(v, p, ev, err) : rc;
-}
-
-static int take_realloc(struct valgrind *v, struct process *p, const struct tp_valgrind_call *call,
-                        uint64_t result, struct tp_err *err)
-{
-    struct tp_event ev = {.op = TP_EV_REALLOC, .has_size = true, .size = call->size};
-    int64_t lost = 0;
-    if (call->pointer == 0)
-        return take_alloc(v, p, call, result, err);
-    if (result == 0)
-        return call->size == 0 ? take_free(v, p, call->pointer, err)
-                               : fail_request(v, p, call->size, err);
-    int rc = tp_lines_placed(
-        &v->lines, tp_pointers_move(&p->pointers, call->pointer, result, &ev.id, &lost, err), err);
-    if (rc == TP_OK && lost > 0)
-        rc = hand_in(v, p, (struct tp_event){.op = TP_EV_FREE, .id = lost}, err);
-    return rc == TP_OK ? hand_in(v, p, ev, err) : rc;
+    v->some_without_time |= !v->now.has_time;
+    return (struct tp_event){.line = v->lines.number,
+                             .has_time = v->now.has_time,
+                             .time_ns = v->now.time_ns,
+                             .size = call->size,
+                             .align = call->align};
 }
 
 /* ---- calls and results ---- */
@@ -146,7 +95,8 @@ static int begin_call(struct valgrind *v, struct process *p, const struct tp_val
     if (call->kind == TP_VG_FREE) {
         if (within && outer->call.size == 0 && outer->call.pointer == call->pointer)
             outer->spent = true;
-        return take_free(v, p, call->pointer, err);
+        struct tp_event ev = event_of(v, call);
+        return tp_host_free(&p->calls, &ev, call->pointer, err);
     }
     if (within && call->kind == TP_VG_ALLOC && outer->call.pointer == 0 &&
         outer->call.size == call->size)
@@ -162,8 +112,10 @@ static int end_call(struct valgrind *v, struct process *p, uint64_t result, stru
     const struct waiting *w = &p->waiting[--p->count];
     if (w->spent || w->call.kind == TP_VG_ASIDE)
         return TP_OK;
-    return w->call.kind == TP_VG_ALLOC ? take_alloc(v, p, &w->call, result, err)
-                                       : take_realloc(v, p, &w->call, result, err);
+    struct tp_event ev = event_of(v, &w->call);
+    return w->call.kind == TP_VG_ALLOC
+               ? tp_host_alloc(&p->calls, &ev, result, err)
+               : tp_host_realloc(&p->calls, &ev, w->call.pointer, result, err);
 }
 
 /* Handles calls and results up to any other text, which valgrind also prints in such lines. */
@@ -207,7 +159,8 @@ static int new_process(struct valgrind *v, uint64_t pid, struct process **out, s
     if (!p)
         return tp_input_no_memory(v->lines.in, err);
     p->pid = pid;
-    tp_pointers_init(&p->pointers, &v->objects, v->reading->budget);
+    p->spaces = v->spaces;
+    tp_host_calls_init(&p->calls, v->reading, (struct tp_event_sink){take_event, p}, &v->counts);
     v->processes[v->process_count++] = p;
     snprintf(name, sizeof name, "process %" PRIu64, pid);
     *out = p;
@@ -317,7 +270,7 @@ static void describe(struct valgrind *v)
                        tp_count(v->foreign).s);
     if (v->unfinished)
         tp_meta_remark(meta, "Calls without a result are left out: %s.", tp_count(v->unfinished).s);
-    tp_meta_too_large(meta, v->too_large);
+    tp_host_describe(&v->counts, meta);
     if (v->others)
         tp_meta_remark(meta, "Calls of processes after the 256th are left out: %s.",
                        tp_count(v->others).s);
@@ -345,7 +298,7 @@ static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
         rc = tp_spaces_lower(v.spaces, err);
     }
     for (size_t i = 0; i < v.process_count; i++) {
-        tp_pointers_release(&v.processes[i]->pointers);
+        tp_host_calls_release(&v.processes[i]->calls);
         free(v.processes[i]);
     }
     tp_spaces_free(v.spaces);

@@ -31,6 +31,7 @@ const char *const tp_repair_hints[TP_REPAIR_COUNT] = {
 static const char *const made_by_readers[TP_REPAIR_COUNT] = {
     [TP_REPAIR_DOUBLE_ALLOC] = " moves a block to where another one is live",
     [TP_REPAIR_ZERO_SIZE] = " resizes a block to 0 bytes",
+    [TP_REPAIR_TRUNCATED] = ": the call on this line is torn",
 };
 
 int tp_lower_read_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
@@ -39,7 +40,9 @@ int tp_lower_read_event(struct tp_lower *lo, const struct tp_event *ev, struct t
     int rc = ev->repaired ? tp_lower_repaired(lo, ev, kind, made_by_readers[kind], err) : TP_OK;
     if (rc)
         return rc;
-    return ev->op == TP_EV_SKIP ? tp_lower_skip(lo, err) : tp_lower_event(lo, ev, err);
+    if (ev->op != TP_EV_SKIP)
+        return tp_lower_event(lo, ev, err);
+    return ev->uncounted ? TP_OK : tp_lower_skip(lo, err);
 }
 
 static int read_event(void *ctx, const struct tp_event *ev, struct tp_err *err)

@@ -1,5 +1,6 @@
 /* The same calls, written in every format that records calls of malloc: one program, whatever the
- * format. What a format cannot say is in the table of formats, and such rows are not asked of it. */
+ * format. What a format cannot say is in the table of formats, and such rows are not asked of it.
+ */
 #include "tests/unit/recording_rig.h"
 
 extern const struct tp_format tp_format_heaptrack, tp_format_malloc_bench, tp_format_malloc_raw,
@@ -117,7 +118,8 @@ static void write_bench(FILE *f, const struct call *c)
 {
     unsigned char body[64], *at = body;
     int kind = c->op == 'm' ? 1 : c->op == 'f' ? 2 : 3;
-    const uint64_t values[3][3] = {{c->at, c->size, c->align}, {c->from}, {c->at, c->from, c->size}};
+    const uint64_t values[3][3] = {
+        {c->at, c->size, c->align}, {c->from}, {c->at, c->from, c->size}};
     for (int i = 0; i < 3; i++)
         if (values[kind - 1][i]) {
             *at++ = (unsigned char)((i + 1) << 3);
@@ -166,12 +168,12 @@ static void write_recording(FILE *f, const struct call *c)
 /* ---- what each format cannot say ---- */
 
 enum {
-    NO_ALIGNMENT = 1,   /* requested alignments are not in the file */
-    ODD_ALIGNMENT = 2,  /* alignments are in the file as powers of two */
-    NO_REALLOC = 4,     /* a realloc is a free and an allocation */
-    NO_FAILURES = 8,    /* calls that fail are not in the file */
-    NO_ADDRESSES = 16,  /* blocks without addresses: a lost free is not to be seen */
-    UNORDERED = 32,     /* a free may come late: the next one of an address that was used again */
+    NO_ALIGNMENT = 1,  /* requested alignments are not in the file */
+    ODD_ALIGNMENT = 2, /* alignments are in the file as powers of two */
+    NO_REALLOC = 4,    /* a realloc is a free and an allocation */
+    NO_FAILURES = 8,   /* calls that fail are not in the file */
+    NO_ADDRESSES = 16, /* blocks without addresses: a lost free is not to be seen */
+    UNORDERED = 32,    /* a free may come late: the next one of an address that was used again */
 };
 
 static const struct call_format {
@@ -204,46 +206,97 @@ static const struct row {
     const char *repairs;
     const char *remarked; /* those that a recording remarks instead: it begins within its program */
 } rows[] = {
-    {"blocks", 0, {MALLOC(A, 24), MALLOC(B, 100), FREE(A), FREE(B)},
-     "alloc 0 24 a4; alloc 1 100 a4; free 0 24 a4; free 1 100 a4; ", "", ""},
-    {"alignments below malloc's, and odd ones", NO_ALIGNMENT | ODD_ALIGNMENT,
+    {"blocks",
+     0,
+     {MALLOC(A, 24), MALLOC(B, 100), FREE(A), FREE(B)},
+     "alloc 0 24 a4; alloc 1 100 a4; free 0 24 a4; free 1 100 a4; ",
+     "",
+     ""},
+    {"alignments below malloc's, and odd ones",
+     NO_ALIGNMENT | ODD_ALIGNMENT,
      {MEMALIGN(A, 24, 100), MEMALIGN(B, 1, 7), MEMALIGN(C, 4097, 8)},
-     "alloc 0 100 a5; alloc 1 7 a4; alloc 2 8 a13; ", "", ""},
-    {"alignments", NO_ALIGNMENT,
+     "alloc 0 100 a5; alloc 1 7 a4; alloc 2 8 a13; ",
+     "",
+     ""},
+    {"alignments",
+     NO_ALIGNMENT,
      {MEMALIGN(A, 8, 100), MEMALIGN(B, 4096, 8), MEMALIGN(C, UINT64_C(1) << 31, 8)},
-     "alloc 0 100 a4; alloc 1 8 a12; alloc 2 8 a30; ", "", ""},
-    {"a block of 0 bytes", 0, {MALLOC(A, 0), FREE(A)}, "alloc 0 1 a4; free 0 1 a4; ",
-     "zero_size=1 ", "zero_size"},
-    {"a call that fails", NO_FAILURES, {MALLOC(0, 64), MALLOC(0, 0), FREE(0), MALLOC(A, 8)},
-     "note 0 64 a1; alloc 0 8 a4; ", "", ""},
-    {"a size that no block can have", 0,
-     {MALLOC(A, TP_MAX_SIZE + 1), MALLOC(A, 8), MALLOC(B, UINT64_MAX)}, "alloc 0 8 a4; ", "", ""},
-    {"reallocs", NO_REALLOC,
+     "alloc 0 100 a4; alloc 1 8 a12; alloc 2 8 a30; ",
+     "",
+     ""},
+    {"a block of 0 bytes",
+     0,
+     {MALLOC(A, 0), FREE(A)},
+     "alloc 0 1 a4; free 0 1 a4; ",
+     "zero_size=1 ",
+     "zero_size"},
+    {"a call that fails",
+     NO_FAILURES,
+     {MALLOC(0, 64), MALLOC(0, 0), FREE(0), MALLOC(A, 8)},
+     "note 0 64 a1; alloc 0 8 a4; ",
+     "",
+     ""},
+    {"a size that no block can have",
+     0,
+     {MALLOC(A, TP_MAX_SIZE + 1), MALLOC(A, 8), MALLOC(B, UINT64_MAX)},
+     "alloc 0 8 a4; ",
+     "",
+     ""},
+    {"reallocs",
+     NO_REALLOC,
      {REALLOC(0, A, 24), REALLOC(A, A, 30), REALLOC(A, B, 99), MALLOC(A, 7), REALLOC(B, 0, 0),
       FREE(A)},
      "alloc 0 24 a4; realloc 0 30 a4; realloc 0 99 a4; alloc 1 7 a4; free 0 99 a4; free 1 7 a4; ",
-     "", ""},
-    {"a realloc that fails", NO_REALLOC | NO_FAILURES,
+     "",
+     ""},
+    {"a realloc that fails",
+     NO_REALLOC | NO_FAILURES,
      {MALLOC(A, 8), REALLOC(A, 0, 90), REALLOC(A, B, UINT64_MAX / 4), FREE(A)},
-     "alloc 0 8 a4; note 0 90 a1; free 0 8 a4; ", "", ""},
-    {"a realloc to 0 bytes that leaves a block", NO_REALLOC,
-     {MALLOC(A, 8), REALLOC(A, B, 0), FREE(B)}, "alloc 0 8 a4; realloc 0 1 a4; free 0 1 a4; ",
-     "zero_size=1 ", "zero_size"},
-    {"an address again", NO_ADDRESSES, {MALLOC(A, 24), MALLOC(A, 48)},
-     "alloc 0 24 a4; free 0 24 a4; alloc 0 48 a4; ", "double_alloc=1 ", ""},
-    {"an address again, and its free", NO_ADDRESSES | UNORDERED,
+     "alloc 0 8 a4; note 0 90 a1; free 0 8 a4; ",
+     "",
+     ""},
+    {"a realloc to 0 bytes that leaves a block",
+     NO_REALLOC,
+     {MALLOC(A, 8), REALLOC(A, B, 0), FREE(B)},
+     "alloc 0 8 a4; realloc 0 1 a4; free 0 1 a4; ",
+     "zero_size=1 ",
+     "zero_size"},
+    {"an address again",
+     NO_ADDRESSES,
+     {MALLOC(A, 24), MALLOC(A, 48)},
+     "alloc 0 24 a4; free 0 24 a4; alloc 0 48 a4; ",
+     "double_alloc=1 ",
+     ""},
+    {"an address again, and its free",
+     NO_ADDRESSES | UNORDERED,
      {MALLOC(A, 24), MALLOC(A, 48), FREE(A)},
-     "alloc 0 24 a4; free 0 24 a4; alloc 0 48 a4; free 0 48 a4; ", "double_alloc=1 ", ""},
-    {"a realloc to where a block is live", NO_REALLOC,
+     "alloc 0 24 a4; free 0 24 a4; alloc 0 48 a4; free 0 48 a4; ",
+     "double_alloc=1 ",
+     ""},
+    {"a realloc to where a block is live",
+     NO_REALLOC,
      {MALLOC(A, 24), MALLOC(B, 48), REALLOC(A, B, 99)},
-     "alloc 0 24 a4; alloc 1 48 a4; free 1 48 a4; realloc 0 99 a4; ", "double_alloc=1 ", ""},
-    {"frees of nothing", NO_ADDRESSES, {FREE(A), MALLOC(A, 8), FREE(A), FREE(A)},
-     "alloc 0 8 a4; free 0 8 a4; ", "unknown_free=2 ", "unknown_free"},
-    {"a realloc of nothing", NO_REALLOC, {REALLOC(C, D, 9), REALLOC(D, D, 10), FREE(D)},
-     "alloc 0 9 a4; realloc 0 10 a4; free 0 10 a4; ", "realloc_unknown=1 ", "realloc_unknown"},
-    {"a realloc of nothing to where a block is live", NO_REALLOC,
-     {MALLOC(A, 8), REALLOC(C, A, 9), FREE(C)}, "alloc 0 8 a4; free 0 8 a4; alloc 0 9 a4; ",
-     "unknown_free=1 double_alloc=1 realloc_unknown=1 ", "unknown_free realloc_unknown"},
+     "alloc 0 24 a4; alloc 1 48 a4; free 1 48 a4; realloc 0 99 a4; ",
+     "double_alloc=1 ",
+     ""},
+    {"frees of nothing",
+     NO_ADDRESSES,
+     {FREE(A), MALLOC(A, 8), FREE(A), FREE(A)},
+     "alloc 0 8 a4; free 0 8 a4; ",
+     "unknown_free=2 ",
+     "unknown_free"},
+    {"a realloc of nothing",
+     NO_REALLOC,
+     {REALLOC(C, D, 9), REALLOC(D, D, 10), FREE(D)},
+     "alloc 0 9 a4; realloc 0 10 a4; free 0 10 a4; ",
+     "realloc_unknown=1 ",
+     "realloc_unknown"},
+    {"a realloc of nothing to where a block is live",
+     NO_REALLOC,
+     {MALLOC(A, 8), REALLOC(C, A, 9), FREE(C)},
+     "alloc 0 8 a4; free 0 8 a4; alloc 0 9 a4; ",
+     "unknown_free=1 double_alloc=1 realloc_unknown=1 ",
+     "unknown_free realloc_unknown"},
 };
 
 static struct reading read_calls(const struct call_format *format, const struct call *calls)
@@ -293,8 +346,8 @@ static void expected_counts(const struct row *row, bool partial, char *out, size
     out[0] = '\0';
     for (const char *at = row->repairs; sscanf(at, "%31[^=]", word) == 1; at = strchr(at, ' ') + 1)
         if (!partial || !strstr(row->remarked, word))
-            used += snprintf(out + used, size - (size_t)used, "%.*s", (int)(strcspn(at, " ") + 1),
-                             at);
+            used +=
+                snprintf(out + used, size - (size_t)used, "%.*s", (int)(strcspn(at, " ") + 1), at);
 }
 
 static void check_row(const struct row *row, const struct call_format *format, uint8_t *hash)

@@ -143,7 +143,7 @@ static void test_halves(void **state)
     (void)state;
     check(P "malloc(8)malloc(9) = 0x10\n" P " = 0x20\n" P "free(0x20)\n",
           "alloc 0 9 a4 @1; alloc 1 8 a4 @2; free 1 8 a4 @3; ", -1);
-    check(P "malloc(8)" P "malloc(9) = 0x10\n", "", -1); /* no line of valgrind's */
+    check(P "malloc(8)" P "malloc(9) = 0x10\n", "", TP_REPAIR_TRUNCATED);
     struct reading r =
         read_space(P "malloc(8)\n" P "malloc(9) = 0x10\n" P " = 0x20 = 0x30\n", NULL);
     assert_int_equal(tp_program_facts(r.program)->events, 2);
@@ -155,8 +155,63 @@ static void test_halves(void **state)
     strncat(text, P "malloc(9) = 0x10\n" P "free(0x1", sizeof text - strlen(text) - 1);
     r = read_space(text, NULL);
     assert_int_equal(tp_program_facts(r.program)->events, 1);
-    assert_string_equal(r.meta.remarks, "Calls without a result are left out: 30.");
+    assert_string_equal(r.meta.remarks, "Calls without a result are left out: 30.\n"
+                                        "Torn lines are left out: 1.");
     forget(&r);
+}
+
+/* The number behind a remark; 0: there is none. */
+static int remarked(const struct reading *r, const char *what)
+{
+    const char *there = r->meta.remarks ? strstr(r->meta.remarks, what) : NULL;
+    return there ? (int)strtol(there + strlen(what), NULL, 10) : 0;
+}
+
+/* Two processes that write at once, or a program that writes within a line of valgrind's. */
+static void test_torn(void **state)
+{
+    static const struct {
+        const char *line;
+        int torn, repairs, foreign;
+    } rows[] = {
+        {P "mall\n", 1, 1, 0},
+        {P "malloc\n", 1, 1, 0},
+        {P "free(0x1\n", 1, 1, 0},
+        {P "free(0x1", 1, 1, 0}, /* the end of the file */
+        {P "_ZdlPvm(0x1\n", 1, 1, 0},
+        {P " = \n", 1, 1, 0},
+        {P "malloc(8) = 0x10 = \n", 1, 1, 0},
+        {P "malloc(8)--8-- malloc(9) = 0x10\n", 1, 1, 0},
+        {"--9-- free(0x\n", 1, 0, 0}, /* of a process that is in no trace */
+        {"--25\n", 1, 0, 0},
+        {"--00:00:0\n", 1, 0, 0},
+        {"--25--2548-- malloc(8) = 0x10\n", 1, 0, 0},
+        {"words 7-- free(0x20)\n", 1, 0, 0},
+        {P "REDIR: 0x1 (libc.so.6:malloc) redirected\n", 0, 0, 0},
+        {P "Reading syms from /usr/bin/x\n", 0, 0, 0},
+        {P "\n", 0, 0, 0},
+        {"--\n", 0, 0, 1},
+        {"--option=malloc(8)\n", 0, 0, 1},
+        {"mmap(8) = 0x10\n", 0, 0, 1},
+        {"words" P "free(0x20)\n", 0, 0, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        snprintf(text, sizeof text, P "malloc(8) = 0x20\n%s", rows[i].line);
+        struct reading r = read_text(&tp_format_valgrind, text, false);
+        assert_int_equal(r.rc, TP_OK);
+        if (r.repairs[TP_REPAIR_TRUNCATED] != (uint64_t)rows[i].repairs ||
+            remarked(&r, "Torn lines are left out: ") != rows[i].torn ||
+            remarked(&r, "Lines of the program's own words are left out: ") != rows[i].foreign)
+            fail_msg("%s%d repairs, %s", text, (int)r.repairs[TP_REPAIR_TRUNCATED],
+                     r.meta.remarks ? r.meta.remarks : "no remark");
+        forget(&r);
+    }
+    struct reading r =
+        read_text(&tp_format_valgrind, P "malloc(8) = 0x20\n" P "free(0x\n" P "free(0x20)\n", true);
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_string_equal(r.err.text, "x.json:2: event 2: the call on this line is torn");
 }
 
 static void test_other_lines(void **state)
@@ -181,7 +236,8 @@ static void test_other_lines(void **state)
     write_program(r.program, got, sizeof got);
     assert_string_equal(got, "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 0 8 a4 @3; ");
     assert_string_equal(r.meta.program, "./a b");
-    assert_string_equal(r.meta.remarks, "Lines of the program's own words are left out: 4.");
+    assert_string_equal(r.meta.remarks, "Lines of the program's own words are left out: 3.\n"
+                                        "Torn lines are left out: 1.");
     assert_null(r.meta.space);
     forget(&r);
     free(text);
@@ -338,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_other_lines), cmocka_unit_test(test_processes),
         cmocka_unit_test(test_nothing),     cmocka_unit_test(test_cut_call),
         cmocka_unit_test(test_cuts),        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_torn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,11 @@
 
 #include "traces/lower/host_calls.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define MILLISECOND UINT64_C(1000000) /* ns */
+#define NAME_MOST   ((size_t)100)     /* bytes of a function's name */
 
 /* ---- prefixes ---- */
 
@@ -139,11 +141,18 @@ static bool cut_arguments(struct tp_cut *c, struct arguments *a)
     return tp_cut_byte(c, ')');
 }
 
+/* The parenthesis behind a name, which is near: a line has many places where a call may begin. */
+static const char *find_open(struct tp_cut text)
+{
+    size_t length = (size_t)(text.end - text.at);
+    return length ? memchr(text.at, '(', length < NAME_MOST ? length : NAME_MOST) : NULL;
+}
+
 bool tp_valgrind_cut_call(struct tp_cut *c, struct tp_valgrind_call *call)
 {
     struct tp_cut t = *c;
     struct arguments a = {0};
-    const char *open = t.at < t.end ? memchr(t.at, '(', (size_t)(t.end - t.at)) : NULL;
+    const char *open = find_open(t);
     if (!open)
         return false;
     const struct tp_cut name = {t.at, open};
@@ -170,4 +179,55 @@ bool tp_valgrind_cut_result(struct tp_cut *c, uint64_t *result)
         return false;
     *c = t;
     return true;
+}
+
+/* ---- torn lines ---- */
+
+/* Whether a text of `length` bytes is the beginning of a function's name. */
+static bool begins_name(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        if (strlen(functions[i].name) >= length && memcmp(functions[i].name, text, length) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a line is the beginning of a prefix: "--25". */
+static bool is_torn_prefix(struct tp_cut line)
+{
+    if (!tp_cut_text(&line, "--") || line.at == line.end || !isdigit((unsigned char)*line.at))
+        return false;
+    while (line.at < line.end && strchr("0123456789:. -", *line.at))
+        line.at++;
+    return line.at == line.end;
+}
+
+/* Whether a call with the end of a prefix is in the text. */
+static bool has_call(struct tp_cut text)
+{
+    static const char end[] = "-- ";
+    struct tp_valgrind_call call;
+    while ((text.at = memmem(text.at, (size_t)(text.end - text.at), end, sizeof end - 1)) != NULL) {
+        text.at += sizeof end - 1;
+        if (tp_valgrind_cut_call(&text, &call))
+            return true;
+    }
+    return false;
+}
+
+bool tp_valgrind_is_torn(struct tp_cut text)
+{
+    enum tp_valgrind_kind kind;
+    struct tp_valgrind_prefix prefix;
+    size_t length = (size_t)(text.end - text.at);
+    const char *open = find_open(text);
+    if (open && find_kind((struct tp_cut){text.at, open}, &kind))
+        return true;
+    return length && (begins_name(text.at, length) || tp_cut_text(&text, " =") ||
+                      tp_valgrind_cut_prefix(&text, '-', &prefix) || has_call(text));
+}
+
+bool tp_valgrind_is_torn_line(struct tp_cut line)
+{
+    return has_call(line) || is_torn_prefix(line);
 }

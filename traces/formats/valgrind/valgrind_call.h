@@ -32,6 +32,13 @@ struct tp_valgrind_call {
  * comes next. */
 bool tp_valgrind_cut_call(struct tp_cut *c, struct tp_valgrind_call *call);
 
+/* Whether a text that is neither a call nor a result is what is left of one: "mall", "free(0x1",
+ * " = 0x", or another prefix. */
+bool tp_valgrind_is_torn(struct tp_cut text);
+
+/* Whether a line without a prefix has a part of one: "--25", "words 7-- free(0x10)". */
+bool tp_valgrind_is_torn_line(struct tp_cut line);
+
 /* Takes a result such as " = 0x4A42040". */
 bool tp_valgrind_cut_result(struct tp_cut *c, uint64_t *result);
 

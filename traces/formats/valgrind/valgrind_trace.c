@@ -6,6 +6,7 @@
  *     --2548--  = 0                                and its result on a line of its own
  *     ==2548== Command: ./a.out                    valgrind's words
  *     no newline here--2548-- malloc(33) = 0x4A0   the program's, with a call behind them
+ *     --2548-- mallo                               a torn line: others were printed within it
  *     valgrind: ./a.out: No such file or directory what it says of a program that does not start
  *
  * A call and its result are printed separately, so calls wait for their results on a stack, one per
@@ -53,6 +54,7 @@ struct valgrind {
     char refusal[200];   /* why the program did not start; "": it did */
     uint64_t foreign;    /* lines that the program printed */
     uint64_t unfinished; /* calls without a result */
+    uint64_t torn;       /* lines with a part of a call */
     uint64_t others;     /* calls of processes above PROCESSES */
 };
 
@@ -72,6 +74,17 @@ static struct tp_event event_of(struct valgrind *v, const struct tp_valgrind_cal
                              .time_ns = v->now.time_ns,
                              .size = call->size,
                              .align = call->align};
+}
+
+/* A torn line has no event. `p` is NULL if its process is not known. */
+static int take_torn(struct valgrind *v, struct process *p, struct tp_err *err)
+{
+    const struct tp_event ev = {.op = TP_EV_SKIP,
+                                .uncounted = true,
+                                .repaired = TP_REPAIR_TRUNCATED + 1,
+                                .line = v->lines.number};
+    v->torn++;
+    return p ? take_event(p, &ev, err) : TP_OK;
 }
 
 /* ---- calls and results ---- */
@@ -131,7 +144,7 @@ static int take_message(struct valgrind *v, struct process *p, struct tp_cut mes
         else if (tp_valgrind_cut_call(&message, &call))
             rc = begin_call(v, p, &call, err);
         else
-            return TP_OK;
+            return tp_valgrind_is_torn(message) ? take_torn(v, p, err) : TP_OK;
         if (rc != TP_OK)
             return rc;
     }
@@ -174,7 +187,7 @@ static int take_traced(struct valgrind *v, struct tp_cut message, struct tp_err 
     struct tp_cut first = message;
     struct tp_valgrind_call call;
     if (!p && !tp_valgrind_cut_call(&first, &call))
-        return TP_OK;
+        return tp_valgrind_is_torn(message) ? take_torn(v, NULL, err) : TP_OK;
     if (!p && v->process_count == PROCESSES) {
         v->others++;
         return TP_OK;
@@ -210,17 +223,22 @@ static void take_refusal(struct valgrind *v, struct tp_cut line)
 }
 
 /* Handles a line that begins with output of the program. It may end with a call of a known
- * process. */
+ * process, or with one whose prefix is torn. */
 static int take_foreign(struct valgrind *v, struct tp_cut line, struct tp_err *err)
 {
     struct tp_cut rest = line;
+    bool words = !tp_cut_done(&rest);
     take_refusal(v, line);
-    v->foreign += !tp_cut_done(&rest);
     for (const char *at = line.at; (at = memchr(at, '-', (size_t)(line.end - at))) != NULL; at++) {
         rest.at = at;
-        if (tp_valgrind_cut_prefix(&rest, '-', &v->now) && find_process(v, v->now.pid))
+        if (tp_valgrind_cut_prefix(&rest, '-', &v->now) && find_process(v, v->now.pid)) {
+            v->foreign++;
             return take_traced(v, rest, err);
+        }
     }
+    if (tp_valgrind_is_torn_line(line))
+        return take_torn(v, NULL, err);
+    v->foreign += words;
     return TP_OK;
 }
 
@@ -270,6 +288,8 @@ static void describe(struct valgrind *v)
                        tp_count(v->foreign).s);
     if (v->unfinished)
         tp_meta_remark(meta, "Calls without a result are left out: %s.", tp_count(v->unfinished).s);
+    if (v->torn)
+        tp_meta_remark(meta, "Torn lines are left out: %s.", tp_count(v->torn).s);
     tp_host_describe(&v->counts, meta);
     if (v->others)
         tp_meta_remark(meta, "Calls of processes after the 256th are left out: %s.",

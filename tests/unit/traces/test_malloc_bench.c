@@ -75,6 +75,30 @@ static void test_calls(void **state)
           "alloc 0 64 a4 @1; alloc 1 1 a4 @2; free 1 1 a4 @3; ", TP_REPAIR_ZERO_SIZE);
 }
 
+/* Fields beside the lines, as later versions may have them: of every form, longer than what is
+ * looked at once, and longer than the file. */
+static void test_unknown_fields(void **state)
+{
+    static char text[3000] = MALLOC_0_64 "\x1a\xdc\x0b"; /* field 3, 1,500 bytes */
+    static const size_t at = sizeof MALLOC_0_64 + 2;
+    (void)state;
+    memset(text + at, 'x', 1500);
+    memcpy(text + at + 1500, FREE_0, sizeof FREE_0 - 1);
+    check_bytes(text, at + 1500 + sizeof FREE_0 - 1, "alloc 0 64 a4 @1; free 0 64 a4 @2; ", -1);
+    check_bytes(text, at + 1400, "alloc 0 64 a4 @1; ", TP_REPAIR_TRUNCATED);
+    check("\x18\x96\1" MALLOC_0_64 "\x1a\1x\x25"
+          "1234\x29"
+          "12345678" FREE_0 "\x1a\0",
+          "alloc 0 64 a4 @1; free 0 64 a4 @2; ", -1);
+    check(MALLOC_0_64 "\x29"
+                      "1234",
+          "alloc 0 64 a4 @1; ", TP_REPAIR_TRUNCATED);
+    struct reading r = read_all("\x1a\1x" MALLOC_0_64 "\x18\1\x10\1", 15, false);
+    assert_int_equal(r.rc, TP_OK);
+    assert_string_equal(r.meta.remarks, "Fields of a later version are left out: 2.");
+    forget(&r);
+}
+
 static void test_lengths(void **state)
 {
     (void)state;
@@ -109,7 +133,6 @@ static void test_refusals(void **state)
 {
     (void)state;
     static const char what[] = "x.json: byte 8: event 2: not a line of malloc-bench";
-    refuse(MALLOC_0_64 "\x1a\1x", false, what);             /* a field 3 of the file */
     refuse(MALLOC_0_64 "\x08\1", false, what);              /* a line that is a number */
     refuse(MALLOC_0_64 "\x0a\xff\xff\3x", false, what);     /* a line of 64 KiB */
     refuse(MALLOC_0_64 "\x0b\1x", false, what);             /* a form that is not used */
@@ -134,6 +157,9 @@ static void test_probe(void **state)
     int (*probe)(const unsigned char *, size_t) = tp_format_malloc_bench.probe;
     assert_int_equal(probe((const unsigned char *)good, sizeof good - 1), 85);
     assert_int_equal(probe((const unsigned char *)good, 8), 60);
+    static const char later[] = "\x18\1" MALLOC_0_64 "\x1a\1x" FREE_0 MALLOC_0_64 "\x1a\xff\xff\3x";
+    assert_int_equal(probe((const unsigned char *)later, sizeof later - 1), 60);
+    assert_int_equal(probe((const unsigned char *)later, 13), 0);
     assert_int_equal(probe((const unsigned char *)good, 4), 0);
     assert_int_equal(probe((const unsigned char *)text, sizeof text - 1), 0);
     assert_int_equal(probe((const unsigned char *)pprof, sizeof pprof - 1), 0);
@@ -142,9 +168,8 @@ static void test_probe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_calls),   cmocka_unit_test(test_unknown_fields),
+        cmocka_unit_test(test_lengths), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests_name("malloc_bench", tests, NULL, NULL);

@@ -7,7 +7,8 @@
  *     2  most allocations at a time
  *
  * An id is used again once its block is freed, so it is taken as an address. One that is missing is
- * NULL. Known weakness: the most allocations at a time are not compared with the calls. */
+ * NULL. Fields of other numbers are passed over, in lines and beside them. Known weakness: the most
+ * allocations at a time are not compared with the calls. */
 #include "traces/formats/malloc_bench/malloc_bench_wire.h"
 
 #include "alloc/base/numbers.h"
@@ -25,30 +26,38 @@ struct malloc_bench {
     struct tp_host_counts counts;
     struct tp_host_calls calls;
     uint64_t offset;
-    uint64_t empty; /* lines without a call */
+    uint64_t empty;   /* lines without a call */
+    uint64_t unknown; /* fields of later versions, beside the lines */
+    uint64_t passing; /* bytes of such a field that are still to come */
 };
 
 /* ---- recognising it ---- */
 
-/* Whether each line that is shown holds a call and nothing else. */
+/* Whether each line that is shown holds a call and nothing else. Fields of later versions may lie
+ * between them. */
 static int probe(const unsigned char *data, size_t size)
 {
     struct tp_malloc_bench_wire w = {data, data + size};
     struct tp_malloc_bench_field f;
     struct tp_malloc_bench_line call;
     int calls = 0;
-    while (calls < 100 && w.at < w.end) {
-        if (!tp_malloc_bench_cut(&w, &f) || !f.whole)
+    bool unknown = false, longer = false; /* than what is shown */
+    while (calls < 100 && !longer && w.at < w.end) {
+        if (!tp_malloc_bench_cut(&w, &f))
             break; /* the file, or what is shown of it, ends */
-        if (f.number == MOST_LIVE && !f.message && calls)
+        unknown |= f.number > MOST_LIVE;
+        longer = !f.whole;
+        if (f.number != LINE || longer)
             continue;
-        if (f.number != LINE || !f.message || f.value > LINE_MOST ||
-            !tp_malloc_bench_call(f.body, &call) || call.kind == TP_BENCH_NONE)
+        if (!f.message || f.value > LINE_MOST || !tp_malloc_bench_call(f.body, &call) ||
+            call.kind == TP_BENCH_NONE)
             return 0;
         calls++;
     }
     bool cut = (size_t)(w.end - w.at) > LINE_MOST + HEAD_MOST && calls < 100;
-    return cut ? 0 : calls >= 3 ? 85 : calls > 0 ? 60 : 0;
+    if (cut && !(unknown && longer))
+        return 0;
+    return calls >= 3 ? (unknown ? 60 : 85) : calls > 0 && !unknown ? 60 : 0;
 }
 
 /* ---- errors ---- */
@@ -142,11 +151,14 @@ static int take_field(struct malloc_bench *m, const unsigned char *data, size_t 
     *used = (size_t)(w.at - data);
     if (cut && last && w.at == w.end)
         return take_cut(m, err);
-    if (!cut && f.number == MOST_LIVE && !f.message)
-        return TP_OK;
-    if (cut || f.number != LINE || !f.message || f.value > LINE_MOST)
+    bool known = f.number == LINE;
+    if (cut || (known && (!f.message || f.value > LINE_MOST)))
         return bad(m, err, "not a line of malloc-bench");
+    m->unknown += f.number > MOST_LIVE;
+    m->passing = known || f.whole ? 0 : f.value - (uint64_t)(w.end - w.at);
     *used = f.whole ? *used : got;
+    if (!known)
+        return TP_OK;
     return f.whole ? take_line(m, f.body, err) : take_cut(m, err);
 }
 
@@ -155,11 +167,16 @@ static int read_fields(struct malloc_bench *m, struct tp_err *err)
     for (;;) {
         const unsigned char *data = NULL;
         size_t got = 0, used = 0;
-        m->offset = tp_input_offset(m->reading->in);
         int rc = tp_input_peek(m->reading->in, LINE_MOST + HEAD_MOST, &data, &got, err);
         if (rc || got == 0)
-            return rc;
-        rc = take_field(m, data, got, &used, err);
+            return rc || !m->passing ? rc : take_cut(m, err);
+        if (m->passing) {
+            used = m->passing < got ? (size_t)m->passing : got;
+            m->passing -= used;
+        } else {
+            m->offset = tp_input_offset(m->reading->in);
+            rc = take_field(m, data, got, &used, err);
+        }
         if (rc)
             return rc;
         tp_input_take(m->reading->in, used);
@@ -174,6 +191,8 @@ static void describe(const struct malloc_bench *m)
     tp_host_describe(&m->counts, meta);
     if (m->empty)
         tp_meta_remark(meta, "Lines without a call are left out: %s.", tp_count(m->empty).s);
+    if (m->unknown)
+        tp_meta_remark(meta, "Fields of a later version are left out: %s.", tp_count(m->unknown).s);
     if (tp_lower_count(m->reading->lower) == 0)
         tp_meta_set(meta, &meta->nothing, "it has no line with a call");
 }

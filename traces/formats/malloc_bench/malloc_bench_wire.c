@@ -31,10 +31,9 @@ static bool cut_number(struct tp_malloc_bench_wire *w, uint64_t *value)
 
 static bool skip(struct tp_malloc_bench_wire *w, size_t bytes)
 {
-    if ((size_t)(w->end - w->at) < bytes)
-        return false;
-    w->at += bytes;
-    return true;
+    size_t there = (size_t)(w->end - w->at);
+    w->at += bytes < there ? bytes : there;
+    return bytes <= there;
 }
 
 bool tp_malloc_bench_cut(struct tp_malloc_bench_wire *w, struct tp_malloc_bench_field *field)

@@ -66,37 +66,49 @@ static void say_and_end(const char *text)
     abort();
 }
 
-#define FIND(member)                                                                               \
+void *tp_below_look(const char *name)
+{
+    struct tp_hush hush;
+    tp_writer_hush(&hush);
+    void *found = dlsym(RTLD_NEXT, name);
+    if (!found)
+        dlerror(); /* that it is missing is nobody else's affair */
+    tp_writer_unhush(&hush);
+    return found;
+}
+
+#define FIND(below, member)                                                                        \
     do {                                                                                           \
-        void *found = dlsym(RTLD_NEXT, #member);                                                   \
-        memcpy(&next.member, &found, sizeof found);                                                \
+        void *found = tp_below_look(#member);                                                      \
+        memcpy(&(below)->member, &found, sizeof found);                                            \
     } while (0)
 
 /* While the functions are looked for, the loader's own calls are served by the early ones. No other
  * thread can be there yet: to start one takes memory. */
 void tp_below_find(void)
 {
-    struct tp_below next = {.malloc = NULL};
-    bool before = tp_writer_hush(true);
-    tp_below = (struct tp_below){.malloc = early_malloc,
-                                 .calloc = early_calloc,
-                                 .realloc = early_realloc,
-                                 .free = early_free};
-    FIND(malloc);
-    FIND(calloc);
-    FIND(realloc);
-    FIND(free);
-    FIND(posix_memalign);
-    FIND(aligned_alloc);
-    FIND(memalign);
-    FIND(valloc);
-    FIND(pvalloc);
-    FIND(free_sized);
-    FIND(free_aligned_sized);
-    FIND(syscall);
-    FIND(prctl);
-    if (!next.malloc || !next.calloc || !next.realloc || !next.free || !next.syscall || !next.prctl)
+    struct tp_below next = tp_below;
+    tp_below.malloc = early_malloc;
+    tp_below.calloc = early_calloc;
+    tp_below.realloc = early_realloc;
+    tp_below.free = early_free;
+    FIND(&next, malloc);
+    FIND(&next, calloc);
+    FIND(&next, realloc);
+    FIND(&next, free);
+    FIND(&next, posix_memalign);
+    FIND(&next, aligned_alloc);
+    FIND(&next, memalign);
+    FIND(&next, valloc);
+    FIND(&next, pvalloc);
+    if (!next.malloc || !next.calloc || !next.realloc || !next.free)
         say_and_end("tapool: the recorder found no malloc below it\n");
     tp_below = next;
-    tp_writer_hush(before);
+}
+
+/* These came with C23. */
+__attribute__((constructor)) static void find_sized(void)
+{
+    FIND(&tp_below, free_sized);
+    FIND(&tp_below, free_aligned_sized);
 }

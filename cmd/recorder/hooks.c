@@ -27,37 +27,45 @@ __attribute__((constructor)) static void begin_at_start(void)
 {
     void *(*const volatile take)(size_t) = malloc;
     void (*const volatile give)(void *) = free;
-    struct tp_writer *w = tp_writer_enter();
+    struct tp_call call;
+    struct tp_hush hush;
+    struct tp_writer *w = tp_writer_enter(&call);
     if (!w)
         return;
+    tp_writer_hush(&hush);
     give(take(1));
+    tp_writer_unhush(&hush);
     tp_recorder.head->own_malloc = !tp_below.malloc;
-    tp_writer_leave(w);
+    tp_writer_leave(w, &call, NULL);
 }
 
 /* Writes a block that `p` is the answer for, and gives it. */
-static void *took(struct tp_writer *w, void *p, size_t size, size_t align)
+static void *took(struct tp_writer *w, const struct tp_call *call, void *p, size_t size,
+                  size_t align)
 {
     if (TP_LIKELY(w != NULL)) {
         tp_write_alloc(w, p, size, align);
-        tp_writer_leave(w);
-    } else if (TP_UNLIKELY(!p))
-        tp_writer_refused();
+        tp_writer_leave(w, call, p);
+    } else
+        tp_writer_took(p, size);
     return p;
 }
 
 void *malloc(size_t size)
 {
     const struct tp_below *below = tp_below_get();
-    struct tp_writer *w = tp_writer_enter();
-    return took(w, below->malloc(size), size, 0);
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
+    return took(w, &call, below->malloc(size), size, 0);
 }
 
 void *calloc(size_t count, size_t size)
 {
     const struct tp_below *below = tp_below_get();
-    struct tp_writer *w = tp_writer_enter();
-    return took(w, below->calloc(count, size), count * size, 0); /* no product that overflows */
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
+    return took(w, &call, below->calloc(count, size), count * size,
+                0); /* no product that overflows */
 }
 
 /* Blocks from before there was an allocator move into it. */
@@ -70,23 +78,36 @@ static void *realloc_early(void *old, size_t size)
     return p;
 }
 
+/* One for which there is no writer. */
+static void *realloc_unwritten(void *old, size_t size)
+{
+    void *p = tp_below_get()->realloc(old, size);
+    if (p)
+        tp_writer_moved(old, p, size);
+    else if (!size)
+        tp_writer_gave(old);
+    return p;
+}
+
 void *realloc(void *old, size_t size)
 {
     const struct tp_below *below = tp_below_get();
+    struct tp_call call;
     if (!old)
         return malloc(size);
     if (TP_UNLIKELY(tp_is_early(old)))
         return realloc_early(old, size);
-    struct tp_writer *w = tp_writer_enter();
+    struct tp_writer *w = tp_writer_enter(&call);
     if (!w)
-        return below->realloc(old, size);
+        return realloc_unwritten(old, size);
+    call.gone = old;
     uint64_t began = tp_recorder_stamp();
     void *p = below->realloc(old, size);
     if (p)
         tp_write_realloc(w, began, old, p, size);
     else if (!size) /* the C library's way to free */
         tp_write_free_at(w, old, began);
-    tp_writer_leave(w);
+    tp_writer_leave(w, &call, p);
     return p;
 }
 
@@ -105,11 +126,13 @@ static bool frees(void *p)
 {
     if (!p || TP_UNLIKELY(tp_is_early(p)))
         return false;
-    struct tp_writer *w = tp_writer_enter();
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
     if (TP_LIKELY(w != NULL)) {
         tp_write_free(w, p);
-        tp_writer_leave(w);
-    }
+        tp_writer_leave(w, &call, NULL);
+    } else
+        tp_writer_gave(p);
     return true;
 }
 
@@ -127,14 +150,14 @@ void cfree(void *p)
 void free_sized(void *p, size_t size)
 {
     if (frees(p))
-        tp_below.free_sized ? tp_below.free_sized(p, size) : tp_below.free(p);
+        tp_below.free_sized ? tp_below.free_sized(p, size) : tp_below_get()->free(p);
 }
 
 void free_aligned_sized(void *p, size_t align, size_t size)
 {
     if (frees(p))
         tp_below.free_aligned_sized ? tp_below.free_aligned_sized(p, align, size)
-                                    : tp_below.free(p);
+                                    : tp_below_get()->free(p);
 }
 
 /* ---- with an alignment ---- */
@@ -154,13 +177,12 @@ static size_t power_of_two(size_t align)
 int posix_memalign(void **out, size_t align, size_t size)
 {
     const struct tp_below *below = tp_below_get();
-    struct tp_writer *w = below->posix_memalign ? tp_writer_enter() : NULL;
-    int status = below->posix_memalign ? below->posix_memalign(out, align, size) : ENOMEM;
-    if (w) {
-        if (!status)
-            tp_write_alloc(w, *out, size, align);
-        tp_writer_leave(w);
-    }
+    struct tp_call call;
+    if (!below->posix_memalign)
+        return ENOMEM;
+    struct tp_writer *w = tp_writer_enter(&call);
+    int status = below->posix_memalign(out, align, size);
+    took(w, &call, status ? NULL : *out, size, align);
     return status;
 }
 
@@ -169,8 +191,9 @@ void *aligned_alloc(size_t align, size_t size)
     const struct tp_below *below = tp_below_get();
     if (!below->aligned_alloc)
         return not_below();
-    struct tp_writer *w = tp_writer_enter();
-    return took(w, below->aligned_alloc(align, size), size, power_of_two(align));
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
+    return took(w, &call, below->aligned_alloc(align, size), size, power_of_two(align));
 }
 
 void *memalign(size_t align, size_t size)
@@ -178,8 +201,9 @@ void *memalign(size_t align, size_t size)
     const struct tp_below *below = tp_below_get();
     if (!below->memalign)
         return not_below();
-    struct tp_writer *w = tp_writer_enter();
-    return took(w, below->memalign(align, size), size, power_of_two(align));
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
+    return took(w, &call, below->memalign(align, size), size, power_of_two(align));
 }
 
 void *valloc(size_t size)
@@ -187,8 +211,9 @@ void *valloc(size_t size)
     const struct tp_below *below = tp_below_get();
     if (!below->valloc)
         return not_below();
-    struct tp_writer *w = tp_writer_enter();
-    return took(w, below->valloc(size), size, (size_t)getpagesize());
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
+    return took(w, &call, below->valloc(size), size, (size_t)getpagesize());
 }
 
 void *pvalloc(size_t size)
@@ -197,7 +222,8 @@ void *pvalloc(size_t size)
     size_t page = (size_t)getpagesize();
     if (!below->pvalloc)
         return not_below();
-    struct tp_writer *w = tp_writer_enter();
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
     size_t whole = size ? (size + page - 1) & ~(page - 1) : page;
-    return took(w, below->pvalloc(size), whole, page);
+    return took(w, &call, below->pvalloc(size), whole, page);
 }

@@ -17,15 +17,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* A call of an operator. */
+struct entered {
+    struct tp_call call;
+    struct tp_writer *w; /* NULL: it is not written */
+    const void *p;       /* what it gave */
+};
+
 /* An exception of the operator below passes through here, and must find the writer given back. */
-static void give_back(struct tp_writer **w)
+static void give_back(const struct entered *e)
 {
-    if (*w) {
-        (*w)->in_new = false;
-        tp_writer_leave(*w);
-    }
+    if (e->w)
+        tp_writer_leave(e->w, &e->call, e->p);
 }
-#define ENTERED(name) struct tp_writer *name __attribute__((cleanup(give_back))) = tp_writer_enter()
+
+#define ENTERED(e)                                                                                 \
+    struct entered e __attribute__((cleanup(give_back)));                                          \
+    (e).p = NULL;                                                                                  \
+    (e).w = tp_writer_enter(&(e).call)
 
 /* An operator of the libraries below; NULL: there is none. */
 struct below {
@@ -35,13 +44,9 @@ struct below {
 
 static void *look(struct below *below, const char *name)
 {
-    bool before = tp_writer_hush(true);
-    void *found = dlsym(RTLD_NEXT, name);
-    if (!found)
-        dlerror(); /* that it is missing is nobody else's affair */
+    void *found = tp_below_look(name);
     atomic_store(&below->function, found);
     atomic_store(&below->looked, true);
-    tp_writer_hush(before);
     return found;
 }
 
@@ -94,23 +99,40 @@ static void *instead(size_t size, size_t align, bool throws)
             withdraw((uintptr_t)own_##symbol);                                                     \
     }
 
+/* Writes the block of an operator new, unless the call that got it in the end has written it. */
+static void *took(struct entered *e, void *p, size_t size, size_t align)
+{
+    e->p = p;
+    if (!e->w)
+        tp_writer_took(p, size);
+    else if (e->w->call == &e->call)
+        tp_write_alloc(e->w, p, size, align);
+    return p;
+}
+
 #define NEW(symbol, params, args, align, throws)                                                   \
     TP_HOOK void *symbol params;                                                                   \
     OWN void *own_##symbol params __attribute__((alias(#symbol)));                                 \
     BELOW(symbol)                                                                                  \
     void *symbol params                                                                            \
     {                                                                                              \
-        ENTERED(w);                                                                                \
-        void *function = find(&below_##symbol, #symbol), *p = NULL;                                \
+        ENTERED(e);                                                                                \
+        void *function = find(&below_##symbol, #symbol);                                           \
         void *(*call)params = NULL;                                                                \
         memcpy(&call, &function, sizeof call);                                                     \
-        if (w)                                                                                     \
-            w->in_new = true;                                                                      \
-        p = call ? call args : instead(size, align, throws);                                       \
-        if (w && w->inside) /* else the call that got the memory in the end wrote it */            \
-            tp_write_alloc(w, p, size, align);                                                     \
-        return p;                                                                                  \
+        if (e.w)                                                                                   \
+            e.call.in_new = true;                                                                  \
+        return took(&e, call ? call args : instead(size, align, throws), size, align);             \
     }
+
+static void gives(struct entered *e, const void *p)
+{
+    if (e->w) {
+        e->call.gone = p;
+        tp_write_free(e->w, p);
+    } else
+        tp_writer_gave(p);
+}
 
 #define DELETE(symbol, params, args)                                                               \
     TP_HOOK void symbol params;                                                                    \
@@ -120,12 +142,11 @@ static void *instead(size_t size, size_t align, bool throws)
     {                                                                                              \
         if (!p)                                                                                    \
             return;                                                                                \
-        ENTERED(w);                                                                                \
+        ENTERED(e);                                                                                \
         void *function = find(&below_##symbol, #symbol);                                           \
         void(*call) params = NULL;                                                                 \
         memcpy(&call, &function, sizeof call);                                                     \
-        if (w)                                                                                     \
-            tp_write_free(w, p);                                                                   \
+        gives(&e, p);                                                                              \
         if (call)                                                                                  \
             call args;                                                                             \
         else                                                                                       \

@@ -4,6 +4,7 @@
  *
  *      program -> hooks.c, hooks_cxx.c -> the malloc below (below.c)
  *                        |
+ *                     calls.c: which calls are recorded
  *                     writer.c: the thread's own chunk of the file, mapped
  *                        |
  *                     recording.c: opens the recording, gives out chunks, ends it
@@ -26,6 +27,7 @@
 #define TP_HOOK        __attribute__((visibility("default")))
 #define TP_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define TP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TP_INLINE      static inline __attribute__((always_inline))
 /* The library is loaded at start, so its thread-local storage is part of every thread's block. */
 #define TP_PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
 
@@ -42,13 +44,11 @@ struct tp_below {
     void *(*pvalloc)(size_t);
     void (*free_sized)(void *, size_t);
     void (*free_aligned_sized)(void *, size_t, size_t);
-    long (*syscall)(long, long, long, long, long, long, long);
-    int (*prctl)(int, long, long, long, long);
 };
 extern struct tp_below tp_below;
 
-/* Fills in tp_below. While it looks for the functions, the loader itself allocates: such calls are
- * served by tp_early_alloc, and go by unrecorded. */
+/* Fills in what every C library has. While it looks for the functions, the loader itself allocates:
+ * such calls are served by tp_early_alloc, and go by unrecorded. */
 void tp_below_find(void);
 static inline const struct tp_below *tp_below_get(void)
 {
@@ -57,34 +57,60 @@ static inline const struct tp_below *tp_below_get(void)
     return &tp_below;
 }
 
+/* A function of the libraries below; NULL: there is none. The loader allocates to say so, by a
+ * malloc that may be the program's own: what may be missing is looked for while this library is
+ * loaded, when no caller holds a lock of that malloc. */
+void *tp_below_look(const char *name);
+
 /* Zeroed memory from before there is an allocator; it is never given back. NULL: none is left. */
 void *tp_early_alloc(size_t size, size_t align);
 bool tp_is_early(const void *p);
+
+/* A call while it is being recorded, in the frame of the hook. What it calls itself is part of it:
+ * operator new calls malloc. Other calls within it are those of a signal handler, and are counted
+ * as not recorded. */
+struct tp_call {
+    const struct tp_call *self; /* this one; another value where the frame was left and reused */
+    const void *gone;           /* block that the call frees or moves; NULL: none */
+    uint16_t inner;             /* blocks that calls within this one took */
+    bool own;                   /* work of the recorder: what it calls is no program's */
+    bool in_new;                /* an operator new */
+    struct {
+        const void *at;
+        size_t bytes;
+    } blocks[4]; /* the first `inner` */
+};
 
 /* One thread's place in the recording. */
 struct tp_writer {
     unsigned char *at;    /* where the next event goes; NULL: no chunk is mapped */
     unsigned char *limit; /* an event that begins at or after this may not fit */
     struct tp_recording_chunk *chunk;
-    uint64_t time;    /* of the last event, ticks >> shift */
-    uint64_t address; /* of the last event */
-    uint64_t nth;     /* chunks taken */
-    uint64_t events;  /* in this chunk */
-    uint64_t offset;  /* of the chunk in the file, bytes */
-    uint32_t thread;  /* number, when nth > 0 */
-    uint32_t passed;  /* calls while the recording was waiting */
-    uint32_t rounds;  /* of destructors that the thread has run */
-    bool inside;      /* a call of this thread is being recorded: what it calls is part of it */
-    bool in_new;      /* that call is an operator new */
-    bool finished;    /* the thread's destructors ran: its chunk is mapped for each event */
+    uint64_t time;        /* of the last event, ticks >> shift */
+    uint64_t address;     /* of the last event */
+    uint64_t nth;         /* chunks taken */
+    uint64_t events;      /* in this chunk */
+    uint64_t offset;      /* of the chunk in the file, bytes */
+    uint32_t thread;      /* number, when nth > 0 */
+    uint32_t passed;      /* calls while the recording was waiting */
+    uint32_t rounds;      /* of destructors that the thread has run */
+    uint32_t life;        /* that of the recording that this is a place in: *tp_recorder.alive */
+    struct tp_call *call; /* that is being recorded; NULL: none */
+    bool finished;        /* the thread's destructors ran: its chunk is mapped for each event */
 };
+
+static inline unsigned char *tp_chunk_events(struct tp_recording_chunk *c)
+{
+    return (unsigned char *)(c + 1);
+}
 
 /* The process's recording. */
 struct tp_recorder {
-    struct tp_recording_head *head; /* mapped */
+    struct tp_recording_head *head; /* mapped; where nothing is recorded, one that has ended */
     uint32_t shift;
     bool counter; /* times are of the processor's counter */
-    /* Page that the kernel clears in a forked child: *alive is 0 where nothing is recorded. */
+    /* Page that the kernel clears in a forked child: *alive is 0 where nothing is recorded. Else it
+     * is another number for each recording that this process and those it is a copy of had. */
     const volatile uint32_t *alive;
 };
 extern struct tp_recorder tp_recorder;
@@ -94,19 +120,38 @@ extern struct tp_recorder tp_recorder;
 bool tp_recorder_begin(void);
 
 /* The writer of this thread, to be given back by tp_writer_leave; NULL: this call is not to be
- * recorded. */
-struct tp_writer *tp_writer_enter(void);
-static inline void tp_writer_leave(struct tp_writer *w)
+ * recorded. `call` lies in the frame of the caller. */
+struct tp_writer *tp_writer_enter(struct tp_call *call);
+
+/* Whether `p` lies in a block that a call within this one took. */
+static inline bool tp_call_has(const struct tp_call *call, unsigned i, const void *p)
 {
-    w->inside = false;
+    return (uintptr_t)p - (uintptr_t)call->blocks[i].at < call->blocks[i].bytes;
 }
 
-/* A call that is part of another one got no memory. An operator new then calls the program's
- * handler, or throws: what comes is recorded by itself. */
-void tp_writer_refused(void);
+/* Counts calls within this one that were no part of it, by the block that it gave. */
+void tp_writer_settle(struct tp_writer *w, const struct tp_call *call, const void *p);
+static inline void tp_writer_leave(struct tp_writer *w, const struct tp_call *call, const void *p)
+{
+    w->call = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (TP_UNLIKELY(call->inner) && !(call->inner == 1 && tp_call_has(call, 0, p)))
+        tp_writer_settle(w, call, p);
+}
 
-/* Sets whether calls of this thread go by unrecorded; gives what was set before. */
-bool tp_writer_hush(bool on);
+/* What came of a call for which there was no writer: it may be within another one. NULL: it got no
+ * memory. An operator new then calls the program's handler, or throws: what comes is recorded by
+ * itself. */
+void tp_writer_took(const void *p, size_t size);
+void tp_writer_moved(const void *old, const void *p, size_t size);
+void tp_writer_gave(const void *p);
+
+/* From here on until it is undone what this thread calls is work of the recorder. */
+struct tp_hush {
+    struct tp_call call, *before;
+};
+void tp_writer_hush(struct tp_hush *hush);
+void tp_writer_unhush(const struct tp_hush *hush);
 
 uint64_t tp_recorder_stamp(void); /* ticks of the recording's clock, not shifted */
 

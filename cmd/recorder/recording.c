@@ -1,5 +1,5 @@
-/* The recording of this process: opens it, gives out its chunks, ends it. Runs with the writer's
- * `inside` set, so what the C library allocates here is not recorded. */
+/* The recording of this process: opens it, gives out its chunks, ends it. What the C library
+ * allocates here is not recorded, and no signal handler comes in between. */
 #include "cmd/recorder/recorder.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,15 @@
 #define ENVIRONMENT "TAPOOL_RECORDING="
 
 static const uint32_t never_alive;
-struct tp_recorder tp_recorder = {.alive = &never_alive};
+static struct tp_recording_head nothing = {.state = TP_REC_ENDED};
+struct tp_recorder tp_recorder = {.head = &nothing, .alive = &never_alive};
 
-enum phase { UNKNOWN, BEGINNING, ON, OFF };
+enum phase { UNKNOWN, BEGINNING, ON, OFF, PHASES };
 
-static _Atomic uint32_t phase;
-static _Atomic int64_t process; /* that `phase` is about */
+/* The number of the process times PHASES, and its phase: in one word, for the threads of a copy may
+ * begin at one time. */
+static _Atomic uint64_t stage;
+static _Atomic uint64_t late; /* calls that did not wait to the end of another thread's beginning */
 static int file = -1;
 static dev_t file_device;
 static ino_t file_node;
@@ -34,38 +38,70 @@ static bool has_key;
 static _Atomic bool sealed;
 static _Atomic uint32_t calling; /* threads that make calls of the system */
 
+static bool is_of(uint64_t a_stage)
+{
+    return a_stage / PHASES == (uint64_t)getpid();
+}
+
 /* ---- calls of the system ---- */
 
-static void leave_system(void)
+/* What a call of the system, or of the C library, must leave as it was. */
+struct system {
+    struct tp_hush hush;
+    sigset_t signals;
+    int code, cancel;
+};
+
+/* Handlers wait, for they may allocate, or never return. Not those of faults: a program may catch
+ * the end of its stack. */
+static void hold_signals(sigset_t *before)
 {
-    atomic_fetch_sub(&calling, 1);
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t held;
+    sigfillset(&held);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&held, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
 /* false: no call may be made any more. */
-static bool enter_system(void)
+static bool enter_system(struct system *s)
 {
     atomic_fetch_add(&calling, 1);
-    if (!atomic_load(&sealed))
-        return true;
-    leave_system();
-    return false;
+    if (atomic_load(&sealed)) {
+        atomic_fetch_sub(&calling, 1);
+        return false;
+    }
+    s->code = errno;
+    tp_writer_hush(&s->hush);
+    hold_signals(&s->signals);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &s->cancel); /* malloc is no such point */
+    return true;
 }
 
-/* Waits for the threads that make calls. One that a signal handler took away from there for good is
- * not waited for without end; nor is this one, if that is where it comes from. */
+static void leave_system(const struct system *s)
+{
+    pthread_setcancelstate(s->cancel, NULL);
+    tp_writer_unhush(&s->hush);
+    pthread_sigmask(SIG_SETMASK, &s->signals, NULL);
+    errno = s->code;
+    atomic_fetch_sub(&calling, 1);
+}
+
+/* Waits for the threads that make calls, and not without end: one may be taken away from there for
+ * good. */
 bool tp_recorder_seal(bool on)
 {
     enum { TRIES = 10000 };
-    bool own = atomic_load(&process) == (int64_t)getpid(), inside = tp_writer_hush(true);
-    bool borrowed = !own && *tp_recorder.alive; /* after vfork: the memory is the parent's */
+    bool here = is_of(atomic_load(&stage)), own = here && tp_recorder.head != &nothing;
+    bool borrowed = !here && *tp_recorder.alive; /* after vfork: the memory is the parent's */
     if (!borrowed)
         atomic_store(&sealed, on);
-    if (own && tp_recorder.head)
+    if (own)
         atomic_store(&tp_recorder.head->sealed, on);
-    for (int i = 0; on && own && i < TRIES && atomic_load(&calling) > inside; i++)
+    for (int i = 0; on && own && i < TRIES && atomic_load(&calling) > 0; i++)
         sched_yield();
-    tp_writer_hush(inside);
-    return own && tp_recorder.head;
+    return own;
 }
 
 bool tp_recorder_is_sealed(void)
@@ -279,6 +315,7 @@ static void clear_alive(void)
 static bool make_alive(void)
 {
     static bool by_fork;
+    static uint32_t lives;
     uint32_t *page =
         mmap(NULL, TP_RECORDING_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
@@ -288,7 +325,7 @@ static bool make_alive(void)
         munmap(page, TP_RECORDING_PAGE);
         return false;
     }
-    *page = 1;
+    *page = ++lives;
     tp_recorder.alive = page;
     return true;
 }
@@ -324,20 +361,54 @@ static void use_recording(int fd, struct tp_recording_head *head)
     note_program(head);
     image = atomic_fetch_add(&head->images, 1);
     atomic_store(&head->threads, 0); /* those of earlier images are no more */
+    atomic_store(&head->dropped, 0);
+}
+
+static void end(struct tp_recording_head *head, enum tp_record_why why, int error)
+{
+    uint32_t none = TP_REC_NO_REASON;
+    if (atomic_compare_exchange_strong(&head->why, &none, (uint32_t)why))
+        atomic_store(&head->error, error);
+    atomic_store(&head->state, (uint32_t)TP_REC_ENDED);
+}
+
+void tp_recorder_end(enum tp_record_why why, int error)
+{
+    end(tp_recorder.head, why, error);
+}
+
+static bool is_followed(const struct tp_recording_head *parent, bool forked)
+{
+    return parent->follow >= (forked ? TP_FOLLOW_FORK : TP_FOLLOW_ALL);
+}
+
+/* A program that follows in a process which forbade itself calls of the system is not recorded: the
+ * recorder's own could end it. */
+static bool is_free(struct tp_recording_head *own)
+{
+    if (!atomic_load(&own->sealed))
+        return true;
+    end(own, TP_REC_SANDBOX, 0);
+    return false;
 }
 
 /* In a child: its own recording, if it is to be followed. */
 static bool follow(struct tp_recording_head *parent, bool forked)
 {
     int fd = -1;
-    if (parent->follow < (forked ? TP_FOLLOW_FORK : TP_FOLLOW_ALL))
+    if (!is_followed(parent, forked))
         return false;
     struct tp_recording_head *own = open_for_child(parent, &fd);
-    if (own)
+    if (own && is_free(own)) {
         use_recording(fd, own);
+        return true;
+    }
+    if (own)
+        close(fd);
     else
         atomic_fetch_add(&parent->unfollowed, 1);
-    return own;
+    unmap_head(own);
+    return false;
 }
 
 /* Opens the recording that the environment names: that of this process, or of one before it. */
@@ -346,31 +417,37 @@ static bool open_recording(void)
     const struct tp_recorded_process self = tp_recorded_self();
     int fd = find_path(path, sizeof path) ? open(path, O_RDWR | O_CLOEXEC) : -1;
     struct tp_recording_head *head = fd >= 0 ? map_file(fd, 0, TP_RECORDING_PAGE) : NULL;
-    bool good = is_recording(head) && !atomic_load(&head->sealed);
+    bool good = is_recording(head);
     if (good && tp_recorded_same(&head->process, &self)) {
-        use_recording(fd, head);
-        return true;
+        good = is_free(head);
+        if (good)
+            use_recording(fd, head);
+    } else
+        good = good && follow(head, false);
+    if (head != tp_recorder.head) {
+        unmap_head(head);
+        if (fd >= 0)
+            close(fd);
     }
-    good = good && follow(head, false);
-    unmap_head(head);
-    if (fd >= 0)
-        close(fd);
     return good;
 }
 
-/* A copy of a process that is recorded has the head of that one. */
+/* A copy of a process that is recorded has the head of that one. Where it is not followed it has
+ * nothing to do with it any more. */
 static bool open_again(void)
 {
     struct tp_recording_head *parent = tp_recorder.head;
-    if (!parent || !follow(parent, true))
-        return false;
+    bool followed = follow(parent, true);
+    if (!followed)
+        tp_recorder.head = &nothing;
     unmap_head(parent);
-    return true;
+    return followed;
 }
 
 static bool begin(bool forked)
 {
-    if (forked ? !open_again() : !open_recording())
+    bool again = forked && tp_recorder.head != &nothing;
+    if (again ? !open_again() : !open_recording())
         return false;
     if (!make_alive()) {
         tp_recorder_end(TP_REC_NO_MAPPING, errno);
@@ -380,42 +457,71 @@ static bool begin(bool forked)
     return true;
 }
 
-static bool begin_once(uint32_t was)
+static uint64_t stage_of(enum phase phase)
 {
-    bool forked = was != UNKNOWN && atomic_load(&process) != getpid();
-    if (was != UNKNOWN && !forked)
-        return false; /* another thread is just beginning */
-    if (!atomic_compare_exchange_strong(&phase, &was, BEGINNING))
-        return false;
-    int code = errno, cancel = 0;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    atomic_store(&process, (int64_t)getpid());
-    if (forked)
-        atomic_store(&calling, 1); /* the parent's other threads are not here */
-    bool on = begin(forked);
-    atomic_store(&phase, on ? ON : OFF);
-    pthread_setcancelstate(cancel, NULL);
-    errno = code;
-    return on;
+    return (uint64_t)getpid() * PHASES + phase;
+}
+
+static void count_late(void)
+{
+    if (atomic_load(&stage) == stage_of(ON))
+        atomic_fetch_add(&tp_recorder.head->dropped, atomic_exchange(&late, 0));
+}
+
+/* One thread begins, and others wait for it: not without end, for it may wait for what they hold.
+ */
+static bool begin_once(void)
+{
+    enum { TRIES = 10000 };
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t was = atomic_load(&stage);
+        bool here = is_of(was);
+        if (was % PHASES == OFF) /* in its children too */
+            return false;
+        if (here && was % PHASES == ON && *tp_recorder.alive)
+            return true;
+        if (here && was % PHASES == BEGINNING)
+            sched_yield();
+        else if (atomic_compare_exchange_strong(&stage, &was, stage_of(BEGINNING))) {
+            bool forked = was % PHASES != UNKNOWN;
+            if (forked)
+                atomic_store(&calling, 1); /* the parent's other threads are not here */
+            bool on = begin(forked);
+            atomic_store(&stage, stage_of(on ? ON : OFF));
+            count_late();
+            return on;
+        }
+    }
+    atomic_fetch_add(&late, 1);
+    count_late();
+    return false;
+}
+
+/* A copy of a process that may make no calls makes no recording. */
+static void leave_out(void)
+{
+    struct tp_recording_head *parent = tp_recorder.head;
+    uint64_t was = atomic_load(&stage);
+    bool forked = was % PHASES == ON && !*tp_recorder.alive;
+    if (!forked || !atomic_compare_exchange_strong(&stage, &was, stage_of(OFF)))
+        return;
+    if (is_followed(parent, true))
+        atomic_fetch_add(&parent->unfollowed, 1);
+    tp_recorder.head = &nothing;
 }
 
 bool tp_recorder_begin(void)
 {
-    uint32_t was = atomic_load(&phase);
-    if (was == OFF || !enter_system())
-        return false; /* in its children too */
-    bool on = begin_once(was);
-    leave_system();
+    struct system s;
+    if (atomic_load(&stage) % PHASES == OFF)
+        return false;
+    if (!enter_system(&s)) {
+        leave_out();
+        return false;
+    }
+    bool on = begin_once();
+    leave_system(&s);
     return on;
-}
-
-void tp_recorder_end(enum tp_record_why why, int error)
-{
-    struct tp_recording_head *head = tp_recorder.head;
-    uint32_t none = TP_REC_NO_REASON;
-    if (atomic_compare_exchange_strong(&head->why, &none, (uint32_t)why))
-        atomic_store(&head->error, error);
-    atomic_store(&head->state, (uint32_t)TP_REC_ENDED);
 }
 
 /* ---- chunks ---- */
@@ -423,41 +529,45 @@ void tp_recorder_end(enum tp_record_why why, int error)
 static void set_chunk(struct tp_writer *w, struct tp_recording_chunk *c)
 {
     w->chunk = c;
-    w->at = (unsigned char *)(c + 1) + atomic_load(&c->used);
+    w->at = tp_chunk_events(c) + atomic_load(&c->used);
     w->limit = (unsigned char *)c + c->bytes - TP_RECORDING_EVENT;
 }
 
-void tp_chunk_unmap(struct tp_writer *w)
+static void unmap_chunk(struct tp_writer *w)
 {
-    if (w->chunk && enter_system()) {
+    if (w->chunk)
         munmap(w->chunk, w->nth <= 1 ? TP_CHUNK_FIRST : TP_CHUNK_BYTES);
-        leave_system();
-    }
     w->chunk = NULL;
     w->at = w->limit = NULL;
 }
 
+void tp_chunk_unmap(struct tp_writer *w)
+{
+    struct system s;
+    if (!w->chunk || !enter_system(&s))
+        return;
+    unmap_chunk(w);
+    leave_system(&s);
+}
+
 void tp_chunk_map(struct tp_writer *w)
 {
-    int code = errno, cancel = 0;
-    if (!enter_system())
+    struct system s;
+    if (!enter_system(&s))
         return;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     int fd = file_now();
     struct tp_recording_chunk *c =
         fd >= 0 && w->nth ? map_file(fd, w->offset, w->nth == 1 ? TP_CHUNK_FIRST : TP_CHUNK_BYTES)
                           : NULL;
     if (c)
         set_chunk(w, c);
-    pthread_setcancelstate(cancel, NULL);
-    leave_system();
-    errno = code;
+    leave_system(&s);
 }
 
 void tp_chunk_forget(struct tp_writer *w)
 {
     tp_chunk_unmap(w);
-    *w = (struct tp_writer){.inside = w->inside};
+    *w = (struct tp_writer){.call = w->call};
 }
 
 static void fill_head(struct tp_writer *w, struct tp_recording_chunk *c, uint32_t bytes)
@@ -495,7 +605,7 @@ static bool take_chunk(struct tp_writer *w)
     uint64_t events = atomic_fetch_add(&head->events, w->events) + w->events;
     uint64_t at = atomic_fetch_add(&head->bytes, bytes);
     int fd = file_now(), error = fd < 0 ? errno : 0;
-    tp_chunk_unmap(w);
+    unmap_chunk(w);
     if (!within_limits(at + bytes, events))
         return false;
     if (fd < 0) {
@@ -521,18 +631,15 @@ static bool take_chunk(struct tp_writer *w)
 
 bool tp_chunk_next(struct tp_writer *w)
 {
-    int code = errno, cancel = 0;
-    if (!enter_system()) {
+    struct system s;
+    if (!enter_system(&s)) {
         tp_recorder_end(TP_REC_SANDBOX, 0);
         return false;
     }
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc is no cancellation point */
     bool first = !w->nth, taken = take_chunk(w);
     if (first && taken && has_key)
         pthread_setspecific(at_end, w);
-    pthread_setcancelstate(cancel, NULL);
-    leave_system();
-    errno = code;
+    leave_system(&s);
     return taken;
 }
 
@@ -542,8 +649,10 @@ bool tp_chunk_next(struct tp_writer *w)
 static void thread_ended(void *data)
 {
     struct tp_writer *w = data;
-    bool before = w->inside;
-    w->inside = true;
+    struct tp_hush hush;
+    if (w->life != *tp_recorder.alive)
+        return; /* it is a copy of the parent's */
+    tp_writer_hush(&hush);
     if (w->rounds++ < 1)
         pthread_setspecific(at_end, w);
     else if (w->chunk) {
@@ -551,5 +660,5 @@ static void thread_ended(void *data)
         w->finished = true;
         tp_chunk_unmap(w);
     }
-    w->inside = before;
+    tp_writer_unhush(&hush);
 }

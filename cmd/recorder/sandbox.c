@@ -6,16 +6,46 @@
 #include "cmd/recorder/recorder.h"
 
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 /* The C library declares both with `...`. */
 typedef long syscall_fn(long n, long a, long b, long c, long d, long e, long f);
-TP_HOOK int tp_hook_prctl(int option, long a, long b, long c, long d) __asm__("prctl");
+typedef int prctl_fn(int option, long a, long b, long c, long d);
+TP_HOOK prctl_fn tp_hook_prctl __asm__("prctl");
 
-/* The function below; NULL until the first call. */
+/* The functions below; NULL until the first call. */
 __attribute__((visibility("hidden"))) syscall_fn *tp_below_syscall;
+static prctl_fn *below_prctl;
 __attribute__((visibility("hidden"))) syscall_fn tp_look_at_syscall;
+
+/* An allocator may call these with its lock held, so nothing is looked for here that may be missing
+ * (tp_below_look). At the latest the constructor finds them: later, the loader may be locked by who
+ * waits for that allocator. */
+static syscall_fn *find_syscall(void)
+{
+    if (!tp_below_syscall) {
+        void *found = tp_below_look("syscall");
+        memcpy(&tp_below_syscall, &found, sizeof found);
+    }
+    return tp_below_syscall;
+}
+
+static prctl_fn *find_prctl(void)
+{
+    if (!below_prctl) {
+        void *found = tp_below_look("prctl");
+        memcpy(&below_prctl, &found, sizeof found);
+    }
+    return below_prctl;
+}
+
+__attribute__((constructor)) static void find_both(void)
+{
+    find_syscall();
+    find_prctl();
+}
 
 /* Before the program's own call. The recording ends at once where not even the clock may be read:
  * the strict mode takes the processor's counter away, too, and other clocks may need a call. true:
@@ -46,17 +76,16 @@ static __attribute__((noinline)) long confine(long n, long a, long b, long c, lo
 {
     bool strict = n == SYS_seccomp ? a == SECCOMP_SET_MODE_STRICT : b == SECCOMP_MODE_STRICT;
     bool first = prepare(strict, TP_REC_SANDBOX);
-    long result = tp_below_get()->syscall(n, a, b, c, d, e, f);
+    long result = find_syscall()(n, a, b, c, d, e, f);
     look_at(result, first);
     return result;
 }
 
 long tp_look_at_syscall(long n, long a, long b, long c, long d, long e, long f)
 {
-    tp_below_syscall = tp_below_get()->syscall;
     if (confines(n, a))
         return confine(n, a, b, c, d, e, f);
-    return tp_below_syscall(n, a, b, c, d, e, f);
+    return find_syscall()(n, a, b, c, d, e, f);
 }
 
 #if defined(__x86_64__)
@@ -94,7 +123,7 @@ int tp_hook_prctl(int option, long a, long b, long c, long d)
     bool first = filter  ? prepare(a == SECCOMP_MODE_STRICT, TP_REC_SANDBOX)
                  : clock ? prepare(true, TP_REC_NO_CLOCK)
                          : false;
-    int result = tp_below_get()->prctl(option, a, b, c, d);
+    int result = find_prctl()(option, a, b, c, d);
     look_at(result, first);
     return result;
 }

@@ -1,12 +1,11 @@
-/* Writes events into the chunk of the calling thread. */
+/* Writes events into the chunk of the calling thread. A signal handler may come in between at any
+ * instruction, and may never return. So the writer changes only when an event is whole. */
 #include "cmd/recorder/recorder.h"
 #include "cmd/recorder/stacks.h"
 #include "traces/record/device_call.h"
 
 #include <string.h>
 #include <time.h>
-
-TP_PER_THREAD struct tp_writer mine;
 
 uint64_t tp_recorder_stamp(void)
 {
@@ -29,42 +28,14 @@ uint64_t tp_recorder_stamp(void)
     return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
-/* A child of fork has its own, cleared page, and this writer from its parent. */
-static bool begin_again(struct tp_writer *w)
-{
-    w->inside = true;
-    bool on = tp_recorder_begin();
-    if (on)
-        tp_chunk_forget(w);
-    w->inside = false;
-    return on;
-}
+/* An event on its way into the chunk. */
+struct draft {
+    unsigned char *at; /* behind what is written of it; NULL: nothing more is recorded */
+    uint64_t time, address;
+};
 
-struct tp_writer *tp_writer_enter(void)
-{
-    struct tp_writer *w = &mine;
-    if (TP_UNLIKELY(w->inside))
-        return NULL;
-    if (TP_UNLIKELY(!*tp_recorder.alive) && !begin_again(w))
-        return NULL;
-    w->inside = true;
-    return w;
-}
-
-void tp_writer_refused(void)
-{
-    mine.inside = mine.inside && !mine.in_new;
-}
-
-bool tp_writer_hush(bool on)
-{
-    bool before = mine.inside;
-    mine.inside = on;
-    return before;
-}
-
-/* Begins an event: makes room for it, and writes the token. NULL: nothing more is recorded. */
-static unsigned char *begin_event(struct tp_writer *w, unsigned op, uint64_t ticks, size_t more)
+/* Begins an event: makes room for it, and writes the token. */
+TP_INLINE struct draft begin_event(struct tp_writer *w, unsigned op, uint64_t ticks, size_t more)
 {
     if (TP_UNLIKELY(w->finished && w->chunk == NULL))
         tp_chunk_map(w);
@@ -72,27 +43,31 @@ static unsigned char *begin_event(struct tp_writer *w, unsigned op, uint64_t tic
     if (TP_UNLIKELY(!w->nth))
         w->time = time; /* not that of its first chunk, which takes a while to come */
     if (TP_UNLIKELY(w->at + more >= w->limit) && !tp_chunk_next(w))
-        return NULL;
+        return (struct draft){.at = NULL};
     uint64_t since = time > w->time ? time - w->time : 0;
-    unsigned char *at = w->at;
-    w->time += since;
-    *at++ = (unsigned char)(op | (since < 15 ? since : 15) << 4);
-    return since < 15 ? at : tp_rec_put(at, since - 15);
+    struct draft d = {w->at, w->time + since, w->address};
+    *d.at++ = (unsigned char)(op | (since < 15 ? since : 15) << 4);
+    if (since >= 15)
+        d.at = tp_rec_put(d.at, since - 15);
+    return d;
 }
 
-/* Ends an event that was written up to `at`: from here on, a reader takes it. `ticks` is the stamp
- * that recording it began with; 0: there was none. */
-static void end_event(struct tp_writer *w, unsigned char *at, uint64_t ticks)
+/* Ends an event: from here on, a reader takes it. `ticks` is the stamp that recording it began
+ * with; 0: there was none. */
+TP_INLINE void end_event(struct tp_writer *w, const struct draft *d, uint64_t ticks)
 {
-    const unsigned char *first = (const unsigned char *)(w->chunk + 1);
-    w->at = at;
     if (TP_UNLIKELY(++w->events % TP_REC_SAMPLED == 0) && ticks) {
         uint64_t took = tp_recorder_stamp() - ticks;
         bool good = took < TP_REC_LONG;
         w->chunk->sampled += good ? took : 0;
         w->chunk->samples += good;
     }
-    atomic_store_explicit(&w->chunk->used, (uint32_t)(at - first), memory_order_release);
+    w->at = d->at; /* first: tp_writer_is_torn */
+    atomic_signal_fence(memory_order_seq_cst);
+    w->time = d->time;
+    w->address = d->address;
+    atomic_store_explicit(&w->chunk->used, (uint32_t)(d->at - tp_chunk_events(w->chunk)),
+                          memory_order_release);
     if (TP_UNLIKELY(w->finished))
         tp_chunk_unmap(w);
 }
@@ -103,16 +78,15 @@ static unsigned unit_of(uint64_t a, uint64_t b)
 }
 
 /* The last address of a chunk may itself be no multiple of 8: the difference is then in bytes. */
-static unsigned char *put_address(struct tp_writer *w, unsigned char *at, uint64_t address,
-                                  unsigned unit)
+TP_INLINE void put_address(struct draft *d, uint64_t address, unsigned unit)
 {
-    uint64_t from = w->address, code = 0;
-    w->address = address;
+    uint64_t from = d->address, code = 0;
+    d->address = address;
     if (unit)
         code = tp_rec_zigzag(address - from);
     else
         code = tp_rec_zigzag((address >> 3) - (from >> 3));
-    return tp_rec_put(at, code);
+    d->at = tp_rec_put(d->at, code);
 }
 
 /* Counts a call that is not recorded. The recording begins when enough of them have passed. */
@@ -143,13 +117,14 @@ void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t alig
         return;
     tp_stack_sample(w, size);
     uint64_t now = tp_recorder_stamp();
-    unsigned char *at = begin_event(w, (align ? TP_REC_ALIGNED : TP_REC_ALLOC) | unit, now, 0);
-    if (!at)
+    struct draft d = begin_event(w, (align ? TP_REC_ALIGNED : TP_REC_ALLOC) | unit, now, 0);
+    if (!d.at)
         return;
     if (align)
-        *at++ = (unsigned char)__builtin_ctzll(align);
-    at = tp_rec_put(at, size);
-    end_event(w, put_address(w, at, address, unit), now);
+        *d.at++ = (unsigned char)__builtin_ctzll(align);
+    d.at = tp_rec_put(d.at, size);
+    put_address(&d, address, unit);
+    end_event(w, &d, now);
 }
 
 void tp_write_free_at(struct tp_writer *w, const void *p, uint64_t now)
@@ -159,9 +134,11 @@ void tp_write_free_at(struct tp_writer *w, const void *p, uint64_t now)
     if (!p || !is_on(w, TP_REC_PAUSED))
         return;
     now = now ? now : tp_recorder_stamp();
-    unsigned char *at = begin_event(w, TP_REC_FREE | unit, now, 0);
-    if (at)
-        end_event(w, put_address(w, at, address, unit), now);
+    struct draft d = begin_event(w, TP_REC_FREE | unit, now, 0);
+    if (!d.at)
+        return;
+    put_address(&d, address, unit);
+    end_event(w, &d, now);
 }
 
 void tp_write_free(struct tp_writer *w, const void *p)
@@ -174,14 +151,15 @@ static void write_moved(struct tp_writer *w, uint64_t began, uint64_t old, uint6
 {
     unsigned unit = unit_of(old, address);
     uint64_t now = tp_recorder_stamp(), took = (now - began) >> tp_recorder.shift;
-    unsigned char *at = begin_event(w, TP_REC_MOVE | unit, began, 0);
-    if (!at)
+    struct draft d = begin_event(w, TP_REC_MOVE | unit, began, 0);
+    if (!d.at)
         return;
-    at = tp_rec_put(at, took);
-    w->time += took;
-    at = put_address(w, at, old, unit);
-    at = put_address(w, at, address, unit);
-    end_event(w, tp_rec_put(at, resize), now);
+    d.at = tp_rec_put(d.at, took);
+    d.time += took;
+    put_address(&d, old, unit);
+    put_address(&d, address, unit);
+    d.at = tp_rec_put(d.at, resize);
+    end_event(w, &d, now);
 }
 
 void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, const void *p,
@@ -199,18 +177,19 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
         write_moved(w, began, from, to, resize);
         return;
     }
-    unsigned char *at = begin_event(w, TP_REC_RESIZE | unit, began, 0);
-    if (!at)
+    struct draft d = begin_event(w, TP_REC_RESIZE | unit, began, 0);
+    if (!d.at)
         return;
-    at = put_address(w, at, to, unit);
-    end_event(w, tp_rec_put(at, resize), 0); /* its only stamp is from before the call */
+    put_address(&d, to, unit);
+    d.at = tp_rec_put(d.at, resize);
+    end_event(w, &d, 0); /* its only stamp is from before the call */
 }
 
-static unsigned char *put_body(unsigned char *at, const void *body, size_t bytes)
+static void put_body(struct draft *d, const void *body, size_t bytes)
 {
-    at = tp_rec_put(at, bytes);
-    memcpy(at, body, bytes);
-    return at + bytes;
+    d->at = tp_rec_put(d->at, bytes);
+    memcpy(d->at, body, bytes);
+    d->at += bytes;
 }
 
 void tp_write_mark(struct tp_writer *w, const char *text)
@@ -219,9 +198,11 @@ void tp_write_mark(struct tp_writer *w, const char *text)
     if (!is_on(w, TP_REC_ON))
         return;
     uint64_t now = tp_recorder_stamp();
-    unsigned char *at = begin_event(w, TP_REC_MARK, now, length);
-    if (at)
-        end_event(w, put_body(at, text, length), now);
+    struct draft d = begin_event(w, TP_REC_MARK, now, length);
+    if (!d.at)
+        return;
+    put_body(&d, text, length);
+    end_event(w, &d, now);
 }
 
 /* `ticks` is as in end_event. */
@@ -229,11 +210,12 @@ static void write_more_at(struct tp_writer *w, enum tp_record_more kind, const v
                           size_t bytes, uint64_t ticks)
 {
     uint64_t time = ticks || w->nth ? ticks : tp_recorder_stamp(); /* times begin with the first */
-    unsigned char *at = begin_event(w, TP_REC_MORE, time, bytes);
-    if (!at)
+    struct draft d = begin_event(w, TP_REC_MORE, time, bytes);
+    if (!d.at)
         return;
-    *at++ = (unsigned char)kind;
-    end_event(w, put_body(at, body, bytes), ticks);
+    *d.at++ = (unsigned char)kind;
+    put_body(&d, body, bytes);
+    end_event(w, &d, ticks);
 }
 
 /* While the recording is paused, too: it may have been on when what this belongs to was begun. */

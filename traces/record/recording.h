@@ -148,6 +148,7 @@ struct tp_recording_head {
     _Atomic int32_t error;
     uint32_t memory;           /* enum tp_record_memory */
     _Atomic uint32_t injected; /* 1: the driver of a GPU has loaded the recorder */
+    _Atomic uint64_t dropped;  /* calls that are not recorded, of threads that had no chunk */
 };
 _Static_assert(sizeof(struct tp_recording_head) <= TP_RECORDING_PAGE, "the head is one page");
 
@@ -164,7 +165,8 @@ struct tp_recording_chunk {
     _Atomic uint32_t ended; /* 1: the thread has ended */
     /* what recording took, ticks: of `samples` of its events, and of taking the chunk itself */
     uint64_t sampled, taking;
-    uint64_t samples;
+    uint32_t samples;
+    _Atomic uint32_t dropped; /* calls of the thread that are not recorded */
 };
 
 /* ---- the code of an event ---- */

@@ -32,9 +32,10 @@ static CUpti_SubscriberHandle subscriber;
 /* A program that never comes to CUDA is seen too: it loaded the recorder. */
 __attribute__((constructor)) static void begin_at_start(void)
 {
-    struct tp_writer *w = tp_writer_enter();
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
     if (w)
-        tp_writer_leave(w);
+        tp_writer_leave(w, &call, NULL);
 }
 
 /* ---- calls ---- */
@@ -52,13 +53,14 @@ static void write_call(const struct tp_cuda_function *f, const CUpti_CallbackDat
                                 .result = *(const CUresult *)data->functionReturnValue,
                                 .context = data->context,
                                 .device_of = device_of};
-    struct tp_writer *w = tp_writer_enter();
+    struct tp_call place;
+    struct tp_writer *w = tp_writer_enter(&place);
     if (!w)
         return;
     uint64_t now = tp_cuda_function_gives_back(f) ? *data->correlationData : tp_recorder_stamp();
     if (tp_cuda_call_record(f, &call, &record))
         tp_write_device(w, &record, now);
-    tp_writer_leave(w);
+    tp_writer_leave(w, &place, NULL);
 }
 
 static void CUPTIAPI on_call(void *nothing, CUpti_CallbackDomain domain, CUpti_CallbackId number,
@@ -127,7 +129,8 @@ static CUptiResult subscribe(void)
 /* The driver calls this when the program initialises CUDA. */
 int InitializeInjection(void)
 {
-    struct tp_writer *w = tp_writer_enter();
+    struct tp_call call;
+    struct tp_writer *w = tp_writer_enter(&call);
     if (!w)
         return 1; /* this process is not recorded */
     atomic_store(&tp_recorder.head->injected, 1);
@@ -138,6 +141,6 @@ int InitializeInjection(void)
         if (result != CUPTI_SUCCESS)
             tp_recorder_end(TP_REC_CUPTI_FAILED, (int)result);
     }
-    tp_writer_leave(w);
+    tp_writer_leave(w, &call, NULL);
     return 1;
 }

@@ -7,7 +7,7 @@
 
 /* The seeds of the fuzz targets are recordings: they are made anew with the layout. */
 _Static_assert(offsetof(struct tp_recording_head, bytes) == 1392 &&
-                   sizeof(struct tp_recording_head) == 1456,
+                   sizeof(struct tp_recording_head) == 1464,
                "the layout is another: tests/fuzz/recording_specimens.sh, then these numbers");
 
 #define OVERLAP                                                                                    \

@@ -25,8 +25,9 @@ struct tp_meta {
     char *left_out; /* memory spaces that are not replayed: "CPU (1,240 events, 34.1 MiB)" */
     char *remarks;  /* facts that readers of the results must know, one sentence per line */
     char *nothing;  /* why there are no events, as the end of a sentence: "PyTorch was not ..." */
-    char *nothing_hint; /* advice when there are no events */
-    uint32_t spaces;    /* memory spaces that have events; 0: the format has no spaces */
+    char *nothing_hint;    /* advice when there are no events */
+    uint64_t not_recorded; /* calls of the recorded program that are missing, at most 2^53 - 1 */
+    uint32_t spaces;       /* memory spaces that have events; 0: the format has no spaces */
     enum tp_kind kind;
     bool loop;    /* the trace declares itself one period of a loop */
     bool wrapped; /* a ring buffer was full: the trace begins mid-run */
@@ -50,6 +51,9 @@ void tp_meta_set(struct tp_meta *meta, char **field, const char *format, ...)
 /* Appends a line to meta->remarks. */
 void tp_meta_remark(struct tp_meta *meta, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Sets meta->not_recorded, to the most that a trace keeps where that is less. */
+void tp_meta_set_not_recorded(struct tp_meta *meta, double calls);
 
 /* Adds a remark with the number of failed requests above TP_MAX_SIZE, which are left out of the
  * events. Does nothing when `count` is 0. */

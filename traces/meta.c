@@ -67,6 +67,12 @@ void tp_meta_remark(struct tp_meta *meta, const char *format, ...)
     meta->remarks = text;
 }
 
+void tp_meta_set_not_recorded(struct tp_meta *meta, double calls)
+{
+    const double most = (double)((UINT64_C(1) << 53) - 1); /* numbers of JSON are exact up to it */
+    meta->not_recorded = calls > 0 ? (uint64_t)(calls < most ? calls : most) : 0;
+}
+
 void tp_meta_too_large(struct tp_meta *meta, uint64_t count)
 {
     if (count > 0)

@@ -6,6 +6,7 @@
 #include "traces/trace.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 #include "alloc/base/opt.h"
 #include "alloc/base/str.h"
 #include "traces/lower/place_table.h"
@@ -424,6 +425,19 @@ static int open_program(const struct tp_trace_cfg *cfg, const struct tp_format *
     return rc;
 }
 
+/* A recording that lacks calls of its program is not what --strict asks for. */
+static int check_complete(const struct tp_trace_cfg *cfg, const struct tp_trace *t,
+                          struct tp_err *err)
+{
+    uint64_t lost = t->meta.not_recorded;
+    if (!lost || cfg->strictness != TP_STRICT)
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EINPUT, "%s: %s %s not recorded: made inside another call",
+                           t->file, tp_plural(lost, "call").s, lost == 1 ? "was" : "were"),
+                   "read it without --strict: peaks and counts lack these calls");
+}
+
 static int open_input(const struct tp_trace_cfg *cfg, const struct tp_format *format,
                       struct tp_input *in, struct tp_trace *out, struct tp_err *err)
 {
@@ -437,7 +451,8 @@ static int open_input(const struct tp_trace_cfg *cfg, const struct tp_format *fo
         return rc;
     out->format = format->name;
     out->device_chosen = format->has_devices && cfg->read.device >= 0;
-    return default_name(out, err);
+    rc = check_complete(cfg, out, err);
+    return rc ? rc : default_name(out, err);
 }
 
 static int make_trace(const struct tp_trace_cfg *cfg, const struct tp_profile *profile,

@@ -102,6 +102,8 @@ static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *tr
         write_words(j, tp_json_array(j, t, "remarks"), m->remarks, "\n", NULL);
     if (m->wrapped)
         tp_json_bool(j, t, "wrapped", true);
+    if (m->not_recorded)
+        tp_json_uint(j, t, "not_recorded", m->not_recorded);
     uint64_t before = tp_program_facts(trace->program)->prologue;
     if (before || trace->initial_dropped) {
         cJSON *initial = tp_json_object(j, t, "initial_heap");

@@ -115,6 +115,9 @@ void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_
             tp_page_more(page, column, "%s", how_to_get(t));
         tp_page_line(page);
     }
+    if (m->not_recorded)
+        tp_page_row(page, name, "note", column, "%s %s not recorded: made inside another call",
+                    tp_plural(m->not_recorded, "call").s, m->not_recorded == 1 ? "was" : "were");
     for (const char *at = m->remarks ? m->remarks : ""; *at;) {
         int length = (int)strcspn(at, "\n");
         tp_page_row(page, name, "note", column, "%.*s", length, at);

@@ -129,14 +129,19 @@ static int meta_sampled(struct tp_json_header *h, struct tp_span sampled, struct
     return rc;
 }
 
+static int meta_not_recorded(struct tp_json_header *h, struct tp_span calls, struct tp_err *err)
+{
+    static const struct tp_json_range range = {.max = (UINT64_C(1) << 53) - 1};
+    return tp_json_integer(h->scan, "not_recorded", calls, &range, &h->reading->meta->not_recorded,
+                           err);
+}
+
 static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err *err)
 {
-    enum { LOOP = TP_META_JSON_TEXTS, WRAPPED, KIND, REMARKS, SAMPLED, COUNT };
-    const char *names[COUNT] = {[LOOP] = "loop",
-                                [WRAPPED] = "wrapped",
-                                [KIND] = "kind",
-                                [REMARKS] = "remarks",
-                                [SAMPLED] = "sampled"};
+    enum { LOOP = TP_META_JSON_TEXTS, WRAPPED, KIND, REMARKS, SAMPLED, NOT_RECORDED, COUNT };
+    const char *names[COUNT] = {
+        [LOOP] = "loop",       [WRAPPED] = "wrapped", [KIND] = "kind",
+        [REMARKS] = "remarks", [SAMPLED] = "sampled", [NOT_RECORDED] = "not_recorded"};
     struct tp_span found[COUNT] = {0};
     memcpy(names, tp_meta_text_names, TP_META_JSON_TEXTS * sizeof *names);
     int rc = pick(h, meta, names, found, COUNT, err);
@@ -147,6 +152,8 @@ static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err
             rc = meta_text(h, i, found[i], err);
     if (rc == TP_OK && found[SAMPLED].at)
         rc = meta_sampled(h, found[SAMPLED], err);
+    if (rc == TP_OK && found[NOT_RECORDED].at)
+        rc = meta_not_recorded(h, found[NOT_RECORDED], err);
     h->reading->meta->loop = found[LOOP].at && *found[LOOP].at == 't'; /* true */
     h->reading->meta->wrapped = found[WRAPPED].at && *found[WRAPPED].at == 't';
     return rc == TP_OK ? meta_remarks(h, found[REMARKS], err) : rc;

@@ -107,6 +107,15 @@ static int write_remarks(const struct tp_json_writer *w, const char *remarks, st
     return rc;
 }
 
+static void write_not_recorded(const struct tp_json_writer *w, uint64_t calls)
+{
+    struct line l = {.used = 0};
+    if (!calls)
+        return;
+    put_number(&l, ", \"not_recorded\": ", calls);
+    fwrite(l.text, 1, l.used, w->out);
+}
+
 /* Writes which allocations have a place, where not all do. */
 static void write_sampled(const struct tp_json_writer *w, struct tp_place_sampling sampling)
 {
@@ -135,6 +144,7 @@ static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta
     if (meta->loop)
         fputs(", \"loop\": true", w->out);
     write_sampled(w, sampling);
+    write_not_recorded(w, meta->not_recorded);
     fputs(meta->wrapped ? ", \"wrapped\": true}" : "}", w->out);
     return rc;
 }

@@ -43,6 +43,7 @@ static int read_head(struct tp_recording *rec, struct tp_err *err)
                        h->ns_per_tick);
     uint32_t images = atomic_load(&h->images);
     rec->image = images ? images - 1 : 0;
+    rec->dropped = atomic_load(&h->dropped) & UINT32_MAX; /* more is damage, and might overflow */
     return TP_OK;
 }
 
@@ -64,6 +65,7 @@ static int keep_chunk(const struct tp_reading *r, struct tp_recording *rec, uint
     rec->sampled += c->sampled;
     rec->samples += c->samples;
     rec->taking += c->taking;
+    rec->dropped += atomic_load(&c->dropped);
     rec->chunks[rec->count++] = (struct tp_recorded_chunk){.offset = offset,
                                                            .nth = c->nth,
                                                            .time = c->time,

@@ -23,8 +23,9 @@ struct tp_recording {
     struct tp_recorded_chunk *chunks; /* owned; those of a thread lie together, in order */
     size_t count, room;
     uint32_t threads;
-    uint32_t image; /* the program that is read: the last one of the process */
-    uint64_t lost;  /* chunks that are missing between others of their thread */
+    uint32_t image;   /* the program that is read: the last one of the process */
+    uint64_t lost;    /* chunks that are missing between others of their thread */
+    uint64_t dropped; /* calls that were not recorded */
     /* what recording took, ticks: of `samples` events, and of all that was not done by event */
     uint64_t sampled, samples, taking;
 };

@@ -55,6 +55,7 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
     if (ended[0])
         tp_meta_remark(meta, "the recording ended before the program: %s", ended);
     tp_recording_devices_describe(&counts->devices, meta);
+    tp_meta_set_not_recorded(meta, (double)rec->dropped);
     if (tp_lower_count(r->lower) == 0)
         tp_meta_set(meta, &meta->nothing, "the program had allocated nothing yet");
 }

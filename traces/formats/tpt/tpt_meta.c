@@ -42,6 +42,8 @@ static bool add_meta(cJSON *root, const struct tp_meta *meta)
         done = cJSON_AddBoolToObject(to, "loop", true) != NULL;
     if (done && meta->wrapped)
         done = cJSON_AddBoolToObject(to, "wrapped", true) != NULL;
+    if (done && meta->not_recorded)
+        done = cJSON_AddNumberToObject(to, "not_recorded", (double)meta->not_recorded) != NULL;
     return done && (!meta->remarks || add_remarks(to, meta->remarks));
 }
 
@@ -92,6 +94,8 @@ static void get_meta(const cJSON *from, struct tp_meta *meta)
             tp_meta_remark(meta, "%s", item->valuestring);
     meta->loop = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "loop"));
     meta->wrapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "wrapped"));
+    item = cJSON_GetObjectItemCaseSensitive(from, "not_recorded");
+    tp_meta_set_not_recorded(meta, cJSON_IsNumber(item) ? item->valuedouble : 0);
 }
 
 int tp_tpt_meta_get(const char *json, size_t size, struct tp_meta *meta,

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,10 +86,27 @@ static void end_like(int how)
 
 /* ---- the whole ---- */
 
+/* The trace is a file of its own: the program is not yet started. */
+static int check_output(const struct tp_record_cfg *cfg, bool force, struct tp_err *err)
+{
+    struct stat output, program;
+    bool there = stat(cfg->output, &output) == 0;
+    if (there && !S_ISREG(output.st_mode) && !S_ISDIR(output.st_mode))
+        return tp_fail(err, TP_EUSAGE, "'%s' is not a regular file, which the trace needs",
+                       cfg->output);
+    if (there && stat(cfg->program, &program) == 0 && output.st_dev == program.st_dev &&
+        output.st_ino == program.st_ino)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "'%s' is the program that is to be recorded",
+                               cfg->output),
+                       "-o FILE names the trace");
+    return tp_output_check(cfg->output, force, err);
+}
+
 static int record(const struct record_opts *o, struct tp_record_cfg *cfg, struct tp_err *err)
 {
     struct tp_record_session session = {.how = 0};
-    int status = tp_output_check(cfg->output, o->force, err);
+    int status = check_output(cfg, o->force, err);
     if (!status)
         status = tp_record_open(cfg, &session, err);
     if (status)
@@ -126,7 +144,7 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
     (void)out;
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "record needs a program to run"),
-                       "tapool record -o my.tpt -- ./server --its-options");
+                       "tapool record -o my.tpt ./server --its-options");
     if (o->output && !strcmp(o->output, "-"))
         return tp_fail(err, TP_EUSAGE, "the trace needs a file: standard output is the program's");
     if (o->cuda && o->stacks)
@@ -140,6 +158,7 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
     struct tp_record_cfg cfg = {.output = o->output ? o->output : name,
                                 .command = args->words,
                                 .program = program,
+                                .signals = args->signals,
                                 .follow = (enum tp_record_follow)o->follow,
                                 .after = o->after,
                                 .max_bytes = limit(o->max_size),
@@ -155,7 +174,8 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
 
 const struct tp_command tp_command_record = {
     .name = "record",
-    .usage = "record [-o FILE] [OPTION]... -- PROGRAM [ARGUMENT]...",
+    .usage = "record [-o FILE] [OPTION]... PROGRAM [ARGUMENT]...",
+    .runs_program = true,
     .summary = "runs a program and records what it allocates, with all its threads",
     .about =
         "Runs PROGRAM with a recorder in front of its malloc and writes what it allocated as FILE: "

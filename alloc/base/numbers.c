@@ -40,6 +40,7 @@ struct tp_text tp_plural(uint64_t n, const char *noun)
     return tp_text_of("%s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun,
                       n == 1 ? ""
                       : y    ? "ies"
+                      : noun[length - 1] == 's' ? "es"
                              : "s");
 }
 

@@ -13,7 +13,7 @@ struct tp_text {
 
 struct tp_text tp_text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct tp_text tp_count(uint64_t n); /* "6,170" */
-/* "1 piece", "6,170 pieces", "2 strategies". */
+/* "1 piece", "6,170 pieces", "2 strategies", "3 processes". */
 struct tp_text tp_plural(uint64_t n, const char *noun);
 struct tp_text tp_bytes(uint64_t bytes, bool exact); /* "308.1 KiB": 4 digits; exact: "315,477 B" */
 /* 4 significant digits: "4.871", "12.3", "16,500" */

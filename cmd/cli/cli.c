@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@ struct parse {
     struct tp_config config;
     char **words;
     int count, flags;
+    const struct tp_signals_found *signals;
     bool help;
 };
 
@@ -109,9 +109,10 @@ static int parse_words(struct parse *p, struct tp_err *err)
     while (p->next < p->argc) {
         char *word = p->argv[p->next++];
         int status = TP_OK;
-        if (only_words || word[0] != '-' || !word[1])
+        if (only_words || word[0] != '-' || !word[1]) {
             p->words[p->count++] = word;
-        else if (!strcmp(word, "--"))
+            only_words |= p->cmd->runs_program;
+        } else if (!strcmp(word, "--"))
             only_words = true;
         else
             status = word[1] == '-' ? parse_long(p, word, err) : parse_short(p, word, err);
@@ -166,30 +167,32 @@ static int run_parsed(struct parse *p, struct tp_err *err)
         p->cmd->refused(p->opts, err, stdout);
     if (status)
         return status;
-    status = p->cmd->run(&(struct tp_args){p->opts, p->words, p->count, p->flags, p->origins},
-                         stdout, err);
+    const struct tp_args args = {p->opts, p->words, p->count, p->flags, p->origins, p->signals};
+    status = p->cmd->run(&args, stdout, err);
     return point_to_config(p, status, err);
 }
 
-static int run_command(const struct tp_command *cmd, int argc, char **argv, struct tp_err *err)
+static int run_command(struct parse *p, struct tp_err *err)
 {
-    struct parse p = {.cmd = cmd, .argv = argv, .argc = argc};
-    p.opts = calloc(1, cmd->opts_size ? cmd->opts_size : 1);
-    p.origins = calloc(tp_config_rows(cmd->options) + 1, sizeof *p.origins);
-    p.words = calloc((size_t)argc + 1, sizeof *p.words);
-    int status = p.opts && p.origins && p.words ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    const struct tp_command *cmd = p->cmd;
+    p->opts = calloc(1, cmd->opts_size ? cmd->opts_size : 1);
+    p->origins = calloc(tp_config_rows(cmd->options) + 1, sizeof *p->origins);
+    p->words = calloc((size_t)p->argc + 1, sizeof *p->words);
+    int status =
+        p->opts && p->origins && p->words ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
-        status = run_parsed(&p, err);
-    if (p.opts)
-        tp_opts_release(cmd->options, p.opts);
-    tp_config_release(&p.config);
-    free(p.opts);
-    free(p.origins);
-    free(p.words);
+        status = run_parsed(p, err);
+    if (p->opts)
+        tp_opts_release(cmd->options, p->opts);
+    tp_config_release(&p->config);
+    free(p->opts);
+    free(p->origins);
+    free(p->words);
     return status;
 }
 
-static int dispatch(int argc, char **argv, struct tp_err *err)
+static int dispatch(int argc, char **argv, const struct tp_signals_found *signals,
+                    struct tp_err *err)
 {
     if (argc < 2) {
         tp_screen_first(stdout);
@@ -206,7 +209,8 @@ static int dispatch(int argc, char **argv, struct tp_err *err)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "unknown option '%s'", name),
                        "options stand after the command: tapool replay TRACE %s", name);
     const struct tp_command *cmd = tp_find_command(name, err);
-    return cmd ? run_command(cmd, argc - 2, argv + 2, err) : TP_EUSAGE;
+    struct parse p = {.cmd = cmd, .argv = argv + 2, .argc = argc - 2, .signals = signals};
+    return cmd ? run_command(&p, err) : TP_EUSAGE;
 }
 
 /* Opens /dev/null for reading in place of closed standard descriptors. Otherwise the next file that
@@ -226,9 +230,9 @@ int tp_cli_main(int argc, char **argv)
 {
     struct tp_err err = {0};
     hold_standard_descriptors();
-    signal(SIGPIPE, SIG_DFL); /* a closed pipe ends tapool without a message, as it ends cat */
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails and is handled */
-    int status = dispatch(argc, argv, &err);
+    struct tp_signals_found signals;
+    tp_signals_set(&signals);
+    int status = dispatch(argc, argv, &signals, &err);
     struct tp_err lost = {0};
     if (tp_finish_output(stdout, "standard output", &lost) &&
         (!status || status == TP_EFOUND || status == TP_EUNSURE)) {

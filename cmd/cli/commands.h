@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 struct tp_origin;
+struct tp_signals_found;
 
 struct tp_args {
     const void *opts; /* the command's option struct, complete with defaults */
@@ -19,6 +20,7 @@ struct tp_args {
     int count;        /* number of words */
     int flags; /* number of options on the command line itself; a repeated one counts again */
     const struct tp_origin *origins; /* where each option got its value, see config.h */
+    const struct tp_signals_found *signals; /* for a program that the command starts */
 };
 
 struct tp_command {
@@ -27,6 +29,7 @@ struct tp_command {
     const char *summary; /* one line of the command list */
     const char *about;   /* paragraphs of --help; may be "" */
     bool hidden;         /* only tapool itself and its build call this command */
+    bool runs_program;   /* the first word is a program: what follows is its command line */
     size_t opts_size;    /* bytes, size of the option struct */
     const struct tp_opt *options;
     /* Called when the command line is wrong, before the error is printed; may be NULL. */

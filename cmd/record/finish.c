@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- one recording ---- */
@@ -57,7 +58,7 @@ static void print_trace(struct tp_page *page, const struct tp_trace *t, const ch
     char shown[256];
     tp_clean_text(path, shown, sizeof shown);
     tp_page_at(page, 0, "%s: %s of %s, peak %s at event %s", shown, tp_plural(f->events, "event").s,
-               tp_plural(f->threads, "thread").s, tp_bytes(demand->bytes, false).s,
+               tp_plural(f->recorded_threads, "thread").s, tp_bytes(demand->bytes, false).s,
                tp_count(demand->event).s);
     if (stat(path, &st) == 0 && f->events)
         tp_page_more(page, 0, "; %s, %.1f bytes an event", tp_bytes((uint64_t)st.st_size, false).s,
@@ -238,6 +239,11 @@ static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_s
                                "nothing was recorded: the program's malloc is its own, that of a "
                                "sanitizer or of an allocator that is linked into it"),
                        "build it without, for the recording");
+    if (WIFSIGNALED(s->how))
+        return tp_fail(err, TP_OK,
+                       "nothing was recorded: signal %d (%s) killed the program before its first "
+                       "allocation was complete",
+                       WTERMSIG(s->how), strsignal(WTERMSIG(s->how)));
     tp_fail(err, TP_OK, "nothing was recorded: the program %s",
             s->head->memory == TP_REC_OF_HOST  ? "allocated nothing by malloc"
             : !atomic_load(&s->head->injected) ? "did not initialise CUDA"

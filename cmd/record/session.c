@@ -5,6 +5,7 @@
 #include "alloc/base/numbers.h"
 #include "cmd/measure/process.h"
 #include "cmd/record/witness.h"
+#include "cmd/ui/stop.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -224,17 +225,26 @@ struct signals {
     struct sigaction child;
 };
 
-/* From here on signals wait to be taken by await_program. A child that has ended stays to be waited
- * for, also where this process was started with SIGCHLD ignored. */
+/* From here on signals wait to be taken by await_program: all but those that stop a job and let it
+ * go on. A program may signal its whole group, and what that means is its affair. A child that has
+ * ended stays to be waited for, also where this process was started with SIGCHLD ignored. */
 static void hold_signals(sigset_t *held, struct signals *before)
 {
-    static const int numbers[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    static const int of_jobs[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
     const struct sigaction usual = {.sa_handler = SIG_DFL};
-    sigemptyset(held);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaddset(held, numbers[i]);
+    sigfillset(held);
+    for (size_t i = 0; i < sizeof of_jobs / sizeof *of_jobs; i++)
+        sigdelset(held, of_jobs[i]);
     sigprocmask(SIG_BLOCK, held, &before->mask);
     sigaction(SIGCHLD, &usual, &before->child);
+}
+
+/* Signals that came when the program had ended were for the program, or for its group. */
+static void drop_pending(const sigset_t *held)
+{
+    const struct timespec now = {.tv_sec = 0};
+    while (sigtimedwait(held, NULL, &now) > 0 || errno == EINTR)
+        ;
 }
 
 static void restore_signals(const struct signals *before)
@@ -257,8 +267,8 @@ static pid_t start(const struct tp_record_cfg *cfg, struct tp_record_session *s,
     if (pid == 0) {
         s->head->process = tp_recorded_self();
         restore_signals(before);
-        signal(SIGXFSZ, SIG_DFL); /* which tapool ignores, from its start on */
-        execv(cfg->program, cfg->command);
+        tp_signals_restore(cfg->signals);
+        execvp(cfg->program, cfg->command); /* which runs a script without #!, too */
         int code = errno;
         ssize_t ignored = write(told[1], &code, sizeof code);
         (void)ignored;
@@ -271,13 +281,27 @@ static pid_t start(const struct tp_record_cfg *cfg, struct tp_record_session *s,
     return pid;
 }
 
+/* Time of the recording's clock. */
+static uint64_t ticks_now(const struct tp_recording_head *h)
+{
+    return h->clock == TP_REC_COUNTER ? tp_stamp() : tp_wall_ns();
+}
+
+static void note_pause(struct tp_recording_head *h, bool begins, uint64_t now)
+{
+    uint32_t nth = begins ? atomic_fetch_add(&h->pauses, 1) : atomic_load(&h->pauses) - 1;
+    if (nth < TP_REC_PAUSES)
+        atomic_store(begins ? &h->pause[nth].from : &h->pause[nth].to, now);
+}
+
 /* Other states may come at the same time: the program's, or that of --duration. */
 static void toggle(struct tp_recording_head *h)
 {
-    uint32_t state = atomic_load(&h->state);
-    if (state != TP_REC_ENDED)
-        atomic_compare_exchange_strong(&h->state, &state,
-                                       (uint32_t)(state == TP_REC_ON ? TP_REC_PAUSED : TP_REC_ON));
+    uint64_t now = ticks_now(h);
+    uint32_t was = atomic_load(&h->state), next = was == TP_REC_ON ? TP_REC_PAUSED : TP_REC_ON;
+    if (was != TP_REC_ENDED && atomic_compare_exchange_strong(&h->state, &was, next) &&
+        was != TP_REC_WAITING)
+        note_pause(h, next == TP_REC_PAUSED, now);
 }
 
 static void end_by_duration(struct tp_recording_head *h)
@@ -296,16 +320,27 @@ struct awaited {
     struct tp_witness witness;
 };
 
-/* What a signal to this process means. The terminal sends its own to the program too. When the
- * program has ended, who waits for its children waits no longer. */
+/* Who waits for the children of a program that has ended waits no longer. */
+static bool asks_to_end(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* What a signal to this process means. One to its group, as the terminal sends them, has reached
+ * the program already. */
 static void on_signal(const siginfo_t *info, struct awaited *a)
 {
-    if (info->si_signo == SIGUSR2)
+    if (info->si_signo == SIGCHLD)
+        return;
+    if (!a->pid)
+        a->s->stopped |= asks_to_end(info->si_signo);
+    else if (tp_witness_saw(&a->witness, info))
+        return;
+    else if (info->si_signo == SIGUSR2)
         toggle(a->s->head);
-    else if (info->si_signo != SIGCHLD && !a->pid)
-        a->s->stopped = true;
-    else if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL &&
-             !tp_witness_saw(&a->witness, info))
+    else if (info->si_code == SI_QUEUE)
+        sigqueue(a->pid, info->si_signo, info->si_value);
+    else
         kill(a->pid, info->si_signo);
 }
 
@@ -362,6 +397,7 @@ int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, 
     else
         tp_witness_stop(&witness);
     let_go(s);
+    drop_pending(&held);
     restore_signals(&before);
     return error ? tp_fail(err, TP_EIO, "'%s' cannot be started: %s", cfg->program, strerror(error))
                  : TP_OK;

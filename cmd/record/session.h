@@ -9,10 +9,13 @@
 #include <limits.h>
 #include <stddef.h>
 
+struct tp_signals_found;
+
 struct tp_record_cfg {
     const char *output;  /* the trace; the recording is OUTPUT.recording beside it */
     char **command;      /* ends with NULL */
-    const char *program; /* path of the file that is run */
+    const char *program; /* path of the file that is run, with a slash */
+    const struct tp_signals_found *signals; /* what the program finds */
     enum tp_record_follow follow;
     uint64_t after;                 /* calls that are left out at the beginning */
     uint64_t max_bytes, max_events; /* 0: no limit */

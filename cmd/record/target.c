@@ -34,8 +34,8 @@ static bool find_program(const char *name, char out[PATH_MAX])
     }
     for (const char *at = folders ? folders : "/bin:/usr/bin"; at;) {
         size_t length = strcspn(at, ":");
-        bool fits = (size_t)snprintf(out, PATH_MAX, "%.*s%s%s", (int)length, at, length ? "/" : "",
-                                     name) < PATH_MAX;
+        bool fits = (size_t)snprintf(out, PATH_MAX, "%.*s/%s", length ? (int)length : 1,
+                                     length ? at : ".", name) < PATH_MAX;
         if (fits && is_program(out))
             return true;
         denied |= fits && access(out, F_OK) == 0;
@@ -73,6 +73,66 @@ static void loader_of(int fd, const Elf64_Ehdr *h, char out[LINE_MAX_BYTES])
     }
 }
 
+/* Where the file has what is at an address of the program; 0: nowhere. */
+static uint64_t file_offset(int fd, const Elf64_Ehdr *h, uint64_t address)
+{
+    Elf64_Phdr p;
+    for (unsigned i = 0; i < h->e_phnum; i++)
+        if (read_exactly(fd, (off_t)(h->e_phoff + (uint64_t)i * sizeof p), &p, sizeof p) &&
+            p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz)
+            return p.p_offset + (address - p.p_vaddr);
+    return 0;
+}
+
+/* The names that the loader reads, each between two zeros; NULL: there are none. To be freed. */
+static char *names_of(int fd, const Elf64_Ehdr *h, size_t *bytes)
+{
+    enum { BYTES_MAX = 1 << 26 };
+    Elf64_Phdr p = {.p_type = PT_NULL};
+    Elf64_Dyn d = {.d_tag = DT_DEBUG};
+    uint64_t at = 0;
+    *bytes = 0;
+    for (unsigned i = 0; i < h->e_phnum && p.p_type != PT_DYNAMIC; i++)
+        if (!read_exactly(fd, (off_t)(h->e_phoff + (uint64_t)i * sizeof p), &p, sizeof p))
+            return NULL;
+    for (uint64_t i = 0; p.p_type == PT_DYNAMIC && i < p.p_filesz / sizeof d; i++) {
+        if (d.d_tag == DT_NULL ||
+            !read_exactly(fd, (off_t)(p.p_offset + i * sizeof d), &d, sizeof d))
+            break;
+        at = d.d_tag == DT_STRTAB ? file_offset(fd, h, d.d_un.d_ptr) : at;
+        *bytes = d.d_tag == DT_STRSZ ? d.d_un.d_val : *bytes;
+    }
+    char *names = at && *bytes && *bytes <= BYTES_MAX ? malloc(*bytes) : NULL;
+    if (names && read_exactly(fd, (off_t)at, names, *bytes))
+        return names;
+    free(names);
+    return NULL;
+}
+
+/* The malloc of these must be the first that the loader finds, or is part of the program. */
+static int check_sanitizer(int fd, const Elf64_Ehdr *h, const char *path, struct tp_err *err)
+{
+    static const struct {
+        const char *begins, *name;
+    } sanitizers[] = {{"\0__asan_init", "AddressSanitizer"},
+                      {"\0__hwasan_init", "HWAddressSanitizer"},
+                      {"\0__msan_init", "MemorySanitizer"},
+                      {"\0__tsan_init", "ThreadSanitizer"}};
+    size_t bytes = 0;
+    char *names = names_of(fd, h, &bytes);
+    int status = TP_OK;
+    for (size_t i = 0; names && !status && i < sizeof sanitizers / sizeof *sanitizers; i++)
+        if (memmem(names, bytes, sanitizers[i].begins, strlen(sanitizers[i].begins + 1) + 2))
+            status = tp_hint(err,
+                             tp_fail(err, TP_EINPUT,
+                                     "'%s' cannot be recorded: it is built with %s, which brings "
+                                     "its own malloc",
+                                     path, sanitizers[i].name),
+                             "build it without, for the recording");
+    free(names);
+    return status;
+}
+
 static int check_elf(int fd, const char *path, struct tp_err *err)
 {
     Elf64_Ehdr h, own;
@@ -90,7 +150,7 @@ static int check_elf(int fd, const char *path, struct tp_err *err)
         return refuse(path, "it is linked statically, and loads no library", err);
     if (strstr(loader, "/ld-musl"))
         return refuse(path, "its C library is musl, and the recorder's is glibc", err);
-    return TP_OK;
+    return check_sanitizer(fd, &h, path, err);
 }
 
 /* Programs with rights of their own start without preloaded libraries, unless it is the user who
@@ -106,11 +166,11 @@ static int check_rights(int fd, const char *path, struct tp_err *err)
     return other ? refuse(path, "it runs with other rights than yours (setuid)", err) : TP_OK;
 }
 
-/* The interpreter of a script; "": it is none. */
+/* The interpreter of a script: the shell where it names none. */
 static void interpreter_of(int fd, char out[LINE_MAX_BYTES])
 {
     char line[LINE_MAX_BYTES] = {0};
-    out[0] = '\0';
+    snprintf(out, LINE_MAX_BYTES, "/bin/sh");
     if (pread(fd, line, sizeof line - 1, 0) < 3 || line[0] != '#' || line[1] != '!')
         return;
     const char *name = line + 2 + strspn(line + 2, " \t");

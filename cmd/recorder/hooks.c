@@ -168,12 +168,6 @@ static void *not_below(void)
     return NULL;
 }
 
-/* The alignment that the allocator uses: the next power of two. */
-static size_t power_of_two(size_t align)
-{
-    return align < 2 ? 1 : (size_t)1 << (64 - __builtin_clzll((unsigned long long)align - 1));
-}
-
 int posix_memalign(void **out, size_t align, size_t size)
 {
     const struct tp_below *below = tp_below_get();
@@ -193,7 +187,7 @@ void *aligned_alloc(size_t align, size_t size)
         return not_below();
     struct tp_call call;
     struct tp_writer *w = tp_writer_enter(&call);
-    return took(w, &call, below->aligned_alloc(align, size), size, power_of_two(align));
+    return took(w, &call, below->aligned_alloc(align, size), size, tp_power_of_two(align));
 }
 
 void *memalign(size_t align, size_t size)
@@ -203,7 +197,7 @@ void *memalign(size_t align, size_t size)
         return not_below();
     struct tp_call call;
     struct tp_writer *w = tp_writer_enter(&call);
-    return took(w, &call, below->memalign(align, size), size, power_of_two(align));
+    return took(w, &call, below->memalign(align, size), size, tp_power_of_two(align));
 }
 
 void *valloc(size_t size)

@@ -66,6 +66,16 @@ void *tp_below_look(const char *name);
 void *tp_early_alloc(size_t size, size_t align);
 bool tp_is_early(const void *p);
 
+/* The alignment that the allocator uses: the next power of two; above 2^63 there is none, and no
+ * block either. */
+static inline size_t tp_power_of_two(size_t align)
+{
+    const size_t most = (size_t)1 << 63;
+    if (align < 2 || align > most)
+        return align < 2 ? 1 : most;
+    return (size_t)1 << (64 - __builtin_clzll((unsigned long long)align - 1));
+}
+
 /* A call while it is being recorded, in the frame of the hook. What it calls itself is part of it:
  * operator new calls malloc. Other calls within it are those of a signal handler, and are counted
  * as not recorded. */
@@ -97,6 +107,7 @@ struct tp_writer {
     uint32_t life;        /* that of the recording that this is a place in: *tp_recorder.alive */
     struct tp_call *call; /* that is being recorded; NULL: none */
     bool finished;        /* the thread's destructors ran: its chunk is mapped for each event */
+    bool sampled;         /* a stack was looked at: this recording has the modules that are known */
 };
 
 static inline unsigned char *tp_chunk_events(struct tp_recording_chunk *c)

@@ -392,12 +392,25 @@ static bool is_free(struct tp_recording_head *own)
     return false;
 }
 
+/* Counts a child that is not to be followed: once, whatever programs it becomes. */
+static void leave_alone(struct tp_recording_head *parent)
+{
+    int32_t self = (int32_t)getpid();
+    for (size_t i = 0; i < TP_REC_CHILDREN; i++)
+        if (atomic_load(&parent->alone[i]) == self)
+            return;
+    uint32_t nth = atomic_fetch_add(&parent->left_alone, 1);
+    atomic_store(&parent->alone[nth % TP_REC_CHILDREN], self);
+}
+
 /* In a child: its own recording, if it is to be followed. */
 static bool follow(struct tp_recording_head *parent, bool forked)
 {
     int fd = -1;
-    if (!is_followed(parent, forked))
+    if (!is_followed(parent, forked)) {
+        leave_alone(parent);
         return false;
+    }
     struct tp_recording_head *own = open_for_child(parent, &fd);
     if (own && is_free(own)) {
         use_recording(fd, own);
@@ -507,6 +520,8 @@ static void leave_out(void)
         return;
     if (is_followed(parent, true))
         atomic_fetch_add(&parent->unfollowed, 1);
+    else
+        leave_alone(parent);
     tp_recorder.head = &nothing;
 }
 

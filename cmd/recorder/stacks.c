@@ -278,10 +278,11 @@ void tp_stack_sample(struct tp_writer *w, size_t size)
 {
     struct sampler *s = &sampler;
     struct frames f;
-    if (!w->nth)
-        s->count = 0; /* a child of fork writes its own recording */
     if (TP_LIKELY(!is_chosen(s, size)))
         return;
+    if (!w->sampled)
+        s->count = 0; /* a child of fork writes its own recording, which has no module yet */
+    w->sampled = true;
     uint64_t began = tp_recorder_stamp();
     f.count = 0;
     f.own_start = f.own_end = 0;

@@ -10,6 +10,19 @@ static struct timespec noted_at;         /* time of the first signal; only handl
 
 static const int stop_signals[TP_STOP_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
+void tp_signals_set(struct tp_signals_found *before)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
+    sigaction(SIGPIPE, &usual, &before->pipe);
+    sigaction(SIGXFSZ, &ignored, &before->file_size);
+}
+
+void tp_signals_restore(const struct tp_signals_found *before)
+{
+    sigaction(SIGPIPE, &before->pipe, NULL);
+    sigaction(SIGXFSZ, &before->file_size, NULL);
+}
+
 static void note_signal(int number)
 {
     if (!stopped_by)

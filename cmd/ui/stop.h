@@ -15,6 +15,16 @@ struct tp_stop {
     bool noted; /* a signal had arrived before tp_stop_catch */
 };
 
+/* How two signals were treated when tapool was started. A program that it starts finds them so. */
+struct tp_signals_found {
+    struct sigaction pipe, file_size;
+};
+
+/* Treats them as tapool needs it: a closed pipe ends it without a message, as it ends cat, and a
+ * write beyond ulimit -f fails. */
+void tp_signals_set(struct tp_signals_found *before);
+void tp_signals_restore(const struct tp_signals_found *before);
+
 /* From this call on SIGINT, SIGTERM and SIGHUP are only noted; ignored ones stay ignored. `once`: a
  * second signal that comes one or two seconds later ends the process, because a device may hang. */
 void tp_stop_catch(struct tp_stop *s, bool once);

@@ -1,43 +1,11 @@
 #!/usr/bin/env bats
 # tapool record: programs that know what they allocated, and the recording agrees to the byte; what the
-# program keeps of its own (status, signals, output, environment); what ends a recording early; what
-# cannot be recorded. The tasks are those of tests/programs/recorded_program.c.
+# program keeps of its own (status, output, environment); what ends a recording early; what is said
+# where there is nothing. Signals are in record_signals.bats, how a program is named in record_target.bats.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
 load common
-
-RECORDED=${TAPOOL_RECORDED:-$(dirname "$TAPOOL")/tests/recorded}
-
-record() { "$TAPOOL" record "$@"; }
-
-# facts TRACE: what is in it, as the file `facts`. A recording is clean: nothing is repaired.
-facts() {
-    ok "$TAPOOL" info "$1" --json --strict || return 1
-    is "$out" 'd["trace"]["repairs"]' '{}' || return 1
-    ok "$TAPOOL" convert "$1" -o facts.jsonl -f || return 1
-    python3 -S -E "$CLI/recorded_facts.py" facts.jsonl >facts
-}
-
-# says LINE...: lines of `facts`.
-says() {
-    local line
-    for line; do
-        grep -qxF -- "$line" facts || fail "facts lack '$line':" "$(cat facts)" || return 1
-    done
-}
-
-# recording OPTION...: records with them, with the end as $rc. What is said about the trace is kept, its
-# lines as one, in the file `said`.
-recording() {
-    capture record "$@"
-    tr '\n' ' ' <"$err" >said
-}
-
-# recorded TASK [ARGUMENT]...: records it as a.tpt.
-recorded() { recording -o a.tpt -f -- "$RECORDED" "$@"; }
-
-# said REGEX: in what the last recording said.
-said() { matches said "$1"; }
+load record
 
 # ---- what is recorded ----
 
@@ -134,57 +102,6 @@ END2
     says 'size 101 1'
 }
 
-@test "a signal that ends it ends tapool, and what was recorded is kept" {
-    for signal in 6 9 11 15; do
-        recorded dies $signal
-        [ "$rc" -eq $((128 + signal)) ] || fail "$rc after signal $signal"
-        said 'nothing was recorded|events? of 1 thread'
-    done
-    # to tapool, which passes it on
-    mkfifo ready
-    "$TAPOOL" record -o b.tpt -- "$RECORDED" waits >ready 2>err &
-    local pid=$!
-    read -r _ <ready
-    kill -TERM "$pid"
-    rc=0
-    wait "$pid" || rc=$?
-    [ "$rc" -eq 143 ] || fail "$rc" "$(cat err)"
-    facts b.tpt
-    says 'size 101 10'
-}
-
-@test "a signal reaches the program once, be it for tapool or for its process group" {
-    mkfifo ready
-    local to pid
-    for to in '' - - - - -; do # a second one may be lost while the first waits
-        setsid "$TAPOOL" record -f -o a.tpt -- "$RECORDED" catches >ready 2>err &
-        pid=$!
-        exec 4<ready
-        read -r _ <&4
-        kill -TERM -- "$to$pid"
-        wait "$pid" || fail "$?" "$(cat err)"
-        read -r said <&4
-        exec 4<&-
-        [ "$said" = "caught 1" ] || fail "${to:+group: }$said"
-    done
-    facts a.tpt
-    says 'size 101 10'
-}
-
-@test "signals are blocked and ignored as without tapool" {
-    grep -E 'Sig(Blk|Ign)' /proc/self/status >expected
-    recording -o a.tpt -- grep -E 'Sig(Blk|Ign)' /proc/self/status
-    diff expected "$out"
-}
-
-@test "started with SIGCHLD ignored: it is waited for, and finds it ignored" {
-    capture python3 -c 'import os, signal, sys
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-os.execv(sys.argv[1], sys.argv[1:])' "$TAPOOL" record -o a.tpt -- grep SigIgn /proc/self/status
-    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
-    [ $((0x$(sed 's/.*\t//' "$out") & 1 << 16)) -ne 0 ]
-}
-
 @test "a program that closes all descriptors, and opens others with their numbers" {
     recorded closes
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
@@ -231,6 +148,36 @@ for pid in range(os.getpid(), os.getpid() + 2000):
         [ "$(echo b.[0-9]*.tpt | wc -w)" -eq 3 ]
         ! compgen -G './*.recording' || fail "$(ls)"
     done
+}
+
+@test "children that are not recorded are one note, each counted once" {
+    # one that becomes another program, or two, is one
+    # shellcheck disable=SC2016 # the shell that is recorded expands it
+    local script='(exec sh -c "exec \"$0\" takes 5"); "$0" takes 5; "$0" takes 5; true'
+    recording -o a.tpt -- sh -c "$script" "$RECORDED"
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    said 'note +3 child processes were not recorded: --follow all '
+    ok "$TAPOOL" info a.tpt
+    matches "$out" '3 child processes were not recorded: --follow all'
+    recording -f -o a.tpt -- "$RECORDED" forks 1
+    said 'note +1 child process was not recorded: --follow all '
+    recording -f -o a.tpt -- "$RECORDED" forks 600
+    said 'note +600 child processes were not recorded: --follow all '
+    # what is recorded is none of them
+    recording -f -o b.tpt --follow fork -- "$RECORDED" forks 3
+    lacks said 'not recorded'
+    recording -f -o b.tpt --follow all -- sh -c "$script" "$RECORDED"
+    lacks said 'not recorded'
+    recording -f -o b.tpt -- sh -c 'exec "$0" takes 5' "$RECORDED"
+    lacks said 'not recorded'
+}
+
+@test "record and info agree on the number of threads" {
+    recorded relays 12
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    said ' events of 13 threads, '
+    ok "$TAPOOL" info a.tpt --json
+    is "$out" 'd["trace"]["threads"]' 13
 }
 
 @test "children that are other programs, and one that outlives its parent" {
@@ -372,15 +319,6 @@ END2
         "$TAPOOL" convert --recover --strict -f cut.tpt.recording
     # what is there is not overwritten
     refused 2 "a\.tpt\.recording' is there already$" record -f -o a.tpt -- "$RECORDED" takes 5
-}
-
-@test "SIGUSR2 stops and starts it; what is freed in between is freed" {
-    recorded pauses
-    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
-    facts a.tpt
-    says 'alloc 3' 'free 3' 'realloc 1' 'size 101 1' 'size 103 1' 'size 109 1'
-    lacks said 'from their first realloc on'
-    said 'frees of blocks that were there before the recording are left out: 2'
 }
 
 @test "the beginning is left out with --after" {
@@ -585,57 +523,6 @@ END2
 
 # ---- what cannot be recorded ----
 
-@test "a program that is missing, is none, or is for another machine" {
-    refused 127 "^tapool: 'no-such-program' was not found$" record -o a.tpt -- no-such-program
-    refused 127 "^tapool: './nor-this' was not found$" record -o a.tpt -- ./nor-this
-    echo text >text
-    refused 126 "^tapool: './text' is not a program that you may run$" record -o a.tpt -- ./text
-    refused 126 "^tapool: '/' is not a program that you may run$" record -o a.tpt -- /
-    cp "$RECORDED" foreign
-    printf '\363\000' | dd of=foreign bs=1 seek=18 conv=notrunc status=none # RISC-V
-    refused 3 "foreign' cannot be recorded: it is for another machine than this tapool$" record -o a.tpt -- ./foreign
-    local machine=267 # arm64; there, x86-64
-    [ "$(uname -m)" = x86_64 ] || machine=076
-    for change in '4 1' "18 $machine"; do # 32 bits, another machine
-        cp "$RECORDED" foreign
-        # shellcheck disable=SC2059 # the byte, in octal
-        printf "\\${change#* }" | dd of=foreign bs=1 seek="${change% *}" conv=notrunc status=none
-        refused 3 "foreign' cannot be recorded: it is for another machine than this tapool$" record -o a.tpt -- ./foreign
-    done
-    echo '#!/no/such/interpreter' >script
-    chmod +x script
-    refused 126 "^tapool: './script' cannot be started: No such file or directory$" record -o a.tpt -- ./script
-    refused 2 '^tapool: record needs a program to run$' record -o a.tpt
-    [ "$(ls)" = "$(printf 'foreign\nscript\ntext')" ] || fail "$(ls)"
-}
-
-@test "a static program, and one with other rights" {
-    refused 3 "cannot be recorded: it is linked statically, and loads no library$" \
-        record -o a.tpt -- "$(dirname "$RECORDED")/no_loader"
-    printf '#!%s\n' "$(dirname "$RECORDED")/no_loader" >script
-    chmod +x script
-    refused 3 "no_loader' cannot be recorded: it is linked statically" record -o a.tpt -- ./script
-    if [ "$(uname -m)" = x86_64 ]; then
-        sed 's,/lib64/ld-linux-x86-64.so.2,/lib/ld-musl-x86_64.so.1\x00\x00\x00,' "$RECORDED" >musl
-        chmod +x musl
-        refused 3 "musl' cannot be recorded: its C library is musl, and the recorder's is glibc$" \
-            record -o a.tpt -- ./musl takes 5
-    fi
-    cp "$RECORDED" other
-    if [ "$(id -u)" -eq 0 ]; then
-        chown 65534 other
-        chmod u+s other
-        refused 3 "other' cannot be recorded: it runs with other rights than yours \(setuid\)$" \
-            record -o a.tpt -- ./other takes 5
-    fi
-    [ ! -e a.tpt ] && [ ! -e a.tpt.recording ]
-}
-
-# nothing_left: no trace, and no recording in the way of the next.
-nothing_left() {
-    [ -z "$(ls ./*.tpt* 2>/dev/null)" ] || fail "$(ls)"
-}
-
 @test "a program that allocates nothing: its status counts, and an older trace is not taken for its own" {
     for status in 0 2; do
         echo old >a.tpt
@@ -644,6 +531,11 @@ nothing_left() {
         said '^tapool: nothing was recorded: the program allocated nothing by malloc hint: --follow all records what it starts, too $'
         nothing_left
     done
+    # one that is killed may have been in its first
+    recorded dies 11
+    [ "$rc" -eq 139 ]
+    said '^tapool: nothing was recorded: signal 11 \(Segmentation fault\) killed the program before its first allocation was complete '
+    nothing_left
     # one that comes after another in the process
     recording -o a.tpt -- sh -c "exec '$RECORDED' nothing 0"
     [ "$rc" -eq 0 ]
@@ -656,22 +548,6 @@ nothing_left() {
     [ "$(find . -name '*.tpt*' | wc -l)" -eq 1 ]
 }
 
-@test "a program whose malloc is its own" {
-    recording -o a.tpt -f -- "$(dirname "$RECORDED")/own_malloc"
-    [ "$rc" -eq 3 ] || fail "$rc"
-    said "^tapool: nothing was recorded: the program's malloc is its own, that of a sanitizer or of an allocator that is linked into it hint: build it without"
-    nothing_left
-}
-
-@test "a program that is built with a sanitizer" {
-    echo 'int main(void) { return 0; }' >empty.c
-    cc -fsanitize=address -o sanitized_program empty.c 2>/dev/null || skip "there is no compiler with a sanitizer"
-    ASAN_OPTIONS='' recording -o a.tpt -f -- ./sanitized_program
-    [ "$rc" -ne 0 ] || fail "$(cat "$err")"
-    said 'tapool: nothing was recorded: the program (did not load the recorder hint: is it, .* built with a sanitizer|.s malloc is its own, that of a sanitizer)'
-    nothing_left
-}
-
 @test "a file that cannot grow at all: the reason is said, and nothing is left" {
     (
         ulimit -f 4 # KiB: the head, and no chunk
@@ -680,18 +556,6 @@ nothing_left() {
         said '^tapool: nothing was recorded: the file could not grow: File too large $'
     )
     nothing_left
-}
-
-@test "an output that cannot be written: before the program starts" {
-    refused 4 "a\.tpt' cannot be written" record -o no/such/a.tpt -- sh -c 'touch ran'
-    echo mine >mine.tpt
-    refused 2 "mine\.tpt' exists" record -o mine.tpt -- sh -c 'touch ran'
-    refused 2 "the trace needs a file: standard output is the program's$" record -o - -- sh -c 'touch ran'
-    [ ! -e ran ]
-    [ "$(cat mine.tpt)" = mine ]
-    recording -o mine.tpt -f -- "$RECORDED" takes 5
-    facts mine.tpt
-    says 'alloc 5'
 }
 
 @test "heaptrack's own recording of a program: the same as ours" {

@@ -384,6 +384,38 @@ static int catches(void)
     return 0;
 }
 
+/* Signals its whole group, tapool too, and then allocates. */
+static int groups(int signal, int times)
+{
+    const struct sigaction action = {.sa_handler = on_term};
+    sigaction(signal, &action, NULL);
+    take(10, 101);
+    for (int i = 0; i < times; i++)
+        kill(0, signal);
+    take(20000, 103);
+    for (int i = 0; i < 50; i++) /* for tapool, to hear it */
+        usleep(1000);
+    take(20000, 103);
+    dprintf(1, "caught %d\n", (int)caught);
+    return 0;
+}
+
+/* Threads, one after another. */
+static void *work_alone(void *data)
+{
+    take(10, 101);
+    return data;
+}
+
+static int relays(int count)
+{
+    pthread_t thread;
+    for (int i = 0; i < count; i++)
+        if (pthread_create(&thread, NULL, work_alone, NULL) || pthread_join(thread, NULL))
+            fail("a thread");
+    return 0;
+}
+
 static int writes(void)
 {
     char text[64];
@@ -528,6 +560,10 @@ int main(int argc, char **argv)
         return knows((int)strtol(argv[2], NULL, 10));
     if (argc > 2 && !strcmp(task, "forks"))
         return forks((int)strtol(argv[2], NULL, 10));
+    if (argc > 2 && !strcmp(task, "relays"))
+        return relays((int)strtol(argv[2], NULL, 10));
+    if (argc > 3 && !strcmp(task, "groups"))
+        return groups((int)strtol(argv[2], NULL, 10), (int)strtol(argv[3], NULL, 10));
     if (argc > 3 && !strcmp(task, "counts"))
         return counts(argv[2], argv[3]);
     if (argc > 2 && !strcmp(task, "confines"))

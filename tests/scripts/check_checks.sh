@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Proves that the checks of the tree can fail: plants one violation of each kind into a small tree of
-# its own, requires check_layers.sh or check_symbols.sh to report it, and nothing without it.
+# its own, requires check_layers.sh, check_symbols.sh or check_recorder.sh to report it, and nothing without it.
 set -euo pipefail
 
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -262,6 +262,19 @@ echo 'TP_API int tp_wanted(void);' >>alloc/base/err.h
 echo 'void tp_left(void) {} int main(void) { return 0; }' | "$CC" -x c - -rdynamic -o "$OBJECTS/tapool"
 caught 'tp_wanted is TP_API, and not exported' symbols
 caught 'tp_left is exported, and not TP_API' symbols
+
+recorder() { "$HERE/check_recorder.sh" "$OBJECTS/recorder.so"; }
+# Links a library as a recorder is, with these words for the linker.
+link_recorder() { # FLAG...
+    echo 'int tp_changed = 1; int tp_code(void); int tp_code(void) { return tp_changed; }' |
+        "$CC" -x c - -shared -fPIC -o "$OBJECTS/recorder.so" "$@"
+}
+link_recorder -Wl,-z,separate-code -Wl,-z,max-page-size=65536
+clean "a recorder with code on pages of its own" recorder
+link_recorder -Wl,-z,noseparate-code -Wl,-z,max-page-size=65536
+caught 'recorder.so: code and data share a page of 65536 bytes' recorder
+link_recorder -Wl,-z,separate-code -Wl,-z,max-page-size=4096
+caught 'recorder.so: a segment is aligned to 4096 bytes, not to 65536' recorder
 
 if [ "$bad" -gt 0 ]; then
     echo "$bad of $done_checks checks of the checks failed"

@@ -172,7 +172,9 @@ void tp_host_describe(const struct tp_host_counts *counts, struct tp_meta *meta)
         uint64_t count;
         const char *what;
     } remarks[] = {
-        {counts->strangers, "frees of blocks that were there before the recording are left out"},
+        {counts->strangers,
+         counts->paused ? "frees of blocks from before the recording or from a pause are left out"
+                        : "frees of blocks that were there before the recording are left out"},
         {counts->first_seen, "blocks that were there before it count from their first realloc on"},
         {counts->empty, "blocks of 0 bytes are kept as 1 byte"},
         {counts->late, "frees were recorded after their addresses were in use again"},

@@ -33,6 +33,7 @@ struct tp_host_counts {
     /* of a file that begins within its program: frees of blocks that it has not seen; blocks that
      * it saw first in a realloc; blocks of 0 bytes */
     uint64_t strangers, first_seen, empty;
+    bool paused; /* blocks from the times between its parts are not seen either */
 };
 
 /* The calls of one process. */

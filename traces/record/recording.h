@@ -55,6 +55,8 @@ enum {
     TP_RECORDING_PATH = 1024,
     TP_RECORDING_PROGRAM = 256,
     TP_REC_TOGETHER = 64, /* calls that a thread adds to `passed` at once */
+    TP_REC_PAUSES = 16,    /* whose times are kept; further ones are only counted */
+    TP_REC_CHILDREN = 256, /* process ids that are kept of children that are not followed */
     TP_REC_SAMPLED = 128, /* one event in so many is timed to its end; a power of two */
     TP_REC_LONG = 1 << 13 /* ticks: what took longer was interrupted, and is no sample */
 };
@@ -115,6 +117,11 @@ enum tp_record_memory {
     TP_REC_OF_DEVICE /* the driver of GPUs */
 };
 
+/* Ticks, not shifted; 0: the time has not come. */
+struct tp_recorded_pause {
+    _Atomic uint64_t from, to;
+};
+
 /* Page 0. What is not atomic is written by `tapool record` before the program starts, and by the
  * recorder before main. */
 struct tp_recording_head {
@@ -149,6 +156,10 @@ struct tp_recording_head {
     uint32_t memory;           /* enum tp_record_memory */
     _Atomic uint32_t injected; /* 1: the driver of a GPU has loaded the recorder */
     _Atomic uint64_t dropped;  /* calls that are not recorded, of threads that had no chunk */
+    _Atomic uint32_t pauses;   /* by SIGUSR2 */
+    struct tp_recorded_pause pause[TP_REC_PAUSES];
+    _Atomic uint32_t left_alone;             /* children that were not to be followed */
+    _Atomic int32_t alone[TP_REC_CHILDREN]; /* the last of them: exec keeps the number */
 };
 _Static_assert(sizeof(struct tp_recording_head) <= TP_RECORDING_PAGE, "the head is one page");
 

@@ -119,6 +119,8 @@ static void things_are_counted(void **state)
                 {1, "strategy", "1 strategy"},
                 {2, "strategy", "2 strategies"},
                 {2, "replay", "2 replays"},
+                {1, "process", "1 process"},
+                {2, "process", "2 processes"},
                 {UINT64_MAX, "memory space", "18,446,744,073,709,551,615 memory spaces"}};
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_string_equal(tp_plural(rows[i].n, rows[i].noun).s, rows[i].text);

@@ -167,6 +167,15 @@ static struct tp_event event_of(struct merge *m, const struct merge_lane *l, uin
                              .offset = l->ev.offset};
 }
 
+/* Numbers the pauses that have begun by `now`, ticks >> shift. */
+static void place_pauses(struct merge *m, uint64_t now)
+{
+    const struct tp_recording_head *h = &m->rec->head;
+    uint32_t all = atomic_load(&h->pauses), *n = &m->counts->pauses;
+    while (*n < all && *n < TP_REC_PAUSES && atomic_load(&h->pause[*n].from) >> h->shift <= now)
+        m->counts->paused_at[(*n)++] = tp_lower_count(m->r->lower) + 1;
+}
+
 static int lower(void *ctx, const struct tp_event *ev, struct tp_err *err)
 {
     struct merge *m = ctx;
@@ -212,6 +221,7 @@ static int device_call(struct merge *m, struct merge_lane *l, struct tp_err *err
 static int emit(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
     struct tp_event ev;
+    place_pauses(m, l->ev.end);
     if (l->ev.more == TP_MORE_DEVICE)
         return device_call(m, l, err);
     switch (l->ev.op) {
@@ -461,6 +471,8 @@ int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *re
         rc = make_devices(&m, err);
     while (!rc && m.size)
         rc = step(&m, &m.lanes[m.heap[0]], err);
+    if (!rc)
+        place_pauses(&m, UINT64_MAX);
     if (!rc)
         rc = tp_recording_stacks_end(&m.stacks, &rec->head, err);
     release(&m);

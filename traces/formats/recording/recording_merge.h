@@ -13,6 +13,8 @@ struct tp_merge_counts {
     uint64_t events; /* all that were read */
     uint64_t alive;  /* ticks >> shift from first to last event, summed over the threads */
     struct tp_device_counts devices;
+    uint32_t pauses;                     /* whose place is known */
+    uint64_t paused_at[TP_REC_PAUSES]; /* number of the first event after it began */
 };
 
 int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *rec,

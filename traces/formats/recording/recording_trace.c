@@ -3,6 +3,7 @@
  *
  *      chunks of threads -> one order (recording_merge.c) -> lowering */
 #include "alloc/base/numbers.h"
+#include "alloc/base/str.h"
 #include "traces/formats/recording/recording_merge.h"
 #include "traces/record/ended.h"
 
@@ -27,10 +28,34 @@ static void remark_overhead(struct tp_meta *meta, const struct tp_recording *rec
                    ticks / events * rec->head.ns_per_tick, ticks / alive * 100);
 }
 
+/* Each pause with the first event after it began. */
+static void remark_pauses(struct tp_meta *meta, const struct tp_recording *rec,
+                          const struct tp_merge_counts *counts)
+{
+    const struct tp_recording_head *h = &rec->head;
+    uint32_t all = atomic_load(&h->pauses);
+    char text[TP_REC_PAUSES * 64] = "";
+    struct tp_str s = TP_STR_IN(text);
+    for (uint32_t i = 0; i < counts->pauses; i++) {
+        uint64_t from = atomic_load(&h->pause[i].from), to = atomic_load(&h->pause[i].to);
+        double seconds = to > from ? (double)(to - from) * h->ns_per_tick / 1e9 : 0;
+        tp_str_add(&s, "%s at event %s ", i ? "," : "", tp_count(counts->paused_at[i]).s);
+        if (to)
+            tp_str_add(&s, "for %s s", tp_digits(seconds).s);
+        else
+            tp_str_add(&s, "to the end");
+    }
+    if (all > counts->pauses)
+        tp_str_add(&s, " and %s more", tp_plural(all - counts->pauses, "time").s);
+    if (all)
+        tp_meta_remark(meta, "SIGUSR2 paused the recording%s", text);
+}
+
 static void describe(const struct tp_reading *r, const struct tp_recording *rec,
                      const struct tp_merge_counts *counts)
 {
     struct tp_meta *meta = r->meta;
+    uint32_t alone = atomic_load(&rec->head.left_alone);
     const struct {
         uint64_t count;
         const char *what;
@@ -49,6 +74,10 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
     for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
         if (remarks[i].count)
             tp_meta_remark(meta, "%s: %s", remarks[i].what, tp_count(remarks[i].count).s);
+    remark_pauses(meta, rec, counts);
+    if (alone)
+        tp_meta_remark(meta, "%s %s not recorded: --follow all",
+                       tp_plural(alone, "child process").s, alone == 1 ? "was" : "were");
     if (rec->head.own_malloc)
         tp_meta_remark(meta, "the program's own malloc is not recorded, only what libraries do");
     tp_recording_ended(&rec->head, ended, sizeof ended);
@@ -78,6 +107,7 @@ static int read_recording(const struct tp_reading *r, struct tp_err *err)
         rc = set_kind(r, rec.head.memory == TP_REC_OF_DEVICE, err);
     if (!rc)
         rc = tp_recording_merge(r, &rec, &counts, err);
+    counts.calls.paused = atomic_load(&rec.head.pauses) != 0;
     if (!rc || rc == TP_ESTOP)
         describe(r, &rec, &counts);
     tp_recording_release(&rec);

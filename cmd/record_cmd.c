@@ -96,10 +96,9 @@ static int check_output(const struct tp_record_cfg *cfg, bool force, struct tp_e
                        cfg->output);
     if (there && stat(cfg->program, &program) == 0 && output.st_dev == program.st_dev &&
         output.st_ino == program.st_ino)
-        return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "'%s' is the program that is to be recorded",
-                               cfg->output),
-                       "-o FILE names the trace");
+        return tp_hint(
+            err, tp_fail(err, TP_EUSAGE, "'%s' is the program that is to be recorded", cfg->output),
+            "-o FILE names the trace");
     return tp_output_check(cfg->output, force, err);
 }
 

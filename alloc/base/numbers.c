@@ -38,10 +38,10 @@ struct tp_text tp_plural(uint64_t n, const char *noun)
     size_t length = strlen(noun);
     bool y = n != 1 && length > 1 && noun[length - 1] == 'y' && !strchr("aeiou", noun[length - 2]);
     return tp_text_of("%s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun,
-                      n == 1 ? ""
-                      : y    ? "ies"
+                      n == 1                    ? ""
+                      : y                       ? "ies"
                       : noun[length - 1] == 's' ? "es"
-                             : "s");
+                                                : "s");
 }
 
 struct tp_text tp_digits(double value)

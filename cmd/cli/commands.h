@@ -19,7 +19,7 @@ struct tp_args {
     char **words;     /* arguments that are not options */
     int count;        /* number of words */
     int flags; /* number of options on the command line itself; a repeated one counts again */
-    const struct tp_origin *origins; /* where each option got its value, see config.h */
+    const struct tp_origin *origins;        /* where each option got its value, see config.h */
     const struct tp_signals_found *signals; /* for a program that the command starts */
 };
 

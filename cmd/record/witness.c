@@ -1,6 +1,6 @@
-/* See witness.h. Known weakness: a signal that is for tapool alone is not passed on where its sender
- * sent the same one to the group less than 100 ms before, or twice at one time less than a second
- * before. */
+/* See witness.h. Known weakness: a signal that is for tapool alone is not passed on where its
+ * sender sent the same one to the group less than 100 ms before, or twice at one time less than a
+ * second before. */
 #include "cmd/record/witness.h"
 
 #include "alloc/base/clock.h"

@@ -64,14 +64,25 @@ static void hold_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
+bool tp_recorder_may_call(void)
+{
+    atomic_fetch_add(&calling, 1);
+    if (!atomic_load(&sealed))
+        return true;
+    tp_recorder_called();
+    return false;
+}
+
+void tp_recorder_called(void)
+{
+    atomic_fetch_sub(&calling, 1);
+}
+
 /* false: no call may be made any more. */
 static bool enter_system(struct system *s)
 {
-    atomic_fetch_add(&calling, 1);
-    if (atomic_load(&sealed)) {
-        atomic_fetch_sub(&calling, 1);
+    if (!tp_recorder_may_call())
         return false;
-    }
     s->code = errno;
     tp_writer_hush(&s->hush);
     hold_signals(&s->signals);
@@ -85,7 +96,7 @@ static void leave_system(const struct system *s)
     tp_writer_unhush(&s->hush);
     pthread_sigmask(SIG_SETMASK, &s->signals, NULL);
     errno = s->code;
-    atomic_fetch_sub(&calling, 1);
+    tp_recorder_called();
 }
 
 /* Waits for the threads that make calls, and not without end: one may be taken away from there for

@@ -15,10 +15,15 @@
  * Which allocations have one is left to chance, each by itself: a program that repeats itself would
  * be seen at the same places again and again, were it each hundredth.
  *
+ * Tables may be wrong, and stacks may end where no table says so: each step is looked at before it
+ * is done (frame_step.h).
+ *
  * Known weakness: a function without unwind tables (code that was made at run time) ends its stack;
- * wrong tables lead anywhere; a thread with a stack of less than about 4 KiB to spare has no room
- * to be looked at. */
+ * wrong tables lead to wrong callers; a thread with a stack of less than about 4 KiB to spare has
+ * no room to be looked at. */
 #include "cmd/recorder/stacks.h"
+
+#include "cmd/recorder/frame_step.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -52,6 +57,7 @@ struct frames {
     uintptr_t at[TP_STACK_FRAMES]; /* addresses inside of the calls, not behind them */
     uint32_t count, most;
     uintptr_t own_start, own_end; /* of this library, whose frames are left out */
+    struct tp_frame_pages pages;
 };
 
 /* ---- which ---- */
@@ -200,7 +206,8 @@ static const struct module *find_module(struct tp_writer *w, struct sampler *s, 
 
 /* ---- stacks ---- */
 
-TP_PER_THREAD jmp_buf *way_out; /* of the stack that is just taken */
+TP_PER_THREAD jmp_buf *way_out;         /* of the stack that is just taken */
+TP_PER_THREAD const void *tables_found; /* of the frame that is just looked at */
 
 /* The linker puts the first in front of the second, which the unwinder calls. */
 void *__wrap__Unwind_Find_FDE(void *pc, void *bases);
@@ -211,6 +218,7 @@ void *__wrap__Unwind_Find_FDE(void *pc, void *bases)
     void *tables = __real__Unwind_Find_FDE(pc, bases);
     if (!tables && way_out)
         longjmp(*way_out, 1);
+    tables_found = tables;
     return tables;
 }
 
@@ -222,10 +230,14 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *ctx
     if (!at)
         return _URC_END_OF_STACK;
     at -= !exact;
-    if (at >= f->own_start && at < f->own_end)
+    if (at >= f->own_start && at < f->own_end) {
+        tp_frame_pages_grow(&f->pages, context);
         return _URC_NO_REASON;
+    }
     f->at[f->count++] = at;
-    return f->count < f->most ? _URC_NO_REASON : _URC_END_OF_STACK;
+    return f->count < f->most && tp_frame_can_step(&f->pages, context, at, tables_found)
+               ? _URC_NO_REASON
+               : _URC_END_OF_STACK;
 }
 
 static void find_own(struct frames *f)
@@ -242,8 +254,10 @@ static void take_frames(struct frames *f)
     jmp_buf here;
     jmp_buf *before = way_out; /* of a stack that a signal came into */
     way_out = &here;
+    tp_frame_pages_begin(&f->pages);
     if (!_setjmp(here))
         (void)_Unwind_Backtrace(take_frame, f);
+    tp_frame_pages_end(&f->pages);
     way_out = before;
 }
 

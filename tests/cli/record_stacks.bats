@@ -215,6 +215,50 @@ END
     [ "$(places_of '^77 called_program\.c:[0-9]+ run_fiber$')" -eq 10 ]
 }
 
+@test "a stack that ends at its mapping, and tables that are wrong: the program ends as it does alone" {
+    [ "$(uname -m)" = x86_64 ] || skip "the code is written for x86-64"
+    recorded --stacks 8 --stack-every 1 -- edges
+    named
+    [ "$(places_of '^77 called_program\.c:[0-9]+ run_fiber$')" -eq 10 ]
+    recorded --stacks 8 --stack-every 1 -- wild
+    [ "$(places_of '^79 called_program\.c:[0-9]+ allocate_wild$')" -eq 10 ]
+}
+
+@test "a copy of the program that frees before it allocates has its stacks" {
+    recorded --stacks 8 --follow fork -- heirs
+    named
+    local child
+    for child in a.[0-9]*.tpt; do
+        ok "$TAPOOL" convert "$child" -f -o child.jsonl
+        matches child.jsonl '"size": 70000.*"place": "called_program\.c:[0-9]+ f"'
+    done
+}
+
+@test "a frame that was realigned leads to its caller" {
+    [ "$(uname -m)" = x86_64 ] || skip "the tables are those of x86-64"
+    command -v gcc >/dev/null || skip "there is no gcc"
+    cat >wide.c <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) void aligned(int n)
+{
+    volatile char some[n] __attribute__((aligned(64))), more[64] __attribute__((aligned(64)));
+    some[0] = more[0] = 1;
+    free(malloc(60000 + some[0]));
+}
+__attribute__((noinline)) void caller(int n) { aligned(n); __asm__ volatile(""); }
+int main(int argc, char **argv) { (void)argv; caller(100 * argc); return 0; }
+END
+    gcc -g -O2 -fno-builtin -o wide wide.c
+    readelf --debug-dump=frames wide 2>/dev/null | grep -q 'DW_CFA_def_cfa_expression (DW_OP_breg6' ||
+        skip "this compiler realigns in another way"
+    CALLED=./wide
+    recorded --stacks 8 --
+    named
+    ok "$TAPOOL" info a.tpt
+    tr -s ' \n' ' ' <"$out" >screen
+    matches screen 'wide\.c:[0-9]+ aligned, from wide\.c:[0-9]+ caller'
+}
+
 @test "what the program's unwinder has locked is not waited for, nor in its children" {
     recorded --stacks 8 --stack-every 1 --follow fork -- registers
     [ "$(ls a.*.tpt | wc -l)" -eq 40 ]

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,24 @@ static int libraries(char **paths)
     return end();
 }
 
+/* A child that frees before it allocates. */
+static int heirs(void)
+{
+    int how = 0;
+    f(10, 50000);
+    for (int i = 0; i < 3 && !how; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            free(kept[--count]);
+            f(1, 70000);
+            _exit(0);
+        }
+        if (waitpid(child, &how, 0) != child)
+            return 1;
+    }
+    return how;
+}
+
 static volatile sig_atomic_t caught;
 
 static void on_alarm(int number)
@@ -145,13 +164,59 @@ __attribute__((naked, noinline)) static void change_stack(__attribute__((unused)
             "pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbx\n\tpop %rbp\n\tret");
 }
 
-static void run_fiber(void)
+__attribute__((noinline)) void run_fiber(void);
+void run_fiber(void)
 {
     for (;;) {
         kept[0] = malloc(77);
         free(kept[0]);
         change_stack(&fiber, origin);
     }
+}
+
+/* The first function of a fiber whose stack is mapped to its very end: it is never returned from,
+ * and so there is no place for where it would return to. */
+__attribute__((naked, noinline)) static void begin_fiber(void)
+{
+    __asm__("call run_fiber\n\thlt");
+}
+
+static int edges(void)
+{
+    enum { BYTES = 1 << 16 };
+    char *stack =
+        mmap(NULL, BYTES + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED || mprotect(stack + BYTES, 4096, PROT_NONE))
+        return 1;
+    uint64_t *top = (uint64_t *)(void *)(stack + BYTES) - 7;
+    top[6] = (uint64_t)(uintptr_t)begin_fiber;
+    fiber = top;
+    for (int i = 0; i < 10; i++)
+        change_stack(&origin, fiber);
+    return 0;
+}
+
+/* Uses the register that its tables take for the frame's as any other. */
+__attribute__((naked, noinline)) static void with_wild(void)
+{
+    __asm__("push %rbp\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset 6, -16\n\t"
+            "mov %rsp, %rbp\n\t.cfi_def_cfa_register 6\n\t"
+            "push %rbx\n\tsub $8, %rsp\n\tmov $0x1000, %ebp\n\tcall allocate_wild\n\t"
+            "add $8, %rsp\n\tpop %rbx\n\tpop %rbp\n\tret");
+}
+
+void allocate_wild(void);
+void allocate_wild(void)
+{
+    free(malloc(79));
+    __asm__ volatile("" ::: "memory");
+}
+
+static int wild(void)
+{
+    for (int i = 0; i < 10; i++)
+        with_wild();
+    return 0;
 }
 
 static int fibers(void)
@@ -168,6 +233,16 @@ static int fibers(void)
 }
 #else
 static int fibers(void)
+{
+    return 77;
+}
+
+static int edges(void)
+{
+    return 77;
+}
+
+static int wild(void)
 {
     return 77;
 }
@@ -250,6 +325,12 @@ int main(int argc, char **argv)
         return signals();
     if (!strcmp(task, "fibers"))
         return fibers();
+    if (!strcmp(task, "edges"))
+        return edges();
+    if (!strcmp(task, "wild"))
+        return wild();
+    if (!strcmp(task, "heirs"))
+        return heirs();
     if (!strcmp(task, "registers"))
         return registers();
     return argc > 3 && !strcmp(task, "libraries") ? libraries(argv + 2) : 2;

@@ -54,11 +54,11 @@ enum {
     TP_STACK_FRAMES = 64, /* of a stack at most */
     TP_RECORDING_PATH = 1024,
     TP_RECORDING_PROGRAM = 256,
-    TP_REC_TOGETHER = 64, /* calls that a thread adds to `passed` at once */
+    TP_REC_TOGETHER = 64,  /* calls that a thread adds to `passed` at once */
     TP_REC_PAUSES = 16,    /* whose times are kept; further ones are only counted */
     TP_REC_CHILDREN = 256, /* process ids that are kept of children that are not followed */
-    TP_REC_SAMPLED = 128, /* one event in so many is timed to its end; a power of two */
-    TP_REC_LONG = 1 << 13 /* ticks: what took longer was interrupted, and is no sample */
+    TP_REC_SAMPLED = 128,  /* one event in so many is timed to its end; a power of two */
+    TP_REC_LONG = 1 << 13  /* ticks: what took longer was interrupted, and is no sample */
 };
 
 enum tp_record_op {
@@ -158,7 +158,7 @@ struct tp_recording_head {
     _Atomic uint64_t dropped;  /* calls that are not recorded, of threads that had no chunk */
     _Atomic uint32_t pauses;   /* by SIGUSR2 */
     struct tp_recorded_pause pause[TP_REC_PAUSES];
-    _Atomic uint32_t left_alone;             /* children that were not to be followed */
+    _Atomic uint32_t left_alone;            /* children that were not to be followed */
     _Atomic int32_t alone[TP_REC_CHILDREN]; /* the last of them: exec keeps the number */
 };
 _Static_assert(sizeof(struct tp_recording_head) <= TP_RECORDING_PAGE, "the head is one page");

@@ -13,7 +13,7 @@ struct tp_merge_counts {
     uint64_t events; /* all that were read */
     uint64_t alive;  /* ticks >> shift from first to last event, summed over the threads */
     struct tp_device_counts devices;
-    uint32_t pauses;                     /* whose place is known */
+    uint32_t pauses;                   /* whose place is known */
     uint64_t paused_at[TP_REC_PAUSES]; /* number of the first event after it began */
 };
 

@@ -38,10 +38,10 @@ enum {
     BOXES = 32,
     GIFTS = 4, /* ranges for adopt, per thread */
     STRIPES = 64,
-    MARKED = 256, /* bytes at either end of a block that carry its mark */
+    MARKED = 256,   /* bytes at either end of a block that carry its mark */
     NAP_NS = 15000, /* between two looks for a thread that is inside a call */
-    AHEAD = 8,   /* steps that others take while one is held */
-    YIELDS = 16  /* in which they must take them: they may wait for what the held one has locked */
+    AHEAD = 8,      /* steps that others take while one is held */
+    YIELDS = 16 /* in which they must take them: they may wait for what the held one has locked */
 };
 #define SEED UINT64_C(20240611)
 

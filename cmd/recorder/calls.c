@@ -1,5 +1,5 @@
-/* Which calls are recorded. A call within another one is part of it, or was made by a signal handler
- * that came in between; and a handler may have left the call that it came into for good, by
+/* Which calls are recorded. A call within another one is part of it, or was made by a signal
+ * handler that came in between; and a handler may have left the call that it came into for good, by
  * siglongjmp.
  *
  *      frame of main
@@ -9,7 +9,8 @@
  *        | signal handler
  *        |   frame of a hook: struct tp_call  of another block: counted as not recorded
  *      - - - - - - - - - - - - - - - - - -    siglongjmp to main
- *      frame of a hook: struct tp_call B      where A was, or above, or A is written over: A is gone
+ *      frame of a hook: struct tp_call B      where A was, or above, or A is written over: A is
+ * gone
  *
  * Known weakness: what a handler on another stack than those of the thread and of sigaltstack finds
  * below its own frame is taken for gone. */
@@ -32,8 +33,8 @@ static bool is_mapped(const struct tp_call *call)
     return msync((void *)page, (uintptr_t)(call + 1) - page, MS_ASYNC) == 0;
 }
 
-/* Where the two frames are not one closely below the other: which stack each is on is the kernel's to
- * say. */
+/* Where the two frames are not one closely below the other: which stack each is on is the kernel's
+ * to say. */
 static bool is_left_elsewhere(const struct tp_call *outer, const struct tp_call *now)
 {
     stack_t alternate;
@@ -42,9 +43,7 @@ static bool is_left_elsewhere(const struct tp_call *outer, const struct tp_call 
         return outer == now;
     bool is = (alternate.ss_flags & SS_ONSTACK) != 0;
     bool was = (uintptr_t)outer - (uintptr_t)alternate.ss_sp < alternate.ss_size;
-    bool left = is != was    ? was
-                : now < outer ? is_mapped(outer) && outer->self != outer
-                              : true;
+    bool left = is != was ? was : now < outer ? is_mapped(outer) && outer->self != outer : true;
     errno = code;
     return left;
 }
@@ -92,8 +91,8 @@ void tp_writer_unhush(const struct tp_hush *hush)
     mine.call = hush->before;
 }
 
-/* Begins the recording, or takes this thread into it. A child of fork has its own, cleared page, and
- * this writer from its parent, whichever of its threads was the first to begin. */
+/* Begins the recording, or takes this thread into it. A child of fork has its own, cleared page,
+ * and this writer from its parent, whichever of its threads was the first to begin. */
 static bool join(struct tp_writer *w)
 {
     struct tp_hush hush;

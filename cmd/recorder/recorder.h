@@ -195,8 +195,8 @@ void tp_recorder_end(enum tp_record_why why, int error);
 bool tp_recorder_seal(bool on);
 bool tp_recorder_is_sealed(void);
 
-/* Whether a call of the system may be made that leaves everything as it was; tp_recorder_called is to
- * follow it then. */
+/* Whether a call of the system may be made that leaves everything as it was; tp_recorder_called is
+ * to follow it then. */
 bool tp_recorder_may_call(void);
 void tp_recorder_called(void);
 

@@ -1,7 +1,7 @@
 /* What tests of complete recordings run: signal handlers that interrupt malloc, and call it, or
- * leave it for good; children that are not followed, and end badly; children with threads. Each task
- * prints how many blocks of each size it was given: "made SIZE COUNT". Calls that never returned
- * are none. The malloc is raising_malloc.c. */
+ * leave it for good; children that are not followed, and end badly; children with threads. Each
+ * task prints how many blocks of each size it was given: "made SIZE COUNT". Calls that never
+ * returned are none. The malloc is raising_malloc.c. */
 #include "tests/programs/raising_malloc.h"
 
 #include <linux/seccomp.h>

@@ -65,8 +65,7 @@ static bool add_symbol(struct symbols *all, Dwfl_Module *module, int nth)
     GElf_Addr start = 0, end = 0;
     GElf_Word section = SHN_UNDEF;
     Elf *elf = NULL;
-    const char *name =
-        dwfl_module_getsym_info(module, nth, &symbol, &start, &section, &elf, NULL);
+    const char *name = dwfl_module_getsym_info(module, nth, &symbol, &start, &section, &elf, NULL);
     if (!name || !*name || !is_code(&symbol, section))
         return true;
     GElf_Xword size = symbol.st_size ? symbol.st_size : left_of_section(elf, &symbol, section);

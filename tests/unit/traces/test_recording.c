@@ -1,13 +1,14 @@
 /* Recordings in progress: the code of events, threads in one order, blocks that move while others
  * take their places, what a program that was killed left, and what is no recording. The files are
  * written here, event by event, as the recorder does. */
+#include "cmd/recorder/recorder.h"
 #include "tests/unit/recording_rig.h"
 
 #include <stddef.h>
 
 /* The seeds of the fuzz targets are recordings: they are made anew with the layout. */
 _Static_assert(offsetof(struct tp_recording_head, bytes) == 1392 &&
-                   sizeof(struct tp_recording_head) == 1464,
+                   sizeof(struct tp_recording_head) == 2760,
                "the layout is another: tests/fuzz/recording_specimens.sh, then these numbers");
 
 #define OVERLAP                                                                                    \
@@ -277,6 +278,68 @@ static void no_recording(void **state)
     refuse(f, false, "x.json: no recording: its first page is not whole");
 }
 
+/* Each with the event that comes first after it began; what is kept of them is bounded. */
+static void pauses_are_said(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(1);
+    struct tp_recording_head *h = head_of(f);
+    alloc(f, 0, 1010, 0x10000, 64);
+    release(f, 0, 1500, 0x10000);
+    alloc(f, 0, 2000, 0x10000, 64);
+    release(f, 0, 2001, 0x10000);
+    atomic_store(&h->pauses, 3);
+    atomic_store(&h->pause[0].from, 1100);
+    atomic_store(&h->pause[0].to, 1100 + UINT64_C(2500000000));
+    atomic_store(&h->pause[1].from, 1900);
+    atomic_store(&h->pause[1].to, 1900 + UINT64_C(1000000));
+    atomic_store(&h->pause[2].from, 3000);
+    expect(
+        f,
+        "alloc 0 64 a4 +10 @1; free 0 64 a4 +490 @2; alloc 0 64 a4 +500 @3; free 0 64 a4 +1 @4; ",
+        "SIGUSR2 paused the recording at event 2 for 2.5 s, at event 3 for 0.001 s, at event 5 "
+        "to the end");
+    f = begin_file(1);
+    h = head_of(f);
+    alloc(f, 0, 1010, 0x10000, 64);
+    atomic_store(&h->pauses, UINT32_MAX);
+    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
+    assert_int_equal(r.rc, TP_OK);
+    assert_non_null(strstr(r.meta.remarks, " and 4,294,967,279 times more"));
+    forget(&r);
+    free(f);
+}
+
+static void children_that_are_not_followed_are_said(void **state)
+{
+    (void)state;
+    static const char *const said[] = {NULL, "1 child process was not recorded: --follow all",
+                                       "2 child processes were not recorded: --follow all"};
+    for (uint32_t n = 0; n < sizeof said / sizeof *said; n++) {
+        struct file *f = begin_file(1);
+        alloc(f, 0, 1010, 0x10000, 64);
+        atomic_store(&head_of(f)->left_alone, n);
+        expect(f, "alloc 0 64 a4 +10 @1; ", said[n]);
+    }
+}
+
+static void alignments_are_powers_of_two(void **state)
+{
+    (void)state;
+    static const size_t rows[][2] = {{0, 1},
+                                     {1, 1},
+                                     {2, 2},
+                                     {3, 4},
+                                     {4096, 4096},
+                                     {4097, 8192},
+                                     {((size_t)1 << 63) - 1, (size_t)1 << 63},
+                                     {(size_t)1 << 63, (size_t)1 << 63},
+                                     {((size_t)1 << 63) + 1, (size_t)1 << 63},
+                                     {SIZE_MAX, (size_t)1 << 63}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_true(tp_power_of_two(rows[i][0]) == rows[i][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +356,9 @@ int main(void)
         cmocka_unit_test(the_last_program_counts),
         cmocka_unit_test(what_lies_behind_damage_is_left_out),
         cmocka_unit_test(no_recording),
+        cmocka_unit_test(pauses_are_said),
+        cmocka_unit_test(children_that_are_not_followed_are_said),
+        cmocka_unit_test(alignments_are_powers_of_two),
     };
     return cmocka_run_group_tests_name("recording", tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ struct frame_state {
 };
 struct frame_state *__frame_state_for(void *pc, struct frame_state *state);
 
-enum kind { UNKNOWN, BY_REGISTER, BY_WORD, BY_SIGNAL };
+enum rule_kind { UNKNOWN, BY_REGISTER, BY_WORD, BY_SIGNAL };
 
 /* Where a frame ends. */
 struct rule {

@@ -13,6 +13,7 @@ Inputs are made here from fixed seeds and rounded, so that the file has all of t
 over slowdowns with a bootstrap of every simulated run.
 """
 import functools
+import itertools
 import math
 import os
 import random
@@ -24,6 +25,7 @@ import statsmodels.stats.multitest
 
 PATH = os.path.join(os.path.dirname(__file__), "..", "tests", "data", "statistics", "golden.txt")
 HEAD = ("# written by scripts/statistics_golden.py with SciPy, NumPy and statsmodels; see there\n")
+EXACT_MAX = 100  # as TP_STAT_EXACT_MAX
 # What depends on random draws may differ so much between versions of NumPy.
 LOOSE = {"bootstrap": 0.02, "sensitivity": 0.05}
 
@@ -52,11 +54,6 @@ def times(seed, count, spread, tail=0.0, digits=6):
 
 SAMPLES = ([times(seed, count, 0.1, 0.1) for seed, count in enumerate((1, 2, 3, 4, 7, 20, 41))] +
            [[5.0] * 6, [3.0, 1.0, 2.0, 2.0, 1.0], [-1.5, 1e300, 0.0, -2e-300, 7.0]])
-SIZES = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 20), (20, 1), (5, 8), (8, 5), (10, 10),
-         (19, 20), (20, 20)]
-LARGER = [(21, 20), (20, 21), (30, 30), (3, 40), (60, 45)]
-
-
 # ---- what is expected ----
 
 def plain_lines():
@@ -68,28 +65,47 @@ def plain_lines():
             yield line("geometric_mean", [scipy.stats.gmean(values)], values)
 
 
-def rank_line(a, b, method):
-    found = scipy.stats.mannwhitneyu(a, b, alternative="greater", method=method)
-    return line("mann_whitney", [found.statistic, found.pvalue, method == "exact"], a, b)
+def all_signs(values):
+    """The signed-rank test by its definition: every way to give the values signs, one by one. A 0
+    is ranked, but has no sign."""
+    ranks = scipy.stats.rankdata([abs(v) for v in values])
+    signed = [r for r, v in zip(ranks, values) if v]
+    w = sum(r for r, v in zip(ranks, values) if v > 0)
+    ways = itertools.product((0, 1), repeat=len(signed))
+    so_large = sum(sum(itertools.compress(signed, way)) >= w for way in ways)
+    return w, so_large / 2 ** len(signed)
+
+
+def signed_rank_line(values):
+    if len(values) <= 14:
+        w, p = all_signs(values)
+    else:
+        method = "exact" if len(values) <= EXACT_MAX else "approx"
+        found = scipy.stats.wilcoxon(values, alternative="greater", zero_method="pratt", mode=method,
+                                     correction=method == "approx")
+        w, p = found.statistic, found.pvalue
+    return line("signed_rank", [w, p, len(values) <= EXACT_MAX], values)
+
+
+def changes(seed, count, shift, step):
+    """Differences of logarithms around `shift`; a coarse step makes ties and zeros."""
+    rng = random.Random(seed)
+    return [round(rng.gauss(shift, 0.1) / step) * step for _ in range(count)]
 
 
 def rank_lines():
-    for seed, (a_count, b_count) in enumerate(SIZES):
-        for shift in (0.9, 1, 1.05, 1.5):
-            a = [round(v * shift, 6) for v in times(100 + seed, a_count, 0.1)]
-            yield rank_line(a, times(200 + seed, b_count, 0.1), "exact")
-    for seed, (a_count, b_count) in enumerate(LARGER):
-        for shift in (0.9, 1, 1.05, 1.5):
-            a = [round(v * shift, 6) for v in times(300 + seed, a_count, 0.1)]
-            yield rank_line(a, times(400 + seed, b_count, 0.1), "asymptotic")
-    for seed, (a_count, b_count) in enumerate(SIZES[2:] + LARGER):  # with ties
-        a, b = times(500 + seed, a_count, 0.1, 0, 0), times(600 + seed, b_count, 0.1, 0, 0)
-        yield rank_line([b[0]] + a[1:], b, "asymptotic")
-    for a_count, b_count in SIZES:
-        a = [100.0 + i for i in range(a_count)]
-        b = [float(i) for i in range(b_count)]
-        yield line("least", [a_count, b_count, scipy.stats.mannwhitneyu(
-            a, b, alternative="greater", method="exact").pvalue])
+    for seed, count in enumerate((1, 2, 3, 5, 8, 11, 14)):
+        for shift in (-0.1, 0, 0.05, 0.2):
+            for step in (2 ** -40, 1 / 32, 1 / 8):
+                yield signed_rank_line(changes(100 + seed, count, shift, step))
+    for seed, count in enumerate((15, 20, 40, 50, 101, 120)):  # SciPy's exact test wants no ties
+        for shift in (-0.1, 0, 0.02, 0.05):
+            yield signed_rank_line(changes(200 + seed, count, shift, 2 ** -40))
+    for count in (101, 120):
+        yield signed_rank_line(changes(300, count, 0.02, 1 / 32))
+    for count in (1, 5, 10, 14, 20, 40, 100, 150):
+        for alpha in (0.5, 0.01, 0.01 / 42, 1e-9):
+            yield line("bar", [count, alpha, least_w(count, alpha)])
 
 
 def holm_lines():
@@ -115,48 +131,51 @@ def bootstrap_lines():
 # ---- sensitivity, the long way ----
 
 @functools.cache
-def exact_tail(n):
-    """P(U >= u) for u = 0 to n*n: subsets of the ranks by their sum."""
-    ways = [[0] * (n * (2 * n + 1) + 1) for _ in range(n + 1)]
-    ways[0][0] = 1
-    for rank in range(1, 2 * n + 1):
-        for chosen in range(min(rank, n), 0, -1):
-            for total in range(rank, len(ways[0])):
-                ways[chosen][total] += ways[chosen - 1][total - rank]
-    least = n * (n + 1) // 2
-    counts = ways[n][least:least + n * n + 1]
-    return [sum(counts[u:]) / sum(counts) for u in range(n * n + 1)]
+def tail(n):
+    """P(W >= w) for w = 0 to n (n + 1) / 2: subsets of the ranks by their sum, in whole numbers."""
+    ways = [1]
+    for rank in range(1, n + 1):
+        ways = [a + b for a, b in zip(ways + [0] * rank, [0] * rank + ways)]
+    left = 2 ** n
+    tails = []
+    for count in ways:
+        tails.append(left / 2 ** n)
+        left -= count
+    return tails
 
 
-def p_of_u(u, n):
-    if n <= 20:
-        return exact_tail(n)[math.ceil(u)]
-    sigma = math.sqrt(n * n * (2 * n + 1) / 12)
-    return scipy.stats.norm.sf((u - n * n / 2 - 0.5) / sigma)
+def p_of_w(w, n):
+    if n <= EXACT_MAX:
+        return tail(n)[w]
+    sigma = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return scipy.stats.norm.sf((w - n * (n + 1) / 4 - 0.5) / sigma)
 
 
-def simulate(base, changed, power, alpha, effect, tests, runs=4000, resamples=2000):
+def least_w(n, alpha):
+    return next((w for w in range(n * (n + 1) // 2 + 1) if p_of_w(w, n) < alpha), math.inf)
+
+
+def simulate(base, changed, power, alpha, effect, tests, looks, runs=4000, resamples=2000):
     rng = numpy.random.default_rng(1)
-    base, changed = numpy.log(base), numpy.log(changed)
     n = len(base)
-    changed = changed - numpy.median(changed - base)
-    enough = next((u for u in range(n * n + 1) if p_of_u(u, n) < alpha / tests), None)
-    if enough is None:
+    ratios = numpy.log(changed) - numpy.log(base)
+    ratios = ratios - numpy.median(ratios)
+    enough = least_w(n, alpha / tests / looks)
+    if math.isinf(enough):
         return math.nan
     drawn = []
     for _ in range(runs):
-        pairs = rng.integers(0, n, n)
-        turned = rng.random(n) < 0.5  # without a regression either side could be the other
-        a = numpy.where(turned, base[pairs], changed[pairs])
-        b = numpy.where(turned, changed[pairs], base[pairs])
-        medians = numpy.median((a - b)[rng.integers(0, n, (resamples, n))], axis=1)
-        drawn.append((a[:, None] - b[None, :], numpy.median(a - b), numpy.quantile(medians, 0.025)))
+        run = ratios[rng.integers(0, n, n)]
+        run = numpy.where(rng.random(n) < 0.5, -run, run)  # either side could be the other
+        medians = numpy.median(run[rng.integers(0, n, (resamples, n))], axis=1)
+        drawn.append((run, numpy.median(run), numpy.quantile(medians, 0.025)))
 
     def found(shift):
         hits = 0
-        for differences, middle, low in drawn:
-            u = ((differences + shift > 0).sum() + (differences + shift == 0).sum() / 2)
-            hits += u >= enough and middle + shift >= math.log1p(effect) and low + shift > 0
+        for run, middle, low in drawn:
+            if middle + shift >= math.log1p(effect) and low + shift > 0:
+                ranks = scipy.stats.rankdata(abs(run + shift))
+                hits += ranks[run + shift > 0].sum() >= enough
         return hits / runs
 
     low, high = 0, math.log(10)
@@ -170,7 +189,7 @@ def simulate(base, changed, power, alpha, effect, tests, runs=4000, resamples=20
 
 def sensitivity_lines():
     cases = [(20, 0.02, 0, 18), (20, 0.02, 0.1, 18), (20, 0.1, 0, 18), (20, 0.1, 0.2, 1),
-             (10, 0.05, 0, 6), (12, 0.2, 0, 30), (40, 0.1, 0, 18), (4, 0.02, 0, 18)]
+             (10, 0.05, 0, 6), (13, 0.2, 0, 30), (40, 0.1, 0, 18), (8, 0.02, 0, 18)]
     for seed, (count, spread, tail, tests) in enumerate(cases):
         base, changed = times(800 + seed, count, spread, tail), times(900 + seed, count, spread, tail)
         for drift in (0, 0.2):  # what both sides of a pair have in common
@@ -178,8 +197,8 @@ def sensitivity_lines():
             common = [math.exp(rng.gauss(0, drift)) for _ in base]
             b = [round(v * c, 6) for v, c in zip(base, common)]
             c = [round(v * c, 6) for v, c in zip(changed, common)]
-            given = [0.9, 0.01, 0.05, tests]
-            yield line("sensitivity", given + [simulate(b, c, *given)], b, c)
+            given, looks = [0.9, 0.01, 0.05, tests], 1 + seed % 2
+            yield line("sensitivity", given + [simulate(b, c, *given, looks), looks], b, c)
 
 
 def lines():

@@ -85,104 +85,41 @@ struct tp_interval tp_stat_bootstrap_median(const double *values, size_t count, 
 
 /* ---- sensitivity ---- */
 
-struct pair {
-    double ratio; /* logarithm of changed / base, shifted so that the median of all is 0 */
-    double base, changed;
-};
-
-struct by_side {
-    double value;
-    uint16_t pair;
-};
-
 enum { POOL_MAX = 2 * TP_STAT_VALUES_MAX };
-
-/* The pairs to draw from: each pair as it is and with its sides exchanged, because without a
- * regression both are equally likely. Sorted by ratio, and each side also by its own values. */
-struct pairs {
-    size_t count;
-    double ratio[POOL_MAX];
-    struct by_side base[POOL_MAX], changed[POOL_MAX];
-};
 
 /* The conditions under which a run is a regression. */
 struct bar {
     size_t count;  /* pairs of a run */
     double effect; /* smallest median of the logarithms of ratios */
-    /* twice the smallest U whose p is below alpha divided by the number of tests */
-    uint64_t twice_u;
+    double w;      /* smallest sum of signed ranks that is significant */
     /* most pairs with a ratio of at most 1 with which the interval still excludes 1 */
     size_t may_be_lower;
 };
-
-static int by_ratio(const void *left, const void *right)
-{
-    return tp_stat_by_value(&((const struct pair *)left)->ratio,
-                            &((const struct pair *)right)->ratio);
-}
-
-static int by_side_value(const void *left, const void *right)
-{
-    return tp_stat_by_value(&((const struct by_side *)left)->value,
-                            &((const struct by_side *)right)->value);
-}
 
 static bool is_time(double value)
 {
     return value > 0 && isfinite(value);
 }
 
-/* Reads the pairs as logarithms and scales them to a median ratio of 1. False: a value is not
- * finite and above 0. */
-static bool read_pairs(const double *base, const double *changed, size_t count, struct pair *pairs)
+/* Fills `pool` with the logarithms of the ratios, scaled to a median of 0 and each in both
+ * directions, because without a regression either side is as likely to be the slower one. Sorted.
+ * False: a value is not finite and above 0. */
+static bool read_ratios(const double *base, const double *changed, size_t count,
+                        double pool[POOL_MAX])
 {
     double ratios[TP_STAT_VALUES_MAX];
     for (size_t i = 0; i < count; i++) {
         if (!is_time(base[i]) || !is_time(changed[i]))
             return false;
-        pairs[i] = (struct pair){.base = log(base[i]), .changed = log(changed[i])};
-        ratios[i] = pairs[i].changed - pairs[i].base;
+        pool[i] = ratios[i] = log(changed[i]) - log(base[i]);
     }
     double middle = tp_stat_median(ratios, count);
     for (size_t i = 0; i < count; i++) {
-        pairs[i].changed -= middle;
-        pairs[i].ratio = pairs[i].changed - pairs[i].base;
+        pool[i] -= middle;
+        pool[count + i] = -pool[i];
     }
+    qsort(pool, 2 * count, sizeof *pool, tp_stat_by_value);
     return true;
-}
-
-static bool sort_pairs(const double *base, const double *changed, size_t count, struct pairs *p)
-{
-    struct pair pool[POOL_MAX];
-    if (!read_pairs(base, changed, count, pool))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        pool[count + i] = (struct pair){-pool[i].ratio, pool[i].changed, pool[i].base};
-    p->count = 2 * count;
-    qsort(pool, p->count, sizeof *pool, by_ratio);
-    for (size_t i = 0; i < p->count; i++) {
-        p->ratio[i] = pool[i].ratio;
-        p->base[i] = (struct by_side){pool[i].base, (uint16_t)i};
-        p->changed[i] = (struct by_side){pool[i].changed, (uint16_t)i};
-    }
-    qsort(p->base, p->count, sizeof *p->base, by_side_value);
-    qsort(p->changed, p->count, sizeof *p->changed, by_side_value);
-    return true;
-}
-
-/* Twice the smallest U with a p below `alpha`; more than the largest possible value where there is
- * none. */
-static uint64_t least_twice_u(size_t count, double alpha)
-{
-    uint64_t low = 0, high = (uint64_t)count * count + 1; /* the answer lies from low to high */
-    while (low < high) {
-        uint64_t middle = (low + high) / 2;
-        if (tp_stat_mann_whitney_p(count, count, (double)middle) < alpha)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return 2 * low;
 }
 
 /* The share of resampled medians that are at most 1 when `lower` of `count` ratios are. The
@@ -209,60 +146,67 @@ static size_t may_be_lower(size_t count)
     return lower;
 }
 
-/* Twice the U of `changed`, slowed down by `shift`, in a run that drew the pairs in `drawn`. */
-static uint64_t run_twice_u(const struct pairs *p, const uint16_t *drawn, double shift)
+/* The sum of signed ranks of a run whose sorted ratios are slowed down by `shift`: the number of
+ * pairs of them, each with itself included, whose mean is above 0 (Tukey). */
+static double run_w(const double *run, size_t count, double shift)
 {
-    uint64_t twice = 0, below = 0, to_equal = 0;
-    for (size_t i = 0, lower = 0, same = 0; i < p->count; i++) {
-        double value = p->changed[i].value + shift;
-        for (; lower < p->count && p->base[lower].value < value; lower++)
-            below += drawn[p->base[lower].pair];
-        for (; same < p->count && p->base[same].value <= value; same++)
-            to_equal += drawn[p->base[same].pair];
-        twice += drawn[p->changed[i].pair] * (below + to_equal);
+    size_t w = 0, from = count;
+    for (size_t i = 0; i < count; i++) {
+        while (from > 0 && run[i] + run[from - 1] + 2 * shift > 0)
+            from--;
+        w += count - (from > i ? from : i);
     }
-    return twice;
+    return (double)w;
 }
 
 /* The smallest shift with which this run would be a regression; INFINITY if it is above
  * `slowest`. */
-static double run_needs(const struct pairs *p, const uint16_t *drawn, const struct bar *bar)
+static double run_needs(const double *run, const struct bar *bar)
 {
-    double low = bar->effect - drawn_median(p->ratio, bar->count, drawn);
-    low = fmax(low, -p->ratio[drawn_at(drawn, bar->may_be_lower)]);
-    if (run_twice_u(p, drawn, low) >= bar->twice_u)
+    double middle = tp_stat_between(run[(bar->count - 1) / 2], run[bar->count / 2]);
+    double low = fmax(bar->effect - middle, -run[bar->may_be_lower]), high = log(slowest);
+    if (run_w(run, bar->count, low) >= bar->w)
         return low;
-    double high = log(slowest);
-    if (low >= high || run_twice_u(p, drawn, high) < bar->twice_u)
+    if (low >= high || run_w(run, bar->count, high) < bar->w)
         return INFINITY;
     for (int i = 0; i < HALVINGS; i++) {
-        double middle = low + (high - low) / 2;
-        if (run_twice_u(p, drawn, middle) >= bar->twice_u)
-            high = middle;
+        double half = low + (high - low) / 2;
+        if (run_w(run, bar->count, half) >= bar->w)
+            high = half;
         else
-            low = middle;
+            low = half;
     }
     return high;
+}
+
+/* Draws a run from the sorted pool; it is sorted as well. */
+static void draw_run(struct tp_random *random, const double *pool, size_t count, double *run)
+{
+    uint16_t drawn[POOL_MAX];
+    size_t n = 0;
+    draw(random, count, 2 * count, drawn);
+    for (size_t i = 0; i < 2 * count; i++)
+        for (uint16_t k = 0; k < drawn[i]; k++)
+            run[n++] = pool[i];
 }
 
 double tp_stat_sensitivity(const double *base, const double *changed, size_t count, double power,
                            const struct tp_stat_rule *rule)
 {
-    struct pairs pairs;
-    double needs[RUNS];
-    uint16_t drawn[POOL_MAX];
+    double pool[POOL_MAX], run[TP_STAT_VALUES_MAX], needs[RUNS];
     struct tp_random random;
-    if (count == 0 || count > TP_STAT_VALUES_MAX || !sort_pairs(base, changed, count, &pairs))
+    if (count == 0 || count > TP_STAT_VALUES_MAX || !read_ratios(base, changed, count, pool))
         return NAN;
-    double tests = rule->tests ? (double)rule->tests : 1;
-    struct bar bar = {count, log1p(rule->effect), least_twice_u(count, rule->alpha / tests),
+    double tests = rule->tests ? (double)rule->tests : 1, looks = rule->looks ? rule->looks : 1;
+    struct bar bar = {count, log1p(rule->effect),
+                      tp_stat_signed_rank_bar(count, rule->alpha / tests / looks),
                       may_be_lower(count)};
-    if (bar.twice_u > 2 * (uint64_t)count * count)
+    if (!isfinite(bar.w))
         return NAN;
     tp_random_seed(&random, rule->seed);
     for (size_t i = 0; i < RUNS; i++) {
-        draw(&random, count, pairs.count, drawn);
-        needs[i] = run_needs(&pairs, drawn, &bar);
+        draw_run(&random, pool, count, run);
+        needs[i] = run_needs(run, &bar);
     }
     qsort(needs, RUNS, sizeof *needs, tp_stat_by_value);
     double enough = ceil(fmin(fmax(power, 0), 1) * RUNS);

@@ -1,21 +1,20 @@
-/* Quantiles, the Mann-Whitney test and Holm's adjustment; resample.c has the functions that draw at
+/* Quantiles, the signed-rank test and Holm's adjustment; resample.c has the functions that draw at
  * random.
  *
- * The exact distribution of the test is computed in integers: the numbers of arrangements of a and
- * b values with each U are the coefficients of a Gaussian binomial, which is built factor by factor
- * (Mann and Whitney's recurrence, 1947, summed over one side):
+ * Under the hypothesis of the signed-rank test the sizes of the values are given, and only their
+ * signs are random. So the distribution of w is that of a sum that holds each rank or does not,
+ * with equal chance. It is built rank by rank, which is exact for tied ranks too; ranks are
+ * doubled, so that shared ones are whole numbers:
  *
- *     [a+b over b] = product over i = 1..b of (1 - x^(a+i)) / (1 - x^i)
+ *     values   -1  2  2  4      doubled ranks   2  5  5  8      2w = 5 + 5 + 8 = 18
  *
- * Their sum is (a+b over b), at most 1.4e11 for 20 and 20 values, so nothing is rounded before the
- * one division at the end. Known weakness: above 20 values a side, or with ties, the normal
- * approximation is used, which is inaccurate where one side is very small and the other large. */
+ * Known weakness: above 100 values the normal approximation is used. */
 #include "alloc/engine/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { EXACT_U_MAX = TP_STAT_EXACT_MAX * TP_STAT_EXACT_MAX };
+enum { EXACT_SUM_MAX = TP_STAT_EXACT_MAX * (TP_STAT_EXACT_MAX + 1) };
 
 int tp_stat_by_value(const void *left, const void *right)
 {
@@ -67,59 +66,19 @@ double tp_stat_geometric_mean(const double *ratios, size_t count)
     return count ? exp(sum / (double)count) : NAN;
 }
 
-/* ---- Mann-Whitney ---- */
+/* ---- signed ranks ---- */
 
-/* Sets counts[u] to the number of arrangements of a and b values in which the U of a side is u, for
- * u up to `most`. Terms above `most` do not affect those below. */
-static void count_arrangements(size_t a, size_t b, size_t most, uint64_t counts[EXACT_U_MAX + 1])
-{
-    for (size_t u = 0; u <= most; u++)
-        counts[u] = u == 0;
-    for (size_t i = 1; i <= b; i++) {
-        for (size_t u = most; u >= a + i; u--) /* multiplies by 1 - x^(a+i) */
-            counts[u] -= counts[u - a - i];
-        for (size_t u = i; u <= most; u++) /* divides by 1 - x^i */
-            counts[u] += counts[u - i];
-    }
-}
+/* The doubled ranks of the values that are not 0, and the sums that follow from them. */
+struct ranks {
+    uint16_t doubled[TP_STAT_VALUES_MAX];
+    size_t count;
+    uint64_t sum, above; /* of all of them; of those whose value is above 0 */
+};
 
-/* Number of arrangements with a U of at most `most`. */
-static uint64_t arrangements_to(size_t a, size_t b, size_t most)
+static int by_size(const void *left, const void *right)
 {
-    uint64_t counts[EXACT_U_MAX + 1], sum = 0;
-    count_arrangements(a, b, most, counts);
-    for (size_t u = 0; u <= most; u++)
-        sum += counts[u];
-    return sum;
-}
-
-/* The probability of a U of at least `u`. The distribution is symmetric, so the shorter tail is
- * counted. */
-static double exact_p(size_t a, size_t b, size_t u)
-{
-    uint64_t all = 1, so_large;
-    for (size_t i = 1; i <= b; i++)
-        all = all * (a + i) / i;
-    if (a * b - u < u)
-        so_large = arrangements_to(a, b, a * b - u);
-    else
-        so_large = u ? all - arrangements_to(a, b, u - 1) : all;
-    return (double)so_large / (double)all;
-}
-
-/* p by the normal approximation. `ties` is the sum of t^3 - t over all groups of t equal values. */
-static double normal_p(double a, double b, double u, double ties)
-{
-    double all = a + b;
-    double variance = a * b / 12 * (all + 1 - ties / (all * (all - 1)));
-    if (!(variance > 0)) /* all values are equal */
-        return 1;
-    return erfc((u - a * b / 2 - 0.5) / sqrt(2 * variance)) / 2;
-}
-
-static bool is_exact(size_t a_count, size_t b_count)
-{
-    return a_count <= TP_STAT_EXACT_MAX && b_count <= TP_STAT_EXACT_MAX;
+    double a = fabs(*(const double *)left), b = fabs(*(const double *)right);
+    return tp_stat_by_value(&a, &b);
 }
 
 static bool is_empty(size_t count)
@@ -127,71 +86,111 @@ static bool is_empty(size_t count)
     return count == 0 || count > TP_STAT_VALUES_MAX;
 }
 
-double tp_stat_mann_whitney_p(size_t a_count, size_t b_count, double u)
+/* Ranks `count` values that are sorted by size. */
+static void rank_sorted(const double *sorted, size_t count, struct ranks *out)
 {
-    if (is_empty(a_count) || is_empty(b_count) || isnan(u))
-        return NAN;
-    double most = (double)(a_count * b_count);
-    if (!is_exact(a_count, b_count))
-        return normal_p((double)a_count, (double)b_count, u, 0);
-    if (u > most)
-        return 0;
-    return exact_p(a_count, b_count, (size_t)ceil(fmax(u, 0)));
-}
-
-double tp_stat_mann_whitney_least(size_t a_count, size_t b_count)
-{
-    return tp_stat_mann_whitney_p(a_count, b_count, (double)(a_count * b_count));
-}
-
-static bool sorted_copy(const double *values, size_t count, double *copy)
-{
-    for (size_t i = 0; i < count; i++)
-        copy[i] = values[i];
-    qsort(copy, count, sizeof *copy, tp_stat_by_value);
-    return !isnan(copy[count - 1]);
-}
-
-/* Number of values in `sorted`, from index `from` on, that equal `value`. */
-static size_t run_of(const double *sorted, size_t count, size_t from, double value)
-{
-    size_t end = from;
-    while (end < count && sorted[end] == value)
-        end++;
-    return end - from;
-}
-
-/* The smallest value at the heads of the two sorted sides. */
-static double lower_head(const double *a, size_t a_left, const double *b, size_t b_left)
-{
-    if (!a_left || !b_left)
-        return a_left ? *a : *b;
-    return *a < *b ? *a : *b;
-}
-
-struct tp_rank_test tp_stat_mann_whitney(const double *a, size_t a_count, const double *b,
-                                         size_t b_count)
-{
-    struct tp_rank_test test = {.u = NAN, .p = NAN};
-    double as[TP_STAT_VALUES_MAX], bs[TP_STAT_VALUES_MAX];
-    if (is_empty(a_count) || is_empty(b_count) || !sorted_copy(a, a_count, as) ||
-        !sorted_copy(b, b_count, bs))
-        return test;
-    double twice_u = 0, ties = 0;
-    for (size_t i = 0, j = 0; i < a_count || j < b_count;) {
-        double value = lower_head(as + i, a_count - i, bs + j, b_count - j);
-        size_t in_a = run_of(as, a_count, i, value), in_b = run_of(bs, b_count, j, value);
-        double equal = (double)(in_a + in_b);
-        twice_u += (double)in_a * (double)(2 * j + in_b);
-        ties += equal * equal * equal - equal;
-        i += in_a;
-        j += in_b;
+    *out = (struct ranks){.count = 0};
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && fabs(sorted[end]) <= fabs(sorted[first]);)
+            end++;
+        for (size_t i = first; i < end && fabs(sorted[i]) > 0; i++) {
+            size_t doubled = first + 1 + end; /* twice the mean of first + 1 to end */
+            out->doubled[out->count++] = (uint16_t)doubled;
+            out->sum += doubled;
+            out->above += sorted[i] > 0 ? doubled : 0;
+        }
     }
-    test.u = twice_u / 2;
-    test.exact = ties <= 0 && is_exact(a_count, b_count);
-    test.p = test.exact ? exact_p(a_count, b_count, (size_t)test.u)
-                        : normal_p((double)a_count, (double)b_count, test.u, ties);
+}
+
+/* Sets chance[s] to the probability that the doubled ranks of the values above 0 have the sum s. */
+static void distribute(const struct ranks *r, double chance[EXACT_SUM_MAX + 1])
+{
+    size_t sum = 0;
+    chance[0] = 1;
+    for (size_t i = 0; i < r->count; i++) {
+        size_t rank = r->doubled[i];
+        for (size_t s = sum + rank + 1; s-- > 0;) {
+            double without = s <= sum ? chance[s] : 0, with = s >= rank ? chance[s - rank] : 0;
+            chance[s] = (without + with) / 2;
+        }
+        sum += rank;
+    }
+}
+
+static double exact_p(const struct ranks *r)
+{
+    double chance[EXACT_SUM_MAX + 1], p = 0;
+    distribute(r, chance);
+    for (uint64_t s = r->sum + 1; s-- > r->above;) /* the rarest first, so that none is lost */
+        p += chance[s];
+    return fmin(p, 1);
+}
+
+/* The sum w is half of the doubled one, and varies by a quarter of the squares of its ranks. */
+static double normal_p(const struct ranks *r, uint64_t above)
+{
+    double squares = 0;
+    for (size_t i = 0; i < r->count; i++)
+        squares += (double)r->doubled[i] * r->doubled[i];
+    if (!(squares > 0))
+        return 1;
+    double off = (double)above / 2 - (double)r->sum / 4 - 0.5;
+    return erfc(off / sqrt(squares / 8)) / 2;
+}
+
+struct tp_rank_test tp_stat_signed_rank(const double *values, size_t count)
+{
+    struct tp_rank_test test = {.w = NAN, .p = NAN};
+    double sorted[TP_STAT_VALUES_MAX];
+    struct ranks ranks;
+    if (is_empty(count))
+        return test;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = values[i];
+    qsort(sorted, count, sizeof *sorted, by_size);
+    if (isnan(sorted[count - 1]))
+        return test;
+    rank_sorted(sorted, count, &ranks);
+    test.w = (double)ranks.above / 2;
+    test.exact = count <= TP_STAT_EXACT_MAX;
+    test.p = test.exact ? exact_p(&ranks) : normal_p(&ranks, ranks.above);
     return test;
+}
+
+/* The ranks of `count` different values above 0. */
+static struct ranks plain_ranks(size_t count)
+{
+    struct ranks r = {.count = count, .sum = (uint64_t)count * (count + 1)};
+    for (size_t i = 0; i < count; i++)
+        r.doubled[i] = (uint16_t)(2 * (i + 1));
+    r.above = r.sum;
+    return r;
+}
+
+double tp_stat_signed_rank_least(size_t count)
+{
+    if (is_empty(count))
+        return NAN;
+    struct ranks r = plain_ranks(count);
+    return count <= TP_STAT_EXACT_MAX ? ldexp(1, -(int)count) : normal_p(&r, r.sum);
+}
+
+double tp_stat_signed_rank_bar(size_t count, double alpha)
+{
+    double chance[EXACT_SUM_MAX + 1], tail = 0;
+    bool exact = count <= TP_STAT_EXACT_MAX;
+    if (is_empty(count))
+        return INFINITY;
+    struct ranks r = plain_ranks(count);
+    uint64_t bar = r.sum + 2;
+    if (exact)
+        distribute(&r, chance);
+    for (; bar > 0; bar -= 2) { /* doubled sums of whole ranks are even */
+        tail = exact ? tail + chance[bar - 2] : normal_p(&r, bar - 2);
+        if (!(tail < alpha))
+            break;
+    }
+    return bar > r.sum ? INFINITY : (double)bar / 2;
 }
 
 /* ---- Holm ---- */

@@ -9,10 +9,9 @@
 #include <stdint.h>
 
 enum {
-    /* Mann-Whitney: values a side up to which the test is exact, without ties */
-    TP_STAT_EXACT_MAX = 20,
+    TP_STAT_EXACT_MAX = 100, /* signed ranks: values up to which the test is exact */
     TP_STAT_RESAMPLES = 10000,
-    TP_STAT_VALUES_MAX = 1000 /* values a side, at most */
+    TP_STAT_VALUES_MAX = 2000 /* values a side, at most: two sets of rounds */
 };
 
 /* Comparison of doubles for qsort; NAN sorts last. */
@@ -32,26 +31,25 @@ double tp_stat_quantile(const double *sorted, size_t count, double fraction);
 /* The geometric mean; NAN for no ratios, or where one is not above 0. */
 double tp_stat_geometric_mean(const double *ratios, size_t count);
 
-/* One-sided: are the values of `a` larger than those of `b`? */
+/* One-sided: are the values above 0? */
 struct tp_rank_test {
-    double u; /* U of `a`: pairs in which a is larger; ties count a half */
-    /* probability of a U at least this large; u and p are NAN where a side is empty or holds a
-     * NAN */
-    double p;
+    double w; /* sum of the ranks of the values above 0 */
+    double p; /* probability of a sum at least this large if either sign were equally likely */
     bool exact;
 };
 
-/* Mann-Whitney U. Exact for at most TP_STAT_EXACT_MAX values a side without ties, else the normal
- * approximation with corrections for ties and continuity; p is 1 where all values are equal. A side
- * with more than TP_STAT_VALUES_MAX values is treated as empty. */
-struct tp_rank_test tp_stat_mann_whitney(const double *a, size_t a_count, const double *b,
-                                         size_t b_count);
+/* Wilcoxon's signed-rank test. Values are ranked by their size without sign; equal ones share the
+ * mean of their ranks. Values of 0 are ranked too, but count for no side (Pratt). The test is exact
+ * for these very ranks up to TP_STAT_EXACT_MAX values, else the normal approximation with a
+ * correction for continuity. p is 1 where all values are 0. w and p are NAN for no values, for more
+ * than TP_STAT_VALUES_MAX, and where one is NAN. */
+struct tp_rank_test tp_stat_signed_rank(const double *values, size_t count);
 
-/* The p of `u` for the given numbers of values, without ties; NAN where a side is empty. */
-double tp_stat_mann_whitney_p(size_t a_count, size_t b_count, double u);
+/* The smallest p that the test can give for this number of values; NAN for none or too many. */
+double tp_stat_signed_rank_least(size_t count);
 
-/* The smallest p that the test can give for the given numbers of values, without ties. */
-double tp_stat_mann_whitney_least(size_t a_count, size_t b_count);
+/* The smallest w with a p below `alpha`, for different values without a 0. INFINITY: none has. */
+double tp_stat_signed_rank_bar(size_t count, double alpha);
 
 /* Holm's step-down adjustment; `adjusted` may be `p`. NANs stay NAN and do not count as tests. The
  * time grows with the square of `count`, which suits the hundreds of tests of a job. */
@@ -74,6 +72,7 @@ struct tp_stat_rule {
     double effect; /* 0.05: smallest relative slowdown that counts */
     size_t tests;  /* number of tests of the whole job, for Holm's worst case; 0 is taken as 1 */
     uint64_t seed;
+    unsigned looks; /* decisions that share alpha in equal parts; 0 is taken as 1 */
 };
 
 /* The smallest slowdown (0.06: 6 %), at least rule->effect, that the rule would find in at least

@@ -1,7 +1,7 @@
 /* Computes the values of a comparison and decides what they show; see compare.h.
  *
- * Times that were measured in rounds are tested with a two-sided Mann-Whitney test over the rounds,
- * adjusted by Holm over all such tests of a table. A difference is shown if p < 0.01, the change is
+ * Times that were measured in rounds are tested with a two-sided signed-rank test of their ratios
+ * in each round, adjusted by Holm over all such tests of a table. A difference is shown if p < 0.01, the change is
  * 5 % or more, and its interval excludes 0. Memory and counts are exact and need no test. All other
  * changes are printed in brackets. */
 #include "alloc/base/grow.h"
@@ -350,11 +350,11 @@ static void judge_rounds(const struct tp_compare *c, struct tp_compare_table *t)
     size_t n = c->rounds, tests = t->tests;
     if (!tests)
         return;
-    t->least_p = 2 * tp_stat_mann_whitney_least(n, n) * (double)tests;
+    t->least_p = 2 * tp_stat_signed_rank_least(n) * (double)tests;
     if (t->least_p < TP_COMPARE_ALPHA)
         return;
     for (n++; n < TP_STAT_EXACT_MAX; n++)
-        if (2 * tp_stat_mann_whitney_least(n, n) * (double)tests < TP_COMPARE_ALPHA)
+        if (2 * tp_stat_signed_rank_least(n) * (double)tests < TP_COMPARE_ALPHA)
             break;
     t->rounds_needed = n;
     t->least_p = t->least_p < 1 ? t->least_p : 1;

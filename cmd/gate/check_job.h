@@ -39,6 +39,8 @@ enum { TP_CHECK_TOUCH_AUTO }; /* first keyword of --touch; the others are those 
 
 enum { TP_CHECK_CORE_AUTO, TP_CHECK_CORE_NONE }; /* keywords of --core */
 
+enum { TP_CHECK_LOOKS = 2 }; /* decisions on a test: after its first set of pairs, and after both */
+
 extern const struct tp_opt tp_check_rows[];
 
 /* Whether real threads play for the times of cells. */
@@ -181,7 +183,7 @@ struct tp_noisy_test {
     const struct tp_metric *metric;
     bool insensitive; /* not tested: the time is mostly tapool's own share in this cell */
     struct tp_difference difference;
-    unsigned sets; /* 1, or 2 if a fresh set was played */
+    unsigned sets; /* 1, or 2 if a second set was played and both together decided */
 };
 struct tp_noisy_tests {
     struct tp_noisy_test *items; /* owned */
@@ -193,17 +195,18 @@ struct tp_noisy_tests {
 int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *r,
                      uint64_t seed, struct tp_err *err);
 /* Sets the verdicts of all tests; the p values are adjusted over all cells together. */
-int tp_noisy_decide(struct tp_noisy_tests *t, double alpha, double effect, struct tp_err *err);
+int tp_noisy_decide(struct tp_noisy_tests *t, const struct tp_stat_rule *rule, struct tp_err *err);
 /* Whether a test of the cell is inconclusive. */
 bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell);
-/* Decides the inconclusive tests of a cell again, on a fresh set alone. Other tests keep their
- * verdicts. */
-int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *fresh,
+/* Decides the inconclusive tests of a cell again, on the rounds of both sets. Other tests keep
+ * their verdicts. */
+int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *both,
                    uint64_t seed, const struct tp_stat_rule *rule, struct tp_err *err);
 
 /* The smallest slowdown of ns_per_op, as a share, that the rule finds with 90 % power given the
- * spread of these rounds; NAN: they are too noisy to tell. */
-double tp_noisy_sensitivity(const struct tp_rounds *r, const struct tp_stat_rule *rule);
+ * spread of the first `rounds` of these; NAN: they are too noisy to tell. */
+double tp_noisy_sensitivity(const struct tp_rounds *r, unsigned rounds,
+                            const struct tp_stat_rule *rule);
 
 /* Derives a seed for the cell or the set number `of`. */
 uint64_t tp_check_seed(uint64_t seed, uint64_t of);

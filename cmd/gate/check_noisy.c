@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRESH = 1 << 20 }; /* added to a cell's number for the seed of its fresh set */
+enum { FRESH = 1 << 20 }; /* added to a cell's number for the seed of its second set */
 
 void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[2])
 {
@@ -81,7 +81,7 @@ int tp_check_alone(const struct tp_check *k, size_t cell, unsigned rounds, uint6
 
 struct noisy {
     struct tp_noisy_tests tests;
-    struct tp_rounds *rounds; /* the first set of each cell */
+    struct tp_rounds *rounds; /* of each cell, both sets where a second one was played */
     struct tp_stat_rule rule;
     struct tp_check_gaps gaps; /* cells that the base build cannot play */
 };
@@ -106,8 +106,8 @@ static int play_first(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
                   : tp_noisy_collect(&n->tests, cell, &n->rounds[cell], seed, err);
 }
 
-/* Plays a fresh set of a cell in which a slowdown cannot be excluded, and lets it decide. This is
- * done once only. */
+/* Plays a second set of a cell in which a slowdown cannot be excluded, and decides on both sets
+ * together. This is done once only. */
 static int play_again(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
     struct noisy *n = ctx;
@@ -119,7 +119,9 @@ static int play_again(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
     if (status)
         tp_check_name(&k->gate.cells[cell], status, err);
     else
-        status = tp_noisy_again(&n->tests, cell, &fresh, seed, &n->rule, err);
+        status = tp_rounds_append(&n->rounds[cell], &fresh, err);
+    if (!status)
+        status = tp_noisy_again(&n->tests, cell, &n->rounds[cell], seed, &n->rule, err);
     tp_rounds_release(&fresh);
     return status;
 }
@@ -153,7 +155,7 @@ static int sharpness(struct tp_check *k, const struct noisy *n, struct tp_err *e
         const struct tp_noisy_test *t = &n->tests.items[i];
         if (t->insensitive || !tp_metric_is_ns_per_op(t->metric))
             continue;
-        double one = tp_noisy_sensitivity(&n->rounds[t->cell], &n->rule);
+        double one = tp_noisy_sensitivity(&n->rounds[t->cell], t->sets * k->gate.pairs, &n->rule);
         s->cells++;
         if (isnan(one)) {
             s->untold++;
@@ -224,16 +226,18 @@ int tp_check_enough(const struct tp_check *k, struct tp_err *err)
 
 int tp_check_noisy(struct tp_check *k, struct tp_err *err)
 {
-    struct noisy n = {
-        .rounds = calloc(k->gate.cell_count + 1, sizeof *n.rounds),
-        .rule = {.alpha = k->gate.alpha, .effect = k->gate.effect, .seed = k->gate.seed}};
+    struct noisy n = {.rounds = calloc(k->gate.cell_count + 1, sizeof *n.rounds),
+                      .rule = {.alpha = k->gate.alpha,
+                               .effect = k->gate.effect,
+                               .seed = k->gate.seed,
+                               .looks = TP_CHECK_LOOKS}};
     if (!n.rounds)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     int status =
         tp_check_each(k, tp_class_words[TP_CLASS_NOISY], k->gate.pairs, play_first, &n, err);
     n.rule.tests = n.tests.tested;
     if (!status)
-        status = tp_noisy_decide(&n.tests, n.rule.alpha, n.rule.effect, err);
+        status = tp_noisy_decide(&n.tests, &n.rule, err);
     if (!status)
         status = tp_check_each(k, "latency, once more", k->gate.pairs, play_again, &n, err);
     if (!status)

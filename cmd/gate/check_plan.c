@@ -39,8 +39,11 @@ static void make_series(double spread, uint64_t seed, double *values, size_t cou
 static double sharpness(const struct tp_check *k, const struct plan *p)
 {
     double base[TP_STAT_VALUES_MAX], now[TP_STAT_VALUES_MAX];
-    const struct tp_stat_rule rule = {
-        .alpha = k->gate.alpha, .effect = k->gate.effect, .tests = p->tests, .seed = k->gate.seed};
+    const struct tp_stat_rule rule = {.alpha = k->gate.alpha,
+                                      .effect = k->gate.effect,
+                                      .tests = p->tests,
+                                      .seed = k->gate.seed,
+                                      .looks = TP_CHECK_LOOKS};
     if (!isfinite(p->spread))
         return NAN;
     make_series(p->spread, tp_check_seed(k->gate.seed, 1), base, k->gate.pairs);

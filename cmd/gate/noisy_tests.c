@@ -2,8 +2,10 @@
  * say. These are pure functions of the series, so that the tests of the rule can make up their own.
  *
  *     rounds of a cell -> collect -> tests of all cells -> decide (Holm over all of them)
- *                                                            `- open? -> a fresh set -> again
- */
+ *                                              `- open? -> a second set, added to it -> again
+ *
+ * That a test may be decided twice must not double its false alarms, so each of the two decisions
+ * has half of alpha. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/grow.h"
@@ -30,7 +32,7 @@ size_t tp_check_tests_max(bool several)
 unsigned tp_check_pairs_needed(size_t tests, double alpha)
 {
     for (unsigned n = 2; n <= TP_ROUNDS_MAX; n++)
-        if (tp_stat_mann_whitney_least(n, n) * (double)tests < alpha)
+        if (tp_stat_signed_rank_least(n) * (double)tests * TP_CHECK_LOOKS < alpha)
             return n;
     return 0;
 }
@@ -104,12 +106,13 @@ int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_roun
 
 /* Uses the rule of the whole job, with its number of tests over all cells, and the pairs that the
  * test of this cell had. */
-double tp_noisy_sensitivity(const struct tp_rounds *r, const struct tp_stat_rule *rule)
+double tp_noisy_sensitivity(const struct tp_rounds *r, unsigned rounds,
+                            const struct tp_stat_rule *rule)
 {
     const struct tp_metric *m = tp_metric_find("ns_per_op", NULL);
     double base[TP_STAT_VALUES_MAX], now[TP_STAT_VALUES_MAX];
     size_t pairs = tp_difference_pairs(tp_rounds_values(r, 0, m), tp_rounds_values(r, 1, m),
-                                       r->rounds, base, now);
+                                       rounds < r->rounds ? rounds : r->rounds, base, now);
     return tp_stat_sensitivity(base, now, pairs, POWER, rule);
 }
 
@@ -125,10 +128,10 @@ static struct tp_difference *copy_differences(const struct tp_noisy_tests *t, st
     return all;
 }
 
-int tp_noisy_decide(struct tp_noisy_tests *t, double alpha, double effect, struct tp_err *err)
+int tp_noisy_decide(struct tp_noisy_tests *t, const struct tp_stat_rule *rule, struct tp_err *err)
 {
     struct tp_difference *all = copy_differences(t, err);
-    int status = all ? tp_differences_decide(all, t->count, alpha, effect, err) : TP_ENOMEM;
+    int status = all ? tp_differences_decide(all, t->count, rule, err) : TP_ENOMEM;
     for (size_t i = 0; !status && i < t->count; i++)
         t->items[i].difference = all[i];
     free(all);
@@ -148,9 +151,9 @@ bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell)
     return false;
 }
 
-/* Only the inconclusive tests take the values of the fresh set. The others keep their verdict: a
+/* Only the inconclusive tests take the values of the second set. The others keep their verdict: a
  * regression stays one, and a test that passed is not repeated until it fails by chance. */
-int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *fresh,
+int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *both,
                    uint64_t seed, const struct tp_stat_rule *rule, struct tp_err *err)
 {
     struct tp_difference *all = copy_differences(t, err);
@@ -160,10 +163,10 @@ int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds
         struct tp_noisy_test test = t->items[i];
         if (!is_open(&test, cell))
             continue;
-        measure(&test, fresh, seed);
+        measure(&test, both, seed);
         all[i] = test.difference;
     }
-    int status = tp_differences_decide(all, t->count, rule->alpha, rule->effect, err);
+    int status = tp_differences_decide(all, t->count, rule, err);
     for (size_t i = 0; !status && i < t->count; i++) {
         if (!is_open(&t->items[i], cell))
             continue;

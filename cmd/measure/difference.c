@@ -31,8 +31,10 @@ static void measure_pairs(double *b, double *n, size_t count, uint64_t seed,
         tp_stat_bootstrap_median(logs, count, CONFIDENCE, TP_STAT_RESAMPLES, seed);
     out->interval = (struct tp_interval){exp(in.low), exp(in.high)};
     out->estimate = exp(tp_stat_median(logs, count));
-    double more = tp_stat_mann_whitney(n, count, b, count).p;
-    double less = tp_stat_mann_whitney(b, count, n, count).p;
+    double more = tp_stat_signed_rank(logs, count).p;
+    for (size_t i = 0; i < count; i++)
+        logs[i] = -logs[i];
+    double less = tp_stat_signed_rank(logs, count).p;
     bool less_is_better = out->better == TP_BETTER_LESS;
     out->p_worse = less_is_better ? more : less;
     out->p_better = less_is_better ? less : more;
@@ -61,7 +63,7 @@ void tp_difference_measure(const double *base, const double *now, size_t count,
 
 /* `least` is the smallest adjusted p value that this number of pairs can reach. Pairs get lost (a
  * time of 0, a percentile of too few calls), and a test that could not have found a regression must
- * not pass as "same". */
+ * not pass as "same". Nor must a slowdown that only its p keeps from being a regression. */
 static enum tp_verdict decide(const struct tp_difference *d, double least, double alpha,
                               double effect)
 {
@@ -71,39 +73,42 @@ static enum tp_verdict decide(const struct tp_difference *d, double least, doubl
     double high = less ? d->interval.high : 1 / d->interval.low;
     if (!d->pairs)
         return TP_INCONCLUSIVE;
-    if (d->adjusted_worse < alpha && worse >= 1 + effect && low > 1)
-        return TP_REGRESSION;
+    bool slower = worse >= 1 + effect && low > 1;
+    if (slower)
+        return d->adjusted_worse < alpha ? TP_REGRESSION : TP_INCONCLUSIVE;
     if (d->adjusted_better < alpha && 1 / worse >= 1 + effect && high < 1)
         return TP_IMPROVED;
     return least < alpha && high <= 1 + 2 * effect ? TP_SAME : TP_INCONCLUSIVE;
 }
 
-/* Adjusts the p values of one direction over all differences that are tested. */
-static void adjust(struct tp_difference *all, size_t count, double *p, bool worse)
+/* Adjusts the p values of one direction over all differences that are tested, and all looks. */
+static void adjust(struct tp_difference *all, size_t count, double looks, double *p, bool worse)
 {
     for (size_t i = 0; i < count; i++)
         p[i] = all[i].verdict == TP_INSENSITIVE ? NAN : worse ? all[i].p_worse : all[i].p_better;
     tp_stat_holm(p, count, p);
     for (size_t i = 0; i < count; i++)
-        *(worse ? &all[i].adjusted_worse : &all[i].adjusted_better) = p[i];
+        *(worse ? &all[i].adjusted_worse : &all[i].adjusted_better) =
+            isnan(p[i]) ? NAN : fmin(1, looks * p[i]);
 }
 
-int tp_differences_decide(struct tp_difference *all, size_t count, double alpha, double effect,
+int tp_differences_decide(struct tp_difference *all, size_t count, const struct tp_stat_rule *rule,
                           struct tp_err *err)
 {
-    double *p = calloc(count ? count : 1, sizeof *p), tests = 0;
+    double *p = calloc(count ? count : 1, sizeof *p);
+    double looks = rule->looks ? rule->looks : 1, tests = 0;
     if (!p)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    adjust(all, count, p, true);
-    adjust(all, count, p, false);
+    adjust(all, count, looks, p, true);
+    adjust(all, count, looks, p, false);
     free(p);
     for (size_t i = 0; i < count; i++)
         tests += all[i].verdict != TP_INSENSITIVE;
     for (size_t i = 0; i < count; i++)
         if (all[i].verdict != TP_INSENSITIVE)
             all[i].verdict =
-                decide(&all[i], tests * tp_stat_mann_whitney_least(all[i].pairs, all[i].pairs),
-                       alpha, effect);
+                decide(&all[i], looks * tests * tp_stat_signed_rank_least(all[i].pairs),
+                       rule->alpha, rule->effect);
     return TP_OK;
 }
 

@@ -20,8 +20,9 @@ struct tp_difference {
     double base, now;            /* medians of the two series */
     double estimate;             /* now / base: exp of the median log ratio of the pairs */
     struct tp_interval interval; /* of the estimate */
-    double p_worse, p_better;    /* one-sided Mann-Whitney p values, not adjusted */
-    double adjusted_worse, adjusted_better; /* p values after Holm over all tests of the job */
+    double p_worse, p_better;    /* one-sided p values of the signed-rank test, not adjusted */
+    double adjusted_worse, adjusted_better; /* after Holm over all tests of the job, for all
+                                             * looks at the data */
     size_t pairs;
     enum tp_verdict verdict;
 };
@@ -40,12 +41,16 @@ void tp_difference_measure(const double *base, const double *now, size_t count,
  *
  *     regression     adjusted p < alpha, estimate worse by `effect` or more, interval excludes 1
  *     improved       adjusted p < alpha, estimate better by `effect` or more, interval excludes 1
- *     inconclusive   neither, and the interval reaches beyond twice the effect; or fewer pairs than
- *                    a regression would need
+ *     inconclusive   neither, and the interval reaches beyond twice the effect; or only p is too
+ *                    large for a regression; or fewer pairs than a regression would need
  *
- * Differences that the caller has set to TP_INSENSITIVE are not tested and keep that verdict.
- * TP_ENOMEM. */
-int tp_differences_decide(struct tp_difference *all, size_t count, double alpha, double effect,
+ * Where a job may decide more than once on growing data, each of its `looks` has an equal part of
+ * `alpha`, so that all of them together raise false alarms at that rate: adjusted p values are
+ * multiplied by `looks`.
+ *
+ * Differences that the caller has set to TP_INSENSITIVE are not tested and keep that verdict. The
+ * rule's `tests` and `seed` are not used. TP_ENOMEM. */
+int tp_differences_decide(struct tp_difference *all, size_t count, const struct tp_stat_rule *rule,
                           struct tp_err *err);
 
 /* The two-sided p value of a difference, not adjusted. */

@@ -159,6 +159,27 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
     return status;
 }
 
+int tp_rounds_append(struct tp_rounds *r, const struct tp_rounds *more, struct tp_err *err)
+{
+    struct tp_rounds all = *r;
+    all.rounds += more->rounds;
+    all.values = calloc(r->sides * tp_metric_count * all.rounds, sizeof *all.values);
+    if (!all.values)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t s = 0; s < r->sides; s++) {
+        for (size_t m = 0; m < tp_metric_count; m++) {
+            double *to = series(&all, s, m);
+            memcpy(to, series(r, s, m), r->rounds * sizeof *to);
+            memcpy(to + r->rounds, series(more, s, m), more->rounds * sizeof *to);
+        }
+        r->cold[s] += more->cold[s];
+    }
+    free(r->values);
+    r->values = all.values;
+    r->rounds = all.rounds;
+    return TP_OK;
+}
+
 void tp_rounds_remove(struct tp_rounds *r, size_t side)
 {
     size_t after = r->sides - side - 1;

@@ -55,6 +55,9 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
                    struct tp_rounds *out, struct tp_err *err);
 void tp_rounds_release(struct tp_rounds *r);
 
+/* Appends the rounds of `more`, which has the same sides. TP_ENOMEM leaves `r` as it was. */
+int tp_rounds_append(struct tp_rounds *r, const struct tp_rounds *more, struct tp_err *err);
+
 /* Takes a side out, and moves up those behind it. */
 void tp_rounds_remove(struct tp_rounds *r, size_t side);
 

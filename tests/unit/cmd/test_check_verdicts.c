@@ -18,6 +18,9 @@
 
 enum { PAIRS = 20 };
 
+static const struct tp_stat_rule the_rule = {
+    .alpha = 0.01, .effect = 0.05, .tests = 3, .looks = TP_CHECK_LOOKS};
+
 static const struct tp_metric *metric(const char *name)
 {
     return tp_metric_find(name, NULL);
@@ -326,7 +329,7 @@ static enum tp_verdict verdict(double base, double now, double percent, uint64_t
     fill(&r, 0, "ns_per_op", base, percent, seed);
     fill(&r, 1, "ns_per_op", now, percent, seed);
     assert_int_equal(tp_noisy_collect(&t, 0, &r, seed, &err), TP_OK);
-    assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+    assert_int_equal(tp_noisy_decide(&t, &the_rule, &err), TP_OK);
     assert_int_equal(t.count, 1);
     enum tp_verdict v = t.items[0].difference.verdict;
     free(t.items);
@@ -372,7 +375,7 @@ static void percentiles_below_ten_steps_are_no_tests(void **state)
     assert_int_equal(t.tested, 2); /* ns_per_op and free.p99 */
     assert_null(test_of(&t, 0, "alloc.p99"));
     assert_null(test_of(&t, 0, "realloc.p99")); /* known on one side only */
-    assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+    assert_int_equal(tp_noisy_decide(&t, &the_rule, &err), TP_OK);
     assert_int_equal(test_of(&t, 0, "free.p99")->difference.verdict, TP_REGRESSION);
     free(t.items);
     tp_rounds_release(&r);
@@ -392,7 +395,7 @@ static void an_insensitive_cell_has_no_tests(void **state)
     assert_int_equal(tp_noisy_collect(&t, 0, &r, 1, &err), TP_OK);
     assert_int_equal(t.count, 2);
     assert_int_equal(t.tested, 0);
-    assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+    assert_int_equal(tp_noisy_decide(&t, &the_rule, &err), TP_OK);
     assert_int_equal(test_of(&t, 0, "free.p99")->difference.verdict, TP_INSENSITIVE);
     free(t.items);
     tp_rounds_release(&r);
@@ -407,21 +410,21 @@ static void lost_pairs_leave_the_sensitivity(void **state)
     const struct tp_stat_rule rule = {.alpha = 0.01, .effect = 0.05, .tests = 6, .seed = 1};
     fill(&r, 0, "ns_per_op", 10, 2, 1);
     fill(&r, 1, "ns_per_op", 10, 2, 2);
-    double all = tp_noisy_sensitivity(&r, &rule);
+    double all = tp_noisy_sensitivity(&r, PAIRS, &rule);
     values_of(&r, 0, "ns_per_op")[3] = 0;
     values_of(&r, 1, "ns_per_op")[5] = NAN;
-    double rest = tp_noisy_sensitivity(&r, &rule);
+    double rest = tp_noisy_sensitivity(&r, PAIRS, &rule);
+    assert_true(isnan(tp_noisy_sensitivity(&r, 8, &rule))); /* too few of them */
     assert_true(all >= 0.05 && all < 0.3);
     assert_true(rest >= 0.05 && rest < 0.3);
     tp_rounds_release(&r);
 }
 
-/* Three cells: one regression, one open, one clear. A fresh set decides the open test and touches
- * nothing else. */
-static void a_fresh_set_decides_what_was_open(void **state)
+/* Three cells: one regression, one open, one clear. The second look decides the open test and
+ * touches nothing else. */
+static void a_second_look_decides_what_was_open(void **state)
 {
     (void)state;
-    const struct tp_stat_rule rule = {.alpha = 0.01, .effect = 0.05, .tests = 3};
     const struct {
         double now, spread;
         enum tp_verdict verdict;
@@ -437,22 +440,22 @@ static void a_fresh_set_decides_what_was_open(void **state)
             assert_int_equal(tp_noisy_collect(&t, cell, &r, 3, &err), TP_OK);
             tp_rounds_release(&r);
         }
-        assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+        assert_int_equal(tp_noisy_decide(&t, &the_rule, &err), TP_OK);
         assert_false(tp_noisy_is_open(&t, 0));
         assert_true(tp_noisy_is_open(&t, 1));
         const struct tp_difference before[] = {t.items[0].difference, t.items[2].difference};
         struct tp_rounds r = make_rounds();
         fill(&r, 0, "ns_per_op", 10, fresh[i].spread, 3);
         fill(&r, 1, "ns_per_op", fresh[i].now, fresh[i].spread, 3);
-        assert_int_equal(tp_noisy_again(&t, 1, &r, 3, &rule, &err), TP_OK);
+        assert_int_equal(tp_noisy_again(&t, 1, &r, 3, &the_rule, &err), TP_OK);
         assert_int_equal(t.items[1].difference.verdict, fresh[i].verdict);
         assert_int_equal(t.items[1].sets, 2);
         assert_memory_equal(&before[0], &t.items[0].difference, sizeof before[0]);
         assert_memory_equal(&before[1], &t.items[2].difference, sizeof before[1]);
-        /* a second fresh set of what is decided changes nothing: never until it is green */
+        /* another look at what is decided changes nothing: never until it is green */
         fill(&r, 1, "ns_per_op", 10, 1, 4);
         if (fresh[i].verdict == TP_REGRESSION) {
-            assert_int_equal(tp_noisy_again(&t, 1, &r, 4, &rule, &err), TP_OK);
+            assert_int_equal(tp_noisy_again(&t, 1, &r, 4, &the_rule, &err), TP_OK);
             assert_int_equal(t.items[1].difference.verdict, TP_REGRESSION);
         }
         tp_rounds_release(&r);
@@ -468,10 +471,37 @@ static void too_few_pairs_are_found_out(void **state)
     for (size_t tests = 1; tests <= 1000; tests *= 10) {
         unsigned n = tp_check_pairs_needed(tests, 0.01);
         assert_true(n >= 2 && n < 20);
-        assert_true(tp_stat_mann_whitney_least(n, n) * (double)tests < 0.01);
-        assert_false(tp_stat_mann_whitney_least(n - 1, n - 1) * (double)tests < 0.01);
+        double looks = TP_CHECK_LOOKS * (double)tests;
+        assert_true(tp_stat_signed_rank_least(n) * looks < 0.01);
+        assert_false(tp_stat_signed_rank_least(n - 1) * looks < 0.01);
     }
     assert_int_equal(tp_check_pairs_needed(1, 0), 0);
+}
+
+/* Rounds of two sets, one behind the other. */
+static void sets_are_pooled(void **state)
+{
+    (void)state;
+    struct tp_rounds first = make_rounds(), more = make_rounds();
+    struct tp_err err;
+    first.cold = calloc(2, sizeof *first.cold);
+    more.cold = calloc(2, sizeof *more.cold);
+    assert_true(first.cold && more.cold);
+    more.cold[1] = 3;
+    for (size_t side = 0; side < 2; side++) {
+        fill(&first, side, "ns_per_op", 10, 5, 1);
+        fill(&more, side, "ns_per_op", 20, 5, 2);
+    }
+    assert_int_equal(tp_rounds_append(&first, &more, &err), TP_OK);
+    assert_int_equal(first.rounds, 2 * PAIRS);
+    assert_int_equal(first.cold[1], 3);
+    for (size_t side = 0; side < 2; side++) {
+        const double *all = tp_rounds_values(&first, side, metric("ns_per_op"));
+        assert_memory_equal(all + PAIRS, values_of(&more, side, "ns_per_op"), PAIRS * sizeof *all);
+        assert_true(all[0] < 11 && all[PAIRS - 1] < 11);
+    }
+    tp_rounds_release(&first);
+    tp_rounds_release(&more);
 }
 
 /* ---- the outcome ---- */
@@ -492,7 +522,8 @@ static void begin_outcome(struct outcome *x)
                                    .source = "host"}};
     x->k.o = &x->o;
     assert_int_equal(tp_opts_defaults(tp_check_rows, &x->o, &x->err), TP_OK);
-    x->k.gate.cell_count = 1;
+    x->k.gate.cells = &x->cell;
+    x->k.gate.cell_count = x->k.gate.cells_total = 1;
     x->k.gate.effect = 0.05;
     x->k.gate.seed = 42;
     x->k.gate.classes[TP_CLASS_EXACT] = (struct tp_class_check){.checked = true, .cells = 1};
@@ -633,7 +664,8 @@ static void nothing_passes_unseen(void **state)
 
     begin_outcome(&x); /* in one of two cells */
     x.o.require = (struct tp_opt_list){counts, 1};
-    x.k.gate.cell_count = 2;
+    x.k.gate.cells = (struct tp_gate_cell[2]){x.cell, x.cell};
+    x.k.gate.cell_count = x.k.gate.cells_total = 2;
     x.k.gate.classes[TP_CLASS_INSTRUCTIONS] = (struct tp_class_check){.checked = true, .cells = 1};
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell");
 
@@ -685,7 +717,8 @@ int main(void)
         cmocka_unit_test(percentiles_below_ten_steps_are_no_tests),
         cmocka_unit_test(an_insensitive_cell_has_no_tests),
         cmocka_unit_test(lost_pairs_leave_the_sensitivity),
-        cmocka_unit_test(a_fresh_set_decides_what_was_open),
+        cmocka_unit_test(a_second_look_decides_what_was_open),
+        cmocka_unit_test(sets_are_pooled),
         cmocka_unit_test(too_few_pairs_are_found_out),
         cmocka_unit_test(exit_codes_follow_from_what_was_found),
         cmocka_unit_test(builds_are_told_apart),

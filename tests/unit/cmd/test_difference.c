@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 enum { PAIRS = 20 };
-#define ALPHA  0.01
-#define EFFECT 0.05
+
+static const struct tp_stat_rule rule = {.alpha = 0.01, .effect = 0.05};
 
 /* A spread of `share` around 100, the same one each time and without ties; times `factor`. */
 static void fill(double *values, double share, double factor, unsigned turn)
@@ -34,7 +34,7 @@ static struct tp_difference measured(double share, double factor, enum tp_better
 static enum tp_verdict verdict(double share, double factor, enum tp_better better)
 {
     struct tp_difference d = measured(share, factor, better);
-    assert_int_equal(tp_differences_decide(&d, 1, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(tp_differences_decide(&d, 1, &rule, NULL), TP_OK);
     return d.verdict;
 }
 
@@ -82,12 +82,12 @@ static void more_tests_need_more_evidence(void **state)
     fill(base, 0.30, 1, 0);
     fill(now, 0.30, 1.10, 1);
     tp_difference_measure(base, now, PAIRS, TP_BETTER_LESS, 7, &all[0]);
-    assert_true(all[0].p_worse < ALPHA && all[0].p_worse * TESTS > ALPHA);
+    assert_true(all[0].p_worse < rule.alpha && all[0].p_worse * TESTS > rule.alpha);
     struct tp_difference alone = all[0];
     for (int i = 1; i < TESTS; i++)
         all[i] = measured(0.02, 1, TP_BETTER_LESS);
-    assert_int_equal(tp_differences_decide(&alone, 1, ALPHA, EFFECT, NULL), TP_OK);
-    assert_int_equal(tp_differences_decide(all, TESTS, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(tp_differences_decide(&alone, 1, &rule, NULL), TP_OK);
+    assert_int_equal(tp_differences_decide(all, TESTS, &rule, NULL), TP_OK);
     assert_int_equal(alone.verdict, TP_REGRESSION);
     assert_int_not_equal(all[0].verdict, TP_REGRESSION);
     assert_true(all[0].adjusted_worse > alone.adjusted_worse);
@@ -99,7 +99,7 @@ static void insensitive_ones_are_no_tests(void **state)
     struct tp_difference all[2] = {measured(0.02, 1.10, TP_BETTER_LESS),
                                    measured(0.02, 1.10, TP_BETTER_LESS)};
     all[1].verdict = TP_INSENSITIVE;
-    assert_int_equal(tp_differences_decide(all, 2, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(tp_differences_decide(all, 2, &rule, NULL), TP_OK);
     assert_int_equal(all[0].verdict, TP_REGRESSION);
     assert_int_equal(all[1].verdict, TP_INSENSITIVE);
     assert_true(all[0].adjusted_worse == all[0].p_worse);
@@ -122,11 +122,11 @@ static void values_that_are_none_are_left_out(void **state)
     tp_difference_measure(base, now, PAIRS, TP_BETTER_LESS, 7, &d);
     assert_int_equal(d.pairs, 0);
     assert_true(isnan(d.estimate) && isnan(d.p_worse));
-    assert_int_equal(tp_differences_decide(&d, 1, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(tp_differences_decide(&d, 1, &rule, NULL), TP_OK);
     assert_int_equal(d.verdict, TP_INCONCLUSIVE); /* never a silent green */
 }
 
-/* Five pairs give p = 1/252 at best: enough for one or two tests, not for three. */
+/* Eight pairs give p = 1/256 at best: enough for one or two tests, not for three. */
 static void too_few_pairs_are_no_green(void **state)
 {
     (void)state;
@@ -134,18 +134,71 @@ static void too_few_pairs_are_no_green(void **state)
     struct tp_difference all[3];
     fill(base, 0.02, 1, 0);
     fill(now, 0.02, 1, 1);
-    for (int i = 5; i < PAIRS; i++)
+    for (int i = 8; i < PAIRS; i++)
         base[i] = 0;
     for (int i = 0; i < 3; i++)
         tp_difference_measure(base, now, PAIRS, TP_BETTER_LESS, 7, &all[i]);
-    assert_int_equal(all[0].pairs, 5);
-    assert_int_equal(tp_differences_decide(all, 2, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(all[0].pairs, 8);
+    assert_int_equal(tp_differences_decide(all, 2, &rule, NULL), TP_OK);
     assert_int_equal(all[0].verdict, TP_SAME);
-    assert_int_equal(tp_differences_decide(all, 3, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(tp_differences_decide(all, 3, &rule, NULL), TP_OK);
     assert_int_equal(all[0].verdict, TP_INCONCLUSIVE);
     all[0].verdict = all[2].verdict = TP_INSENSITIVE; /* no tests: one is left */
-    assert_int_equal(tp_differences_decide(all, 3, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(tp_differences_decide(all, 3, &rule, NULL), TP_OK);
     assert_int_equal(all[1].verdict, TP_SAME);
+}
+
+/* One of two looks has half of alpha. */
+static void two_looks_share_alpha(void **state)
+{
+    (void)state;
+    struct tp_stat_rule looks = rule;
+    double base[PAIRS], now[PAIRS];
+    struct tp_difference once, twice;
+    fill(base, 0.30, 1, 0);
+    fill(now, 0.30, 1.10, 1);
+    tp_difference_measure(base, now, PAIRS, TP_BETTER_LESS, 7, &once);
+    twice = once;
+    looks.alpha = 1.5 * once.p_worse;
+    assert_int_equal(tp_differences_decide(&once, 1, &looks, NULL), TP_OK);
+    looks.looks = 2;
+    assert_int_equal(tp_differences_decide(&twice, 1, &looks, NULL), TP_OK);
+    assert_int_equal(once.verdict, TP_REGRESSION);
+    assert_int_not_equal(twice.verdict, TP_REGRESSION);
+    assert_true(twice.adjusted_worse == 2 * once.adjusted_worse);
+    assert_true(twice.adjusted_better <= 1);
+}
+
+/* A slowdown beyond the effect, with an interval that excludes none, never passes for the want of a
+ * small p. */
+static void what_only_p_excuses_is_open(void **state)
+{
+    (void)state;
+    struct tp_stat_rule strict = rule;
+    struct tp_difference d = measured(0.02, 1.07, TP_BETTER_LESS);
+    assert_true(d.interval.low > 1 && d.interval.high < 1 + 2 * rule.effect);
+    strict.alpha = d.p_worse / 2 * 1.5; /* p is above it, and least p below */
+    d.p_worse *= 2;
+    assert_int_equal(tp_differences_decide(&d, 1, &strict, NULL), TP_OK);
+    assert_int_equal(d.verdict, TP_INCONCLUSIVE);
+}
+
+/* What both sides of a pair have in common is no noise. */
+static void a_common_drift_hides_nothing(void **state)
+{
+    (void)state;
+    double base[PAIRS], now[PAIRS];
+    struct tp_difference d;
+    fill(base, 0.02, 1, 0);
+    fill(now, 0.02, 1.08, 1);
+    for (int i = 0; i < PAIRS; i++) {
+        double common = 1 + 0.5 * i / PAIRS;
+        base[i] *= common;
+        now[i] *= common;
+    }
+    tp_difference_measure(base, now, PAIRS, TP_BETTER_LESS, 7, &d);
+    assert_int_equal(tp_differences_decide(&d, 1, &rule, NULL), TP_OK);
+    assert_int_equal(d.verdict, TP_REGRESSION);
 }
 
 static void the_seed_gives_the_interval(void **state)
@@ -173,6 +226,9 @@ int main(void)
         cmocka_unit_test(insensitive_ones_are_no_tests),
         cmocka_unit_test(values_that_are_none_are_left_out),
         cmocka_unit_test(too_few_pairs_are_no_green),
+        cmocka_unit_test(two_looks_share_alpha),
+        cmocka_unit_test(what_only_p_excuses_is_open),
+        cmocka_unit_test(a_common_drift_hides_nothing),
         cmocka_unit_test(the_seed_gives_the_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,10 @@ enum tp_opt_type {
 enum tp_opt_from {
     TP_OPT_ANYWHERE, /* also a configuration file that was found */
     TP_OPT_USER,     /* the command line, the environment, a file that the environment names */
-    TP_OPT_CALL      /* only the command line */
+    TP_OPT_CALL,     /* only the command line */
+    /* only the command line, and a value from elsewhere is an error of the command: what decides
+     * whether a gate passes */
+    TP_OPT_TYPED
 };
 
 struct tp_opt_list {

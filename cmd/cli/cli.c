@@ -148,7 +148,9 @@ static int configure(struct parse *p, struct tp_err *err)
         status = tp_config_apply(&p->config, p->cmd, p->opts, p->origins, err);
     if (status)
         return status;
-    status = tp_config_agree(p->cmd->options, p->opts, p->origins, err);
+    status = tp_config_refuse(&p->config, p->cmd, p->origins, err);
+    if (!status)
+        status = tp_config_agree(p->cmd->options, p->opts, p->origins, err);
     return point_to_config(p, status, err);
 }
 

@@ -61,7 +61,7 @@ struct tp_origin {
     enum tp_level level;
     const struct tp_config_entry *entry; /* FILE, SECTION: the last line that set it; else NULL */
     /* Level of a value that was skipped because this command cannot take it while another command
-     * can: ENVIRONMENT or FILE. DEFAULT: no value was skipped. */
+     * can, or takes it from its command line only: ENVIRONMENT or FILE. DEFAULT: none was. */
     enum tp_level unfit;
     const struct tp_config_entry *unfit_entry; /* the skipped line if `unfit` is FILE; else NULL */
 };
@@ -71,6 +71,16 @@ struct tp_origin {
  * TP_EUSAGE names the file and line, or the variable. */
 int tp_config_apply(const struct tp_config *config, const struct tp_command *cmd, void *opts,
                     struct tp_origin *origins, struct tp_err *err);
+
+/* Fails because something else than the command line sets a row that is TP_OPT_TYPED. */
+int tp_config_fail_typed(const struct tp_command *cmd, const struct tp_opt *row,
+                         struct tp_err *err);
+
+/* Fails if a row that is TP_OPT_TYPED has a value elsewhere that the command line does not replace.
+ * Called after tp_config_apply and before the command runs. TP_EUSAGE names the file and line, or
+ * the variable. */
+int tp_config_refuse(const struct tp_config *config, const struct tp_command *cmd,
+                     const struct tp_origin *origins, struct tp_err *err);
 
 /* Resets an option to its default, as if it had not been given. */
 int tp_config_forget(const struct tp_opt *row, void *opts, struct tp_origin *origin,

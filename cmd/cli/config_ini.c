@@ -54,20 +54,36 @@ static const struct tp_command *find_section(const char *name, size_t length)
 
 /* Finds the row of an option of `command`. If that is NULL, the line is before any section and
  * means every command that has the option: the row of the first one is returned, and `from` is the
- * strictest of all. */
+ * strictest of all. TP_OPT_TYPED counts only if no other command takes the line, because it is
+ * refused when its command runs. */
 static const struct tp_opt *find_row(const struct tp_command *command, const char *name,
                                      enum tp_opt_from *from)
 {
     const struct tp_opt *first = NULL;
+    bool typed_only = true;
     *from = TP_OPT_ANYWHERE;
     for (size_t i = 0; tp_commands[i]; i++) {
         bool meant = !command || tp_commands[i] == command;
         const struct tp_opt *row = meant ? tp_opt_find(tp_commands[i]->options, name) : NULL;
-        if (row && row->from > *from)
-            *from = row->from;
         first = first ? first : row;
+        if (!row || row->from == TP_OPT_TYPED)
+            continue;
+        typed_only = false;
+        if (row->from > *from)
+            *from = row->from;
     }
+    if (first && typed_only)
+        *from = TP_OPT_TYPED;
     return first;
+}
+
+/* The command whose row this is. */
+static const struct tp_command *command_of(const struct tp_opt *row)
+{
+    for (size_t i = 0; tp_commands[i]; i++)
+        if (tp_opt_find(tp_commands[i]->options, row->name) == row)
+            return tp_commands[i];
+    return NULL;
 }
 
 static const char *nearest_option(const struct tp_command *command, const char *name)
@@ -126,6 +142,8 @@ static int fail_from(struct reading *r, const struct tp_opt *row, enum tp_opt_fr
                      const char *value)
 {
     char variable[TP_VARIABLE_TEXT];
+    if (from == TP_OPT_TYPED)
+        return place(r, tp_config_fail_typed(command_of(row), row, r->err));
     if (from == TP_OPT_CALL)
         return place(
             r, tp_fail(r->err, TP_EUSAGE, "option '%s' is for the command line alone", row->name));

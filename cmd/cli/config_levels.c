@@ -1,7 +1,9 @@
 /* Chooses the level that an option takes its value from; see config.h.
  *
  * A variable, or a line before any section, is meant for every command that has the option. If a
- * command cannot take the value but another one can, the value is skipped for that command. */
+ * command cannot take the value but another one can, the value is skipped for that command. If the
+ * command takes the option from its command line only, because it decides what passes, the value is
+ * an error: skipped silently, it would be one that somebody relies on. */
 #include "cmd/cli/config.h"
 
 #include "cmd/cli/commands.h"
@@ -144,12 +146,65 @@ static int set_from_file(const struct tp_config *config, const struct tp_command
     return TP_OK;
 }
 
+/* Notes the value of a TP_OPT_TYPED row that stands elsewhere, for tp_config_refuse. */
+static void skip_row(const struct tp_config *config, const struct tp_opt *row,
+                     struct tp_origin *origin)
+{
+    char variable[TP_VARIABLE_TEXT];
+    const char *text = getenv(tp_config_variable(row->name, variable));
+    if (text && *text) {
+        origin->unfit = TP_LEVEL_ENVIRONMENT;
+        return;
+    }
+    for (size_t i = 0; i < config->count; i++) {
+        const struct tp_config_entry *e = &config->entries[i];
+        if (e->command || strcmp(e->option, row->name) != 0)
+            continue; /* a section that sets it was refused by tp_config_parse */
+        origin->unfit = TP_LEVEL_FILE;
+        origin->unfit_entry = e;
+        return;
+    }
+}
+
+int tp_config_refuse(const struct tp_config *config, const struct tp_command *cmd,
+                     const struct tp_origin *origins, struct tp_err *err)
+{
+    char place[TP_ERR_TEXT], variable[TP_VARIABLE_TEXT];
+    for (const struct tp_opt *row = cmd->options; row && row->name; row++) {
+        const struct tp_origin *origin = &origins[row - cmd->options];
+        if (row->from != TP_OPT_TYPED || origin->unfit == TP_LEVEL_DEFAULT)
+            continue;
+        bool file = origin->unfit == TP_LEVEL_FILE;
+        if (file)
+            snprintf(place, sizeof place, "%s:%d", config->path, origin->unfit_entry->line);
+        int status = tp_config_fail_typed(cmd, row, err);
+        tp_prefix(err, status, "%s", file ? place : tp_config_variable(row->name, variable));
+        return tp_hint(err, status,
+                       file ? "give it to '%s' as --%s; for other commands, put it in a section "
+                              "such as [replay]"
+                            : "give it to '%s' as --%s, and unset the variable",
+                       cmd->name, row->name);
+    }
+    return TP_OK;
+}
+
+int tp_config_fail_typed(const struct tp_command *cmd, const struct tp_opt *row, struct tp_err *err)
+{
+    return tp_fail(err, TP_EUSAGE,
+                   "option '%s' decides what '%s' passes: only its command line may set it",
+                   row->name, cmd->name);
+}
+
 static int set_row(const struct tp_config *config, const struct tp_command *cmd,
                    const struct tp_opt *row, void *opts, struct tp_origin *origin,
                    struct tp_err *err)
 {
     if (origin->level == TP_LEVEL_FLAG || !tp_config_allows(row))
         return TP_OK;
+    if (row->from == TP_OPT_TYPED) {
+        skip_row(config, row, origin);
+        return TP_OK;
+    }
     int status = set_from_variable(cmd, row, opts, origin, err);
     if (!status && origin->level == TP_LEVEL_DEFAULT)
         status = set_from_file(config, cmd, cmd, row, opts, origin, err);

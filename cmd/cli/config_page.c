@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 2, VALUE = 20, FROM = 52, HEAD = 16, WORD = 512, UNUSED_MAX = 64 };
+enum { NAME = 2, VALUE = 24, FROM = 52, HEAD = 16, WORD = 512, UNUSED_MAX = 64 };
 
 extern char **environ;
 
@@ -81,10 +81,13 @@ static void origin_text(const struct tp_config *config, const struct tp_opt *row
         return;
     place_text(config, row, origin->unfit, origin->unfit_entry, unfit, sizeof unfit);
     if (*unfit)
-        snprintf(out, size, "default; %s does not fit", unfit);
+        snprintf(out, size, "default; %s %s", unfit,
+                 row->from == TP_OPT_TYPED ? "is an error" : "does not fit");
     else
         snprintf(out, size, "default%s",
-                 row->from == TP_OPT_ANYWHERE ? "" : ", never from a " TP_CONFIG_NAME);
+                 row->from == TP_OPT_ANYWHERE ? ""
+                 : row->from == TP_OPT_TYPED  ? ", command line only"
+                                              : ", never from a " TP_CONFIG_NAME);
 }
 
 /* ---- variables that nobody reads ---- */

@@ -16,7 +16,7 @@
 struct opts {
     bool json, strict, repair;
     uint32_t format;
-    uint64_t count;
+    uint64_t count, typed;
     struct tp_opt_list names;
 };
 
@@ -41,9 +41,15 @@ static const struct tp_opt rows[] = {
      .needs = "format csv",
      .help = "x"},
     {.name = "test-names", .type = TP_OPT_LIST, AT(names), .def = "d", .help = "x"},
+    {.name = "test-typed",
+     .type = TP_OPT_UINT,
+     .from = TP_OPT_TYPED,
+     AT(typed),
+     .def = "1",
+     .help = "x"},
     {.name = NULL},
 };
-enum { JSON, STRICT, REPAIR, FORMAT, COUNT, NAMES, ROWS };
+enum { JSON, STRICT, REPAIR, FORMAT, COUNT, NAMES, TYPED, ROWS };
 
 static const struct tp_command mine = {
     .name = "mine", .opts_size = sizeof(struct opts), .options = rows};
@@ -89,7 +95,40 @@ static int clean_environment(void **state)
     unsetenv("TAPOOL_FORMAT");
     unsetenv("TAPOOL_TEST_COUNT");
     unsetenv("TAPOOL_TEST_NAMES");
+    unsetenv("TAPOOL_TEST_TYPED");
     return 0;
+}
+
+/* What only the command line may set is set by nothing else, and not passed over silently. */
+static void what_must_be_typed_is_refused_from_elsewhere(void **state)
+{
+    (void)state;
+    static const struct tp_config file = {.path = (char *)(uintptr_t) "f.ini"};
+    const struct tp_config_entry entries[] = {{NULL, "test-count", text("4"), 1},
+                                              {NULL, "test-typed", text("9"), 2}};
+    struct one one = {0};
+    begin(&one);
+    assert_int_equal(apply(&one, entries, 2), TP_OK);
+    assert_int_equal(one.o.typed, 1);
+    assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_EUSAGE);
+    assert_string_equal(one.err.text, "f.ini:2: option 'test-typed' decides what 'mine' passes: "
+                                      "only its command line may set it");
+    begin(&one);
+    flag(&one, TYPED, "7"); /* typed: what the file says does not matter */
+    assert_int_equal(apply(&one, entries, 2), TP_OK);
+    assert_int_equal(one.o.typed, 7);
+    assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_OK);
+    begin(&one);
+    setenv("TAPOOL_TEST_TYPED", "9", 1);
+    assert_int_equal(apply(&one, NULL, 0), TP_OK);
+    assert_int_equal(one.o.typed, 1);
+    assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_EUSAGE);
+    assert_non_null(strstr(one.err.text, "TAPOOL_TEST_TYPED: option 'test-typed'"));
+    begin(&one);
+    setenv("TAPOOL_TEST_TYPED", "", 1); /* empty is not set */
+    assert_int_equal(apply(&one, NULL, 0), TP_OK);
+    assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_OK);
+    begin(&one);
 }
 
 /* Each level alone over the ones below it: flag, environment, section, file, default. */
@@ -589,6 +628,7 @@ static void what_is_needed_must_be_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_must_be_typed_is_refused_from_elsewhere, clean_environment),
         cmocka_unit_test_setup(each_level_beats_those_below, clean_environment),
         cmocka_unit_test_setup(a_value_that_is_none_names_its_place, clean_environment),
         cmocka_unit_test_setup(lists_add_up_in_a_level_and_replace_lower_ones, clean_environment),

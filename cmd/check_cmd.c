@@ -111,6 +111,7 @@ static void set_up(struct tp_check *k)
         k->program[0] = '\0';
     k->gate.effect = o->effect;
     k->gate.alpha = o->alpha;
+    k->gate.sensitivity = o->sensitivity;
     k->gate.sharpness = (struct tp_gate_sharpness){.worst = NAN, .median = NAN};
     k->gate.seed = o->seed == TP_OPT_KEYWORD(0) ? random_seed() : o->seed;
     k->min_time_ns = o->min_time != TP_OPT_KEYWORD(0) ? o->min_time
@@ -313,7 +314,9 @@ const struct tp_command tp_command_check = {
         "of the baseline are run; TRACE and -s select some. With --update they define what is "
         "written.\n\nExit codes: 0 no regression, 1 regression (or something required was not "
         "checked), 2 wrong command line or no baseline, 3 unusable input or another program than "
-        "the baseline's, 4 a replay failed, 5 inconclusive (--inconclusive=fail).",
+        "the baseline's, 4 a replay failed, 5 inconclusive (--inconclusive=fail), or slowdowns "
+        "that "
+        "--require-sensitivity names could not be detected.",
     .opts_size = sizeof(struct tp_check_opts),
     .options = tp_check_rows,
     .refused = tell_refused,

@@ -228,7 +228,7 @@ def read(path):
     series = collections.defaultdict(list)
     with open(path, encoding="utf-8", newline="") as file:
         for trace, strategy, one, other in csv.reader(file):
-            if float(one) > 0 and float(other) > 0:
+            if float(one or 0) > 0 and float(other or 0) > 0:
                 series[trace, strategy].append((math.log(float(one)), math.log(float(other))))
     return list(series.values())
 

@@ -30,7 +30,7 @@ struct tp_check_opts {
     struct tp_exports exports;
     uint32_t touch, color, inconclusive;
     uint64_t pairs, min_time, timeout, core, seed, aa, threads;
-    double effect, alpha;
+    double effect, alpha, sensitivity;
     bool update, allow_missing, thorough, plan, verbose;
 };
 
@@ -253,7 +253,7 @@ void tp_check_base_build(const char *base, const char *now, char *text, size_t s
 
 /* ---- what follows ---- */
 
-/* Whether --require names the class. */
+/* Whether --require names the class, or TP_REQUIRE_CELLS. */
 bool tp_check_requires(const struct tp_check *k, enum tp_class class);
 
 /* Fills in the counts, the class lines, the exit code and `again`. Returns the status that belongs

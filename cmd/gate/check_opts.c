@@ -17,14 +17,17 @@ static const char *const time_words[] = {"auto", NULL};
 
 #define ROW(member) offsetof(struct tp_check_opts, member)
 const struct tp_opt tp_check_rows[] = {
-    TP_FILE_AT(
-        "baseline", ROW(baseline),
+    TP_TEXT_AT(
+        "baseline", ROW(baseline), .from = TP_OPT_TYPED, .arg = "FILE",
         .help = "the stored baseline (default: tapool-baseline.json here or in a parent folder)"),
-    TP_STRATEGY_ROW(ROW(strategies),
-                    "only cells of this strategy, as the baseline names it; with --update: a "
-                    "strategy to write into it, under a label as label=name:...; may be repeated"),
-    TP_SOURCE_ROW(ROW(source), "only cells on this source; with --update: where memory comes from "
-                               "(default: host for host traces, virtual for device traces)"),
+    TP_LIST_AT("strategy", ROW(strategies), .letter = 's', .from = TP_OPT_TYPED,
+               .arg = "NAME[:OPTS]",
+               .help = "only cells of this strategy, as the baseline names it; with --update: a "
+                       "strategy to write into it, under a label as label=name:...; may be "
+                       "repeated"),
+    TP_TEXT_AT("source", ROW(source), .from = TP_OPT_TYPED, .arg = "NAME",
+               .help = "only cells on this source; with --update: where memory comes from "
+                       "(default: host for host traces, virtual for device traces)"),
     TP_TOUCH_ROW(ROW(touch), " (default: as the baseline has it)"),
     TP_FLAG_AT(
         "update", ROW(update), .excludes = "plan aa" OF_A_CHECK, .from = TP_OPT_USER,
@@ -32,20 +35,20 @@ const struct tp_opt tp_check_rows[] = {
     TP_TEXT_AT("reason", ROW(reason), .needs = "update", .arg = "TEXT",
                .help = "with --update: why, kept in the baseline"),
     TP_LIST_AT("tolerance", ROW(tolerances), .needs = "update", .arg = "METRIC=VALUE",
+               .from = TP_OPT_TYPED,
                .help = "with --update: by how much this metric may be worse in every cell, as "
                        "64KiB or 2%; may be repeated. For one cell: its 'tolerances' in the file"),
     TP_TEXT_AT(
-        "base-bin", ROW(base_bin), .excludes = "base-strategy", .from = TP_OPT_USER, .arg = "PATH",
+        "base-bin", ROW(base_bin), .excludes = "base-strategy", .from = TP_OPT_TYPED, .arg = "PATH",
         .help = "the tapool of the merge base: times are compared with it, live, and instructions"),
-    TP_TEXT_AT("base-strategy", ROW(base_strategy), .arg = "NAME[:OPTS]",
-               .value_from = tp_strategy_from,
+    TP_TEXT_AT("base-strategy", ROW(base_strategy), .from = TP_OPT_TYPED, .arg = "NAME[:OPTS]",
                .help = "compare times with those of this strategy instead"),
     TP_TEXT_AT(
-        "base-lib", ROW(base_lib), .excludes = "base-strategy", .from = TP_OPT_USER, .arg = "PATH",
+        "base-lib", ROW(base_lib), .excludes = "base-strategy", .from = TP_OPT_TYPED, .arg = "PATH",
         .help = "compare times, resident and mapped memory of the cells of lib: with those "
                 "of this library: the one of the merge base. Nothing stored is needed: TRACE and "
                 "-s name cells that the baseline does not have"),
-    TP_TEXT_AT("bin", ROW(bin), .from = TP_OPT_USER, .arg = "PATH",
+    TP_TEXT_AT("bin", ROW(bin), .from = TP_OPT_TYPED, .arg = "PATH",
                .help = "the tapool that is checked (default: this one)"),
     TP_UINT_AT("pairs", ROW(pairs), .def = "20", .min = 2, .max = TP_ROUNDS_MAX,
                .help = "interleaved pairs of fresh processes for each cell"),
@@ -54,16 +57,20 @@ const struct tp_opt tp_check_rows[] = {
         .choices = time_words,
         .help = "of each timed pass of such a process; auto is 25 ms, and 250 ms with --thorough"),
     TP_FLAG_AT("thorough", ROW(thorough), .help = "ten times as long in each process"),
-    TP_SHARE_AT("effect", ROW(effect), .def = "5%", .max = 10, .arg = "SHARE",
+    TP_SHARE_AT("effect", ROW(effect), .from = TP_OPT_TYPED, .def = "5%", .max = 10, .arg = "SHARE",
                 .help = "a slowdown counts from this size on"),
-    TP_SHARE_AT("alpha", ROW(alpha), .def = "0.01", .max = 1, .arg = "P",
+    TP_SHARE_AT("alpha", ROW(alpha), .from = TP_OPT_TYPED, .def = "0.01", .max = 1, .arg = "P",
                 .help = "and below this p after Holm's adjustment over all tests"),
     TP_CHOICE_AT("inconclusive", ROW(inconclusive), .def = "warn", .choices = open_words,
                  .arg = "WHAT",
                  .help = "when a machine is too noisy to exclude a slowdown; fail is exit 5"),
-    TP_LIST_AT("require", ROW(require), .choices = tp_class_required, .arg = "CLASS",
-               .help = "exit 1 where this is not checked; may be repeated"),
-    TP_FLAG_AT("allow-missing", ROW(allow_missing),
+    TP_LIST_AT("require", ROW(require), .choices = tp_gate_required, .arg = "CLASS",
+               .help = "exit 1 unless this class is checked, or all-cells: every cell of the "
+                       "baseline; may be repeated"),
+    TP_SHARE_AT("require-sensitivity", ROW(sensitivity), .max = 10, .arg = "SHARE",
+                .help = "exit 5 unless a slowdown this small could be detected with 90% power in "
+                        "every cell that compares times"),
+    TP_FLAG_AT("allow-missing", ROW(allow_missing), .from = TP_OPT_TYPED,
                .help = "cells whose trace or device is not here are left out"),
     TP_FLAG_AT(
         "plan", ROW(plan), .excludes = "aa" OF_A_CHECK,

@@ -50,9 +50,29 @@ static void describe_undecided(struct tp_check *k)
 bool tp_check_requires(const struct tp_check *k, enum tp_class class)
 {
     for (size_t i = 0; i < k->o->require.count; i++)
-        if (!strcmp(k->o->require.items[i], tp_class_required[class]))
+        if (!strcmp(k->o->require.items[i], tp_gate_required[class]))
             return true;
     return false;
+}
+
+/* Notes what selects cells and moves thresholds, which the reports name. */
+static void describe_origins(struct tp_check *k)
+{
+    static const char *const options[] = {"strategy", "source", "baseline",
+                                          "effect",   "alpha",  "allow-missing"};
+    struct tp_gate *g = &k->gate;
+    struct tp_str s = TP_STR_IN(g->chosen);
+    for (int i = 0; i < k->word_count; i++)
+        tp_str_word(&s, k->words[i]);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        tp_str_row(&s, tp_opt_find(tp_check_rows, options[i]), k->o);
+    g->tolerances = 0;
+    for (size_t m = 0; m < tp_metric_count; m++)
+        g->tolerances += k->baseline.tolerances[m].given;
+    for (size_t i = 0; i < g->cell_count; i++)
+        for (size_t m = 0; g->cells[i].held && m < tp_metric_count; m++)
+            g->tolerances += g->cells[i].held->tolerances[m].given;
+    g->all_cells = tp_check_requires(k, (enum tp_class)TP_REQUIRE_CELLS);
 }
 
 static void describe_classes(struct tp_check *k)
@@ -167,12 +187,33 @@ static int fail_required(const struct tp_check *k, struct tp_err *err)
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
         const struct tp_class_check *class = &k->gate.classes[c];
         if (tp_class_unmet(&k->gate, (enum tp_class)c))
-            return tp_fail(err, TP_EFOUND, "--require %s: %s %s %s: %.200s", tp_class_required[c],
+            return tp_fail(err, TP_EFOUND, "--require %s: %s %s %s: %.200s", tp_gate_required[c],
                            tp_class_words[c], c == TP_CLASS_NOISY ? "was" : "were",
                            class->checked ? "not checked in every cell" : "not checked",
                            class->reason);
     }
+    if (tp_cells_unmet(&k->gate))
+        return tp_fail(err, TP_EFOUND, "--require %s: %zu of %zu cells of the baseline were run",
+                       tp_gate_required[TP_REQUIRE_CELLS], k->gate.cell_count, k->gate.cells_total);
     return TP_OK;
+}
+
+static int fail_sensitivity(const struct tp_check *k, struct tp_err *err)
+{
+    const struct tp_gate *g = &k->gate;
+    if (tp_gate_is_sharp(g))
+        return TP_OK;
+    struct tp_text asked = tp_digits(100 * g->sensitivity);
+    if (!g->sharpness.cells)
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EUNSURE, "--require-sensitivity %s%%: no times were compared", asked.s),
+            "--base-bin OLD-TAPOOL, --base-strategy NAME or --base-lib PATH");
+    return tp_hint(err,
+                   tp_fail(err, TP_EUNSURE,
+                           "--require-sensitivity %s%%: minimum detectable slowdown %s", asked.s,
+                           tp_gate_detectable(g).s),
+                   "--pairs N and --thorough detect smaller ones, and so does a quieter machine");
 }
 
 static int fail_open(const struct tp_check *k, struct tp_err *err)
@@ -202,6 +243,8 @@ static int decide(struct tp_check *k, struct tp_err *err)
     if (!status && !any)
         status = tp_fail(err, TP_EFOUND, "nothing was checked: %.300s",
                          k->gate.cell_count ? k->gate.classes[0].reason : k->missing_why);
+    if (!status)
+        status = fail_sensitivity(k, err);
     return status ? status : fail_open(k, err);
 }
 
@@ -228,6 +271,7 @@ int tp_check_outcome(struct tp_check *k, struct tp_err *err)
         snprintf(g->missing, sizeof g->missing, "%s not run: %s%s", tp_plural(k->missing, "cell").s,
                  k->missing_why, k->missing > 1 ? ", ..." : "");
     describe_undecided(k);
+    describe_origins(k);
     describe_classes(k);
     describe_again(k);
     describe_update(k);

@@ -114,24 +114,22 @@ static void print_instructions(const struct tp_check *k, struct tp_page *page)
                          : "");
 }
 
-static void print_sensitivity(const struct tp_check *k, const struct plan *p, struct tp_page *page)
+static void print_detectable(const struct tp_check *k, const struct plan *p, struct tp_page *page)
 {
     double sharp = sharpness(k, p);
-    row(page, "sensitivity");
+    row(page, "minimum detectable");
     if (isnan(p->spread)) {
-        tp_page_more(page, TEXT, "cannot be told: no cell's time can be seen here");
+        tp_page_more(page, TEXT, "not known: no cell's time can be seen here");
         return;
     }
     if (isfinite(sharp))
-        tp_page_more(page, TEXT,
-                     "a slowdown of %s %% or more would be seen in 9 of 10 runs: processes differ "
-                     "by %s (%s)",
+        tp_page_more(page, TEXT, "slowdown %s%% (90%% power): processes differ by %s (%s)",
                      tp_digits(ceil(100 * sharp)).s, tp_percent(p->spread).s,
                      !p->pilots                       ? "from the baseline"
                      : p->pilots < k->gate.cell_count ? "from the baseline and a pilot"
                                                       : "from a pilot just now");
     else
-        tp_page_more(page, TEXT, "times vary too much here to see any slowdown");
+        tp_page_more(page, TEXT, "slowdown not known: times vary too much here");
     if (p->unseen)
         tp_page_more(page, TEXT, "; not in %s, whose time cannot be seen",
                      tp_plural(p->unseen, "cell").s);
@@ -146,9 +144,9 @@ static void print_latency(const struct tp_check *k, const struct plan *p, struct
     if (!tp_check_is_live(k->o))
         tp_page_more(page, TEXT, ", with --base-bin or --base-strategy");
     row(page, "time");
-    tp_page_more(page, TEXT, "about %s; %s if every cell needs a fresh set",
+    tp_page_more(page, TEXT, "about %s; %s if every cell needs a second set",
                  tp_gate_time((uint64_t)(once * 1e9)).s, tp_gate_time((uint64_t)(once * 2e9)).s);
-    print_sensitivity(k, p, page);
+    print_detectable(k, p, page);
     tp_page_line(page);
 }
 

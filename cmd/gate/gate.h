@@ -42,7 +42,7 @@ struct tp_finding {
     double change;    /* class N: the estimate - 1; else now / base - 1; may be NAN */
     double allowed;   /* tolerance: class E an absolute amount, else a share */
     struct tp_difference difference; /* class N only */
-    unsigned sets;                   /* class N: 1, or 2 after a fresh set */
+    unsigned sets;                   /* class N: 1, or 2 after a second set */
     bool live;      /* compared with what was measured in this job, so no baseline can take it in */
     char note[256]; /* "became nondeterministic: 131.4 and 131.6 MiB in two replays", or "" */
 };
@@ -81,7 +81,7 @@ struct tp_class_check {
 /* The smallest slowdown of ns_per_op that a job finds with 90 % power, over all cells that test
  * ns_per_op. */
 struct tp_gate_sharpness {
-    double worst, median;            /* shares; NAN: every cell is too noisy to tell */
+    double worst, median;            /* shares, of cells that are known; NAN: none is */
     const struct tp_gate_cell *cell; /* the cell with `worst`; or NULL */
     size_t cells, untold;            /* cells that test ns_per_op; too noisy ones among these */
 };
@@ -94,11 +94,16 @@ struct tp_gate {
     char written[160];  /* "3 traces x 2 strategies = 6 cells, written 2026-10-02, tapool 0.4.1" */
     struct tp_gate_cell *cells;
     size_t cell_count, cells_total; /* cells that were run; cells in the baseline */
+    /* Arguments of the command line that select cells or move thresholds: " web.tpt -s lru"; "" */
+    char chosen[512];
+    size_t tolerances; /* that the baseline sets, for all cells and for those that were run */
+    bool all_cells;    /* --require asks for all cells of the baseline */
     char missing[320]; /* how many requested cells could not run, and why the first could not; "" */
     struct tp_finding *findings; /* every value that was checked, in order of cells */
     size_t finding_count;
     struct tp_class_check classes[TP_CLASS_REPORT]; /* E, D, N */
     struct tp_gate_sharpness sharpness;
+    double sensitivity;   /* share that --require-sensitivity asks for; 0: it does not */
     double effect, alpha; /* class N: smallest slowdown that counts, and the error rate; shares */
     unsigned pairs;       /* per set */
     uint64_t seed;
@@ -131,6 +136,7 @@ void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *c
 
 /* How a change reads: "+4.9 %", "+0.3 points", "+12", "+5.1 % paired". "paired" marks a change that
  * is the median of the ratios of the pairs where that differs from the ratio of the medians shown.
+ * A time that moved by less than is shown reads "0".
  */
 struct tp_text tp_finding_change(const struct tp_finding *f);
 /* The change as tp_finding_change words it, never with "paired". */

@@ -139,6 +139,7 @@ static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
     add_number(j, rule, "sensitivity", g->sharpness.worst);
     add_number(j, rule, "sensitivity_median", g->sharpness.median);
     tp_json_uint(j, rule, "sensitivity_untold", g->sharpness.untold);
+    add_number(j, rule, "sensitivity_required", g->sensitivity > 0 ? g->sensitivity : NAN);
 }
 
 cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g)
@@ -154,6 +155,7 @@ cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g)
         tp_json_uint(j, counts, tp_verdict_words[v], g->counts[v]);
     add_text(j, root, "baseline", g->baseline);
     add_text(j, root, "written", g->written);
+    add_text(j, root, "set_by", tp_gate_set_by(g).s);
     write_rule(j, root, g);
     tp_json_uint(j, root, "seed", g->seed);
     tp_json_uint(j, root, "wall_ns", g->wall_ns);

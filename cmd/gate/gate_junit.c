@@ -89,8 +89,10 @@ static void write_properties(const struct tp_gate *g, FILE *out)
     write_property(out, "baseline", g->baseline);
     write_property(out, "seed", seed_of(g).s);
     write_property(out, "latency rule", rule);
+    if (tp_gate_set_by(g).s[0])
+        write_property(out, "set by", tp_gate_set_by(g).s);
     if (g->sharpness.cells)
-        write_property(out, "sensitivity", tp_gate_sharpness_text(g).s);
+        write_property(out, "minimum detectable slowdown (90% power)", tp_gate_detectable(g).s);
     fputs("    </properties>\n", out);
 }
 

@@ -77,7 +77,7 @@ static void add_class(const struct tp_class_check *c, const char *word, struct t
 static void add_head(const struct tp_gate *g, struct tp_str *s)
 {
     struct tp_gate_line verdict = tp_gate_verdict(g), unmet = tp_gate_unmet(g);
-    struct tp_gate_line sharp = tp_gate_sharpness_text(g);
+    struct tp_gate_line more[] = {tp_gate_sharpness_text(g), tp_gate_set_by(g)};
     int word = (int)strcspn(verdict.s, ":");
     tp_str_add(s, "## tapool check: %.*s\n\n", word, verdict.s);
     tp_str_put(s, TP_TO_MARKDOWN, "**%s** in %s", verdict.s + word + 2, tp_gate_time(g->wall_ns).s);
@@ -91,8 +91,12 @@ static void add_head(const struct tp_gate *g, struct tp_str *s)
     tp_str_add(s, "| class | compared | cells | values |\n|---|---|--:|--:|\n");
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         add_class(&g->classes[c], tp_class_words[c], s);
-    sharp.s[0] = (char)toupper((unsigned char)sharp.s[0]);
-    tp_str_put(s, TP_TO_MARKDOWN, sharp.s[0] ? "\n%s.\n\n" : "\n%s", sharp.s);
+    tp_str_add(s, "\n");
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        more[i].s[0] = (char)toupper((unsigned char)more[i].s[0]);
+        if (more[i].s[0])
+            tp_str_put(s, TP_TO_MARKDOWN, "%s\n\n", more[i].s);
+    }
 }
 
 static const char *base_name(const char *path)
@@ -153,8 +157,7 @@ static void add_value(const struct tp_finding *f, struct tp_table *t)
     tp_table_add(t, "%s", tp_finding_interval(f).s);
     add_p(f, false, t);
     add_p(f, true, t);
-    tp_table_add(t, tp_finding_is_timed(f) ? "%u x %zu" : NULL, f->sets ? f->sets : 1,
-                 f->difference.pairs);
+    tp_table_add(t, tp_finding_is_timed(f) ? "%s" : NULL, tp_finding_pairs(f).s);
 }
 
 static void put_values(struct document *d)

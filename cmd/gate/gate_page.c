@@ -105,6 +105,7 @@ static int write_verdict(const void *of, FILE *out, struct tp_err *err)
     const struct gate_page *p = of;
     const struct tp_gate *g = p->gate;
     struct tp_gate_line verdict = tp_gate_verdict(g), sharp = tp_gate_sharpness_text(g);
+    struct tp_gate_line set_by = tp_gate_set_by(g);
     size_t word = strcspn(verdict.s, " :");
     fprintf(out, "<p class=\"pick\"><b class=\"%s\">", tone_of(g));
     tp_escape_part(out, TP_TO_XML, verdict.s, word);
@@ -114,7 +115,9 @@ static int write_verdict(const void *of, FILE *out, struct tp_err *err)
     put_line(g->missing, out);
     put_failures(p, out);
     sharp.s[0] = (char)toupper((unsigned char)sharp.s[0]);
+    set_by.s[0] = (char)toupper((unsigned char)set_by.s[0]);
     put_line(sharp.s, out);
+    put_line(set_by.s, out);
     return TP_OK;
 }
 

@@ -9,8 +9,8 @@
  *         with it: end_reserved +4.9 %, overhead +4.8 %                         what moved with it;
  *                                                                             with -v all of it
  *
- *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and how
- *       a slowdown of 6 % or more would have been seen ...                    sharp it was
+ *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and what
+ *       minimum detectable slowdown (90% power): 12% in ...                   could be detected
  *
  * A column that does not fit goes to the next line. Known weakness: only the first 40 regressions
  * are shown; the exported files have all of them. */
@@ -196,22 +196,21 @@ static void print_verdict(const struct tp_gate *g, struct tp_page *page)
     tp_page_line(page);
 }
 
-static void print_sensitivity(const struct tp_gate *g, struct tp_page *page)
+static void print_dim(const char *text, struct tp_page *page)
 {
-    struct tp_gate_line text = tp_gate_sharpness_text(g);
-    if (text.s[0])
-        tp_page_dim(page, LABEL, "%s", text.s);
+    if (text[0])
+        tp_page_dim(page, LABEL, "%s", text);
 }
 
-/* Prints "inconclusive: kvstore.tpt, arena, ns_per_op +4.1 % [-2.0, +11.5] after 2 x 20 pairs." */
+/* Prints "inconclusive: kvstore.tpt, arena, ns_per_op +4.1 % [-2.0, +11.5] after 40 pairs in 2
+ * sets." */
 static void print_open(const struct tp_gate *g, const struct tp_finding *f, struct tp_page *page)
 {
-    tp_page_at(page, LABEL, "inconclusive: %s, %s %s %s", tp_gate_cell_text(g, f->cell).s,
-               tp_finding_name(f).s, tp_finding_change(f).s, tp_finding_interval(f).s);
-    if (f->sets > 1)
-        tp_page_more(page, LABEL, " after %u x %zu pairs.", f->sets, f->difference.pairs);
-    else
-        tp_page_more(page, LABEL, " after %zu pairs.", f->difference.pairs);
+    struct tp_text change = tp_finding_plain_change(f);
+    bool moved = strcmp(change.s, "0") != 0;
+    tp_page_at(page, LABEL, "inconclusive: %s, %s %s%s%s after %s.",
+               tp_gate_cell_text(g, f->cell).s, tp_finding_name(f).s, moved ? change.s : "",
+               moved ? " " : "", tp_finding_interval(f).s, tp_finding_pairs(f).s);
     tp_page_line(page);
 }
 
@@ -302,7 +301,8 @@ void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
     print_unmet(g, page);
     print_failed(g, page);
     print_inconclusive(g, page);
-    print_sensitivity(g, page);
+    print_dim(tp_gate_sharpness_text(g).s, page);
+    print_dim(tp_gate_set_by(g).s, page);
     print_insensitive(g, page);
     print_again(g, page);
 }

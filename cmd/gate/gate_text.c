@@ -14,8 +14,8 @@ const char *const tp_verdict_words[TP_VERDICTS] = {"unchanged", "better", "regre
 const char *const tp_class_words[TP_CLASS_REPORT] = {"memory and counts", "instructions",
                                                      "latency"};
 
-const char *const tp_class_required[TP_CLASS_REPORT + 1] = {"memory", "instructions", "latency",
-                                                            NULL};
+const char *const tp_gate_required[TP_CLASS_REPORT + 2] = {"memory", "instructions", "latency",
+                                                           "all-cells", NULL};
 
 enum { NAME_BYTES = 160 };
 
@@ -34,6 +34,12 @@ static struct tp_text signed_percent(double share)
     return tp_text_of("%s %%", tp_signed_percent(share).s);
 }
 
+/* The change of a time, "0" where it would read "+0.0 %" or "-0.0 %". */
+static struct tp_text timed_change(double share)
+{
+    return fabs(share) < 0.0005 ? tp_text_of("0") : signed_percent(share);
+}
+
 /* A difference in the unit of the metric, such as "+12" or "-4 KiB". */
 static struct tp_text signed_amount(const struct tp_metric *m, double by)
 {
@@ -45,7 +51,7 @@ static struct tp_text signed_amount(const struct tp_metric *m, double by)
 bool tp_finding_is_paired(const struct tp_finding *f)
 {
     return tp_finding_is_timed(f) && isfinite(f->change) && f->base > 0 &&
-           strcmp(signed_percent(f->change).s, signed_percent(f->now / f->base - 1).s) != 0;
+           strcmp(timed_change(f->change).s, timed_change(f->now / f->base - 1).s) != 0;
 }
 
 struct tp_text tp_finding_change(const struct tp_finding *f)
@@ -59,9 +65,12 @@ struct tp_text tp_finding_change(const struct tp_finding *f)
 struct tp_text tp_finding_plain_change(const struct tp_finding *f)
 {
     double by = f->now - f->base;
+    bool slight = fabs(f->change) < 0.0005; /* would read "+0.0 %" */
     bool no_base = !isfinite(f->base), no_now = !isfinite(f->now);
     if (!f->metric || no_base || no_now)
         return tp_text_of("%s", !f->metric || no_base == no_now ? "" : no_base ? "new" : "gone");
+    if (tp_finding_is_timed(f) && isfinite(f->change))
+        return timed_change(f->change);
     if (by == 0 && !(isfinite(f->change) && f->change != 0))
         return tp_text_of("0");
     switch (f->metric->unit) {
@@ -70,7 +79,7 @@ struct tp_text tp_finding_plain_change(const struct tp_finding *f)
     case TP_UNIT_SHARE:
         return tp_signed(100 * by, " points");
     case TP_UNIT_BYTES:
-        if (!isfinite(f->change) || fabs(f->change) < 0.0005) /* would read "+0.0 %" */
+        if (!isfinite(f->change) || slight)
             return signed_amount(f->metric, by);
         break;
     default:
@@ -78,7 +87,6 @@ struct tp_text tp_finding_plain_change(const struct tp_finding *f)
     }
     if (!isfinite(f->change))
         return tp_text_of("-");
-    bool slight = !tp_finding_is_timed(f) && fabs(f->change) < 0.0005;
     return slight ? tp_signed(100 * f->change, " %") : signed_percent(f->change);
 }
 
@@ -198,6 +206,14 @@ struct tp_text tp_finding_interval(const struct tp_finding *f)
     return tp_signed_interval(i->low - 1, i->high - 1);
 }
 
+struct tp_text tp_finding_pairs(const struct tp_finding *f)
+{
+    if (!tp_finding_is_timed(f))
+        return (struct tp_text){""};
+    struct tp_text pairs = tp_plural(f->difference.pairs, "pair");
+    return f->sets > 1 ? tp_text_of("%s in %u sets", pairs.s, f->sets) : pairs;
+}
+
 struct tp_text tp_finding_proof(const struct tp_finding *f)
 {
     struct tp_text interval = tp_finding_interval(f);
@@ -257,12 +273,11 @@ struct tp_gate_line tp_finding_evidence(const struct tp_gate *g, const struct tp
         add_rule(&line, f);
         return line;
     }
-    tp_gate_add(&line, "medians %s; estimate %s, 95 %% interval %s %%; ", tp_finding_values(f).s,
-                signed_percent(d->estimate - 1).s, tp_finding_interval(f).s);
-    tp_gate_add(&line, "p %.3g raw, %.3g adjusted; n = %zu pairs", tp_finding_p(f, false),
-                tp_finding_p(f, true), d->pairs);
-    if (f->sets > 1)
-        tp_gate_add(&line, " of set %u", f->sets);
+    tp_gate_add(&line, "medians %s; paired estimate %s, 95 %% interval %s %%; ",
+                tp_finding_values(f).s, signed_percent(d->estimate - 1).s,
+                tp_finding_interval(f).s);
+    tp_gate_add(&line, "p %.3g raw, %.3g adjusted; n = %s", tp_finding_p(f, false),
+                tp_finding_p(f, true), tp_finding_pairs(f).s);
     tp_gate_add(&line, "; threshold %s and an adjusted p below %g", tp_finding_allowed(f).s,
                 g->alpha);
     if (tp_finding_note(f).s[0])
@@ -299,6 +314,11 @@ bool tp_class_unmet(const struct tp_gate *g, enum tp_class class)
     return c->required && !c->unknown_only && (!c->checked || tp_class_is_partial(g, class));
 }
 
+bool tp_cells_unmet(const struct tp_gate *g)
+{
+    return g->all_cells && g->cell_count < g->cells_total;
+}
+
 bool tp_gate_is_unfinished(const struct tp_gate *g)
 {
     return g->exit_code != 0 && g->exit_code != 1 && g->exit_code != 5;
@@ -316,6 +336,11 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
 {
     struct tp_gate_line line = {""};
     size_t missing = g->cells_total > g->cell_count ? g->cells_total - g->cell_count : 0;
+    if (g->exit_code == 5 && !tp_gate_is_sharp(g))
+        tp_gate_add(&line, "--require-sensitivity asks for %s%%: %s",
+                    tp_digits(100 * g->sensitivity).s,
+                    g->sharpness.cells ? "times vary too much to detect so small a slowdown"
+                                       : "no times were compared");
     if (tp_gate_is_unfinished(g) && g->error[0])
         tp_clean_text(g->error, line.s, sizeof line.s);
     else if (tp_gate_is_unfinished(g))
@@ -327,6 +352,9 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
             tp_gate_add(
                 &line, "%s%s",
                 line.s[0] ? ", " : "--require asks for what was not checked: ", tp_class_words[c]);
+    if (tp_cells_unmet(g))
+        tp_gate_add(&line, "%s%s",
+                    line.s[0] ? ", " : "--require asks for what was not checked: ", "all cells");
     if (!line.s[0] && !anything_checked(g))
         tp_gate_add(&line, "nothing was checked");
     if (!line.s[0] && !g->counts[TP_REGRESSION] && missing)
@@ -340,28 +368,39 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
 /* A share in whole percent, rounded up so that the sentence does not promise too much. */
 static struct tp_text whole_percent(double share)
 {
-    return tp_digits(ceil(100 * share - 1e-9));
+    return tp_text_of("%s%%", tp_digits(ceil(100 * share - 1e-9)).s);
+}
+
+bool tp_gate_is_sharp(const struct tp_gate *g)
+{
+    const struct tp_gate_sharpness *s = &g->sharpness;
+    return !(g->sensitivity > 0) || (s->cells && !s->untold && s->worst <= g->sensitivity + 1e-9);
+}
+
+struct tp_text tp_gate_detectable(const struct tp_gate *g)
+{
+    const struct tp_gate_sharpness *s = &g->sharpness;
+    return !s->cells               ? (struct tp_text){""}
+           : s->untold || !s->cell ? tp_text_of("not known")
+                                   : whole_percent(s->worst);
 }
 
 struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g)
 {
     const struct tp_gate_sharpness *s = &g->sharpness;
     struct tp_gate_line line = {""};
-    if (!s->cells)
-        return line;
-    if (!s->cell)
-        return (struct tp_gate_line){
-            "how small a slowdown would have been seen cannot be told: times vary too much"};
     struct tp_text worst = whole_percent(s->worst), median = whole_percent(s->median);
-    tp_gate_add(&line,
-                "a slowdown of %s %% or more would have been seen in 9 of 10 runs of this job",
-                worst.s);
-    if (strcmp(worst.s, median.s) != 0)
-        tp_gate_add(&line, " (%s; in half of the cells %s %%)", tp_gate_cell_text(g, s->cell).s,
-                    median.s);
+    bool differ = strcmp(worst.s, median.s) != 0;
+    if (!s->untold && !differ) /* the verdict says it */
+        return line;
+    tp_gate_add(&line, "minimum detectable slowdown (90%% power): ");
+    if (s->cell)
+        tp_gate_add(&line, "%s in %s", worst.s, tp_gate_cell_text(g, s->cell).s);
+    if (s->cell && differ)
+        tp_gate_add(&line, "; %s in half of the cells", median.s);
     if (s->untold)
-        tp_gate_add(&line, "; %s %s too noisy to tell", tp_plural(s->untold, "cell").s,
-                    s->untold == 1 ? "is" : "are");
+        tp_gate_add(&line, "%snot known in %s: times vary too much", s->cell ? "; " : "",
+                    tp_plural(s->untold, "cell").s);
     return line;
 }
 
@@ -374,11 +413,18 @@ struct tp_text tp_gate_time(uint64_t ns)
                       (unsigned long long)(seconds % 60));
 }
 
-/* What was checked, for the verdict line. A check without any finding says "nothing was checked",
- * even if its classes claim otherwise. */
-static const char *what_of(const struct tp_gate *g)
+/* What was checked, for the verdict line; "" if everything was. A check without any finding says
+ * "nothing was checked", even if its classes claim otherwise. */
+static struct tp_gate_line what_of(const struct tp_gate *g)
 {
-    return anything_checked(g) ? g->what : "nothing was checked";
+    struct tp_gate_line line = {""};
+    if (!anything_checked(g))
+        return (struct tp_gate_line){"nothing was checked"};
+    if (g->cell_count < g->cells_total)
+        tp_gate_add(&line, "%s of %s%s", tp_count(g->cell_count).s,
+                    tp_plural(g->cells_total, "cell").s, g->what[0] ? ", " : "");
+    tp_gate_add(&line, "%s", g->what);
+    return line;
 }
 
 /* Adds the number of findings for each verdict. Values that moved are counted by their causes.
@@ -402,23 +448,36 @@ bool tp_finding_is_open(const struct tp_gate *g, const struct tp_finding *f)
     return f->verdict == TP_INCONCLUSIVE && (g->exit_code != 0 || tp_finding_could_gate(g, f));
 }
 
+struct tp_gate_line tp_gate_set_by(const struct tp_gate *g)
+{
+    struct tp_gate_line line = {""}, clean;
+    if (g->chosen[0])
+        tp_gate_add(&line, "set on the command line:%s", g->chosen);
+    if (g->tolerances)
+        tp_gate_add(&line, "%s%s: %s", g->chosen[0] ? "; by " : "set by ",
+                    tp_gate_name(g->baseline).s, tp_plural(g->tolerances, "tolerance").s);
+    tp_clean_text(line.s, clean.s, sizeof clean.s);
+    return clean;
+}
+
 struct tp_gate_line tp_gate_verdict(const struct tp_gate *g)
 {
     bool pass = g->exit_code == 0, open = tp_gate_is_unfinished(g) && !g->counts[TP_REGRESSION];
-    const char *what = what_of(g);
-    struct tp_gate_line line = {""};
+    struct tp_gate_line line = {""}, what = what_of(g);
     tp_gate_add(&line, "%s",
                 pass                ? "PASS"
                 : g->exit_code == 5 ? "INCONCLUSIVE"
                 : open              ? "UNFINISHED"
                                     : "FAIL");
-    if (what[0])
-        tp_gate_add(&line, " (%s)", what);
+    if (what.s[0])
+        tp_gate_add(&line, " (%s)", what.s);
     if (pass && g->told[TP_INCONCLUSIVE])
         tp_gate_add(&line, " with %s inconclusive", tp_count(g->told[TP_INCONCLUSIVE]).s);
     tp_gate_add(&line, ": ");
     add_counts(&line, g, !pass);
     tp_gate_add(&line, "; %s of %s", tp_count(g->cell_count).s,
                 tp_plural(g->cells_total, "cell").s);
+    if (tp_gate_detectable(g).s[0])
+        tp_gate_add(&line, "; minimum detectable slowdown %s", tp_gate_detectable(g).s);
     return line;
 }

@@ -21,8 +21,10 @@ extern const char *const tp_verdict_words[TP_VERDICTS];
 /* "memory and counts", "instructions", "latency". */
 extern const char *const tp_class_words[TP_CLASS_REPORT];
 
-/* The classes as --require names them, indexed by enum tp_class; NULL-terminated. */
-extern const char *const tp_class_required[TP_CLASS_REPORT + 1];
+/* What --require can name: the classes, indexed by enum tp_class, and then "all-cells";
+ * NULL-terminated. */
+enum { TP_REQUIRE_CELLS = TP_CLASS_REPORT };
+extern const char *const tp_gate_required[TP_CLASS_REPORT + 2];
 
 /* A name that the user or a file chose, made clean and cut after 160 bytes. */
 struct tp_gate_line tp_gate_name(const char *name);
@@ -93,22 +95,43 @@ bool tp_gate_is_unfinished(const struct tp_gate *g);
  * base build do not count if they are the only ones left out. */
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class);
 
+/* Whether --require asks for all cells of the baseline, and some were not run. */
+bool tp_cells_unmet(const struct tp_gate *g);
+
 /* Whether a class was checked in some cells but not in every cell where it could be. */
 bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class);
 
 /* Why a gate failed although nothing got worse: a class that --require names was not checked,
- * nothing was checked, cells of the baseline were not run, or an error ended the check. "" if none
- * of these is so. */
+ * nothing was checked, cells of the baseline were not run, slowdowns that --require-sensitivity
+ * asks for could not be detected, or an error ended the check. "" if none of these is so. */
 struct tp_gate_line tp_gate_unmet(const struct tp_gate *g);
 
-/* The verdict: "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6 cells". The
+/* What the verdict may rest on beside the baseline's cells and the defaults: "set on the command
+ * line: -s lru --effect 9; by tapool-baseline.json: 2 tolerances"; "" if nothing is. */
+struct tp_gate_line tp_gate_set_by(const struct tp_gate *g);
+
+/* The verdict: "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6 cells; minimum
+ * detectable slowdown 6%". The
  * first word is PASS, FAIL, INCONCLUSIVE, or UNFINISHED if an error or a signal ended the check
- * before a regression was found. The grammar is fixed and every form writes the whole line, because
+ * before a regression was found. "(2 of 6 cells, memory and counts only)" follows it if that is all
+ * that was checked. The grammar is fixed and every form writes the whole line, because
  * scripts read it; on the screen no other line begins with one of these words. */
 struct tp_gate_line tp_gate_verdict(const struct tp_gate *g);
 
-/* A sentence on how small a slowdown this job would have seen; "" if it compared no times. */
+/* The minimum detectable slowdown over all cells: "6%", or "not known" if that is so in any cell;
+ * "" if the job compared no times. */
+struct tp_text tp_gate_detectable(const struct tp_gate *g);
+
+/* The same with the cell that it is about and the others: "minimum detectable slowdown (90% power):
+ * 12% in web.tpt, arena; 9% in half of the cells"; "" if the cells are alike. */
 struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g);
+
+/* Whether a slowdown as small as --require-sensitivity asks for could have been detected in every
+ * cell that compares times, and in at least one. */
+bool tp_gate_is_sharp(const struct tp_gate *g);
+
+/* "20 pairs", "40 pairs in 2 sets"; "" for a finding that is not of class N. */
+struct tp_text tp_finding_pairs(const struct tp_finding *f);
 
 /* "NOT CHECKED: valgrind is not installed: apt install valgrind"; "not in every cell: ..." for a
  * class that was checked in some cells; "" for one that was checked in all of them. */

@@ -190,8 +190,8 @@ class Check:
         if f["base"] is None or f["now"] is None:
             return not re.search(r"\d", said)
         by = float(f["now"]) - float(f["base"])
-        if said == "0":
-            return by == 0
+        if said.split()[0] == "0":
+            return by == 0 or (f["class"] == "N" and abs(f["change"]) < 0.0006)
         if " points" in said:
             return abs(float(said.split()[0]) - 100 * by) <= 0.06
         if said.split(" paired")[0].endswith(" %"):

@@ -86,7 +86,8 @@ timed() {
     matches "$out" '^tapool-baseline.json: 4 cells written, 3 new cells, [0-9]+ values unchanged$'
     cp tapool-baseline.json before.json
     ok check b.json
-    matches "$out" '2 of 4 cells'
+    matches "$out" '^PASS \(2 of 4 cells, memory and counts only\): .*; 2 of 4 cells'
+    matches "$out" '^  set on the command line: b.json$'
     ok check -s small
     matches "$out" '2 of 4 cells'
     ok check b.json -s small --update
@@ -265,13 +266,13 @@ timed() {
     refused 2 '--update and --format exclude each other' check --update --json
     refused 2 '--aa and --base-bin exclude each other' check --aa 2 --base-bin "$TAPOOL"
     refused 2 'cannot name standard input' check - -s arena --update
-    refused 2 "option 'require' is 'everything', which is none of memory, instructions, latency" \
+    refused 2 "option 'require' is 'everything', which is none of memory, instructions, latency, all-cells" \
         check --require everything
     refused 2 'no share above 0' check --effect 5%%
     refused 2 'it is a time' check --update --tolerance ns_per_op=5%
     refused 2 'no METRIC=VALUE' check --update --tolerance peak_reserved
     refused 2 '3 pairs cannot show anything at alpha 0.01 over up to 7 tests' check --base-bin "$TAPOOL" --pairs 3
-    matches "$err" '^hint: at least --pairs 6 are needed$'
+    matches "$err" '^hint: at least --pairs 11 are needed$'
 }
 
 @test "a class that is required and not checked is exit 1" {
@@ -286,6 +287,73 @@ timed() {
     matches "$err" "nothing was checked: the memory of 'system' varies by itself"
     ok check
     matches "$out" 'vs baseline, exact; 1 varies \(system\) +1 of 2 cells'
+}
+
+@test "what selects cells or moves thresholds comes from the command line alone, and is said" {
+    baseline
+    ok check a.json -s lru --update
+    sed -i '/"lru"/,$ s/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
+    capture check
+    [ "$rc" -eq 1 ]
+    # the cell of arena is as it was; nothing but the command line may choose it
+    ok check -s arena --effect 9
+    matches "$out" '^PASS \(1 of 2 cells, memory and counts only\): '
+    matches "$out" '^  set on the command line: --strategy arena --effect 9$'
+    capture check -s arena --require all-cells --export-json c.json --export-junit c.xml --export-markdown c.md
+    [ "$rc" -eq 1 ]
+    matches "$err" '^tapool: --require all-cells: 1 of 2 cells of the baseline were run$'
+    matches "$out" '^FAIL \(1 of 2 cells, memory and counts only\): 0 regressions,'
+    matches "$out" '^  --require asks for what was not checked: all cells$'
+    is c.json 'd["set_by"]' 'set on the command line: --strategy arena'
+    matches c.xml 'name="set by" value="set on the command line: --strategy arena"'
+    matches c.md '^Set on the command line: '
+    ok check -s arena --require memory # of the cells that are run
+    local row
+    for row in STRATEGY=arena SOURCE=host EFFECT=9 ALPHA=1e-9 ALLOW_MISSING=yes BASELINE=b.json \
+        BIN="$TAPOOL" BASE_BIN="$TAPOOL" BASE_STRATEGY=lru BASE_LIB=jemalloc TOLERANCE=peak_granted=1GiB; do
+        refused 2 "^tapool: TAPOOL_${row%%=*}: option '.*' decides what 'check' passes: only its command line may set it$" \
+            env "TAPOOL_$row" "$TAPOOL" check
+        matches "$err" "^hint: give it to 'check' as --.*, and unset the variable$"
+    done
+    # what is before the first section is for other commands as well, and they obey it
+    unset TAPOOL_CONFIG
+    printf '# ours\nstrategy = arena\n' >.tapool.ini
+    refused 2 "^tapool: $PWD/.tapool.ini:2: option 'strategy' decides what 'check' passes" check
+    matches "$err" "^hint: give it to 'check' as --strategy; for other commands, put it in a section such as \[replay\]$"
+    GITHUB_ACTIONS=true capture check
+    matches "$out" "^::error title=tapool check::.*option 'strategy' decides what"
+    ok "$TAPOOL" replay a.json --min-time 0
+    matches "$out" arena
+    ok check -s arena
+    ok "$TAPOOL" doctor --config check
+    matches "$out" '^  strategy +- +default; .tapool.ini:2 is an error$'
+    printf '[check]\neffect = 900%%\n' >.tapool.ini
+    refused 2 "^tapool: $PWD/.tapool.ini:2: option 'effect' decides what 'check' passes" check
+    refused 2 "^tapool: .tapool.ini:2: option 'effect' decides what" \
+        env TAPOOL_CONFIG=.tapool.ini "$TAPOOL" check
+    # what makes a check stricter may stand anywhere
+    printf '[check]\nrequire = latency\n' >.tapool.ini
+    capture check -s arena
+    [ "$rc" -eq 1 ]
+    matches "$err" '^tapool: --require latency: '
+}
+
+@test "a sensitivity that is required and not reached is exit 5" {
+    baseline
+    timed base 10 0.01
+    timed noisy 10 0.9
+    capture check --require-sensitivity 10%
+    [ "$rc" -eq 5 ]
+    matches "$err" '^tapool: --require-sensitivity 10%: no times were compared$'
+    matches "$out" '^INCONCLUSIVE \(memory and counts only\): '
+    matches "$out" '^  --require-sensitivity asks for 10%: no times were compared$'
+    ok check --bin ./base --base-bin ./base --require-sensitivity 10%
+    matches "$out" '^PASS .*; 1 of 1 cell; minimum detectable slowdown [5-9]%'
+    capture check --bin ./base --base-bin ./noisy --require-sensitivity 10% --export-json c.json
+    [ "$rc" -eq 5 ]
+    matches "$err" '^tapool: --require-sensitivity 10%: minimum detectable slowdown ([0-9]+%|not known)$'
+    matches "$out" '^INCONCLUSIVE .*; minimum detectable slowdown ([0-9]+%|not known)'
+    is c.json 'd["rule"]["sensitivity_required"], d["exit_code"]' '(0.1, 5)'
 }
 
 @test "memory that differs between two replays is a regression until --update demotes it" {
@@ -470,13 +538,13 @@ unfinished() {
     capture check --bin ./slow --base-bin ./base
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: regression: ns_per_op of a.json, arena$'
-    matches "$out" '^  is 20.2 % slower +ns_per_op 9.992 -> 12.01 ns, allowed: \+5 %'
-    matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 6 --min-time 0$'
+    matches "$out" '^  is 20.2 % slower \(paired\) +ns_per_op 10 -> 12 ns, allowed: \+5 %'
+    matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 11 --min-time 0$'
     ok check --bin ./base --base-bin ./slow
     matches "$out" '^better +a.json, arena$'
     ok check --bin ./base --base-bin ./noisy --require latency
     matches "$out" 'PASS .*1 inconclusive'
-    matches "$out" 'after 2 x 6 pairs'
+    matches "$out" 'after 22 pairs in 2 sets\.$'
     capture check --bin ./base --base-bin ./noisy --inconclusive fail
     [ "$rc" -eq 5 ]
     matches "$err" '^tapool: inconclusive: 1 time is so noisy here that \+10 % cannot be excluded$'
@@ -484,7 +552,7 @@ unfinished() {
     chmod +x both
     capture check --bin ./both --base-strategy lru # two strategies of one build
     [ "$rc" -eq 1 ]
-    matches "$out" '^  latency +vs lru, 6 live pairs +1 of 1 cell'
+    matches "$out" '^  latency +vs lru, 11 live pairs +1 of 1 cell'
     matches "$out" 'again: .* --base-strategy lru '
     ok check --bin ./tiny --base-bin ./tiny
     matches "$out" "latency +NOT CHECKED: what was timed is mostly tapool's own share in every cell"
@@ -512,22 +580,22 @@ END
     timed base 10 0.01
     ok "$TAPOOL" check a.json -s lru --update
     old old "unknown strategy 'lru'" ' -s lru '
-    ok check --base-bin ./old --pairs 7
-    matches "$out" '^  latency +vs ./old, 7 live pairs +1 of 2 cells'
+    ok check --base-bin ./old --pairs 12
+    matches "$out" '^  latency +vs ./old, 12 live pairs +1 of 2 cells'
     matches "$out" "^ +not in: a.json, lru \\(./old: unknown strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some latency only\)'
     # what is new cannot be required: there is nothing to compare it with
-    ok check --base-bin ./old --pairs 7 --require latency --export-json c.json
+    ok check --base-bin ./old --pairs 12 --require latency --export-json c.json
     matches "$out" "^ +not in: a.json, lru \\(./old: unknown strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some latency only\)'
-    ok check -s lru --base-bin ./old --pairs 7 --require latency
+    ok check -s lru --base-bin ./old --pairs 12 --require latency
     matches "$out" "^  latency +NOT CHECKED: ./old: unknown strategy 'lru'$"
     is c.json 'd["classes"][2]["reason"]' "a.json, lru (./old: unknown strategy 'lru')"
     old old "unknown option '--passes'"
-    ok check --base-bin ./old --pairs 7
+    ok check --base-bin ./old --pairs 12
     matches "$out" "^  latency +NOT CHECKED: ./old: unknown option '--passes'$"
     matches "$out" '^PASS \(memory and counts only\)'
-    capture check --base-bin ./old --pairs 7 --require latency
+    capture check --base-bin ./old --pairs 12 --require latency
     [ "$rc" -eq 1 ]
     # of the build that is checked it stays an error
     refused 2 "a.json, arena: ./old: unknown option '--passes'" check -s arena --bin ./old --base-bin ./base
@@ -543,7 +611,7 @@ END
     "$TAPOOL" check a.json -s lru --update >made
     counting
     old same "unknown strategy 'lru'" ' -s lru '
-    ok check --base-bin ./same --pairs 7 --require instructions
+    ok check --base-bin ./same --pairs 12 --require instructions
     matches "$out" '^  instructions +vs ./same, callgrind +1 of 2 cells'
     matches "$out" "^ +not in: a.json, lru \\(./same: unknown strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some instructions, some latency only\)'
@@ -555,7 +623,7 @@ END
     capture check -s arena --base-bin ./slow --require instructions
     [ "$rc" -eq 1 ]
     # another strategy's count is none that a build was changed from
-    capture check -s arena --bin ./slow --base-strategy direct --pairs 7
+    capture check -s arena --bin ./slow --base-strategy direct --pairs 12
     matches "$out" '^  instructions +NOT CHECKED: the baseline holds none: --base-bin OLD-TAPOOL counts both$'
     # marks only: no operations that could be divided by
     trace '{"op":"mark","name":"x"}' >m.json
@@ -580,7 +648,7 @@ plan() {
     ok check a.json -s arena --update --bin ./zero
     is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["latency"]["spread"]' None
     ok "$TAPOOL" check --plan --bin ./zero
-    matches "$out" "sensitivity +cannot be told: no cell's time can be seen here$"
+    matches "$out" "minimum detectable +not known: no cell's time can be seen here$"
     ok check a.json -s arena --update --bin ./holes
     is tapool-baseline.json '"alloc.p90" in d["cells"]["a.json"]["arena"]["host"]["latency"]["times"]' True
     # a spread of 50 % stands for the baseline's
@@ -609,8 +677,8 @@ json.dump(a, open("b.json", "w"))'
     baseline
     timed base 10 0.01
     ok check --bin ./base --plan --base-bin ./base
-    matches "$out" 'latency +at most 7 tests; 14 replays in 6 pairs a cell'
-    matches "$out" 'sensitivity +a slowdown of '
+    matches "$out" 'latency +at most 7 tests; 24 replays in 11 pairs a cell'
+    matches "$out" 'minimum detectable +'
     refused 2 '3 pairs cannot show anything' check --bin ./base --aa 2 --pairs 3
     ok check --bin ./base --aa 2
     matches "$out" '^check 2 of 2, seed [0-9]+: false regressions: 0 latency; '
@@ -779,11 +847,11 @@ sys.exit(p.wait())' "$@" | tr '\r' '\n' >"$SCRATCH/waited"
     baseline
     other_trace >b.json
     ok check b.json -s arena -s lru --update
-    quick=(--pairs 7 --min-time 0ms --core none)
+    quick=(--pairs 13 --min-time 0ms --core none)
     waited "$TAPOOL" check "${quick[@]}" --base-bin "$TAPOOL"
     matches "$out" 'memory and counts: 0 of 6 \(a\.json, arena\)'
     lacks "$out" 'instructions: ' # there is no counter
-    matches "$out" 'latency: 0 of 21 \(a\.json, arena\)'
+    matches "$out" 'latency: 0 of 39 \(a\.json, arena\)'
     [ "$(tail -n 1 "$out" | tr -d '\033[K')" = "" ]
     waited "$TAPOOL" check "${quick[@]}" --update
     matches "$out" 'update: 0 of 24 \(a\.json, arena\)'

@@ -47,14 +47,14 @@ gate() {
     capture scripts/ci-example/gate.sh --base main "${quick[@]}" "$@"
 }
 
-# gated MESSAGE [CHECK-ARG...]: what is in the tree, as a commit on a branch of its own. Nine pairs
+# gated MESSAGE [CHECK-ARG...]: what is in the tree, as a commit on a branch of its own. Twelve pairs
 # are few, and enough where times are not what is looked at.
 gated() {
     local message=$1
     shift
     git -C "$REPO" diff --quiet && fail "nothing was changed"
     commit "$message"
-    gate -- --pairs 9 --effect 9 --min-time 1ms "$@"
+    gate -- --pairs 12 --effect 9 --min-time 1ms "$@"
     findings=$REPO/build/gate/out
 }
 
@@ -102,13 +102,13 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
     [ "$rc" -eq 0 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" '^PASS.*1 of 1 cell'
     matches "$err" 'tapool of [0-9a-f]+: building'
-    matches "$out" 'latency +vs build/gate/base/tapool, 9 live pairs'
+    matches "$out" 'latency +vs build/gate/base/tapool, 12 live pairs'
     follows_schema "$findings/check.json"
     is "$findings/check.json" "d['exit_code']" 0
     is "$findings/check.json" "d['counts']['regression']" 0
     matches "$findings/check.md" '^## tapool check: PASS'
     # again: both binaries are kept
-    gate -- --pairs 9 --effect 9 --min-time 1ms
+    gate -- --pairs 12 --effect 9 --min-time 1ms
     [ "$rc" -eq 0 ]
     lacks "$err" 'building'
 }

@@ -165,8 +165,7 @@ tries() {
     chmod +x evil.sh
     echo mine >precious
     ok "$TAPOOL" check t.json -s arena --update
-    for line in 'base-bin = ./evil.sh' 'bin = ./evil.sh' 'update = yes' 'force = yes' \
-        'baseline = ../precious' 'export-json = precious' 'export-junit = /tmp/precious' \
+    for line in 'update = yes' 'force = yes' 'export-json = precious' 'export-junit = /tmp/precious' \
         'export-markdown = link/precious'; do
         tries '[check]' "$line" "${line%% *}"
         capture bare "$TAPOOL" check
@@ -176,8 +175,14 @@ tries() {
     tries '[compare]' 'export-json = precious' export-json
     tries '[convert]' 'output = precious' output
     tries '[gen]' 'OUTPUT = precious' output
-    tries '' 'base-bin = ./evil.sh' base-bin # before any section
-    tries '' 'force = yes' force
+    tries '' 'force = yes' force # before any section
+    for line in 'base-bin = ./evil.sh' 'bin = ./evil.sh' 'baseline = ../precious'; do
+        for section in '[check]' ''; do
+            printf '# from elsewhere\n%s\n%s\n' "$section" "$line" >.tapool.ini
+            refused 2 "^tapool: $WORK/\.tapool\.ini:3: option '${line%% *}' decides what 'check' passes: only its command line may set it$" \
+                bare "$TAPOOL" info t.json
+        done
+    done
     [ ! -e ran ]
     [ "$(cat precious)" = mine ]
 }
@@ -192,7 +197,7 @@ tries() {
     [ -s x.json ]
     refused 2 'exists' bare TAPOOL_EXPORT_JSON=x.json "$TAPOOL" replay t.json -s bump --min-time 0
     ok bare "$TAPOOL" doctor --config check
-    shows base-bin - 'default, never from a \.tapool\.ini'
+    shows base-bin - 'default, command line only'
     shows pairs 20 default
     ok bare "$TAPOOL" doctor --config check --json
     is "$out" '{o["name"]: o["file_may_set"] for o in d["commands"][0]["options"] if o["name"] in ("bin", "pairs")}' \
@@ -220,7 +225,7 @@ tries() {
 }
 
 @test "what is given closer wins over what it contradicts" {
-    printf '[replay]\nverify = yes\nfits = yes\n[check]\nformat = markdown\nreason = x\ntolerance = peak_reserved=1\nbase-strategy = lru\n' \
+    printf '[replay]\nverify = yes\nfits = yes\n[check]\nformat = markdown\nreason = x\n' \
         >.tapool.ini
     ok bare "$TAPOOL" replay t.json -s bump --passes usage --json
     is "$out" '"verify" in d["runs"][0]["passes"] if "passes" in d["runs"][0] else False' False

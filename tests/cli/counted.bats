@@ -25,7 +25,7 @@ setup() {
 @test "trials of the gate read what a check says" {
     some_trace >a.json
     ok python3 "$TAPOOL_ROOT/scripts/gate_trials.py" aa 1 --tapool "$TAPOOL" --root "$TAPOOL_ROOT" \
-        --tally tally.csv -- --pairs 8 --min-time 0ms --core none
+        --tally tally.csv -- --pairs 14 --min-time 0ms --core none
     matches "$out" '^1 checks of a binary against itself, 6 cells each'
     matches "$out" '^  false alarms, memory and counts +0$'
     matches "$out" '^  false alarms, instructions +0$'
@@ -41,7 +41,7 @@ cell = held["cells"]["a.json"]["arena"]["host"]
 cell["metrics"]["peak_reserved"] -= 4096
 cell["instructions"]["per_op"] /= 2
 json.dump(held, open("tapool-baseline.json", "w"))
-row = gate_trials.row_of("aa", "", gate_trials.check(tapool, ".", "--base-bin", tapool, "--pairs", "8",
+row = gate_trials.row_of("aa", "", gate_trials.check(tapool, ".", "--base-bin", tapool, "--pairs", "14",
                                                      "--min-time", "0ms", "--core", "none"))
 assert (row["regression_E"], row["regression_D"], row["exit"]) == (1, 1, 1), row
 END

@@ -4,7 +4,7 @@ export TAPOOL_VALGRIND= # instructions have tests of their own, and take long
 unset GITHUB_ACTIONS
 
 # Quick: enough pairs for one cell, no time spent in each.
-check() { "$TAPOOL" check --pairs 6 --min-time 0ms --core none --seed 7 "$@"; }
+check() { "$TAPOOL" check --pairs 11 --min-time 0ms --core none --seed 7 "$@"; }
 
 some_trace() {
     trace '{"op":"alloc","id":1,"size":1000}' '{"op":"alloc","id":2,"size":70000}' '{"op":"free","id":1}' \

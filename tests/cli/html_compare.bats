@@ -14,7 +14,7 @@ setup() {
 compare() { "$TAPOOL" compare --rounds 4 --min-time 0 "$@"; }
 
 # live ARG...: check against another strategy, with as many pairs as its tests need.
-live() { check --pairs 9 "$@"; }
+live() { check --pairs 13 "$@"; }
 
 # compared_at PAGE...: nor does it find figures that are not those of the JSON.
 compared_at() {

@@ -390,7 +390,7 @@ PY
     ok "$TAPOOL" check odd.jsonl -s bad=lib:./bad.so -s good=lib:./good.so -s arena --update
     sed -i 's/"peak_reserved": [0-9]*/"peak_reserved": 1/' tapool-baseline.json
     export WEAR=1
-    capture "$TAPOOL" check -s bad=lib:./bad.so -s good=lib:./good.so -s arena --base-bin "$TAPOOL" --pairs 12 --min-time 0 --export-json x.json
+    capture "$TAPOOL" check -s bad=lib:./bad.so -s good=lib:./good.so -s arena --base-bin "$TAPOOL" --pairs 13 --min-time 0 --export-json x.json
     [ "$rc" = 4 ] || fail "exit code $rc" "$(cat "$err")"
     one_sentence "$err"
     matches "$err" "^tapool: odd.jsonl, bad: 'lib:bad.so' died of signal 6 \\(Aborted\\) in its process, at event 2$"
@@ -437,14 +437,14 @@ assert all(f"lib:{n}.so" in cells[n] for n in ("bad", "worse")), cells'
     ok "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update
     matches "$out" 'my: 0 exact values'
     refused 3 "only the command line may name" "$TAPOOL" check
-    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 9 --min-time 1ms --export-json check.json
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms --export-json check.json
     [ "$rc" -le 1 ] # a time may differ or not; what is compared is said
     matches "$out" '^ +memory and counts +vs ./old.so, resident and mapped +1 of 1 cell '
-    matches "$out" 'latency +vs ./old.so, 9 live pairs'
-    ok "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./libmy.so --pairs 9 --min-time 1ms
+    matches "$out" 'latency +vs ./old.so, 12 live pairs'
+    ok "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./libmy.so --pairs 12 --min-time 1ms
     cp "$MALLOCS/pads.so" libmy.so # holds more for each block, which no time need show
     cp "$MALLOCS/silent.so" old.so
-    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 9 --min-time 1ms --format json
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms --format json
     [ "$rc" = 1 ]
     python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
@@ -454,7 +454,7 @@ assert {"peak_mapped", "mapped_at_peak", "resident_at_peak", "peak_resident"} <=
     ok "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update --tolerance resident_at_peak=900% --tolerance peak_resident=64MiB
     matches "$out" '^tolerance all cells: resident_at_peak 5 % \(default\) -> 900 %$'
     matches "$out" '^tolerance all cells: peak_resident 5 % \(default\) -> 64 MiB$'
-    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 9 --min-time 1ms --format json
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms --format json
     [ "$rc" = 1 ]
     python3 -c 'import json, sys
 of = {f["metric"]: f for f in json.load(open(sys.argv[1]))["findings"]}
@@ -485,7 +485,7 @@ echo "\$*" >>old-arguments
 exec "$TAPOOL" "\$@"
 SH
     chmod +x old-tapool
-    capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms \
+    capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 12 --min-time 1ms \
         --base-bin ./old-tapool
     [ "$rc" = 1 ]
     matches "$out" '^no baseline'
@@ -505,22 +505,22 @@ SH
     refused 2 "has no cell of the strategy 'new=lib:./libmy.so'$" \
         "$TAPOOL" check -s new=lib:./libmy.so --base-lib main/libmy.so
     matches "$err" '^hint: two libraries need no baseline: name the traces'
-    capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms
+    capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 12 --min-time 1ms
     [ "$rc" = 1 ]
     matches "$out" '^REGRESSION  jq.json, my$'
     matches "$out" ' 1 of 1 cell '
     # a trace that is not stored, of a label that is; and a label that is not beside one that is
-    capture "$TAPOOL" check sample:sqlite -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms
+    capture "$TAPOOL" check sample:sqlite -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 12 --min-time 1ms
     [ "$rc" = 1 ]
     matches "$out" '^REGRESSION  sqlite.json, my$'
     capture "$TAPOOL" check sample:jq -s my=lib:./main/libmy.so -s new=lib:./libmy.so --base-lib main/libmy.so \
-        --pairs 9 --min-time 1ms
+        --pairs 12 --min-time 1ms
     [ "$rc" = 1 ]
     matches "$out" '^REGRESSION  jq.json, new$'
     lacks "$out" '^REGRESSION  jq.json, my$'
     # a cell of the baseline, whose file only the command line may name
     ok "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update
-    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 9 --min-time 1ms
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib main/libmy.so --pairs 12 --min-time 1ms
     [ "$rc" = 1 ]
     cp "$out" first
     repeated first
@@ -532,7 +532,7 @@ SH
     cp "$MALLOCS/silent.so" libmy.so
     ok "$TAPOOL" check sample:python-threads -s my=lib:./libmy.so --update
     lacks tapool-baseline.json instructions
-    capture "$TAPOOL" check -s my=lib:./libmy.so --base-bin "$TAPOOL" --pairs 9 --min-time 0 --require instructions
+    capture "$TAPOOL" check -s my=lib:./libmy.so --base-bin "$TAPOOL" --pairs 12 --min-time 0 --require instructions
     [ "$rc" = 1 ]
     matches "$out" 'instructions +NOT CHECKED, though required: those of a malloc library are not exact$'
     ok "$TAPOOL" check sample:python-threads -s arena --update

@@ -51,7 +51,7 @@ static struct tp_finding rig_timed(const struct tp_gate_cell *cell, enum tp_verd
                                           .p_better = 1 - p,
                                           .adjusted_worse = fmin(1, 18 * p),
                                           .adjusted_better = 1,
-                                          .pairs = 20,
+                                          .pairs = verdict == TP_INCONCLUSIVE ? 40 : 20,
                                           .verdict = verdict};
     return f;
 }

@@ -700,6 +700,79 @@ static void nothing_passes_unseen(void **state)
     expect(&x, TP_OK, TP_EXIT_OK, NULL);
 }
 
+/* A part of the cells is never a plain PASS, whoever chose it, and no answer to all-cells. */
+static void a_part_of_the_cells_is_said(void **state)
+{
+    (void)state;
+    struct outcome x;
+    char *all[] = {(char *)(uintptr_t) "all-cells"}, *lru[] = {(char *)(uintptr_t) "lru"};
+    begin_outcome(&x);
+    x.k.gate.cells_total = 2;
+    x.o.strategies = (struct tp_opt_list){lru, 1};
+    x.o.effect = 9;
+    add(&x, "peak_reserved", TP_SAME);
+    expect(&x, TP_OK, TP_EXIT_OK, NULL);
+    assert_non_null(strstr(tp_gate_verdict(&x.k.gate).s,
+                           "PASS (1 of 2 cells, memory and counts only): 1 unchanged; 1 of 2"));
+    assert_string_equal(tp_gate_set_by(&x.k.gate).s,
+                        "set on the command line: --strategy lru --effect 9");
+    assert_string_equal(tp_gate_unmet(&x.k.gate).s, "");
+
+    begin_outcome(&x);
+    x.k.gate.cells_total = 2;
+    x.o.require = (struct tp_opt_list){all, 1};
+    add(&x, "peak_reserved", TP_SAME);
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "--require all-cells: 1 of 2 cells of the baseline were");
+    assert_non_null(strstr(tp_gate_unmet(&x.k.gate).s, "all cells"));
+
+    begin_outcome(&x);
+    x.o.require = (struct tp_opt_list){all, 1};
+    x.k.baseline.tolerances[0].given = true;
+    snprintf(x.k.gate.baseline, sizeof x.k.gate.baseline, "b.json");
+    add(&x, "peak_reserved", TP_SAME);
+    expect(&x, TP_OK, TP_EXIT_OK, NULL);
+    assert_string_equal(tp_gate_set_by(&x.k.gate).s, "set by b.json: 1 tolerance");
+}
+
+static void sensitivity_is_required(void **state)
+{
+    (void)state;
+    static const struct {
+        struct tp_gate_sharpness s;
+        int status;
+        const char *says, *line;
+    } rows[] = {
+        {{0.10, 0.05, NULL, 2, 0}, TP_OK, NULL, "; minimum detectable slowdown 10%"},
+        {{0.101, 0.05, NULL, 2, 0},
+         TP_EUNSURE,
+         "--require-sensitivity 10%: minimum detectable slowdown 11%",
+         "; minimum detectable slowdown 11%"},
+        {{0.06, 0.05, NULL, 2, 1},
+         TP_EUNSURE,
+         "minimum detectable slowdown not known",
+         "; minimum detectable slowdown not known"},
+        {{NAN, NAN, NULL, 0, 0}, TP_EUNSURE, "no times were compared", "; 1 of 1 cell"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct outcome x;
+        begin_outcome(&x);
+        x.k.gate.sharpness = rows[i].s;
+        x.k.gate.sharpness.cell = rows[i].s.cells ? &x.cell : NULL;
+        x.k.gate.sensitivity = 0.1;
+        add(&x, "ns_per_op", TP_SAME);
+        expect(&x, rows[i].status, tp_exit_code(rows[i].status), rows[i].says);
+        struct tp_gate_line verdict = tp_gate_verdict(&x.k.gate);
+        const char *at = strstr(verdict.s, rows[i].line);
+        assert_true(at && !at[strlen(rows[i].line)]);
+        assert_true(!strncmp(verdict.s, rows[i].status ? "INCONCLUSIVE" : "PASS", 4));
+    }
+    struct outcome x;
+    begin_outcome(&x); /* a regression is the worse news */
+    x.k.gate.sensitivity = 0.1;
+    add(&x, "peak_reserved", TP_REGRESSION);
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "regression");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -724,6 +797,8 @@ int main(void)
         cmocka_unit_test(builds_are_told_apart),
         cmocka_unit_test(new_cells_are_not_required),
         cmocka_unit_test(nothing_passes_unseen),
+        cmocka_unit_test(a_part_of_the_cells_is_said),
+        cmocka_unit_test(sensitivity_is_required),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,8 @@ static void assert_width(const char *text, int width)
         char line[4096];
         length = strcspn(text, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, text);
-        bool whole = !strncmp(line, "FAIL", 4) || !strncmp(line, "UNFINISHED", 10) ||
+        bool whole = !strncmp(line, "FAIL", 4) || !strncmp(line, "PASS", 4) ||
+                     !strncmp(line, "UNFINISHED", 10) ||
                      !strncmp(line, "  again:", 8); /* never wrapped */
         if (!whole && tp_text_width(line) > width)
             fail_msg("wider than %d: %s", width, line);
@@ -218,8 +219,16 @@ static void test_verdict(void **state)
     g.told[TP_REGRESSION] = 1;
     g.told[TP_INSENSITIVE] = 1234;
     g.cell_count = 2;
-    assert_verdict(&g, "FAIL: 1 regression, 1 better, 99 unchanged, 0 inconclusive, 1,234 "
-                       "insensitive; 2 of 6 cells");
+    assert_verdict(&g, "FAIL (2 of 6 cells): 1 regression, 1 better, 99 unchanged, 0 "
+                       "inconclusive, 1,234 insensitive; 2 of 6 cells");
+    g = (struct tp_gate){.cell_count = 1, .cells_total = 2, .finding_count = 1};
+    g.classes[TP_CLASS_NOISY].checked = true;
+    assert_verdict(&g, "PASS (1 of 2 cells): 0 unchanged; 1 of 2 cells");
+    RIG_TEXT(g.what, "latency only");
+    assert_verdict(&g, "PASS (1 of 2 cells, latency only): 0 unchanged; 1 of 2 cells");
+    g.sharpness = (struct tp_gate_sharpness){0.061, 0.05, &(struct tp_gate_cell){0}, 2, 0};
+    assert_verdict(&g, "PASS (1 of 2 cells, latency only): 0 unchanged; 1 of 2 cells; minimum "
+                       "detectable slowdown 7%");
 }
 
 static void test_sharpness(void **state)
@@ -228,22 +237,50 @@ static void test_sharpness(void **state)
     struct gate_rig r;
     rig_failing(&r);
     struct tp_gate_sharpness *s = &r.gate.sharpness;
-    assert_string_equal(tp_gate_sharpness_text(&r.gate).s,
-                        "a slowdown of 6 % or more would have been seen in 9 of 10 runs of this "
-                        "job");
+    assert_string_equal(tp_gate_sharpness_text(&r.gate).s, "");
+    assert_string_equal(tp_gate_detectable(&r.gate).s, "6%");
     s->worst = 0.064;
     assert_string_equal(
         tp_gate_sharpness_text(&r.gate).s,
-        "a slowdown of 7 % or more would have been seen in 9 of 10 runs of this job "
-        "(web.tpt, arena; in half of the cells 6 %)");
+        "minimum detectable slowdown (90% power): 7% in web.tpt, arena; 6% in half of the cells");
     *s = (struct tp_gate_sharpness){0.07, 0.07, &r.cells[0], 1, 0};
     s->cells = 2;
     s->untold = 1;
-    assert_has(tp_gate_sharpness_text(&r.gate).s, "this job; 1 cell is too noisy to tell");
+    assert_string_equal(tp_gate_detectable(&r.gate).s, "not known"); /* in one of them */
+    assert_has(tp_gate_sharpness_text(&r.gate).s,
+               "7% in web.tpt, arena; not known in 1 cell: times vary too much");
     *s = (struct tp_gate_sharpness){NAN, NAN, NULL, 2, 2};
-    assert_has(tp_gate_sharpness_text(&r.gate).s, "cannot be told: times vary too much");
-    s->cells = 0;
+    assert_has(tp_gate_sharpness_text(&r.gate).s, "power): not known in 2 cells: times vary");
+    s->cells = s->untold = 0;
     assert_string_equal(tp_gate_sharpness_text(&r.gate).s, "");
+    assert_string_equal(tp_gate_detectable(&r.gate).s, "");
+}
+
+/* A time that did not move is not listed as "+0.0 %", and a change with another sign than the two
+ * values beside it is called paired. */
+static void test_changes_of_times(void **state)
+{
+    (void)state;
+    struct gate_rig r;
+    rig_inconclusive(&r);
+    struct tp_finding *f = &r.findings[4];
+    f->change = 0.0004;
+    f->difference.estimate = 1.0004;
+    f->now = f->base;
+    assert_string_equal(tp_finding_change(f).s, "0");
+    assert_has(screen(&r.gate, 100, false), "arena, ns_per_op [");
+    f->change = -0.0004;
+    assert_string_equal(tp_finding_change(f).s, "0");
+    f->change = 0.02;
+    f->difference.estimate = 1.02;
+    f->now = 0.99 * f->base;
+    assert_string_equal(tp_finding_change(f).s, "+2.0 % paired");
+    assert_has(tp_finding_sentence(&r.gate, f).s, "(+2.0 % paired)");
+    assert_has(tp_finding_evidence(&r.gate, f).s, "paired estimate +2.0 %");
+    assert_has(tp_finding_evidence(&r.gate, f).s, "n = 40 pairs in 2 sets");
+    f->change = 0;
+    f->now = 1.01 * f->base;
+    assert_string_equal(tp_finding_change(f).s, "0 paired");
 }
 
 static void test_time(void **state)
@@ -397,7 +434,7 @@ static void test_junit(void **state)
                      r.gate.counts[TP_REGRESSION]);
     assert_int_equal(occurrences(sink.text, "<testcase"), RIG_FINDINGS + 4);
     assert_has(sink.text, "p 1.23e-06 raw, 2.21e-05 adjusted; n = 20 pairs");
-    assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; estimate +10.1 %, 95 % interval");
+    assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; paired estimate +10.1 %, 95 % interval");
     assert_has(sink.text, "--seed 90210");
     rig_class(&r.gate.classes[TP_CLASS_EXACT], "vs baseline, exact", 1, 1);
     assert_has(written("junit", &r.gate), "vs baseline, exact: 1 cell, 1 value</system-out>");
@@ -672,16 +709,27 @@ static void test_github_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_verdict),       cmocka_unit_test(test_sharpness),
-        cmocka_unit_test(test_time),          cmocka_unit_test(test_screens),
-        cmocka_unit_test(test_colour),        cmocka_unit_test(test_unmet),
-        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_partly),
-        cmocka_unit_test(test_junit),         cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_json),          cmocka_unit_test(test_github),
-        cmocka_unit_test(test_no_summary),    cmocka_unit_test(test_many),
-        cmocka_unit_test(test_github_limits), cmocka_unit_test(test_options),
-        cmocka_unit_test(test_exit_line),     cmocka_unit_test(test_unfinished),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_sharpness),
+        cmocka_unit_test(test_changes_of_times),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_screens),
+        cmocka_unit_test(test_colour),
+        cmocka_unit_test(test_unmet),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_partly),
+        cmocka_unit_test(test_junit),
+        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_github),
+        cmocka_unit_test(test_no_summary),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_github_limits),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_exit_line),
+        cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_lost),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

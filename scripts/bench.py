@@ -150,7 +150,7 @@ def print_tables(tapool, folder):
              ("mixed, 4,096 live", mixed), ("producer-consumer", queue)]
     print_table(tapool, "micro-profiles", micro, host)
     print_table(tapool, "streams, on a virtual device", [("4 streams", streams)],
-                ["stream-pool", "lru", "arena", "bump", "direct"])
+                ["stream-pool:release_threshold=max", "lru", "arena", "bump", "direct"])
     print_table(tapool, "samples", [(s, "sample:" + s) for s in SAMPLES], host)
     print_table(tapool, "a large one, one round", [("web", "sample:web")],
                 ["system", "arena", "stream-pool"], 1)

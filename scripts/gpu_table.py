@@ -72,7 +72,7 @@ def verdict(reached):
 
 
 def goal_hit(result):
-    runs = run_of(result, "stream-pool"), run_of(result, "async-max")
+    runs = run_of(result, "stream-pool-max"), run_of(result, "async-max")
     ours, theirs = map(pair_ns, runs)
     if ours is None or not theirs:
         return None, NOT
@@ -93,7 +93,7 @@ def goal_own_share(loop):
 
 def goal_whole_replay(result):
     """Judged by the steady state, which is what `ns per call` is; the first replay stands beside it."""
-    runs = run_of(result, "direct"), run_of(result, "stream-pool")
+    runs = run_of(result, "direct"), run_of(result, "stream-pool-max")
     slow, fast = map(gross_ns, runs)
     if not slow or not fast:
         return None, NOT
@@ -108,7 +108,7 @@ def goal_whole_replay(result):
 
 def goal_meter(result):
     said, good = [], True
-    for label in ("direct", "stream-pool"):
+    for label in ("direct", "stream-pool-max"):
         run = run_of(result, label)
         missing = get(run, "devices", 0, "measured", "missing_at_peak_bytes")
         metered = get(run, "devices", 0, "measured", "reserved_then_bytes")

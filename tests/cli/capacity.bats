@@ -325,7 +325,7 @@ END
 
 @test "Pick: no policy that reuses memory unsafely here, nor one that held far more than another" {
     "$TAPOOL" gen streams -o streams.tpt
-    ok "$TAPOOL" replay streams.tpt -s arena -s lru -s stream-pool --source virtual --min-time 10ms
+    ok "$TAPOOL" replay streams.tpt -s arena -s lru -s stream-pool:release_threshold=max --source virtual --min-time 10ms
     matches "$out" '^Pick lru: ' # arena is the smallest, and stream-pool has the fewest calls of the others
     ok "$TAPOOL" replay streams.tpt -s arena -s lru --source virtual --min-time 10ms
     matches "$out" '^Pick lru: the only policy here that heeds the streams$'

@@ -1,38 +1,49 @@
-/* The strategy `stream-pool`: a stream-ordered pool, in software.
+/* The strategy `stream-pool`: a stream-ordered pool with bins of exact sizes.
  *
  *     alloc --> same size, same stream: newest first, no wait: the stream's order suffices
  *           --> same size, another stream that has got past the free (cross_stream)
  *           --> the source; refused: idle blocks go back, then pending ones are waited for
  *     free  --> a fence on the stream, and the bin of its size; over `threshold` the oldest blocks
  *               whose fence has passed go back
+ *     sync  --> idle blocks that were freed on the stream go back, down to `release_threshold`
+ *
+ * When blocks go back is as in the pool of cudaMallocAsync: that of driver 580 (CUDA 13.0, H200)
+ * gives memory back when the stream on which it was freed, an event of it or the device is
+ * synchronised, not when another stream is.
  *
  * Every block is a range of its own, as with cudaMalloc. A block that was also used on other
  * streams is free only when those are past the free too. With several threads one lock is taken
  * around each operation. Tables and lists are in stream_pool_bins.h, the slow paths in
  * stream_pool_core.c.
  *
- * Known weakness: blocks are neither split nor merged, so memory moves between sizes only through
- * the source, and a block of 1 byte holds a page. An adopted block that is smaller than its rounded
- * size serves no other request. Where fences of different streams pass in no order (a real device),
- * a miss on one stream checks the other streams that have the size one by one. */
+ * Known weakness: blocks are neither split nor merged, as the driver's are, so memory moves between
+ * sizes only through the source, and a block of 1 byte holds a page. A recorded sync may have been
+ * a query, at which the driver gives nothing back. An adopted block that is smaller than its
+ * rounded size serves no other request. Where fences of different streams pass in no order (a real
+ * device), a miss on one stream checks the other streams that have the size one by one. */
 #include "alloc/strategies/stream_pool/stream_pool_core.h"
 
 enum compat { COMPAT_NONE, COMPAT_ORIGIN };
 
 struct stream_pool_opts {
-    uint64_t threshold, max_cached;
+    uint64_t release_threshold, threshold, max_cached;
     uint32_t round, cross_stream, compat;
 };
 
+static const char *const max_words[] = {"max", NULL};
 static const char *const unlimited_words[] = {"unlimited", NULL};
 static const char *const round_words[] = {"512", "exact", "pow2", "eighth", NULL};
 static const enum size_round rounds[] = {SIZE_512, SIZE_EXACT, SIZE_POW2, SIZE_EIGHTH};
 static const char *const cross_words[] = {"query", "wait", "never", NULL};
 static const char *const compat_words[] = {"none", "origin", NULL};
 
-#define THRESHOLD_UNLIMITED TP_OPT_KEYWORD(0)
+#define THRESHOLD_UNLIMITED TP_OPT_KEYWORD(0) /* and `max`: more than there are bytes */
 
 static const struct tp_opt stream_pool_rows[] = {
+    TP_SIZE_ROW(struct stream_pool_opts, release_threshold, .def = "0", .choices = max_words,
+                .help = "bytes that stay reserved when a stream or the device is synchronised\n"
+                        "0: all idle blocks that were freed on the stream go back, as CUDA begins\n"
+                        "max: nothing goes back"),
     TP_SIZE_ROW(
         struct stream_pool_opts, threshold, .def = "unlimited", .choices = unlimited_words,
         .help = "cached bytes beyond which a free gives the oldest idle blocks back\n"
@@ -48,10 +59,11 @@ static const struct tp_opt stream_pool_rows[] = {
     TP_UINT_ROW(
         struct stream_pool_opts, max_cached, .def = "0",
         .help = "cached blocks beyond which a free gives the oldest idle ones back, 0 = no limit"),
-    TP_CHOICE_ROW(
-        struct stream_pool_opts, compat, .def = "none", .choices = compat_words, .arg = "WHAT",
-        .help = "origin: round=exact, threshold=0 if not given, and no regard for streams\n"
-                "unsafe: memory is reused while another stream may still work on it"),
+    TP_CHOICE_ROW(struct stream_pool_opts, compat, .def = "none", .choices = compat_words,
+                  .arg = "WHAT",
+                  .help = "origin: round=exact, release_threshold=max, threshold=0 if not\n"
+                          "given, and no regard for streams\n"
+                          "unsafe: memory is reused while another stream may still work on it"),
     {.name = NULL}};
 
 /* Refuses options that contradict compat=origin. A default cannot be told from a given value, so
@@ -68,6 +80,9 @@ static int refuse_contradictions(const struct stream_pool_opts *opts, struct tp_
     } else if (opts->cross_stream != CROSS_QUERY) {
         name = "cross_stream";
         does = "ignores streams";
+    } else if (opts->release_threshold && opts->release_threshold != THRESHOLD_UNLIMITED) {
+        name = "release_threshold";
+        does = "gives nothing back at a sync";
     } else if (opts->max_cached) {
         name = "max_cached";
         does = "does not count blocks";
@@ -92,6 +107,7 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     st->env = env;
     st->page = env->source->page;
     st->threshold = origin && opts->threshold == THRESHOLD_UNLIMITED ? 0 : opts->threshold;
+    st->release_threshold = origin ? THRESHOLD_UNLIMITED : opts->release_threshold;
     st->max_cached = opts->max_cached ? opts->max_cached : UINT64_MAX;
     st->round = (uint8_t)(origin ? SIZE_EXACT : rounds[opts->round]);
     st->cross_stream = (uint8_t)opts->cross_stream;
@@ -210,9 +226,10 @@ static void stream_pool_stats(void *state, struct tp_stats *out)
 const struct tp_strategy tp_strategy_stream_pool = {
     .name = "stream-pool",
     .summary = "stream-ordered",
-    .resembles = "cudaMallocAsync, done in software",
-    .to_use = "cudaMallocAsync and cudaFreeAsync are the driver's pool of this kind;\n"
-              "cudaMemPoolAttrReleaseThreshold is its threshold",
+    .resembles = "exact-size bins per stream",
+    .to_use =
+        "cudaMallocAsync takes from the driver's stream-ordered pool, which splits and merges\n"
+        "blocks; cudaMemPoolAttrReleaseThreshold is its release_threshold",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
     .state_size = sizeof(struct pool),

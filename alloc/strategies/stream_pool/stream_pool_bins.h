@@ -48,17 +48,17 @@ struct block {
     struct use *uses;       /* uses on other streams since the block was handed out */
     uint32_t pending;       /* HELD: number of uses whose fence is not known to have passed, > 0 */
     uint8_t state;          /* enum block_state */
-    struct tp_link in_lane; /* cached: in lane->blocks */
+    struct tp_link in_lane; /* cached: in lane->ready or lane->held */
     uint64_t age;           /* cached: number of the free, from 1 */
     struct tp_fence fence;  /* cached: fence of the free */
 };
 
 struct lane {
     uint16_t stream;
-    struct tp_link blocks; /* the oldest first */
-    struct tp_link fences; /* uses whose fence has not passed, in the order of recording */
-    uint64_t recorded;     /* with `lazy`: blocks up to this age have their fence */
-    struct lane *next;     /* next lane, in the order of first use */
+    struct tp_link ready, held; /* cached blocks, the oldest first */
+    struct tp_link fences;      /* uses whose fence has not passed, in the order of recording */
+    uint64_t recorded;          /* with `lazy`: blocks up to this age have their fence */
+    struct lane *next;          /* next lane, in the order of first use */
 };
 
 struct use {
@@ -86,6 +86,7 @@ enum cross_stream { CROSS_QUERY, CROSS_WAIT, CROSS_NEVER };
 struct pool {
     struct tp_addr_map addresses; /* address -> struct block *: live, cached or refused */
     uint64_t threshold, max_cached;
+    uint64_t release_threshold;    /* bytes of all blocks beyond which a sync gives blocks back */
     uint64_t cached_bytes, cached; /* granted bytes and number of cached blocks, ready and held */
     uint64_t held;                 /* number of held blocks */
     uint64_t age;                  /* number of frees so far */
@@ -156,20 +157,34 @@ static inline struct block *shelf_newest(const struct tp_link *list)
     return TP_LINK_ITEM(struct block, on_shelf, list, list->before);
 }
 
+static inline struct block *block_older(struct block *a, struct block *b)
+{
+    return !a || (b && b->age < a->age) ? b : a;
+}
+
+/* The oldest ready block of a lane; NULL: none. */
+static inline struct block *lane_ready(const struct lane *lane)
+{
+    return TP_LINK_ITEM(struct block, in_lane, &lane->ready, lane->ready.behind);
+}
+
+/* The oldest cached block of a lane, ready or held; NULL: none. */
 static inline struct block *lane_oldest(const struct lane *lane)
 {
-    return TP_LINK_ITEM(struct block, in_lane, &lane->blocks, lane->blocks.behind);
+    return block_older(lane_ready(lane),
+                       TP_LINK_ITEM(struct block, in_lane, &lane->held, lane->held.behind));
 }
 
-static inline struct block *lane_newest(const struct lane *lane)
+/* The newest block of a list of a lane; NULL: none. */
+static inline struct block *lane_newest(const struct tp_link *list)
 {
-    return TP_LINK_ITEM(struct block, in_lane, &lane->blocks, lane->blocks.before);
+    return TP_LINK_ITEM(struct block, in_lane, list, list->before);
 }
 
-/* The next older block of a lane than `b`; NULL: none. */
-static inline struct block *lane_older(const struct lane *lane, const struct block *b)
+/* The next older block than `b` of a list of a lane; NULL: none. */
+static inline struct block *lane_older(const struct tp_link *list, const struct block *b)
 {
-    return TP_LINK_ITEM(struct block, in_lane, &lane->blocks, b->in_lane.before);
+    return TP_LINK_ITEM(struct block, in_lane, list, b->in_lane.before);
 }
 
 /* The use whose fence passes first. */

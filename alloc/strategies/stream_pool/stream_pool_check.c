@@ -88,17 +88,28 @@ static const char *pool_check_bins(const struct pool *st, const struct pool_sums
     return NULL;
 }
 
+/* Is a list of `lane` in order, with all blocks in `state`? Adds its length to *count. */
+static bool pool_check_ages(const struct tp_link *list, const struct lane *lane,
+                            enum block_state state, uint64_t *count)
+{
+    uint64_t age = UINT64_MAX;
+    for (const struct block *b = lane_newest(list); b; b = lane_older(list, b), ++*count) {
+        if (b->in_lane.behind->before != &b->in_lane || b->shelf->lane != lane ||
+            b->state != state || b->age >= age)
+            return false;
+        age = b->age;
+    }
+    return true;
+}
+
 static const char *pool_check_lanes(const struct pool *st, const struct pool_sums *sums)
 {
-    uint64_t cached = 0, lanes = 0, queued = 0;
+    uint64_t ready = 0, held = 0, lanes = 0, queued = 0;
     for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
-        uint64_t age = st->age + 1;
         lanes++;
-        for (const struct block *b = lane_newest(lane); b; b = lane_older(lane, b), cached++) {
-            if (b->in_lane.behind->before != &b->in_lane || b->shelf->lane != lane || b->age >= age)
-                return "the ages of a stream are out of order";
-            age = b->age;
-        }
+        if (!pool_check_ages(&lane->ready, lane, BLOCK_READY, &ready) ||
+            !pool_check_ages(&lane->held, lane, BLOCK_HELD, &held))
+            return "the blocks of a stream are out of order";
         const struct tp_link *l = lane->fences.behind;
         for (; l != &lane->fences; l = l->behind, queued++) {
             const struct use *u = TP_LINKED(struct use, in_lane, l);
@@ -107,7 +118,8 @@ static const char *pool_check_lanes(const struct pool *st, const struct pool_sum
                 return "the queue of a stream is broken";
         }
     }
-    if (lanes != st->lane_of.count || cached != st->cached || cached != sums->ready + sums->held)
+    if (lanes != st->lane_of.count || ready != sums->ready || held != sums->held ||
+        ready + held != st->cached)
         return "a cached block is in no stream";
     return queued >= sums->held ? NULL : "a held block waits for nothing";
 }

@@ -52,20 +52,25 @@ void tp_stream_pool_rank_use(struct pool *st, const struct use *u)
         tp_stream_pool_drop_ranks(st);
 }
 
-/* Inserts a block by age. Its place is searched from both ends, because it is usually near one of
- * them. */
-static void shelf_file(struct tp_link *list, struct block *b)
+static uint64_t age_of(const struct tp_link *link, size_t offset)
+{
+    return ((const struct block *)(const void *)((const char *)link - offset))->age;
+}
+
+/* Inserts a block by age into a list whose links lie `offset` bytes into their blocks. Its place is
+ * searched from both ends, because it is usually near one of them. */
+static void file_by_age(struct tp_link *list, struct block *b, size_t offset)
 {
     struct tp_link *up = list->behind, *down = list;
-    while (up != list && TP_LINKED(struct block, on_shelf, up)->age < b->age) {
-        if (down->before == list || TP_LINKED(struct block, on_shelf, down->before)->age < b->age) {
+    while (up != list && age_of(up, offset) < b->age) {
+        if (down->before == list || age_of(down->before, offset) < b->age) {
             up = down;
             break;
         }
         up = up->behind;
         down = down->before;
     }
-    tp_link_insert(up, &b->on_shelf);
+    tp_link_insert(up, (struct tp_link *)(void *)((char *)b + offset));
 }
 
 static void lane_dequeue(struct use *u)
@@ -84,6 +89,19 @@ static void pool_give_use(struct pool *st, struct use *u)
 
 enum { POOL_FEW_SHELVES = 16 };
 
+/* Sets the fence of the blocks of a list that were freed after `age`. */
+static void set_fences(const struct tp_link *list, uint64_t age, struct tp_fence fence)
+{
+    for (struct block *b = lane_newest(list); b && b->age > age; b = lane_older(list, b))
+        b->fence = fence;
+}
+
+static bool is_newer(const struct tp_link *list, uint64_t age)
+{
+    const struct block *b = lane_newest(list);
+    return b && b->age > age;
+}
+
 /* For a lazy pool: records one fence per stream for all blocks freed since the last call. The fence
  * is later than each free, so it passes late, but never early. Must be called before fences are
  * checked. */
@@ -91,12 +109,11 @@ static void pool_record(struct pool *st)
 {
     for (struct lane *lane = st->lanes; st->lazy && lane; lane = lane->next) {
         struct tp_fence fence;
-        struct block *b = lane_newest(lane);
-        if (!b || b->age <= lane->recorded)
+        if (!is_newer(&lane->ready, lane->recorded) && !is_newer(&lane->held, lane->recorded))
             continue;
         tp_src_record(st->env->source, lane->stream, &fence);
-        for (; b && b->age > lane->recorded; b = lane_older(lane, b))
-            b->fence = fence;
+        set_fences(&lane->ready, lane->recorded, fence);
+        set_fences(&lane->held, lane->recorded, fence);
         lane->recorded = st->age;
     }
 }
@@ -104,8 +121,8 @@ static void pool_record(struct pool *st)
 /* For a lazy pool: the stream was synchronised, so blocks without a fence need none. */
 static void pool_synced(struct pool *st, struct lane *lane)
 {
-    for (struct block *b = lane_newest(lane); b && b->age > lane->recorded; b = lane_older(lane, b))
-        b->fence = (struct tp_fence){0};
+    set_fences(&lane->ready, lane->recorded, (struct tp_fence){0});
+    set_fences(&lane->held, lane->recorded, (struct tp_fence){0});
     lane->recorded = st->age;
 }
 
@@ -166,9 +183,11 @@ static void pool_poll_lane(struct pool *st, struct lane *lane)
             continue;
         block_drop_uses(st, b);
         tp_link_out(&b->on_shelf);
+        tp_link_out(&b->in_lane);
         st->held--;
         b->state = BLOCK_READY;
-        shelf_file(&b->shelf->ready, b);
+        file_by_age(&b->shelf->ready, b, offsetof(struct block, on_shelf));
+        file_by_age(&b->shelf->lane->ready, b, offsetof(struct block, in_lane));
         tp_stream_pool_rank_shelf(st, b->shelf);
     }
     tp_stream_pool_rank_lane(st, lane);
@@ -199,10 +218,20 @@ static void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
     uint64_t before = rank_synced(st->ranks, lane->stream);
     if (!rank_note_synced(st->ranks, lane->stream, age))
         tp_stream_pool_drop_ranks(st);
-    for (struct block *b = lane_newest(lane); b && b->age > before; b = lane_older(lane, b))
+    struct block *b = lane_newest(&lane->ready);
+    for (; b && b->age > before; b = lane_older(&lane->ready, b))
         if (shelf_oldest(&b->shelf->ready) == b)
             tp_stream_pool_rank_shelf(st, b->shelf);
     pool_poll_lane(st, lane);
+}
+
+/* The age of the newest block of a list whose own fence has passed; 0: none. */
+static uint64_t newest_passed(const struct pool *st, const struct tp_link *list)
+{
+    const struct block *b = lane_newest(list);
+    while (b && !pool_passed(st, &b->fence))
+        b = lane_older(list, b);
+    return b ? b->age : 0;
 }
 
 /* Makes the ranks when the pool reaches many streams, and files all shelves and lanes. */
@@ -220,10 +249,8 @@ static void pool_make_ranks(struct pool *st)
             tp_stream_pool_rank_held(st, b->shelf);
     }
     for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
-        const struct block *b = lane_newest(lane);
-        while (b && !pool_passed(st, &b->fence))
-            b = lane_older(lane, b);
-        pool_rank_synced(st, lane, b ? b->age : 0);
+        uint64_t ready = newest_passed(st, &lane->ready), held = newest_passed(st, &lane->held);
+        pool_rank_synced(st, lane, ready > held ? ready : held);
     }
 }
 
@@ -255,7 +282,8 @@ static struct lane *lane_make(struct pool *st, uint16_t stream)
     if (!lane)
         return NULL;
     lane->stream = stream;
-    tp_link_init(&lane->blocks);
+    tp_link_init(&lane->ready);
+    tp_link_init(&lane->held);
     tp_link_init(&lane->fences);
     if (st->last_lane)
         st->last_lane->next = lane;
@@ -321,11 +349,6 @@ static struct lane *pool_lane_from(struct pool *st, uint64_t late, uint64_t age)
     return NULL;
 }
 
-static struct block *block_older(struct block *a, struct block *b)
-{
-    return !a || (b && b->age < a->age) ? b : a;
-}
-
 /* The oldest cached block of all, whatever its fences say; NULL: none. */
 static struct block *pool_oldest(struct pool *st)
 {
@@ -343,17 +366,6 @@ static struct block *pool_oldest(struct pool *st)
     return best;
 }
 
-/* The oldest block of a lane that waits for no other stream; NULL: none. */
-static struct block *lane_not_held(const struct lane *lane)
-{
-    struct block *b = lane_oldest(lane);
-    while (b && b->state == BLOCK_HELD) {
-        TP_STEP();
-        b = TP_LINK_ITEM(struct block, in_lane, &lane->blocks, b->in_lane.behind);
-    }
-    return b;
-}
-
 /* pool_oldest_passed for a source whose fences pass in order: among streams that were not
  * synchronised, no fence after a pending one has passed. */
 static struct block *pool_oldest_ordered(struct pool *st)
@@ -363,7 +375,7 @@ static struct block *pool_oldest_ordered(struct pool *st)
         uint64_t end = best ? best->age : UINT64_MAX;
         const struct lane *lane = pool_lane_from(st, late, 0);
         while (lane && lane_oldest(lane)->age < end) {
-            struct block *b = lane_not_held(lane);
+            struct block *b = lane_ready(lane);
             bool passed = b && pool_passed(st, &b->fence);
             if (passed && (!best || b->age < best->age))
                 best = b;
@@ -383,7 +395,7 @@ static struct block *pool_oldest_passed(struct pool *st)
     if (pool_is_ordered(st))
         return best;
     for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
-        struct block *b = lane_not_held(lane);
+        struct block *b = lane_ready(lane);
         TP_STEP();
         if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
             best = b;
@@ -435,6 +447,24 @@ void tp_stream_pool_limit(struct pool *st)
     pool_record(st);
     pool_poll(st);
     for (struct block *b; pool_is_over(st) && (b = pool_oldest_passed(st));)
+        pool_give_back(st, b);
+}
+
+/* What a driver does when a stream is synchronised: gives back what was freed on it, the oldest
+ * first, down to the release threshold. What another stream may still use stays. */
+static void pool_release(struct pool *st, struct lane *lane)
+{
+    pool_poll_lane(st, lane);
+    for (struct block *b; st->carved.now > st->release_threshold && (b = lane_ready(lane)) &&
+                          pool_passed(st, &b->fence);)
+        pool_give_back(st, b);
+}
+
+/* The same when the device is synchronised. */
+static void pool_release_all(struct pool *st)
+{
+    pool_poll(st);
+    for (struct block *b; st->carved.now > st->release_threshold && (b = pool_oldest_passed(st));)
         pool_give_back(st, b);
 }
 
@@ -727,12 +757,17 @@ int tp_stream_pool_trim(void *state, uint64_t keep)
 int tp_stream_pool_sync(void *state, void *thread, uint16_t stream)
 {
     struct pool *st = state;
+    struct lane *only = stream == TP_ALL_STREAMS ? NULL : lane_find(st, stream);
     (void)thread;
     for (struct lane *lane = st->lanes; lane && st->lazy; lane = lane->next)
-        if (stream == TP_ALL_STREAMS || stream == lane->stream)
+        if (stream == TP_ALL_STREAMS || lane == only)
             pool_synced(st, lane);
-    if (pool_is_ordered(st) && stream != TP_ALL_STREAMS && lane_find(st, stream))
-        pool_rank_synced(st, lane_find(st, stream), st->age);
+    if (pool_is_ordered(st) && only)
+        pool_rank_synced(st, only, st->age);
+    if (only)
+        pool_release(st, only);
+    else if (stream == TP_ALL_STREAMS)
+        pool_release_all(st);
     if (pool_is_over(st))
         tp_stream_pool_limit(st);
     return TP_OK;

@@ -20,7 +20,8 @@ int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream);
  * because the fence of the free covers them. */
 void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane);
 
-/* Members of the strategy's table. sync: fences have passed, so blocks over a limit may now go.
+/* Members of the strategy's table. sync: gives back what was freed on the stream, down to the
+ * release threshold, and what is over a limit, as fences have passed.
  * reset: frees every live block on its own stream, in the order of the records. trim: gives back
  * the oldest blocks first, and waits for their fences. */
 int tp_stream_pool_sync(void *state, void *thread, uint16_t stream);
@@ -61,7 +62,8 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     b->state = held ? BLOCK_HELD : BLOCK_READY;
     b->age = ++st->age;
     tp_link_insert(__builtin_expect(held, 0) ? &shelf->held : &shelf->ready, &b->on_shelf);
-    tp_link_insert(&shelf->lane->blocks, &b->in_lane);
+    tp_link_insert(__builtin_expect(held, 0) ? &shelf->lane->held : &shelf->lane->ready,
+                   &b->in_lane);
     st->cached_bytes += key_granted(shelf->key);
     st->cached++;
     if (st->eager && __builtin_expect(st->ranks != NULL, 0)) {

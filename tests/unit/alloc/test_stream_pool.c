@@ -71,7 +71,7 @@ static void another_stream_gets_it_once_its_fence_has_passed(void **state)
 static void a_sync_lets_fences_pass(void **state)
 {
     (void)state;
-    struct rig *r = open_pool("");
+    struct rig *r = open_pool("release_threshold=max");
     tp_addr a = get(r, 1, KIB), b = get(r, 3, KIB);
     put(r, 1, a, KIB);
     put(r, 3, b, KIB);
@@ -86,7 +86,7 @@ static void a_sync_lets_fences_pass(void **state)
 static void of_other_streams_the_oldest_that_has_passed(void **state)
 {
     (void)state;
-    struct rig *r = open_pool("");
+    struct rig *r = open_pool("release_threshold=max");
     tp_addr a[4];
     for (uint16_t i = 0; i < 4; i++)
         a[i] = get(r, i, KIB);
@@ -107,7 +107,7 @@ static void of_other_streams_the_oldest_that_has_passed(void **state)
 static void cross_stream_never_goes_to_the_source(void **state)
 {
     (void)state;
-    struct rig *r = open_pool("cross_stream=never");
+    struct rig *r = open_pool("cross_stream=never,release_threshold=max");
     tp_addr a = get(r, 1, KIB);
     put(r, 1, a, KIB);
     r->now_ns += 10 * LAG;
@@ -218,10 +218,72 @@ static void a_free_never_blocks(void **state)
     close_pool(r);
 }
 
+/* As a driver of CUDA 13 does: only what was freed on the stream goes back. */
+static void a_sync_gives_back_what_was_freed_on_the_stream(void **state)
+{
+    (void)state;
+    struct rig *r = open_pool("");
+    tp_addr a = get(r, 1, KIB), b = get(r, 2, 2 * KIB), live = get(r, 1, 4 * KIB);
+    put(r, 1, a, KIB);
+    put(r, 2, b, 2 * KIB);
+    r->now_ns += 10 * LAG; /* that both are past their frees gives nothing back */
+    assert_int_equal(cached_bytes(r), 3 * KIB);
+    sync_stream(r, 3);
+    assert_int_equal(cached_bytes(r), 3 * KIB);
+    sync_stream(r, 1);
+    assert_null(block_find(pool_of(r), a));
+    assert_int_equal(r->account.reserved, 6 * KIB);
+    sync_stream(r, TP_ALL_STREAMS);
+    assert_int_equal(r->account.reserved, 4 * KIB);
+    assert_int_equal(r->account.waits, 0);
+    put(r, 1, live, 4 * KIB);
+    close_pool(r);
+}
+
+/* It belongs to the stream that freed it, and goes back when that one is synchronised the next
+ * time. */
+static void a_sync_keeps_what_another_stream_may_use(void **state)
+{
+    (void)state;
+    struct rig *r = open_pool("");
+    tp_addr a = get(r, 1, KIB), b = get(r, 1, KIB);
+    use(r, 2, a);
+    put(r, 1, a, KIB);
+    put(r, 1, b, KIB);
+    sync_stream(r, 1);
+    assert_non_null(block_find(pool_of(r), a));
+    assert_null(block_find(pool_of(r), b));
+    sync_stream(r, 2);
+    assert_non_null(block_find(pool_of(r), a));
+    sync_stream(r, 1);
+    assert_int_equal(r->account.reserved, 0);
+    close_pool(r);
+}
+
+/* The threshold counts live blocks too; the oldest go first. */
+static void a_sync_keeps_as_much_as_the_release_threshold(void **state)
+{
+    (void)state;
+    struct rig *r = open_pool("release_threshold=5KiB");
+    tp_addr a[5], live = get(r, 0, 2 * KIB);
+    for (int i = 0; i < 5; i++)
+        a[i] = get(r, 0, KIB);
+    for (int i = 0; i < 5; i++)
+        put(r, 0, a[i], KIB);
+    sync_stream(r, 0);
+    assert_int_equal(r->account.reserved, 5 * KIB);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(block_find(pool_of(r), a[i]) != NULL, i >= 2);
+    put(r, 0, live, 2 * KIB);
+    sync_stream(r, TP_ALL_STREAMS);
+    assert_int_equal(r->account.reserved, 5 * KIB);
+    close_pool(r);
+}
+
 static void max_cached_counts_blocks(void **state)
 {
     (void)state;
-    struct rig *r = open_pool("max_cached=5");
+    struct rig *r = open_pool("max_cached=5,release_threshold=max");
     tp_addr a[9];
     for (int i = 0; i < 9; i++)
         a[i] = get(r, 0, KIB * (1 + (uint64_t)i));
@@ -338,7 +400,8 @@ static void the_end_waits_and_gives_all_back(void **state)
 static void a_failing_put_in_a_trim_keeps_limit_and_block(void **state)
 {
     (void)state;
-    struct rig *r = open_with((struct rig_cfg){.options = "threshold=8KiB", .fault = "put_at=2"});
+    struct rig *r = open_with(
+        (struct rig_cfg){.options = "threshold=8KiB,release_threshold=max", .fault = "put_at=2"});
     tp_addr a[8];
     for (int i = 0; i < 8; i++)
         a[i] = get(r, 0, KIB);
@@ -679,6 +742,9 @@ int main(void)
         cmocka_unit_test(without_a_threshold_pairs_need_one_call),
         cmocka_unit_test(over_the_threshold_the_oldest_go),
         cmocka_unit_test(a_free_never_blocks),
+        cmocka_unit_test(a_sync_gives_back_what_was_freed_on_the_stream),
+        cmocka_unit_test(a_sync_keeps_what_another_stream_may_use),
+        cmocka_unit_test(a_sync_keeps_as_much_as_the_release_threshold),
         cmocka_unit_test(max_cached_counts_blocks),
         cmocka_unit_test(a_free_on_another_stream_belongs_there),
         cmocka_unit_test(wrong_frees_change_nothing),

@@ -15,7 +15,8 @@
 static void misses(void **state)
 {
     (void)state;
-    struct rig *r = open_with((struct rig_cfg){.streams = 2 * MANY});
+    struct rig *r =
+        open_with((struct rig_cfg){.options = "release_threshold=max", .streams = 2 * MANY});
     tp_addr *blocks = calloc(MANY, sizeof *blocks);
     for (unsigned i = 0; i < MANY; i++)
         blocks[i] = take(r, i, KIB);
@@ -53,6 +54,37 @@ static void held_blocks(void **state)
     is_linear("held blocks become ready");
     assert_int_equal(pool_of(r)->held, 0);
     close_pool(r);
+}
+
+/* What other streams use is not looked at again at every sync and every free over a limit. */
+static void held_blocks_beside_syncs(const char *options)
+{
+    struct rig *r = open_with((struct rig_cfg){.options = options, .streams = 3});
+    for (unsigned i = 0; i < MANY; i++) {
+        tp_addr block = take(r, 0, KIB);
+        use_on(r, 2, block);
+        give(r, 0, block, KIB);
+    }
+    is_linear("held blocks of one stream");
+    for (unsigned i = 0; i < MANY; i++) {
+        give(r, 0, take(r, 0, 2 * KIB), 2 * KIB);
+        catch_up(r, 0);
+    }
+    is_linear("syncs beside held blocks");
+    assert_int_equal(pool_of(r)->held, MANY);
+    catch_up(r, 2);
+    catch_up(r, 0);
+    is_linear("held blocks go back");
+    assert_int_equal(pool_of(r)->held, 0);
+    close_pool(r);
+}
+
+static void syncs_beside_held_blocks(void **state)
+{
+    (void)state;
+    held_blocks_beside_syncs("");
+    held_blocks_beside_syncs("release_threshold=1KiB");
+    held_blocks_beside_syncs("threshold=1KiB,release_threshold=max");
 }
 
 /* Where requests wait, what is live or held is no answer that each of them looks for again; and
@@ -177,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(misses),
                                        cmocka_unit_test(misses_that_wait),
                                        cmocka_unit_test(held_blocks),
+                                       cmocka_unit_test(syncs_beside_held_blocks),
                                        cmocka_unit_test(uses_of_one_block),
                                        cmocka_unit_test(giving_back),
                                        cmocka_unit_test(the_same_decisions),

@@ -130,7 +130,9 @@ static void no_stream_gets_what_another_works_on(void **state)
     (void)state;
     static const char *const options[] = {
         "",
-        "cross_stream=wait",
+        "release_threshold=max",
+        "release_threshold=8KiB",
+        "release_threshold=max,cross_stream=wait",
         "cross_stream=never",
         "threshold=0",
         "threshold=8KiB,cross_stream=wait",

@@ -3,12 +3,15 @@
  * first keys behind them is not recognised. */
 #include "traces/lower/strangers.h"
 
+#include "traces/input/lines.h"
 #include "traces/input/pickle.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #define HEAD_BYTES ((size_t)512) /* within which a log or a page identifies itself */
+#define LZ4        "\004\"M\030"
+#define LZ4_HEAD   ((size_t)64) /* within which the first packed bytes lie */
 
 static bool begins(const unsigned char *data, size_t size, const char *with)
 {
@@ -53,6 +56,16 @@ static bool is_bzip2(const unsigned char *data, size_t size)
            begins(data + 4, size - 4, "1AY&SY");
 }
 
+/* memray packs its captures with lz4. Nothing lies before the first bytes that they could repeat,
+ * so they are in the packed ones as they are. */
+static bool is_memray(const unsigned char *data, size_t size)
+{
+    static const char mark[] = "memray"; /* and its NUL */
+    bool packed = begins(data, size, LZ4);
+    return (packed || begins(data, size, mark)) &&
+           memmem(data, packed && size > LZ4_HEAD ? LZ4_HEAD : size, mark, sizeof mark) != NULL;
+}
+
 /* ---- PyTorch ---- */
 
 /* Protocol 0 writes a container as a mark and a letter, and memo indices as digits. Protocol 1 does
@@ -82,6 +95,64 @@ static bool is_snapshot_json(const unsigned char *data, size_t size)
         return false;
     return has(data, size, "\"device_traces\"") ||
            (has(data, size, "\"segment_type\"") && has(data, size, "\"total_size\""));
+}
+
+/* A pickle without the first words of a snapshot. */
+static bool is_other_pickle(const unsigned char *data, size_t size)
+{
+    static const char *const words[] = {"segments", "segment_type", "total_size", "device_traces"};
+    bool snapshot = tp_pickle_outermost(data, size) < 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        snapshot |= has(data, size, words[i]);
+    return !snapshot;
+}
+
+static bool is_memory_stats(const unsigned char *data, size_t size)
+{
+    return has(data, size, "allocated_bytes.all.current") ||
+           has_early(data, size, "PyTorch CUDA memory summary");
+}
+
+/* Takes white space, a mark if it is one of `marks`, and white space. Returns the mark; 0: none. */
+static char take_mark(struct tp_cut *text, const char *marks)
+{
+    char mark = '\0';
+    while (text->at < text->end && isspace((unsigned char)*text->at))
+        text->at++;
+    if (text->at < text->end && *text->at && strchr(marks, *text->at))
+        mark = *text->at++;
+    while (mark && text->at < text->end && isspace((unsigned char)*text->at))
+        text->at++;
+    return mark;
+}
+
+/* Lists of a time, an action (0 to 3), bytes and a category; or a list of times and one of lists of
+ * sums. */
+static bool is_memory_timeline(const unsigned char *data, size_t size)
+{
+    struct tp_cut text = {(const char *)data, (const char *)data + size};
+    uint64_t number[4] = {0};
+    size_t count = 0;
+    char mark = ',';
+    if (take_mark(&text, "[") != '[' || take_mark(&text, "[") != '[')
+        return false;
+    for (; mark == ','; count++, mark = take_mark(&text, ",]")) {
+        tp_cut_byte(&text, '-');
+        if (!tp_cut_decimal(&text, &number[count < 4 ? count : 3]))
+            return false;
+    }
+    if (mark != ']')
+        return false;
+    mark = take_mark(&text, ",]");
+    bool more = mark == ',' && take_mark(&text, "[") == '[';
+    bool sums = more && take_mark(&text, "[") == '[';
+    return sums || (count == 4 && number[1] <= 3 && (more || mark == ']'));
+}
+
+static bool is_event_list(const unsigned char *data, size_t size)
+{
+    return first_mark(data, size) == '[' && has_early(data, size, "\"ph\"") &&
+           has_early(data, size, "\"pid\"");
 }
 
 static bool is_memory_page(const unsigned char *data, size_t size)
@@ -123,6 +194,7 @@ static bool is_rmm_log(const unsigned char *data, size_t size)
 #define TOTALS      "which holds totals and no single allocations"
 #define RECORD      "record each call instead: tapool record -o out.tpt -- PROGRAM"
 #define SCRIPT      "a script can write its events as JSON: tapool help format"
+#define SNAPSHOT    "torch.cuda.memory._dump_snapshot() writes a snapshot: tapool help snapshots"
 #define UNPACK(how) "unpack it: " how " | tapool replay -"
 
 static const struct tp_stranger strangers[] = {
@@ -139,7 +211,11 @@ static const struct tp_stranger strangers[] = {
      .name = "packed with bzip2",
      .why = "which tapool does not unpack",
      .hint = UNPACK("bzip2 -dc FILE")},
-    {MARK("\004\"M\030"), .name = "packed with lz4", .why = "which tapool does not unpack",
+    {.is = is_memray,
+     .name = "a memray capture",
+     .why = "whose form changes with its versions",
+     .hint = RECORD},
+    {MARK(LZ4), .name = "packed with lz4", .why = "which tapool does not unpack",
      .hint = UNPACK("lz4 -dc FILE")},
     {.is = is_segment_list,
      .name = "a pickled list of segments",
@@ -157,6 +233,23 @@ static const struct tp_stranger strangers[] = {
      .why = "and tapool reads it as a pickle",
      .hint = "python3 -c \"import json, pickle, sys; pickle.dump(json.load(sys.stdin), "
              "sys.stdout.buffer, 4)\" <FILE >snapshot.pickle"},
+    {.is = is_memory_stats,
+     .name = "PyTorch's statistics of memory",
+     .why = "which are totals of one moment",
+     .hint = SNAPSHOT},
+    {.is = is_memory_timeline,
+     .name = "PyTorch's memory timeline",
+     .why = "which has sizes without blocks",
+     .hint = "export_chrome_trace() of the same profile has each allocation; so has a snapshot: "
+             "tapool help snapshots"},
+    {.is = is_event_list,
+     .name = "a list of Chrome trace events",
+     .why = "without the memory events of PyTorch's profiler",
+     .hint = "torch.profiler.profile(profile_memory=True) and export_chrome_trace() write them"},
+    {.is = is_other_pickle,
+     .name = "a pickle",
+     .why = "but not of a memory snapshot",
+     .hint = SNAPSHOT},
     {.is = is_memory_page,
      .name = "a page that PyTorch's memory_viz wrote",
      .why = "with the snapshot inside",
@@ -164,8 +257,6 @@ static const struct tp_stranger strangers[] = {
          "sed -n 's/.*\"base64\": *\"\\([^\"]*\\)\".*/\\1/p' FILE | base64 -d >snapshot.pickle"},
     {.is = is_dhat, .name = "a DHAT profile", .why = TOTALS, .hint = RECORD},
     {.is = is_massif, .name = "a massif profile", .why = TOTALS, .hint = RECORD},
-    {MARK("memray\0"), .name = "a memray capture", .why = "whose form changes with its versions",
-     .hint = RECORD},
     {MARK("heap_v2/"), .name = "a heap profile of jemalloc", .why = TOTALS, .hint = RECORD},
     {MARK("heap profile: "), .name = "a heap profile of gperftools", .why = TOTALS, .hint = RECORD},
     {.is = is_pprof, .name = "a pprof profile", .why = TOTALS, .hint = RECORD},
@@ -178,6 +269,12 @@ static const struct tp_stranger strangers[] = {
      .hint = RECORD},
     {MARK("SQLite format 3"), .name = "an SQLite database",
      .why = "such as nsys writes; tapool reads none", .hint = SCRIPT},
+    {MARK("NVIDIA Tegra Profiler Report"), .name = "a report of Nsight Systems (nsys-rep)",
+     .why = "which only nsys reads",
+     .hint = "nsys export --type=sqlite FILE: a script can write its "
+             "CUDA_GPU_MEMORY_USAGE_EVENTS as JSON (tapool help format)"},
+    {MARK("Vulkan Memory Allocator,Calls recording"), .name = "a VmaReplay recording",
+     .why = "whose calls are those of Vulkan", .hint = SCRIPT},
 };
 
 const struct tp_stranger *tp_stranger_of(const unsigned char *data, size_t size)

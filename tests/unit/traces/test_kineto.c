@@ -242,6 +242,9 @@ static void test_out_of_memory_and_nothing(void **state)
     assert_string_equal(r.meta.nothing,
                         "profile_memory is on, but the file has no '[memory]' event");
     forget(&r);
+    r = read_opts("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [" OP "]}", NULL, 0);
+    assert_string_equal(r.meta.nothing, "a Chrome trace, but not of PyTorch's profiler");
+    forget(&r);
     r = read_opts("{\"profile_memory\": 0, \"traceEvents\": [" OP "]}", NULL, 0);
     assert_string_equal(r.meta.nothing, "profile_memory=True was not set");
     forget(&r);

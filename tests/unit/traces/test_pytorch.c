@@ -525,8 +525,8 @@ static void test_wrong_containers(void **state)
                  "there before");
     expect_error("} ( 'segments' ] ( } ( 'blocks' ] 'blocks' ] u e u .",
                  "x: byte 35: 'blocks' is there twice");
-    expect_error("} ( 'state_dict' } u .", "x: a pickle, but none of a memory snapshot");
-    expect_error("] .", "x: a pickle, but none of a memory snapshot");
+    expect_error("} ( 'state_dict' } u .", "x: a pickle, but not of a memory snapshot");
+    expect_error("] .", "x: a pickle, but not of a memory snapshot");
 }
 
 /* More blocks and addresses than fit into the memory that is allowed. */

@@ -23,13 +23,17 @@
 #define KEY_MAX  ((size_t)4 << 10)
 #define LIST_KEY "traceEvents"
 #define FLAG_KEY "profile_memory"
-#define CAPTURE  "PyTorch profiler trace (Kineto)"
+/* members that other programs do not write */
+#define VERSION_KEY "schemaVersion"
+#define DEVICES_KEY "deviceProperties"
+#define CAPTURE     "PyTorch profiler trace (Kineto)"
 
 struct kineto_reader {
     const struct tp_reading *r;
     struct tp_json_scan scan;
     struct tp_kineto_memory memory;
     bool profiled; /* the file says that memory was profiled */
+    bool pytorch;  /* PyTorch's profiler wrote it */
 };
 
 static int probe(const unsigned char *data, size_t size)
@@ -41,8 +45,8 @@ static int probe(const unsigned char *data, size_t size)
         return 0;
     if (tp_input_shows(data, size, "\"" LIST_KEY "\""))
         return 90;
-    return tp_input_shows(data, size, "\"schemaVersion\"") &&
-                   tp_input_shows(data, size, "\"deviceProperties\"")
+    return tp_input_shows(data, size, "\"" VERSION_KEY "\"") &&
+                   tp_input_shows(data, size, "\"" DEVICES_KEY "\"")
                ? 80
                : 0;
 }
@@ -211,6 +215,7 @@ static int read_member(struct kineto_reader *rd, struct tp_err *err)
         return rc;
     struct tp_span key = {rd->scan.text, rd->scan.size};
     bool list = tp_span_is(key, LIST_KEY), flag = tp_span_is(key, FLAG_KEY);
+    rd->pytorch |= flag || tp_span_is(key, VERSION_KEY) || tp_span_is(key, DEVICES_KEY);
     rc = take_mark(rd, ":", &byte, err);
     if (rc == TP_OK)
         rc = tp_json_next(&rd->scan, &byte, err);
@@ -249,6 +254,12 @@ static int finish(struct kineto_reader *rd, struct tp_err *err)
     tp_meta_set(meta, &meta->capture, CAPTURE);
     if (rd->memory.count > 0)
         return tp_kineto_lower(&rd->memory, err);
+    if (!rd->pytorch) {
+        tp_meta_set(meta, &meta->nothing, "a Chrome trace, but not of PyTorch's profiler");
+        tp_meta_set(meta, &meta->nothing_hint,
+                    "a script can write events of another program as JSON: tapool help format");
+        return TP_OK;
+    }
     tp_meta_set(meta, &meta->nothing, "%s",
                 rd->profiled ? FLAG_KEY " is on, but the file has no '[memory]' event"
                              : FLAG_KEY "=True was not set");

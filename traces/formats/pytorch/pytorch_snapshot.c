@@ -522,8 +522,8 @@ int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
     const struct tp_pytorch_values *v = &s->values[ROLE_TOP];
     if (has(v, SEGMENTS) || has(v, DEVICE_TRACES))
         return TP_OK;
-    rc = tp_fail(err, TP_EINPUT, "%s: a pickle, but none of a memory snapshot",
-                 tp_input_name(r->in));
+    rc =
+        tp_fail(err, TP_EINPUT, "%s: a pickle, but not of a memory snapshot", tp_input_name(r->in));
     return tp_hint(err, rc, "torch.cuda.memory._dump_snapshot() writes a snapshot");
 }
 

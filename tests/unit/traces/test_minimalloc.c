@@ -201,6 +201,40 @@ static void test_gaps(void **state)
     }
 }
 
+/* Both readings of 'end'; the peak of the other one is what a file with 'upper' has. */
+static void test_ends(void **state)
+{
+    static const struct {
+        const char *rows;
+        uint64_t last, behind;
+    } files_with_ends[] = {
+        {"a,0,3,10,\nb,3,5,20,\nc,5,9,5,\n", 30, 20},
+        {"a,0,0,7,\nb,2,2,9,\n", 9, 0}, /* never live, if it is the step behind */
+        {"a,0,9,4,2-3\nb,3,3,50,\nc,4,8,1,\n", 50, 5},
+        {"a,0,9,4,2-5\nb,1,2,50,\n", 54, 54},
+        /* its beginning is none */ /* a gap has an end, too */
+        {"a,-3,-2,4,\nb,-2,0,5,\n", 9, 5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof files_with_ends / sizeof *files_with_ends; i++)
+        for (int upper = 0; upper < 2; upper++) {
+            char text[200], remark[200];
+            uint64_t peak = upper ? files_with_ends[i].behind : files_with_ends[i].last;
+            snprintf(text, sizeof text, "id,lower,%s,size,gaps\n%s", upper ? "upper" : "end",
+                     files_with_ends[i].rows);
+            snprintf(remark, sizeof remark,
+                     "'end' is read as a buffer's last step: peak %" PRIu64
+                     " B; if it is the step behind it, the peak is %" PRIu64
+                     " B: rename the column to 'upper'",
+                     files_with_ends[i].last, files_with_ends[i].behind);
+            struct reading r = read_csv(text);
+            assert_int_equal(r.rc, TP_OK);
+            assert_int_equal(tp_program_demand(r.program, 0)->bytes, peak);
+            assert_int_equal(upper, !r.meta.remarks || !strstr(r.meta.remarks, remark));
+            forget(&r);
+        }
+}
+
 static void test_remarks(void **state)
 {
     (void)state;
@@ -442,19 +476,13 @@ static void test_there_and_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_large_files),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_end),
-        cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_remarks),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_write_devices),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_files),   cmocka_unit_test(test_large_files),
+        cmocka_unit_test(test_order),   cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_end),     cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_remarks), cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_write),   cmocka_unit_test(test_write_devices),
+        cmocka_unit_test(test_full),    cmocka_unit_test(test_there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,8 @@
  * per row, columns and rows in any order.
  *
  *     id,lower,upper,size,gaps          id, buffer or buffer_id; lower, start or begin
- *     b1,0,9,4,3-5                      upper, or end: the last step, not the one behind it
+ *     b1,0,9,4,3-5                      upper, or end: the last step, not the one behind it;
+ *                                       others mean that one, so a remark has both peaks
  *
  *         0   3   5       9             a life is half-open, and so is a gap, in which the buffer
  *         |===|...|=======|             holds nothing: it is freed and allocated again
@@ -57,9 +58,12 @@ struct minimalloc_row {
 /* A point at which a buffer appears or goes. */
 struct point {
     int64_t step;
-    uint64_t order; /* row, plus APPEARS if it appears: so frees sort first */
+    /* row times 2, plus APPEARS if it appears: so frees sort first; plus BEHIND if the file has the
+     * step before this one */
+    uint64_t order;
 };
 #define APPEARS (UINT64_C(1) << 63)
+#define BEHIND  UINT64_C(1)
 
 struct reader {
     const struct tp_reading *r;
@@ -262,13 +266,19 @@ static int add_point(struct reader *rd, int64_t step, uint64_t order, struct tp_
     return TP_OK;
 }
 
-/* Adds the two points of a buffer that is live from step `from` up to, but not including, `to`. */
-static int add_piece(struct reader *rd, int64_t from, int64_t to, struct tp_err *err)
+/* A part of a buffer's life: its beginning, the step behind it, and which of them are BEHIND. */
+struct piece {
+    int64_t from, to;
+    uint64_t from_behind, to_behind;
+};
+
+static int add_piece(struct reader *rd, const struct piece *p, struct tp_err *err)
 {
-    if (from == to)
+    uint64_t row = (uint64_t)rd->row_count << 1;
+    if (p->from == p->to)
         return TP_OK;
-    int rc = add_point(rd, from, rd->row_count | APPEARS, err);
-    return rc == TP_OK ? add_point(rd, to, rd->row_count, err) : rc;
+    int rc = add_point(rd, p->from, row | p->from_behind | APPEARS, err);
+    return rc == TP_OK ? add_point(rd, p->to, row | p->to_behind, err) : rc;
 }
 
 static int behind_last(const struct reader *rd, int64_t *step, struct tp_err *err)
@@ -294,12 +304,11 @@ static int parse_gap(const struct reader *rd, struct tp_cut gap, int64_t *from, 
     return rc == TP_OK ? behind_last(rd, to, err) : rc;
 }
 
-/* Adds the pieces of a lifetime before each gap. *from becomes the beginning of the last piece. */
-static int cut_gaps(struct reader *rd, struct tp_cut gaps, int64_t *from, int64_t upper,
-                    struct tp_err *err)
+/* Adds the pieces of a lifetime before each gap. *life becomes the last piece. */
+static int cut_gaps(struct reader *rd, struct tp_cut gaps, struct piece *life, struct tp_err *err)
 {
     const char *at = gaps.at, *end = gaps.end;
-    int64_t behind = *from;
+    int64_t behind = life->from;
     while (at && at < end) {
         struct tp_cut gap = split(&at, end, ' ');
         const char *window = memchr(gap.at, '@', (size_t)(gap.end - gap.at));
@@ -311,17 +320,18 @@ static int cut_gaps(struct reader *rd, struct tp_cut gaps, int64_t *from, int64_
         int rc = parse_gap(rd, steps, &low, &high, err);
         if (rc != TP_OK)
             return rc;
-        if (low < behind || high < low || high > upper)
+        if (low < behind || high < low || high > life->to)
             return bad(rd, err, "the gap '%s' is not behind the one before it and in the life",
                        shown(gap, text));
         behind = high;
         rd->windows += window != NULL;
         if (window || low == high)
             continue;
-        rc = add_piece(rd, *from, low, err);
+        rc = add_piece(rd, &(struct piece){life->from, low, life->from_behind, 0}, err);
         if (rc != TP_OK)
             return rc;
-        *from = high;
+        life->from = high;
+        life->from_behind = life->to_behind;
     }
     return TP_OK;
 }
@@ -371,10 +381,11 @@ static int read_row(struct reader *rd, struct tp_err *err)
         return bad(rd, err, "the life ends before it begins: %" PRId64 " is above %" PRId64, lower,
                    upper);
     rd->never_live += lower == upper;
+    struct piece life = {lower, upper, 0, rd->last ? BEHIND : 0};
     if (fields[GAPS].at)
-        rc = cut_gaps(rd, fields[GAPS], &lower, upper, err);
+        rc = cut_gaps(rd, fields[GAPS], &life, err);
     if (rc == TP_OK)
-        rc = add_piece(rd, lower, upper, err);
+        rc = add_piece(rd, &life, err);
     return rc == TP_OK
                ? add_row(rd, (struct minimalloc_row){(uint64_t)size, (uint64_t)align, rd->line},
                          err)
@@ -420,16 +431,68 @@ static int by_step(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int lower_points(struct reader *rd, struct tp_err *err)
+static bool appears(const struct point *p)
+{
+    return (p->order & APPEARS) != 0;
+}
+
+static uint64_t index_of(const struct point *p)
+{
+    return (p->order & ~APPEARS) >> 1;
+}
+
+static const struct minimalloc_row *row_of(const struct reader *rd, const struct point *p)
+{
+    return &rd->rows[index_of(p)];
+}
+
+/* The most bytes that are live after a step. */
+static uint64_t peak_bytes(const struct reader *rd)
+{
+    uint64_t live = 0, peak = 0;
+    for (size_t i = 0; i < rd->point_count; i++) {
+        const struct point *p = &rd->points[i];
+        uint64_t size = row_of(rd, p)->size;
+        bool last = i + 1 == rd->point_count || p[1].step != p->step;
+        live += appears(p) ? size : 0 - size;
+        peak = last && live > peak ? live : peak;
+    }
+    return peak;
+}
+
+static void sort_points(struct reader *rd)
 {
     if (rd->point_count)
         qsort(rd->points, rd->point_count, sizeof *rd->points, by_step);
+}
+
+static void move_ends(struct reader *rd, int by)
+{
+    for (size_t i = 0; i < rd->point_count; i++)
+        rd->points[i].step += rd->points[i].order & BEHIND ? by : 0;
+    sort_points(rd);
+}
+
+/* Others mean by 'end' the step behind the last one. */
+static void remark_ends(struct reader *rd)
+{
+    uint64_t here = peak_bytes(rd);
+    move_ends(rd, -1);
+    uint64_t there = peak_bytes(rd);
+    move_ends(rd, 1);
+    tp_meta_remark(rd->r->meta,
+                   "'end' is read as a buffer's last step: peak %s; if it is the step behind it, "
+                   "the peak is %s: rename the column to 'upper'",
+                   tp_bytes(here, false).s, tp_bytes(there, false).s);
+}
+
+static int lower_points(struct reader *rd, struct tp_err *err)
+{
     for (size_t i = 0; i < rd->point_count; i++) {
-        uint64_t index = rd->points[i].order & ~APPEARS;
-        const struct minimalloc_row *row = &rd->rows[index];
-        bool appears = rd->points[i].order & APPEARS;
-        const struct tp_event ev = {.op = appears ? TP_EV_ALLOC : TP_EV_FREE,
-                                    .id = (int64_t)index + 1,
+        const struct point *p = &rd->points[i];
+        const struct minimalloc_row *row = row_of(rd, p);
+        const struct tp_event ev = {.op = appears(p) ? TP_EV_ALLOC : TP_EV_FREE,
+                                    .id = (int64_t)index_of(p) + 1,
                                     .size = row->size,
                                     .has_size = true,
                                     .align = row->align,
@@ -445,6 +508,8 @@ static int lower_points(struct reader *rd, struct tp_err *err)
 static void describe(struct reader *rd)
 {
     struct tp_meta *meta = rd->r->meta;
+    if (rd->last)
+        remark_ends(rd);
     if (rd->has_offsets)
         tp_meta_remark(meta, "the offsets in it, the places of a plan, are not read");
     if (rd->never_live)
@@ -478,6 +543,7 @@ static int read_buffers(const struct tp_reading *r, struct tp_err *err)
     if (rc == TP_OK)
         rc = read_rows(&rd, err);
     if (rc == TP_OK) {
+        sort_points(&rd);
         describe(&rd);
         rc = lower_points(&rd, err);
     }

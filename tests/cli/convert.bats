@@ -580,6 +580,7 @@ says() {
     (cd "$1" && "$TAPOOL" info trace | tail -n +2 && "$TAPOOL" replay trace -s direct -s b=direct --min-time 1ms | sed '/^! /,$d')
 }
 
+# bats test_tags=nightly
 @test "a snapshot says the same as .tpt and as JSON: places, repairs, numbers of events" {
     mkdir -p pickle tpt json jsonl
     seen=0

@@ -319,6 +319,7 @@ END
     bad_trace "" "(:1)?: " x.json
 }
 
+# bats test_tags=nightly
 @test "100 MB on one line: in little memory" {
     limit=128
     sanitized && limit=4000
@@ -333,6 +334,7 @@ END
     ok tool rss "$limit" "$TAPOOL" replay x.json -s arena --min-time 0
 }
 
+# bats test_tags=nightly
 @test "--max-memory holds for all that reading takes" {
     sanitized && skip "a sanitizer has memory of its own"
     python3 - <<'END'
@@ -352,6 +354,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "--max-memory is one sum over what a reader keeps and what is made of it" {
     sanitized && skip "a sanitizer has memory of its own"
     python3 - <<'END'
@@ -411,6 +414,7 @@ END
     ok play_once y.tpt -s lru --verify
 }
 
+# bats test_tags=nightly
 @test "a valid trace of 100 MB on one line: in little memory, its program beside it in TMPDIR" {
     sanitized && skip "a sanitizer has memory of its own"
     python3 - >x.json <<'END'

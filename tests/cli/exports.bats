@@ -41,6 +41,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     lacks cuda.bench 'assume=exact'
 }
 
+# bats test_tags=nightly
 @test "the comparison of exports can fail" {
     exported good sample:sqlite -s arena
     python3 "$CLI/exports_agree.py" good

@@ -44,6 +44,7 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
     done
 }
 
+# bats test_tags=nightly
 @test "a million threads: one after the other is fine, all at once is an error" {
     sanitized && skip "minutes under a sanitizer"
     threads() { # COUNT FORMAT: one event for each thread, whose number is the id as well

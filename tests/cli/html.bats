@@ -56,6 +56,7 @@ agrees() {
     matches compared '^[1-9][0-9]+ figures compared'
 }
 
+# bats test_tags=nightly
 @test "a page is below 3 MB, however many policies and devices there are, and no extreme is lost" {
     sanitized && skip "minutes under a sanitizer"
     many() { # DEVICES
@@ -98,6 +99,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "of very many devices a page has the first ones, says so, and picks among all policies" {
     sanitized && skip "minutes under a sanitizer"
     { echo '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "streams": ['
@@ -126,6 +128,7 @@ END
     looked_at a.html --figures --json a.json
 }
 
+# bats test_tags=nightly
 @test "of very many traces a page has the first ones, each with what is picked, and says how many rows and traces are left out" {
     trace '{"op": "alloc", "id": 1, "size": 4096}' '{"op": "alloc", "id": 2, "size": 70000}' >a.trace
     for i in {1..120}; do cp a.trace "a-long-name-of-a-trace-and-its-number-$i.trace"; done
@@ -150,6 +153,7 @@ END
     looked_at d.html --once
 }
 
+# bats test_tags=nightly
 @test "every figure of the tables: hosts and devices, threads, several of all, failures, cold runs, a recording" {
     needs_browser
     device_trace >gpu.json
@@ -167,6 +171,7 @@ END
     agrees full.jsonl -s arena -s lru --capacity 125MiB --on-oom stop
 }
 
+# bats test_tags=nightly
 @test "a figure that is another one, or has no getter, is found wherever it stands in a table or in a Pick" {
     needs_browser
     for trace in "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" sample:redis; do
@@ -208,6 +213,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "what no policy could serve is requested all the same, and each trace has its own phases" {
     for name in one two; do
         { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "'$name'", "kind": "device"}}'
@@ -256,6 +262,7 @@ with Browser() as browser:
 END
 }
 
+# bats test_tags=nightly
 @test "calls to the source at a point are those of a replay that ends there, and times those of the events" {
     "$TAPOOL" convert sample:jq -o jq.jsonl
     ok play_once jq.jsonl -s arena -s lru -s direct -s bump -s system --export-html a.html
@@ -310,6 +317,7 @@ END
     looked_at b.html --once
 }
 
+# bats test_tags=nightly
 @test "what was resident over time: its most is the figure, it falls with what is freed, and the chart draws it" {
     { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "swings"}}'
       for i in {1..30}; do
@@ -339,6 +347,7 @@ END
     looked_at a.html --once
 }
 
+# bats test_tags=nightly
 @test "ended by a signal: no file before the first replay is done, as of every export; later what is done" {
     capture timeout --preserve-status -s INT 0.3 "$TAPOOL" replay sample:sqlite -s arena -s system --min-time 60s \
         --export-html part.html --export-json part.json --export-markdown part.md --export-svg-heap part.svg
@@ -358,6 +367,7 @@ END
     looked_at part.html --figures --json part.json
 }
 
+# bats test_tags=nightly
 @test "the structure of a page: elements in their order, none on another one or cut, whatever the fonts" {
     needs_browser
     golden=$CLI/golden/page-structure.txt
@@ -384,6 +394,7 @@ s/^\.wide, pre \{ overflow-x: auto; max-width: 100%/.wide, pre { overflow-x: hid
 END
 }
 
+# bats test_tags=nightly
 @test "hostile names stay text" {
     name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
     long=$(printf 'x%.0s' {1..10000})
@@ -408,6 +419,7 @@ with Browser() as browser:
 END
 }
 
+# bats test_tags=nightly
 @test "the checks of a page can fail" {
     ok play_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s arena -s lru --export-html a.html --export-json a.json
     looked_at a.html --once --json a.json

@@ -48,6 +48,7 @@ END
     matches "$out" '^<!DOCTYPE html>'
 }
 
+# bats test_tags=nightly
 @test "compare: devices, failures and stored results have pages of their own" {
     device_trace >gpu.json
     ok compare gpu.json -s arena -s lru -s direct --capacity 4MiB --export-html a.html --export-json a.json
@@ -66,6 +67,7 @@ END
     refused 2 'exists' "$TAPOOL" compare 1.json --export-html c.html
 }
 
+# bats test_tags=nightly
 @test "compare: many points are thinned to a page of its size, and no extreme is lost" {
     sanitized && skip "minutes under a sanitizer"
     "$TAPOOL" gen web-server --count 4000 -o web.tpt >/dev/null
@@ -97,6 +99,7 @@ assert 10000 < points <= 41000, points
 END
 }
 
+# bats test_tags=nightly
 @test "compare: of very many rows those stay that have changed, the worst first, each with its base" {
     sanitized && skip "minutes under a sanitizer"
     trace '{"op": "alloc", "id": 1, "size": 4096}' '{"op": "alloc", "id": 2, "size": 70000}' >a.trace
@@ -128,6 +131,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "hostile names stay text on the pages of compare and check" {
     name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
     cat >hostile.json <<END
@@ -170,6 +174,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "check: a page of a check that an error or a signal ended says so" {
     some_trace >a.trace
     some_trace | sed 's/70000/71000/' >b.trace
@@ -191,6 +196,7 @@ END
     matches a.html 'the check ended before'
 }
 
+# bats test_tags=nightly
 @test "check: of more findings than a page holds those are left out first that have not moved" {
     sanitized && skip "minutes under a sanitizer"
     some_trace >a.trace
@@ -215,6 +221,7 @@ END
     compared_at a.html --figures --json a.json
 }
 
+# bats test_tags=nightly
 @test "the checks of these pages can fail" {
     ok compare sample:jq -s arena -s lru --export-html a.html --export-json a.json
     compared_at a.html --once --json a.json --cells

@@ -59,6 +59,7 @@ devices_trace() {
     ok "$TAPOOL" info sample:jq --export-html a.html -f
 }
 
+# bats test_tags=nightly
 @test "a trace of ten events, one without events, several devices" {
     { echo '{"format": "tapool-trace", "version": 1}'
       for i in 1 2 3 4 5; do
@@ -78,6 +79,7 @@ devices_trace() {
     matches devices.html 'Drawn are the first 4 of 10'
 }
 
+# bats test_tags=nightly
 @test "a page is below 3 MB, however many threads, phases and long names there are" {
     long=$(printf 'x%.0s' {1..4000})
     { echo '{"format": "tapool-trace", "version": 1}'
@@ -106,6 +108,7 @@ devices_trace() {
     compared_at b.html c.html --once
 }
 
+# bats test_tags=nightly
 @test "hostile names stay text" {
     name='</script><script>document.title=1//\"<img src=x onerror=document.title=2>&lt;!--\u202e'
     cat >hostile.json <<END
@@ -122,6 +125,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "the checks of the page can fail, in each of its sections" {
     cp "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" step.pickle.gz
     page a step.pickle.gz --depth 2 --at 1000

@@ -37,6 +37,7 @@ compared_at() {
     compared_at
 }
 
+# bats test_tags=nightly
 @test "why: several devices, segments that grow, a request that is too big" {
     oom two
     pages why two.pickle
@@ -49,6 +50,7 @@ compared_at() {
     compared_at --once
 }
 
+# bats test_tags=nightly
 @test "why: no out of memory, no event yet, no events at all" {
     pages why "$DATA/training-step.pickle.gz"
     compared_at
@@ -92,6 +94,7 @@ assert frames["marks"] == [[(60 + 30) * MIB, 4 * MIB]], frames["marks"]
 END
 }
 
+# bats test_tags=nightly
 @test "why: places and names stay text" {
     oom fragmented
     name=$'a\'<b>&"\u202e.pickle'
@@ -115,6 +118,7 @@ END
     compared_at --once
 }
 
+# bats test_tags=nightly
 @test "why: a heap of many blocks fits, whatever they are called" {
     python3 - <<'END'
 import pickle
@@ -172,6 +176,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "tune: of more settings than a page holds those stay that the answer names, then the lowest peaks" {
     sanitized && skip "minutes under a sanitizer"
     cp "$DATA/complete-small.pickle" .
@@ -185,6 +190,7 @@ END
     looked_at page.html --figures --json result.json
 }
 
+# bats test_tags=nightly
 @test "the checks of these pages can fail" {
     oom fragmented
     cp "$DATA/complete-small.pickle" .

@@ -223,7 +223,7 @@ END
 @test "the curve begins with all that was live before event 1, however many blocks that are" {
     for blocks in 3 9000; do
         { echo '{"format": "tapool-trace", "version": 1}'
-          for ((i = 1; i <= blocks; i++)); do echo '{"op": "initial", "id": '$i', "size": 64}'; done
+          seq -f '{"op": "initial", "id": %.0f, "size": 64}' "$blocks"
           echo '{"op": "free", "id": 1}'; } >initial.jsonl
         ok info initial.jsonl --json
         [ "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["curve"])' <"$out")" = \

@@ -204,6 +204,7 @@ assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
     check mutants "$PAIR" met.json
 }
 
+# bats test_tags=nightly
 @test "a document that is damaged anywhere is refused" {
     ! sanitized || skip "about the schemas alone"
     device_trace >gpu.trace

@@ -120,6 +120,7 @@ left = {e["device_free"] for e in pickle.load(open("x.pickle", "rb"))["device_tr
 assert left == {0}, left'
 }
 
+# bats test_tags=nightly
 @test "every policy, on the host and on devices" {
     device_trace >gpu.json
     captured_trace >rich.json
@@ -141,6 +142,7 @@ assert left == {0}, left'
     cmp x.pickle "$out"
 }
 
+# bats test_tags=nightly
 @test "the strict reader can fail" {
     snapshot "$DATA/complete-small.pickle" -s torch
     python3 - <<'END'

@@ -37,6 +37,7 @@ print(eval(sys.argv[3]))' "$CLI" "$1" "$2") || fail "$2 of $1" || return 1
     cmp one.svg other.svg
 }
 
+# bats test_tags=nightly
 @test "the picture of the first page is what its script draws, of the command beside it" {
     "$TAPOOL_ROOT/scripts/picture.sh" .
     for theme in light dark; do
@@ -80,6 +81,7 @@ print(eval(sys.argv[3]))' "$CLI" "$1" "$2") || fail "$2 of $1" || return 1
     seen x.svg 'charts[0].lines["requested"][0]' '308.1 KiB'
 }
 
+# bats test_tags=nightly
 @test "more than there is room for: drawn coarser, left out by name, never large" {
     many=()
     for i in $(seq 20); do many+=(-s "n$i=arena:first_range=$((i * 64))KiB"); done
@@ -116,6 +118,7 @@ print(eval(sys.argv[2]))' "$CLI" "$1") || fail "$1" || return 1
     [ "$got" = "$2" ] || fail "$1 is $got, not $2"
 }
 
+# bats test_tags=nightly
 @test "the heap at the peak: every kind at its length, told apart without colours, small for any heap" {
     heaps "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" -s torch -s arena -s lru -s direct --capacity 4GiB --no-fits
     [ "$(cat found)" -eq 4 ]

@@ -131,6 +131,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     [ "$rc" -eq 1 ]
 }
 
+# bats test_tags=nightly
 @test "check: times of several threads, live; memory and counts are those of one" {
     web 2 web.tpt
     "$TAPOOL" gen training-step --layers 1 -o gpu.tpt >/dev/null
@@ -159,6 +160,7 @@ SH
     ok "$TAPOOL" check --base-bin ./old-tapool --threads 2 --pairs 9 --plan
 }
 
+# bats test_tags=nightly
 @test "65,535 threads: recorded is too many, N plays them" {
     one_each 65535 >many.jsonl
     refused 2 '65535 threads are too many: at most 1024 play together' \
@@ -167,6 +169,7 @@ SH
     is "$out" "r['throughput']['threads_played']" 8
 }
 
+# bats test_tags=nightly
 @test "more threads than the machine allows: how many there were room for, and 4" {
     sanitized && skip "a sanitizer needs its address space"
     one_each 1000 >many.jsonl

@@ -76,6 +76,7 @@ TP_INLINE void use_call(struct tp_writer *w, struct tp_call *call, bool own)
     call->inner = 0;
     call->own = own;
     call->in_new = false;
+    call->gave = false;
     atomic_signal_fence(memory_order_seq_cst);
     w->call = call;
 }
@@ -143,9 +144,9 @@ static void drop(const struct tp_writer *w, enum tp_record_state at_most)
 }
 
 /* Index of the block that `p` lies in: an allocator may give a place inside of one that it took. */
-static uint16_t find_inner(const struct tp_call *call, const void *p)
+static uint8_t find_inner(const struct tp_call *call, const void *p)
 {
-    uint16_t i = 0;
+    uint8_t i = 0;
     while (i < call->inner && !tp_call_has(call, i, p))
         i++;
     return i;
@@ -158,6 +159,13 @@ static struct tp_call *outer_call(const struct tp_writer *w)
     return counts ? w->call : NULL;
 }
 
+static void put_block(struct tp_call *call, uint8_t i, const void *p, size_t size)
+{
+    call->blocks[i].at = p;
+    call->blocks[i].bytes = size + !size;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
 void tp_writer_took(const void *p, size_t size)
 {
     struct tp_writer *w = &mine;
@@ -168,39 +176,44 @@ void tp_writer_took(const void *p, size_t size)
         w->call = outer->in_new ? NULL : outer;
         return;
     }
+    outer->gave = false;                                 /* the block may be given out again, */
+    outer->gone = p == outer->gone ? NULL : outer->gone; /* and this one is */
     if (find_inner(outer, p) < outer->inner)
         return;
     if (outer->inner == sizeof outer->blocks / sizeof *outer->blocks) {
         drop(w, TP_REC_ON);
         return;
     }
-    outer->blocks[outer->inner].at = p;
-    outer->blocks[outer->inner].bytes = size + !size;
-    outer->inner++;
+    /* A handler in between takes the same place and gives it back: it is written again. */
+    uint8_t i = outer->inner;
+    put_block(outer, i, p, size);
+    outer->inner = (uint8_t)(i + 1);
+    put_block(outer, i, p, size);
 }
 
 void tp_writer_moved(const void *old, const void *p, size_t size)
 {
     const struct tp_writer *w = &mine;
     struct tp_call *outer = outer_call(w);
-    uint16_t i = outer ? find_inner(outer, old) : 0;
+    uint8_t i = outer ? find_inner(outer, old) : 0;
     if (!outer || i == outer->inner) {
         tp_writer_took(p, size);
         return;
     }
     drop(w, TP_REC_PAUSED);
-    outer->blocks[i].at = p;
-    outer->blocks[i].bytes = size;
+    put_block(outer, i, p, size);
 }
 
 void tp_writer_gave(const void *p)
 {
     const struct tp_writer *w = &mine;
     struct tp_call *outer = outer_call(w);
-    if (!outer || p == outer->gone)
-        return;
+    if (!outer || p == outer->gone || (outer->gave && p == outer->given))
+        return; /* free within operator delete */
+    outer->gave = true;
+    outer->given = p;
     drop(w, TP_REC_PAUSED);
-    uint16_t i = find_inner(outer, p);
+    uint8_t i = find_inner(outer, p);
     if (i == outer->inner)
         return;
     drop(w, TP_REC_ON); /* it is no part of the outer one, whose block may come to lie there */
@@ -209,8 +222,8 @@ void tp_writer_gave(const void *p)
 
 void tp_writer_settle(struct tp_writer *w, const struct tp_call *call, const void *p)
 {
-    uint16_t part = find_inner(call, p);
-    for (uint16_t i = 0; i < call->inner; i++)
+    uint8_t part = find_inner(call, p);
+    for (uint8_t i = 0; i < call->inner; i++)
         if (i != part)
             drop(w, TP_REC_ON);
 }

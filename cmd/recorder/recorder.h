@@ -82,9 +82,11 @@ static inline size_t tp_power_of_two(size_t align)
 struct tp_call {
     const struct tp_call *self; /* this one; another value where the frame was left and reused */
     const void *gone;           /* block that the call frees or moves; NULL: none */
-    uint16_t inner;             /* blocks that calls within this one took */
+    uint8_t inner;              /* blocks that calls within this one took */
     bool own;                   /* work of the recorder: what it calls is no program's */
     bool in_new;                /* an operator new */
+    bool gave;                  /* a call within this one gave back `given` */
+    const void *given;
     struct {
         const void *at;
         size_t bytes;

@@ -84,8 +84,8 @@ static bool enter_system(struct system *s)
     if (!tp_recorder_may_call())
         return false;
     s->code = errno;
+    hold_signals(&s->signals); /* first: what a handler calls is no work of the recorder */
     tp_writer_hush(&s->hush);
-    hold_signals(&s->signals);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &s->cancel); /* malloc is no such point */
     return true;
 }
@@ -521,13 +521,15 @@ static bool begin_once(void)
     return false;
 }
 
-/* A copy of a process that may make no calls makes no recording. */
+/* A copy of a process that may make no calls makes no recording; it may not even ask for its
+ * number.
+ */
 static void leave_out(void)
 {
     struct tp_recording_head *parent = tp_recorder.head;
     uint64_t was = atomic_load(&stage);
     bool forked = was % PHASES == ON && !*tp_recorder.alive;
-    if (!forked || !atomic_compare_exchange_strong(&stage, &was, stage_of(OFF)))
+    if (!forked || !atomic_compare_exchange_strong(&stage, &was, was - ON + OFF))
         return;
     if (is_followed(parent, true))
         atomic_fetch_add(&parent->unfollowed, 1);

@@ -261,6 +261,23 @@ static void what_lies_behind_damage_is_left_out(void **state)
     refuse(f, true, sentence);
 }
 
+/* Calls that were not recorded: of threads with a chunk, and without one. */
+static void calls_that_are_missing_are_counted(void **state)
+{
+    (void)state;
+    struct file *f = begin_file(2);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 1, 1100, B, 20);
+    atomic_store(&chunk_of(f, 0)->dropped, 3);
+    atomic_store(&chunk_of(f, 1)->dropped, 40);
+    atomic_store(&head_of(f)->dropped, 500);
+    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
+    assert_int_equal(r.rc, TP_OK);
+    assert_int_equal(r.meta.not_recorded, 543);
+    forget(&r);
+    free(f);
+}
+
 static void no_recording(void **state)
 {
     (void)state;
@@ -355,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_place_without_a_chunk_is_passed_over),
         cmocka_unit_test(the_last_program_counts),
         cmocka_unit_test(what_lies_behind_damage_is_left_out),
+        cmocka_unit_test(calls_that_are_missing_are_counted),
         cmocka_unit_test(no_recording),
         cmocka_unit_test(pauses_are_said),
         cmocka_unit_test(children_that_are_not_followed_are_said),

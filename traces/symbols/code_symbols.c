@@ -4,12 +4,11 @@
 #include "alloc/base/grow.h"
 
 #include <elf.h>
-#include <gelf.h>
 #include <stdlib.h>
 
 enum { SYMBOLS_MOST = 1 << 23 };
 
-struct symbol {
+struct code_symbol {
     GElf_Addr start, end; /* end: of its section, where it has no size */
     const char *name;
     int nth;
@@ -17,15 +16,15 @@ struct symbol {
     bool sized;
 };
 
-struct symbols {
-    struct symbol *items;
+struct code_symbol_list {
+    struct code_symbol *items;
     size_t count, room;
 };
 
 /* Where symbols begin at one place, the last of them is taken. */
 static int by_start(const void *a, const void *b)
 {
-    const struct symbol *x = a, *y = b;
+    const struct code_symbol *x = a, *y = b;
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
     if (x->sized != y->sized)
@@ -59,7 +58,7 @@ static GElf_Xword left_of_section(Elf *elf, const GElf_Sym *symbol, GElf_Word se
 }
 
 /* What memory does not hold is not known. */
-static bool add_symbol(struct symbols *all, Dwfl_Module *module, int nth)
+static bool add_symbol(struct code_symbol_list *all, Dwfl_Module *module, int nth)
 {
     GElf_Sym symbol;
     GElf_Addr start = 0, end = 0;
@@ -76,16 +75,16 @@ static bool add_symbol(struct symbols *all, Dwfl_Module *module, int nth)
     if (TP_GROW(&all->items, &all->room, all->count + 1, NULL, .what = "symbols"))
         return false;
     all->items[all->count++] =
-        (struct symbol){start, end, name, nth, rank_of(&symbol), symbol.st_size != 0};
+        (struct code_symbol){start, end, name, nth, rank_of(&symbol), symbol.st_size != 0};
     return true;
 }
 
 /* A symbol without a size ends where the next one begins, and is none within another. */
-static void end_unsized(struct symbols *all)
+static void end_unsized(struct code_symbol_list *all)
 {
     GElf_Addr reach = 0;
     for (size_t i = 0; i < all->count; i++) {
-        struct symbol *s = &all->items[i];
+        struct code_symbol *s = &all->items[i];
         if (s->sized)
             reach = s->end > reach ? s->end : reach;
         else if (reach > s->start)
@@ -107,7 +106,7 @@ static bool add_piece(struct tp_code_symbols *s, GElf_Addr start, GElf_Addr end,
 
 /* Goes through the symbols by address, with those that are open on a stack, which lies where the
  * symbols were that are done. `at` is the end of the last piece. */
-static void cut_pieces(struct tp_code_symbols *s, struct symbol *symbols, size_t count)
+static void cut_pieces(struct tp_code_symbols *s, struct code_symbol *symbols, size_t count)
 {
     size_t depth = 0;
     GElf_Addr at = 0;
@@ -115,7 +114,7 @@ static void cut_pieces(struct tp_code_symbols *s, struct symbol *symbols, size_t
     for (size_t i = 0; room && i <= count; i++) {
         GElf_Addr start = i < count ? symbols[i].start : UINT64_MAX;
         for (; room && depth && symbols[depth - 1].end <= start; depth--) {
-            const struct symbol *top = &symbols[depth - 1];
+            const struct code_symbol *top = &symbols[depth - 1];
             room = add_piece(s, at, top->end, top->name);
             at = top->end > at ? top->end : at;
         }
@@ -129,7 +128,7 @@ static void cut_pieces(struct tp_code_symbols *s, struct symbol *symbols, size_t
 
 static void find_symbols(struct tp_code_symbols *s, Dwfl_Module *module)
 {
-    struct symbols all = {0};
+    struct code_symbol_list all = {0};
     int count = dwfl_module_getsymtab(module);
     s->found = true;
     for (int i = 0; i < count && i < SYMBOLS_MOST; i++)

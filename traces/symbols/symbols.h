@@ -16,7 +16,8 @@ extern const bool tp_symbols_built;
 enum tp_symbols_state {
     TP_SYMBOLS_GOOD,
     TP_SYMBOLS_MISSING, /* there is no such file, it cannot be read, or it is no program */
-    TP_SYMBOLS_OTHER    /* it is not the file that was recorded: its build id is another */
+    TP_SYMBOLS_OTHER,   /* it is not the file that was recorded: its build id is another */
+    TP_SYMBOLS_FAILED   /* reading it crashed, or took more than it may (naming.h) */
 };
 
 struct tp_symbols;

@@ -469,6 +469,8 @@ int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *re
     int rc = rec->threads ? make_lanes(&m, err) : TP_OK;
     if (!rc && rec->head.memory == TP_REC_OF_DEVICE)
         rc = make_devices(&m, err);
+    if (!rc)
+        rc = tp_recording_stacks_name(&m.stacks, rec, err);
     while (!rc && m.size)
         rc = step(&m, &m.lanes[m.heap[0]], err);
     if (!rc)

@@ -5,8 +5,8 @@
 #include "alloc/base/id_map.h"
 #include "alloc/base/texts.h"
 #include "traces/format.h"
+#include "traces/formats/recording/recording_names.h"
 #include "traces/formats/recording/recording_thread.h"
-#include "traces/symbols/cxx_name.h"
 
 struct tp_recording_module;
 
@@ -16,11 +16,8 @@ struct tp_recording_stacks {
     struct tp_texts keys;                /* of each module: build id in hex, a blank, path */
     struct tp_recording_module *modules; /* as `keys` */
     size_t module_count, module_room;
-    size_t open;             /* modules with an open file */
-    uint64_t taken;          /* stacks */
-    uint64_t missing, other; /* modules without a file; with another one */
-    uint64_t lookups;        /* of addresses in files */
-    struct tp_cxx_names cxx; /* of functions in all files */
+    uint64_t taken;                  /* stacks */
+    struct tp_recording_names names; /* of addresses in all modules */
 };
 
 /* What a thread said of its modules, and the stack of its next allocation. */
@@ -29,6 +26,11 @@ struct tp_recording_caller {
     size_t count, room;
     uint32_t stack; /* as in tp_place_item */
 };
+
+/* Goes through the stacks of all threads and finds the functions and lines of their addresses, all
+ * of them together, before the first event is lowered. */
+int tp_recording_stacks_name(struct tp_recording_stacks *s, const struct tp_recording *rec,
+                             struct tp_err *err);
 
 /* Takes a MODULE or STACK of a thread. A body that is wrong gives no place. */
 int tp_recording_stacks_take(struct tp_recording_stacks *s, struct tp_recording_caller *c,

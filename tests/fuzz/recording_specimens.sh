@@ -32,5 +32,6 @@ END
 make specimen ''
 make two-threads '' two
 make stacks '--stacks 6 --stack-every 1'
+python3 "$(dirname -- "$corpus")/../recording_with_code.py" "$corpus/stacks" "$corpus/with_code"
 cp "$build/tests/gpu_program" program
 make devices --cuda async pool fails leaves

@@ -69,7 +69,7 @@ double tp_stat_geometric_mean(const double *ratios, size_t count)
 /* ---- signed ranks ---- */
 
 /* The doubled ranks of the values that are not 0, and the sums that follow from them. */
-struct ranks {
+struct signed_ranks {
     uint16_t doubled[TP_STAT_VALUES_MAX];
     size_t count;
     uint64_t sum, above; /* of all of them; of those whose value is above 0 */
@@ -87,9 +87,9 @@ static bool is_empty(size_t count)
 }
 
 /* Ranks `count` values that are sorted by size. */
-static void rank_sorted(const double *sorted, size_t count, struct ranks *out)
+static void rank_sorted(const double *sorted, size_t count, struct signed_ranks *out)
 {
-    *out = (struct ranks){.count = 0};
+    *out = (struct signed_ranks){.count = 0};
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && fabs(sorted[end]) <= fabs(sorted[first]);)
             end++;
@@ -103,7 +103,7 @@ static void rank_sorted(const double *sorted, size_t count, struct ranks *out)
 }
 
 /* Sets chance[s] to the probability that the doubled ranks of the values above 0 have the sum s. */
-static void distribute(const struct ranks *r, double chance[EXACT_SUM_MAX + 1])
+static void distribute(const struct signed_ranks *r, double chance[EXACT_SUM_MAX + 1])
 {
     size_t sum = 0;
     chance[0] = 1;
@@ -117,7 +117,7 @@ static void distribute(const struct ranks *r, double chance[EXACT_SUM_MAX + 1])
     }
 }
 
-static double exact_p(const struct ranks *r)
+static double exact_p(const struct signed_ranks *r)
 {
     double chance[EXACT_SUM_MAX + 1], p = 0;
     distribute(r, chance);
@@ -127,7 +127,7 @@ static double exact_p(const struct ranks *r)
 }
 
 /* The sum w is half of the doubled one, and varies by a quarter of the squares of its ranks. */
-static double normal_p(const struct ranks *r, uint64_t above)
+static double normal_p(const struct signed_ranks *r, uint64_t above)
 {
     double squares = 0;
     for (size_t i = 0; i < r->count; i++)
@@ -142,7 +142,7 @@ struct tp_rank_test tp_stat_signed_rank(const double *values, size_t count)
 {
     struct tp_rank_test test = {.w = NAN, .p = NAN};
     double sorted[TP_STAT_VALUES_MAX];
-    struct ranks ranks;
+    struct signed_ranks ranks;
     if (is_empty(count))
         return test;
     for (size_t i = 0; i < count; i++)
@@ -158,9 +158,9 @@ struct tp_rank_test tp_stat_signed_rank(const double *values, size_t count)
 }
 
 /* The ranks of `count` different values above 0. */
-static struct ranks plain_ranks(size_t count)
+static struct signed_ranks plain_ranks(size_t count)
 {
-    struct ranks r = {.count = count, .sum = (uint64_t)count * (count + 1)};
+    struct signed_ranks r = {.count = count, .sum = (uint64_t)count * (count + 1)};
     for (size_t i = 0; i < count; i++)
         r.doubled[i] = (uint16_t)(2 * (i + 1));
     r.above = r.sum;
@@ -171,7 +171,7 @@ double tp_stat_signed_rank_least(size_t count)
 {
     if (is_empty(count))
         return NAN;
-    struct ranks r = plain_ranks(count);
+    struct signed_ranks r = plain_ranks(count);
     return count <= TP_STAT_EXACT_MAX ? ldexp(1, -(int)count) : normal_p(&r, r.sum);
 }
 
@@ -181,7 +181,7 @@ double tp_stat_signed_rank_bar(size_t count, double alpha)
     bool exact = count <= TP_STAT_EXACT_MAX;
     if (is_empty(count))
         return INFINITY;
-    struct ranks r = plain_ranks(count);
+    struct signed_ranks r = plain_ranks(count);
     uint64_t bar = r.sum + 2;
     if (exact)
         distribute(&r, chance);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # tapool check from end to end: a baseline is made, checked, edited, damaged. What a tapool would have
-# to do wrong is done by `stub`: a script in its place that answers what a test wants, so that no
+# to do wrong is done by `stub` (gate.bash): a script in its place that answers what a test wants, so that no
 # verdict here depends on the machine.
 
 # shellcheck disable=SC2154 # out, err, rc and WORK come from common.bash
@@ -8,35 +8,6 @@ load common
 load gate
 
 SCHEMA=$TAPOOL_ROOT/cmd/gate/baseline.schema.json
-
-other_trace() { trace '{"op":"alloc","id":1,"size":1000}' '{"op":"free","id":1}'; }
-
-# A baseline of a.json with arena; what else is given goes to check.
-baseline() {
-    some_trace >a.json
-    ok check a.json -s arena --update "$@"
-}
-
-# stub NAME AWK: a tapool whose n-th answer is that of the real one, recorded once, after awk changed
-# it line by line (n is there); its memory is that of arena.
-stub() {
-    [ -f canned ] || "$TAPOOL" replay a.json -s arena --json --min-time 1ms >canned
-    cat >"$1" <<END
-#!/bin/sh
-n=\$(cat "$WORK/$1.n" 2>/dev/null || echo 0)
-n=\$((n + 1))
-echo \$n >"$WORK/$1.n"
-exec awk -v n=\$n '$2 { print }' "$WORK/canned"
-END
-    chmod +x "$1"
-}
-
-# timed NAME NS SPREAD: a stub whose time per call is NS, give or take; the engine's is 2 ns.
-timed() {
-    stub "$1" "/\"p(50|90|99|99_9)_ns\"/ { sub(/: *[0-9]+/, \": 1\"); sub(/:\\t[0-9]+/, \":\\t1\") }
-        /\"engine_ns_per_op\"/ { sub(/[0-9.]+,/, \"2,\") }
-        /\"ns_per_op\"/ { sub(/[0-9.]+,/, $2 * (1 + $3 * ((n * 7) % 13 - 6) / 6) \",\") }"
-}
 
 @test "without a baseline the command that makes one is said" {
     some_trace >a.json
@@ -287,73 +258,6 @@ timed() {
     matches "$err" "nothing was checked: the memory of 'system' varies by itself"
     ok check
     matches "$out" 'vs baseline, exact; 1 varies \(system\) +1 of 2 cells'
-}
-
-@test "what selects cells or moves thresholds comes from the command line alone, and is said" {
-    baseline
-    ok check a.json -s lru --update
-    sed -i '/"lru"/,$ s/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
-    capture check
-    [ "$rc" -eq 1 ]
-    # the cell of arena is as it was; nothing but the command line may choose it
-    ok check -s arena --effect 9
-    matches "$out" '^PASS \(1 of 2 cells, memory and counts only\): '
-    matches "$out" '^  set on the command line: --strategy arena --effect 9$'
-    capture check -s arena --require all-cells --export-json c.json --export-junit c.xml --export-markdown c.md
-    [ "$rc" -eq 1 ]
-    matches "$err" '^tapool: --require all-cells: 1 of 2 cells of the baseline were run$'
-    matches "$out" '^FAIL \(1 of 2 cells, memory and counts only\): 0 regressions,'
-    matches "$out" '^  --require asks for what was not checked: all cells$'
-    is c.json 'd["set_by"]' 'set on the command line: --strategy arena'
-    matches c.xml 'name="set by" value="set on the command line: --strategy arena"'
-    matches c.md '^Set on the command line: '
-    ok check -s arena --require memory # of the cells that are run
-    local row
-    for row in STRATEGY=arena SOURCE=host EFFECT=9 ALPHA=1e-9 ALLOW_MISSING=yes BASELINE=b.json \
-        BIN="$TAPOOL" BASE_BIN="$TAPOOL" BASE_STRATEGY=lru BASE_LIB=jemalloc TOLERANCE=peak_granted=1GiB; do
-        refused 2 "^tapool: TAPOOL_${row%%=*}: option '.*' decides what 'check' passes: only its command line may set it$" \
-            env "TAPOOL_$row" "$TAPOOL" check
-        matches "$err" "^hint: give it to 'check' as --.*, and unset the variable$"
-    done
-    # what is before the first section is for other commands as well, and they obey it
-    unset TAPOOL_CONFIG
-    printf '# ours\nstrategy = arena\n' >.tapool.ini
-    refused 2 "^tapool: $PWD/.tapool.ini:2: option 'strategy' decides what 'check' passes" check
-    matches "$err" "^hint: give it to 'check' as --strategy; for other commands, put it in a section such as \[replay\]$"
-    GITHUB_ACTIONS=true capture check
-    matches "$out" "^::error title=tapool check::.*option 'strategy' decides what"
-    ok "$TAPOOL" replay a.json --min-time 0
-    matches "$out" arena
-    ok check -s arena
-    ok "$TAPOOL" doctor --config check
-    matches "$out" '^  strategy +- +default; .tapool.ini:2 is an error$'
-    printf '[check]\neffect = 900%%\n' >.tapool.ini
-    refused 2 "^tapool: $PWD/.tapool.ini:2: option 'effect' decides what 'check' passes" check
-    refused 2 "^tapool: .tapool.ini:2: option 'effect' decides what" \
-        env TAPOOL_CONFIG=.tapool.ini "$TAPOOL" check
-    # what makes a check stricter may stand anywhere
-    printf '[check]\nrequire = latency\n' >.tapool.ini
-    capture check -s arena
-    [ "$rc" -eq 1 ]
-    matches "$err" '^tapool: --require latency: '
-}
-
-@test "a sensitivity that is required and not reached is exit 5" {
-    baseline
-    timed base 10 0.01
-    timed noisy 10 0.9
-    capture check --require-sensitivity 10%
-    [ "$rc" -eq 5 ]
-    matches "$err" '^tapool: --require-sensitivity 10%: no times were compared$'
-    matches "$out" '^INCONCLUSIVE \(memory and counts only\): '
-    matches "$out" '^  --require-sensitivity asks for 10%: no times were compared$'
-    ok check --bin ./base --base-bin ./base --require-sensitivity 10%
-    matches "$out" '^PASS .*; 1 of 1 cell; minimum detectable slowdown [5-9]%'
-    capture check --bin ./base --base-bin ./noisy --require-sensitivity 10% --export-json c.json
-    [ "$rc" -eq 5 ]
-    matches "$err" '^tapool: --require-sensitivity 10%: minimum detectable slowdown ([0-9]+%|not known)$'
-    matches "$out" '^INCONCLUSIVE .*; minimum detectable slowdown ([0-9]+%|not known)'
-    is c.json 'd["rule"]["sensitivity_required"], d["exit_code"]' '(0.1, 5)'
 }
 
 @test "memory that differs between two replays is a regression until --update demotes it" {

@@ -26,3 +26,32 @@ END
     chmod +x valgrind
     export TAPOOL_VALGRIND=$WORK/valgrind
 }
+
+other_trace() { trace '{"op":"alloc","id":1,"size":1000}' '{"op":"free","id":1}'; }
+
+# A baseline of a.json with arena; what else is given goes to check.
+baseline() {
+    some_trace >a.json
+    ok check a.json -s arena --update "$@"
+}
+
+# stub NAME AWK: a tapool whose n-th answer is that of the real one, recorded once, after awk changed
+# it line by line (n is there); its memory is that of arena.
+stub() {
+    [ -f canned ] || "$TAPOOL" replay a.json -s arena --json --min-time 1ms >canned
+    cat >"$1" <<END
+#!/bin/sh
+n=\$(cat "$WORK/$1.n" 2>/dev/null || echo 0)
+n=\$((n + 1))
+echo \$n >"$WORK/$1.n"
+exec awk -v n=\$n '$2 { print }' "$WORK/canned"
+END
+    chmod +x "$1"
+}
+
+# timed NAME NS SPREAD: a stub whose time per call is NS, give or take; the engine's is 2 ns.
+timed() {
+    stub "$1" "/\"p(50|90|99|99_9)_ns\"/ { sub(/: *[0-9]+/, \": 1\"); sub(/:\\t[0-9]+/, \":\\t1\") }
+        /\"engine_ns_per_op\"/ { sub(/[0-9.]+,/, \"2,\") }
+        /\"ns_per_op\"/ { sub(/[0-9.]+,/, $2 * (1 + $3 * ((n * 7) % 13 - 6) / 6) \",\") }"
+}

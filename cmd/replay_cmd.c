@@ -103,7 +103,8 @@ static const struct tp_opt rows[] = {
     TP_FLAG_AT("verify", ROW(verify),
                .help =
                    "first play once beside a shadow that checks every block: overlap, alignment, "
-                   "contents, repeated frees, leaks; what it finds is named by event (exit 4)"),
+                   "contents, repeated frees, leaks; with --threads once more by those; what it "
+                   "finds is named by event (exit 4)"),
     TP_OPEN_ROWS(struct tp_replay_opts),
     TP_SEED_ROW(ROW(seed), "of everything random (the shuffle decorator)"),
     TP_HOLDERS_ROWS(struct tp_replay_opts),

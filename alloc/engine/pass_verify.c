@@ -8,17 +8,17 @@
  *                                                       the instance detects invalid frees
  *     window   the strategy's own check, and its walk   live = what the shadow says is handed out
  *
- * Of a long block only the first and last bytes and eight bytes of every page are written; damage
- * to other bytes is not detected. */
+ * What several OS threads can break is looked for by verify_threads.c after that. */
 #include "alloc/base/own.h"
+#include "alloc/engine/crew.h"
 #include "alloc/engine/passes.h"
 #include "alloc/engine/shadow.h"
+#include "alloc/engine/verify_contents.h"
+#include "alloc/engine/verify_threads.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
-
-enum { WHOLE = 4096, STRIDE = 4096, WORD = sizeof(uint64_t) };
 
 struct verify {
     struct tp_player *player;
@@ -45,42 +45,6 @@ __attribute__((format(printf, 2, 3))) static void broken(struct verify *v, const
 
 /* ---- contents ---- */
 
-static uint64_t word_at(uint64_t seed, uint64_t offset)
-{
-    uint64_t z = (seed ^ offset) * UINT64_C(0x9E3779B97F4A7C15);
-    return z ^ (z >> 29);
-}
-
-/* Called for a piece of a block that carries the pattern. */
-typedef bool visit_fn(unsigned char *at, uint64_t offset, size_t length, uint64_t seed);
-
-static bool write_piece(unsigned char *at, uint64_t offset, size_t length, uint64_t seed)
-{
-    uint64_t word = word_at(seed, offset);
-    memcpy(at + offset, &word, length);
-    return true;
-}
-
-static bool same_piece(unsigned char *at, uint64_t offset, size_t length, uint64_t seed)
-{
-    uint64_t word = word_at(seed, offset);
-    return !memcmp(at + offset, &word, length);
-}
-
-/* Visits words at multiples of 8 below WHOLE, one at every page, and the word with the last byte.
- * Pieces beyond `limit` are left out. */
-static bool visit(tp_addr addr, uint64_t size, uint64_t limit, uint64_t seed, visit_fn *fn)
-{
-    unsigned char *at = (unsigned char *)(uintptr_t)addr;
-    uint64_t end = size < limit ? size : limit, last = (size - 1) / WORD * WORD;
-    for (uint64_t o = 0; o < end; o += o + WORD < WHOLE ? WORD : STRIDE - o % STRIDE) {
-        size_t length = (size_t)(end - o < WORD ? end - o : WORD);
-        if (!fn(at, o, length, seed))
-            return false;
-    }
-    return last < WHOLE || limit < size || fn(at, last, (size_t)(size - last), seed);
-}
-
 static uint64_t seed_of(const struct tp_shadow_block *b)
 {
     return b->event * UINT64_C(0xD1B54A32D192ED03);
@@ -90,7 +54,7 @@ static void fill(struct verify *v, uint32_t slot)
 {
     const struct tp_shadow_block *b = &v->shadow.blocks[slot];
     if (v->player->contents)
-        visit(b->addr, b->requested, b->requested, seed_of(b), write_piece);
+        tp_contents_write(b->addr, b->requested, seed_of(b));
 }
 
 /* Checks that the first `limit` bytes of `old`, which may have moved to `addr`, still hold the
@@ -98,7 +62,7 @@ static void fill(struct verify *v, uint32_t slot)
 static void check_contents(struct verify *v, const struct tp_shadow_block *old, tp_addr addr,
                            uint64_t limit, const char *when)
 {
-    if (v->player->contents && !visit(addr, old->requested, limit, seed_of(old), same_piece))
+    if (v->player->contents && !tp_contents_kept(addr, old->requested, limit, seed_of(old)))
         broken(v, "changed the contents of the block of event %" PRIu64 " %s", old->event, when);
 }
 
@@ -294,12 +258,13 @@ static int verify_open(struct verify *v, struct tp_player *p, struct tp_err *err
     return TP_OK;
 }
 
-int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+static int verify_serially(const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     struct tp_player p;
     struct verify v = {0};
     struct tp_replay_cfg watched = *cfg;
     watched.shared.keeps_ranges = true;
+    watched.threads = 1;
     int status = tp_player_open(&p, &watched, cfg->strategy, err);
     if (status)
         return status;
@@ -316,6 +281,14 @@ int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
     status = tp_player_end(&p, status, err);
     tp_shadow_close(&v.shadow);
     tp_own_free(v.granted);
+    return status;
+}
+
+int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+{
+    int status = verify_serially(cfg, err);
+    if (!status && tp_crew_threads(cfg) > 1)
+        status = tp_verify_threads(cfg, err);
     if (!status)
         out->flags |= TP_RUN_VERIFIED;
     return status;

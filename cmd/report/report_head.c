@@ -369,6 +369,14 @@ static void print_fewer(const struct tp_result *r, int note, struct tp_page *pag
                     tp_count(has).s, has < r->facts->recorded_threads ? " at a time" : "", asked.s);
 }
 
+/* "verified", or by how many threads where several play the timed passes. */
+static struct tp_text verified_by(const struct tp_result *r)
+{
+    uint32_t has = r->facts->threads, threads = r->threads < has ? r->threads : has;
+    return threads > 1 ? tp_text_of("verified by one thread and by %u", threads)
+                       : tp_text_of("verified");
+}
+
 static void print_source(const struct tp_result *r, const char *label, int note,
                          struct tp_page *page)
 {
@@ -384,7 +392,7 @@ static void print_source(const struct tp_result *r, const char *label, int note,
                touched ? touched : "");
     tp_str_drop(&text);
     if (r->run->flags & TP_RUN_VERIFIED)
-        tp_page_more(page, note, "; verified: no overlap, aligned, %snothing leaked",
+        tp_page_more(page, note, "; %s: no overlap, aligned, %snothing leaked", verified_by(r).s,
                      contents ? "contents kept, " : "");
     tp_page_line(page);
     print_serial(r, note, page);

@@ -32,6 +32,8 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$out" 'blocked: calls without a core, in a lock or a page fault; in ns per call'
     matches "$out" '^  lru: one lock around every call'
     lacks "$out" 'no lock contention'
+    ok play_once web.tpt -s arena --threads recorded --verify
+    tr -s ' \n' ' ' <"$out" | grep -qF 'verified by one thread and by 8: no overlap, aligned, contents kept, nothing leaked'
     ok play web.tpt -s arena --threads recorded
     matches "$out" '[0-9.,]+ ns of wall time +for each call of all threads: [0-9,]+ a second$'
     matches "$out" '[0-9.]+ [mu]?s in each window +at whose end all threads meet, untimed$'
@@ -49,6 +51,8 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$out" '8 recorded threads played by 1: no lock contention in these times'
     matches "$out" '\(--threads recorded plays 8\)'
     lacks "$out" waited
+    ok play_once web.tpt -s arena --verify
+    tr -s ' \n' ' ' <"$out" | grep -qF 'played by one thread; blocks written on first use; verified: no overlap'
 }
 
 @test "N threads: several recorded ones each, and never more than there are" {

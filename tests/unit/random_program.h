@@ -29,7 +29,10 @@ static inline struct tp_program *program_of(const struct tp_insn *before, size_t
 
 /* ---- programs that do everything ---- */
 
-enum { RANDOM_INSNS = 3000, RANDOM_SLOTS = 40, RANDOM_DEVICES = 3, RANDOM_THREADS = 4 };
+#ifndef RANDOM_DEVICES
+#define RANDOM_DEVICES 3
+#endif
+enum { RANDOM_INSNS = 3000, RANDOM_SLOTS = 40, RANDOM_THREADS = 4 };
 
 static uint64_t seed;
 

@@ -14,6 +14,7 @@
 
 #include "alloc/base/err.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,10 +38,17 @@ struct tp_offline {
     uint64_t best;  /* bytes: the height of the best placement found; equal to `least`: optimal */
 };
 
-/* Places objects as low as `steps` allow; with 0 in the order of time alone, which takes n log n
- * steps. TP_EINVAL: an object is out of range. TP_EBROKEN: objects of the result
- * overlap, which would be an error of this module. */
-int tp_offline_pack(struct tp_offline_object *objects, size_t count, uint64_t steps,
-                    struct tp_offline *out, struct tp_err *err);
+/* What several packings share. */
+struct tp_offline_budget {
+    uint64_t steps; /* left */
+    /* a value other than 0 ends the search with TP_ESTOP; may be NULL */
+    const volatile sig_atomic_t *interrupted;
+};
+
+/* Places objects as low as the steps of the budget allow, and takes off it those that were needed;
+ * with 0 in the order of time alone, which takes n log n steps. TP_EINVAL: an object is out of
+ * range. TP_EBROKEN: objects of the result overlap, which would be an error of this module. */
+int tp_offline_pack(struct tp_offline_object *objects, size_t count,
+                    struct tp_offline_budget *budget, struct tp_offline *out, struct tp_err *err);
 
 #endif

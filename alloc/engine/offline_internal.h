@@ -24,6 +24,7 @@ struct offline {
     uint32_t *order;   /* a permutation of the objects */
     uint64_t *offsets; /* of the placement that is being tried */
     uint64_t steps;    /* left */
+    const volatile sig_atomic_t *interrupted;
     uint64_t least, best;
     struct tp_random random;
 };
@@ -33,10 +34,16 @@ static inline uint64_t offline_up(uint64_t n, uint64_t align)
     return (n + align - 1) & ~(align - 1);
 }
 
-/* Takes steps off those left. False: there are not enough, and none are left. */
+static inline bool offline_is_interrupted(const struct offline *p)
+{
+    return p->interrupted && *p->interrupted;
+}
+
+/* Takes steps off those left. False: there are not enough, or the user asked to stop, and none are
+ * left. */
 static inline bool offline_spend(struct offline *p, uint64_t steps)
 {
-    bool enough = steps <= p->steps;
+    bool enough = steps <= p->steps && !offline_is_interrupted(p);
     p->steps = enough ? p->steps - steps : 0;
     return enough;
 }

@@ -325,10 +325,13 @@ static void end(struct offline *p)
     free(p->load);
 }
 
-int tp_offline_pack(struct tp_offline_object *objects, size_t count, uint64_t steps,
-                    struct tp_offline *out, struct tp_err *err)
+int tp_offline_pack(struct tp_offline_object *objects, size_t count,
+                    struct tp_offline_budget *budget, struct tp_offline *out, struct tp_err *err)
 {
-    struct offline p = {.objects = objects, .steps = steps, .best = UINT64_MAX};
+    struct offline p = {.objects = objects,
+                        .steps = budget->steps,
+                        .interrupted = budget->interrupted,
+                        .best = UINT64_MAX};
     *out = (struct tp_offline){0, 0};
     int rc = check_objects(objects, count, err);
     if (rc != TP_OK || !count)
@@ -339,7 +342,10 @@ int tp_offline_pack(struct tp_offline_object *objects, size_t count, uint64_t st
         place_roughly(&p);
         place_finely(&p);
     }
-    if (!made || p.best == UINT64_MAX)
+    budget->steps = p.steps;
+    if (offline_is_interrupted(&p))
+        rc = tp_fail(err, TP_ESTOP, "interrupted");
+    else if (!made || p.best == UINT64_MAX)
         rc = tp_fail(err, TP_ENOMEM, "out of memory");
     else if (!tp_offline_is_sound(&p))
         rc = tp_fail(err, TP_EBROKEN, "objects of a packing overlap");

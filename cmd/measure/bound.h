@@ -10,12 +10,12 @@
 #define TP_BOUND_ROW(at, def_, ...)                                                                \
     TP_TIME_AT("bound-time", (at), .def = (def_), .max = UINT64_C(86400000000000), __VA_ARGS__)
 #define TP_BOUND_HELP                                                                              \
-    "how long to look for the best packing, on each device: what a perfect allocator would need "  \
-    "that knew every life in advance and moved nothing. It is counted in steps, so that the "      \
+    "time to look for the best packing, of all devices together: what a perfect allocator would "  \
+    "need that knew every life in advance and moved nothing. It is counted in steps, so that the " \
     "result is the same on every machine"
 
-/* Finds the packing of each device of a program: an array for the caller to free, with one for each
- * device. */
+/* Finds the packing of each device of a program, all of them within `ns`: an array for the caller
+ * to free, with one for each device. TP_ESTOP: interrupted. */
 int tp_bound(struct tp_program *p, uint64_t ns, struct tp_offline **out, struct tp_err *err);
 
 #endif

@@ -22,7 +22,9 @@ static struct tp_offline pack(struct tp_offline_object *objects, size_t count, u
 {
     struct tp_offline p = {0, 0};
     struct tp_err err = {.status = TP_OK};
-    assert_int_equal(tp_offline_pack(objects, count, steps, &p, &err), TP_OK);
+    struct tp_offline_budget budget = {.steps = steps};
+    assert_int_equal(tp_offline_pack(objects, count, &budget, &p, &err), TP_OK);
+    assert_true(budget.steps <= steps);
     return p;
 }
 
@@ -294,9 +296,47 @@ static void test_refuses(void **state)
         struct tp_offline_object objects[] = {good, bad[i]};
         struct tp_offline p = {1, 1};
         struct tp_err err = {.status = TP_OK};
-        assert_int_equal(tp_offline_pack(objects, 2, STEPS, &p, &err), TP_EINVAL);
+        struct tp_offline_budget budget = {.steps = STEPS};
+        assert_int_equal(tp_offline_pack(objects, 2, &budget, &p, &err), TP_EINVAL);
         assert_int_equal(p.best, 0);
     }
+}
+
+enum { COUNT_SHARED = 3000 };
+
+/* What one packing leaves is for the next. */
+static void test_takes_steps_off_the_budget(void **state)
+{
+    (void)state;
+    struct tp_offline_object *objects = calloc(COUNT_SHARED, sizeof *objects);
+    struct tp_offline_object easy[] = {object(0, 1, 8), object(1, 2, 8)};
+    struct tp_offline_budget budget = {.steps = STEPS};
+    struct tp_offline p;
+    struct tp_err err = {.status = TP_OK};
+    assert_non_null(objects);
+    make_random(objects, COUNT_SHARED, 7);
+    assert_int_equal(tp_offline_pack(easy, 2, &budget, &p, &err), TP_OK);
+    assert_int_equal(p.best, 8);
+    assert_int_equal(budget.steps, STEPS); /* the order of time is best, and takes none */
+    assert_int_equal(tp_offline_pack(objects, COUNT_SHARED, &budget, &p, &err), TP_OK);
+    assert_true(p.best > p.least);
+    assert_int_equal(budget.steps, 0);
+    free(objects);
+}
+
+/* A search that would take days ends when the user asks it to. */
+static void test_ends_when_interrupted(void **state)
+{
+    (void)state;
+    volatile sig_atomic_t asked = 1;
+    struct tp_offline_object *objects = calloc(COUNT_SHARED, sizeof *objects);
+    struct tp_offline_budget budget = {.steps = UINT64_MAX, .interrupted = &asked};
+    struct tp_offline p;
+    struct tp_err err = {.status = TP_OK};
+    assert_non_null(objects);
+    make_random(objects, COUNT_SHARED, 7);
+    assert_int_equal(tp_offline_pack(objects, COUNT_SHARED, &budget, &p, &err), TP_ESTOP);
+    free(objects);
 }
 
 int main(void)
@@ -309,6 +349,8 @@ int main(void)
         cmocka_unit_test(test_same_steps_same_result),
         cmocka_unit_test(test_small_ones),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_takes_steps_off_the_budget),
+        cmocka_unit_test(test_ends_when_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

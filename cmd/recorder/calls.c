@@ -20,7 +20,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-enum { NO_LIFE = UINT32_MAX };
+#define NO_LIFE UINT32_MAX
 enum { NEAR = 1 << 14 }; /* bytes: what lies so closely above is of the same stack */
 
 TP_PER_THREAD struct tp_writer mine = {.life = NO_LIFE};

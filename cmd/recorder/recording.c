@@ -46,7 +46,7 @@ static bool is_of(uint64_t a_stage)
 /* ---- calls of the system ---- */
 
 /* What a call of the system, or of the C library, must leave as it was. */
-struct system {
+struct kept_state {
     struct tp_hush hush;
     sigset_t signals;
     int code, cancel;
@@ -79,7 +79,7 @@ void tp_recorder_called(void)
 }
 
 /* false: no call may be made any more. */
-static bool enter_system(struct system *s)
+static bool enter_system(struct kept_state *s)
 {
     if (!tp_recorder_may_call())
         return false;
@@ -90,7 +90,7 @@ static bool enter_system(struct system *s)
     return true;
 }
 
-static void leave_system(const struct system *s)
+static void leave_system(const struct kept_state *s)
 {
     pthread_setcancelstate(s->cancel, NULL);
     tp_writer_unhush(&s->hush);
@@ -540,7 +540,7 @@ static void leave_out(void)
 
 bool tp_recorder_begin(void)
 {
-    struct system s;
+    struct kept_state s;
     if (atomic_load(&stage) % PHASES == OFF)
         return false;
     if (!enter_system(&s)) {
@@ -571,7 +571,7 @@ static void unmap_chunk(struct tp_writer *w)
 
 void tp_chunk_unmap(struct tp_writer *w)
 {
-    struct system s;
+    struct kept_state s;
     if (!w->chunk || !enter_system(&s))
         return;
     unmap_chunk(w);
@@ -580,7 +580,7 @@ void tp_chunk_unmap(struct tp_writer *w)
 
 void tp_chunk_map(struct tp_writer *w)
 {
-    struct system s;
+    struct kept_state s;
     if (!enter_system(&s))
         return;
     int fd = file_now();
@@ -659,7 +659,7 @@ static bool take_chunk(struct tp_writer *w)
 
 bool tp_chunk_next(struct tp_writer *w)
 {
-    struct system s;
+    struct kept_state s;
     if (!enter_system(&s)) {
         tp_recorder_end(TP_REC_SANDBOX, 0);
         return false;

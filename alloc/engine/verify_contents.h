@@ -21,26 +21,32 @@ static inline uint64_t tp_contents_word(uint64_t seed, uint64_t offset)
 /* Called for a piece of a block that carries the pattern. */
 typedef bool tp_contents_fn(unsigned char *at, uint64_t offset, size_t length, uint64_t seed);
 
-static inline bool tp_contents_write_piece(unsigned char *at, uint64_t offset, size_t length, uint64_t seed)
+static inline bool tp_contents_write_piece(unsigned char *at, uint64_t offset, size_t length,
+                                           uint64_t seed)
 {
     uint64_t word = tp_contents_word(seed, offset);
     memcpy(at + offset, &word, length);
     return true;
 }
 
-static inline bool tp_contents_same_piece(unsigned char *at, uint64_t offset, size_t length, uint64_t seed)
+static inline bool tp_contents_same_piece(unsigned char *at, uint64_t offset, size_t length,
+                                          uint64_t seed)
 {
     uint64_t word = tp_contents_word(seed, offset);
     return !memcmp(at + offset, &word, length);
 }
 
-/* Visits words at multiples of 8 below TP_CONTENTS_WHOLE, one at every page, and the word with the last byte.
- * Pieces beyond `limit` are left out. */
-static inline bool tp_contents_visit(tp_addr addr, uint64_t size, uint64_t limit, uint64_t seed, tp_contents_fn *fn)
+/* Visits words at multiples of 8 below TP_CONTENTS_WHOLE, one at every page, and the word with the
+ * last byte. Pieces beyond `limit` are left out. */
+static inline bool tp_contents_visit(tp_addr addr, uint64_t size, uint64_t limit, uint64_t seed,
+                                     tp_contents_fn *fn)
 {
     unsigned char *at = (unsigned char *)(uintptr_t)addr;
-    uint64_t end = size < limit ? size : limit, last = (size - 1) / TP_CONTENTS_WORD * TP_CONTENTS_WORD;
-    for (uint64_t o = 0; o < end; o += o + TP_CONTENTS_WORD < TP_CONTENTS_WHOLE ? TP_CONTENTS_WORD : TP_CONTENTS_STRIDE - o % TP_CONTENTS_STRIDE) {
+    uint64_t end = size < limit ? size : limit,
+             last = (size - 1) / TP_CONTENTS_WORD * TP_CONTENTS_WORD;
+    for (uint64_t o = 0; o < end; o += o + TP_CONTENTS_WORD < TP_CONTENTS_WHOLE
+                                           ? TP_CONTENTS_WORD
+                                           : TP_CONTENTS_STRIDE - o % TP_CONTENTS_STRIDE) {
         size_t length = (size_t)(end - o < TP_CONTENTS_WORD ? end - o : TP_CONTENTS_WORD);
         if (!fn(at, o, length, seed))
             return false;

@@ -52,7 +52,7 @@ struct guard {
     struct guard_block *spare;
     struct guard_chunk *chunks;
     uint64_t serial;
-    bool broken; /* atomic */
+    bool broken;                        /* atomic */
     _Alignas(16) unsigned char state[]; /* of the inner strategy */
 };
 

@@ -1,5 +1,5 @@
-/* The verifying pass by several OS threads: silent on what is right, and right about the event where
- * a strategy breaks its contract only beside other threads. */
+/* The verifying pass by several OS threads: silent on what is right, and right about the event
+ * where a strategy breaks its contract only beside other threads. */
 #define RANDOM_DEVICES 1 /* threads play one */
 #include "tests/unit/cells.h"
 #include "tests/unit/random_program.h"
@@ -85,10 +85,11 @@ static struct tp_replay_cfg by_threads(const struct tp_strategy *s, struct tp_pr
 /* Objects that go from thread to thread put all calls in order. Events: 10, 20, ... */
 static struct tp_program *in_turns(void)
 {
-    struct tp_insn insns[] = {ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 24, 0),
-                              FREE_INSN(1, 24, 0), /* from here on by the other thread */
-                              ALLOC_INSN(2, 640, 0), {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 1200},
-                              FREE_INSN(0, 1200, 0)};
+    struct tp_insn insns[] = {
+        ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 24, 0),
+        FREE_INSN(1, 24, 0), /* from here on by the other thread */
+        ALLOC_INSN(2, 640, 0),  {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 1200},
+        FREE_INSN(0, 1200, 0)};
     for (size_t i = 2; i < COUNT(insns); i++)
         insns[i].thread = 1;
     return program_of(NULL, 0, insns, COUNT(insns));
@@ -131,9 +132,13 @@ static void what_is_correct_is_verified(void **state)
 {
     (void)state;
     static const struct tp_strategy *const correct[] = {
-        &shared,          &moving, /* has no TP_CAP_THREADS: under the crew's lock */
-        &full,            &tp_strategy_arena,  &tp_strategy_bump,
-        &tp_strategy_direct, &tp_strategy_system};
+        &shared,
+        &moving, /* has no TP_CAP_THREADS: under the crew's lock */
+        &full,
+        &tp_strategy_arena,
+        &tp_strategy_bump,
+        &tp_strategy_direct,
+        &tp_strategy_system};
     for (uint64_t number = 1; number <= 4; number++) {
         struct tp_program *p = random_program(number);
         assert_true(tp_program_facts(p)->threads > 1);

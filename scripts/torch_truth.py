@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares tapool's predictions with PyTorch: how much does one program reserve under other allocator settings?
+r"""Compares tapool's predictions with PyTorch: how much does one program reserve under other allocator settings?
 
     PyTorch, default settings ---> snapshot ---> tapool replay -s torch:conf=SETTING ---> predicted
                                             \--> tapool replay -s cudaMallocAsync -----> predicted

@@ -168,7 +168,8 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
         TAPOOL_CONFIG=.tapool.ini capture play_once sample:sqlite # the user's choice
         lacks "$err" 'may not name it'
         printf 'base-strategy = %s\n' "$text" >.tapool.ini
-        refused 2 "runs code from a file" "$TAPOOL" check
+        refused 2 "option 'base-strategy' decides what 'check' passes: only its command line may set it$" \
+            "$TAPOOL" check
     done
     rm .tapool.ini
     TAPOOL_STRATEGY=plugin:./trap.so refused 3 'died of signal 6' play_once sample:sqlite

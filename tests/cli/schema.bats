@@ -42,6 +42,12 @@ looked_at() {
 # A file of several memory spaces, one of which is played.
 spaces() { cat "$TAPOOL_ROOT/tests/data/umpire/output-head.replay"; }
 
+# A recording of which calls are missing.
+missing_calls() {
+    echo '{"format":"tapool-trace","version":1,"meta":{"kind":"host","not_recorded":5}}'
+    echo '{"op":"alloc","id":1,"size":8}'
+}
+
 two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/'; }
 
 @test "the schemas are open for readers, describe all there is, and share what is the same" {
@@ -85,6 +91,8 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     replayed held snapshot.trace --at 3
     replayed spaces spaces.trace -s arena -s bump
     replayed all spaces.trace -s direct --source virtual --space all
+    missing_calls >missing.trace
+    replayed incomplete missing.trace -s arena
     ok play sample:sqlite -s arena -v --json
     cp "$out" steady.json
     ok play_once sample:sqlite -s arena --export-json exported.json
@@ -149,6 +157,8 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     spaces >spaces.trace
     looked_at spaces spaces.trace
     looked_at all spaces.trace --space all
+    missing_calls >missing.trace
+    looked_at incomplete missing.trace
     for file in mtrace/calls.txt rmm/doc_record_replay_sample.csv umpire/tut_replay_log.json valgrind/stamped.txt \
         minimalloc/input.12.csv recorded/called.tpt; do
         looked_at "$(dirname $file)" "$TAPOOL_ROOT/tests/data/$file"
@@ -180,6 +190,8 @@ assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
 @test "what info writes of two traces follows its schema, and says which conditions are met" {
     captured_trace >captured.trace
     looked_at same sample:sqlite sample:sqlite
+    missing_calls >missing.trace
+    looked_at incomplete missing.trace sample:sqlite
     looked_at other captured.trace sample:sqlite
     snapshot p4 >snapshot.trace
     spaces >spaces.trace

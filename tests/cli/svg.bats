@@ -72,7 +72,7 @@ print(eval(sys.argv[3]))' "$CLI" "$1" "$2") || fail "$2 of $1" || return 1
 
 @test "one line for strategies that did the same, none where nothing is known" {
     device_trace >gpu.json
-    ok play_once gpu.json -s lru -s stream-pool -s arena --export-svg x.svg
+    ok play_once gpu.json -s lru -s stream-pool:release_threshold=max -s arena --export-svg x.svg
     seen x.svg 'sorted(charts[0].lines)' "['arena', 'lru, stream-pool', 'requested']"
     [ -n "${TAPOOL_MALLOCS:-}" ] || return 0
     ok play_once sample:sqlite -s "lib:$TAPOOL_MALLOCS/silent.so" --export-svg x.svg -f

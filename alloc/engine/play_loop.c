@@ -12,7 +12,10 @@
 
 enum mode { MODE_UNTIMED, MODE_LATENCY, MODE_OBSERVED };
 
-enum { TOUCH_STRIDE = 4096 }; /* bytes; the smallest page size, so that no page fault is missed */
+enum {
+    TOUCH_STRIDE = 4096,    /* bytes; the smallest page size, so that no page fault is missed */
+    TOUCH_STRETCH = 1 << 24 /* bytes that are written between two tests for an interruption */
+};
 
 /* Writes a byte in every page of [from, size) of a block; what a realloc keeps is already written.
  * The last byte is written too: it may lie in a page of its own where the block does not start at a
@@ -27,7 +30,24 @@ INLINE void touch_pages(tp_addr addr, uint64_t from, uint64_t size)
         bytes[size - 1] = 1;
 }
 
-INLINE void touch_block(tp_addr addr, uint64_t size, enum tp_touch touch)
+RARE void touch_stretches(const struct tp_player *p, tp_addr addr, uint64_t from, uint64_t size)
+{
+    for (uint64_t to; from < size && !tp_player_interrupted(p); from = to) {
+        to = size - from <= TOUCH_STRETCH ? size : from + TOUCH_STRETCH;
+        touch_pages(addr, from, to);
+    }
+}
+
+/* touch_pages, that an interruption ends. */
+INLINE void touch_all(const struct tp_player *p, tp_addr addr, uint64_t from, uint64_t size)
+{
+    if (__builtin_expect(size > TOUCH_STRETCH, 0))
+        touch_stretches(p, addr, from, size);
+    else
+        touch_pages(addr, from, size);
+}
+
+INLINE void touch_block(const struct tp_player *p, tp_addr addr, uint64_t size, enum tp_touch touch)
 {
     if (touch == TP_TOUCH_NONE)
         return;
@@ -40,7 +60,7 @@ INLINE void touch_block(tp_addr addr, uint64_t size, enum tp_touch touch)
     else
         *(volatile unsigned char *)(uintptr_t)addr = 1;
     if (touch == TP_TOUCH_ALL)
-        touch_pages(addr, 0, size);
+        touch_all(p, addr, 0, size);
 }
 
 void *tp_player_thread(const struct tp_player *p, const struct tp_instance *in, uint16_t thread)
@@ -197,7 +217,7 @@ INLINE bool play_alloc(struct tp_player *p, const struct hot *hot, const struct 
     }
     slot->addr = block.addr;
     slot->packed = v.one_device ? tp_slot_pack_one(insn) : tp_slot_pack(insn);
-    touch_block(block.addr, insn->size, v.touch);
+    touch_block(p, block.addr, insn->size, v.touch);
     time->end = stamp_of(v);
     if (v.mode == MODE_OBSERVED)
         p->observer->block(p, insn, &block, false);
@@ -287,7 +307,7 @@ RARE bool play_realloc(struct tp_player *p, const struct tp_insn *insn)
         return false;
     }
     if (p->touch == TP_TOUCH_ALL)
-        touch_pages(block.addr, old_size, insn->size);
+        touch_all(p, block.addr, old_size, insn->size);
     slot->addr = block.addr;
     slot->packed = tp_slot_pack(insn);
     return true;
@@ -321,7 +341,7 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
     }
     slot->addr = block.addr;
     slot->packed = tp_slot_pack(insn);
-    touch_block(block.addr, insn->size, p->touch);
+    touch_block(p, block.addr, insn->size, p->touch);
     if (p->observer)
         p->observer->block(p, insn, &block, false);
     return true;

@@ -128,7 +128,7 @@ static void what_must_be_typed_is_refused_from_elsewhere(void **state)
     setenv("TAPOOL_TEST_TYPED", "", 1); /* empty is not set */
     assert_int_equal(apply(&one, NULL, 0), TP_OK);
     assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_OK);
-    begin(&one);
+    tp_opts_release(rows, &one.o);
 }
 
 /* Each level alone over the ones below it: flag, environment, section, file, default. */

@@ -4,7 +4,8 @@
  *
  * The lock is not held while the strategy is called, so its calls overlap as in a timed replay. A
  * block leaves the shadow before it is freed or resized and enters it after it was handed out:
- * whatever it then meets there was live all the while. Blocks of host memory carry a pattern.
+ * whatever it then meets there was live all the while. Blocks carry a pattern: threads
+ * play on the host alone.
  * After the first breach the strategy is not called any more, and nothing else fails than the call
  * that has shown it.
  *
@@ -39,7 +40,6 @@ struct guard_chunk {
 struct guard_setup {
     const struct tp_strategy *inner;
     const void *opts;
-    bool contents;
     char what[TP_ERR_TEXT / 2]; /* the first breach; "": none */
     uint64_t event;             /* of it; 0: in the prologue */
 };
@@ -164,7 +164,7 @@ static int enters(struct guard *g, const struct tp_req *rq, const struct tp_bloc
     pthread_mutex_unlock(&g->lock);
     if (!free_there)
         return breach(g, "handed out bytes of a block that is live");
-    if (noted && g->setup->contents)
+    if (noted)
         tp_contents_write(b.addr, b.requested, b.seed);
     return noted ? TP_OK : TP_ENOMEM;
 }
@@ -180,7 +180,7 @@ static bool leaves(struct guard *g, tp_addr addr, struct guard_block *out)
 
 static int check_kept(struct guard *g, const struct guard_block *old, tp_addr addr, uint64_t limit)
 {
-    return !g->setup->contents || tp_contents_kept(addr, old->requested, limit, old->seed)
+    return tp_contents_kept(addr, old->requested, limit, old->seed)
                ? TP_OK
                : breach(g, "changed the contents of a block that is live");
 }
@@ -392,8 +392,7 @@ static int play_guarded(const struct tp_replay_cfg *cfg, struct guard_setup *set
 
 int tp_verify_threads(const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
-    struct guard_setup setup = {
-        .inner = cfg->strategy, .opts = cfg->strategy_opts, .contents = true};
+    struct guard_setup setup = {.inner = cfg->strategy, .opts = cfg->strategy_opts};
     struct guard_setup *shared = &setup;
     const struct tp_strategy guard = guard_of(cfg->strategy);
     struct tp_replay_cfg own = *cfg;

@@ -1,5 +1,7 @@
 """A headless Chromium, driven by its own remote protocol through two pipes: no network, no driver to install.
 
+Each Browser starts one, unless TAPOOL_BROWSER names the folder of one that runs already (chromium.py FOLDER).
+
     with Browser() as b:
         page = b.open("file:///tmp/page.html")
         page.value("document.title")
@@ -10,9 +12,11 @@
 import base64
 import json
 import os
+import random
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -37,48 +41,64 @@ class Broken(Exception):
     """What the browser or a script in it has refused."""
 
 
+def start(folder, calls, answers):
+    """Becomes a browser, whose protocol's pipes are 3 and 4; both are first moved out of the way."""
+    calls, answers = os.dup(calls), os.dup(answers)
+    os.dup2(calls, 3)
+    os.dup2(answers, 4)
+    os.execv(find(), [
+        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
+        "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+        "--user-data-dir=" + os.path.join(folder, "profile"), "about:blank"])
+
+
+def serve(folder):
+    """Becomes a browser for one Browser after another. Its pipes stay when nobody holds them: it holds both ends."""
+    for name in "calls", "answers":
+        os.mkfifo(os.path.join(folder, name))
+    start(folder, *pipes(folder))
+
+
+def pipes(folder):
+    return [os.open(os.path.join(folder, name), os.O_RDWR) for name in ("calls", "answers")]
+
+
 class Browser:
-    def __init__(self, path=None):
-        self.folder = tempfile.mkdtemp(prefix="tapool-browser-")
-        ours_in, theirs_out = os.pipe()
-        theirs_in, ours_out = os.pipe()
-        self.input, self.output = ours_in, ours_out
-
-        def pipes():
-            # the protocol's pipes are 3 and 4; both are first moved out of the way
-            low, high = os.dup(theirs_in), os.dup(theirs_out)
-            os.dup2(low, 3)
-            os.dup2(high, 4)
-
-        self.process = subprocess.Popen(
-            [path or find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             "--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-dev-shm-usage", "--user-data-dir=" + self.folder, "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            preexec_fn=pipes, close_fds=False)
-        os.close(theirs_in)
-        os.close(theirs_out)
-        self.number, self.rest, self.listeners, self.pages = 0, b"", [], []
+    def __init__(self):
+        shared = os.environ.get("TAPOOL_BROWSER")
+        self.process, self.folder = None, shared
+        if not shared:
+            self.folder = tempfile.mkdtemp(prefix="tapool-browser-")
+            self.process = subprocess.Popen([sys.executable, __file__, self.folder], stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + WAIT_S
+        while not os.path.exists(os.path.join(self.folder, "answers")) and time.monotonic() < until:
+            time.sleep(0.005)
+        self.output, self.input = pipes(self.folder)
+        while select.select([self.input], [], [], 0)[0]: # what an earlier one has left
+            os.read(self.input, 1 << 20)
+        self.number, self.rest, self.listeners, self.pages = random.randrange(1 << 30), b"", [], []
+        self.context = self.call("Target.createBrowserContext")["browserContextId"]
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            self.call("Target.disposeBrowserContext", browserContextId=self.context)
         os.close(self.input)
         os.close(self.output)
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _message(self, until):
         """The next message; None: none came in time."""
         while b"\0" not in self.rest:
             if not select.select([self.input], [], [], max(0, until - time.monotonic()))[0]:
                 return None
-            more = os.read(self.input, 1 << 20)
-            if not more:
-                raise Broken("the browser has ended")
-            self.rest += more
+            self.rest += os.read(self.input, 1 << 20)
         text, self.rest = self.rest.split(b"\0", 1)
         return json.loads(text)
 
@@ -126,7 +146,8 @@ class Browser:
 class Page:
     def __init__(self, browser, address, width, height, dark, scripts):
         self.browser, self.errors, self.requests, self.scripts = browser, [], [], scripts
-        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.target = browser.call("Target.createTarget", url="about:blank",
+                                   browserContextId=browser.context)["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         browser.listeners.append(self._hear)
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -199,3 +220,7 @@ class Page:
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
         with open(path, "wb") as f:
             f.write(base64.b64decode(data))
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

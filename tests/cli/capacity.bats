@@ -103,6 +103,7 @@ holes() {
     is "$out" 'r["devices"][0]["failed_by"]["policy"]' 1
 }
 
+# bats test_tags=nightly
 @test "on the host who holds far more than the program needs is stopped; the others go on" {
     # two blocks of 30 MiB at a time, 200 in all: a policy that frees nothing would take 6 GiB
     for i in {1..200}; do
@@ -199,6 +200,7 @@ holes() {
     is "$out" 'r["failed_allocations"] > 1' "True"
 }
 
+# bats test_tags=nightly
 @test "--verify passes every policy, and says so" {
     holes >holes.jsonl
     # all but the driver's own pool, which needs a driver

@@ -343,6 +343,7 @@ unfinished() {
     matches "$out" '^  latency +NOT CHECKED: the check ended before$'
 }
 
+# bats test_tags=nightly
 @test "what was found before an error or a signal is said" {
     baseline
     sed -i 's/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
@@ -479,6 +480,7 @@ END
     chmod +x "$1"
 }
 
+# bats test_tags=nightly
 @test "what the base build does not know leaves a gap, not an error" {
     baseline
     timed base 10 0.01
@@ -509,6 +511,7 @@ END
     matches "$err" "^tapool: a.json, arena: ./old: unknown option '--touch'$"
 }
 
+# bats test_tags=nightly
 @test "instructions of a base that is built otherwise, or lacks the strategy, are not compared" {
     ! sanitized || skip "a build with sanitizers does not run under valgrind"
     baseline
@@ -577,6 +580,7 @@ json.dump(a, open("b.json", "w"))'
     fi
 }
 
+# bats test_tags=nightly
 @test "a plan checks nothing, an A/A counts its false alarms" {
     baseline
     timed base 10 0.01
@@ -608,6 +612,7 @@ json.dump(a, open("b.json", "w"))'
     matches summary.md 'peak_granted'
 }
 
+# bats test_tags=nightly
 @test "what hangs is ended, named, and ends the check" {
     baseline
     printf '#!/bin/sh\nsleep 1000\n' >stuck
@@ -634,6 +639,7 @@ json.dump(a, open("b.json", "w"))'
     fi
 }
 
+# bats test_tags=nightly
 @test "the user's options reach no build that is asked or measured" {
     baseline
     printf '#!/bin/sh\nenv >"%s/env.$1"\nexec "%s" "$@"\n' "$WORK" "$TAPOOL" >other
@@ -656,6 +662,7 @@ json.dump(a, open("b.json", "w"))'
 }
 
 # tests of two at once: what the other one does is done by a program that the first one starts
+# bats test_tags=nightly
 @test "two updates at once lose no cell" {
     sanitized && skip "dozens of checks: the plain build makes them"
     some_trace >a.json
@@ -746,6 +753,7 @@ sys.exit(p.wait())' "$@" | tr '\r' '\n' >"$SCRATCH/waited"
     out=$SCRATCH/waited
 }
 
+# bats test_tags=nightly
 @test "those who wait see how far it is, in every class" {
     sanitized && skip "dozens of checks: the plain build makes them"
     baseline

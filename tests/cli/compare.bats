@@ -84,6 +84,7 @@ small_trace() {
     matches "$err" '^tapool: oom: '
 }
 
+# bats test_tags=nightly
 @test "JSON of both kinds follows its schema; CSV has a line for each value" {
     local python=python3
     "$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || python=/usr/bin/python3
@@ -339,6 +340,7 @@ END
     refused 2 'needs a base' play_once sample:sqlite -s arena --fail-on 'peak_reserved>+2%'
 }
 
+# bats test_tags=nightly
 @test "a host program calls the system, a device's the driver, in every line" {
     for source in host virtual; do
         capture compare sample:sqlite -s arena -s direct -s lru --rounds 2 --source $source -v

@@ -141,6 +141,7 @@ END
     python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
 }
 
+# bats test_tags=nightly
 @test "a real allocator holds the same from every form: reading the trace is not in its heap" {
     local held='{k: v for k, v in r["memory"].items() if k.endswith("_bytes")}, r["memory"]["curve"]'
     for sample in sqlite jq python-threads; do
@@ -241,6 +242,7 @@ END
 
 # ---- what is chosen ----
 
+# bats test_tags=nightly
 @test "--from A:B, :B and A:: those events, and what was live at A is the initial heap" {
     ok convert sample:sqlite -o whole.tpt
     whole=$(hash_of whole.tpt)
@@ -293,6 +295,7 @@ END
     ok play_once b.tpt -s arena --verify
 }
 
+# bats test_tags=nightly
 @test "a piece of a trace with devices, references and notes" {
     captured_trace >rich.json
     ok convert rich.json -o rich.tpt
@@ -482,6 +485,7 @@ small_files() { (ulimit -f 4; "$@"); }
 
 # ---- .tpt files that are cut or damaged ----
 
+# bats test_tags=nightly
 @test "a .tpt that is cut is read up to its last whole block, and says what was lost" {
     long_trace whole.tpt
     python3 - whole.tpt >blocks <<'END'
@@ -532,6 +536,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "a flipped bit anywhere is seen; the sentence names file, block and byte" {
     ok convert sample:sqlite -o whole.tpt
     size=$(wc -c <whole.tpt)

@@ -4,6 +4,7 @@
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err and rc come from common.bash
 load common
+load browser
 
 CORPUS=${TAPOOL_SHARED:-$TAPOOL_ROOT/../shared}/corpus
 
@@ -143,6 +144,7 @@ END
     matches "$err" '^hint: --space=NAME takes one memory space$'
 }
 
+# bats test_tags=nightly
 @test "Umpire: the many allocators of output.devices, one after the other" {
     python3 - "$TAPOOL" "$CORPUS/umpire/output.devices.replay.gz" <<'END'
 import gzip, json, subprocess, sys
@@ -213,6 +215,7 @@ print(peak)
 END
 }
 
+# bats test_tags=nightly
 @test "buffers with lifetimes: as many, the peak, and what they fit in" {
     for file in minimalloc/A.1048576 minimalloc/D.1048576 minimalloc/J.1048576 minimalloc/K.1048576 \
         minimalloc/input.12 buffers/resnet50 buffers/bert_base buffers/pangu_2.6B; do

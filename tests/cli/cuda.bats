@@ -332,6 +332,7 @@ without_driver="'--source virtual' replays the same policy without a GPU"
     balanced 1
 }
 
+# bats test_tags=nightly
 @test "a device that is lost, after any number of calls: one sentence, exit 4, no crash" {
     for n in $(seq 1 7 200); do
         for strategy in stream-pool cudaMallocAsync; do

@@ -131,6 +131,7 @@ END
     refused 2 "'system' has one heap for the whole process" play_once two.json -s system
 }
 
+# bats test_tags=nightly
 @test "a trace that is cut, at every place in it" {
     trace "$a1" '{"op":"alloc","id":2,"size":128,"t":9}' '{"op":"free","id":1}' '{"op":"mark","name":"\u00e9\n"}' >whole.json
     ok play_once whole.json -s arena
@@ -205,6 +206,7 @@ END
     bad_events " is not an object" "$a1" '[1]'
 }
 
+# bats test_tags=nightly
 @test "sizes that are none: missing, 0, negative, fractional, text, huge" {
     bad_events ".*has no 'size'" '{"op":"alloc","id":1}'
     bad_events " allocates 0 bytes \(id 1\)" '{"op":"alloc","id":1,"size":0}'
@@ -228,6 +230,7 @@ END
     ok play_once x.json -s direct --source virtual
 }
 
+# bats test_tags=nightly
 @test "ids, times, threads and alignments that are none" {
     bad_events ".*has no 'id'" '{"op":"free"}'
     bad_events ": 'id' is 1\.25: not a whole number$" '{"op":"alloc","id":1.25,"size":1}'
@@ -386,6 +389,7 @@ END
     done
 }
 
+# bats test_tags=nightly
 @test "a few bytes that make a large program are refused as a bomb" {
     { printf '{"format":"tapool-trace","version":1,"events":[{"op":"sync"}'
       for _ in $(seq 600); do printf ',{"op":"sync"}%.0s' $(seq 100); done

@@ -30,6 +30,7 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
     done
 }
 
+# bats test_tags=nightly
 @test "an alignment of a GiB is honoured, or refused with a sentence" {
     trace '{"op":"alloc","id":1,"size":64,"align":1073741824}' '{"op":"alloc","id":2,"size":64}' \
         '{"op":"alloc","id":3,"size":100000,"align":1048576}' '{"op":"free","id":1}' \
@@ -66,6 +67,7 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
     done
 }
 
+# bats test_tags=nightly
 @test "a device that is full from the first event on" {
     for policy in $(policies); do
         [ "$policy" = system ] && continue

@@ -86,6 +86,7 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     matches "$err" "^hint: there are: $(formats | paste -sd, | sed 's/,/, /g')$"
 }
 
+# bats test_tags=nightly
 @test "a specimen of each: detected, whatever it is called and however it comes" {
     for format in $(formats); do
         specimen "$format"
@@ -109,6 +110,7 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
+# bats test_tags=nightly
 @test "a specimen of each: played, and as a .tpt and as JSON the same" {
     for format in $(formats); do
         specimen "$format"
@@ -128,6 +130,7 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
+# bats test_tags=nightly
 @test "with a byte order mark and the line ends of Windows: the same" {
     for format in $(formats); do
         specimen "$format"
@@ -142,6 +145,7 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
+# bats test_tags=nightly
 @test "no specimen is taken for another format when it is cut after some KiB or lines" {
     for format in $(formats); do
         specimen "$format"
@@ -159,6 +163,7 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
+# bats test_tags=nightly
 @test "read as another format: one sentence that names the file, exit 3" {
     for format in $(formats); do
         specimen "$format"
@@ -528,6 +533,7 @@ umpire_log() {
     done
 }
 
+# bats test_tags=nightly
 @test "several memory spaces: what cannot be played together is not recommended, memory is no GPU" {
     umpire_log 256 >most.log
     umpire_log 257 >too-many.log

@@ -4,6 +4,7 @@
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
 load common
+load browser
 
 setup() {
     enter_folder
@@ -139,6 +140,7 @@ END
     looked_at a.html --figures --json a.json
 }
 
+# bats test_tags=nightly
 @test "a page opens, with the figures of the JSON result" {
     device_trace >gpu.json
     ok play_once gpu.json -s arena -s lru -s direct --fits --export-html a.html --export-json a.json

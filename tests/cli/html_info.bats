@@ -4,6 +4,7 @@
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
 load common
+load browser
 
 setup() {
     enter_folder

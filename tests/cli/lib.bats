@@ -156,6 +156,7 @@ PY
     done
 }
 
+# bats test_tags=nightly
 @test "what a library leaves behind ends with its process" {
     export LINGERS_FILE=$PWD/pids
     for name in lingers escapes; do
@@ -252,6 +253,7 @@ assert "env" not in runs[0]["strategy"]["options"]' "$out"
     done
 }
 
+# bats test_tags=nightly
 @test "a library with threads of its own: why several have no figure against one" {
     local note="against one thread: not known of a library that has threads of its own"
     "$TAPOOL" gen web-server --count 60 --live 100 --threads 2 -o web.tpt >/dev/null
@@ -340,6 +342,7 @@ assert [r["label"] for r in d["tables"][0]["rows"]] == ["system", "lib:counts.so
     [ "$(wc -l <"$err")" = 3 ]
 }
 
+# bats test_tags=nightly
 @test "compare: where the base of one of several traces fails, no ratios to different bases are averaged" {
     local sides=(-s "lib:$MALLOCS/exits.so" -s system -s arena --rounds 2 --min-time 0)
     capture "$TAPOOL" compare odd.jsonl sample:jq "${sides[@]}" --json
@@ -365,6 +368,7 @@ worn() {
     capture "$@"
 }
 
+# bats test_tags=nightly
 @test "compare: a library that dies in a later round is left out, and the others are compared" {
     local name="$MALLOCS/wears_out.so"
     worn "$TAPOOL" compare odd.jsonl -s "lib:$name" -s system -s arena --rounds 3 --min-time 0 --json
@@ -383,6 +387,7 @@ PY
     matches "$out" "compared with 'system' instead of 'lib:wears_out.so'"
 }
 
+# bats test_tags=nightly
 @test "check: a library that fails is the failure of its cell, and the others are judged" {
     cp "$MALLOCS/silent.so" good.so
     cp "$MALLOCS/wears_out.so" bad.so
@@ -408,6 +413,7 @@ assert judged == {"arena", "good"}, judged
 PY
 }
 
+# bats test_tags=nightly
 @test "check: each of several cells that fail is named, with its reason" {
     cp "$MALLOCS/wears_out.so" bad.so
     cp "$MALLOCS/wears_out.so" worse.so
@@ -431,6 +437,7 @@ assert all(f"lib:{n}.so" in cells[n] for n in ("bad", "worse")), cells'
     [ "$(grep -c '^tapool: odd.jsonl, ' "$err")" = 2 ]
 }
 
+# bats test_tags=nightly
 @test "check: the cells of a library are compared live with those of another, and are never exact" {
     cp "$MALLOCS/silent.so" libmy.so
     cp "$MALLOCS/pads.so" old.so
@@ -474,6 +481,7 @@ assert abs(at["allowed"] - 9) < 1e-9 and abs(peak["allowed"] - (64 << 20) / peak
 # repeated OUTPUT: runs what its last line says again; the shell reads it.
 repeated() { eval "capture $(sed -n 's/^  again:  //p' "$1")"; }
 
+# bats test_tags=nightly
 @test "check: two libraries need no baseline, and what failed can be repeated as it is printed" {
     mkdir main
     cp "$MALLOCS/pads.so" 'lib my.so'
@@ -528,6 +536,7 @@ SH
     matches "$out" '^REGRESSION  jq.json, my$'
 }
 
+# bats test_tags=nightly
 @test "check: instructions are not counted in the cells of a library, and are in the others" {
     cp "$MALLOCS/silent.so" libmy.so
     ok "$TAPOOL" check sample:python-threads -s my=lib:./libmy.so --update

@@ -175,6 +175,7 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     TAPOOL_STRATEGY=plugin:./trap.so refused 3 'died of signal 6' play_once sample:sqlite
 }
 
+# bats test_tags=nightly
 @test "a baseline holds a plug-in, and plays it only where the command line names the file" {
     buddy
     key=plugin:./buddy.so,range=64KiB
@@ -210,6 +211,7 @@ left_out() {
     is "$out" '[x["strategy"]["name"] for x in d["runs"]]' "['arena', 'direct']"
 }
 
+# bats test_tags=nightly
 @test "a plug-in that crashes or leaves is a sentence, and the other rows are measured" {
     misfit crash -DCRASH
     misfit leave -DLEAVE
@@ -229,6 +231,7 @@ left_out() {
     [ "$(grep -c '^tapool: .*died of signal 11' "$err")" -eq 2 ]
 }
 
+# bats test_tags=nightly
 @test "a plug-in that crashes is left out of a comparison, and is the failure of its cell in a check" {
     misfit crash -DCRASH
     misfit right
@@ -264,6 +267,7 @@ left_out() {
     fails_in 'it wrote over memory of tapool$' plugin:./scribble.so
 }
 
+# bats test_tags=nightly
 @test "what a plug-in leaves behind ends with its process" {
     misfit linger -DLINGER
     misfit escape -DLINGER -DESCAPE
@@ -278,6 +282,7 @@ left_out() {
     done
 }
 
+# bats test_tags=nightly
 @test "a plug-in that cannot be loaded, and one that overlaps, leave the other rows measured" {
     misfit none -DNO_SYMBOL
     left_out 3 "exports no 'tapool_plugin'" -s plugin:./none.so
@@ -304,6 +309,7 @@ fails_in() {
     [ "$(grep -c '^  FAILED' "$out")" -eq "$(sed -n 's/.* fails \([0-9]*\) of .*/\1/p' "$err")" ]
 }
 
+# bats test_tags=nightly
 @test "the conformance suite passes the example, and each strategy of tapool's own" {
     buddy
     conforms plugin:./buddy.so 17
@@ -320,6 +326,7 @@ fails_in() {
     refused 3 'is not there' "$TAPOOL" strategies --conformance plugin:./none.so
 }
 
+# bats test_tags=nightly
 @test "the conformance suite finds what is wrong, and goes on after it" {
     misfit right
     conforms plugin:./right.so 17

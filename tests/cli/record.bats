@@ -203,6 +203,7 @@ for pid in range(os.getpid(), os.getpid() + 2000):
     done
 }
 
+# bats test_tags=nightly
 @test "a program that forks 1,000 times" {
     recording --follow fork -o a.tpt -- "$RECORDED" forks 1000
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
@@ -292,6 +293,7 @@ END2
     done
 }
 
+# bats test_tags=nightly
 @test "kill -9 of the program, of record, or of both, at any moment" {
     "$TAPOOL_ROOT/tests/scripts/kill9_recording.sh" 6 20 >said 2>&1 || fail "$(cat said)"
     said '^6 kills, .* all read and played; missing: 0'

@@ -202,6 +202,7 @@ copies() {
     done
 }
 
+# bats test_tags=nightly
 @test "children whose threads begin at one time: all of their calls, and none in the parent's trace" {
     copies 40
     [ "$seen_all" -eq "$made_all" ] && [ "$lost_all" -eq 0 ] || fail "$seen_all of $made_all, $lost_all counted"

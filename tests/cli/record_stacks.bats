@@ -259,6 +259,7 @@ END
     matches screen 'wide\.c:[0-9]+ aligned, from wide\.c:[0-9]+ caller'
 }
 
+# bats test_tags=nightly
 @test "what the program's unwinder has locked is not waited for, nor in its children" {
     recorded --stacks 8 --stack-every 1 --follow fork -- registers
     [ "$(ls a.*.tpt | wc -l)" -eq 40 ]

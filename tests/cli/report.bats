@@ -37,6 +37,7 @@ load common
         play_once sample:sqlite -s system:top_pad=1MiB
 }
 
+# bats test_tags=nightly
 @test "the library behind a real allocator is named below every table" {
     local said='system, lazy are glibc [0-9.]+: its address space is by its own statistics, its calls are not seen[.]'
     ok play_once sample:sqlite -s system -s lazy=system -s arena
@@ -109,6 +110,7 @@ load common
 }
 
 # The allocator of holes.py: segments that touch, an expandable one of which pages come and go.
+# bats test_tags=nightly
 @test "the largest free piece of the recorded allocator is where the file says that blocks lay" {
     for seed in $(seq 1 40); do
         truth=$(python3 "$CLI/holes.py" "$seed" x.pickle)

@@ -3,6 +3,7 @@
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
+load browser
 
 RESULT=$TAPOOL_ROOT/cmd/measure/result.schema.json
 INFO=$TAPOOL_ROOT/cmd/report/info.schema.json

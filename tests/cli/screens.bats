@@ -177,6 +177,7 @@ fits() {
     [ "$rc" -eq 0 ] || too_wide+="${*:2} at $1: $(head -n 3 "$out" "$err")"$'\n'
 }
 
+# bats test_tags=nightly
 @test "no line is longer than a terminal of 80 columns, no page's than 100" {
     device_trace >gpu.json
     screens fits 80
@@ -209,6 +210,7 @@ fits() {
 # The table's rows and columns on a terminal.
 names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\)  .*/\1/p' "$1" | sort; }
 
+# bats test_tags=nightly
 @test "at 80 columns only columns are dropped, never a row, and their number is said" {
     many=(-s arena -s bump -s direct -s system -s a=arena -s b=arena:refill_target=4KiB)
     ok play_once sample:sqlite "${many[@]}"
@@ -229,6 +231,7 @@ names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\) 
 
 # ---- colour ----
 
+# bats test_tags=nightly
 @test "colour: on a terminal, with --color always, not with NO_COLOR or in a pipe" {
     esc=$'\x1b'
     run_it=("$TAPOOL" replay --min-time 0 sample:sqlite -s arena -s direct)

@@ -103,6 +103,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     is "$out" "r['throughput']['threads_played']" 4
 }
 
+# bats test_tags=nightly
 @test "compare: the column waited, no core to pin to, and another setting than before" {
     web 4 web.tpt
     ok "$TAPOOL" compare web.tpt -s arena -s lru --threads recorded --rounds 2 --min-time 1ms -v

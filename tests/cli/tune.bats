@@ -32,6 +32,7 @@ setup() {
     grep -q 'the program itself needs 3.585 GiB, and the device has 3 GiB' <(tr '\n' ' ' <"$out")
 }
 
+# bats test_tags=nightly
 @test "the usual settings: those that cannot be tried are said, and nothing else is lost" {
     ok "$TAPOOL" tune "$SMALL" --json
     is "$out" "len(d['settings'])" 64

@@ -95,9 +95,10 @@ compile() { # PRESET NAME [CMAKE-ARGUMENT...]
 
 dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests dev; }
 
-# The other builds must find the exact figures of this one.
-other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF)
-[ "$only" = all ] || other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE=$once) # there is no other
+# The other builds must find the exact figures of this one. Its files are compiled one by one, as those
+# of users; theirs, together, as far as python3 joins them.
+other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF -DTAPOOL_JOINED=ON)
+[ "$only" = all ] || other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE=$once -DTAPOOL_JOINED=ON) # there is no other
 
 # A bare machine adds something only where this one has the CUDA Toolkit.
 bare_too() { nightly && has_toolkit && "$ROOT/scripts/bare.sh" --check; }
@@ -139,7 +140,7 @@ tsan_stage() {
     local status=0
     targets=(tests_push)
     tsan_launcher || say "the thread sanitizer does not start on this machine"
-    compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF &&
+    compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF -DTAPOOL_JOINED=ON &&
         run_tests tsan || status=1
     launcher=()
     return "$status"

@@ -75,7 +75,7 @@ static void name(struct pen *p, const char *key)
     fputs(": ", p->out);
 }
 
-static void open(struct pen *p, char bracket)
+static void open_bracket(struct pen *p, char bracket)
 {
     fputc(bracket, p->out);
     p->depth++;
@@ -111,7 +111,7 @@ static void values_member(struct pen *p, const char *key, const struct tp_baseli
                           size_t count)
 {
     name(p, key);
-    open(p, '{');
+    open_bracket(p, '{');
     for (size_t i = 0; i < count; i++)
         number_member(p, tp_baseline_name(values[i].metric, values[i].device).s, values[i].value);
     shut(p, '}');
@@ -144,7 +144,7 @@ static void tolerances_member(struct pen *p, const struct tp_tolerance *all)
         return;
     qsort(order, count, sizeof *order, by_name);
     name(p, "tolerances");
-    open(p, '{');
+    open_bracket(p, '{');
     for (size_t i = 0; i < count; i++) {
         name(p, tp_metrics[order[i]].name);
         put_tolerance(p, &all[order[i]]);
@@ -157,7 +157,7 @@ static void instructions_member(struct pen *p, const struct tp_baseline_cell *c)
     if (!c->fingerprint)
         return;
     name(p, "instructions");
-    open(p, '{');
+    open_bracket(p, '{');
     text_member(p, "fingerprint", c->fingerprint);
     number_member(p, "per_op", c->instructions);
     shut(p, '}');
@@ -168,7 +168,7 @@ static void latency_member(struct pen *p, const struct tp_baseline_latency *l)
     if (!l->machine)
         return;
     name(p, "latency");
-    open(p, '{');
+    open_bracket(p, '{');
     text_member(p, "machine", l->machine);
     number_member(p, "seconds", l->seconds);
     number_member(p, "spread", l->spread);
@@ -181,7 +181,7 @@ static void loose_member(struct pen *p, const struct tp_baseline_cell *c)
     if (!c->loose_count)
         return;
     name(p, "nondeterministic");
-    open(p, '[');
+    open_bracket(p, '[');
     for (size_t i = 0; i < c->loose_count; i++) {
         next(p);
         put_text(p, tp_baseline_name(c->loose[i].metric, c->loose[i].device).s);
@@ -191,7 +191,7 @@ static void loose_member(struct pen *p, const struct tp_baseline_cell *c)
 
 static void put_cell(struct pen *p, const struct tp_baseline_cell *c)
 {
-    open(p, '{');
+    open_bracket(p, '{');
     name(p, "events");
     fprintf(p->out, c->events > UINT64_C(1) << 53 ? "\"%" PRIu64 "\"" : "%" PRIu64, c->events);
     instructions_member(p, c);
@@ -199,7 +199,7 @@ static void put_cell(struct pen *p, const struct tp_baseline_cell *c)
     values_member(p, "metrics", c->values, c->value_count);
     loose_member(p, c);
     name(p, "options");
-    open(p, '{');
+    open_bracket(p, '{');
     for (size_t i = 0; i < c->options.count; i++)
         text_member(p, c->options.items[i].name, c->options.items[i].value);
     shut(p, '}');
@@ -216,7 +216,7 @@ static void put_cell(struct pen *p, const struct tp_baseline_cell *c)
 static void put_cells(struct pen *p, const struct tp_baseline *b)
 {
     name(p, "cells");
-    open(p, '{');
+    open_bracket(p, '{');
     for (size_t i = 0; i < b->count; i++) {
         const struct tp_baseline_cell *c = &b->cells[i], *before = i ? c - 1 : NULL;
         bool trace = !before || strcmp(before->trace, c->trace);
@@ -227,11 +227,11 @@ static void put_cells(struct pen *p, const struct tp_baseline *b)
             shut(p, '}');
         if (trace) {
             name(p, c->trace);
-            open(p, '{');
+            open_bracket(p, '{');
         }
         if (strategy) {
             name(p, c->strategy);
-            open(p, '{');
+            open_bracket(p, '{');
         }
         name(p, c->source);
         put_cell(p, c);
@@ -244,7 +244,7 @@ static void put_cells(struct pen *p, const struct tp_baseline *b)
 int tp_baseline_write(const struct tp_baseline *b, FILE *out, struct tp_err *err)
 {
     struct pen p = {.out = out};
-    open(&p, '{');
+    open_bracket(&p, '{');
     put_cells(&p, b);
     if (b->reason)
         text_member(&p, "reason", b->reason);

@@ -23,7 +23,7 @@ enum {
     RIGHT = LEFT + TP_CHART_COLUMNS,
     LEAD = 14,    /* from a line's end to its label */
     VALUE = 70,   /* from the value of a label to its name */
-    NAME_MAX = 19 /* characters of a name in a label */
+    NAME_LONGEST = 19 /* characters of a name in a label */
 };
 
 /* ---- colours ---- */
@@ -339,7 +339,7 @@ static void write_label(const struct layout *l, const struct label *label)
             tp_bytes(peak_of(l, line), false).s);
     fprintf(l->out, "<text class=\"name\" x=\"%u\" y=\"%s\">", RIGHT + LEAD + VALUE,
             tp_svg_px(label->y + 45).s);
-    tp_svg_short(l->out, line->name, NAME_MAX);
+    tp_svg_short(l->out, line->name, NAME_LONGEST);
     fputs("</text></g>\n", l->out);
 }
 

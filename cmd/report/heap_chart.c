@@ -24,7 +24,7 @@ enum {
     ROW = 17,  /* of a line of text */
     FOOT = 12,
     LETTER = 7,    /* of a text, about */
-    NAME_MAX = 17, /* characters */
+    NAME_LONGEST = 17, /* characters */
     FIGURES_MAX = 115,
     TITLE_NAME = 44
 };
@@ -290,7 +290,7 @@ static void write_heap(const struct tp_heap_drawn *h, uint32_t y, FILE *out)
 {
     const struct tp_heap_lines *l = &h->lines;
     fprintf(out, "<g class=\"heap\">\n<text class=\"name ink\" x=\"%u\" y=\"%u\">", LEFT, y + 15);
-    tp_svg_short(out, tp_result_name(h->of).s, NAME_MAX);
+    tp_svg_short(out, tp_result_name(h->of).s, NAME_LONGEST);
     fputs("</text>\n", out);
     fprintf(out, "<text class=\"muted\" x=\"%u\" y=\"%u\">", FIGURES, y + 15);
     tp_svg_short(out, tp_str_text(&h->figures), FIGURES_MAX);

@@ -8,7 +8,7 @@ enum { TP_VERIFY_CHOICES = 8 };
 
 /* How the rules and the file can differ. */
 enum tp_verify_kind {
-    TP_SAME,
+    TP_NO_DIFFERENCE,
     TP_OTHER_ADDRESS,  /* a request is served elsewhere */
     TP_NOT_SERVED,     /* a request is not served at all */
     TP_NEEDS_SEGMENT,  /* the rules take a segment, and the file has none there */
@@ -19,7 +19,7 @@ enum tp_verify_kind {
     TP_SEGMENT_IN_USE, /* the file gives a segment back that is not wholly free */
     TP_HAS_ROOM,       /* a request failed that the rules serve from what is free */
     TP_NOT_LIVE,       /* the file frees what is not live */
-    TP_NO_PLACE,       /* what was there at the start does not fit together */
+    TP_START_UNPLACED,       /* what was there at the start does not fit together */
     TP_OTHER_LAYOUT,   /* a segment at the end */
     TP_DIFFERENCE_KINDS
 };
@@ -67,7 +67,7 @@ struct tp_verified {
 
 static inline bool tp_agrees(const struct tp_verified *v)
 {
-    return v->first.kind == TP_SAME;
+    return v->first.kind == TP_NO_DIFFERENCE;
 }
 
 #endif

@@ -52,7 +52,7 @@ static void differs(struct verifying *v, enum tp_verify_kind kind,
                                      .expected = ev->address,
                                      .got = got};
     uint16_t stream = 0;
-    if (v->heap.out->first.kind != TP_SAME)
+    if (v->heap.out->first.kind != TP_NO_DIFFERENCE)
         return;
     if (kind <= TP_NEEDS_NONE && !tp_verify_stream(&v->streams, ev->stream, &stream, NULL))
         d.choice_count = tp_torch_choices(v->st, ev->size, stream, d.choices, TP_VERIFY_CHOICES);
@@ -133,7 +133,7 @@ static int see_taken(struct verifying *v, const struct tp_pytorch_event *ev, boo
     if (rc != TP_OK)
         return rc;
     if (!is_vacant(v, ev, mapped)) {
-        differs(v, TP_NO_PLACE, ev, 0);
+        differs(v, TP_START_UNPLACED, ev, 0);
         return TP_OK;
     }
     return tp_recorded_source_add(

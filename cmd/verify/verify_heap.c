@@ -9,7 +9,7 @@
 
 void tp_verify_differs(struct tp_verified *v, const struct tp_verify_difference *d)
 {
-    if (v->first.kind == TP_SAME)
+    if (v->first.kind == TP_NO_DIFFERENCE)
         v->first = *d;
 }
 
@@ -56,7 +56,7 @@ static size_t blocks_of(const struct tp_verify_heap *h, const struct tp_pytorch_
 
 static void no_place(const struct tp_verify_heap *h, const struct tp_pytorch_block *b)
 {
-    tp_verify_differs(h->out, &(struct tp_verify_difference){.kind = TP_NO_PLACE,
+    tp_verify_differs(h->out, &(struct tp_verify_difference){.kind = TP_START_UNPLACED,
                                                              .size = b->size,
                                                              .stream = b->stream,
                                                              .expected = b->address});

@@ -154,7 +154,7 @@ INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *
     struct shelf *s = st->recent[recent_index(key, stream)];
     if (UNLIKELY(!s || s->key != key || s->stream != stream || s->ready.before == &s->ready))
         return tp_stream_pool_alloc_slow(st, rq, out);
-    return hand_out(pool_pop(st, s), rq, out);
+    return pool_hand_out(pool_pop(st, s), rq, out);
 }
 
 LOCKED_ALLOC(alloc_locked, struct pool, alloc_any)
@@ -200,7 +200,7 @@ static int resize_any(struct pool *st, tp_addr addr, const struct tp_req *rq, st
     if (rq->size > POOL_MAX_BYTES || rounded(st, rq->size) != key_granted(key) ||
         rq->align > key_align(st, key))
         return TP_EUNSUP;
-    return hand_out(b, rq, out);
+    return pool_hand_out(b, rq, out);
 }
 
 LOCKED_RESIZE(stream_pool_resize, struct pool, resize_any)

@@ -645,7 +645,7 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
     if (!shelf)
         return TP_ENOMEM;
     if (shelf_newest(&shelf->ready))
-        return hand_out(pool_pop(st, shelf), rq, out);
+        return pool_hand_out(pool_pop(st, shelf), rq, out);
     struct block *b = NULL;
     shelf->blocks++; /* counts the coming block, so that the shelf is not freed before it arrives */
     int rc = pool_obtain(st, shelf, key_align(st, key), &b);
@@ -653,7 +653,7 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
         shelf_release(st, shelf);
         return rc;
     }
-    return hand_out(b, rq, out);
+    return pool_hand_out(b, rq, out);
 }
 
 int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t stream)
@@ -684,7 +684,7 @@ int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
     if (!shelf)
         return TP_ENOMEM;
     shelf->blocks++;
-    return hand_out(pool_enter(st, shelf, addr), rq, out);
+    return pool_hand_out(pool_enter(st, shelf, addr), rq, out);
 }
 
 static bool was_used_on(const struct pool *st, const struct block *b, uint16_t stream)

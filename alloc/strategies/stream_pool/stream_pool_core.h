@@ -135,7 +135,7 @@ INLINE uint16_t stream_of(const struct pool *st, const struct tp_req *rq)
 }
 
 /* Hands out a block that has left the cache and lies on the shelf of the request. */
-INLINE int hand_out(struct block *b, const struct tp_req *rq, struct tp_block *out)
+INLINE int pool_hand_out(struct block *b, const struct tp_req *rq, struct tp_block *out)
 {
     b->state = BLOCK_LIVE;
     b->size = rq->size;

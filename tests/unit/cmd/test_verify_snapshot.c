@@ -371,7 +371,7 @@ static void segments_that_overlap_are_seen(void **state)
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "segment_alloc", UINT64_C(1) << 42, 20 * MIB); /* no device has that address */
     struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NO_PLACE);
+    assert_int_equal(v.first.kind, TP_START_UNPLACED);
     assert_int_equal(v.first.event, 2);
     assert_int_equal(v.taken.good, 1);
     assert_int_equal(v.taken.all, 4);
@@ -385,7 +385,7 @@ static void a_start_that_overlaps_is_seen(void **state)
     event(m, "free_completed", 500, 4 * MIB); /* in no segment */
     segment(m, 400, 30 * MIB, 30 * MIB, "");
     struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NO_PLACE);
+    assert_int_equal(v.first.kind, TP_START_UNPLACED);
     assert_int_equal(v.first.expected, 500 * MIB);
 
     m = make();
@@ -394,7 +394,7 @@ static void a_start_that_overlaps_is_seen(void **state)
     segment(m, 400, 30 * MIB, 30 * MIB, "");
     segment(m, 420, 30 * MIB, 30 * MIB, "");
     v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NO_PLACE);
+    assert_int_equal(v.first.kind, TP_START_UNPLACED);
     assert_int_equal(v.first.expected, 400 * MIB); /* the blocks of both lie in it */
     assert_int_equal(v.failed.all, 1);
 }
@@ -407,10 +407,10 @@ static void a_failed_request_finds_no_room(void **state)
         bool released;
         uint64_t good, idle;
         enum tp_verify_kind kind;
-    } cases[] = {{17, true, 1, 0, TP_SAME},
+    } cases[] = {{17, true, 1, 0, TP_NO_DIFFERENCE},
                  {16, true, 0, 0, TP_HAS_ROOM},
                  {17, false, 0, 0, TP_HAS_ROOM},
-                 {31, false, 1, 1, TP_SAME}};
+                 {31, false, 1, 1, TP_NO_DIFFERENCE}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct made *m = make();
@@ -623,7 +623,7 @@ static void what_is_unmapped_is_compared(void **state)
     static const struct {
         uint64_t at, mib;
         enum tp_verify_kind kind;
-    } cases[] = {{120, 40, TP_SAME},
+    } cases[] = {{120, 40, TP_NO_DIFFERENCE},
                  {120, 20, TP_NOT_ITS_UNITS},
                  {100, 60, TP_MAPPED_IN_USE},
                  {130, 20, TP_MAPPED_IN_USE}};
@@ -637,7 +637,7 @@ static void what_is_unmapped_is_compared(void **state)
         event(m, "segment_unmap", cases[i].at, cases[i].mib * MIB);
         struct tp_verified v = made_verified(m);
         assert_int_equal(v.first.kind, cases[i].kind);
-        assert_int_equal(v.unmapped.good, cases[i].kind == TP_SAME);
+        assert_int_equal(v.unmapped.good, cases[i].kind == TP_NO_DIFFERENCE);
         assert_int_equal(v.unmapped.all, 1);
     }
 }
@@ -751,7 +751,7 @@ static void mappings_that_contradict_themselves_are_seen(void **state)
     event(m, "alloc", 120, 20 * MIB);
     event(m, "free_completed", 100, 20 * MIB);
     struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NO_PLACE);
+    assert_int_equal(v.first.kind, TP_START_UNPLACED);
     assert_int_equal(v.first.event, 2);
     assert_int_equal(v.addresses.all, 2);
     assert_int_equal(v.addresses.good, 1);

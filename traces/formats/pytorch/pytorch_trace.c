@@ -48,7 +48,7 @@ static int read_snapshot(struct tp_pytorch *s, struct tp_err *err)
     return rc;
 }
 
-static int read(const struct tp_reading *r, struct tp_err *err)
+static int read_trace(const struct tp_reading *r, struct tp_err *err)
 {
     struct tp_pytorch *s = calloc(1, sizeof *s);
     if (!s)
@@ -69,5 +69,5 @@ const struct tp_format tp_format_pytorch = {
     .capture = TP_PYTORCH_CAPTURE,
     .whole = "call torch.cuda.memory._record_memory_history() before the model is built",
     .probe = probe,
-    .read = read,
+    .read = read_trace,
 };

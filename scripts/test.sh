@@ -98,16 +98,22 @@ dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_test
 # The other builds must find the exact figures of this one. Its files are compiled one by one, as those
 # of users; theirs, together, as far as python3 joins them.
 other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF -DTAPOOL_JOINED=ON)
-[ "$only" = all ] || other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE=$once -DTAPOOL_JOINED=ON) # there is no other
+if [ "$only" != all ]; then # there is no other
+    other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE="$once" -DTAPOOL_JOINED=ON)
+fi
 
 # A bare machine adds something only where this one has the CUDA Toolkit.
 bare_too() { nightly && has_toolkit && "$ROOT/scripts/bare.sh" --check; }
+
+# Undefined behaviour is a trap here, SIGILL: a sentence for each place that could have it, and its relocation,
+# make a process take twice as long to start. In a build of `cmake --preset asan` it is a sentence.
+trapping=(-DCMAKE_C_FLAGS_DEBUG="-O0 -g1 -fsanitize-undefined-trap-on-error")
 
 asan_stage() {
     local some=()
     local -x TAPOOL_NO_BROWSER=1 # Chromium has checked the pages of the plain build
     ! bare_too || { some=(-L cuda) && targets=(tests_cuda); }
-    compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "${other_build[@]}" && run_tests asan "${some[@]}"
+    compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "${trapping[@]}" "${other_build[@]}" && run_tests asan "${some[@]}"
 }
 
 # The same script on a machine that has only what the first lines of this one install.

@@ -21,8 +21,8 @@ enum {
     FOOT = 50,    /* below it, without notes */
     ROW = 17,     /* of a line of text */
     RIGHT = LEFT + TP_CHART_COLUMNS,
-    LEAD = 14,    /* from a line's end to its label */
-    VALUE = 70,   /* from the value of a label to its name */
+    LEAD = 14,        /* from a line's end to its label */
+    VALUE = 70,       /* from the value of a label to its name */
     NAME_LONGEST = 19 /* characters of a name in a label */
 };
 

@@ -23,7 +23,7 @@ enum {
     AXIS = 40, /* below the last one */
     ROW = 17,  /* of a line of text */
     FOOT = 12,
-    LETTER = 7,    /* of a text, about */
+    LETTER = 7,        /* of a text, about */
     NAME_LONGEST = 17, /* characters */
     FIGURES_MAX = 115,
     TITLE_NAME = 44

@@ -19,7 +19,7 @@ enum tp_verify_kind {
     TP_SEGMENT_IN_USE, /* the file gives a segment back that is not wholly free */
     TP_HAS_ROOM,       /* a request failed that the rules serve from what is free */
     TP_NOT_LIVE,       /* the file frees what is not live */
-    TP_START_UNPLACED,       /* what was there at the start does not fit together */
+    TP_START_UNPLACED, /* what was there at the start does not fit together */
     TP_OTHER_LAYOUT,   /* a segment at the end */
     TP_DIFFERENCE_KINDS
 };

@@ -33,7 +33,8 @@ static const struct {
     [TP_SEGMENT_IN_USE] = {"segment_free of", "a segment that is wholly free", "not wholly free"},
     [TP_HAS_ROOM] = {"failed alloc of", "out of memory", NULL},
     [TP_NOT_LIVE] = {"free of", "a live block", "none of this size is there"},
-    [TP_START_UNPLACED] = {"a place for", "a place of its own", "it overlaps, or lies in no segment"},
+    [TP_START_UNPLACED] = {"a place for", "a place of its own",
+                           "it overlaps, or lies in no segment"},
     [TP_OTHER_LAYOUT] = {"at the end, segment of", "its blocks as in the file", "others"},
 };
 

@@ -6,12 +6,15 @@ setup_file() {
     ! has_browser || {
         export TAPOOL_BROWSER=$BATS_FILE_TMPDIR
         python3 "$TAPOOL_ROOT/tests/browser/chromium.py" "$TAPOOL_BROWSER" >/dev/null 2>&1 3>&- &
-        echo $! >"$TAPOOL_BROWSER/pid"
+        TAPOOL_BROWSER_PID=$!
     }
 }
 
 teardown_file() {
-    [ -z "${TAPOOL_BROWSER:-}" ] || kill "$(cat "$TAPOOL_BROWSER/pid")" || true
+    [ -z "${TAPOOL_BROWSER_PID:-}" ] || {
+        kill "$TAPOOL_BROWSER_PID"
+        wait "$TAPOOL_BROWSER_PID" || true # until it has written its last file
+    }
 }
 
 has_browser() {

@@ -325,6 +325,7 @@ END
     matches "$out" '^  ran out +1 time; first at event 2, asked for 256 TiB$'
 }
 
+# bats test_tags=nightly
 @test "Pick: no policy that reuses memory unsafely here, nor one that held far more than another" {
     "$TAPOOL" gen streams -o streams.tpt
     ok "$TAPOOL" replay streams.tpt -s arena -s lru -s stream-pool:release_threshold=max --source virtual --min-time 10ms

@@ -310,6 +310,7 @@ unfinished() {
     lacks "$out" PASS
 }
 
+# bats test_tags=nightly
 @test "a tapool that dies, babbles or reads another program ends the check" {
     baseline
     cp tapool-baseline.json before.json

@@ -224,6 +224,7 @@ tries() {
     refused 2 "\.tapool\.ini:2: option 'format' is 'markdown', which is none of" bare "$TAPOOL" doctor
 }
 
+# bats test_tags=nightly
 @test "what is given closer wins over what it contradicts" {
     printf '[replay]\nverify = yes\nfits = yes\n[check]\nformat = markdown\nreason = x\n' \
         >.tapool.ini

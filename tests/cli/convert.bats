@@ -388,6 +388,7 @@ END
 
 # ---- command lines that are refused ----
 
+# bats test_tags=nightly
 @test "usage: exit 2, one sentence, no file" {
     refused 2 "^tapool: convert takes one trace$" convert
     refused 2 "^tapool: convert takes one trace$" convert sample:jq sample:sqlite -o x.tpt
@@ -464,6 +465,7 @@ small_files() { (ulimit -f 4; "$@"); }
     [ "$(ls -A)" = x.tpt ]
 }
 
+# bats test_tags=nightly
 @test "ended by a signal while it writes: nothing left behind" {
     ok convert sample:web -o "$SCRATCH/web.tpt"
     for signal in INT TERM KILL; do
@@ -561,6 +563,7 @@ END
     refused 3 "^tapool: text\.tpt: this is no \.tpt file$" info text.tpt --input-format tpt
 }
 
+# bats test_tags=nightly
 @test "a .tpt through a pipe, packed, and under another name" {
     ok convert sample:sqlite -o s.tpt
     told sample:sqlite >expected

@@ -389,6 +389,7 @@ interrupted() {
     fail "nothing was done in 16 s"
 }
 
+# bats test_tags=nightly
 @test "Ctrl-C: what is done is reported, then the process ends as it would have" {
     interrupted INT --json --export-json part.json
     cmp "$out" part.json

@@ -94,6 +94,7 @@ END
     value cores ', 1 allowed to tapool$'
 }
 
+# bats test_tags=nightly
 @test "valgrind: found in PATH, asked directly, and given up where it does not answer" {
     mkdir bin empty
     # shellcheck disable=SC2016 # for the script

@@ -153,6 +153,7 @@ END
     bad_trace ":3" ": .*event 2" cut.jsonl
 }
 
+# bats test_tags=nightly
 @test "binary garbage" {
     for seed in 1 2 3; do
         python3 -c "import random, sys; random.seed($seed); sys.stdout.buffer.write(random.randbytes(20000))" >noise.bin
@@ -170,6 +171,7 @@ END
     bad_trace ":[0-9]+" ": event [0-9]+" half.json
 }
 
+# bats test_tags=nightly
 @test "another format or version, no version, no events" {
     echo '{"format":"other-trace","version":1,"events":[]}' >x.json
     bad_trace ":1" ": 'format' is \"other-trace\", not \"tapool-trace\"$" x.json
@@ -291,6 +293,7 @@ END
     bad_trace ":1" ": 'streams' holds something that is not an object$" x.json
 }
 
+# bats test_tags=nightly
 @test "what is not JSON" {
     bad_events ".*" "$a1" '{"op":"free","id":1,}'
     bad_events ".*" '{"op":"alloc" "id":1,"size":1}'
@@ -402,6 +405,7 @@ END
     ok "$TAPOOL" info x.json --max-memory 1MiB
 }
 
+# bats test_tags=nightly
 @test "a sync of all of 256 devices is one instruction" {
     { printf '{"format":"tapool-trace","version":1,"meta":{"kind":"device"},"streams":[{"id":0,"device":0}'
       printf ',{"id":%d,"device":%d}' $(for i in $(seq 255); do echo "$i" "$i"; done)
@@ -602,6 +606,7 @@ partly() {
     fail "nothing was done in 16 s"
 }
 
+# bats test_tags=nightly
 @test "ended by a signal: what is done is reported, whole, and said to be partial" {
     for strategy in arena system; do # this process, and one of its own
         many=()
@@ -668,6 +673,7 @@ partly() {
 # Escape sequences, bells, C1, right-to-left, a line separator, invalid UTF-8.
 hostile=$'\x1b[31mred\x1b]0;title\x07\xc2\x9b2J\xe2\x80\xae\xe2\x80\xa8\xff\xfe\xc3('
 
+# bats test_tags=nightly
 @test "hostile names in a trace never reach the terminal" {
     for text in '\u001b[31mred\u0007\u009b2J\u202egnp\u2028\u0000x' $'\xff\xfe\xc2\x9b2J\xe2\x80\xae\xc3('; do
         for form in json jsonl; do

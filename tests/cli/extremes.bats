@@ -8,6 +8,7 @@ load common
 # All but the driver's own pool, which needs a driver.
 policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za-z-]*\)  .*/\1/p'; }
 
+# bats test_tags=nightly
 @test "2^40 bytes, 2^48 bytes: out of memory or an answer, and the next request is served" {
     trace '{"op":"alloc","id":1,"size":1099511627776}' '{"op":"alloc","id":2,"size":281474976710656}' \
         '{"op":"alloc","id":3,"size":64}' '{"op":"realloc","id":3,"size":1099511627776}' \
@@ -22,6 +23,7 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
     refused 3 ": 'size' is .*limit is 2" "$TAPOOL" replay <(trace '{"op":"alloc","id":1,"size":"18446744073709551615"}')
 }
 
+# bats test_tags=nightly
 @test "0 bytes: an error with its place, or with --repair one byte" {
     trace '{"op":"alloc","id":1,"size":0}' '{"op":"free","id":1}' >zero.json
     for policy in $(policies); do

@@ -210,6 +210,7 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
+# bats test_tags=nightly
 @test "what is no trace: the sentence names the file, the hint what is known" {
     echo 'to whom it may concern' >letter.txt
     refused 3 "^tapool: letter\.txt: not a trace format that tapool knows$" info letter.txt
@@ -302,6 +303,7 @@ END
     matches "$out" '^  not in it .*size of the GPU \(--capacity, to ask about out of memory\)$'
 }
 
+# bats test_tags=nightly
 @test "a snapshot of several devices: each by its number, one without events too" {
     snapshot spare >x.pickle
     ok "$TAPOOL" info x.pickle

@@ -16,6 +16,7 @@ framed() {
     python3 -S -E -B "$CLI/frames_check.py" a.html >found 2>&1 || fail "$(cat found)"
 }
 
+# bats test_tags=nightly
 @test "every policy with a walk has frames whose rows are its reserved bytes" {
     framed sample:sqlite -s arena -s lru -s bump -s direct -s system
     grep -x 'arena [1-9][0-9]*' found

@@ -122,6 +122,7 @@ END
     lacks "$out" 'phases|\(none\)'
 }
 
+# bats test_tags=nightly
 @test "every figure agrees with a slow count of its own" {
     for sample in "${samples[@]}"; do
         ok info "sample:$sample" --json

@@ -312,6 +312,7 @@ assert "env" not in runs[0]["strategy"]["options"]' "$out"
     done
 }
 
+# bats test_tags=nightly
 @test "compare measures the other libraries, says which one it could not, and ends with its code" {
     capture "$TAPOOL" compare odd.jsonl -s system -s "lib:$MALLOCS/hangs.so" -s "lib:$MALLOCS/counts.so" \
         --rounds 2 --min-time 0 --timeout 300ms --json

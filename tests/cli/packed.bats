@@ -55,6 +55,7 @@ setup() {
     matches "$out" '"name":.*"x"'
 }
 
+# bats test_tags=nightly
 @test "cut, damaged, followed by something, packed twice, empty" {
     for packer in $(packers); do
         pack "$packer" "$SAMPLES/jq.json" >whole

@@ -31,6 +31,7 @@ run = json.load(open(sys.argv[1]))["runs"][0]
 assert run["verified"] is True and run["memory"]["fits_in_bytes"] > 0' "$BATS_TEST_TMPDIR/r.json"
 }
 
+# bats test_tags=nightly
 @test "a cell that trusts address and size is verified without invalid frees" {
     cd "$BATS_TEST_TMPDIR"
     "$TAPOOL" check sample:sqlite -s arena:checks=no --update

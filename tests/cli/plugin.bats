@@ -260,6 +260,7 @@ left_out() {
     lacks "$out" hello
 }
 
+# bats test_tags=nightly
 @test "a plug-in that writes over the answer of its process is named, and its figures are not believed" {
     misfit scribble -DSCRIBBLE
     left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' wrote over memory of tapool in its process$" -s plugin:./scribble.so

@@ -24,6 +24,7 @@ load record
     ok play_once a.tpt -s arena --verify
 }
 
+# bats test_tags=nightly
 @test "1,000 threads at a time" {
     recorded knows 1000
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
@@ -273,6 +274,7 @@ for pid in range(os.getpid(), os.getpid() + 2000):
 
 # ---- ended early ----
 
+# bats test_tags=nightly
 @test "kill -9 at a random moment: nothing that was done is missing" {
     for round in 1 2 3 4 5 6; do
         local last=$((1 + RANDOM % (round * 2000)))
@@ -335,6 +337,7 @@ END2
     said 'nothing was recorded hint: --after: the program made about 1,9[0-9]+ calls only'
 }
 
+# bats test_tags=nightly
 @test "bounds: events, size and time; the program goes on" {
     recording -o a.tpt --max-events 20000 -- "$RECORDED" takes 100000
     [ "$rc" -eq 0 ]

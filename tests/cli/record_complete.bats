@@ -63,6 +63,7 @@ print(eval(sys.argv[2]))' "$@"; }
     done
 }
 
+# bats test_tags=nightly
 @test "a handler that allocates inside malloc: its calls are counted, in record, info, the JSON and what it becomes" {
     local how
     for how in early late; do

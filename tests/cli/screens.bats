@@ -83,6 +83,7 @@ leads() {
     matches "$out" 'ns per call when cold'
 }
 
+# bats test_tags=nightly
 @test "the usual set in a table, and what -v and --bytes add" {
     ok play_once sample:sqlite
     matches "$out" '^  \(b\) one replay, longer than --min-time: cold' # the goldens leave it out

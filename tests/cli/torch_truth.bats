@@ -40,6 +40,7 @@ END
     export PYTHONPATH=$PWD/lib
 }
 
+# bats test_tags=nightly
 @test "predicted, real and their difference, from a process each; the snapshot is kept" {
     [ -f "${TAPOOL_FAKE_CUDA_PATH:-}" ] || skip "there is no simulated driver (TAPOOL_FAKE_CUDA_PATH)"
     export TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH TAPOOL_FAKE_CUDA_REPORT=$WORK/books

@@ -8,7 +8,7 @@ extern const struct tp_source_ops tp_source_host, tp_source_virtual;
 extern const struct tp_strategy tp_strategy_direct;
 
 /* A sanitizer writes its shadow too. */
-enum { MIB = 1 << 20, FEW = (TP_SANITIZED ? 128 : 16) * 4096 };
+enum { MIB = 1 << 20, FEW = (TP_SANITIZED ? 256 : 16) * 4096 };
 
 /* `direct` holds exactly the pages of its blocks. */
 static int setup(void **state)

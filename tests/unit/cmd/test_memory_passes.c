@@ -13,7 +13,7 @@ extern const struct tp_source_ops tp_source_host, tp_source_virtual;
 extern const struct tp_strategy tp_strategy_direct;
 
 /* A sanitizer writes its shadow too. */
-enum { MIB = 1 << 20, FEW = (TP_SANITIZED ? 128 : 16) * 4096 };
+enum { MIB = 1 << 20, FEW = (TP_SANITIZED ? 256 : 16) * 4096 };
 
 /* `direct`, which tells what it was told to do in each of its processes. */
 static struct tp_strategy told;

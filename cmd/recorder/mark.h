@@ -13,10 +13,23 @@ extern "C" {
 /* The first 256 bytes of the text are kept. */
 __attribute__((weak)) void tapool_mark(const char *text);
 
+/* NULL where the program is not recorded. In a program at a fixed address a linker takes a weak
+ * name that nobody defines for NULL, unless the name is read where the loader writes. */
+static __inline__ void (*tapool_mark_now(void))(const char *text)
+{
+    void (*mark)(const char *text);
+#if defined(__x86_64__) && defined(__ELF__)
+    __asm__(".weak tapool_mark\n\tmovq tapool_mark@GOTPCREL(%%rip), %0" : "=r"(mark));
+#else
+    mark = tapool_mark;
+#endif
+    return mark;
+}
+
 #ifdef __cplusplus
 }
 #endif
 
-#define TAPOOL_MARK(text) ((void)(tapool_mark ? (tapool_mark(text), 0) : 0))
+#define TAPOOL_MARK(text) ((void)(tapool_mark_now() ? (tapool_mark_now()(text), 0) : 0))
 
 #endif

@@ -146,3 +146,27 @@ load record
     recording -f -o a.tpt ./script
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
 }
+
+@test "marks of a program at a fixed address, and of one at any" {
+    cat >marks.c <<'C'
+#include <stdlib.h>
+#include "cmd/recorder/mark.h"
+int main(void)
+{
+    TAPOOL_MARK("here");
+    free(malloc(100));
+    return 0;
+}
+C
+    local how compiler
+    for compiler in gcc clang; do
+        ! command -v "$compiler" >/dev/null || for how in '-fno-pie -no-pie' '-fpie -pie'; do
+            # shellcheck disable=SC2086 # two words
+            "$compiler" -O2 -fno-builtin -Wall -Wextra -Werror $how -I"$TAPOOL_ROOT" marks.c -o marks
+            ./marks
+            recording -o a.tpt -f -- ./marks
+            facts a.tpt
+            says "mark here 0"
+        done
+    done
+}

@@ -111,7 +111,7 @@ def read(path, kind):
 
 def print_aa(path):
     rows = read(path, "aa")
-    print("%d checks of a binary against itself, 6 cells each (%s)" % (len(rows), path))
+    print("%d checks of a binary against itself (%s)" % (len(rows), path))
     for letter, name in (("E", "memory and counts"), ("D", "instructions"), ("N", "latency")):
         alarms = sum(int(row["regression_" + letter]) > 0 for row in rows)
         print("  false alarms, %-20s%4d" % (name, alarms))

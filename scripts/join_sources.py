@@ -3,8 +3,9 @@
 
 Joins C files, so that a compiler reads their headers once: writes FOLDER/joined_N.c, each of which
 includes up to 12 of the files, and prints the paths of those that it wrote. No two files are joined
-whose own names (static functions and variables, types, enumerators) clash. Macros end with their file. What
-defines some for its headers stays alone, and what a test includes whole and links in its place.
+whose own names (static functions and variables, types, enumerators) clash. Macros end with their file.
+What defines some for its headers stays alone, and so does what a test includes whole and links in its
+place.
 
 With --tests, main of test_X.c is named test_X_main.
 """

@@ -146,6 +146,8 @@ def mask_lines(lines, keep_calls):
     for line in lines:
         if chance and line.startswith("      "):
             continue
+        if line.strip() and re.fullmatch(r"[ ▁▂▃▄▅▆▇█]*", line):  # bars beside which a row had no room
+            continue
         chance = re.match(r"  \([bc]\) ", line) is not None
         if chance:
             continue

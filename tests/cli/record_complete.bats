@@ -194,7 +194,7 @@ copies() {
     recording --follow fork -o a.tpt -f -- "$INTERRUPTED" copies "$1"
     [ "$rc" -eq 0 ] || fail "$(cat "$err")" || return 1
     cp "$out" made
-    made_all=$(sed -n 's/^child .* made //p' made | paste -sd+ | bc)
+    made_all=$(sed -n 's/^child .* made //p' made | awk '{ sum += $1 } END { print sum + 0 }')
     seen_all=0 lost_all=0
     for child in a.[0-9]*.tpt; do
         lacks_calls "$child" || return 1

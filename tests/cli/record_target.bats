@@ -64,7 +64,8 @@ load record
     for compiler in cc gcc clang; do
         for sanitizer in address:Address hwaddress:HWAddress memory:Memory thread:Thread; do
             name=${sanitizer#*:}Sanitizer
-            "$compiler" "-fsanitize=${sanitizer%:*}" -o built empty.c 2>/dev/null || continue
+            "$compiler" "-fsanitize=${sanitizer%:*}" -o tried empty.c 2>/dev/null || continue
+            mv tried built # a compiler that has no such sanitizer removes what was there
             built=yes
             refused 3 "^tapool: './built' cannot be recorded: it is built with $name, which brings its own malloc$" \
                 record -o a.tpt ./built

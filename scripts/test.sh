@@ -3,7 +3,7 @@
 #
 # Builds tapool with warnings as errors and runs its tests, in stages:
 #
-#   dev     gcc: all tests
+#   dev     gcc: all tests; on a push not those of input, which asan runs
 #   asan    gcc, address and undefined-behaviour sanitizers: unit tests, corpora, tests of input
 #   clang   clang: compiles all; exact figures are those of dev
 #   tsan    gcc, thread sanitizer: tests of threads

@@ -55,7 +55,7 @@ class Source:
         path = next((os.path.normpath(p) for p in (name, os.path.join(folder, name)) if os.path.exists(p)), None)
         if path and path not in cls.known:
             cls.known[path] = None  # headers that include each other end here
-            cls.known[path] = cls(os.path.normpath(path))
+            cls.known[path] = cls(path)
         return cls.known.get(path)
 
 
@@ -104,7 +104,6 @@ def main():
     for path in paths:
         source = Source(path)
         source.alone |= path in whole
-        source.names -= {"main"}
         home = next((j for j in joined if j.takes(source)), None)
         if not home:
             home = Joined()

@@ -97,10 +97,9 @@ dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_test
 
 # The other builds must find the exact figures of this one. Its files are compiled one by one, as those
 # of users; theirs, together, as far as python3 joins them.
-other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF -DTAPOOL_JOINED=ON)
-if [ "$only" != all ]; then # there is no other
-    other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE="$once" -DTAPOOL_JOINED=ON)
-fi
+joined=-DTAPOOL_JOINED=ON
+other_build=("$joined" -DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF)
+[ "$only" = all ] || other_build=("$joined" -DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE="$once") # there is no other
 
 # A bare machine adds something only where this one has the CUDA Toolkit.
 bare_too() { nightly && has_toolkit && "$ROOT/scripts/bare.sh" --check; }
@@ -146,7 +145,7 @@ tsan_stage() {
     local status=0
     targets=(tests_push)
     tsan_launcher || say "the thread sanitizer does not start on this machine"
-    compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF -DTAPOOL_JOINED=ON &&
+    compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF "$joined" &&
         run_tests tsan || status=1
     launcher=()
     return "$status"

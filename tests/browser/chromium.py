@@ -41,26 +41,21 @@ class Broken(Exception):
     """What the browser or a script in it has refused."""
 
 
-def start(folder, calls, answers):
-    """Becomes a browser, whose protocol's pipes are 3 and 4; both are first moved out of the way."""
-    calls, answers = os.dup(calls), os.dup(answers)
-    os.dup2(calls, 3)
-    os.dup2(answers, 4)
-    os.execv(find(), [
-        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
-        "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-        "--user-data-dir=" + os.path.join(folder, "profile"), "about:blank"])
+def pipes(folder):
+    return [os.open(os.path.join(folder, name), os.O_RDWR) for name in ("calls", "answers")]
 
 
 def serve(folder):
     """Becomes a browser for one Browser after another. Its pipes stay when nobody holds them: it holds both ends."""
     for name in "calls", "answers":
         os.mkfifo(os.path.join(folder, name))
-    start(folder, *pipes(folder))
-
-
-def pipes(folder):
-    return [os.open(os.path.join(folder, name), os.O_RDWR) for name in ("calls", "answers")]
+    calls, answers = map(os.dup, pipes(folder)) # out of the way of 3 and 4, which are the protocol's
+    os.dup2(calls, 3)
+    os.dup2(answers, 4)
+    os.execv(find(), [
+        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
+        "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+        "--user-data-dir=" + os.path.join(folder, "profile"), "about:blank"])
 
 
 class Browser:

@@ -1,6 +1,6 @@
 # Finds the libraries that tapool links with, and makes a target tapool_NAME of each.
 #
-#     TAPOOL_CJSON_PREFIX, TAPOOL_CRYPTO_PREFIX, ...   DIR  of this one library
+#     TAPOOL_CJSON_PREFIX, TAPOOL_NETTLE_PREFIX, ...   DIR  of this one library
 #     TAPOOL_DEPENDENCIES_PREFIX                       DIR  of those that are in it
 #     neither                                          pkg-config, else the folders of the system
 #
@@ -11,7 +11,7 @@
 #
 # Known weakness: versions are not looked at in a DIR.
 
-set(TAPOOL_DEPENDENCIES_PREFIX "" CACHE PATH "where to look first for cJSON, libcrypto, libinih, zlib, zstd, cmocka")
+set(TAPOOL_DEPENDENCIES_PREFIX "" CACHE PATH "where to look first for cJSON, nettle, libinih, zlib, zstd, cmocka")
 option(TAPOOL_STATIC_DEPENDENCIES "link archives (.a) where there are any" OFF)
 find_package(PkgConfig QUIET)
 

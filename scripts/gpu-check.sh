@@ -11,7 +11,7 @@
 #   --binary PATH   this tapool instead of building one
 #   --tests DIR     with the unit tests in it (test_cuda_*, test_conformance, test_property); default:
 #                   those that were built or packed with tapool
-#   --prefix DIR    libraries that are not installed here (cJSON, libcrypto, libinih, zlib,
+#   --prefix DIR    libraries that are not installed here (cJSON, nettle, libinih, zlib,
 #                   zstd, cmocka): DIR/include and DIR/lib for a build, DIR/lib to run a built one
 #   --out DIR       where the results go (default gpu-check-results)
 #   --driver PATH   this libcuda.so instead of the one of the system

@@ -31,7 +31,7 @@ BUILD_NEEDS=(
     "cmd:ninja|ninja-build|the build tool ninja"
     "cmd:pkg-config|pkg-config|pkg-config"
     "pc:libcjson|libcjson-dev|cJSON (JSON in and out)"
-    "pc:libcrypto|libssl-dev|libcrypto of OpenSSL (SHA-256)"
+    "pc:nettle|nettle-dev|nettle (SHA-256)"
     "pc:inih|libinih-dev|libinih (the configuration file)"
     "pc:zlib|zlib1g-dev|zlib (traces in .gz)"
     "pc:libzstd|libzstd-dev|zstd (traces in .zst)"

@@ -2,7 +2,7 @@
 # usage: scripts/quickstart.sh [--no-install]
 #
 # Builds tapool in build/release and replays a shipped trace. On Debian and Ubuntu it first installs
-# what is missing (gcc, cmake, ninja, pkg-config, cJSON, OpenSSL, libinih) and says so. May be run
+# what is missing (gcc, cmake, ninja, pkg-config, cJSON, nettle, libinih) and says so. May be run
 # again.
 #
 #   --no-install   install nothing: say what is missing and exit 2

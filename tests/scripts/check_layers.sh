@@ -141,7 +141,7 @@ headers_unproven() {
 
 check_headers() {
     TOOLKIT=$(cuda_headers)
-    CFLAGS_OF_LIBRARIES=$(pkg-config --cflags libcjson libcrypto 2>/dev/null || true)
+    CFLAGS_OF_LIBRARIES=$(pkg-config --cflags libcjson nettle 2>/dev/null || true)
     export TOOLKIT CFLAGS_OF_LIBRARIES
     export -f check_header
     headers_unproven | { grep -vxF alloc/base/banned.h || true; } |

@@ -24,7 +24,7 @@ function library(name)
 {
     if (name ~ /^(cjson\/)?cJSON\.h$/) return "cjson"
     if (name ~ /^zstd(_errors)?\.h$/) return "zstd"
-    if (name ~ /^openssl\//) return "openssl"
+    if (name ~ /^nettle\//) return "nettle"
     if (name ~ /^ini\.h$/) return "inih"
     if (name ~ /^(cuda[A-Za-z0-9_]*|nvml|cupti[a-z0-9_]*)\.h$/) return "cuda"
     if (name ~ /^zlib\.h$/) return "zlib"

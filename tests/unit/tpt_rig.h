@@ -275,7 +275,7 @@ static inline struct tp_program *tpt_program(const struct tpt_mix *mix)
     for (uint32_t i = 0; i < mix->count; i++)
         tpt_step(&g);
     tp_builder_flush(g.builder);
-    assert_int_equal(tp_hash_finish(hash, digest, &err), TP_OK);
+    tp_hash_finish(hash, digest);
     const struct tp_builder_end end = {.events = g.event + 3,
                                        .time_known = mix->seed % 2,
                                        .recorded_threads = mix->threads + 5u,

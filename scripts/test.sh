@@ -93,7 +93,13 @@ compile() { # PRESET NAME [CMAKE-ARGUMENT...]
     return 1
 }
 
-dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests dev; }
+# At night a bundle for another machine is made of this build. Programs that look beside themselves for
+# libraries take longer to start.
+dev_stage() {
+    local carried=OFF
+    ! nightly || carried=ON
+    compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CARRIED="$carried" && run_tests dev
+}
 
 # The other builds must find the exact figures of this one. Its files are compiled one by one, as those
 # of users; theirs, together, as far as python3 joins them.

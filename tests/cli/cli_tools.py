@@ -6,6 +6,10 @@
     fits COLUMNS CMD...   the same, and fails where a line is longer than the terminal
     rss MIB CMD...        runs CMD; fails when it held more than MIB
     json FILE EXPR        prints EXPR of the document d (r is its first run)
+    serve FILE            does these three (mask, width, json) for others: the port and a key are in FILE, and it
+                          ends when FILE is gone. Whoever asks sends, each with a byte 0 behind it, the key, a
+                          folder, paths of the standard files, what to do, and nothing; the answer is the exit
+                          status
 
 Known weakness of mask: where numbers are masked in columns that grow with them, runs of blanks become
 one, so the alignment of such tables is for the tests of the terminal to see.
@@ -260,6 +264,52 @@ def query(path, expression):
     return 0
 
 
+def answer(folder, reads, writes, complains, *command):
+    """What `command` does in that folder, with these files."""
+    import traceback
+    os.chdir(folder)
+    with open(writes, "a", encoding="utf-8") as sys.stdout, open(complains, "a", encoding="utf-8") as sys.stderr:
+        try:
+            if command[0] == "json":
+                return main(*command)
+            with open(reads, encoding="utf-8") as sys.stdin:
+                return main(*command)
+        except Exception:
+            traceback.print_exc()
+            return 1
+
+
+def asked(connection):
+    got = b""
+    while not got.endswith(b"\0\0"):
+        block = connection.recv(65536)
+        if not block:
+            return []
+        got += block
+    return got[:-2].decode().split("\0")
+
+
+def serve(path):
+    import secrets, socket
+    key = secrets.token_hex(16)
+    door = socket.create_server(("127.0.0.1", 0))
+    door.settimeout(1)
+    os.umask(0o077)
+    with open(path + ".new", "w") as file:
+        file.write("%d %s\n" % (door.getsockname()[1], key))
+    os.rename(path + ".new", path)
+    while os.path.exists(path):
+        try:
+            connection, _ = door.accept()
+        except socket.timeout:
+            continue
+        with connection:
+            words = asked(connection)
+            if words and secrets.compare_digest(words[0], key):
+                connection.sendall(b"%d\n" % answer(*words[1:]))
+    return 0
+
+
 def main(name, *args):
     if name == "mask":
         sys.stdout.write(mask_text(sys.stdin.read()))
@@ -268,6 +318,7 @@ def main(name, *args):
             "pty": lambda: on_terminal(int(args[0]), args[1:], False),
             "fits": lambda: on_terminal(int(args[0]), args[1:], True),
             "rss": lambda: rss(int(args[0]), args[1:]),
+            "serve": lambda: serve(args[0]),
             "json": lambda: query(*args)}[name]()
 
 

@@ -35,7 +35,34 @@ teardown() {
     rm -rf "$SCRATCH"
 }
 
-tool() { python3 -S -E "$CLI/cli_tools.py" "$@"; }
+# tool COMMAND...: see cli_tools.py. A Python takes longer to start than tapool, so one serves all tests of a file.
+tool() {
+    local served=${BATS_FILE_TMPDIR:-}/tools port key fds=/proc/$BASHPID/fd in out there status
+    if [[ $1 != @(mask|width|json) ]] || ! serve_tools "$served"; then
+        python3 -S -E "$CLI/cli_tools.py" "$@"
+        return
+    fi
+    read -r port key <"$served"
+    exec {in}<&0 {out}>&1 {there}<>"/dev/tcp/127.0.0.1/$port" || return 1
+    printf '%s\0' "$key" "$PWD" "$fds/$in" "$fds/$out" "$fds/2" "$@" '' >&"$there"
+    read -r -u "$there" status
+    exec {in}<&- {out}>&- {there}>&-
+    return "${status:-1}"
+}
+
+# serve_tools FILE: the port and the key of the server are in it, or there can be none here.
+serve_tools() {
+    local i
+    [ ! -s "$1" ] || return 0
+    [ -d "${1%/*}" ] && [ ! -e "$1.none" ] || return 1
+    python3 -S -E "$CLI/cli_tools.py" serve "$1" </dev/null >/dev/null 2>&1 3>&- &
+    for ((i = 0; i < 500; i++)); do
+        [ ! -s "$1" ] || return 0
+        read -rt 0.02 <> <(:) || true
+    done
+    : >"$1.none"
+    return 1
+}
 
 # plain FILE: printable ASCII, tabs and lines. No process is started to see it.
 plain() {

@@ -180,7 +180,7 @@ static int say(struct tp_confined_cfg cfg, char *said, size_t size)
     for (; !rc && got; used += got)
         rc = tp_confined_read(&c, said + used, size - 1 - used, &got, NULL);
     said[used] = '\0';
-    tp_confined_end(&c);
+    assert_in_range(tp_confined_end(&c), 0, (cfg.seconds + 1) * SECOND); /* its time on a core */
     return rc;
 }
 

@@ -187,6 +187,9 @@ def mask_text(text):
     # played once, by the load: a time, or no more than tapool's own share
     once = r"(?:N ns per call +1 replay, longer than .*|no more than tapool's own share, which is taken off.*)\n"
     text = re.sub(r"(?m)^(Speed|Policy time) +" + once + r"(?: {14,}\S.*\n)*", r"\1  ONCE\n", text)
+    # resident, by the load: a pass that took long is not repeated
+    text = re.sub(r"; 1 pass, not 3: [^.]*?,\s+which\s+took\s+long(?=\.)", "", text)
+    text = re.sub(r"(?m)^(    resident +)1 pass(?=,)", r"\1middle of 3 passes", text)
     text = re.sub(r"(?m)^(In short: \S+) took N ns per call and held", r"\1 held", text)
     text = re.sub(r"\d[\d,]* replays in [\d.]+ [mun]?s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)

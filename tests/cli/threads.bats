@@ -157,15 +157,15 @@ echo "\$*" >>arguments
 exec "$TAPOOL" "\$@"
 SH
     chmod +x old-tapool
-    capture "$TAPOOL" check --base-bin ./old-tapool --threads recorded --pairs 9 --min-time 0 --effect 900% --json
+    capture "$TAPOOL" check --base-bin ./old-tapool --threads recorded --pairs 12 --min-time 0 --effect 900% --json
     [ "$rc" = 0 ] || fail "exit code $rc" "$(cat "$err")"
     # what is timed on host, by several threads; on virtual and for instructions by one
     matches arguments 'throughput.*--source host .*--threads recorded'
     lacks arguments '(--source virtual|count) .*--threads'
     is "$out" 'sorted({f["trace"] for f in d["findings"] if f["metric"] == "wall_ns_per_op"})' "['web.tpt']"
-    is "$out" 'd["classes"][2]["against"]' 'vs ./old-tapool, 9 live pairs, --threads recorded'
+    is "$out" 'd["classes"][2]["against"]' 'vs ./old-tapool, 12 live pairs, --threads recorded'
     is "$out" 'sum(f["class"] == "E" for f in d["findings"]) > 20' True
-    ok "$TAPOOL" check --base-bin ./old-tapool --threads 2 --pairs 9 --plan
+    ok "$TAPOOL" check --base-bin ./old-tapool --threads 2 --pairs 12 --plan
 }
 
 # bats test_tags=nightly

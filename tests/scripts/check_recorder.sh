@@ -10,13 +10,18 @@ export LC_ALL=C
 PAGE=$((1 << 16))
 [ $# -ge 1 ] || { echo "usage: check_recorder.sh LIBRARY..." >&2; exit 2; }
 
-# "FIRST-PAGE LAST-PAGE ALIGNMENT code|data" for each segment that is loaded.
+# "FIRST-PAGE LAST-PAGE ALIGNMENT code|data" for each segment that is loaded, and for the table of
+# symbols, which may lie in a segment of code.
 segments() {
     readelf -lW -- "$1" | sed -nE 's/^ +LOAD +0x[0-9a-f]+ (0x[0-9a-f]+) 0x[0-9a-f]+ 0x[0-9a-f]+ (0x[0-9a-f]+) (.*) (0x[0-9a-f]+)$/\1 \2 \4 \3/p' |
         while read -r at bytes align rights; do
             what=data
             [[ $rights != *E* ]] || what=code
             echo "$((at / PAGE)) $(((at + bytes - 1) / PAGE)) $((align)) $what"
+        done
+    readelf -SW -- "$1" | sed -nE 's/^ .*\] \.dynsym +DYNSYM +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) .*/\1 \2/p' |
+        while read -r at bytes; do
+            echo "$((0x$at / PAGE)) $(((0x$at + 0x$bytes - 1) / PAGE)) $PAGE data"
         done
 }
 

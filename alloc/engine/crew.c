@@ -16,11 +16,12 @@
 
 enum {
     STACK = 512 * 1024, /* bytes of a thread; a preloaded library may have much thread-local data */
-    SPINS = 2000,       /* pauses before a waiting thread gives its core away */
-    SPINS_CROWDED = 50, /* likewise, where there are more threads than cores */
-    SPINS_SHORT = 200,  /* of these, before it asks how long it has been on a core */
-    SHORT_NS = 20000,   /* more than they take; what is beyond was without a core */
-    YIELDS = 100,       /* before it sleeps */
+    STACK_USED = 64 * 1024, /* of these, as a rule */
+    SPINS = 2000,           /* pauses before a waiting thread gives its core away */
+    SPINS_CROWDED = 50,     /* likewise, where there are more threads than cores */
+    SPINS_SHORT = 200,      /* of these, before it asks how long it has been on a core */
+    SHORT_NS = 20000,       /* more than they take; what is beyond was without a core */
+    YIELDS = 100,           /* before it sleeps */
     NAP_NS = 20000,
     READINGS = 32 /* of the time on a core, to find what one takes */
 };
@@ -42,18 +43,24 @@ struct hand {
     job_fn *job;         /* NULL: end the thread */
     sem_t go;
     pthread_t os;
+    bool runs;   /* the thread is there; that of the first hand always is */
+    void *stack; /* STACK bytes; NULL: the system's */
 };
 
 struct tp_crew {
     struct tp_thread_plan plan;
     struct tp_one_lock lock;
     struct hand *hands;
-    uint32_t size, started; /* threads; `started` counts the calling one */
-    uint32_t missing;       /* atomic: threads that have not yet met at the start of the part */
+    char *stacks; /* of all hands; NULL: the system's */
+    uint32_t size;
+    uint32_t missing; /* atomic: threads that have not yet met at the start of the part */
     uint32_t spins;
-    bool crowded; /* more threads than cores */
-    bool stop;    /* atomic: a thread has stopped */
-    bool left;    /* after a stop there are blocks in the cells */
+    int error; /* errno: why a thread could not start, or 0 */
+    bool opened;
+    bool lifetimes; /* of OS threads are those of the recorded ones */
+    bool crowded;   /* more threads than cores */
+    bool stop;      /* atomic: a thread has stopped */
+    bool left;      /* after a stop there are blocks in the cells */
     sem_t done;
     tp_play_fn *play;
 };
@@ -172,6 +179,16 @@ static void end_recorded(struct hand *h)
     tp_recorded_end(&h->p, &h->instance, h->index, h->crew->size, &h->ready);
 }
 
+/* The strategy could not start a thread: that breaks the first instruction of it. */
+static void lack(struct hand *h, const struct tp_lane *lane)
+{
+    h->p.broken = h->status;
+    h->p.broken_insn = h->crew->plan.steps + lane->first;
+    h->p.stop = true;
+    h->p.stopped = UINT32_MAX; /* before the first one */
+    __atomic_store_n(&h->crew->stop, true, __ATOMIC_RELAXED);
+}
+
 static void play_lane(struct hand *h)
 {
     struct tp_crew *crew = h->crew;
@@ -184,6 +201,10 @@ static void play_lane(struct hand *h)
     h->turns.waited_ticks = 0;
     h->turns.waited_ns = 0;
     meet(crew);
+    if (h->status) {
+        lack(h, lane);
+        return;
+    }
     double before = core_ns();
     h->begin = tp_stamp();
     crew->play(&h->p, &w);
@@ -196,13 +217,46 @@ static void play_lane(struct hand *h)
 static void *serve(void *arg)
 {
     struct hand *h = arg;
+    if (h->crew->lifetimes)
+        start_recorded(h);
     for (;;) {
         take(&h->go, h->crew->spins);
         if (!h->job)
-            return NULL;
+            break;
         h->job(h);
         sem_post(&h->crew->done);
     }
+    if (h->crew->lifetimes)
+        end_recorded(h);
+    return NULL;
+}
+
+/* Signals are left to the thread that calls: it is the one that waits for the others. */
+static bool start_thread(struct hand *h)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+    pthread_attr_init(&attr);
+    if (h->stack)
+        pthread_attr_setstack(&attr, h->stack, STACK);
+    else
+        pthread_attr_setstacksize(&attr, STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&h->os, &attr, serve, h);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    h->crew->error = error;
+    h->runs = !error;
+    return h->runs;
+}
+
+static void end_thread(struct hand *h)
+{
+    h->job = NULL;
+    sem_post(&h->go);
+    pthread_join(h->os, NULL);
+    h->runs = false;
 }
 
 static bool has_steps(const struct hand *h)
@@ -214,9 +268,9 @@ static bool has_steps(const struct hand *h)
 static void do_together(struct tp_crew *crew, job_fn *job, bool playing)
 {
     uint32_t others = 0;
-    for (uint32_t i = 1; i < crew->started; i++) {
+    for (uint32_t i = 1; i < crew->size; i++) {
         struct hand *h = &crew->hands[i];
-        if (playing && !has_steps(h))
+        if (!h->runs || (playing && !has_steps(h)))
             continue;
         others++;
         h->job = job;
@@ -265,35 +319,32 @@ static void set_up(struct tp_player *p, struct tp_crew *crew)
         h->p.slots = crew->plan.cells;
         h->p.turns = &h->turns;
         h->p.crew = NULL;
+        h->runs = i == 0;
+        h->stack = crew->stacks ? crew->stacks + (size_t)i * STACK : NULL;
         sem_init(&h->go, 0, 0);
     }
+    crew->opened = true;
 }
 
-static int too_many(const struct tp_crew *crew, int error, struct tp_err *err)
+int tp_crew_check(const struct tp_crew *crew, struct tp_err *err)
 {
+    uint32_t running = 0;
+    if (!crew->error)
+        return TP_OK;
+    for (uint32_t i = 0; i < crew->size; i++)
+        running += crew->hands[i].runs;
     return tp_hint(err,
-                   tp_fail(err, TP_EIO, "only %u of %u threads can run here (%s)", crew->started,
-                           crew->size, strerror(error)),
+                   tp_fail(err, TP_EIO, "only %u of %u threads can run here (%s)", running,
+                           crew->size, strerror(crew->error)),
                    "'--threads N' plays the recorded threads by N");
 }
 
-/* Signals are left to the thread that calls: it is the one that waits for the others. */
 static int start_threads(struct tp_crew *crew, struct tp_err *err)
 {
-    pthread_attr_t attr;
-    sigset_t all, before;
-    int error = 0;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (crew->started = 1; !error && crew->started < crew->size; crew->started += !error) {
-        struct hand *h = &crew->hands[crew->started];
-        error = pthread_create(&h->os, &attr, serve, h);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return error ? too_many(crew, error, err) : TP_OK;
+    uint32_t i = 1;
+    while (i < crew->size && start_thread(&crew->hands[i]))
+        i++;
+    return tp_crew_check(crew, err);
 }
 
 static int start_all_recorded(struct tp_crew *crew, struct tp_err *err)
@@ -308,7 +359,7 @@ static int start_all_recorded(struct tp_crew *crew, struct tp_err *err)
     return status;
 }
 
-int tp_crew_open(struct tp_player *p, struct tp_err *err)
+int tp_crew_prepare(struct tp_player *p, struct tp_err *err)
 {
     struct tp_crew *crew = tp_own_zeroed(1, sizeof *crew);
     if (!crew)
@@ -318,18 +369,32 @@ int tp_crew_open(struct tp_player *p, struct tp_err *err)
     crew->size = tp_crew_size(p);
     crew->crowded = crew->size > p->cfg->cores;
     crew->spins = crew->crowded ? SPINS_CROWDED : SPINS;
+    crew->lifetimes = p->cfg->shared.lifetimes && crew->size == p->facts->threads;
     crew->hands = tp_own_zeroed(crew->size, sizeof *crew->hands);
-    int status = crew->hands ? tp_plan_open(&crew->plan, p->facts, crew->size, err)
-                             : tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
-    if (status)
-        return status;
+    crew->stacks = crew->lifetimes ? tp_own_zeroed(crew->size, STACK) : NULL;
+    if (!crew->hands || (crew->lifetimes && !crew->stacks))
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    return tp_plan_open(&crew->plan, p->facts, crew->size, err);
+}
+
+void tp_crew_memory(const struct tp_crew *crew, void (*each)(void *at, size_t size))
+{
+    each(crew->hands, crew->size * sizeof *crew->hands);
+    each(crew->plan.memory, crew->plan.bytes);
+    for (uint32_t i = 0; crew->stacks && i < crew->size; i++) /* they grow downwards */
+        each(crew->stacks + (size_t)(i + 1) * STACK - STACK_USED, STACK_USED);
+}
+
+int tp_crew_open(struct tp_player *p, struct tp_err *err)
+{
+    struct tp_crew *crew = p->crew;
     if (!(p->strategy->caps & TP_CAP_THREADS)) {
         tp_one_lock_open(&crew->lock, p->strategy, p->instances[0].state);
         p->strategy = &crew->lock.outer;
         p->instances[0].state = &crew->lock;
     }
     set_up(p, crew);
-    status = start_threads(crew, err);
+    int status = crew->lifetimes ? TP_OK : start_threads(crew, err);
     return status ? status : start_all_recorded(crew, err);
 }
 
@@ -338,13 +403,11 @@ void tp_crew_close(struct tp_player *p)
     struct tp_crew *crew = p->crew;
     if (!crew)
         return;
-    if (crew->started) {
+    if (crew->opened) {
         do_together(crew, end_recorded, false);
-        for (uint32_t i = 1; i < crew->started; i++) {
-            crew->hands[i].job = NULL;
-            sem_post(&crew->hands[i].go);
-            pthread_join(crew->hands[i].os, NULL);
-        }
+        for (uint32_t i = 1; i < crew->size; i++)
+            if (crew->hands[i].runs)
+                end_thread(&crew->hands[i]);
         for (uint32_t i = 0; i < crew->size; i++)
             sem_destroy(&crew->hands[i].go);
     }
@@ -356,6 +419,7 @@ void tp_crew_close(struct tp_player *p)
     sem_destroy(&crew->done);
     tp_plan_close(&crew->plan);
     tp_own_free(crew->hands);
+    tp_own_free(crew->stacks);
     tp_own_free(crew);
     p->crew = NULL;
 }
@@ -443,11 +507,40 @@ static void take_ticks(struct tp_player *p, uint32_t from, uint32_t to)
 }
 static_assert(TP_TICK_SKIP == UINT32_MAX, "it is set by bytes");
 
+/* Starts the threads that have something to play and are not there. */
+static bool begin_lives(struct tp_crew *crew)
+{
+    for (uint32_t i = 1; i < crew->size; i++) {
+        struct hand *h = &crew->hands[i];
+        if (has_steps(h) && !h->runs && !start_thread(h))
+            return false;
+    }
+    return true;
+}
+
+/* Ends those whose last step was the end of their recorded thread. That of the calling thread goes
+ * on. */
+static void end_lives(struct tp_crew *crew)
+{
+    for (uint32_t i = 1; i < crew->size; i++) {
+        const struct tp_lane *lane = &crew->plan.lanes[i];
+        struct hand *h = &crew->hands[i];
+        if (lane->count && h->runs && !h->p.stop &&
+            crew->plan.steps[lane->first + lane->count - 1].op == TP_THREAD_END)
+            end_thread(h);
+    }
+}
+
 static uint64_t play_together(struct tp_player *p, const struct tp_window *w, uint32_t from,
                               uint32_t to, tp_play_fn *play)
 {
     struct tp_crew *crew = p->crew;
     tp_plan_part(&crew->plan, w, from, to);
+    if (crew->lifetimes && !begin_lives(crew)) {
+        p->stop = true;
+        p->stopped = from;
+        return 0;
+    }
     tp_plan_load(&crew->plan, p->slots);
     crew->play = play;
     crew->stop = false;
@@ -461,6 +554,8 @@ static uint64_t play_together(struct tp_player *p, const struct tp_window *w, ui
         tp_plan_store(&crew->plan, p->slots);
     if (play == tp_play_latency)
         take_ticks(p, from, to);
+    if (crew->lifetimes)
+        end_lives(crew);
     return add_times(p);
 }
 
@@ -484,18 +579,32 @@ static uint64_t play_alone(struct tp_player *p, const struct tp_window *w, uint3
     return lasted;
 }
 
-void tp_crew_play(struct tp_player *p, const struct tp_window *w, tp_play_fn *play)
+/* Returns the ticks that it lasted, and in *from the first instruction that was not played. */
+static uint64_t play_range(struct tp_player *p, const struct tp_window *w, uint32_t *from,
+                           uint32_t end, tp_play_fn *play)
 {
-    uint64_t begin = tp_stamp(), lasted = 0;
-    uint32_t from = 0, to = 0;
-    for (; to < w->count && !p->stop; from = to) {
-        while (to < w->count && !tp_plan_alone(&w->insns[to]))
+    uint64_t lasted = 0;
+    for (uint32_t to = *from; to < end && !p->stop; *from = to) {
+        while (to < end && !tp_plan_alone(&w->insns[to]))
             to++;
-        if (to > from)
-            lasted += play_together(p, w, from, to, play);
-        if (to < w->count && !p->stop)
+        if (to > *from)
+            lasted += play_together(p, w, *from, to, play);
+        if (to < end && !p->stop)
             lasted += play_alone(p, w, to++, play);
     }
+    return lasted;
+}
+
+void tp_crew_play_range(struct tp_player *p, const struct tp_window *w, uint32_t from, uint32_t to)
+{
+    play_range(p, w, &from, to, tp_play_untimed);
+}
+
+void tp_crew_play(struct tp_player *p, const struct tp_window *w, tp_play_fn *play)
+{
+    uint64_t begin = tp_stamp();
+    uint32_t to = 0;
+    uint64_t lasted = play_range(p, w, &to, w->count, play);
     if (play == tp_play_latency)
         memset(p->ticks + to, 0xff, (w->count - to) * sizeof *p->ticks);
     p->crew_times.window_ticks = lasted;

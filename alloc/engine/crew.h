@@ -5,6 +5,10 @@
  *     thread 1  |       ===.==    |      |       ===     |  . waits for an object of another thread
  *               |       ^meet     |      |               |
  *
+ * With `lifetimes` an OS thread begins at the first instruction of its recorded thread and ends at
+ * that one's end, where each has one of its own: what a malloc keeps for a thread is then there as
+ * long as it was. What the engine needs for them is there and written before.
+ *
  * Each OS thread plays the instructions of its recorded threads in their order, and objects go from
  * thread to thread in the order of the trace (see thread_plan.h). What concerns all threads (SYNC,
  * RESET, TRIM) is played alone. Planning and the barriers around a part are in no time.
@@ -38,6 +42,12 @@ static inline bool tp_crew_locks(const struct tp_strategy *s)
     return !(s->caps & TP_CAP_THREADS) || s->caps & TP_CAP_ONE_LOCK;
 }
 
+/* Gets all memory that a crew needs. After a failure tp_crew_close gives it back. */
+int tp_crew_prepare(struct tp_player *p, struct tp_err *err);
+
+/* Calls `each` for all of that memory. */
+void tp_crew_memory(const struct tp_crew *crew, void (*each)(void *at, size_t size));
+
 /* Starts the OS threads, and on them the recorded threads of the strategy. After a failure
  * tp_crew_close ends what was started. */
 int tp_crew_open(struct tp_player *p, struct tp_err *err);
@@ -45,6 +55,12 @@ void tp_crew_close(struct tp_player *p); /* no crew is fine */
 
 /* Plays one window as `play` would. */
 void tp_crew_play(struct tp_player *p, const struct tp_window *w, tp_play_fn *play);
+
+/* Plays the instructions of a window from `from` up to, but not including, `to`, untimed. */
+void tp_crew_play_range(struct tp_player *p, const struct tp_window *w, uint32_t from, uint32_t to);
+
+/* TP_OK, or TP_EIO with a sentence after an OS thread could not start. */
+int tp_crew_check(const struct tp_crew *crew, struct tp_err *err);
 
 /* After a stop: cells whose blocks are still live, *count of them. Their slots hold no block. */
 struct tp_slot *tp_crew_cells(const struct tp_crew *crew, size_t *count);

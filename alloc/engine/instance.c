@@ -184,6 +184,8 @@ static int open_all(struct tp_player *p, struct tp_err *err)
         status = tp_resets_open(f, &p->resets, err);
     if (!status)
         status = tp_occupy_open(p, err);
+    if (!status && tp_crew_size(p) > 1)
+        status = tp_crew_prepare(p, err);
     if (!status && p->cfg->shared.opened)
         status = p->cfg->shared.opened(p->cfg->shared.opened_ctx, p, err);
     for (uint16_t d = 0; !status && d < f->devices; d++) {

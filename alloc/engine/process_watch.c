@@ -1,6 +1,9 @@
 /* See process_watch.h. */
 #include "alloc/engine/process_watch.h"
 
+#include "alloc/base/own.h"
+#include "alloc/engine/crew.h"
+
 #include <string.h>
 
 enum { STEPS = 100, STACK_BYTES = 128 << 10, PAGE = 4096 };
@@ -21,6 +24,7 @@ struct watched {
     uint32_t index;          /* of the last instruction in its window */
     struct pace rise, swing; /* at new peaks; for the course alone */
     bool begun;              /* the prologue is over */
+    uint64_t *sizes;         /* of several threads: bytes of each slot's object */
 };
 
 /* ---- readings ---- */
@@ -95,13 +99,22 @@ static void failed(struct tp_player *p, const struct tp_insn *insn)
     (void)p, (void)insn;
 }
 
-static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static bool is_demand(const struct watched *r, const struct tp_window *w, uint32_t index)
 {
-    struct watched *r = p->observer_state;
-    bool demand = !w->prologue && w->first_insn + index == r->demand->insn;
-    bool rise = r->requested >= r->next;
+    return !w->prologue && w->first_insn + index == r->demand->insn;
+}
+
+static bool is_due(const struct watched *r, const struct tp_window *w, uint32_t index)
+{
+    return is_demand(r, w, index) || r->requested >= r->next || has_swung(r);
+}
+
+/* Takes a reading behind an instruction, if there is to be one. */
+static void look_behind(struct watched *r, const struct tp_window *w, uint32_t index)
+{
+    bool demand = is_demand(r, w, index), rise = r->requested >= r->next;
     r->index = index;
-    if (!demand && !rise && !has_swung(r))
+    if (!is_due(r, w, index))
         return;
     r->event = tp_window_event(w, index);
     uint64_t held = look(r, demand || rise ? &r->rise : &r->swing);
@@ -109,6 +122,11 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
         r->w->at_peak = held;
     else if (rise)
         r->next = r->requested + r->rise.step;
+}
+
+static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    look_behind(p->observer_state, w, index);
 }
 
 static const struct tp_observer watching = {before, block, leaving, gone, failed, after};
@@ -134,6 +152,78 @@ static int watch_window(void *ctx, struct tp_player *p, const struct tp_window *
     tp_play_observed(p, w);
     r->event = tp_window_event(w, r->index);
     return tp_player_check(p, w, err);
+}
+
+/* ---- several threads ---- */
+
+static void note_sizes(struct watched *r, const struct tp_player *p)
+{
+    for (uint32_t i = 0; i < p->facts->slots; i++) {
+        r->sizes[i] = p->slots[i].addr ? tp_slot_size(&p->slots[i]) : 0;
+        r->requested += r->sizes[i];
+    }
+}
+
+/* Counts an instruction before it is played; returns the bytes that it asks for. */
+static uint64_t advance(struct watched *r, const struct tp_player *p, const struct tp_insn *insn)
+{
+    r->clock += p->facts->time_known ? insn->gap_ns : 0;
+    if (insn->op == TP_RESET)
+        r->requested = 0;
+    if (insn->op == TP_FREE)
+        r->requested -= insn->size;
+    if (!tp_op_is(insn->op, TP_ASKS))
+        return 0;
+    r->requested += insn->size - (insn->op == TP_REALLOC ? r->sizes[insn->slot] : 0);
+    r->sizes[insn->slot] = insn->size;
+    return insn->size;
+}
+
+/* The end of the piece that begins at `from`; its instructions are counted. */
+static uint32_t end_of_piece(struct watched *r, const struct tp_player *p,
+                             const struct tp_window *w, uint32_t from)
+{
+    uint64_t asked = 0;
+    uint32_t at = from;
+    bool goes_on = true;
+    for (; at < w->count && goes_on; at++) {
+        asked += advance(r, p, &w->insns[at]);
+        goes_on = asked < r->demand->bytes / STEPS && w->insns[at].op != TP_THREAD_END &&
+                  !is_due(r, w, at);
+    }
+    return at;
+}
+
+static void note_position(const struct tp_player *p, const struct tp_window *w, uint32_t from,
+                          uint32_t to)
+{
+    if (p->cfg->position) {
+        p->cfg->position->first = tp_window_event(w, from);
+        p->cfg->position->last = tp_window_event(w, to - 1);
+    }
+}
+
+static int watch_together(void *ctx, struct tp_player *p, const struct tp_window *w,
+                          struct tp_err *err)
+{
+    struct watched *r = ctx;
+    int status = TP_OK;
+    if (!r->begun) {
+        note_sizes(r, p);
+        prologue_done(r);
+    }
+    for (uint32_t from = 0, to; !status && from < w->count && !p->stop; from = to) {
+        to = end_of_piece(r, p, w, from);
+        note_position(p, w, from, to);
+        tp_crew_play_range(p, w, from, to);
+        status = tp_crew_check(p->crew, err);
+        if (!status)
+            status = tp_player_check(p, w, err);
+        if (!status && !p->stop)
+            look_behind(r, w, to - 1);
+    }
+    r->event = tp_window_event(w, r->index);
+    return status;
 }
 
 /* ---- the base ---- */
@@ -176,6 +266,9 @@ static int begin_at(void *ctx, struct tp_player *p, struct tp_err *err)
     int status = write_windows(p, err);
     write_pages(p->slots, p->facts->slots * sizeof *p->slots);
     write_pages(p->instances, p->facts->devices * sizeof *p->instances);
+    write_pages(r->sizes, r->sizes ? p->facts->slots * sizeof *r->sizes : 0);
+    if (p->crew)
+        tp_crew_memory(p->crew, write_pages);
     write_pages(r->w->course, r->w->course ? sizeof *r->w->course : 0);
     write_stack();
     r->w->read(r->w->ctx); /* the kernel's and the reader's own first time */
@@ -197,15 +290,16 @@ static bool is_foreign(const struct tp_replay_cfg *cfg)
 static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     struct tp_player p;
+    bool together = tp_crew_threads(cfg) > 1;
     int status = tp_player_open(&p, cfg, cfg->strategy, err);
     if (status)
         return status;
-    p.observer = &watching;
+    p.observer = together ? NULL : &watching;
     p.observer_state = r;
     if (is_foreign(cfg))
         status = begin_at(r, &p, err);
     if (!status)
-        status = tp_play_watched(&p, r->w->pass, watch_window, r, err);
+        status = tp_play_watched(&p, r->w->pass, together ? watch_together : watch_window, r, err);
     if (!status)
         r->w->end = look(r, &r->rise);
     if (r->w->ended)
@@ -220,14 +314,21 @@ int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg
 {
     struct watched r = {.w = w, .demand = tp_program_demand(cfg->program, 0)};
     struct tp_replay_cfg hooked = *cfg;
+    uint32_t slots = tp_crew_threads(cfg) > 1 ? tp_program_facts(cfg->program)->slots : 0;
     hooked.shared.opened = is_foreign(cfg) ? NULL : begin_at;
     hooked.shared.opened_ctx = &r;
+    hooked.shared.lifetimes = true;
     r.next = r.demand->bytes / STEPS + 1;
     r.rise = (struct pace){.step = r.next, .allowed_ns = TP_WATCH_SPENT_NS};
     r.swing = (struct pace){.step = r.next, .allowed_ns = TP_WATCH_COURSE_NS};
     w->base = w->at_peak = TP_NONE;
     w->peak = w->end = 0;
-    return play(&r, &hooked, err);
+    r.sizes = slots ? tp_own_zeroed(slots, sizeof *r.sizes) : NULL;
+    if (slots && !r.sizes)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    int status = play(&r, &hooked, err);
+    tp_own_free(r.sizes);
+    return status;
 }
 
 bool tp_watch_applies(const struct tp_replay_cfg *cfg)

@@ -59,6 +59,7 @@ struct tp_replay_shared {
     void **current;    /* passed to the sources as `current` */
     bool time_calls;   /* passed to the sources as `time_calls` */
     bool keeps_ranges; /* passed to the sources as `keeps_ranges` */
+    bool lifetimes;    /* OS threads begin and end where the recorded ones do; see crew.h */
 };
 
 /* Called between replays and between windows, never in a timed region. */

@@ -1,0 +1,301 @@
+/* The resident pass by several threads: OS threads are there as long as the recorded ones, objects
+ * go from one to the next as in the trace, none runs ahead, and the figures are those of one thread
+ * where a policy keeps nothing for a thread. */
+#include "alloc/base/own.h"
+#include "alloc/base/process_memory.h"
+#include "alloc/base/random.h"
+#include "tests/unit/one_run.h"
+
+#include <unistd.h>
+
+extern const struct tp_source_ops tp_source_host;
+extern const struct tp_strategy tp_strategy_direct;
+
+enum { MIB = 1 << 20, FEW = (TP_SANITIZED ? 256 : 16) * 4096, CALLS_MOST = 64 };
+
+static int setup(void **state)
+{
+    struct tp_written written;
+    (void)state;
+    if (!tp_written_open(&written, "/proc/self") || tp_written_read(&written) == TP_NONE) {
+        print_message("skipped: this kernel does not say what was written\n");
+        skip();
+    }
+    tp_written_close(&written);
+    return new_run();
+}
+
+/* ---- a policy that says who called ---- */
+
+/* `direct`; each thread writes as many pages for itself as the test says, and takes them away. */
+static struct tp_strategy watched;
+static struct {
+    pid_t os[CALLS_MOST]; /* that made each call of alloc, in their order */
+    uint64_t sizes[CALLS_MOST];
+    uint64_t processes[CALLS_MOST]; /* threads of the process then */
+    uint32_t calls;
+    uint64_t own_bytes; /* of each thread */
+    uint64_t live, most; /* bytes of blocks */
+    int refused;        /* what thread_init returns */
+} seen;
+
+static int watched_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    uint32_t at = __atomic_fetch_add(&seen.calls, 1, __ATOMIC_SEQ_CST);
+    if (at < CALLS_MOST) {
+        seen.os[at] = gettid();
+        seen.sizes[at] = rq->size;
+        seen.processes[at] = tp_process_threads();
+    }
+    uint64_t live = __atomic_add_fetch(&seen.live, rq->size, __ATOMIC_SEQ_CST);
+    uint64_t most = __atomic_load_n(&seen.most, __ATOMIC_SEQ_CST);
+    while (live > most && !__atomic_compare_exchange_n(&seen.most, &most, live, false,
+                                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+    return tp_strategy_direct.alloc(state, thread, rq, out);
+}
+
+static int watched_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    int status = tp_strategy_direct.free(state, thread, addr, rq);
+    __atomic_sub_fetch(&seen.live, rq->size, __ATOMIC_SEQ_CST);
+    return status;
+}
+
+static int watched_thread_init(void *state, void *thread)
+{
+    char **own = thread;
+    (void)state;
+    *own = seen.own_bytes ? tp_own_zeroed(1, seen.own_bytes) : NULL;
+    if (*own)
+        memset(*own, 1, seen.own_bytes);
+    return seen.refused;
+}
+
+static void watched_thread_fini(void *state, void *thread)
+{
+    char **own = thread;
+    (void)state;
+    tp_own_free(*own);
+}
+
+static void watch(void)
+{
+    memset(&seen, 0, sizeof seen);
+    watched = tp_strategy_direct;
+    watched.alloc = watched_alloc;
+    watched.free = watched_free;
+    watched.thread_size = sizeof(char *);
+    watched.thread_init = watched_thread_init;
+    watched.thread_fini = watched_thread_fini;
+}
+
+static struct tp_replay_cfg by(uint32_t threads, struct tp_program *p)
+{
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &watched, p, TP_PASS_RESIDENT);
+    cfg.threads = threads;
+    cfg.cores = 8;
+    return cfg;
+}
+
+static struct tp_insn of(uint16_t thread, struct tp_insn insn)
+{
+    insn.thread = thread;
+    return insn;
+}
+#define OF(thread, insn) of(thread, (struct tp_insn)insn)
+
+static struct tp_insn end_of(uint16_t thread)
+{
+    return (struct tp_insn){.op = TP_THREAD_END, .thread = thread};
+}
+
+/* ---- lifetimes ---- */
+
+/* Thread 1 ends, and its index is another thread's later. */
+static void threads_begin_and_end_where_they_were_recorded(void **state)
+{
+    const struct tp_insn insns[] = {
+        OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 2 * MIB, 0)),
+        OF(1, ALLOC_INSN(2, 3 * MIB, 0)), end_of(1),
+        OF(0, ALLOC_INSN(3, 4 * MIB, 0)), OF(1, ALLOC_INSN(4, 5 * MIB, 0)),
+        OF(0, ALLOC_INSN(5, 6 * MIB, 0))};
+    (void)state;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    watch();
+    struct tp_replay_cfg cfg = by(2, p);
+    replay(&cfg);
+    tp_program_release(p);
+    assert_int_equal(seen.calls, 6);
+    for (uint32_t i = 0; i < seen.calls; i++) /* pieces are small here: one after another */
+        assert_int_equal(seen.sizes[i], (i + 1) * MIB);
+    assert_true(seen.os[0] == getpid() && seen.os[3] == getpid() && seen.os[5] == getpid());
+    assert_true(seen.os[1] == seen.os[2] && seen.os[1] != seen.os[0]);
+    assert_true(seen.os[4] != seen.os[1] && seen.os[4] != seen.os[0]);
+    const uint64_t others = seen.processes[0] - 1; /* a sanitizer's own */
+    const uint64_t there[] = {1, 2, 2, 1, 2, 2};
+    for (uint32_t i = 0; i < seen.calls; i++)
+        assert_int_equal(seen.processes[i], there[i] + others);
+}
+
+/* What a policy keeps for a thread is in the figure while the thread is. */
+static void memory_of_a_thread_goes_with_it(void **state)
+{
+    const struct tp_insn insns[] = {
+        OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
+        OF(2, ALLOC_INSN(2, 1 * MIB, 0)), end_of(2),
+        OF(0, ALLOC_INSN(3, 1 * MIB, 0))};
+    (void)state;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    watch();
+    seen.own_bytes = 8 * MIB;
+    struct tp_replay_cfg cfg = by(3, p);
+    replay(&cfg);
+    tp_program_release(p);
+    const struct tp_resident *r = &run->resident;
+    assert_in_range(r->end.median, 12 * MIB, 12 * MIB + FEW); /* thread 0 has its own */
+    assert_in_range(r->at_peak.median, 12 * MIB, 12 * MIB + FEW);
+    assert_in_range(r->peak.median, 19 * MIB, 19 * MIB + FEW); /* threads 0 and 2 */
+}
+
+/* Fewer OS threads than recorded ones are there from the first event to the last. */
+static void threads_that_play_several_stay(void **state)
+{
+    const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
+                                    OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
+                                    OF(2, ALLOC_INSN(2, 1 * MIB, 0)),
+                                    OF(1, ALLOC_INSN(3, 1 * MIB, 0))};
+    (void)state;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    watch();
+    struct tp_replay_cfg cfg = by(2, p);
+    replay(&cfg);
+    tp_program_release(p);
+    assert_true(seen.os[0] == seen.os[2]);
+    assert_true(seen.os[1] == seen.os[3] && seen.os[1] != seen.os[0]);
+}
+
+/* A thread that the policy cannot start ends the replay with the event that needed it. */
+static void a_thread_that_cannot_start_is_said(void **state)
+{
+    const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
+                                    OF(0, ALLOC_INSN(1, 1 * MIB, 0)),
+                                    OF(1, ALLOC_INSN(2, 1 * MIB, 0)), end_of(1)};
+    (void)state;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    watch();
+    struct tp_replay_cfg cfg = by(2, p);
+    seen.refused = TP_ENOMEM;
+    memset(run, 0, tp_run_size(RUN_DEVICES));
+    assert_int_equal(tp_replay(&cfg, run, &err), TP_ENOMEM);
+    tp_program_release(p);
+}
+
+/* ---- figures ---- */
+
+/* This process's malloc begins a heap for each thread that takes bookkeeping from it. */
+static void assert_near(const struct tp_spread *a, const struct tp_spread *b)
+{
+    assert_in_range(a->median, b->median > FEW ? b->median - FEW : 0, b->median + 3 * FEW);
+}
+
+/* `direct` keeps nothing for a thread. The pieces of the second replay are played by up to four
+ * threads at a time, with objects that go from one to another. */
+static void several_threads_read_what_one_does(void **state)
+{
+    enum { EVENTS = 20000, LIVE = 400, BYTES = 64 << 10 };
+    static struct tp_insn insns[2 * EVENTS];
+    struct tp_random random;
+    static uint64_t sizes[LIVE];
+    size_t count = 0;
+    (void)state;
+    memset(sizes, 0, sizeof sizes);
+    tp_random_seed(&random, 5);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        uint32_t slot = i < LIVE ? i : (uint32_t)tp_random_below(&random, LIVE); /* each once */
+        uint16_t thread = (uint16_t)tp_random_below(&random, 4);
+        uint64_t size = 4096 * (1 + tp_random_below(&random, BYTES / 4096));
+        if (sizes[slot] && i % 3)
+            insns[count++] = OF(thread, FREE_INSN(slot, sizes[slot], 10));
+        else if (sizes[slot])
+            insns[count++] = (struct tp_insn){.op = TP_REALLOC, .align_log2 = 4, .slot = slot,
+                                              .size = size, .gap_ns = 10, .thread = thread};
+        else
+            insns[count++] = OF(thread, ALLOC_INSN(slot, size, 10));
+        sizes[slot] = sizes[slot] && i % 3 ? 0 : size;
+    }
+    struct tp_program *p = test_program(insns, count, true);
+    watch();
+    struct tp_replay_cfg cfg = by(1, p);
+    replay(&cfg);
+    const struct tp_resident one = run->resident;
+    cfg = by(4, p);
+    replay(&cfg);
+    tp_program_release(p);
+    assert_int_equal(run->resident.passes, 1);
+    assert_near(&run->resident.at_peak, &one.at_peak);
+    assert_near(&run->resident.end, &one.end);
+    assert_in_range(run->resident.peak.median, one.peak.median - FEW,
+                    one.peak.median + one.peak.median / 50);
+}
+
+/* Sizes that a REALLOC changes move the readings. */
+static void readings_are_where_requested_bytes_swing(void **state)
+{
+    const struct tp_insn insns[] = {
+        OF(0, ALLOC_INSN(0, 1 * MIB, 10)),
+        {.op = TP_REALLOC, .align_log2 = 4, .size = 4 * MIB, .gap_ns = 10, .thread = 1},
+        OF(0, ALLOC_INSN(1, 100, 10)),
+        {.op = TP_REALLOC, .align_log2 = 4, .size = 4 * MIB - 16, .gap_ns = 10, .thread = 1},
+        OF(1, FREE_INSN(1, 100, 10)),
+        OF(0, FREE_INSN(0, 4 * MIB - 16, 10))};
+    static const uint64_t events[] = {0, 1, 2, 3, 6};
+    (void)state;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    watch();
+    struct tp_replay_cfg cfg = by(2, p);
+    replay(&cfg);
+    tp_program_release(p);
+    const struct tp_course *c = &run->resident.course;
+    assert_int_equal(c->count, COUNT(events));
+    for (size_t i = 0; i < COUNT(events); i++) {
+        assert_int_equal(c->points[i].event, events[i]);
+        assert_int_equal(c->points[i].clock, 10 * events[i]);
+    }
+    assert_in_range(c->points[4].bytes, 0, FEW);
+}
+
+/* One thread allocates over and over, another frees it. A step is 1 % of 4 MiB. */
+static void none_runs_ahead_by_more_than_a_step(void **state)
+{
+    enum { TIMES = 400, SIZE = 16 << 10 };
+    static struct tp_insn insns[2 * TIMES + 1];
+    (void)state;
+    insns[0] = OF(0, ALLOC_INSN(0, 4 * MIB, 0));
+    for (uint32_t i = 0; i < TIMES; i++) {
+        insns[1 + 2 * i] = OF(1, ALLOC_INSN(1, SIZE, 0));
+        insns[2 + 2 * i] = OF(2, FREE_INSN(1, SIZE, 0));
+    }
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    watch();
+    struct tp_replay_cfg cfg = by(3, p);
+    replay(&cfg);
+    tp_program_release(p);
+    assert_int_equal(seen.calls, TIMES + 1);
+    assert_in_range(seen.most, 4 * MIB + SIZE, 4 * MIB + 4 * MIB / 100 + 2 * SIZE);
+}
+
+int main(void)
+{
+#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        ROW(threads_begin_and_end_where_they_were_recorded),
+        ROW(memory_of_a_thread_goes_with_it),
+        ROW(threads_that_play_several_stay),
+        ROW(a_thread_that_cannot_start_is_said),
+        ROW(several_threads_read_what_one_does),
+        ROW(readings_are_where_requested_bytes_swing),
+        ROW(none_runs_ahead_by_more_than_a_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,6 +7,7 @@
  * state and tables count as far as they are written: they are memory of the policy, like that of a
  * real allocator. */
 #include "alloc/base/process_memory.h"
+#include "alloc/engine/crew.h"
 #include "alloc/engine/process_watch.h"
 
 static uint64_t read_written(void *ctx)
@@ -36,6 +37,7 @@ int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct
     out->resident = (struct tp_resident){.at_peak = once(TP_NONE),
                                          .peak = once(TP_NONE),
                                          .end = once(TP_NONE),
+                                         .threads = tp_crew_threads(cfg),
                                          .huge_pages = cfg->huge_pages};
     if (!tp_watch_applies(cfg) || !tp_written_open(&written, "/proc/self"))
         return TP_OK;

@@ -137,6 +137,7 @@ COMPARED(47, RESIDENT_METRIC("end_resident", end), MEANS("of it after the last e
 REPORTED(RESIDENT(end, low))
 REPORTED(RESIDENT(end, high))
 REPORTED(RUN("resident.", passes, COUNT), RUN_FIELD(resident.passes))
+REPORTED(RUN("resident.", threads, COUNT), RUN_FIELD(resident.threads))
 REPORTED(RUN("resident.", huge_pages, COUNT), GET_FLAG(has_huge_pages))
 
 /* ---- what a real allocator has mapped, by its calls of the kernel ---- */

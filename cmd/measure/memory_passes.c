@@ -2,11 +2,15 @@
  * becomes its own page, so it is counted wherever it lies, and what it inherited is not. A real
  * allocator is played in a tapool that is started afresh, because its heap would be inherited.
  *
+ * The resident pass is played by the recorded threads: what a malloc keeps for each of them may be
+ * many times what one thread leaves. The mapped pass is played by one.
+ *
  * The resident pass is played three times, and the middle of the three counts: what the kernel says
  * may differ by a few pages. Where the first one took long it stays alone. */
 #include "cmd/measure/memory_passes.h"
 
 #include "alloc/base/clock.h"
+#include "alloc/engine/crew.h"
 #include "alloc/engine/process_watch.h"
 #include "cmd/measure/child.h"
 #include "cmd/measure/fork_replay.h"
@@ -66,6 +70,13 @@ static int play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_
                                                 : tp_fork_replay(cfg, spec->label, out, err);
 }
 
+/* OS threads of the resident pass. Calls of a device are not bound to threads. */
+static uint32_t resident_threads(const struct tp_program_facts *f)
+{
+    uint32_t threads = f->kind == TP_KIND_HOST ? f->threads : 1;
+    return threads < TP_CREW_MAX ? threads : TP_CREW_MAX;
+}
+
 static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                          struct tp_run *scratch, struct tp_resident *out, struct tp_err *err)
 {
@@ -75,6 +86,7 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
     uint32_t count = 0;
     int status = TP_OK;
     one.passes = TP_PASS_RESIDENT;
+    one.threads = resident_threads(tp_program_facts(cfg->program));
     one.progress = NULL; /* the process that is measured would write what it prints */
     while (!status && count < PASSES) {
         if (cfg->progress)
@@ -98,6 +110,7 @@ static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy
 {
     struct tp_replay_cfg one = *cfg;
     one.passes = TP_PASS_MAPPED;
+    one.threads = 1;
     one.progress = NULL;
     if (cfg->progress)
         cfg->progress(cfg->progress_ctx, "mapped", 0);

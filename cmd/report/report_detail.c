@@ -86,6 +86,8 @@ static void print_when(const struct tp_result *r, const struct tp_device_run *d,
     tp_page_put(page, LABEL, "when the program needed most: event %s of %s%s",
                 tp_count(d->at_peak.event).s, tp_count(r->facts->events).s,
                 tp_time_at(r->facts, d->at_peak.time_ns).s);
+    if (r->run->resident.threads > 1)
+        tp_page_put(page, TEXT, "by one thread, except resident memory");
     tp_holders_line(r->captured->holders, LABEL, page);
 }
 
@@ -136,6 +138,14 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
     tp_page_line(page);
 }
 
+/* " (9 threads)"; "": one thread plays all passes. */
+static struct tp_text by_so_many(const struct tp_run *run)
+{
+    return run->resident.threads > 1
+               ? tp_text_of(" (%s threads)", tp_count(run->resident.threads).s)
+               : tp_text_of("%s", "");
+}
+
 /* What of the reserved memory is real: on host a range is addresses until it is written. */
 static void print_resident(const struct tp_result *r, struct tp_page *page)
 {
@@ -143,7 +153,8 @@ static void print_resident(const struct tp_result *r, struct tp_page *page)
     if (resident == TP_NONE)
         return;
     tp_page_right(page, NUMBER_END + (page->exact ? 4 : 0), tp_bytes(resident, page->exact).s);
-    tp_page_at(page, TEXT, "resident then: what the kernel counts, blocks written wholly");
+    tp_page_at(page, TEXT, "resident then%s: what the kernel counts, blocks written wholly",
+               by_so_many(r->run).s);
     tp_page_line(page);
 }
 
@@ -431,16 +442,17 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
         double ns = tp_speed_of(r->run).ns;
         struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);
         uint64_t resident = tp_run_resident(r->run);
+        bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0; /* else `held` is exact */
         tp_page_at(page, 0, "In short: %s ", r->spec->label);
         if (!isnan(ns))
             tp_page_more(page, 0, "took %s ns per call%s%s", tp_digits(ns).s, by_threads(r->run).s,
                          held.high == TP_NONE && resident == TP_NONE ? "" : " and ");
-        if (held.high != TP_NONE)
+        if (resident != TP_NONE && (foreign || held.high == TP_NONE))
+            tp_page_more(page, 0, "had %s resident%s for a program that needed %s.",
+                         tp_bytes(resident, page->exact).s, by_so_many(r->run).s, needed.s);
+        else if (held.high != TP_NONE)
             tp_page_more(page, 0, "held %s for a program that needed %s.",
                          tp_range_text(&held, page->exact).s, needed.s);
-        else if (resident != TP_NONE)
-            tp_page_more(page, 0, "had %s resident for a program that needed %s.",
-                         tp_bytes(resident, page->exact).s, needed.s);
         else
             tp_page_more(page, 0, " for a program that needed %s; what it held is not known.",
                          needed.s);

@@ -550,15 +550,24 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
 static void print_resident(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     struct tp_str single = {0};
+    uint64_t threads = 1;
     if (!tp_results_by_resident(results, count))
         return;
-    for (size_t i = 0; i < count; i++)
-        if (results[i].run->resident.passes == 1)
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_resident *r = &results[i].run->resident;
+        if (r->passes == 1)
             tp_str_item(&single, ", ", "%s", results[i].spec->label);
+        threads = r->threads > threads ? r->threads : threads;
+    }
     tp_page_dim(page, NOTE,
                 "Resident is what the kernel counts at peak demand, blocks written wholly%s%s%s.",
                 single.length ? "; 1 pass, not 3: " : "", tp_str_text(&single),
                 single.length ? ", which took long" : "");
+    if (threads > 1)
+        tp_page_dim(
+            page, NOTE,
+            "Resident memory is replayed by the %s recorded threads, all other memory by one.",
+            tp_count(threads).s);
     tp_str_drop(&single);
 }
 

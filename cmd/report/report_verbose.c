@@ -219,8 +219,9 @@ static void print_resident(const struct tp_run *run, struct tp_page *page)
     if (!resident->passes)
         line(page, "resident", "not known: this kernel does not say");
     else
-        line(page, "resident", "%s, blocks written wholly, huge pages %s",
+        line(page, "resident", "%s by %s, blocks written wholly, huge pages %s",
              resident->passes == 1 ? "1 pass" : "middle of 3 passes",
+             tp_plural(resident->threads, "thread").s,
              resident->huge_pages ? "as the machine has them" : "off");
     if (!resident->passes)
         return;

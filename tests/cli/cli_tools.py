@@ -125,11 +125,11 @@ def mask_system(lines):
             block = "full"
         elif re.match(r"(Speed|\S+, in full|In short|Pick)", line):
             if line.startswith("In short: system"):
-                line = re.sub(r"held " + BYTES, "held N", line)
+                line = re.sub(r"(held|had) " + BYTES, r"\1 N", line)
             block = None
         elif block == "detail" and re.match(r" {20}its own peak", line):
             continue
-        elif re.match(r" +[\d.,]+ \w+ +resident then:", line):
+        elif re.match(r" +[\d.,]+ \w+ +resident then[ :]", line):
             line = re.sub(r"^ +[\d.,]+ \w+ +", "       N  ", line)
         elif re.match(r"    mapped   ", line):
             line = re.sub(r"^(    mapped +).*", r"\1N", line)
@@ -189,8 +189,8 @@ def mask_text(text):
     text = re.sub(r"(?m)^(Speed|Policy time) +" + once + r"(?: {14,}\S.*\n)*", r"\1  ONCE\n", text)
     # resident, by the load: a pass that took long is not repeated
     text = re.sub(r"; 1 pass, not 3: [^.]*?,\s+which\s+took\s+long(?=\.)", "", text)
-    text = re.sub(r"(?m)^(    resident +)1 pass(?=,)", r"\1middle of 3 passes", text)
-    text = re.sub(r"(?m)^(In short: \S+) took N ns per call and held", r"\1 held", text)
+    text = re.sub(r"(?m)^(    resident +)1 pass(?= by )", r"\1middle of 3 passes", text)
+    text = re.sub(r"(?m)^(In short: \S+) took N ns per call and (held|had)", r"\1 \2", text)
     text = re.sub(r"\d[\d,]* replays in [\d.]+ [mun]?s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
     # a real device, or what stands for one

@@ -119,6 +119,29 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$out" '--threads 1 and 2'
 }
 
+# needs VARIABLES STRATEGY: what a program of four threads needs under a malloc, against what is predicted. One thread
+# would need a quarter.
+needs() {
+    local real
+    real=$(env "$1" "${TAPOOL_TURNS:-$(dirname "$TAPOOL")/tests/turns}" 4 8)
+    ok "$TAPOOL" replay turns.tpt -s "$2" --passes resident --json
+    is "$out" 'r["resident"]["threads"]' 5
+    is "$out" "abs(r['resident']['peak_bytes'] / 1024 / $real - 1) < 0.1" True || fail "the program needs $real KiB"
+}
+
+@test "a program of several threads needs what is predicted, under glibc and with one arena" {
+    ! sanitized || skip "a sanitizer has a malloc of its own"
+    "$TAPOOL" record -o turns.tpt -- "${TAPOOL_TURNS:-$(dirname "$TAPOOL")/tests/turns}" 4 8 >/dev/null 2>&1
+    needs NOTHING= system
+    needs MALLOC_ARENA_MAX=1 system:env=MALLOC_ARENA_MAX=1
+    ok "$TAPOOL" replay turns.tpt -s system --min-time 0
+    matches "$out" 'by one thread, except resident memory'
+    matches "$out" 'resident then \(5 threads\): what the kernel counts'
+    matches "$out" '^In short: system .*had [0-9.]+ MiB resident \(5 threads\)'
+    ok "$TAPOOL" replay turns.tpt -s system -s arena --min-time 0
+    matches "$out" 'Resident memory is replayed by the 5 recorded threads, all other memory by one\.'
+}
+
 @test "where threads cannot play: one sentence, and 2" {
     "$TAPOOL" gen training-step --layers 1 -o gpu.tpt >/dev/null
     refused 2 'plays host traces in this machine.s memory' play gpu.tpt -s arena --threads 2

@@ -34,9 +34,9 @@ static struct {
     uint64_t sizes[CALLS_MOST];
     uint64_t processes[CALLS_MOST]; /* threads of the process then */
     uint32_t calls;
-    uint64_t own_bytes; /* of each thread */
+    uint64_t own_bytes;  /* of each thread */
     uint64_t live, most; /* bytes of blocks */
-    int refused;        /* what thread_init returns */
+    int refused;         /* what thread_init returns */
 } seen;
 
 static int watched_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
@@ -141,10 +141,12 @@ static void threads_begin_and_end_where_they_were_recorded(void **state)
 /* What a policy keeps for a thread is in the figure while the thread is. */
 static void memory_of_a_thread_goes_with_it(void **state)
 {
-    const struct tp_insn insns[] = {
-        OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
-        OF(2, ALLOC_INSN(2, 1 * MIB, 0)), end_of(2),
-        OF(0, ALLOC_INSN(3, 1 * MIB, 0))};
+    const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
+                                    OF(1, ALLOC_INSN(1, 1 * MIB, 0)),
+                                    end_of(1),
+                                    OF(2, ALLOC_INSN(2, 1 * MIB, 0)),
+                                    end_of(2),
+                                    OF(0, ALLOC_INSN(3, 1 * MIB, 0))};
     (void)state;
     struct tp_program *p = test_program(insns, COUNT(insns), true);
     watch();
@@ -161,10 +163,9 @@ static void memory_of_a_thread_goes_with_it(void **state)
 /* Fewer OS threads than recorded ones are there from the first event to the last. */
 static void threads_that_play_several_stay(void **state)
 {
-    const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
-                                    OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
-                                    OF(2, ALLOC_INSN(2, 1 * MIB, 0)),
-                                    OF(1, ALLOC_INSN(3, 1 * MIB, 0))};
+    const struct tp_insn insns[] = {
+        OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
+        OF(2, ALLOC_INSN(2, 1 * MIB, 0)), OF(1, ALLOC_INSN(3, 1 * MIB, 0))};
     (void)state;
     struct tp_program *p = test_program(insns, COUNT(insns), true);
     watch();
@@ -203,7 +204,7 @@ static void assert_near(const struct tp_spread *a, const struct tp_spread *b)
  * threads at a time, with objects that go from one to another. */
 static void several_threads_read_what_one_does(void **state)
 {
-    enum { EVENTS = 20000, LIVE = 400, BYTES = 64 << 10 };
+    enum { EVENTS = 4000, LIVE = 200, BYTES = 64 << 10 };
     static struct tp_insn insns[2 * EVENTS];
     struct tp_random random;
     static uint64_t sizes[LIVE];
@@ -218,8 +219,12 @@ static void several_threads_read_what_one_does(void **state)
         if (sizes[slot] && i % 3)
             insns[count++] = OF(thread, FREE_INSN(slot, sizes[slot], 10));
         else if (sizes[slot])
-            insns[count++] = (struct tp_insn){.op = TP_REALLOC, .align_log2 = 4, .slot = slot,
-                                              .size = size, .gap_ns = 10, .thread = thread};
+            insns[count++] = (struct tp_insn){.op = TP_REALLOC,
+                                              .align_log2 = 4,
+                                              .slot = slot,
+                                              .size = size,
+                                              .gap_ns = 10,
+                                              .thread = thread};
         else
             insns[count++] = OF(thread, ALLOC_INSN(slot, size, 10));
         sizes[slot] = sizes[slot] && i % 3 ? 0 : size;

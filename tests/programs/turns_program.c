@@ -1,0 +1,81 @@
+/* Threads that take turns: each builds an index of small blocks, keeps a few and frees the rest. One
+ * thread would reuse what another gave back; a malloc that keeps memory for each thread does not.
+ *
+ *     turns_program THREADS MIB     each builds MIB MiB, twice
+ *
+ * Prints the KiB by which the process grew at most, by the kernel. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 2, BLOCKS_MOST = 1 << 18, KEPT = 400 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t next = PTHREAD_COND_INITIALIZER;
+static unsigned long turn, threads, bytes;
+
+static unsigned long status_of(const char *name)
+{
+    char line[256];
+    unsigned long value = 0;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, name, strlen(name)) == 0)
+            value = strtoul(line + strlen(name), NULL, 10);
+    if (f)
+        fclose(f);
+    return value;
+}
+
+static void build(char **blocks, uint64_t *random)
+{
+    unsigned long sum = 0, count = 0;
+    while (sum < bytes && count < BLOCKS_MOST) {
+        *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        size_t size = 32 + (*random >> 33) % 1000;
+        blocks[count] = malloc(size);
+        if (!blocks[count])
+            abort();
+        memset(blocks[count++], 1, size);
+        sum += size;
+    }
+    for (unsigned long i = 0; i < count; i++)
+        if (i % KEPT != 0)
+            free(blocks[i]);
+}
+
+static void *work(void *arg)
+{
+    static char *blocks[BLOCKS_MOST]; /* of the thread whose turn it is */
+    unsigned long number = (unsigned long)(uintptr_t)arg;
+    uint64_t random = number;
+    for (unsigned long round = 0; round < ROUNDS; round++) {
+        pthread_mutex_lock(&lock);
+        while (turn != round * threads + number)
+            pthread_cond_wait(&next, &lock);
+        build(blocks, &random);
+        turn++;
+        pthread_cond_broadcast(&next);
+        pthread_mutex_unlock(&lock);
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t all[64];
+    threads = argc > 1 ? strtoul(argv[1], NULL, 10) : 4;
+    bytes = (argc > 2 ? strtoul(argv[2], NULL, 10) : 8) << 20;
+    if (threads < 1 || threads > sizeof all / sizeof *all)
+        return 2;
+    unsigned long before = status_of("VmRSS:");
+    for (unsigned long i = 0; i < threads; i++)
+        if (pthread_create(&all[i], NULL, work, (void *)(uintptr_t)i) != 0)
+            return 1;
+    for (unsigned long i = 0; i < threads; i++)
+        pthread_join(all[i], NULL);
+    printf("%lu\n", status_of("VmHWM:") - before);
+    return 0;
+}

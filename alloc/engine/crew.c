@@ -371,8 +371,9 @@ int tp_crew_prepare(struct tp_player *p, struct tp_err *err)
     crew->spins = crew->crowded ? SPINS_CROWDED : SPINS;
     crew->lifetimes = p->cfg->shared.lifetimes && crew->size == p->facts->threads;
     crew->hands = tp_own_zeroed(crew->size, sizeof *crew->hands);
-    crew->stacks = crew->lifetimes ? tp_own_zeroed(crew->size, STACK) : NULL;
-    if (!crew->hands || (crew->lifetimes && !crew->stacks))
+    bool stacks = crew->lifetimes && !TP_SANITIZED; /* those of a sanitizer are larger */
+    crew->stacks = stacks ? tp_own_zeroed(crew->size, STACK) : NULL;
+    if (!crew->hands || (stacks && !crew->stacks))
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     return tp_plan_open(&crew->plan, p->facts, crew->size, err);
 }

@@ -1,5 +1,6 @@
-/* Threads that take turns: each builds an index of small blocks, keeps a few and frees the rest. One
- * thread would reuse what another gave back; a malloc that keeps memory for each thread does not.
+/* Threads that take turns: each builds an index of small blocks, keeps a few and frees the rest.
+ * One thread would reuse what another gave back; a malloc that keeps memory for each thread does
+ * not.
  *
  *     turns_program THREADS MIB     each builds MIB MiB, twice
  *

@@ -47,9 +47,14 @@ int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct
     if (!were_off)
         tp_huge_pages_off(false);
     tp_written_close(&written);
-    if (!status && w.base != TP_NONE && w.end != TP_NONE)
+    bool lacks = status == TP_EIO || status == TP_ENOMEM;
+    if (lacks && out->resident.threads > 1) { /* the other passes need none of them */
+        out->resident.threads = 0;
+        status = TP_OK;
+    } else if (!status && w.base != TP_NONE && w.end != TP_NONE) {
         give(&w, &out->resident);
-    else
-        out->resident.course.count = 0;
+        return TP_OK;
+    }
+    out->resident.course.count = 0;
     return status;
 }

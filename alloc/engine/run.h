@@ -192,7 +192,7 @@ struct tp_spread {
 /* Memory of the process that plays, by the kernel, less what it was before the first event. */
 struct tp_resident {
     uint64_t passes;          /* 0: not measured, or the kernel does not say */
-    uint64_t threads;         /* OS threads that played */
+    uint64_t threads;         /* OS threads that played; 0: so many cannot run here */
     struct tp_spread at_peak; /* at the event of peak demand; not known if it was not reached */
     struct tp_spread peak;    /* the highest of all readings (process_watch.h) */
     struct tp_spread end;     /* after the last event, before live blocks are freed */

@@ -217,7 +217,8 @@ static void print_resident(const struct tp_run *run, struct tp_page *page)
     if (!(run->passes & TP_PASS_RESIDENT))
         return;
     if (!resident->passes)
-        line(page, "resident", "not known: this kernel does not say");
+        line(page, "resident", "not known: %s",
+             resident->threads ? "this kernel does not say" : "so many threads cannot run here");
     else
         line(page, "resident", "%s by %s, blocks written wholly, huge pages %s",
              resident->passes == 1 ? "1 pass" : "middle of 3 passes",

@@ -204,9 +204,13 @@ SH
 @test "more threads than the machine allows: how many there were room for, and 4" {
     sanitized && skip "a sanitizer needs its address space"
     one_each 1000 >many.jsonl
-    limited() (ulimit -v 400000; "$TAPOOL" replay many.jsonl -s bump --threads recorded)
-    refused 4 'only [0-9]+ of 1000 threads can run here' limited
+    limited() (ulimit -v 400000; "$TAPOOL" replay many.jsonl -s bump --min-time 0 "$@")
+    refused 4 'only [0-9]+ of 1000 threads can run here' limited --threads recorded
     matches "$err" "--threads N"
+    ok limited --json # times of one thread are there, what is resident is not known
+    is "$out" "[r['resident'][k] for k in ('passes', 'threads', 'peak_bytes')]" '[0, 0, None]'
+    ok limited -v
+    matches "$out" 'resident +not known: so many threads cannot run here'
 }
 
 @test "a signal ends all threads, and to the whole group also the process of one thread" {

@@ -177,8 +177,8 @@ static void threads_that_play_several_stay(void **state)
     assert_true(seen.os[1] == seen.os[3] && seen.os[1] != seen.os[0]);
 }
 
-/* A thread that the policy cannot start ends the replay with the event that needed it. */
-static void a_thread_that_cannot_start_is_said(void **state)
+/* Without one of its threads nothing is known of the memory. */
+static void without_a_thread_nothing_is_known(void **state)
 {
     const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
                                     OF(0, ALLOC_INSN(1, 1 * MIB, 0)),
@@ -188,9 +188,12 @@ static void a_thread_that_cannot_start_is_said(void **state)
     watch();
     struct tp_replay_cfg cfg = by(2, p);
     seen.refused = TP_ENOMEM;
-    memset(run, 0, tp_run_size(RUN_DEVICES));
-    assert_int_equal(tp_replay(&cfg, run, &err), TP_ENOMEM);
+    replay(&cfg);
     tp_program_release(p);
+    assert_int_equal(run->resident.threads, 0);
+    assert_int_equal(run->resident.passes, 0);
+    assert_int_equal(run->resident.course.count, 0);
+    assert_true(run->resident.peak.median == TP_NONE);
 }
 
 /* ---- figures ---- */
@@ -300,7 +303,7 @@ int main(void)
         ROW(threads_begin_and_end_where_they_were_recorded),
         ROW(memory_of_a_thread_goes_with_it),
         ROW(threads_that_play_several_stay),
-        ROW(a_thread_that_cannot_start_is_said),
+        ROW(without_a_thread_nothing_is_known),
         ROW(several_threads_read_what_one_does),
         ROW(readings_are_where_requested_bytes_swing),
         ROW(none_runs_ahead_by_more_than_a_step),

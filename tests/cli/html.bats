@@ -329,6 +329,7 @@ END
     ok play_once swings.jsonl -s direct -s arena -s system --export-html a.html
     ok play_once swings.jsonl -s direct --source virtual --export-html virtual.html
     lacks virtual.html '"resident":'
+    ! sanitized || skip "a sanitizer's shadow is in what is resident"
     python3 -S -E - a.html <<'END'
 import itertools, json, re, sys
 runs = json.loads(re.search(r'id="data">(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))["runs"]

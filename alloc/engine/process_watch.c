@@ -112,10 +112,10 @@ static bool is_due(const struct watched *r, const struct tp_window *w, uint32_t 
 /* Takes a reading behind an instruction, if there is to be one. */
 static void look_behind(struct watched *r, const struct tp_window *w, uint32_t index)
 {
-    bool demand = is_demand(r, w, index), rise = r->requested >= r->next;
     r->index = index;
     if (!is_due(r, w, index))
         return;
+    bool demand = is_demand(r, w, index), rise = r->requested >= r->next;
     r->event = tp_window_event(w, index);
     uint64_t held = look(r, demand || rise ? &r->rise : &r->swing);
     if (demand)

@@ -70,13 +70,6 @@ static int play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_
                                                 : tp_fork_replay(cfg, spec->label, out, err);
 }
 
-/* OS threads of the resident pass. Calls of a device are not bound to threads. */
-static uint32_t resident_threads(const struct tp_program_facts *f)
-{
-    uint32_t threads = f->kind == TP_KIND_HOST ? f->threads : 1;
-    return threads < TP_CREW_MAX ? threads : TP_CREW_MAX;
-}
-
 static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                          struct tp_run *scratch, struct tp_resident *out, struct tp_err *err)
 {
@@ -86,7 +79,8 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
     uint32_t count = 0;
     int status = TP_OK;
     one.passes = TP_PASS_RESIDENT;
-    one.threads = resident_threads(tp_program_facts(cfg->program));
+    /* those that were recorded; calls of a device are not bound to threads */
+    one.threads = tp_program_facts(cfg->program)->kind == TP_KIND_HOST ? TP_CREW_MAX : 1;
     one.progress = NULL; /* the process that is measured would write what it prints */
     while (!status && count < PASSES) {
         if (cfg->progress)
@@ -110,7 +104,6 @@ static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy
 {
     struct tp_replay_cfg one = *cfg;
     one.passes = TP_PASS_MAPPED;
-    one.threads = 1;
     one.progress = NULL;
     if (cfg->progress)
         cfg->progress(cfg->progress_ctx, "mapped", 0);

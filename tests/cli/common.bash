@@ -58,7 +58,7 @@ serve_tools() {
     python3 -S -E "$CLI/cli_tools.py" serve "$1" </dev/null >/dev/null 2>&1 3>&- &
     for ((i = 0; i < 500; i++)); do
         [ ! -s "$1" ] || return 0
-        read -rt 0.02 <> <(:) || true
+        sleep 0.02
     done
     : >"$1.none"
     return 1

@@ -3,6 +3,8 @@
 # test_thread_plan; here is what the user sees, and what does not go.
 load common
 
+TURNS=${TAPOOL_TURNS:-$(dirname "$TAPOOL")/tests/turns}
+
 # one_each N: an object of each of so many threads. A loop of the shell would take 20 s under bats.
 one_each() {
     lines
@@ -123,7 +125,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
 # would need a quarter.
 needs() {
     local real
-    real=$(env "$1" "${TAPOOL_TURNS:-$(dirname "$TAPOOL")/tests/turns}" 4 8)
+    real=$(env "$1" "$TURNS" 4 8)
     ok "$TAPOOL" replay turns.tpt -s "$2" --passes resident --json
     is "$out" 'r["resident"]["threads"]' 5
     is "$out" "abs(r['resident']['peak_bytes'] / 1024 / $real - 1) < 0.1" True || fail "the program needs $real KiB"
@@ -131,7 +133,7 @@ needs() {
 
 @test "a program of several threads needs what is predicted, under glibc and with one arena" {
     ! sanitized || skip "a sanitizer has a malloc of its own"
-    "$TAPOOL" record -o turns.tpt -- "${TAPOOL_TURNS:-$(dirname "$TAPOOL")/tests/turns}" 4 8 >/dev/null 2>&1
+    "$TAPOOL" record -o turns.tpt -- "$TURNS" 4 8 >/dev/null 2>&1
     needs NOTHING= system
     needs MALLOC_ARENA_MAX=1 system:env=MALLOC_ARENA_MAX=1
     ok "$TAPOOL" replay turns.tpt -s system --min-time 0

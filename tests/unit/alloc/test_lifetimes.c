@@ -1,29 +1,12 @@
 /* The resident pass by several threads: OS threads are there as long as the recorded ones, objects
  * go from one to the next as in the trace, none runs ahead, and the figures are those of one thread
  * where a policy keeps nothing for a thread. */
-#include "alloc/base/own.h"
-#include "alloc/base/process_memory.h"
 #include "alloc/base/random.h"
-#include "tests/unit/one_run.h"
+#include "tests/unit/resident_rig.h"
 
 #include <unistd.h>
 
-extern const struct tp_source_ops tp_source_host;
-extern const struct tp_strategy tp_strategy_direct;
-
-enum { MIB = 1 << 20, FEW = (TP_SANITIZED ? 256 : 16) * 4096, CALLS_MOST = 64 };
-
-static int setup(void **state)
-{
-    struct tp_written written;
-    (void)state;
-    if (!tp_written_open(&written, "/proc/self") || tp_written_read(&written) == TP_NONE) {
-        print_message("skipped: this kernel does not say what was written\n");
-        skip();
-    }
-    tp_written_close(&written);
-    return new_run();
-}
+enum { CALLS_MOST = 64 };
 
 /* ---- a policy that says who called ---- */
 
@@ -98,6 +81,16 @@ static struct tp_replay_cfg by(uint32_t threads, struct tp_program *p)
     return cfg;
 }
 
+/* Plays the program of these instructions by so many threads. */
+static void play_by(uint32_t threads, const struct tp_insn *insns, size_t count)
+{
+    struct tp_program *p = test_program(insns, count, true);
+    struct tp_replay_cfg cfg = by(threads, p);
+    replay(&cfg);
+    tp_program_release(p);
+}
+#define PLAY_BY(threads, insns) play_by(threads, insns, COUNT(insns))
+
 static struct tp_insn of(uint16_t thread, struct tp_insn insn)
 {
     insn.thread = thread;
@@ -121,11 +114,8 @@ static void threads_begin_and_end_where_they_were_recorded(void **state)
         OF(0, ALLOC_INSN(3, 4 * MIB, 0)), OF(1, ALLOC_INSN(4, 5 * MIB, 0)),
         OF(0, ALLOC_INSN(5, 6 * MIB, 0))};
     (void)state;
-    struct tp_program *p = test_program(insns, COUNT(insns), true);
     watch();
-    struct tp_replay_cfg cfg = by(2, p);
-    replay(&cfg);
-    tp_program_release(p);
+    PLAY_BY(2, insns);
     assert_int_equal(seen.calls, 6);
     for (uint32_t i = 0; i < seen.calls; i++) /* pieces are small here: one after another */
         assert_int_equal(seen.sizes[i], (i + 1) * MIB);
@@ -149,12 +139,9 @@ static void memory_of_a_thread_goes_with_it(void **state)
     (void)state;
     if (TP_SANITIZED) /* it keeps what is freed */
         skip();
-    struct tp_program *p = test_program(insns, COUNT(insns), true);
     watch();
     seen.own_bytes = 8 * MIB;
-    struct tp_replay_cfg cfg = by(3, p);
-    replay(&cfg);
-    tp_program_release(p);
+    PLAY_BY(3, insns);
     const struct tp_resident *r = &run->resident;
     assert_in_range(r->end.median, 12 * MIB, 12 * MIB + FEW); /* thread 0 has its own */
     assert_in_range(r->at_peak.median, 12 * MIB, 12 * MIB + FEW);
@@ -168,11 +155,8 @@ static void threads_that_play_several_stay(void **state)
         OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
         OF(2, ALLOC_INSN(2, 1 * MIB, 0)), OF(1, ALLOC_INSN(3, 1 * MIB, 0))};
     (void)state;
-    struct tp_program *p = test_program(insns, COUNT(insns), true);
     watch();
-    struct tp_replay_cfg cfg = by(2, p);
-    replay(&cfg);
-    tp_program_release(p);
+    PLAY_BY(2, insns);
     assert_true(seen.os[0] == seen.os[2]);
     assert_true(seen.os[1] == seen.os[3] && seen.os[1] != seen.os[0]);
 }
@@ -184,12 +168,9 @@ static void without_a_thread_nothing_is_known(void **state)
                                     OF(0, ALLOC_INSN(1, 1 * MIB, 0)),
                                     OF(1, ALLOC_INSN(2, 1 * MIB, 0)), end_of(1)};
     (void)state;
-    struct tp_program *p = test_program(insns, COUNT(insns), true);
     watch();
-    struct tp_replay_cfg cfg = by(2, p);
     seen.refused = TP_ENOMEM;
-    replay(&cfg);
-    tp_program_release(p);
+    PLAY_BY(2, insns);
     assert_int_equal(run->resident.threads, 0);
     assert_int_equal(run->resident.passes, 0);
     assert_int_equal(run->resident.course.count, 0);
@@ -262,11 +243,8 @@ static void readings_are_where_requested_bytes_swing(void **state)
         OF(0, FREE_INSN(0, 4 * MIB - 16, 10))};
     static const uint64_t events[] = {0, 1, 2, 3, 6};
     (void)state;
-    struct tp_program *p = test_program(insns, COUNT(insns), true);
     watch();
-    struct tp_replay_cfg cfg = by(2, p);
-    replay(&cfg);
-    tp_program_release(p);
+    PLAY_BY(2, insns);
     const struct tp_course *c = &run->resident.course;
     assert_int_equal(c->count, COUNT(events));
     for (size_t i = 0; i < COUNT(events); i++) {
@@ -287,11 +265,8 @@ static void none_runs_ahead_by_more_than_a_step(void **state)
         insns[1 + 2 * i] = OF(1, ALLOC_INSN(1, SIZE, 0));
         insns[2 + 2 * i] = OF(2, FREE_INSN(1, SIZE, 0));
     }
-    struct tp_program *p = test_program(insns, COUNT(insns), true);
     watch();
-    struct tp_replay_cfg cfg = by(3, p);
-    replay(&cfg);
-    tp_program_release(p);
+    PLAY_BY(3, insns);
     assert_int_equal(seen.calls, TIMES + 1);
     assert_in_range(seen.most, 4 * MIB + SIZE, 4 * MIB + 4 * MIB / 100 + 2 * SIZE);
 }

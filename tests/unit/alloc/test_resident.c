@@ -1,27 +1,9 @@
 /* The resident pass: what it counts, when it looks, and that the engine's own memory is not in it.
  */
-#include "alloc/base/own.h"
-#include "alloc/base/process_memory.h"
 #include "tests/unit/random_program.h"
+#include "tests/unit/resident_rig.h"
 
-extern const struct tp_source_ops tp_source_host, tp_source_virtual;
-extern const struct tp_strategy tp_strategy_direct;
-
-/* A sanitizer writes its shadow too. */
-enum { MIB = 1 << 20, FEW = (TP_SANITIZED ? 256 : 16) * 4096 };
-
-/* `direct` holds exactly the pages of its blocks. */
-static int setup(void **state)
-{
-    struct tp_written written;
-    (void)state;
-    if (!tp_written_open(&written, "/proc/self") || tp_written_read(&written) == TP_NONE) {
-        print_message("skipped: this kernel does not say what was written\n");
-        skip();
-    }
-    tp_written_close(&written);
-    return new_run();
-}
+extern const struct tp_source_ops tp_source_virtual;
 
 static const struct tp_resident *play(const struct tp_insn *insns, size_t count)
 {

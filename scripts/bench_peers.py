@@ -1,7 +1,7 @@
 """What scripts/bench.py measures of malloc libraries, as people use them: preloaded.
 
   speed    `arena` beside `system` and each library of this machine: ns per call, net
-  memory   resident at peak demand; and the address space that `arena` holds then
+  memory   peak resident; and the address space that `arena` holds then
   threads  two threads: each with objects of its own; one allocates and the other frees
   hand     `system` and each library, beside a loop over the same calls written by hand
   same     a library compared with itself: COMPARISONS times, and no difference may be shown
@@ -65,12 +65,12 @@ def print_speed(tapool, _folder):
 
 def print_memory(tapool, _folder):
     others = peers(tapool)
-    print("resident at peak demand, KiB; arena over the leanest of all, over the leanest library")
+    print("peak resident, KiB; arena over the leanest of all, over the leanest library")
     print_row("", ["arena", *others, "of all", "of others"])
     of_all, of_others, reserved = [], [], {}
     for trace in traces():
         runs = in_turn(tapool, trace, ["arena", *others], "--passes", "usage,resident", rounds=1)
-        held = {name: least(of_name, "resident", "at_peak_bytes") for name, of_name in runs.items()}
+        held = {name: least(of_name, "resident", "peak_bytes") for name, of_name in runs.items()}
         at = runs["arena"][0]["memory"]["at_peak_demand"]
         reserved[trace] = at["reserved_bytes"] / at["requested_bytes"]
         of_all.append(held["arena"] / min(held[name] for name in others))

@@ -124,15 +124,16 @@ REPORTED(MEASURED(driver.busy_spent_ns, NS, driver.busy_spent_ns), NO_COLUMN)
 
 /* ---- memory of the process, by the kernel ---- */
 
-COMPARED(45, RESIDENT_METRIC("resident_at_peak", at_peak), HEAD("resident", "at peak"),
-         MEANS("on host, by the kernel: what the process has written, every block\n"
-               "wholly, at peak demand; middle of three passes; low, high: their ends"))
-REPORTED(RESIDENT(at_peak, low))
-REPORTED(RESIDENT(at_peak, high))
-COMPARED(46, RESIDENT_METRIC("peak_resident", peak),
-         MEANS("the most of it, read whenever requested bytes have changed by 1 %"))
+COMPARED(45, RESIDENT_METRIC("peak_resident", peak), HEAD("peak", "resident"),
+         MEANS("on host: most private memory of the process, counted by the kernel, every\n"
+               "block written, read whenever requested bytes have changed by 1 %; median\n"
+               "of three passes; low, high: lowest and highest"))
 REPORTED(RESIDENT(peak, low))
 REPORTED(RESIDENT(peak, high))
+COMPARED(46, RESIDENT_METRIC("resident_at_peak", at_peak), HEAD("resident", "at peak"),
+         MEANS("the same at peak demand"))
+REPORTED(RESIDENT(at_peak, low))
+REPORTED(RESIDENT(at_peak, high))
 COMPARED(47, RESIDENT_METRIC("end_resident", end), MEANS("of it after the last event"))
 REPORTED(RESIDENT(end, low))
 REPORTED(RESIDENT(end, high))

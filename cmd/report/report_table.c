@@ -64,7 +64,7 @@ static void fill_peak(const struct row *row, struct tp_table *t)
 
 static void fill_resident(const struct row *row, struct tp_table *t)
 {
-    tp_table_bytes(t, tp_run_resident(row->r->run), row->exact);
+    tp_table_bytes(t, tp_run_peak_resident(row->r->run), row->exact);
 }
 
 static void fill_fits(const struct row *row, struct tp_table *t)
@@ -76,7 +76,7 @@ static void fill_needed(const struct row *row, struct tp_table *t)
 {
     const struct tp_run *run = row->r->run;
     double needed =
-        tp_run_needed(run, row->resident ? tp_run_resident(run) : tp_run_peak_reserved(run));
+        tp_run_needed(run, row->resident ? tp_run_peak_resident(run) : tp_run_peak_reserved(run));
     if (tp_run_failed(run) || isnan(needed))
         tp_table_add(t, "-");
     else
@@ -269,7 +269,7 @@ static bool shows_p99(const struct tp_result *results, size_t count)
 }
 
 static const struct column col_name = {.column.name = "", .column.left = true, .fill = fill_name},
-                           col_resident = {.column.head = {"resident", "at peak"},
+                           col_resident = {.column.head = {"peak", "resident"},
                                            .fill = fill_resident,
                                            .shown = tp_results_by_resident},
                            col_peak = {.column.head = {"peak", "reserved"},
@@ -560,7 +560,7 @@ static void print_resident(const struct tp_result *results, size_t count, struct
         threads = r->threads > threads ? r->threads : threads;
     }
     tp_page_dim(page, NOTE,
-                "Resident is what the kernel counts at peak demand, blocks written wholly%s%s%s.",
+                "Peak resident: private memory, every block written%s%s%s.",
                 single.length ? "; 1 pass, not 3: " : "", tp_str_text(&single),
                 single.length ? ", which took long" : "");
     if (threads > 1)

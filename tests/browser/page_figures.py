@@ -45,7 +45,7 @@ def reserved(run):
 
 
 def resident(run):
-    return whole((run.get("resident") or {}).get("at_peak_bytes"))
+    return whole((run.get("resident") or {}).get("peak_bytes"))
 
 
 def needed_by_program(run):
@@ -141,7 +141,7 @@ class Answer:
         self.resident = False
 
     def see(self, table):
-        self.resident = "resident at peak" in table["heads"]
+        self.resident = "peak resident" in table["heads"]
         return ["answer: %d rows of policies, and %d results" % (len(table["rows"]), len(self.runs))] \
             if len(table["rows"]) < len(self.runs) else []
 
@@ -152,7 +152,7 @@ class Answer:
         return {"-"} if run["failed_allocations"] else held_times(self.held(run), run)
 
     POLICY = {
-        "resident at peak": lambda a, run: {text.size(resident(run))},
+        "peak resident": lambda a, run: {text.size(resident(run))},
         "peak reserved": lambda a, run: reserved_text(run),
         "address space": lambda a, run: reserved_text(run),
         "times needed": lambda a, run: a.times_text(run),
@@ -174,7 +174,7 @@ class Answer:
     }
     NEEDED = {
         "peak reserved": lambda a, run: {text.size(needed_by_program(run))},
-        "resident at peak": lambda a, run: {text.size(needed_by_program(run))},
+        "peak resident": lambda a, run: {text.size(needed_by_program(run))},
         "address space": lambda a, run: {"-" if a.resident else text.size(needed_by_program(run))},
         "times needed": lambda a, run: {"1.000"},
     }
@@ -416,7 +416,7 @@ TABLES = {"answer": Answer, "where": Where, "fragmentation": Fragmentation, "lat
 # ---- the sentence of the Pick ----
 
 SIZE, SHARE, COUNT = r"\d[\d.,]* (?:[KMGTPE]i)?B", r"(?:[+-][\d.]+ %|\d[\d.,]*x|0 %)", r"\d+(?:,\d+)*"
-COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "fits_in_bytes"), "resident at peak": resident,
+COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "fits_in_bytes"), "peak resident": resident,
            "peak reserved": lambda run: reserved(run)[1], "ns per call": throughput("ns_per_op"),
            "wall time": throughput("wall_ns_per_op")}
 
@@ -459,7 +459,7 @@ class Pick:
         return "fits in" if verb == "fits in" else self.held()
 
     def held(self):
-        return "resident at peak" if self.answer.resident else "peak reserved"
+        return "peak resident" if self.answer.resident else "peak reserved"
 
     # ---- what it may say ----
 

@@ -129,7 +129,7 @@ def mask_system(lines):
             block = None
         elif block == "detail" and re.match(r" {20}its own peak", line):
             continue
-        elif re.match(r" +[\d.,]+ \w+ +resident then[ :]", line):
+        elif re.match(r" +[\d.,]+ \w+ +peak resident[ :]", line):
             line = re.sub(r"^ +[\d.,]+ \w+ +", "       N  ", line)
         elif re.match(r"    mapped   ", line):
             line = re.sub(r"^(    mapped +).*", r"\1N", line)

@@ -138,7 +138,7 @@ needs() {
     needs MALLOC_ARENA_MAX=1 system:env=MALLOC_ARENA_MAX=1
     ok "$TAPOOL" replay turns.tpt -s system --min-time 0
     matches "$out" 'by one thread, except resident memory'
-    matches "$out" 'resident then \(5 threads\): what the kernel counts'
+    matches "$out" 'peak resident \(5 threads\): private memory'
     matches "$out" '^In short: system .*had [0-9.]+ MiB resident \(5 threads\)'
     ok "$TAPOOL" replay turns.tpt -s system -s arena --min-time 0
     matches "$out" 'Resident memory is replayed by the 5 recorded threads, all other memory by one\.'

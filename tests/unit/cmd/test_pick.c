@@ -44,7 +44,7 @@ enum flag { NONE, FAILED, UNSAFE, SMALL, AGED };
         .failed = (flag) == FAILED, .unsafe = (flag) == UNSAFE, .small = (flag) == SMALL,          \
         .aged = (flag) == AGED                                                                     \
     }
-/* of a real process: what is resident at peak demand beside the peak of what is reserved */
+/* of a real process: peak resident beside peak reserved */
 #define R(name_, resident_, peak_, ns_)                                                            \
     {                                                                                              \
         .name = (name_), .resident = (resident_), .peak = (peak_), .calls = 9, .ns = (ns_)         \
@@ -68,7 +68,7 @@ static const struct record records[] = {
      HOST,
      {R("arena", 1500, 1000, 10), R("system", 1000, 0, 20)},
      "Pick system: held 1,000 B where arena held 1.465 KiB (-33.3 %), though ns per call +100.0 %. "
-     "If time is what you lack: arena, ns per call -50.0 %, memory +50.0 % by 'resident at peak'",
+     "If time is what you lack: arena, ns per call -50.0 %, memory +50.0 % by 'peak resident'",
      false,
      0},
     {"among policies alone it does not count",
@@ -384,7 +384,7 @@ static void fill_result(struct rig *g, size_t i)
     d->peak_reserved = bytes_or_none(p->peak);
     d->gets = p->peak > 0 ? (uint64_t)p->calls : TP_NONE;
     run->passes |= p->resident > 0 ? TP_PASS_RESIDENT : 0;
-    run->resident.at_peak.median = bytes_or_none(p->resident);
+    run->resident.peak.median = bytes_or_none(p->resident);
     d->failed_allocations = p->failed;
     d->allocations = 100;
     d->reused = p->unsafe ? 50 : 0;
@@ -444,7 +444,7 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
     set(g, i, "failed_allocations", p->failed);
     set(g, i, "fits_in", p->fits > 0 ? p->fits : NAN);
     set(g, i, "peak_reserved", p->peak > 0 ? p->peak : NAN);
-    set(g, i, "resident_at_peak", p->resident > 0 ? p->resident : NAN);
+    set(g, i, "peak_resident", p->resident > 0 ? p->resident : NAN);
     set(g, i, "source_calls.get", p->peak > 0 ? p->calls : NAN);
     set(g, i, "source_calls.put", p->peak > 0 ? 0 : NAN);
     set(g, i, "wall_ns_per_op", p->wall > 0 ? p->wall : NAN);

@@ -83,6 +83,12 @@ uint64_t tp_written_read(struct tp_written *w)
     return sum > 0 ? (uint64_t)sum << 10 : 0;
 }
 
+uint64_t tp_rss_read(struct tp_written *w)
+{
+    long long kb = read_all(w) ? kb_of(w->buffer, "Rss:") : -1;
+    return kb < 0 ? TP_NONE : (uint64_t)kb << 10;
+}
+
 /* ---- mapped ---- */
 
 bool tp_mapped_open(int *fd, const char *folder)

@@ -24,6 +24,9 @@ void tp_written_close(struct tp_written *w);
  * lazily (MADV_FREE). TP_NONE: the kernel did not say. */
 uint64_t tp_written_read(struct tp_written *w);
 
+/* The RSS of this process in bytes, pages of files included. TP_NONE: the kernel did not say. */
+uint64_t tp_rss_read(struct tp_written *w);
+
 /* Bytes of the private mappings of a process that can be written, as the kernel keeps them at any
  * time, written or not. `folder` is /proc/self, or that of another process. */
 bool tp_mapped_open(int *fd, const char *folder);

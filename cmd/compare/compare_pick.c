@@ -102,7 +102,7 @@ static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident,
                               .small = is_warned(r, "small-trace"),
                               .cold = r->cold,
                               .fits_in = value_of(r, "fits_in"),
-                              .peak = value_of(r, resident ? "peak_resident" : "peak_reserved"),
+                              .peak = value_of(r, resident ? "total_resident" : "peak_reserved"),
                               .calls_first =
                                   value_of(r, "source_calls.get") + value_of(r, "source_calls.put"),
                               .calls_later = value_of(r, "source_calls.next_pass"),

@@ -154,7 +154,7 @@ static void add_others(struct tp_compare *c)
 
 bool tp_compare_by_resident(const struct tp_compare_table *t)
 {
-    const struct tp_metric *resident = tp_metric_find("peak_resident", NULL),
+    const struct tp_metric *resident = tp_metric_find("total_resident", NULL),
                            *failed = tp_metric_find("failed_allocations", NULL);
     bool real = false;
     for (size_t r = 0; r < t->count; r++) {
@@ -179,12 +179,12 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
 {
     static const char *const host[] = {"peak_reserved", "wall_ns_per_op", "ns_per_op", "waited",
                                        "blocked",       "alloc.p99",      NULL};
-    static const char *const real[] = {"peak_resident", "wall_ns_per_op", "ns_per_op", "waited",
-                                       "blocked",          "alloc.p99",      NULL};
+    static const char *const real[] = {"total_resident", "wall_ns_per_op", "ns_per_op", "waited",
+                                       "blocked",        "alloc.p99",      NULL};
     static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
                                          "ns_per_op", NULL};
     static const char *const picks[] = {"peak_reserved",
-                                        "peak_resident",
+                                        "total_resident",
                                         "fits_in",
                                         "source_calls.get",
                                         "source_calls.put",

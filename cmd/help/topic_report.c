@@ -37,6 +37,9 @@ static const char memory_text[] =
     "only\n"
     "               one where a replay takes over half a second. Transparent huge pages are off;\n"
     "               --thp leaves them on\n"
+    "  at start     RSS that a preloaded library adds to a process before the first event, its\n"
+    "               code included: a process with it less one with the C library's malloc, each\n"
+    "               the median of three. 'total resident' includes it, and decides\n"
     "  mapped       (-v and JSON, of a real allocator) what its process could write, written or "
     "not,\n"
     "               above what there was before the first event, and its calls for it: the "
@@ -49,7 +52,9 @@ static const char memory_text[] =
     "               arena (jemalloc, mimalloc, tbbmalloc) has 0 for a trace that fits into it.\n"
     "               resident tells such libraries apart\n"
     "What else a real allocator's memory is, its own statistics say: not comparable to the byte.\n"
-    "\n"
+    "\n";
+
+static const char captures_text[] =
     "Captures\n"
     "  mid-run      what was live before the first event; only its sizes and places are known.\n"
     "               It is placed first, by address, and is in no count of calls and no measured\n"
@@ -129,6 +134,7 @@ static void print_report_topic(FILE *out)
     struct tp_clock clock = {.step_ns = 0, .stamp_ns = 0};
     tp_clock_calibrate(&clock, NULL);
     fputs(memory_text, out);
+    fputs(captures_text, out);
     fprintf(
         out,
         "Times\n"

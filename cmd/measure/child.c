@@ -7,6 +7,7 @@
 #include "cmd/measure/child.h"
 
 #include "alloc/base/own.h"
+#include "alloc/base/process_memory.h"
 #include "cmd/measure/follow.h"
 #include "cmd/measure/left_behind.h"
 #include "cmd/measure/libraries.h"
@@ -253,23 +254,40 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     return status;
 }
 
-int tp_child_library(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
-                     char *out, size_t size, struct tp_err *err)
+/* Starts a child that plays nothing, and takes what it says of itself. */
+static int ask(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
+               struct tp_run *run, struct tp_err *err)
 {
     static const struct tp_program_facts nothing = {.devices = 0}; /* is played */
     const struct tp_child_wait wait = {.interrupted = interrupted, .timeout_ns = ASKING_NS};
     struct started c;
-    struct tp_run *run = malloc(tp_run_size(0));
     int status = open_started(&c, spec, &nothing, err);
-    if (!status && !run)
-        status = tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
         status = spawn(spec, c.job_fd, c.job_fd, &c.pid, err);
     if (!status)
         status = await(&c, spec->label, wait, run, err);
+    close_started(&c);
+    return status;
+}
+
+int tp_child_library(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
+                     char *out, size_t size, struct tp_err *err)
+{
+    struct tp_run *run = calloc(1, tp_run_size(0));
+    int status = run ? ask(spec, interrupted, run, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
         snprintf(out, size, "%s", run->library);
-    close_started(&c);
+    free(run);
+    return status;
+}
+
+int tp_child_rss(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
+                 uint64_t *out, struct tp_err *err)
+{
+    struct tp_run *run = calloc(1, tp_run_size(0));
+    int status = run ? ask(spec, interrupted, run, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status)
+        *out = run->resident.start;
     free(run);
     return status;
 }
@@ -361,11 +379,20 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
     return status;
 }
 
-/* Answers only which library serves this process, as the strategy finds it. */
+static uint64_t read_rss(void)
+{
+    struct tp_written w;
+    uint64_t bytes = tp_written_open(&w, "/proc/self") ? tp_rss_read(&w) : TP_NONE;
+    tp_written_close(&w);
+    return bytes;
+}
+
+/* Answers only which library serves this process, as the strategy finds it, and its RSS. */
 static int answer_library(const struct child_job *job, struct tp_run *run, struct tp_err *err)
 {
     struct tp_strategy_spec spec;
     int status = try_malloc(job, err);
+    run->resident.start = read_rss();
     if (!status)
         status = tp_strategy_spec_parse(&spec, job->spec, err);
     if (status)

@@ -22,7 +22,12 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
 int tp_child_library(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
                      char *out, size_t size, struct tp_err *err);
 
-/* The child's part of both. Calls nothing that allocates before the job is mapped, so that a
+/* The RSS in bytes of a fresh process in which the strategy is to be played, after its first malloc
+ * and before anything else; TP_NONE: the kernel does not say. Errors as above. */
+int tp_child_rss(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
+                 uint64_t *out, struct tp_err *err);
+
+/* The child's part of all. Calls nothing that allocates before the job is mapped, so that a
  * library's heap begins with what is played. TP_EUSAGE: this process was not started by them.
  * All other errors go to the parent, which reports them. */
 int tp_child_serve(struct tp_err *err);

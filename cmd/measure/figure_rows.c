@@ -77,6 +77,7 @@ GETTER(failed, whole(tp_run_failed(of->r->run)))
 GETTER(failed_initial, whole(tp_run_failed_initial(of->r->run)))
 GETTER(first_failed_event, whole(tp_run_first_failure(of->r->run)))
 
+GETTER(total_resident, whole(tp_run_total_resident(of->r->run)))
 GETTER(has_huge_pages, whole(of->r->run->resident.huge_pages))
 
 static struct tp_figure_value mapped(const struct tp_figure_of *of, uint64_t value)
@@ -198,10 +199,10 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define RESIDENT(of, value) \
     .name = "resident." #of "_" #value "_bytes", .path = "resident." #of "_" #value "_bytes", \
     .unit = TP_UNIT_BYTES, RUN_FIELD(resident.of.value)
-#define RESIDENT_METRIC(name_, of) \
+#define RESIDENT_BYTES(name_, of) \
     .name = (name_), .path = "resident." #of "_bytes", .unit = TP_UNIT_BYTES, \
-    .class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = 0.05, \
-    RUN_FIELD(resident.of.median)
+    .class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = 0.05
+#define RESIDENT_METRIC(name_, of) RESIDENT_BYTES(name_, of), RUN_FIELD(resident.of.median)
 
 /* What a real allocator has mapped. */
 #define MAPPED(name_, of, unit_, get_) \

@@ -137,6 +137,11 @@ REPORTED(RESIDENT(at_peak, high))
 COMPARED(47, RESIDENT_METRIC("end_resident", end), MEANS("of it after the last event"))
 REPORTED(RESIDENT(end, low))
 REPORTED(RESIDENT(end, high))
+COMPARED(58, RESIDENT_BYTES("start_resident", start), RUN_FIELD(resident.start),
+         HEAD("+ at", "start"),
+         MEANS("RSS that a preloaded library adds to a process before the first event"))
+COMPARED(59, RESIDENT_BYTES("total_resident", total), GET_WHOLE(total_resident),
+         HEAD("total", "resident"), MEANS("peak_resident + start_resident"))
 REPORTED(RUN("resident.", passes, COUNT), RUN_FIELD(resident.passes))
 REPORTED(RUN("resident.", threads, COUNT), RUN_FIELD(resident.threads))
 REPORTED(RUN("resident.", huge_pages, COUNT), GET_FLAG(has_huge_pages))

@@ -242,9 +242,11 @@ double tp_run_needed(const struct tp_run *run, uint64_t held)
     return trace && held != TP_NONE ? (double)held / (double)trace : (double)NAN;
 }
 
-uint64_t tp_run_peak_resident(const struct tp_run *run)
+uint64_t tp_run_total_resident(const struct tp_run *run)
 {
-    return run->passes & TP_PASS_RESIDENT ? run->resident.peak.median : TP_NONE;
+    const struct tp_resident *r = &run->resident;
+    bool known = run->passes & TP_PASS_RESIDENT && r->peak.median != TP_NONE && r->start != TP_NONE;
+    return known ? r->peak.median + r->start : TP_NONE;
 }
 
 bool tp_result_is_on_host(const struct tp_result *r)
@@ -259,7 +261,7 @@ bool tp_results_by_resident(const struct tp_result *results, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct tp_run *run = results[i].run;
         real |= (results[i].spec->strategy->caps & TP_CAP_FOREIGN) != 0;
-        if (tp_run_peak_resident(run) == TP_NONE && !tp_run_failed(run))
+        if (tp_run_total_resident(run) == TP_NONE && !tp_run_failed(run))
             return false;
     }
     return real;

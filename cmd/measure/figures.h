@@ -95,8 +95,9 @@ uint64_t tp_run_calls(const struct tp_run *run);
 uint64_t tp_run_peak_reserved(const struct tp_run *run);
 struct tp_range tp_run_reserved(const struct tp_run *run);
 
-/* The most that the process had written (struct tp_resident); TP_NONE: not known. */
-uint64_t tp_run_peak_resident(const struct tp_run *run);
+/* Peak resident memory and what a preloaded library adds at start (struct tp_resident); TP_NONE:
+ * not known. */
+uint64_t tp_run_total_resident(const struct tp_run *run);
 
 /* Whether the memory of these results compares by what is resident: a real allocator is among them,
  * of which nothing else is known that a policy has too, and it is known of all that served. */

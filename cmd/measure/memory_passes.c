@@ -70,6 +70,31 @@ static int play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_
                                                 : tp_fork_replay(cfg, spec->label, out, err);
 }
 
+/* What the library adds to a process before the first event: the RSS of a process that it serves,
+ * less that of one under the C library, each the median of three, asked in turn. */
+static int ask_start(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                     uint64_t *out, struct tp_err *err)
+{
+    const struct tp_strategy_spec *asked[2] = {spec, NULL};
+    struct tp_strategy_spec plain;
+    uint64_t rss[2][PASSES];
+    int status = spec->preload ? tp_strategy_spec_parse(&plain, "system", err) : TP_OK;
+    *out = 0;
+    if (status || !spec->preload)
+        return status;
+    asked[1] = &plain;
+    for (int i = 0; !status && i < 2 * PASSES; i++)
+        status = tp_child_rss(asked[i % 2], cfg->interrupted, &rss[i % 2][i / 2], err);
+    tp_strategy_spec_release(&plain);
+    if (status)
+        return status;
+    uint64_t with = spread_of(rss[0][0], rss[0][1], rss[0][2]).median;
+    uint64_t without = spread_of(rss[1][0], rss[1][1], rss[1][2]).median;
+    bool known = with != TP_NONE && without != TP_NONE;
+    *out = !known ? TP_NONE : with > without ? with - without : 0;
+    return TP_OK;
+}
+
 static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                          struct tp_run *scratch, struct tp_resident *out, struct tp_err *err)
 {
@@ -95,7 +120,7 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
         join(r, out);
     else
         *out = r[0];
-    return status;
+    return status ? status : ask_start(cfg, spec, &out->start, err);
 }
 
 /* A child that cannot be followed is no error: what is mapped is then not known. */

@@ -179,7 +179,7 @@ static const struct step {
     [SMALL] =
         {large, false, need_of,
          "those within 5 % of the least 'fits in' stay (where that is not known of all, of the "
-         "least peak, which beside a real allocator is peak resident); one that "
+         "least peak, which beside a real allocator is total resident); one that "
          "held over twice what another of these did is out"},
     [FEW_CALLS] =
         {calling, false, calls_of,
@@ -240,7 +240,7 @@ static struct tp_text bytes(const struct pick_field *f, double value)
 /* The column by which memory is judged. */
 static const char *need_name(const struct pick_field *f)
 {
-    return f->fits ? "fits in" : f->q->resident ? "peak resident" : "peak reserved";
+    return f->fits ? "fits in" : f->q->resident ? "total resident" : "peak reserved";
 }
 
 static void say_memory(const struct pick_field *f, size_t pick, size_t rival, char *text)

@@ -19,7 +19,7 @@ struct tp_choice {
     bool small;     /* the warning small-trace is about this policy */
     bool cold;      /* the time is that of single replays, which only compares with such */
     double fits_in; /* bytes, summed over the devices */
-    double peak;    /* peak reserved, or peak resident, as the question says */
+    double peak;    /* peak reserved, or total resident, as the question says */
     /* Calls to the source: in the first pass on a fresh instance, and in the next pass on it. */
     double calls_first, calls_later;
     /* ns per call and its 95 % interval; where threads played, of the time that passed */
@@ -33,7 +33,7 @@ struct tp_pick_question {
     size_t base;        /* index of the base of a comparison; equal to `count`: no base */
     bool frees;         /* the trace frees objects one by one */
     bool loop;          /* the trace is one period of a loop, so a first pass happens only once */
-    bool resident;      /* `peak` of each choice is peak resident */
+    bool resident;      /* `peak` of each choice is total resident */
     bool policy_time;   /* times do not include the calls to the source */
     bool wall;          /* times are what passed while several threads played */
     double operations;  /* number of operations in the trace */

@@ -149,13 +149,20 @@ static struct tp_text by_so_many(const struct tp_run *run)
 /* What of the reserved memory is real: on host a range is addresses until it is written. */
 static void print_resident(const struct tp_result *r, struct tp_page *page)
 {
-    uint64_t resident = tp_run_peak_resident(r->run);
-    if (resident == TP_NONE)
+    const struct tp_resident *resident = &r->run->resident;
+    struct sum_line start = {'+', resident->start, "added by the library at start", ""};
+    struct sum_line total = {'=', tp_run_total_resident(r->run), "total resident", ""};
+    if (total.bytes == TP_NONE)
         return;
-    tp_page_right(page, NUMBER_END + (page->exact ? 4 : 0), tp_bytes(resident, page->exact).s);
+    tp_page_right(page, NUMBER_END + (page->exact ? 4 : 0),
+                  tp_bytes(resident->peak.median, page->exact).s);
     tp_page_at(page, TEXT, "peak resident%s: private memory, every block written",
                by_so_many(r->run).s);
     tp_page_line(page);
+    if (!r->spec->preload)
+        return;
+    print_sum_line(&start, page);
+    print_sum_line(&total, page);
 }
 
 static void print_memory(const struct tp_result *r, const struct tp_device_run *d,
@@ -197,7 +204,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     if (at->granted != TP_NONE)
         print_sum_line(&rounding, page);
     if (at->reserved == TP_NONE) {
-        if (tp_run_peak_resident(r->run) == TP_NONE)
+        if (tp_run_total_resident(r->run) == TP_NONE)
             tp_page_put(page, TEXT, "what else it holds is not known");
         print_resident(r, page);
         return;
@@ -441,7 +448,7 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
     else {
         double ns = tp_speed_of(r->run).ns;
         struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);
-        uint64_t resident = tp_run_peak_resident(r->run);
+        uint64_t resident = tp_run_total_resident(r->run);
         bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0; /* else `held` is exact */
         tp_page_at(page, 0, "In short: %s ", r->spec->label);
         if (!isnan(ns))

@@ -44,7 +44,7 @@ static struct tp_choice choice_of(const struct tp_result *r, bool resident)
         .small = is_small(r),
         .cold = (r->run->flags & TP_RUN_PLAYED_ONCE) != 0,
         .fits_in = known(tp_run_fits_in(r->run)),
-        .peak = known(resident ? tp_run_peak_resident(r->run) : tp_run_peak_reserved(r->run)),
+        .peak = known(resident ? tp_run_total_resident(r->run) : tp_run_peak_reserved(r->run)),
         .calls_first = known(tp_run_calls(r->run)),
         .calls_later = known(tp_run_next_calls(r->run)),
         .ns = time.median,

@@ -64,7 +64,19 @@ static void fill_peak(const struct row *row, struct tp_table *t)
 
 static void fill_resident(const struct row *row, struct tp_table *t)
 {
-    tp_table_bytes(t, tp_run_peak_resident(row->r->run), row->exact);
+    const struct tp_run *run = row->r->run;
+    tp_table_bytes(t, run->passes & TP_PASS_RESIDENT ? run->resident.peak.median : TP_NONE,
+                   row->exact);
+}
+
+static void fill_start(const struct row *row, struct tp_table *t)
+{
+    tp_table_bytes(t, row->r->spec->preload ? row->r->run->resident.start : TP_NONE, row->exact);
+}
+
+static void fill_total(const struct row *row, struct tp_table *t)
+{
+    tp_table_bytes(t, tp_run_total_resident(row->r->run), row->exact);
 }
 
 static void fill_fits(const struct row *row, struct tp_table *t)
@@ -76,7 +88,7 @@ static void fill_needed(const struct row *row, struct tp_table *t)
 {
     const struct tp_run *run = row->r->run;
     double needed =
-        tp_run_needed(run, row->resident ? tp_run_peak_resident(run) : tp_run_peak_reserved(run));
+        tp_run_needed(run, row->resident ? tp_run_total_resident(run) : tp_run_peak_reserved(run));
     if (tp_run_failed(run) || isnan(needed))
         tp_table_add(t, "-");
     else
@@ -239,6 +251,14 @@ static bool by_range(const struct tp_result *results, size_t count)
     return !tp_results_by_resident(results, count);
 }
 
+static bool is_preloaded(const struct tp_result *results, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= results[i].spec->preload != NULL;
+    return any && tp_results_by_resident(results, count);
+}
+
 static bool by_threads(const struct tp_result *results, size_t count)
 {
     bool any = false;
@@ -268,82 +288,81 @@ static bool shows_p99(const struct tp_result *results, size_t count)
     return !any_fits(results, count);
 }
 
-static const struct column col_name = {.column.name = "", .column.left = true, .fill = fill_name},
-                           col_resident = {.column.head = {"peak", "resident"},
-                                           .fill = fill_resident,
-                                           .shown = tp_results_by_resident},
-                           col_peak = {.column.head = {"peak", "reserved"},
-                                       .other = {"address", "space"},
-                                       .is_other = on_host,
-                                       .fill = fill_peak,
-                                       .shown = by_range,
-                                       .marks = SEE_SPACE},
-                           col_space = {.column.head = {"address", "space"},
-                                        .fill = fill_peak,
-                                        .shown = tp_results_by_resident,
-                                        .marks = SEE_SPACE},
-                           col_needed = {.column.head = {"times", "needed"}, .fill = fill_needed},
-                           col_fits = {.column.head = {"fits", "in"},
-                                       .fill = fill_fits,
-                                       .shown = any_fits},
-                           col_time = {.column.head = {"ns per call", "±95 %"},
-                                       .other = {"policy time", "ns, ±95 %"},
-                                       .is_other = on_virtual,
-                                       .fill = fill_time,
-                                       .shown = is_wide,
-                                       .marks = SEE_TIME | SEE_INTERVAL},
-                           col_policy_time = {.column.head = {"policy", "time, ns"},
-                                              .fill = fill_policy_time,
-                                              .shown = is_narrow,
-                                              .marks = SEE_TIME},
-                           col_p99 = {.column.head = {"p99", "ns"},
-                                      .fill = fill_p99,
-                                      .shown = shows_p99,
-                                      .marks = SEE_P99},
-                           col_wall = {.column.head = {"wall time", "ns, ±95 %"},
-                                       .fill = fill_wall,
-                                       .shown = by_threads,
-                                       .marks = SEE_INTERVAL | SEE_WALL},
-                           col_speedup = {.column.head = {"against", "1 thread"},
-                                          .fill = fill_speedup,
-                                          .shown = by_threads,
-                                          .marks = SEE_SPEEDUP},
-                           col_waited = {.column.head = {"", "waited"},
-                                         .fill = fill_waited,
-                                         .shown = by_threads,
-                                         .marks = SEE_WAITED},
-                           col_blocked = {.column.head = {"", "blocked"},
-                                          .fill = fill_blocked,
-                                          .shown = by_threads,
-                                          .marks = SEE_BLOCKED},
-                           col_calls = {.column.head = {"system", "calls"},
-                                        .other = {"driver", "calls"},
-                                        .fill = fill_calls},
-                           col_next_calls = {.column.head = {"next", "pass"},
-                                             .fill = fill_next_calls,
-                                             .shown = is_loop},
-                           col_reuse = {.column.head = {"", "reuse"}, .fill = fill_reuse},
-                           col_idle = {.column.head = {"idle at peak demand", "(largest piece)"},
-                                       .fill = fill_idle,
-                                       .shown = by_range,
-                                       .marks = SEE_IDLE},
-                           /* beside what is resident, without the largest piece */
+static const struct column
+    col_name = {.column.name = "", .column.left = true, .fill = fill_name},
+    col_resident = {.column.head = {"peak", "resident"},
+                    .fill = fill_resident,
+                    .shown = tp_results_by_resident},
+    col_start = {.column.head = {"+ at", "start"}, .fill = fill_start, .shown = is_preloaded},
+    col_total = {.column.head = {"total", "resident"}, .fill = fill_total, .shown = is_preloaded},
+    col_peak = {.column.head = {"peak", "reserved"},
+                .other = {"address", "space"},
+                .is_other = on_host,
+                .fill = fill_peak,
+                .shown = by_range,
+                .marks = SEE_SPACE},
+    col_space = {.column.head = {"address", "space"},
+                 .fill = fill_peak,
+                 .shown = tp_results_by_resident,
+                 .marks = SEE_SPACE},
+    col_needed = {.column.head = {"times", "needed"}, .fill = fill_needed},
+    col_fits = {.column.head = {"fits", "in"}, .fill = fill_fits, .shown = any_fits},
+    col_time = {.column.head = {"ns per call", "±95 %"},
+                .other = {"policy time", "ns, ±95 %"},
+                .is_other = on_virtual,
+                .fill = fill_time,
+                .shown = is_wide,
+                .marks = SEE_TIME | SEE_INTERVAL},
+    col_policy_time = {.column.head = {"policy", "time, ns"},
+                       .fill = fill_policy_time,
+                       .shown = is_narrow,
+                       .marks = SEE_TIME},
+    col_p99 = {.column.head = {"p99", "ns"},
+               .fill = fill_p99,
+               .shown = shows_p99,
+               .marks = SEE_P99},
+    col_wall = {.column.head = {"wall time", "ns, ±95 %"},
+                .fill = fill_wall,
+                .shown = by_threads,
+                .marks = SEE_INTERVAL | SEE_WALL},
+    col_speedup = {.column.head = {"against", "1 thread"},
+                   .fill = fill_speedup,
+                   .shown = by_threads,
+                   .marks = SEE_SPEEDUP},
+    col_waited = {.column.head = {"", "waited"},
+                  .fill = fill_waited,
+                  .shown = by_threads,
+                  .marks = SEE_WAITED},
+    col_blocked = {.column.head = {"", "blocked"},
+                   .fill = fill_blocked,
+                   .shown = by_threads,
+                   .marks = SEE_BLOCKED},
+    col_calls = {.column.head = {"system", "calls"},
+                 .other = {"driver", "calls"},
+                 .fill = fill_calls},
+    col_next_calls = {.column.head = {"next", "pass"}, .fill = fill_next_calls, .shown = is_loop},
+    col_reuse = {.column.head = {"", "reuse"}, .fill = fill_reuse},
+    col_idle = {.column.head = {"idle at peak demand", "(largest piece)"},
+                .fill = fill_idle,
+                .shown = by_range,
+                .marks = SEE_IDLE},
+    /* beside what is resident, without the largest piece */
     col_idle_brief = {.column.head = {"idle at", "peak demand"},
                       .fill = fill_idle_alone,
                       .shown = tp_results_by_resident,
                       .marks = SEE_IDLE},
-                           col_idle_alone = {.column.head = {"idle at", "peak demand"},
-                                             .fill = fill_idle_alone,
-                                             .marks = SEE_IDLE};
+    col_idle_alone = {
+        .column.head = {"idle at", "peak demand"}, .fill = fill_idle_alone, .marks = SEE_IDLE};
 
 /* The columns, in three orders. Columns that do not fit are dropped from the right, so the least
  * important ones are last: memory details on a host, times on a virtual device, and the slowest
  * calls on a real device, where peaks are ranges and take more room. */
-enum { COLUMNS = 18 };
+enum { COLUMNS = 20 };
 static const struct column *const host_columns[COLUMNS] = {
-    &col_name,  &col_resident, &col_peak,       &col_needed,  &col_fits, &col_wall,
-    &col_time,  &col_speedup,  &col_waited,     &col_blocked, &col_p99,  &col_policy_time,
-    &col_space, &col_calls,    &col_next_calls, &col_reuse,   &col_idle, &col_idle_brief};
+    &col_name,   &col_resident,   &col_start, &col_total,       &col_peak,
+    &col_needed, &col_fits,       &col_wall,  &col_time,        &col_speedup,
+    &col_waited, &col_blocked,    &col_p99,   &col_policy_time, &col_space,
+    &col_calls,  &col_next_calls, &col_reuse, &col_idle,        &col_idle_brief};
 static const struct column *const device_columns[COLUMNS] = {
     &col_name,       &col_peak,  &col_needed, &col_fits,        &col_idle, &col_calls,
     &col_next_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
@@ -355,7 +374,7 @@ static const struct column *const real_columns[COLUMNS] = {
 static void add_needed_row(const struct tp_result *r, const struct column *column, bool exact,
                            struct tp_table *t)
 {
-    if (column == &col_peak || column == &col_resident)
+    if (column == &col_peak || column == &col_resident || column == &col_total)
         tp_table_bytes(t, tp_run_trace_peak(r->run), exact);
     else
         tp_table_add(t, "%s",
@@ -559,10 +578,10 @@ static void print_resident(const struct tp_result *results, size_t count, struct
             tp_str_item(&single, ", ", "%s", results[i].spec->label);
         threads = r->threads > threads ? r->threads : threads;
     }
-    tp_page_dim(page, NOTE,
-                "Peak resident: private memory, every block written%s%s%s.",
+    tp_page_dim(page, NOTE, "Peak resident: private memory, every block written%s%s%s.%s",
                 single.length ? "; 1 pass, not 3: " : "", tp_str_text(&single),
-                single.length ? ", which took long" : "");
+                single.length ? ", which took long" : "",
+                is_preloaded(results, count) ? " At start: RSS added by the library." : "");
     if (threads > 1)
         tp_page_dim(
             page, NOTE,

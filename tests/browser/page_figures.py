@@ -44,8 +44,12 @@ def reserved(run):
     return low, high
 
 
-def resident(run):
-    return whole((run.get("resident") or {}).get("peak_bytes"))
+def resident(run, what="total"):
+    return whole((run.get("resident") or {}).get(what + "_bytes"))
+
+
+def start_text(run):
+    return {text.size(resident(run, "start"))} if run["strategy"]["name"] == "lib" else {"-"}
 
 
 def needed_by_program(run):
@@ -152,7 +156,9 @@ class Answer:
         return {"-"} if run["failed_allocations"] else held_times(self.held(run), run)
 
     POLICY = {
-        "peak resident": lambda a, run: {text.size(resident(run))},
+        "peak resident": lambda a, run: {text.size(resident(run, "peak"))},
+        "+ at start": lambda a, run: start_text(run),
+        "total resident": lambda a, run: {text.size(resident(run))},
         "peak reserved": lambda a, run: reserved_text(run),
         "address space": lambda a, run: reserved_text(run),
         "times needed": lambda a, run: a.times_text(run),
@@ -175,6 +181,7 @@ class Answer:
     NEEDED = {
         "peak reserved": lambda a, run: {text.size(needed_by_program(run))},
         "peak resident": lambda a, run: {text.size(needed_by_program(run))},
+        "total resident": lambda a, run: {text.size(needed_by_program(run))},
         "address space": lambda a, run: {"-" if a.resident else text.size(needed_by_program(run))},
         "times needed": lambda a, run: {"1.000"},
     }
@@ -416,7 +423,7 @@ TABLES = {"answer": Answer, "where": Where, "fragmentation": Fragmentation, "lat
 # ---- the sentence of the Pick ----
 
 SIZE, SHARE, COUNT = r"\d[\d.,]* (?:[KMGTPE]i)?B", r"(?:[+-][\d.]+ %|\d[\d.,]*x|0 %)", r"\d+(?:,\d+)*"
-COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "fits_in_bytes"), "peak resident": resident,
+COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "fits_in_bytes"), "total resident": resident,
            "peak reserved": lambda run: reserved(run)[1], "ns per call": throughput("ns_per_op"),
            "wall time": throughput("wall_ns_per_op")}
 
@@ -459,7 +466,7 @@ class Pick:
         return "fits in" if verb == "fits in" else self.held()
 
     def held(self):
-        return "peak resident" if self.answer.resident else "peak reserved"
+        return "total resident" if self.answer.resident else "peak reserved"
 
     # ---- what it may say ----
 

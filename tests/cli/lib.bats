@@ -224,6 +224,19 @@ assert [f["label"] for f in d["failed"]] == ["lib:aborts.so", "lib:hangs.so"], d
         "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/counts.so,sized" --min-time 0
 }
 
+@test "what a library adds at start is in its total resident memory" {
+    ok odd weighs --format json
+    python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))["runs"][0]["resident"]
+assert 8 << 20 <= r["start_bytes"] < 10 << 20, r
+assert r["total_bytes"] == r["peak_bytes"] + r["start_bytes"] and r["peak_bytes"] < 2 << 20, r' "$out"
+    ok odd weighs
+    matches "$out" '^ +\+ 8[.0-9]* MiB +added by the library at start$'
+    ok "$TAPOOL" replay odd.jsonl -s system -s "w=lib:$MALLOCS/weighs.so" --min-time 0
+    matches "$out" '^ +w +[0-9.]+ KiB +8[.0-9]* MiB +8[.0-9]* MiB '
+    matches "$out" '^ +system +[0-9.]+ KiB +- +[0-9.]+ KiB '
+}
+
 @test "env= sets variables for the process alone, and is in the label and in the options" {
     ok "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/counts.so,env=COUNTS_FILE=$PWD/first" \
         -s "lib:$MALLOCS/counts.so,env={COUNTS_FILE=$PWD/a,b},env=OTHER=1" --passes usage --format json

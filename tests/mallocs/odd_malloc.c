@@ -12,6 +12,7 @@
  *     LINGERS     forks in its constructor, and the copy stays
  *     ESCAPES     the same, and the copy makes a session of its own
  *     STALLS      waits in its constructor for ever
+ *     WEIGHS      writes 8 MiB in its constructor
  *     HELPED      has a thread of its own
  *     REFUSES     returns NULL always
  *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
@@ -68,6 +69,15 @@ __attribute__((destructor)) static void tell(void)
 __attribute__((constructor)) static void begin(void)
 {
     abort();
+}
+#endif
+
+#ifdef WEIGHS
+static char weight[8 << 20];
+
+__attribute__((constructor)) static void begin(void)
+{
+    memset(weight, 1, sizeof weight);
 }
 #endif
 

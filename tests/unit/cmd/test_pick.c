@@ -68,7 +68,7 @@ static const struct record records[] = {
      HOST,
      {R("arena", 1500, 1000, 10), R("system", 1000, 0, 20)},
      "Pick system: held 1,000 B where arena held 1.465 KiB (-33.3 %), though ns per call +100.0 %. "
-     "If time is what you lack: arena, ns per call -50.0 %, memory +50.0 % by 'peak resident'",
+     "If time is what you lack: arena, ns per call -50.0 %, memory +50.0 % by 'total resident'",
      false,
      0},
     {"among policies alone it does not count",
@@ -444,7 +444,7 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
     set(g, i, "failed_allocations", p->failed);
     set(g, i, "fits_in", p->fits > 0 ? p->fits : NAN);
     set(g, i, "peak_reserved", p->peak > 0 ? p->peak : NAN);
-    set(g, i, "peak_resident", p->resident > 0 ? p->resident : NAN);
+    set(g, i, "total_resident", p->resident > 0 ? p->resident : NAN);
     set(g, i, "source_calls.get", p->peak > 0 ? p->calls : NAN);
     set(g, i, "source_calls.put", p->peak > 0 ? 0 : NAN);
     set(g, i, "wall_ns_per_op", p->wall > 0 ? p->wall : NAN);

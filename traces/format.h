@@ -25,9 +25,14 @@ struct tp_meta {
     char *left_out; /* memory spaces that are not replayed: "CPU (1,240 events, 34.1 MiB)" */
     char *remarks;  /* facts that readers of the results must know, one sentence per line */
     char *nothing;  /* why there are no events, as the end of a sentence: "PyTorch was not ..." */
-    char *nothing_hint;    /* advice when there are no events */
-    uint64_t not_recorded; /* calls of the recorded program that are missing, at most 2^53 - 1 */
-    uint32_t spaces;       /* memory spaces that have events; 0: the format has no spaces */
+    char *nothing_hint; /* advice when there are no events */
+    char *allocator;    /* that served the recorded program: "glibc 2.36" */
+    /* Numbers up to TP_META_NUMBER_MAX; 0: none, or not known. */
+    uint64_t not_recorded;            /* calls of the recorded program that are missing */
+    uint64_t cpu_low_ns, cpu_high_ns; /* CPU time of the recorded program, without the recorder's */
+    uint64_t wall_ns;                 /* time from its start to its end, with that */
+    uint64_t malloc_low_ns, malloc_high_ns; /* of all its calls, 95% CI, by timed ones */
+    uint32_t spaces; /* memory spaces that have events; 0: the format has no spaces */
     enum tp_kind kind;
     bool loop;    /* the trace declares itself one period of a loop */
     bool wrapped; /* a ring buffer was full: the trace begins mid-run */
@@ -37,7 +42,7 @@ void tp_meta_release(struct tp_meta *meta);
 
 /* Names of the texts that tapool's own formats keep. JSON keeps the first TP_META_JSON_TEXTS, .tpt
  * keeps all. */
-enum { TP_META_JSON_TEXTS = 7, TP_META_TEXTS = 9 };
+enum { TP_META_JSON_TEXTS = 8, TP_META_TEXTS = 10 };
 extern const char *const tp_meta_text_names[TP_META_TEXTS];
 
 /* The member of `meta` that tp_meta_text_names[i] names; i < TP_META_TEXTS. */
@@ -52,8 +57,25 @@ void tp_meta_set(struct tp_meta *meta, char **field, const char *format, ...)
 void tp_meta_remark(struct tp_meta *meta, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Sets meta->not_recorded, to the most that a trace keeps where that is less. */
-void tp_meta_set_not_recorded(struct tp_meta *meta, double calls);
+/* Names of the numbers that tapool's own formats keep, and their values. What is set is at most
+ * TP_META_NUMBER_MAX, and 0 where `value` is not above it. */
+#define TP_META_NUMBER_MAX 9007199254740991.0 /* numbers of JSON are exact up to it */
+enum tp_meta_numbers {
+    TP_META_NOT_RECORDED,
+    TP_META_CPU_LOW_NS,
+    TP_META_CPU_HIGH_NS,
+    TP_META_WALL_NS,
+    TP_META_MALLOC_LOW_NS,
+    TP_META_MALLOC_HIGH_NS,
+    TP_META_NUMBERS
+};
+extern const char *const tp_meta_number_names[TP_META_NUMBERS];
+uint64_t tp_meta_number(const struct tp_meta *meta, size_t i);
+void tp_meta_set_number(struct tp_meta *meta, size_t i, double value);
+
+/* The share of the program's CPU time that its calls of malloc took, 95% CI. false: it is not
+ * known, or only within more than a factor of 2. */
+bool tp_meta_malloc_share(const struct tp_meta *meta, double *low, double *high);
 
 /* Adds a remark with the number of failed requests above TP_MAX_SIZE, which are left out of the
  * events. Does nothing when `count` is 0. */

@@ -3,22 +3,45 @@
 #include "alloc/base/numbers.h"
 #include "traces/format.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define META_TEXT_MAX 1000 /* bytes kept of one text */
 
-const char *const tp_meta_text_names[TP_META_TEXTS] = {"name",     "program", "capture",
-                                                       "settings", "unknown", "space",
-                                                       "left_out", "nothing", "nothing_hint"};
+const char *const tp_meta_text_names[TP_META_TEXTS] = {
+    "name",  "program",  "capture",   "settings", "unknown",
+    "space", "left_out", "allocator", "nothing",  "nothing_hint"};
+const char *const tp_meta_number_names[TP_META_NUMBERS] = {
+    "not_recorded", "cpu_low_ns", "cpu_high_ns", "wall_ns", "malloc_low_ns", "malloc_high_ns"};
 
 char **tp_meta_text(struct tp_meta *meta, size_t i)
 {
-    char **const texts[TP_META_TEXTS] = {&meta->name,     &meta->program, &meta->capture,
-                                         &meta->settings, &meta->unknown, &meta->space,
-                                         &meta->left_out, &meta->nothing, &meta->nothing_hint};
+    char **const texts[TP_META_TEXTS] = {
+        &meta->name,  &meta->program,  &meta->capture,   &meta->settings, &meta->unknown,
+        &meta->space, &meta->left_out, &meta->allocator, &meta->nothing,  &meta->nothing_hint};
     return texts[i];
+}
+
+static uint64_t *number_of(struct tp_meta *meta, size_t i)
+{
+    uint64_t *const numbers[TP_META_NUMBERS] = {&meta->not_recorded,  &meta->cpu_low_ns,
+                                                &meta->cpu_high_ns,   &meta->wall_ns,
+                                                &meta->malloc_low_ns, &meta->malloc_high_ns};
+    return numbers[i];
+}
+
+uint64_t tp_meta_number(const struct tp_meta *meta, size_t i)
+{
+    struct tp_meta copy = *meta;
+    return *number_of(&copy, i);
+}
+
+void tp_meta_set_number(struct tp_meta *meta, size_t i, double value)
+{
+    *number_of(meta, i) =
+        value > 0 ? (uint64_t)(value < TP_META_NUMBER_MAX ? value : TP_META_NUMBER_MAX) : 0;
 }
 
 void tp_meta_release(struct tp_meta *meta)
@@ -67,17 +90,20 @@ void tp_meta_remark(struct tp_meta *meta, const char *format, ...)
     meta->remarks = text;
 }
 
-void tp_meta_set_not_recorded(struct tp_meta *meta, double calls)
-{
-    const double most = (double)((UINT64_C(1) << 53) - 1); /* numbers of JSON are exact up to it */
-    meta->not_recorded = calls > 0 ? (uint64_t)(calls < most ? calls : most) : 0;
-}
-
 void tp_meta_too_large(struct tp_meta *meta, uint64_t count)
 {
     if (count > 0)
         tp_meta_remark(meta, "Failed requests of more than 2^48 bytes are left out: %s.",
                        tp_count(count).s);
+}
+
+bool tp_meta_malloc_share(const struct tp_meta *meta, double *low, double *high)
+{
+    if (!meta->cpu_low_ns || !meta->malloc_low_ns)
+        return false;
+    *low = (double)meta->malloc_low_ns / (double)meta->cpu_high_ns;
+    *high = fmin(1, (double)meta->malloc_high_ns / (double)meta->cpu_low_ns);
+    return *low < 1 && *high <= 2 * *low;
 }
 
 int tp_meta_status(const struct tp_meta *meta, struct tp_err *err)

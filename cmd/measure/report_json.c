@@ -94,7 +94,8 @@ static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *tr
     } texts[] = {{"capture", m->capture},
                  {"settings", m->settings},
                  {"space", m->space},
-                 {"left_out", m->left_out}};
+                 {"left_out", m->left_out},
+                 {"allocator", m->allocator}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].text)
             tp_json_text(j, t, texts[i].name, texts[i].text);
@@ -102,8 +103,9 @@ static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *tr
         write_words(j, tp_json_array(j, t, "remarks"), m->remarks, "\n", NULL);
     if (m->wrapped)
         tp_json_bool(j, t, "wrapped", true);
-    if (m->not_recorded)
-        tp_json_uint(j, t, "not_recorded", m->not_recorded);
+    for (size_t i = 0; i < TP_META_NUMBERS; i++)
+        if (tp_meta_number(m, i))
+            tp_json_uint(j, t, tp_meta_number_names[i], tp_meta_number(m, i));
     uint64_t before = tp_program_facts(trace->program)->prologue;
     if (before || trace->initial_dropped) {
         cJSON *initial = tp_json_object(j, t, "initial_heap");

@@ -4,16 +4,19 @@
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/measure/child.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/save_trace.h"
 #include "cmd/report/report_head.h"
 #include "cmd/ui/exit.h"
+#include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 #include "traces/record/ended.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +27,39 @@
 
 /* ---- one recording ---- */
 
+/* Reads the head of a recording; false: the file is none of this version. */
+static bool read_head(const char *path, struct tp_recording_head *out)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool read_all = pread(fd, out, sizeof *out, 0) == (ssize_t)sizeof *out;
+    close(fd);
+    return read_all && !memcmp(out->magic, TP_RECORDING_MAGIC, sizeof out->magic) &&
+           out->version == TP_RECORDING_VERSION;
+}
+
+/* Says which version of the library served the program: a process of its own tells. */
+static void name_malloc(const char *recording, struct tp_trace *trace)
+{
+    struct tp_recording_head head;
+    struct tp_strategy_spec spec;
+    struct tp_err err = {0};
+    char text[TP_RECORDING_LIBRARY + 8], said[TP_RUN_LIBRARY] = "";
+    if (!trace->meta.allocator || !read_head(recording, &head))
+        return;
+    if (!strncmp(trace->meta.allocator, "libc.", 5)) {
+        tp_meta_set(&trace->meta, &trace->meta.allocator, "glibc %s", gnu_get_libc_version());
+        return;
+    }
+    snprintf(text, sizeof text, "lib:%.*s", TP_RECORDING_LIBRARY, head.library);
+    if (tp_strategy_spec_parse(&spec, text, &err))
+        return;
+    if (tp_child_library(&spec, tp_stop_flag(), said, sizeof said, &err) == TP_OK && said[0])
+        tp_meta_set(&trace->meta, &trace->meta.allocator, "%s", said);
+    tp_strategy_spec_release(&spec);
+}
+
 /* Makes the trace of a recording and removes that. `trace` is to be closed after TP_OK. */
 static int make_trace(const char *recording, const char *output, bool force, struct tp_trace *trace,
                       struct tp_err *err)
@@ -32,6 +68,7 @@ static int make_trace(const char *recording, const char *output, bool force, str
     int status = tp_open_trace(recording, &open, false, trace, err);
     if (status)
         return status;
+    name_malloc(recording, trace);
     const struct tp_saving saving = {
         .writer = &tp_writer_tpt, .trace = trace, .path = output, .device = -1, .force = force};
     status = tp_trace_save(&saving, NULL, err);
@@ -47,7 +84,7 @@ static int make_trace(const char *recording, const char *output, bool force, str
                                   recording);
 }
 
-enum { NOTE = 6 }; /* column */
+enum { NOTE = 8 }; /* column */
 
 /* What was recorded, and what is to be known of it. */
 static void print_trace(struct tp_page *page, const struct tp_trace *t, const char *path)
@@ -88,18 +125,6 @@ static size_t part_of(const char *name, const char *base, const char **part)
         more = strspn(at + digits + 1, "0123456789");
     digits += more ? more + 1 : 0;
     return digits && !strcmp(at + digits, TP_RECORDING_SUFFIX) ? digits : 0;
-}
-
-/* Reads the head of a recording; false: the file is none of this version. */
-static bool read_head(const char *path, struct tp_recording_head *out)
-{
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool read_all = pread(fd, out, sizeof *out, 0) == (ssize_t)sizeof *out;
-    close(fd);
-    return read_all && !memcmp(out->magic, TP_RECORDING_MAGIC, sizeof out->magic) &&
-           out->version == TP_RECORDING_VERSION;
 }
 
 /* Whether a process still has a file open, or mapped, to write it; -1: the file system cannot say.

@@ -219,6 +219,17 @@ static int set_environment(const struct tp_record_cfg *cfg, const struct tp_reco
     return status;
 }
 
+/* What this process starts later is not recorded. */
+static void restore_environment(const char *preload)
+{
+    if (preload)
+        setenv("LD_PRELOAD", preload, 1);
+    else
+        unsetenv("LD_PRELOAD");
+    unsetenv("TAPOOL_RECORDING");
+    unsetenv(INJECTION);
+}
+
 /* How signals were treated before this process waited for one. */
 struct signals {
     sigset_t mask;
@@ -344,17 +355,56 @@ static void on_signal(const siginfo_t *info, struct awaited *a)
         kill(a->pid, info->si_signo);
 }
 
+/* CPU time of a process that has ended and is not reaped, without its children's, ns: in the
+ * kernel's ticks of 10 ms, from fields 14 and 15 of its line. 0: not known. */
+static uint64_t cpu_of_ended(pid_t pid)
+{
+    char path[64], text[1024];
+    unsigned long long user = 0, system = 0;
+    long per_second = sysconf(_SC_CLK_TCK);
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 14; field++)
+        at = strchr(at + 1, ' ');
+    if (!at || sscanf(at, "%llu %llu", &user, &system) != 2 || per_second <= 0)
+        return 0;
+    return (user + system) * (NS_PER_S / (uint64_t)per_second);
+}
+
+/* What the recorder could not note of a program that was killed, or left by _exit. */
+static void note_end(struct tp_recording_head *h, pid_t pid)
+{
+    uint64_t cpu = cpu_of_ended(pid);
+    if (!atomic_load(&h->cpu_from) || cpu <= atomic_load(&h->cpu_to) ||
+        atomic_load(&h->state) == TP_REC_ENDED)
+        return;
+    atomic_store(&h->cpu_to, cpu);
+    atomic_store(&h->ticks_to, ticks_now(h));
+}
+
 /* Takes the children that have ended. true: all that is waited for. */
 static bool has_ended(struct awaited *a)
 {
-    pid_t got = 0;
-    int how = 0;
-    while ((got = waitpid(-1, &how, WNOHANG)) > 0 || (got < 0 && errno == EINTR))
-        if (got == a->pid) {
+    siginfo_t ended = {.si_pid = 0};
+    int how = 0, got = 0;
+    while (((got = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT)) == 0 && ended.si_pid) ||
+           (got < 0 && errno == EINTR)) {
+        if (got < 0)
+            continue;
+        if (ended.si_pid == a->pid)
+            note_end(a->s->head, a->pid);
+        if (waitpid(ended.si_pid, &how, 0) == a->pid) {
             a->s->how = how;
             a->pid = 0;
             tp_witness_stop(&a->witness); /* it is no descendant to be waited for */
         }
+        ended.si_pid = 0;
+    }
     return a->s->stopped || got < 0 || (!a->pid && !a->children);
 }
 
@@ -384,14 +434,20 @@ int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, 
     sigset_t held;
     struct signals before;
     struct tp_witness witness;
+    const char *before_us = getenv("LD_PRELOAD");
+    char *preload = before_us ? strdup(before_us) : NULL;
     int error = 0, status = set_environment(cfg, s, err);
-    if (status)
+    if (status) {
+        free(preload);
         return status;
+    }
     if (cfg->follow != TP_FOLLOW_NONE)
         prctl(PR_SET_CHILD_SUBREAPER, 1L); /* for children whose parents end before them */
     hold_signals(&held, &before);
     tp_witness_start(&witness, &held);
     pid_t pid = start(cfg, s, &before, &error);
+    restore_environment(preload);
+    free(preload);
     if (pid > 0)
         await_program(cfg, s, pid, &witness, &held);
     else

@@ -71,6 +71,7 @@ static bool is_left(struct tp_writer *w, const struct tp_call *now)
 
 TP_INLINE void use_call(struct tp_writer *w, struct tp_call *call, bool own)
 {
+    w->timing = 0;
     call->self = call;
     call->gone = NULL;
     call->inner = 0;
@@ -92,6 +93,34 @@ void tp_writer_unhush(const struct tp_hush *hush)
     mine.call = hush->before;
 }
 
+/* Chooses the next call that is timed: one in TP_REC_TIMED / 2, by chance, for what a program calls
+ * in turn must not fall in with it. Stacks are taken inside the time, and the driver of a GPU has
+ * none of these calls. */
+static void choose_next(struct tp_writer *w)
+{
+    const struct tp_recording_head *head = tp_recorder.head;
+    bool on = !head->stacks && head->memory == TP_REC_OF_HOST;
+    w->chance = w->chance * UINT32_C(1664525) + UINT32_C(1013904223);
+    w->until = on ? 1 + (w->chance >> 16) % TP_REC_TIMED : 0;
+}
+
+static __attribute__((noinline)) void begin_timing(struct tp_writer *w)
+{
+    choose_next(w);
+    w->timing = w->until ? tp_recorder_stamp() : 0;
+}
+
+void tp_time_end(struct tp_writer *w, uint64_t from)
+{
+    uint64_t took = tp_recorder_stamp() - from;
+    w->timing = 0;
+    if (!w->chunk || (double)took * tp_recorder.head->ns_per_tick > TP_REC_TIMED_US * 1e3)
+        return;
+    w->chunk->timed++;
+    w->chunk->timed_ticks += took;
+    w->chunk->timed_squares += (double)took * (double)took;
+}
+
 /* Begins the recording, or takes this thread into it. A child of fork has its own, cleared page,
  * and this writer from its parent, whichever of its threads was the first to begin. */
 static bool join(struct tp_writer *w)
@@ -103,6 +132,8 @@ static bool join(struct tp_writer *w)
         if (w->life != NO_LIFE)
             tp_chunk_forget(w);
         w->life = *tp_recorder.alive;
+        w->chance = (uint32_t)tp_recorder_stamp() ^ (uint32_t)(uintptr_t)w;
+        choose_next(w);
     }
     tp_writer_unhush(&hush);
     return on;
@@ -127,6 +158,8 @@ struct tp_writer *tp_writer_enter(struct tp_call *call)
     if (TP_UNLIKELY(w->life != *tp_recorder.alive))
         return enter_slowly(w, call);
     use_call(w, call, false);
+    if (TP_UNLIKELY(--w->until == 0))
+        begin_timing(w);
     return w;
 }
 

@@ -36,6 +36,7 @@ __attribute__((constructor)) static void begin_at_start(void)
     give(take(1));
     tp_writer_unhush(&hush);
     tp_recorder.head->own_malloc = !tp_below.malloc;
+    tp_recorder_note_library();
     tp_writer_leave(w, &call, NULL);
 }
 
@@ -121,16 +122,25 @@ void *reallocarray(void *old, size_t count, size_t size)
     return realloc(old, bytes);
 }
 
+/* A free while the allocator does it, which comes after it is written. */
+struct freeing {
+    struct tp_writer *w;
+    uint64_t from; /* stamp of one that is timed; 0: it is not */
+};
+
 /* Writes a free before it is done. false: there is nothing for the allocator to free. */
-static bool frees(void *p)
+static bool frees(void *p, struct freeing *f)
 {
+    *f = (struct freeing){.from = 0};
     if (!p || TP_UNLIKELY(tp_is_early(p)))
         return false;
     struct tp_call call;
-    struct tp_writer *w = tp_writer_enter(&call);
+    struct tp_writer *w = f->w = tp_writer_enter(&call);
     if (TP_LIKELY(w != NULL)) {
+        bool timed = w->timing != 0;
         tp_write_free(w, p);
         tp_writer_leave(w, &call, NULL);
+        f->from = TP_UNLIKELY(timed) ? tp_recorder_stamp() : 0;
     } else
         tp_writer_gave(p);
     return true;
@@ -138,8 +148,10 @@ static bool frees(void *p)
 
 void free(void *p)
 {
-    if (frees(p))
+    struct freeing f;
+    if (frees(p, &f))
         tp_below_get()->free(p);
+    tp_time_end_if(f.w, f.from);
 }
 
 void cfree(void *p)
@@ -149,15 +161,19 @@ void cfree(void *p)
 
 void free_sized(void *p, size_t size)
 {
-    if (frees(p))
+    struct freeing f;
+    if (frees(p, &f))
         tp_below.free_sized ? tp_below.free_sized(p, size) : tp_below_get()->free(p);
+    tp_time_end_if(f.w, f.from);
 }
 
 void free_aligned_sized(void *p, size_t align, size_t size)
 {
-    if (frees(p))
+    struct freeing f;
+    if (frees(p, &f))
         tp_below.free_aligned_sized ? tp_below.free_aligned_sized(p, align, size)
                                     : tp_below_get()->free(p);
+    tp_time_end_if(f.w, f.from);
 }
 
 /* ---- with an alignment ---- */

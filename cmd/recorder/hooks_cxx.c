@@ -27,8 +27,10 @@ struct entered {
 /* An exception of the operator below passes through here, and must find the writer given back. */
 static void give_back(const struct entered *e)
 {
-    if (e->w)
-        tp_writer_leave(e->w, &e->call, e->p);
+    if (!e->w)
+        return;
+    tp_time_end_if(e->w, e->w->timing);
+    tp_writer_leave(e->w, &e->call, e->p);
 }
 
 #define ENTERED(e)                                                                                 \
@@ -128,8 +130,10 @@ static void *took(struct entered *e, void *p, size_t size, size_t align)
 static void gives(struct entered *e, const void *p)
 {
     if (e->w) {
+        bool timed = e->w->timing != 0;
         e->call.gone = p;
         tp_write_free(e->w, p);
+        e->w->timing = TP_UNLIKELY(timed) ? tp_recorder_stamp() : 0;
     } else
         tp_writer_gave(p);
 }

@@ -8,6 +8,7 @@
  *                     writer.c: the thread's own chunk of the file, mapped
  *                        |
  *                     recording.c: opens the recording, gives out chunks, ends it
+ *                     library.c: which malloc that is
  *                     stacks.c: who called, in the recorder of --stacks alone
  *                     sandbox.c: sees what may forbid the program calls that these make
  *
@@ -108,6 +109,9 @@ struct tp_writer {
     uint32_t rounds;      /* of destructors that the thread has run */
     uint32_t life;        /* that of the recording that this is a place in: *tp_recorder.alive */
     struct tp_call *call; /* that is being recorded; NULL: none */
+    uint64_t timing;      /* stamp from before the call that is being timed; 0: it is not */
+    uint32_t until;       /* calls to the next one that is timed; 0: none is */
+    uint32_t chance;      /* state of the generator that chooses it */
     bool finished;        /* the thread's destructors ran: its chunk is mapped for each event */
     bool sampled;         /* a stack was looked at: this recording has the modules that are known */
 };
@@ -168,6 +172,14 @@ void tp_writer_unhush(const struct tp_hush *hush);
 
 uint64_t tp_recorder_stamp(void); /* ticks of the recording's clock, not shifted */
 
+/* Ends the timing of a call that began at `from`. */
+void tp_time_end(struct tp_writer *w, uint64_t from);
+static inline void tp_time_end_if(struct tp_writer *w, uint64_t from)
+{
+    if (TP_UNLIKELY(from != 0))
+        tp_time_end(w, from);
+}
+
 void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t align);
 void tp_write_free(struct tp_writer *w, const void *p);
 /* A free that began at `now`; 0: now. */
@@ -188,6 +200,9 @@ bool tp_chunk_next(struct tp_writer *w);
 void tp_chunk_map(struct tp_writer *w);    /* maps the chunk of a finished thread again */
 void tp_chunk_unmap(struct tp_writer *w);  /* gives its memory back; the file keeps it */
 void tp_chunk_forget(struct tp_writer *w); /* in a forked child: the chunk is the parent's */
+
+/* Notes in the head of the recording which library serves the program. */
+void tp_recorder_note_library(void);
 
 /* Ends the recording for a reason; the program goes on. */
 void tp_recorder_end(enum tp_record_why why, int error);

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ENVIRONMENT "TAPOOL_RECORDING="
@@ -365,11 +366,43 @@ static void note_program(struct tp_recording_head *head)
     head->program[got > 0 ? got : 0] = '\0';
 }
 
+static uint64_t cpu_ns(void)
+{
+    struct timespec ts;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts)
+               ? 0
+               : (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+static void note_time(_Atomic uint64_t *cpu, _Atomic uint64_t *ticks)
+{
+    atomic_store(cpu, cpu_ns());
+    atomic_store(ticks, tp_recorder_stamp());
+}
+
+static void note_now(struct tp_recording_head *head)
+{
+    note_time(&head->cpu_to, &head->ticks_to);
+}
+
+/* The last that the recorder sees of a program that ends by itself. */
+__attribute__((destructor)) static void note_end(void)
+{
+    struct kept_state s;
+    if (!is_of(atomic_load(&stage)) || !*tp_recorder.alive || !enter_system(&s))
+        return;
+    if (atomic_load(&tp_recorder.head->state) != TP_REC_ENDED)
+        note_now(tp_recorder.head);
+    leave_system(&s);
+}
+
 static void use_recording(int fd, struct tp_recording_head *head)
 {
     use_head(head);
     keep_file(fd);
     note_program(head);
+    note_time(&head->cpu_from, &head->ticks_from);
+    note_now(head);
     image = atomic_fetch_add(&head->images, 1);
     atomic_store(&head->threads, 0); /* those of earlier images are no more */
     atomic_store(&head->dropped, 0);
@@ -651,6 +684,7 @@ static bool take_chunk(struct tp_writer *w)
         return false;
     }
     w->offset = at;
+    note_now(head);
     fill_head(w, c, bytes);
     set_chunk(w, c);
     c->taking = tp_recorder_stamp() - began;

@@ -113,6 +113,7 @@ void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t alig
 {
     uint64_t address = (uint64_t)(uintptr_t)p;
     unsigned unit = unit_of(address, 0);
+    tp_time_end_if(w, w->timing);
     if (!p || !is_on(w, TP_REC_ON))
         return;
     tp_stack_sample(w, size);
@@ -167,6 +168,7 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
 {
     uint64_t from = (uint64_t)(uintptr_t)old, to = (uint64_t)(uintptr_t)p;
     unsigned unit = unit_of(to, 0);
+    tp_time_end_if(w, w->timing);
     if (!is_on(w, TP_REC_PAUSED))
         return;
     uint32_t state = atomic_load_explicit(&tp_recorder.head->state, memory_order_relaxed);

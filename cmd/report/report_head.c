@@ -104,9 +104,31 @@ static const char *how_to_get(const struct tp_trace *t)
                                            : "; --space NAME or --space all plays them";
 }
 
+/* The malloc that the recorded program had, and what it is worth to it. */
+static void print_malloc(const struct tp_meta *m, int name, int column, struct tp_page *page)
+{
+    double low, high;
+    struct tp_text cpu = tp_duration(m->cpu_high_ns), least = tp_duration(m->cpu_low_ns);
+    if (m->kind != TP_KIND_HOST || !(m->allocator || m->cpu_low_ns))
+        return;
+    if (strcmp(cpu.s, least.s) != 0)
+        cpu = tp_text_of("%s to %s", least.s, tp_duration(m->cpu_high_ns).s);
+    tp_page_at(page, name, "malloc");
+    tp_page_at(page, column, "%s%s%s", m->allocator ? m->allocator : "library not recorded",
+               m->settings ? ", " : "", m->settings ? m->settings : "");
+    if (tp_meta_malloc_share(m, &low, &high))
+        tp_page_more(page, column, "; takes %s to %s of the program's CPU time (%s)",
+                     tp_percent(low).s, tp_percent(high).s, cpu.s);
+    else if (m->cpu_low_ns)
+        tp_page_more(page, column, "; its share of the program's CPU time (%s) is not known",
+                     cpu.s);
+    tp_page_line(page);
+}
+
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page)
 {
     const struct tp_meta *m = &t->meta;
+    print_malloc(m, name, column, page);
     if (m->space || m->left_out) {
         tp_page_at(page, name, m->space ? "memory space" : "left out");
         tp_page_at(page, column, "%s%s%s", m->space ? m->space : "",

@@ -24,6 +24,28 @@ load record
     ok play_once a.tpt -s arena --verify
 }
 
+@test "the malloc that the program had, its settings, and its share of the program's CPU time" {
+    MALLOC_ARENA_MAX=3 recorded knows 1
+    facts a.tpt
+    ok "$TAPOOL" info a.tpt
+    matches "$out" '^  malloc +(glibc [0-9.]+|[a-z].*), MALLOC_ARENA_MAX=3; (takes|its share) '
+    # busy: calls of which many are timed; malloc cannot take more than all
+    recording -o busy.tpt -- "${TAPOOL_TURNS:-$(dirname "$TAPOOL")/tests/turns}" 4 8
+    ok "$TAPOOL" info busy.tpt --json
+    python3 -c 'import json, sys
+t = json.load(open(sys.argv[1]))["trace"]
+assert 0 < t["cpu_low_ns"] <= t["cpu_high_ns"], t
+assert 0 < t["malloc_low_ns"] <= t["malloc_high_ns"] < 2 * t["cpu_high_ns"], t
+assert t["wall_ns"] > 0, t' "$out"
+    ok "$TAPOOL" convert busy.tpt -o busy.jsonl
+    ok "$TAPOOL" info busy.jsonl --json
+    cp "$out" text.json
+    ok "$TAPOOL" info busy.tpt --json
+    for name in allocator cpu_low_ns cpu_high_ns wall_ns malloc_low_ns malloc_high_ns; do
+        [ "$(value "$out" "d['trace']['$name']")" = "$(value text.json "d['trace']['$name']")" ]
+    done
+}
+
 # bats test_tags=nightly
 @test "1,000 threads at a time" {
     recorded knows 1000

@@ -40,7 +40,7 @@
 
 #define TP_RECORDING_SUFFIX  ".recording" /* after the name of the trace that it becomes */
 #define TP_RECORDING_MAGIC   "tapoolR\1"
-#define TP_RECORDING_VERSION 2u
+#define TP_RECORDING_VERSION 3u
 #define TP_CHUNK_MAGIC       UINT32_C(0x6b6e6863) /* "chnk" */
 
 enum {
@@ -54,11 +54,16 @@ enum {
     TP_STACK_FRAMES = 64, /* of a stack at most */
     TP_RECORDING_PATH = 1024,
     TP_RECORDING_PROGRAM = 256,
+    TP_RECORDING_LIBRARY = 256,
+    TP_RECORDING_SETTINGS = 512,
     TP_REC_TOGETHER = 64,  /* calls that a thread adds to `passed` at once */
     TP_REC_PAUSES = 16,    /* whose times are kept; further ones are only counted */
     TP_REC_CHILDREN = 256, /* process ids that are kept of children that are not followed */
     TP_REC_SAMPLED = 128,  /* one event in so many is timed to its end; a power of two */
-    TP_REC_LONG = 1 << 13  /* ticks: what took longer was interrupted, and is no sample */
+    TP_REC_LONG = 1 << 13, /* ticks: what took longer was interrupted, and is no sample */
+    TP_REC_TIMED = 256,    /* of so many calls of malloc and its kin about two are timed */
+    TP_REC_EMPTY = 64,     /* pairs of stamps that are taken to find what a stamp takes */
+    TP_REC_TIMED_US = 100  /* a timed call that took longer was interrupted, and is no sample */
 };
 
 enum tp_record_op {
@@ -141,12 +146,16 @@ struct tp_recording_head {
     uint64_t stack_size;                /* each allocation of so many bytes has a stack */
     uint32_t stack_every;               /* of the smaller ones one in so many, by chance */
     uint32_t stacks;                    /* frames of a stack at most; 0: there are none */
-    char path[TP_RECORDING_PATH];       /* of the trace that will be made, absolute */
-    char program[TP_RECORDING_PROGRAM]; /* its command line, cut where it is too long */
-    _Atomic uint64_t bytes;             /* given out, head included: where the next chunk begins */
-    _Atomic uint64_t passed;            /* calls while the recording was waiting; about */
-    _Atomic uint64_t events;            /* in chunks that are finished */
-    _Atomic uint32_t threads;           /* numbers given out */
+    uint64_t empty_ticks; /* between two stamps with nothing in between, TP_REC_EMPTY times */
+    char library[TP_RECORDING_LIBRARY]; /* file of the malloc that serves the program; "": not known
+                                         */
+    char settings[TP_RECORDING_SETTINGS]; /* environment variables that such libraries read */
+    char path[TP_RECORDING_PATH];         /* of the trace that will be made, absolute */
+    char program[TP_RECORDING_PROGRAM];   /* its command line, cut where it is too long */
+    _Atomic uint64_t bytes;      /* given out, head included: where the next chunk begins */
+    _Atomic uint64_t passed;     /* calls while the recording was waiting; about */
+    _Atomic uint64_t events;     /* in chunks that are finished */
+    _Atomic uint32_t threads;    /* numbers given out */
     _Atomic uint32_t images;     /* programs that ran in the process: 1, and 1 more for each exec */
     _Atomic uint32_t state;      /* enum tp_record_state */
     _Atomic uint32_t why;        /* enum tp_record_why */
@@ -156,7 +165,10 @@ struct tp_recording_head {
     uint32_t memory;           /* enum tp_record_memory */
     _Atomic uint32_t injected; /* 1: the driver of a GPU has loaded the recorder */
     _Atomic uint64_t dropped;  /* calls that are not recorded, of threads that had no chunk */
-    _Atomic uint32_t pauses;   /* by SIGUSR2 */
+    /* CPU time of the process when this image began, and now, ns; ticks of both moments; 0: not
+     * known. They are noted at every chunk, at exit, and, if `record` sees the process end, then */
+    _Atomic uint64_t cpu_from, cpu_to, ticks_from, ticks_to;
+    _Atomic uint32_t pauses; /* by SIGUSR2 */
     struct tp_recorded_pause pause[TP_REC_PAUSES];
     _Atomic uint32_t left_alone;            /* children that were not to be followed */
     _Atomic int32_t alone[TP_REC_CHILDREN]; /* the last of them: exec keeps the number */
@@ -176,6 +188,11 @@ struct tp_recording_chunk {
     _Atomic uint32_t ended; /* 1: the thread has ended */
     /* what recording took, ticks: of `samples` of its events, and of taking the chunk itself */
     uint64_t sampled, taking;
+    /* calls of malloc and its kin that were timed by chance: the sum of their ticks, the stamp
+     * included, and that of their squares */
+    uint64_t timed_ticks;
+    double timed_squares;
+    uint32_t timed;
     uint32_t samples;
     _Atomic uint32_t dropped; /* calls of the thread that are not recorded */
 };

@@ -4,11 +4,12 @@
 #include "cmd/recorder/recorder.h"
 #include "tests/unit/recording_rig.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* The seeds of the fuzz targets are recordings: they are made anew with the layout. */
-_Static_assert(offsetof(struct tp_recording_head, bytes) == 1392 &&
-                   sizeof(struct tp_recording_head) == 2760,
+_Static_assert(offsetof(struct tp_recording_head, bytes) == 2168 &&
+                   sizeof(struct tp_recording_head) == 3568,
                "the layout is another: tests/fuzz/recording_specimens.sh, then these numbers");
 
 #define OVERLAP                                                                                    \
@@ -278,12 +279,85 @@ static void calls_that_are_missing_are_counted(void **state)
     free(f);
 }
 
+/* A recording of two events whose recorder says what it cost: `timed` calls of 100 ticks on
+ * average, with a standard deviation of `deviation`, in a process of so much CPU time. A stamp
+ * takes 10 ticks, recording an event 50. */
+static struct file *with_cost(uint32_t timed, double deviation, uint64_t cpu)
+{
+    struct file *f = begin_file(1);
+    alloc(f, 0, 1000, A, 10);
+    alloc(f, 0, 2000, B, 20);
+    struct tp_recording_chunk *c = chunk_of(f, 0);
+    struct tp_recording_head *h = head_of(f);
+    c->timed = timed;
+    c->timed_ticks = UINT64_C(100) * timed;
+    c->timed_squares = timed * (100.0 * 100.0 + deviation * deviation);
+    c->sampled = 500;
+    c->samples = 10;
+    h->empty_ticks = UINT64_C(10) * TP_REC_EMPTY;
+    atomic_store(&h->cpu_from, 7000);
+    atomic_store(&h->cpu_to, 7000 + cpu);
+    atomic_store(&h->ticks_from, 500);
+    atomic_store(&h->ticks_to, 5500);
+    snprintf(h->library, sizeof h->library, "/opt/lib/libjemalloc.so.2");
+    snprintf(h->settings, sizeof h->settings, "MALLOC_CONF=narenas:1");
+    return f;
+}
+
+static struct reading read_cost(struct file *f)
+{
+    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
+    assert_int_equal(r.rc, TP_OK);
+    free(f);
+    return r;
+}
+
+static void what_malloc_took_is_known(void **state)
+{
+    double low, high;
+    (void)state;
+    struct reading r = read_cost(with_cost(100, 50, 1000));
+    assert_string_equal(r.meta.allocator, "libjemalloc.so.2");
+    assert_string_equal(r.meta.settings, "MALLOC_CONF=narenas:1");
+    assert_int_equal(r.meta.cpu_high_ns, 1000 - 2 * 50);
+    assert_int_equal(r.meta.cpu_low_ns, 1000 - 2 * 2 * 50);
+    assert_int_equal(r.meta.wall_ns, 5000);
+    /* 90 a call, standard error 50 / sqrt(100): 2 calls of 80 to 100 */
+    assert_int_equal(r.meta.malloc_low_ns, 160);
+    assert_int_equal(r.meta.malloc_high_ns, 200);
+    assert_true(tp_meta_malloc_share(&r.meta, &low, &high));
+    assert_float_equal(low, 160.0 / 900, 1e-9);
+    assert_float_equal(high, 200.0 / 800, 1e-9);
+    forget(&r);
+}
+
+static void what_malloc_took_is_not_made_up(void **state)
+{
+    double low, high;
+    (void)state;
+    struct file *few = with_cost(20, 50, 1000), *wide = with_cost(100, 300, 1000),
+                *busy = with_cost(100, 50, 150), *part = with_cost(100, 50, 1000),
+                *damaged = with_cost(100, 50, 1000);
+    atomic_store(&head_of(part)->why, (uint32_t)TP_REC_MAX_SIZE);
+    chunk_of(damaged, 0)->timed_squares = (double)NAN;
+    struct {
+        struct file *f;
+        bool cpu;
+    } cases[] = {{few, true}, {wide, true}, {busy, false}, {part, false}, {damaged, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct reading r = read_cost(cases[i].f);
+        assert_int_equal(r.meta.cpu_low_ns != 0, cases[i].cpu);
+        assert_false(tp_meta_malloc_share(&r.meta, &low, &high));
+        forget(&r);
+    }
+}
+
 static void no_recording(void **state)
 {
     (void)state;
     struct file *f = begin_file(1);
     head_of(f)->version = 7;
-    refuse(f, false, "x.json: a recording of version 7; this tapool reads 2");
+    refuse(f, false, "x.json: a recording of version 7; this tapool reads 3");
     f = begin_file(1);
     head_of(f)->ns_per_tick = -1;
     refuse(f, false, "x.json: damaged: its clock ticks every -1 ns");
@@ -374,6 +448,8 @@ int main(void)
         cmocka_unit_test(what_lies_behind_damage_is_left_out),
         cmocka_unit_test(calls_that_are_missing_are_counted),
         cmocka_unit_test(no_recording),
+        cmocka_unit_test(what_malloc_took_is_known),
+        cmocka_unit_test(what_malloc_took_is_not_made_up),
         cmocka_unit_test(pauses_are_said),
         cmocka_unit_test(children_that_are_not_followed_are_said),
         cmocka_unit_test(alignments_are_powers_of_two),

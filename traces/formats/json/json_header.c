@@ -129,21 +129,35 @@ static int meta_sampled(struct tp_json_header *h, struct tp_span sampled, struct
     return rc;
 }
 
-static int meta_not_recorded(struct tp_json_header *h, struct tp_span calls, struct tp_err *err)
+static int meta_number(struct tp_json_header *h, size_t i, struct tp_span number,
+                       struct tp_err *err)
 {
-    static const struct tp_json_range range = {.max = (UINT64_C(1) << 53) - 1};
-    return tp_json_integer(h->scan, "not_recorded", calls, &range, &h->reading->meta->not_recorded,
-                           err);
+    static const struct tp_json_range range = {.max = (uint64_t)TP_META_NUMBER_MAX};
+    uint64_t value = 0;
+    int rc = tp_json_integer(h->scan, tp_meta_number_names[i], number, &range, &value, err);
+    tp_meta_set_number(h->reading->meta, i, (double)value);
+    return rc;
 }
 
 static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err *err)
 {
-    enum { LOOP = TP_META_JSON_TEXTS, WRAPPED, KIND, REMARKS, SAMPLED, NOT_RECORDED, COUNT };
-    const char *names[COUNT] = {
-        [LOOP] = "loop",       [WRAPPED] = "wrapped", [KIND] = "kind",
-        [REMARKS] = "remarks", [SAMPLED] = "sampled", [NOT_RECORDED] = "not_recorded"};
+    enum {
+        LOOP = TP_META_JSON_TEXTS,
+        WRAPPED,
+        KIND,
+        REMARKS,
+        SAMPLED,
+        NUMBERS,
+        COUNT = NUMBERS + TP_META_NUMBERS
+    };
+    const char *names[COUNT] = {[LOOP] = "loop",
+                                [WRAPPED] = "wrapped",
+                                [KIND] = "kind",
+                                [REMARKS] = "remarks",
+                                [SAMPLED] = "sampled"};
     struct tp_span found[COUNT] = {0};
     memcpy(names, tp_meta_text_names, TP_META_JSON_TEXTS * sizeof *names);
+    memcpy(names + NUMBERS, tp_meta_number_names, sizeof tp_meta_number_names);
     int rc = pick(h, meta, names, found, COUNT, err);
     if (rc == TP_OK)
         rc = meta_kind(h, found[KIND], err);
@@ -152,8 +166,9 @@ static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err
             rc = meta_text(h, i, found[i], err);
     if (rc == TP_OK && found[SAMPLED].at)
         rc = meta_sampled(h, found[SAMPLED], err);
-    if (rc == TP_OK && found[NOT_RECORDED].at)
-        rc = meta_not_recorded(h, found[NOT_RECORDED], err);
+    for (size_t i = 0; rc == TP_OK && i < TP_META_NUMBERS; i++)
+        if (found[NUMBERS + i].at)
+            rc = meta_number(h, i, found[NUMBERS + i], err);
     h->reading->meta->loop = found[LOOP].at && *found[LOOP].at == 't'; /* true */
     h->reading->meta->wrapped = found[WRAPPED].at && *found[WRAPPED].at == 't';
     return rc == TP_OK ? meta_remarks(h, found[REMARKS], err) : rc;

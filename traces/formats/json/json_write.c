@@ -8,6 +8,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,13 +108,11 @@ static int write_remarks(const struct tp_json_writer *w, const char *remarks, st
     return rc;
 }
 
-static void write_not_recorded(const struct tp_json_writer *w, uint64_t calls)
+static void write_numbers(const struct tp_json_writer *w, const struct tp_meta *meta)
 {
-    struct line l = {.used = 0};
-    if (!calls)
-        return;
-    put_number(&l, ", \"not_recorded\": ", calls);
-    fwrite(l.text, 1, l.used, w->out);
+    for (size_t i = 0; i < TP_META_NUMBERS; i++)
+        if (tp_meta_number(meta, i))
+            fprintf(w->out, ", \"%s\": %" PRIu64, tp_meta_number_names[i], tp_meta_number(meta, i));
 }
 
 /* Writes which allocations have a place, where not all do. */
@@ -144,7 +143,7 @@ static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta
     if (meta->loop)
         fputs(", \"loop\": true", w->out);
     write_sampled(w, sampling);
-    write_not_recorded(w, meta->not_recorded);
+    write_numbers(w, meta);
     fputs(meta->wrapped ? ", \"wrapped\": true}" : "}", w->out);
     return rc;
 }

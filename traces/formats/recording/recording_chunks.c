@@ -65,6 +65,9 @@ static int keep_chunk(const struct tp_reading *r, struct tp_recording *rec, uint
     rec->sampled += c->sampled;
     rec->samples += c->samples;
     rec->taking += c->taking;
+    rec->timed += c->timed;
+    rec->timed_ticks += c->timed_ticks;
+    rec->timed_squares += c->timed_squares;
     rec->dropped += atomic_load(&c->dropped);
     rec->chunks[rec->count++] = (struct tp_recorded_chunk){.offset = offset,
                                                            .nth = c->nth,

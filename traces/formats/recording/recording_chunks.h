@@ -28,6 +28,8 @@ struct tp_recording {
     uint64_t dropped; /* calls that were not recorded */
     /* what recording took, ticks: of `samples` events, and of all that was not done by event */
     uint64_t sampled, samples, taking;
+    uint64_t timed, timed_ticks; /* calls of malloc and its kin, stamps included */
+    double timed_squares;        /* sum of the squares of their ticks */
 };
 
 /* Reads heads of chunks. TP_EINPUT: it is no recording, or one of another version. `out` is to be

@@ -42,8 +42,10 @@ static bool add_meta(cJSON *root, const struct tp_meta *meta)
         done = cJSON_AddBoolToObject(to, "loop", true) != NULL;
     if (done && meta->wrapped)
         done = cJSON_AddBoolToObject(to, "wrapped", true) != NULL;
-    if (done && meta->not_recorded)
-        done = cJSON_AddNumberToObject(to, "not_recorded", (double)meta->not_recorded) != NULL;
+    for (size_t i = 0; done && i < TP_META_NUMBERS; i++) {
+        double number = (double)tp_meta_number(meta, i);
+        done = number <= 0 || cJSON_AddNumberToObject(to, tp_meta_number_names[i], number);
+    }
     return done && (!meta->remarks || add_remarks(to, meta->remarks));
 }
 
@@ -94,8 +96,10 @@ static void get_meta(const cJSON *from, struct tp_meta *meta)
             tp_meta_remark(meta, "%s", item->valuestring);
     meta->loop = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "loop"));
     meta->wrapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "wrapped"));
-    item = cJSON_GetObjectItemCaseSensitive(from, "not_recorded");
-    tp_meta_set_not_recorded(meta, cJSON_IsNumber(item) ? item->valuedouble : 0);
+    for (size_t i = 0; i < TP_META_NUMBERS; i++) {
+        item = cJSON_GetObjectItemCaseSensitive(from, tp_meta_number_names[i]);
+        tp_meta_set_number(meta, i, cJSON_IsNumber(item) ? item->valuedouble : 0);
+    }
 }
 
 int tp_tpt_meta_get(const char *json, size_t size, struct tp_meta *meta,

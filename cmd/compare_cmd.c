@@ -40,6 +40,7 @@ static const struct tp_opt rows[] = {
     TP_TOUCH_ROW(ROW(touch), ""),
     TP_THP_ROW(ROW(thp)),
     TP_THREADS_ROW(ROW(threads)),
+    TP_GOAL_ROW(ROW(goal)),
     TP_LIST_AT(
         "metric", ROW(metrics), .arg = "NAME",
         .help = "show this one ('tapool help metrics'); may be repeated (default: the usual ones)"),

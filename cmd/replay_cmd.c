@@ -99,6 +99,7 @@ static const struct tp_opt rows[] = {
                    "exit with 1 when it holds for any strategy: oom (an allocation failed), "
                    "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"),
     TP_THP_ROW(ROW(thp)),
+    TP_GOAL_ROW(ROW(goal)),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_FLAG_AT("verify", ROW(verify),
                .help =
@@ -238,6 +239,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
                               .bounds = job->bounds,
                               .touch = cfg.touch,
                               .threads = cfg.threads,
+                              .goal = r->o->goal,
                               .min_time_ns = cfg.min_time_ns,
                               .played = cfg,
                               .run = calloc(1, tp_run_size(facts->devices))};

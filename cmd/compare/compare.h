@@ -89,6 +89,7 @@ enum { TP_COMPARE_NOTES = 24, TP_COMPARE_NOTE = 320 };
 struct tp_compare {
     bool live;
     unsigned rounds;
+    uint32_t goal; /* enum tp_goal */
     uint64_t seed, min_time_ns;
     int core;
     const struct tp_stored *files; /* borrowed; stored results only */

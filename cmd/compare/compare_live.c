@@ -437,6 +437,7 @@ int tp_compare_measure(const struct tp_compare_opts *o, char *const *words, size
     c->live = true;
     c->rounds = (unsigned)o->rounds;
     c->seed = o->seed;
+    c->goal = o->goal;
     c->min_time_ns = o->min_time;
     c->core = core_of(o);
     choose_arguments(live, o);

@@ -12,7 +12,7 @@ struct tp_compare_opts {
     struct tp_open_opts open;
     char *source, *alloc, *base, *sort;
     struct tp_exports exports;
-    uint32_t touch, color;
+    uint32_t touch, color, goal;
     uint64_t rounds, min_time, seed, capacity, timeout, threads;
     bool verbose, bytes, thp;
 };

@@ -388,6 +388,7 @@ int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t 
     size_t cells = 0;
     int status = files ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     c->seed = o->seed;
+    c->goal = o->goal;
     c->files = files;
     c->file_count = count;
     for (size_t i = 0; !status && i < count; i++) {

@@ -117,14 +117,18 @@ static void print_pick(FILE *out)
     tp_page_init(&page, out, 0);
     tp_page_put(&page, 0, "Pick");
     for (size_t n = 0; tp_pick_rule(n); n++) {
+        if (n + 1 == TP_PICK_DECIDING) {
+            tp_page_put(&page, NUMBER, "On the host: %s", tp_pick_host_rule);
+            tp_page_put(&page, NUMBER, "On devices:");
+        }
         tp_page_at(&page, NUMBER, "%zu.", n + 1);
         tp_page_put(&page, RULE, "%s", tp_pick_rule(n));
     }
     tp_page_put(
         &page, NUMBER,
-        "Its reason is the figure of the last step that let somebody go, beside the best of "
-        "those. Nobody was let go from step %d on: no difference that matters here. The "
-        "other lines name who suits another goal. The same rule picks in compare.",
+        "The reason is the figure of the last step that removed a strategy, beside the best of "
+        "those removed. No strategy was removed from step %d on: no difference that matters here. "
+        "The other lines name strategies for another goal. The same rule picks in compare.",
         TP_PICK_DECIDING);
     tp_page_line(&page);
 }

@@ -38,6 +38,7 @@ struct tp_result {
     const struct tp_offline *bounds; /* of each device; NULL: not looked for */
     enum tp_touch touch;
     uint32_t threads; /* that were asked for, as in struct tp_replay_cfg */
+    uint32_t goal;    /* enum tp_goal */
     uint64_t min_time_ns;
     const struct tp_fidelity *fidelity; /* of the strategy, as it plays; NULL: not compared */
     struct tp_replay_cfg played;    /* for an export that plays once more; it shows no progress */

@@ -233,7 +233,8 @@ static bool shared_cores(const struct tp_result *r, char *text, size_t size)
                   : tp_text_of("%s", "");
     return threads > cores &&
            say(text, size,
-               "%s threads share %s, so wall time and waiting are the scheduler's too.%s",
+               "%s threads share %s, so wall time and waiting are the scheduler's too, and "
+               "ns/op does not forecast the time of the program.%s",
                tp_count(threads).s, tp_plural(cores, "core").s, each.s);
 }
 

@@ -1,58 +1,45 @@
 /* See pick.h. Each step removes policies. The figure of the last step that removed any is the
  * reason why the rest is picked. The reason names a rival: a policy that is worse than the pick in
  * that figure. */
-#include "cmd/report/pick.h"
+#include "cmd/report/pick_field.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#define CLOSE      1.05  /* values within this factor count as equal */
-#define FAR        2.0   /* a policy that held this factor more saved calls unfairly */
-#define MANY_CALLS 0.001 /* a smaller difference in calls per operation costs nothing */
-#define LESS       0.99  /* memory below this share of the pick's is worth a sentence */
+#define TIME_NAME  "ns per call" /* column by which speed is judged */
+#define FAR        2.0           /* a policy that held this factor more saved calls unfairly */
+#define MANY_CALLS 0.001         /* a smaller difference in calls per operation costs nothing */
+#define LESS       0.99          /* memory below this share of the pick's is worth a sentence */
 
 enum { INDENT = 6 };
 
-struct pick_field {
-    const struct tp_pick_question *q;
-    size_t count;
-    bool in[TP_PICK_MAX];
-    size_t left_at[TP_PICK_MAX]; /* the step that removed it */
-    bool fits;                   /* `fits_in` is known for all policies that may be picked */
-};
-
-static const struct tp_choice *choice(const struct pick_field *f, size_t i)
-{
-    return &f->q->list[i];
-}
-
 /* ---- the figures that decide ---- */
 
-static double need_of(const struct pick_field *f, size_t i)
+double tp_pick_need(const struct tp_pick_field *f, size_t i)
 {
-    return f->fits ? choice(f, i)->fits_in : choice(f, i)->peak;
+    return f->fits ? tp_pick_choice(f, i)->fits_in : tp_pick_choice(f, i)->peak;
 }
 
-static double peak_of(const struct pick_field *f, size_t i)
+static double peak_of(const struct tp_pick_field *f, size_t i)
 {
-    return choice(f, i)->peak;
+    return tp_pick_choice(f, i)->peak;
 }
 
-static double calls_of(const struct pick_field *f, size_t i)
+static double calls_of(const struct tp_pick_field *f, size_t i)
 {
-    return f->q->loop ? choice(f, i)->calls_later : choice(f, i)->calls_first;
+    return f->q->loop ? tp_pick_choice(f, i)->calls_later : tp_pick_choice(f, i)->calls_first;
 }
 
-static double time_of(const struct pick_field *f, size_t i)
+static double time_of(const struct tp_pick_field *f, size_t i)
 {
-    return choice(f, i)->ns;
+    return tp_pick_choice(f, i)->ns;
 }
 
-typedef double figure_fn(const struct pick_field *f, size_t i);
+typedef double figure_fn(const struct tp_pick_field *f, size_t i);
 
 /* The least value of the policies that are still in. */
-static double least(const struct pick_field *f, figure_fn *figure)
+static double least(const struct tp_pick_field *f, figure_fn *figure)
 {
     double value = INFINITY;
     for (size_t i = 0; i < f->count; i++)
@@ -60,7 +47,7 @@ static double least(const struct pick_field *f, figure_fn *figure)
     return value;
 }
 
-static bool is_known(const struct pick_field *f, figure_fn *figure)
+static bool is_known(const struct tp_pick_field *f, figure_fn *figure)
 {
     for (size_t i = 0; i < f->count; i++)
         if (f->in[i] && isnan(figure(f, i)))
@@ -68,57 +55,58 @@ static bool is_known(const struct pick_field *f, figure_fn *figure)
     return true;
 }
 
-static bool is_faster(const struct pick_field *f, size_t x, size_t y, double *change)
+bool tp_pick_is_faster(const struct tp_pick_field *f, size_t x, size_t y, double *change)
 {
-    const struct tp_choice *a = choice(f, x), *b = choice(f, y);
+    const struct tp_choice *a = tp_pick_choice(f, x), *b = tp_pick_choice(f, y);
     *change = a->ns / b->ns - 1;
     if (f->q->policy_time || a->cold != b->cold)
         return false;
     if (f->q->faster)
         return f->q->faster(f->q->ctx, x, y, change);
-    return a->high < b->low && a->ns * CLOSE < b->ns;
+    return a->high < b->low && a->ns * TP_PICK_CLOSE < b->ns;
 }
 
 /* ---- the steps ---- */
 
-static void not_serving(const struct pick_field *f, bool *out)
+static void not_serving(const struct tp_pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
-        out[i] = choice(f, i)->yardstick || choice(f, i)->failed || isnan(peak_of(f, i));
+        out[i] =
+            tp_pick_choice(f, i)->yardstick || tp_pick_choice(f, i)->failed || isnan(peak_of(f, i));
 }
 
-static void unsafe(const struct pick_field *f, bool *out)
+static void unsafe(const struct tp_pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
-        out[i] = choice(f, i)->unsafe;
+        out[i] = tp_pick_choice(f, i)->unsafe;
 }
 
-static void aged(const struct pick_field *f, bool *out)
+static void aged(const struct tp_pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
-        out[i] = choice(f, i)->aged;
+        out[i] = tp_pick_choice(f, i)->aged;
 }
 
-static void region(const struct pick_field *f, bool *out)
+static void region(const struct tp_pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
-        out[i] = choice(f, i)->region && f->q->frees;
+        out[i] = tp_pick_choice(f, i)->region && f->q->frees;
 }
 
-static void too_small(const struct pick_field *f, bool *out)
+static void too_small(const struct tp_pick_field *f, bool *out)
 {
     bool any = false;
     for (size_t i = 0; i < f->count; i++)
-        any |= f->in[i] && choice(f, i)->small;
+        any |= f->in[i] && tp_pick_choice(f, i)->small;
     for (size_t i = 0; i < f->count; i++)
         out[i] = any;
 }
 
-static void large(const struct pick_field *f, bool *out)
+static void large(const struct tp_pick_field *f, bool *out)
 {
-    double need = least(f, need_of), peak = INFINITY;
+    double need = least(f, tp_pick_need), peak = INFINITY;
     for (size_t i = 0; i < f->count; i++) {
-        out[i] = need_of(f, i) > CLOSE * need;
+        out[i] = tp_pick_need(f, i) > TP_PICK_CLOSE * need;
         if (f->in[i] && !out[i])
             peak = fmin(peak, peak_of(f, i));
     }
@@ -126,35 +114,35 @@ static void large(const struct pick_field *f, bool *out)
         out[i] |= peak_of(f, i) > FAR * peak;
 }
 
-static void calling(const struct pick_field *f, bool *out)
+static void calling(const struct tp_pick_field *f, bool *out)
 {
     double fewest = least(f, calls_of);
     if (!f->q->policy_time || !is_known(f, calls_of))
         return;
     for (size_t i = 0; i < f->count; i++)
-        out[i] = calls_of(f, i) > CLOSE * fewest &&
+        out[i] = calls_of(f, i) > TP_PICK_CLOSE * fewest &&
                  calls_of(f, i) - fewest >= MANY_CALLS * f->q->operations;
 }
 
-static void slow(const struct pick_field *f, bool *out)
+static void slow(const struct tp_pick_field *f, bool *out)
 {
     double change;
     for (size_t i = 0; i < f->count; i++)
         for (size_t j = 0; j < f->count && !out[i]; j++)
-            out[i] = f->in[j] && is_faster(f, j, i, &change);
+            out[i] = f->in[j] && tp_pick_is_faster(f, j, i, &change);
 }
 
-static void holding(const struct pick_field *f, bool *out)
+static void holding(const struct tp_pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
-        out[i] = peak_of(f, i) > CLOSE * least(f, peak_of);
+        out[i] = peak_of(f, i) > TP_PICK_CLOSE * least(f, peak_of);
 }
 
 enum { SERVING, SAFE, PACKED, SINGLE, TELLING, SMALL, FEW_CALLS, FAST, LOW_PEAK, STEPS };
 static_assert(SMALL + 1 == TP_PICK_DECIDING, "as the help counts");
 
 static const struct step {
-    void (*let_go)(const struct pick_field *f, bool *out); /* sets `out`, which is all false */
+    void (*let_go)(const struct tp_pick_field *f, bool *out); /* sets `out`, which is all false */
     bool not_all;      /* the step is skipped if it would remove all policies */
     figure_fn *figure; /* finds the best of the removed policies; NULL: the step has no figure */
     const char *rule;
@@ -177,10 +165,9 @@ static const struct step {
     [TELLING] = {too_small, false, NULL,
                  "where the warning small-trace is about one of the rest, nothing is picked"},
     [SMALL] =
-        {large, false, need_of,
+        {large, false, tp_pick_need,
          "those within 5 % of the least 'fits in' stay (where that is not known of all, of the "
-         "least peak, which beside a real allocator is total resident); one that "
-         "held over twice what another of these did is out"},
+         "least peak); one that held over twice what another of these did is out"},
     [FEW_CALLS] =
         {calling, false, calls_of,
          "where no call to the source is in the times (virtual), those with the fewest "
@@ -190,8 +177,7 @@ static const struct step {
     [FAST] =
         {slow, false, time_of,
          "where times are real, those stay that nobody is faster than by 5 % and beyond doubt: "
-         "the intervals do not meet; in compare, a test shows it. Of several threads it is the "
-         "time that passed, 'wall time', in which they also wait for each other"},
+         "the intervals do not meet; in compare, a test shows it"},
     [LOW_PEAK] = {holding, false, peak_of, "those within 5 % of the least peak stay"},
 };
 
@@ -200,7 +186,7 @@ const char *tp_pick_rule(size_t n)
     return n < STEPS ? steps[n].rule : NULL;
 }
 
-static size_t count_in(const struct pick_field *f)
+static size_t count_in(const struct tp_pick_field *f)
 {
     size_t count = 0;
     for (size_t i = 0; i < f->count; i++)
@@ -208,7 +194,7 @@ static size_t count_in(const struct pick_field *f)
     return count;
 }
 
-static void take(struct pick_field *f, size_t step)
+static void take(struct tp_pick_field *f, size_t step)
 {
     bool out[TP_PICK_MAX] = {false};
     size_t left = count_in(f);
@@ -223,86 +209,79 @@ static void take(struct pick_field *f, size_t step)
 
 /* ---- words ---- */
 
-/* The column by which speed is judged. */
-static const char *time_name(const struct pick_field *f)
-{
-    return f->q->wall ? "wall time" : "ns per call";
-}
-
-/* Appends to one of the texts of a pick. */
-#define say(text, ...) tp_append(text, TP_PICK_WORDS, __VA_ARGS__)
-
-static struct tp_text bytes(const struct pick_field *f, double value)
+struct tp_text tp_pick_bytes(const struct tp_pick_field *f, double value)
 {
     return tp_bytes((uint64_t)value, f->q->exact);
 }
 
 /* The column by which memory is judged. */
-static const char *need_name(const struct pick_field *f)
+const char *tp_pick_need_name(const struct tp_pick_field *f)
 {
     return f->fits ? "fits in" : f->q->resident ? "total resident" : "peak reserved";
 }
 
-static void say_memory(const struct pick_field *f, size_t pick, size_t rival, char *text)
+static void say_memory(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
 {
-    double change = need_of(f, pick) / need_of(f, rival) - 1;
-    if (need_of(f, pick) == need_of(f, rival))
-        say(text, ", the same memory by '%s'", need_name(f));
+    double change = tp_pick_need(f, pick) / tp_pick_need(f, rival) - 1;
+    if (tp_pick_need(f, pick) == tp_pick_need(f, rival))
+        tp_pick_say(text, ", the same memory by '%s'", tp_pick_need_name(f));
     else
-        say(text, ", memory %s by '%s'", tp_change(change).s, need_name(f));
+        tp_pick_say(text, ", memory %s by '%s'", tp_change(change).s, tp_pick_need_name(f));
 }
 
-static void say_less(const struct pick_field *f, size_t pick, size_t rival, char *text)
+static void say_less(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
 {
-    bool fits = f->fits && need_of(f, rival) > CLOSE * need_of(f, pick);
-    figure_fn *figure = fits ? need_of : peak_of;
+    bool fits = f->fits && tp_pick_need(f, rival) > TP_PICK_CLOSE * tp_pick_need(f, pick);
+    figure_fn *figure = fits ? tp_pick_need : peak_of;
     double change;
-    say(text, "%s %s where %s %s %s (%s)", fits ? "fits in" : "held", bytes(f, figure(f, pick)).s,
-        choice(f, rival)->label, fits ? "needs" : "held", bytes(f, figure(f, rival)).s,
-        tp_change(figure(f, pick) / figure(f, rival) - 1).s);
-    if (is_faster(f, pick, rival, &change))
-        say(text, ", %s %s", time_name(f), tp_change(change).s);
-    else if (is_faster(f, rival, pick, &change))
-        say(text, ", though %s %s", time_name(f), tp_change(1 / (1 + change) - 1).s);
+    tp_pick_say(text, "%s %s where %s %s %s (%s)", fits ? "fits in" : "held",
+                tp_pick_bytes(f, figure(f, pick)).s, tp_pick_choice(f, rival)->label,
+                fits ? "needs" : "held", tp_pick_bytes(f, figure(f, rival)).s,
+                tp_change(figure(f, pick) / figure(f, rival) - 1).s);
+    if (tp_pick_is_faster(f, pick, rival, &change))
+        tp_pick_say(text, ", %s %s", TIME_NAME, tp_change(change).s);
+    else if (tp_pick_is_faster(f, rival, pick, &change))
+        tp_pick_say(text, ", though %s %s", TIME_NAME, tp_change(1 / (1 + change) - 1).s);
 }
 
 /* Compares the calls of pick and rival. The calls were counted with unlimited memory, so the text
  * adds the peak if it is far above what the pick fits in. */
-static void say_calls(const struct pick_field *f, size_t pick, size_t rival, char *text)
+static void say_calls(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
 {
     const char *callee = f->q->callee;
     double peak = peak_of(f, pick), calls = calls_of(f, pick);
-    say(text, "%s %s call%s%s", calls > 0 ? tp_count((uint64_t)calls).s : "no", callee,
-        calls == 1 ? "" : "s", f->q->loop ? " a pass once warm" : "");
-    if (peak > CLOSE * need_of(f, pick))
-        say(text, " (holding up to %s)", bytes(f, peak).s);
-    say(text, " where %s needs %s", choice(f, rival)->label,
-        tp_count((uint64_t)calls_of(f, rival)).s);
+    tp_pick_say(text, "%s %s call%s%s", calls > 0 ? tp_count((uint64_t)calls).s : "no", callee,
+                calls == 1 ? "" : "s", f->q->loop ? " a pass once warm" : "");
+    if (peak > TP_PICK_CLOSE * tp_pick_need(f, pick))
+        tp_pick_say(text, " (holding up to %s)", tp_pick_bytes(f, peak).s);
+    tp_pick_say(text, " where %s needs %s", tp_pick_choice(f, rival)->label,
+                tp_count((uint64_t)calls_of(f, rival)).s);
     say_memory(f, pick, rival, text);
 }
 
-static void say_time(const struct pick_field *f, size_t pick, size_t rival, char *text)
+static void say_time(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
 {
     double change;
-    is_faster(f, pick, rival, &change);
-    say(text, "%s %s against %s", time_name(f), tp_change(change).s, choice(f, rival)->label);
+    tp_pick_is_faster(f, pick, rival, &change);
+    tp_pick_say(text, "%s %s against %s", TIME_NAME, tp_change(change).s,
+                tp_pick_choice(f, rival)->label);
     say_memory(f, pick, rival, text);
 }
 
 /* The first picked policy that is faster than the rival, as not all of them need to be; f->count:
  * none. */
-static size_t find_faster_than(const struct pick_field *f, size_t rival)
+static size_t find_faster_than(const struct tp_pick_field *f, size_t rival)
 {
     double change;
     for (size_t i = 0; i < f->count; i++)
-        if (f->in[i] && is_faster(f, i, rival, &change))
+        if (f->in[i] && tp_pick_is_faster(f, i, rival, &change))
             return i;
     return f->count;
 }
 
 /* Whether a policy can be the rival in the reason: figures have removed it, and if it was for its
  * time, a picked policy is faster. The faster one may have been removed later. */
-static bool is_rival(const struct pick_field *f, size_t i)
+static bool is_rival(const struct tp_pick_field *f, size_t i)
 {
     return i < f->count && !f->in[i] && f->left_at[i] >= SMALL &&
            (f->left_at[i] != FAST || find_faster_than(f, i) < f->count);
@@ -311,7 +290,7 @@ static bool is_rival(const struct pick_field *f, size_t i)
 /* The rival in the reason. It is the base if possible, because that is the policy that people use.
  * Otherwise it is the best of the policies that the last step removed, by the figure of the step.
  */
-static size_t find_rival(const struct pick_field *f)
+static size_t find_rival(const struct tp_pick_field *f)
 {
     size_t rival = f->count, last = 0;
     if (is_rival(f, f->q->base))
@@ -329,35 +308,35 @@ static size_t find_rival(const struct pick_field *f)
 }
 
 /* The picked policy whose figures are shown: the one that needs the least memory. */
-static size_t find_speaker(const struct pick_field *f)
+static size_t find_speaker(const struct tp_pick_field *f)
 {
     size_t speaker = f->count;
     for (size_t i = 0; i < f->count; i++)
-        if (f->in[i] && (speaker == f->count || need_of(f, i) < need_of(f, speaker)))
+        if (f->in[i] && (speaker == f->count || tp_pick_need(f, i) < tp_pick_need(f, speaker)))
             speaker = i;
     return speaker;
 }
 
-static void say_reason(const struct pick_field *f, char *text)
+static void say_reason(const struct tp_pick_field *f, char *text)
 {
-    typedef void words_fn(const struct pick_field *, size_t, size_t, char *);
+    typedef void words_fn(const struct tp_pick_field *, size_t, size_t, char *);
     static words_fn *const words[STEPS] = {
         [SMALL] = say_less, [FEW_CALLS] = say_calls, [FAST] = say_time, [LOW_PEAK] = say_less};
     size_t rival = find_rival(f), step = f->left_at[rival];
     size_t speaker = step == FAST ? find_faster_than(f, rival) : find_speaker(f);
-    say(text, ": ");
+    tp_pick_say(text, ": ");
     words[step](f, speaker, rival, text);
 }
 
 /* Says what the picked policies have and all others lack, yardsticks aside: ": the only policy here
  * that serves every allocation and heeds the streams". `left` is the number of picked policies. */
-static void say_only(const struct pick_field *f, size_t left, char *text)
+static void say_only(const struct tp_pick_field *f, size_t left, char *text)
 {
     const char *s = left == 1 ? "s" : "";
     size_t failed = 0, yardsticks = 0, silent = 0, unsafe_ones = 0, regions = 0;
     size_t aged_ones = 0;
     for (size_t i = 0; i < f->count; i++) {
-        const struct tp_choice *c = choice(f, i);
+        const struct tp_choice *c = tp_pick_choice(f, i);
         bool out = !c->yardstick && !c->failed && !f->in[i];
         failed += c->failed;
         yardsticks += c->yardstick && !c->failed;
@@ -370,25 +349,25 @@ static void say_only(const struct pick_field *f, size_t left, char *text)
     size_t parts =
         (size_t)(failed > 0) + (silent > 0) + (unsafe_ones > 0) + (aged_ones > 0) + (regions > 0);
     if (left > 1)
-        say(text, ": no difference that matters between them%s", parts ? "; " : "");
+        tp_pick_say(text, ": no difference that matters between them%s", parts ? "; " : "");
     else if (!parts)
-        say(text, ": the others here are yardsticks");
+        tp_pick_say(text, ": the others here are yardsticks");
     else
-        say(text, ": ");
+        tp_pick_say(text, ": ");
     if (!parts)
         return;
     if (left == 1 && limited && failed + 1 == f->count)
-        say(text, "the only one of the %zu that", f->count);
+        tp_pick_say(text, "the only one of the %zu that", f->count);
     else
-        say(text, "the only polic%s here that", left == 1 ? "y" : "ies");
+        tp_pick_say(text, "the only polic%s here that", left == 1 ? "y" : "ies");
     size_t said = 0;
 #define PART(applies, ...)                                                                         \
     if (applies) {                                                                                 \
-        say(text, !said ? " " : said + 1 < parts ? ", " : " and ");                                \
-        say(text, __VA_ARGS__);                                                                    \
+        tp_pick_say(text, !said ? " " : said + 1 < parts ? ", " : " and ");                        \
+        tp_pick_say(text, __VA_ARGS__);                                                            \
         said++;                                                                                    \
     }
-    PART(limited, "fit%s in %s", s, bytes(f, f->q->capacity).s)
+    PART(limited, "fit%s in %s", s, tp_pick_bytes(f, f->q->capacity).s)
     PART(failed && !limited, "serve%s every allocation", s)
     PART(silent, "report%s memory", s)
     PART(unsafe_ones, "heed%s the streams", s)
@@ -396,97 +375,98 @@ static void say_only(const struct pick_field *f, size_t left, char *text)
     PART(regions, "hand%s out again what is freed singly", s)
 #undef PART
     if (yardsticks) /* a yardstick has these properties too */
-        say(text, ", yardsticks aside");
+        tp_pick_say(text, ", yardsticks aside");
 }
 
 /* Says why nothing is picked: ", every policy here failed or is a yardstick". */
-static void say_none(const struct pick_field *f, char *text)
+static void say_none(const struct tp_pick_field *f, char *text)
 {
     bool lacks[3] = {false};
     static const char *const words[3] = {"failed", "is a yardstick", "does not report its memory"};
     size_t left = 0, said = 0;
     for (size_t i = 0; i < f->count; i++)
-        lacks[choice(f, i)->failed ? 0 : choice(f, i)->yardstick ? 1 : 2] = true;
+        lacks[tp_pick_choice(f, i)->failed ? 0 : tp_pick_choice(f, i)->yardstick ? 1 : 2] = true;
     for (size_t i = 0; i < 3; i++)
         left += lacks[i];
-    say(text, ", every policy here ");
+    tp_pick_say(text, ", every policy here ");
     for (size_t i = 0; i < 3; i++)
         if (lacks[i])
-            say(text, "%s%s", !said++ ? "" : said < left ? ", " : " or ", words[i]);
+            tp_pick_say(text, "%s%s", !said++ ? "" : said < left ? ", " : " or ", words[i]);
 }
 
 /* ---- policies for other goals ---- */
 
-static bool may_be_picked(const struct pick_field *f, size_t i)
+static bool may_be_picked(const struct tp_pick_field *f, size_t i)
 {
     return f->in[i] || f->left_at[i] >= SMALL;
 }
 
-static void say_quicker(const struct pick_field *f, size_t pick, char *text)
+static void say_quicker(const struct tp_pick_field *f, size_t pick, char *text)
 {
     size_t quick = f->count;
     double change, best = 0;
     for (size_t i = 0; i < f->count; i++)
-        if (may_be_picked(f, i) && is_faster(f, i, pick, &change) && change < best) {
+        if (may_be_picked(f, i) && tp_pick_is_faster(f, i, pick, &change) && change < best) {
             quick = i;
             best = change;
         }
     if (quick == f->count)
         return;
-    say(text, "If time is what you lack: %s, %s %s", choice(f, quick)->label, time_name(f),
-        tp_change(best).s);
+    tp_pick_say(text, "If time is what you lack: %s, %s %s", tp_pick_choice(f, quick)->label,
+                TIME_NAME, tp_change(best).s);
     say_memory(f, quick, pick, text);
 }
 
-static void say_smaller(const struct pick_field *f, size_t pick, char *text)
+static void say_smaller(const struct tp_pick_field *f, size_t pick, char *text)
 {
     double need = INFINITY;
     size_t found = 0;
     for (size_t i = 0; i < f->count; i++)
-        need = may_be_picked(f, i) ? fmin(need, need_of(f, i)) : need;
-    if (need > LESS * need_of(f, pick))
+        need = may_be_picked(f, i) ? fmin(need, tp_pick_need(f, i)) : need;
+    if (need > LESS * tp_pick_need(f, pick))
         return;
-    say(text, "If memory is what you lack: ");
+    tp_pick_say(text, "If memory is what you lack: ");
     for (size_t i = 0; i < f->count; i++)
-        if (may_be_picked(f, i) && need_of(f, i) == need)
-            say(text, "%s%s", found++ ? " or " : "", choice(f, i)->label);
-    say(text, ", %s against %s by '%s' (%s)", bytes(f, need).s, bytes(f, need_of(f, pick)).s,
-        need_name(f), tp_change(need / need_of(f, pick) - 1).s);
+        if (may_be_picked(f, i) && tp_pick_need(f, i) == need)
+            tp_pick_say(text, "%s%s", found++ ? " or " : "", tp_pick_choice(f, i)->label);
+    tp_pick_say(text, ", %s against %s by '%s' (%s)", tp_pick_bytes(f, need).s,
+                tp_pick_bytes(f, tp_pick_need(f, pick)).s, tp_pick_need_name(f),
+                tp_change(need / tp_pick_need(f, pick) - 1).s);
 }
 
 /* ---- the result ---- */
 
-static void fill_chosen(const struct pick_field *f, struct tp_pick *out)
+void tp_pick_fill(const struct tp_pick_field *f, struct tp_pick *out)
 {
     size_t left = count_in(f);
     for (size_t i = 0; i < f->count; i++)
         if (f->in[i]) {
-            say(out->head, "%s%s",
-                !out->count              ? "Pick "
-                : out->count + 1 == left ? " or "
-                                         : ", ",
-                choice(f, i)->label);
+            tp_pick_say(out->head, "%s%s",
+                        !out->count              ? "Pick "
+                        : out->count + 1 == left ? " or "
+                                                 : ", ",
+                        tp_pick_choice(f, i)->label);
             out->chosen[out->count++] = i;
         }
 }
 
 /* Whether a policy other than a yardstick was excluded before figures decided. */
-static bool is_limited_choice(const struct pick_field *f)
+static bool is_limited_choice(const struct tp_pick_field *f)
 {
     for (size_t i = 0; i < f->count; i++)
-        if (!f->in[i] && f->left_at[i] < SMALL && !choice(f, i)->yardstick)
+        if (!f->in[i] && f->left_at[i] < SMALL && !tp_pick_choice(f, i)->yardstick)
             return true;
     return false;
 }
 
-static void answer(const struct pick_field *f, size_t eligible, struct tp_pick *out)
+static void answer(struct tp_pick_field *f, size_t eligible, struct tp_pick *out)
 {
     size_t left = count_in(f);
     if (left > TP_PICK_TIED || (left == eligible && left > 1 && !is_limited_choice(f))) {
-        say(out->head, "Pick: no difference that matters here");
+        tp_pick_say(out->head, "Pick: no difference that matters here");
         return;
     }
-    fill_chosen(f, out);
+    tp_pick_fill(f, out);
     if (left == eligible)
         say_only(f, left, out->reason);
     else
@@ -498,7 +478,7 @@ static void answer(const struct pick_field *f, size_t eligible, struct tp_pick *
 
 void tp_pick(const struct tp_pick_question *q, struct tp_pick *out)
 {
-    struct pick_field f = {.q = q, .count = q->count < TP_PICK_MAX ? q->count : TP_PICK_MAX};
+    struct tp_pick_field f = {.q = q, .count = q->count < TP_PICK_MAX ? q->count : TP_PICK_MAX};
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < f.count; i++)
         f.in[i] = true;
@@ -508,16 +488,20 @@ void tp_pick(const struct tp_pick_question *q, struct tp_pick *out)
     take(&f, TELLING);
     size_t eligible = count_in(&f);
     if (!eligible) {
-        say(out->head, "Pick: none");
+        tp_pick_say(out->head, "Pick: none");
         if (serving)
-            say(out->reason, ", this trace is too small to tell (small-trace)");
+            tp_pick_say(out->reason, ", this trace is too small to tell (small-trace)");
         else
             say_none(&f, out->reason);
         return;
     }
     f.fits = true;
     for (size_t i = 0; i < f.count; i++)
-        f.fits &= !f.in[i] || !isnan(choice(&f, i)->fits_in);
+        f.fits &= !f.in[i] || !isnan(tp_pick_choice(&f, i)->fits_in);
+    if (f.q->host && eligible > 1) {
+        tp_pick_on_host(&f, out);
+        return;
+    }
     for (size_t s = SMALL; s < STEPS; s++)
         take(&f, s);
     answer(&f, eligible, out);
@@ -530,7 +514,8 @@ void tp_pick_print(const struct tp_pick *pick, struct tp_page *page)
     tp_page_line(page);
     for (size_t i = 0; i < 2; i++)
         if (pick->other[i][0])
-            tp_page_put(page, INDENT, "%s.", pick->other[i]);
+            tp_page_put(page, pick->pair ? 0 : INDENT, "%s%s", pick->other[i],
+                        pick->pair ? "" : ".");
 }
 
 void tp_pick_text(const struct tp_pick *pick, char *text, size_t size)

@@ -6,6 +6,9 @@
 
 #include "cmd/ui/text.h"
 
+/* What matters to who asks. */
+enum tp_goal { TP_GOAL_BOTH, TP_GOAL_MEMORY, TP_GOAL_TIME };
+
 enum { TP_PICK_MAX = 64, TP_PICK_TIED = 4, TP_PICK_WORDS = 320 };
 
 /* One policy. A value that is not known is NAN. */
@@ -29,11 +32,15 @@ struct tp_choice {
 /* The policies to choose from, and what all of them have in common. */
 struct tp_pick_question {
     const struct tp_choice *list;
-    size_t count;       /* policies from TP_PICK_MAX on are ignored */
-    size_t base;        /* index of the base of a comparison; equal to `count`: no base */
-    bool frees;         /* the trace frees objects one by one */
-    bool loop;          /* the trace is one period of a loop, so a first pass happens only once */
-    bool resident;      /* `peak` of each choice is total resident */
+    size_t count;  /* policies from TP_PICK_MAX on are ignored */
+    size_t base;   /* index of the base of a comparison; equal to `count`: no base */
+    bool frees;    /* the trace frees objects one by one */
+    bool loop;     /* the trace is one period of a loop, so a first pass happens only once */
+    bool resident; /* `peak` of each choice is total resident */
+    bool host;     /* memory is the host's: see pick_host.c */
+    enum tp_goal goal;
+    double share;       /* of the program's CPU time that malloc took, at most; NAN: not known */
+    size_t had;         /* index of the malloc that the program had; equal to `count`: not here */
     bool policy_time;   /* times do not include the calls to the source */
     bool wall;          /* times are what passed while several threads played */
     double operations;  /* number of operations in the trace */
@@ -52,6 +59,7 @@ struct tp_pick {
     size_t count;                 /* of `chosen`; 0: none is picked */
     char head[TP_PICK_WORDS];     /* "Pick arena", "Pick lru or stream-pool", "Pick: none" */
     char reason[TP_PICK_WORDS];   /* ": 6 driver calls where lru needs 264", or "" */
+    bool pair;                    /* the smallest, and in other[0] the fastest, instead of one */
     char other[2][TP_PICK_WORDS]; /* policies that suit another goal better; "": none */
 };
 
@@ -63,8 +71,9 @@ void tp_pick_text(const struct tp_pick *pick, char *text, size_t size);
 
 /* The sentence of step n, counted from 0; NULL: there is no such step. Steps before number
  * TP_PICK_DECIDING, counted from 1, exclude policies that must not be picked. From that step on
- * figures decide. */
+ * figures decide, on devices. */
 enum { TP_PICK_DECIDING = 6 };
+extern const char tp_pick_host_rule[]; /* what decides on the host instead */
 const char *tp_pick_rule(size_t n);
 
 #endif

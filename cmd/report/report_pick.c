@@ -5,6 +5,7 @@
 #include "cmd/report/report.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { ENOUGH = 6 }; /* with fewer measurements the interval is too weak to decide */
 
@@ -13,10 +14,15 @@ static double known(uint64_t value)
     return value == TP_NONE ? NAN : (double)value;
 }
 
-static bool is_small(const struct tp_result *r)
+static bool is_foreign(const struct tp_result *r)
+{
+    return r->spec->strategy->caps & TP_CAP_FOREIGN;
+}
+
+static bool is_warned(const struct tp_result *r, const char *id)
 {
     char text[TP_WARNING_TEXT];
-    return tp_find_warning("small-trace")->applies(r, text, sizeof text);
+    return tp_find_warning(id)->applies(r, text, sizeof text);
 }
 
 /* The time by which it is judged: where several threads played, what passed for the user. */
@@ -41,7 +47,7 @@ static struct tp_choice choice_of(const struct tp_result *r, bool resident)
         .failed = tp_run_failed(r->run) > 0,
         .unsafe = tp_result_reuses_unsafely(r),
         .aged = (r->run->flags & TP_RUN_AGED) != 0,
-        .small = is_small(r),
+        .small = is_warned(r, "small-trace"),
         .cold = (r->run->flags & TP_RUN_PLAYED_ONCE) != 0,
         .fits_in = known(tp_run_fits_in(r->run)),
         .peak = known(resident ? tp_run_total_resident(r->run) : tp_run_peak_reserved(r->run)),
@@ -50,6 +56,26 @@ static struct tp_choice choice_of(const struct tp_result *r, bool resident)
         .ns = time.median,
         .low = time.low,
         .high = time.high};
+}
+
+/* What malloc took of the program's CPU time, at most. Where more threads than cores play, their
+ * times are no forecast of the program's. */
+static double share_of(const struct tp_result *r)
+{
+    double low, high;
+    bool forecast = !is_warned(r, "shared-cores");
+    return forecast && r->trace && tp_meta_malloc_share(&r->trace->meta, &low, &high) ? high
+                                                                                      : (double)NAN;
+}
+
+/* The malloc that the recorded program had. */
+static size_t find_had(const struct tp_result *results, size_t count)
+{
+    const char *had = results->trace ? results->trace->meta.allocator : NULL;
+    size_t i = 0;
+    while (i < count && !(had && !strcmp(results[i].run->library, had)))
+        i++;
+    return i;
 }
 
 void tp_report_pick(const struct tp_result *results, size_t count, bool exact, struct tp_pick *out)
@@ -66,6 +92,10 @@ void tp_report_pick(const struct tp_result *results, size_t count, bool exact, s
                                        .frees = tp_captured_ops(results->captured, f, TP_FREE) > 0,
                                        .loop = results->trace && tp_trace_is_loop(results->trace),
                                        .resident = resident,
+                                       .host = tp_result_is_on_host(sourced) || is_foreign(sourced),
+                                       .goal = (enum tp_goal)results->goal,
+                                       .share = share_of(results),
+                                       .had = find_had(results, count),
                                        .policy_time = tp_result_is_virtual(sourced),
                                        .wall = tp_threads_of(results->run).played > 1,
                                        .operations = (double)f->operations,

@@ -9,7 +9,8 @@ extern const char *const tp_touch_words[];    /* "auto", then in the order of en
 extern const char *const tp_color_words[];    /* index as for tp_page_init */
 extern const char *const tp_theme_words[];    /* in the order of enum tp_chart_theme */
 extern const char *const tp_capacity_words[]; /* keyword 0 means: as recorded */
-extern const char *const tp_threads_words[];  /* keyword 0 means: as recorded */
+extern const char *const tp_goal_words[];
+extern const char *const tp_threads_words[]; /* keyword 0 means: as recorded */
 
 /* Strategies that are code from a file: plugin:PATH, lib:NAME or lib:PATH. */
 #define TP_PLUGIN_WORD "plugin"
@@ -42,6 +43,9 @@ enum tp_opt_from tp_strategy_from(const char *text);
                 "each recorded thread, N plays recorded thread i by thread i mod N. Objects "      \
                 "go from thread to thread in the order of the trace; waiting for one is in "       \
                 "no time, and recorded pauses are not kept")
+#define TP_GOAL_ROW(at)                                                                            \
+    TP_CHOICE_AT("goal", at, .def = "both", .choices = tp_goal_words, .arg = "GOAL",               \
+                 .help = "what the Pick is for, on the host: memory, time, or both")
 #define TP_THP_ROW(at)                                                                             \
     TP_FLAG_AT("thp", at,                                                                          \
                .help = "resident memory is measured with the machine's huge pages, by which a "    \

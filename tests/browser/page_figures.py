@@ -436,7 +436,7 @@ class Pick:
         self.runs = {run["strategy"]["label"]: run for run in answer.runs}
         names = sorted(self.runs, key=len, reverse=True)
         self.label = "(?:%s)" % "|".join(map(re.escape, names))
-        head = re.match(r"Pick ((?:%s(?:, | or )?)+)" % self.label, said)
+        head = re.match(r"(?:Pick|Smallest:) ((?:%s(?:, | or )?)+)" % self.label, said)
         self.picked = re.findall(self.label, head.group(1)) if head else []
         self.rest = said[head.end():] if head else said
 
@@ -502,8 +502,23 @@ class Pick:
         self.need(any(share in text.texts(text.change, COLUMNS[column](self.runs[one]) /
                                           COLUMNS[column](self.runs[p]) - 1) for p in self.picked), share, "of", one)
 
+    def took(self, ones, ns, wall, share, other):
+        column = "wall time" if wall else "ns per call"
+        self.need(any(text.digits(COLUMNS[column](self.runs[one])) == ns for one in ones), ns, "for", column)
+        if share:
+            self.differs(share, column, ones, other)
+
+    def takes_memory(self, column, size, share, other):
+        self.has(size, column, self.picked)
+        if share:
+            self.differs(share, column, self.picked, other)
+
     def check(self):
         self.rivals = []
+        time = r"([\d.,]+) ns/op( of wall time)?(?:, SHARE vs LABEL)?"
+        self.each(r"Fastest: LABEL \(%s(?:; [^)]*)?\)" % time, lambda one, *more: self.took([one], *more))
+        self.each(r"(fits in|peak reserved|total resident) SIZE(?:, SHARE vs LABEL)?(?=[,)])", self.takes_memory)
+        self.each(time, lambda *more: self.took(self.picked, *more))
         self.each(r"If time is what you lack: LABEL, (ns per call|wall time) SHARE"
                   r"(?:, memory SHARE by '([\w ]+)'|, the same memory by '[\w ]+')\.", self.quicker)
         self.each(r"If memory is what you lack: LABEL(?: or %s)*, SIZE against SIZE by '([\w ]+)' \(SHARE\)\."

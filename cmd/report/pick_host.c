@@ -1,4 +1,5 @@
-/* The Pick on the host: a malloc that is within 5 % of the best in memory and in time, or the one that
+/* The Pick on the host: a malloc that is within 5 % of the best in memory and in time, or the one
+ * that
  * --goal asks for; otherwise the smallest and the fastest, each with what the other one lacks. */
 #include "cmd/report/pick_field.h"
 
@@ -7,7 +8,8 @@
 const char tp_pick_host_rule[] =
     "the Pick is within 5 % of the best in memory (total resident; peak reserved where no real "
     "allocator is in the table) and in time: no other is 5 % faster beyond doubt (of several "
-    "threads: wall time). Where none is both, the smallest and the fastest are named. --goal memory "
+    "threads: wall time). Where none is both, the smallest and the fastest are named. --goal "
+    "memory "
     "or --goal time picks for one of them";
 
 static double ns_of(const struct tp_pick_field *f, size_t i)
@@ -90,10 +92,10 @@ static void say_worth(const struct tp_pick_field *f, size_t fastest, char *text)
     if (had == fastest)
         tp_pick_say(text, "; the malloc that the program had");
     else if (!isnan(f->q->share))
-        tp_pick_say(text, "; saves at most %s of the program's CPU time",
-                    tp_percent(f->q->share *
-                               (known ? fmax(0, 1 - ns_of(f, fastest) / ns_of(f, had)) : 1))
-                        .s);
+        tp_pick_say(
+            text, "; saves at most %s of the program's CPU time",
+            tp_percent(f->q->share * (known ? fmax(0, 1 - ns_of(f, fastest) / ns_of(f, had)) : 1))
+                .s);
 }
 
 /* ---- answers ---- */
@@ -126,8 +128,8 @@ static size_t count_in(const struct tp_pick_field *f)
 static void answer_one(const struct tp_pick_field *f, size_t smallest, size_t fastest,
                        struct tp_pick *out)
 {
-    static const char *const goals[] = {[TP_GOAL_MEMORY] = " (--goal memory)",
-                                        [TP_GOAL_TIME] = " (--goal time)"};
+    static const char *const goals[] = {
+        [TP_GOAL_MEMORY] = " (--goal memory)", [TP_GOAL_TIME] = " (--goal time)"};
     size_t picked = find_least(f, tp_pick_need);
     tp_pick_fill(f, out);
     if (f->q->goal)

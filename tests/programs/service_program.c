@@ -1,9 +1,8 @@
 /* Threads that give each other blocks, as servers do.
  *
- *     service_program queue REQUESTS   a producer builds trees that three workers read and free; of each
- *                                      third worker some are kept in a cache
- *     service_program pool REQUESTS    threads that come and go: each serves some requests, and leaves
- *                                      what it built to the next ones, which free it
+ *     service_program queue REQUESTS   a producer builds trees that three workers read and free; of
+ * each third worker some are kept in a cache service_program pool REQUESTS    threads that come and
+ * go: each serves some requests, and leaves what it built to the next ones, which free it
  *
  * Every block is written. */
 #include <pthread.h>

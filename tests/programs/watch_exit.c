@@ -2,8 +2,8 @@
  *
  *     watch_exit [NAME=VALUE...] PROGRAM [ARGUMENT...]
  *
- * The last line on standard error: "watched ANON_KIB TOTAL_KIB CPU_US". ANON is peak RSS less the pages
- * of files at exit, TOTAL is peak RSS. Processes that it starts are not in it. */
+ * The last line on standard error: "watched ANON_KIB TOTAL_KIB CPU_US". ANON is peak RSS less the
+ * pages of files at exit, TOTAL is peak RSS. Processes that it starts are not in it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

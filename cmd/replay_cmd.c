@@ -189,6 +189,7 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                 .strategy_opts = spec->opts,
                                 .clock = &r->report.clock,
                                 .touch = touch_of(r->o, job, spec->strategy),
+                                .touched = &job->touched,
                                 .passes = passes_of(r->o, facts, spec->strategy),
                                 .min_time_ns = min_time_of(r->o, job, spec->strategy),
                                 .min_replays = MIN_REPLAYS,

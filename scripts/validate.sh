@@ -40,7 +40,7 @@ g++ -E -P -O2 -x c++ -o "$WORK/in.ii" - <<'END'
 #include <bits/stdc++.h>
 std::map<std::string, std::vector<int>> m; int main() { m["a"].push_back(1); }
 END
-echo 'int main;' >"$WORK/idle.ii"
+echo "int x;" >"$WORK/idle.ii"
 cat >"$WORK/work.sql" <<'END'
 create table t(a integer primary key, b text, c real);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < 200000)

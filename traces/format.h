@@ -6,6 +6,7 @@
 #define TP_FORMAT_H
 
 #include "alloc/base/grow.h"
+#include "alloc/base/touched.h"
 #include "traces/input/input.h"
 #include "traces/lower/lower.h"
 #include "traces/lower/recorded.h"
@@ -26,7 +27,10 @@ struct tp_meta {
     char *remarks;  /* facts that readers of the results must know, one sentence per line */
     char *nothing;  /* why there are no events, as the end of a sentence: "PyTorch was not ..." */
     char *nothing_hint; /* advice when there are no events */
-    char *allocator;    /* that served the recorded program: "glibc 2.36" */
+    /* What the program wrote of its large blocks: LOG2:BYTES:WRITTEN for each octave of sizes
+     * (tp_meta_touched) */
+    char *written;
+    char *allocator; /* that served the recorded program: "glibc 2.36" */
     /* Numbers up to TP_META_NUMBER_MAX; 0: none, or not known. */
     uint64_t not_recorded;            /* calls of the recorded program that are missing */
     uint64_t cpu_low_ns, cpu_high_ns; /* CPU time of the recorded program, without the recorder's */
@@ -42,7 +46,7 @@ void tp_meta_release(struct tp_meta *meta);
 
 /* Names of the texts that tapool's own formats keep. JSON keeps the first TP_META_JSON_TEXTS, .tpt
  * keeps all. */
-enum { TP_META_JSON_TEXTS = 8, TP_META_TEXTS = 10 };
+enum { TP_META_JSON_TEXTS = 9, TP_META_TEXTS = 11 };
 extern const char *const tp_meta_text_names[TP_META_TEXTS];
 
 /* The member of `meta` that tp_meta_text_names[i] names; i < TP_META_TEXTS. */
@@ -72,6 +76,14 @@ enum tp_meta_numbers {
 extern const char *const tp_meta_number_names[TP_META_NUMBERS];
 uint64_t tp_meta_number(const struct tp_meta *meta, size_t i);
 void tp_meta_set_number(struct tp_meta *meta, size_t i, double value);
+
+/* Sets meta->written. */
+void tp_meta_set_written(struct tp_meta *meta, const uint64_t large[TP_TOUCHED_OCTAVES],
+                         const uint64_t written[TP_TOUCHED_OCTAVES]);
+
+/* Reads meta->written, as far as it can be read; all octaves are written wholly where it says
+ * nothing. Returns the share of the bytes that were written, 1 where that is not known. */
+double tp_meta_touched(const struct tp_meta *meta, struct tp_touched *out);
 
 /* The share of the program's CPU time that its calls of malloc took, 95% CI. false: it is not
  * known, or only within more than a factor of 2. */

@@ -1,8 +1,10 @@
 /* The meta of a trace: sets, cleans and releases its texts. */
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
+#include "alloc/base/str.h"
 #include "traces/format.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,16 +13,17 @@
 #define META_TEXT_MAX 1000 /* bytes kept of one text */
 
 const char *const tp_meta_text_names[TP_META_TEXTS] = {
-    "name",  "program",  "capture",   "settings", "unknown",
-    "space", "left_out", "allocator", "nothing",  "nothing_hint"};
+    "name",     "program",   "capture", "settings", "unknown",     "space",
+    "left_out", "allocator", "written", "nothing",  "nothing_hint"};
 const char *const tp_meta_number_names[TP_META_NUMBERS] = {
     "not_recorded", "cpu_low_ns", "cpu_high_ns", "wall_ns", "malloc_low_ns", "malloc_high_ns"};
 
 char **tp_meta_text(struct tp_meta *meta, size_t i)
 {
-    char **const texts[TP_META_TEXTS] = {
-        &meta->name,  &meta->program,  &meta->capture,   &meta->settings, &meta->unknown,
-        &meta->space, &meta->left_out, &meta->allocator, &meta->nothing,  &meta->nothing_hint};
+    char **const texts[TP_META_TEXTS] = {&meta->name,     &meta->program,     &meta->capture,
+                                         &meta->settings, &meta->unknown,     &meta->space,
+                                         &meta->left_out, &meta->allocator,   &meta->written,
+                                         &meta->nothing,  &meta->nothing_hint};
     return texts[i];
 }
 
@@ -95,6 +98,50 @@ void tp_meta_too_large(struct tp_meta *meta, uint64_t count)
     if (count > 0)
         tp_meta_remark(meta, "Failed requests of more than 2^48 bytes are left out: %s.",
                        tp_count(count).s);
+}
+
+void tp_meta_set_written(struct tp_meta *meta, const uint64_t large[TP_TOUCHED_OCTAVES],
+                         const uint64_t written[TP_TOUCHED_OCTAVES])
+{
+    char text[TP_TOUCHED_OCTAVES * 48] = "";
+    struct tp_str s = TP_STR_IN(text);
+    for (unsigned i = 0; i < TP_TOUCHED_OCTAVES; i++)
+        if (large[i])
+            tp_str_item(&s, " ", "%u:%" PRIu64 ":%" PRIu64, TP_TOUCHED_LOG2 + i, large[i],
+                        written[i] < large[i] ? written[i] : large[i]);
+    if (text[0])
+        tp_meta_set(meta, &meta->written, "%s", text);
+}
+
+/* Reads a number that ends in `end`; false: there is none. */
+static bool take_number(const char **at, char end, uint64_t *out)
+{
+    char *behind;
+    if (**at < '0' || **at > '9')
+        return false;
+    *out = strtoull(*at, &behind, 10);
+    bool good = *behind == end || (end == ' ' && !*behind);
+    *at = behind + (*behind != '\0');
+    return good;
+}
+
+double tp_meta_touched(const struct tp_meta *meta, struct tp_touched *out)
+{
+    const char *at = meta->written ? meta->written : "";
+    uint64_t log2, bytes, written;
+    double all = 0, found = 0;
+    for (unsigned i = 0; i < TP_TOUCHED_OCTAVES; i++)
+        out->parts[i] = 1000;
+    while (*at && take_number(&at, ':', &log2) && take_number(&at, ':', &bytes) &&
+           take_number(&at, ' ', &written)) {
+        if (log2 < TP_TOUCHED_LOG2 || log2 >= TP_TOUCHED_LOG2 + TP_TOUCHED_OCTAVES || !bytes ||
+            written > bytes)
+            continue;
+        all += (double)bytes;
+        found += (double)written;
+        out->parts[log2 - TP_TOUCHED_LOG2] = (uint16_t)(1000 * ((double)written / (double)bytes));
+    }
+    return all > 0 ? found / all : 1;
 }
 
 bool tp_meta_malloc_share(const struct tp_meta *meta, double *low, double *high)

@@ -42,6 +42,7 @@ int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct
     if (!tp_watch_applies(cfg) || !tp_written_open(&written, "/proc/self"))
         return TP_OK;
     whole.touch = TP_TOUCH_ALL;
+    whole.shared.touched = cfg->touched;
     bool were_off = cfg->huge_pages || tp_huge_pages_off(true);
     int status = tp_watch_process(&w, &whole, err);
     if (!were_off)

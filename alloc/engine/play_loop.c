@@ -41,6 +41,8 @@ RARE void touch_stretches(const struct tp_player *p, tp_addr addr, uint64_t from
 /* touch_pages, that an interruption ends. */
 INLINE void touch_all(const struct tp_player *p, tp_addr addr, uint64_t from, uint64_t size)
 {
+    if (__builtin_expect(size >= TP_TOUCHED_LEAST, 0))
+        size = tp_touched_bytes(p->cfg->shared.touched, size);
     if (__builtin_expect(size > TOUCH_STRETCH, 0))
         touch_stretches(p, addr, from, size);
     else

@@ -3,6 +3,7 @@
 #define TP_REPLAY_CFG_H
 
 #include "alloc/base/clock.h"
+#include "alloc/base/touched.h"
 #include "alloc/source.h"
 #include "alloc/strategy.h"
 
@@ -56,10 +57,11 @@ struct tp_replay_shared {
      * are opened; NULL: not called */
     int (*opened)(void *ctx, struct tp_player *p, struct tp_err *err);
     void *opened_ctx;
-    void **current;    /* passed to the sources as `current` */
-    bool time_calls;   /* passed to the sources as `time_calls` */
-    bool keeps_ranges; /* passed to the sources as `keeps_ranges` */
-    bool lifetimes;    /* OS threads begin and end where the recorded ones do; see crew.h */
+    void **current;                   /* passed to the sources as `current` */
+    bool time_calls;                  /* passed to the sources as `time_calls` */
+    bool keeps_ranges;                /* passed to the sources as `keeps_ranges` */
+    const struct tp_touched *touched; /* what TP_TOUCH_ALL writes of large blocks; NULL: all */
+    bool lifetimes; /* OS threads begin and end where the recorded ones do; see crew.h */
 };
 
 /* Called between replays and between windows, never in a timed region. */
@@ -75,7 +77,8 @@ struct tp_replay_cfg {
     uint32_t layer_count; /* 0 for TP_CAP_FOREIGN */
     const struct tp_clock *clock;
     enum tp_touch touch;
-    unsigned passes;      /* enum tp_pass, or-ed */
+    const struct tp_touched *touched; /* what the resident pass writes of large blocks; NULL: all */
+    unsigned passes;                  /* enum tp_pass, or-ed */
     uint64_t min_time_ns; /* shortest time of the throughput pass, and of the latency pass */
     uint32_t min_replays; /* least number of steady replays */
     uint32_t repeat;      /* replays of a program that takes longer than min_time_ns */

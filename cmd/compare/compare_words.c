@@ -279,7 +279,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {tp_compare_drowned, "(c) no more than tapool's own share, which is taken off"},
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},
-        {has_resident, "Total resident: private memory, every block written, and RSS added by a "
+        {has_resident, "Total resident: private memory, blocks written, and RSS added by a "
                        "library at start"},
         {has_wall, TP_WALL_NOTE},
         {has_waited, TP_WAITED_NOTE},

@@ -38,7 +38,8 @@ struct child_job {
     char label[TP_LABEL_MAX];
     uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
-    bool stop_on_oom, drop_prologue, huge_pages, progress;
+    struct tp_touched touched;
+    bool stop_on_oom, drop_prologue, has_touched, huge_pages, progress;
 };
 #define ASKING_NS  UINT64_C(5000000000) /* the longest time to ask a library for its version */
 #define RUN_OFFSET TP_REPLAY_RUN_AT(sizeof(struct child_job))
@@ -99,6 +100,9 @@ static void fill_job(struct child_job *job, const struct tp_replay_cfg *cfg)
     job->drop_prologue = cfg->drop_prologue;
     job->huge_pages = cfg->huge_pages;
     job->progress = cfg->progress != NULL;
+    job->has_touched = cfg->touched != NULL;
+    if (cfg->touched)
+        job->touched = *cfg->touched;
 }
 
 /* ---- starting it ---- */
@@ -350,6 +354,7 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
                                 .strategy_opts = spec.opts,
                                 .clock = timed ? &clock : NULL,
                                 .touch = (enum tp_touch)job->touch,
+                                .touched = job->has_touched ? &job->touched : NULL,
                                 .passes = job->passes,
                                 .min_time_ns = job->min_time_ns,
                                 .min_replays = job->min_replays,

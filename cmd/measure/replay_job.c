@@ -339,6 +339,7 @@ int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp
     int status = tp_open_trace(path, &o->open, false, &job->trace, err);
     if (!status)
         status = tp_captured_scan(&job->trace, &job->captured, err);
+    tp_meta_touched(&job->trace.meta, &job->touched);
     if (!status)
         status = parse_named(job, o, err);
     if (!status)

@@ -35,6 +35,7 @@ struct tp_job {
     struct tp_err refused; /* its status is TP_OK where all can be played */
     struct tp_trace trace;
     struct tp_captured captured;
+    struct tp_touched touched; /* what the program wrote of its large blocks */
     struct tp_strategy_spec *specs;
     size_t spec_count;
     struct tp_source_spec source;

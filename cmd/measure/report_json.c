@@ -91,11 +91,8 @@ static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *tr
     const struct tp_meta *m = &trace->meta;
     const struct {
         const char *name, *text;
-    } texts[] = {{"capture", m->capture},
-                 {"settings", m->settings},
-                 {"space", m->space},
-                 {"left_out", m->left_out},
-                 {"allocator", m->allocator}};
+    } texts[] = {{"capture", m->capture},   {"settings", m->settings},   {"space", m->space},
+                 {"left_out", m->left_out}, {"allocator", m->allocator}, {"written", m->written}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].text)
             tp_json_text(j, t, texts[i].name, texts[i].text);

@@ -98,6 +98,7 @@ void *realloc(void *old, size_t size)
         return malloc(size);
     if (TP_UNLIKELY(tp_is_early(old)))
         return realloc_early(old, size);
+    tp_large_gone_if(old);
     struct tp_writer *w = tp_writer_enter(&call);
     if (!w)
         return realloc_unwritten(old, size);

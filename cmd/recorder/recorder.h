@@ -8,7 +8,7 @@
  *                     writer.c: the thread's own chunk of the file, mapped
  *                        |
  *                     recording.c: opens the recording, gives out chunks, ends it
- *                     library.c: which malloc that is
+ *                     library.c: which malloc that is; large.c: what it writes of large blocks
  *                     stacks.c: who called, in the recorder of --stacks alone
  *                     sandbox.c: sees what may forbid the program calls that these make
  *
@@ -200,6 +200,19 @@ bool tp_chunk_next(struct tp_writer *w);
 void tp_chunk_map(struct tp_writer *w);    /* maps the chunk of a finished thread again */
 void tp_chunk_unmap(struct tp_writer *w);  /* gives its memory back; the file keeps it */
 void tp_chunk_forget(struct tp_writer *w); /* in a forked child: the chunk is the parent's */
+
+/* A large block (TP_TOUCHED_LEAST) was taken; any block is about to go; the program ends; in a
+ * forked child: the blocks are counted in the parent's recording. */
+void tp_large_took(const void *p, size_t size);
+void tp_large_gone(const void *p);
+void tp_large_end(void);
+void tp_large_forget(void);
+extern _Atomic uint32_t tp_large_held; /* large blocks that are live */
+static inline void tp_large_gone_if(const void *p)
+{
+    if (TP_UNLIKELY(atomic_load_explicit(&tp_large_held, memory_order_relaxed) != 0))
+        tp_large_gone(p);
+}
 
 /* Notes in the head of the recording which library serves the program. */
 void tp_recorder_note_library(void);

@@ -393,6 +393,7 @@ __attribute__((destructor)) static void note_end(void)
         return;
     if (atomic_load(&tp_recorder.head->state) != TP_REC_ENDED)
         note_now(tp_recorder.head);
+    tp_large_end();
     leave_system(&s);
 }
 
@@ -406,6 +407,11 @@ static void use_recording(int fd, struct tp_recording_head *head)
     image = atomic_fetch_add(&head->images, 1);
     atomic_store(&head->threads, 0); /* those of earlier images are no more */
     atomic_store(&head->dropped, 0);
+    for (unsigned i = 0; i < TP_TOUCHED_OCTAVES; i++) {
+        atomic_store(&head->large[i], 0);
+        atomic_store(&head->written[i], 0);
+    }
+    tp_large_forget();
 }
 
 static void end(struct tp_recording_head *head, enum tp_record_why why, int error)

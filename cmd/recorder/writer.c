@@ -126,6 +126,8 @@ void tp_write_alloc(struct tp_writer *w, const void *p, size_t size, size_t alig
     d.at = tp_rec_put(d.at, size);
     put_address(&d, address, unit);
     end_event(w, &d, now);
+    if (TP_UNLIKELY(size >= TP_TOUCHED_LEAST))
+        tp_large_took(p, size);
 }
 
 void tp_write_free_at(struct tp_writer *w, const void *p, uint64_t now)
@@ -134,6 +136,7 @@ void tp_write_free_at(struct tp_writer *w, const void *p, uint64_t now)
     unsigned unit = unit_of(address, 0);
     if (!p || !is_on(w, TP_REC_PAUSED))
         return;
+    tp_large_gone_if(p);
     now = now ? now : tp_recorder_stamp();
     struct draft d = begin_event(w, TP_REC_FREE | unit, now, 0);
     if (!d.at)
@@ -174,6 +177,8 @@ void tp_write_realloc(struct tp_writer *w, uint64_t began, const void *old, cons
     uint32_t state = atomic_load_explicit(&tp_recorder.head->state, memory_order_relaxed);
     if (state == TP_REC_ON)
         tp_stack_sample(w, size);
+    if (TP_UNLIKELY(size >= TP_TOUCHED_LEAST))
+        tp_large_took(p, size);
     uint64_t resize = (uint64_t)size << 1 | (state == TP_REC_PAUSED);
     if (from != to) {
         write_moved(w, began, from, to, resize);

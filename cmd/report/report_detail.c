@@ -156,8 +156,8 @@ static void print_resident(const struct tp_result *r, struct tp_page *page)
         return;
     tp_page_right(page, NUMBER_END + (page->exact ? 4 : 0),
                   tp_bytes(resident->peak.median, page->exact).s);
-    tp_page_at(page, TEXT, "peak resident%s: private memory, every block written",
-               by_so_many(r->run).s);
+    tp_page_at(page, TEXT, "peak resident%s: private memory, %s", by_so_many(r->run).s,
+               tp_written_words(r->trace));
     tp_page_line(page);
     if (!r->spec->preload)
         return;

@@ -125,10 +125,29 @@ static void print_malloc(const struct tp_meta *m, int name, int column, struct t
     tp_page_line(page);
 }
 
+const char *tp_written_words(const struct tp_trace *t)
+{
+    struct tp_touched touched;
+    return t && tp_meta_touched(&t->meta, &touched) < 1 ? "blocks written as recorded"
+                                                        : "every block written";
+}
+
+static void print_written(const struct tp_meta *m, int name, int column, struct tp_page *page)
+{
+    struct tp_touched touched;
+    double share = tp_meta_touched(m, &touched);
+    if (share < 1)
+        tp_page_row(page, name, "note", column,
+                    "the program wrote %s of its blocks of 128 KiB and more: resident memory is "
+                    "replayed like that",
+                    tp_percent(share).s);
+}
+
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page)
 {
     const struct tp_meta *m = &t->meta;
     print_malloc(m, name, column, page);
+    print_written(m, name, column, page);
     if (m->space || m->left_out) {
         tp_page_at(page, name, m->space ? "memory space" : "left out");
         tp_page_at(page, column, "%s%s%s", m->space ? m->space : "",

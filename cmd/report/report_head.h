@@ -22,7 +22,11 @@ struct tp_text tp_time_at(const struct tp_program_facts *f, uint64_t ns);
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page);
 
-/* Prints the memory space, what is left out, and the remarks on a capture, in two columns. */
+/* What the resident pass writes, as words: "every block written". */
+const char *tp_written_words(const struct tp_trace *t);
+
+/* Prints the malloc of a recording, the memory space, what is left out, and the remarks on a
+ * capture, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);
 
 /* Writes "the 3 requests that failed are played too"; "" if none failed. */

@@ -578,9 +578,9 @@ static void print_resident(const struct tp_result *results, size_t count, struct
             tp_str_item(&single, ", ", "%s", results[i].spec->label);
         threads = r->threads > threads ? r->threads : threads;
     }
-    tp_page_dim(page, NOTE, "Peak resident: private memory, every block written%s%s%s.%s",
-                single.length ? "; 1 pass, not 3: " : "", tp_str_text(&single),
-                single.length ? ", which took long" : "",
+    tp_page_dim(page, NOTE, "Peak resident: private memory, %s%s%s%s.%s",
+                tp_written_words(results->trace), single.length ? "; 1 pass, not 3: " : "",
+                tp_str_text(&single), single.length ? ", which took long" : "",
                 is_preloaded(results, count) ? " At start: RSS added by the library." : "");
     if (threads > 1)
         tp_page_dim(

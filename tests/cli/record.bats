@@ -46,6 +46,22 @@ assert t["wall_ns"] > 0, t' "$out"
     done
 }
 
+@test "what a program wrote of its large blocks is recorded, and resident memory is replayed like that" {
+    recorded quarters
+    said 'the program wrote 25.[0-9] % of its blocks of 128 KiB and more'
+    ok "$TAPOOL" info a.tpt --json
+    is "$out" 'd["trace"]["written"].split(":")[:2]' "['22', '33554432']"
+    for form in a.tpt b.jsonl; do
+        [ -e "$form" ] || ok "$TAPOOL" convert a.tpt -o "$form"
+        ok "$TAPOOL" replay "$form" -s system -s arena --json --passes resident,usage
+        python3 -c 'import json, sys
+for r in json.load(open(sys.argv[1]))["runs"]:
+    assert 8 << 20 <= r["resident"]["peak_bytes"] < 9 << 20, r["resident"]' "$out"
+    done
+    ok "$TAPOOL" replay a.tpt -s arena
+    matches "$out" 'peak resident: private memory, blocks written as recorded$'
+}
+
 # bats test_tags=nightly
 @test "1,000 threads at a time" {
     recorded knows 1000

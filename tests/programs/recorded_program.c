@@ -416,6 +416,21 @@ static int relays(int count)
     return 0;
 }
 
+/* Blocks of 4 MiB of which the first quarter is written; half of them are live at exit. */
+static int quarters(void)
+{
+    enum { COUNT = 8, BYTES = 4 << 20 };
+    char *blocks[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        if (!(blocks[i] = malloc(BYTES)))
+            fail("a block");
+        memset(blocks[i], 1, BYTES / 4);
+    }
+    for (int i = 0; i < COUNT; i += 2)
+        free(blocks[i]);
+    return 0;
+}
+
 static int writes(void)
 {
     char text[64];
@@ -548,11 +563,11 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         int (*run)(void);
-    } tasks[] = {{"closes", closes},   {"pauses", pauses},     {"outlasts", outlasts},
-                 {"writes", writes},   {"orphans", orphans},   {"waits", waits},
-                 {"errs", errs},       {"spaces", spaces},     {"drops", drops},
-                 {"daemons", daemons}, {"exhausts", exhausts}, {"catches", catches},
-                 {"cancels", cancels}, {"numbers", numbers},   {"vforks", vforks}};
+    } tasks[] = {
+        {"closes", closes},   {"pauses", pauses},   {"outlasts", outlasts}, {"writes", writes},
+        {"orphans", orphans}, {"waits", waits},     {"errs", errs},         {"spaces", spaces},
+        {"drops", drops},     {"daemons", daemons}, {"exhausts", exhausts}, {"catches", catches},
+        {"cancels", cancels}, {"numbers", numbers}, {"vforks", vforks},     {"quarters", quarters}};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (!strcmp(task, tasks[i].name))
             return tasks[i].run();

@@ -31,6 +31,7 @@
 #ifndef TP_RECORDING_H
 #define TP_RECORDING_H
 
+#include "alloc/base/touched.h"
 #include "traces/record/whose.h"
 
 #include <stdatomic.h>
@@ -168,6 +169,9 @@ struct tp_recording_head {
     /* CPU time of the process when this image began, and now, ns; ticks of both moments; 0: not
      * known. They are noted at every chunk, at exit, and, if `record` sees the process end, then */
     _Atomic uint64_t cpu_from, cpu_to, ticks_from, ticks_to;
+    /* Bytes of large blocks that are gone or were live at exit, and what of them was written, by
+     * tp_touched_octave. */
+    _Atomic uint64_t large[TP_TOUCHED_OCTAVES], written[TP_TOUCHED_OCTAVES];
     _Atomic uint32_t pauses; /* by SIGUSR2 */
     struct tp_recorded_pause pause[TP_REC_PAUSES];
     _Atomic uint32_t left_alone;            /* children that were not to be followed */

@@ -9,7 +9,7 @@
 
 /* The seeds of the fuzz targets are recordings: they are made anew with the layout. */
 _Static_assert(offsetof(struct tp_recording_head, bytes) == 2168 &&
-                   sizeof(struct tp_recording_head) == 3568,
+                   sizeof(struct tp_recording_head) == 3888,
                "the layout is another: tests/fuzz/recording_specimens.sh, then these numbers");
 
 #define OVERLAP                                                                                    \
@@ -301,6 +301,10 @@ static struct file *with_cost(uint32_t timed, double deviation, uint64_t cpu)
     atomic_store(&h->ticks_to, 5500);
     snprintf(h->library, sizeof h->library, "/opt/lib/libjemalloc.so.2");
     snprintf(h->settings, sizeof h->settings, "MALLOC_CONF=narenas:1");
+    atomic_store(&h->large[1], 1 << 20);
+    atomic_store(&h->written[1], 1 << 18);
+    atomic_store(&h->large[3], 1 << 20);
+    atomic_store(&h->written[3], 1 << 30); /* more than all */
     return f;
 }
 
@@ -322,6 +326,7 @@ static void what_malloc_took_is_known(void **state)
     assert_int_equal(r.meta.cpu_high_ns, 1000 - 2 * 50);
     assert_int_equal(r.meta.cpu_low_ns, 1000 - 2 * 2 * 50);
     assert_int_equal(r.meta.wall_ns, 5000);
+    assert_string_equal(r.meta.written, "18:1048576:262144 20:1048576:1048576");
     /* 90 a call, standard error 50 / sqrt(100): 2 calls of 80 to 100 */
     assert_int_equal(r.meta.malloc_low_ns, 160);
     assert_int_equal(r.meta.malloc_high_ns, 200);
@@ -350,6 +355,41 @@ static void what_malloc_took_is_not_made_up(void **state)
         assert_false(tp_meta_malloc_share(&r.meta, &low, &high));
         forget(&r);
     }
+}
+
+/* The text may come from a trace that somebody else made: what cannot be read counts for nothing.
+ */
+static void what_was_written_is_read_as_far_as_it_can_be(void **state)
+{
+    static const struct {
+        const char *text;
+        double share;
+        uint16_t parts[4]; /* of the first octaves */
+    } cases[] = {{NULL, 1, {1000, 1000, 1000, 1000}},
+                 {"", 1, {1000, 1000, 1000, 1000}},
+                 {"17:1000:500", 0.5, {500, 1000, 1000, 1000}},
+                 {"18:1000:0 19:1000:1000", 0.5, {1000, 0, 1000, 1000}},
+                 {"16:10:1 99:10:1 17:0:0 18:10:20 19:4:1", 0.25, {1000, 1000, 250, 1000}},
+                 {"17:1000:500 18", 0.5, {500, 1000, 1000, 1000}},
+                 {"17:-1:5", 1, {1000, 1000, 1000, 1000}},
+                 {"17:4:1x 18:4:1", 1, {1000, 1000, 1000, 1000}},
+                 {"99999999999999999999999:4:1", 1, {1000, 1000, 1000, 1000}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_meta meta = {.written = (char *)(uintptr_t)cases[i].text};
+        struct tp_touched touched;
+        assert_float_equal(tp_meta_touched(&meta, &touched), cases[i].share, 1e-9);
+        assert_memory_equal(touched.parts, cases[i].parts, sizeof cases[i].parts);
+        for (unsigned k = 4; k < TP_TOUCHED_OCTAVES; k++)
+            assert_int_equal(touched.parts[k], 1000);
+    }
+    struct tp_touched half = {.parts = {500, 250}};
+    half.parts[TP_TOUCHED_OCTAVES - 1] = 10;
+    assert_int_equal(tp_touched_bytes(NULL, 1 << 20), 1 << 20);
+    assert_int_equal(tp_touched_bytes(&half, (1 << 17) - 1), (1 << 17) - 1);
+    assert_int_equal(tp_touched_bytes(&half, 200000), 100000);
+    assert_int_equal(tp_touched_bytes(&half, 300000), 75000);
+    assert_int_equal(tp_touched_bytes(&half, UINT64_C(1) << 47), (UINT64_C(1) << 47) / 1000 * 10);
 }
 
 static void no_recording(void **state)
@@ -450,6 +490,7 @@ int main(void)
         cmocka_unit_test(no_recording),
         cmocka_unit_test(what_malloc_took_is_known),
         cmocka_unit_test(what_malloc_took_is_not_made_up),
+        cmocka_unit_test(what_was_written_is_read_as_far_as_it_can_be),
         cmocka_unit_test(pauses_are_said),
         cmocka_unit_test(children_that_are_not_followed_are_said),
         cmocka_unit_test(alignments_are_powers_of_two),

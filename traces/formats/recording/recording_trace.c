@@ -74,6 +74,16 @@ static void describe_cost(struct tp_meta *meta, const struct tp_recording *rec,
     tp_meta_set_number(meta, TP_META_MALLOC_HIGH_NS, (net + 2 * error) * calls * h->ns_per_tick);
 }
 
+static void describe_written(struct tp_meta *meta, const struct tp_recording_head *h)
+{
+    uint64_t large[TP_TOUCHED_OCTAVES], written[TP_TOUCHED_OCTAVES];
+    for (unsigned i = 0; i < TP_TOUCHED_OCTAVES; i++) {
+        large[i] = atomic_load(&h->large[i]);
+        written[i] = atomic_load(&h->written[i]);
+    }
+    tp_meta_set_written(meta, large, written);
+}
+
 /* The file of the library that served the program, and the variables that set it. */
 static void describe_library(struct tp_meta *meta, const struct tp_recording_head *h)
 {
@@ -129,6 +139,7 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
     if (program[0])
         tp_meta_set(meta, &meta->program, "%s", program);
     describe_library(meta, &rec->head);
+    describe_written(meta, &rec->head);
     describe_cost(meta, rec, counts);
     remark_overhead(meta, rec, counts);
     tp_host_describe(&counts->calls, meta);

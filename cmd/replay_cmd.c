@@ -184,30 +184,32 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                       const struct tp_strategy_spec *spec)
 {
     const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
-    struct tp_replay_cfg cfg = {.program = job->trace.program,
-                                .strategy = spec->strategy,
-                                .strategy_opts = spec->opts,
-                                .clock = &r->report.clock,
-                                .touch = touch_of(r->o, job, spec->strategy),
-                                .touched = &job->touched,
-                                .passes = passes_of(r->o, facts, spec->strategy),
-                                .min_time_ns = min_time_of(r->o, job, spec->strategy),
-                                .min_replays = MIN_REPLAYS,
-                                .latency_operations = LATENCY_OPERATIONS,
-                                .repeat = (uint32_t)r->o->repeat,
-                                .stop_on_oom = r->o->on_oom == TP_OOM_STOP,
-                                .huge_pages = r->o->thp,
-                                .guard = r->o->capacity == TP_OPT_KEYWORD(0),
-                                .seed = r->o->seed,
-                                .threads = tp_replay_threads(r->o->threads),
-                                .cores = (uint32_t)tp_machine_cores_to_use(),
-                                .nth = (uint32_t)(spec - job->specs),
-                                .occupy = job->use.occupy,
-                                .occupy_scale = job->use.scale,
-                                .timeout_ns = tp_timeout_of(r->o->timeout, facts->events,
-                                                            min_time_of(r->o, job, spec->strategy)),
-                                .interrupted = tp_stop_flag(),
-                                .progress = tp_progress_show};
+    struct tp_replay_cfg cfg = {
+        .program = job->trace.program,
+        .strategy = spec->strategy,
+        .strategy_opts = spec->opts,
+        .clock = &r->report.clock,
+        .touch = touch_of(r->o, job, spec->strategy),
+        .touched = &job->touched,
+        .passes = passes_of(r->o, facts, spec->strategy),
+        .min_time_ns = min_time_of(r->o, job, spec->strategy),
+        .min_replays = MIN_REPLAYS,
+        .latency_operations = LATENCY_OPERATIONS,
+        .repeat = (uint32_t)r->o->repeat,
+        .stop_on_oom = r->o->on_oom == TP_OOM_STOP,
+        .huge_pages = r->o->thp,
+        .guard = r->o->capacity == TP_OPT_KEYWORD(0),
+        .seed = r->o->seed,
+        .threads = tp_replay_threads(r->o->threads, job),
+        .threads_if_possible = r->o->threads == TP_OPT_KEYWORD(TP_THREADS_AUTO),
+        .cores = (uint32_t)tp_machine_cores_to_use(),
+        .nth = (uint32_t)(spec - job->specs),
+        .occupy = job->use.occupy,
+        .occupy_scale = job->use.scale,
+        .timeout_ns =
+            tp_timeout_of(r->o->timeout, facts->events, min_time_of(r->o, job, spec->strategy)),
+        .interrupted = tp_stop_flag(),
+        .progress = tp_progress_show};
     if (!(spec->strategy->caps & TP_CAP_FOREIGN)) {
         cfg.layer_count = job->source.count;
         memcpy(cfg.layers, job->source.layers, sizeof cfg.layers);

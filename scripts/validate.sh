@@ -57,7 +57,6 @@ for _ in range(3):
 END
 head -c 12000000 "$WORK/in.ii" >"$WORK/data"
 while [ "$(stat -c %s "$WORK/data")" -lt 24000000 ]; do cat "$WORK/in.ii" >>"$WORK/data"; done
-: >"$WORK/empty"
 python=$(python3 -c 'import sys; print(sys.executable)') # not a script that starts it
 cc1=$(gcc -print-prog-name=cc1plus)
 client="for i in \$(seq 100); do redis-cli -p $PORT ping >/dev/null 2>&1 && break; sleep 0.05; done
@@ -71,8 +70,8 @@ cat >"$WORK/programs.json" <<END
   "env": {"PYTHONMALLOC": "malloc"}},
  {"name": "git", "words": ["git", "-C", "$ROOT", "--no-pager", "log", "--stat", "-n", "400"], "idle": ["git", "version"]},
  {"name": "cc1", "words": ["$cc1", "-fpreprocessed", "-O2", "-quiet", "in.ii", "-o", "out.s"],
-  "idle": ["$cc1", "-fpreprocessed", "-O2", "-quiet", "idle.ii", "-o", "out.s"]},
- {"name": "xz", "words": ["xz", "-3", "-T2", "--block-size=3MiB", "-k", "-c", "data"], "idle": ["xz", "-3", "-c", "empty"]},
+  "idle": ["$cc1", "-fpreprocessed", "-O2", "-quiet", "idle.ii", "-o", "out.s"], "beside": true},
+ {"name": "xz", "words": ["xz", "-3", "-T2", "--block-size=3MiB", "-k", "-c", "data"], "idle": ["xz", "--version"]},
  {"name": "queue", "words": ["./service_program", "queue", "30000"], "idle": ["./service_program", "queue", "0"]},
  {"name": "pool", "words": ["./service_program", "pool", "30000"], "idle": ["./service_program", "pool", "0"]},
  {"name": "turns", "words": ["./turns_program", "8", "24"], "idle": ["./turns_program", "1", "0"]}]

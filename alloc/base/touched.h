@@ -1,5 +1,5 @@
-/* How much of its large blocks a program has written: a program that asks for 16 MiB may use two. By
- * size, in octaves from 128 KiB on; smaller blocks count as written wholly. */
+/* How much of its large blocks a program has written: a program that asks for 16 MiB may use two.
+ * By size, in octaves from 128 KiB on; smaller blocks count as written wholly. */
 #ifndef TP_TOUCHED_H
 #define TP_TOUCHED_H
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define TELL_NS UINT64_C(1000000) /* the library's clock is set in steps of so much */
+
 enum { STEPS = 100, STACK_BYTES = 128 << 10, PAGE = 4096 };
 
 /* How often readings of a kind are taken. */
@@ -21,6 +23,8 @@ struct watched {
     uint64_t next;      /* requested bytes at the next reading at a new peak */
     uint64_t seen;      /* requested bytes at the last reading */
     uint64_t event, clock;
+    /* wall time of the begin; recorded time when the clock was set; how far ahead it is */
+    uint64_t started_ns, told, ahead_ns;
     uint32_t index;          /* of the last instruction in its window */
     struct pace rise, swing; /* at new peaks; for the course alone */
     bool begun;              /* the prologue is over */
@@ -64,12 +68,30 @@ static bool has_swung(const struct watched *r)
     return r->w->course && r->begun && by >= r->swing.step;
 }
 
+/* ---- the library's clock ---- */
+
+/* Where the program waited and the replay does not, the library's clock goes ahead. */
+static void pass_time(struct watched *r, const struct tp_player *p, uint64_t gap_ns)
+{
+    r->clock += p->facts->time_known ? gap_ns : 0;
+    if (r->clock - r->told < TELL_NS)
+        return;
+    if (!p->cfg->clock_ahead)
+        return;
+    uint64_t real = tp_wall_ns() - r->ahead_ns - r->started_ns;
+    r->told = r->clock;
+    if (r->clock > real && r->clock - real > r->ahead_ns) {
+        r->ahead_ns = r->clock - real;
+        p->cfg->clock_ahead(r->ahead_ns);
+    }
+}
+
 /* ---- observing ---- */
 
 static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
 {
     struct watched *r = p->observer_state;
-    r->clock += p->facts->time_known ? w->insns[index].gap_ns : 0;
+    pass_time(r, p, w->insns[index].gap_ns);
 }
 
 static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
@@ -136,7 +158,8 @@ static void prologue_done(struct watched *r)
 {
     bool demand = !r->demand->event; /* it is highest in the prologue */
     r->begun = true;
-    r->event = r->clock = 0;
+    r->event = r->clock = r->told = 0;
+    r->started_ns = tp_wall_ns();
     uint64_t held = demand || r->w->course ? look(r, demand ? &r->rise : &r->swing) : TP_NONE;
     if (demand)
         r->w->at_peak = held;
@@ -167,7 +190,7 @@ static void note_sizes(struct watched *r, const struct tp_player *p)
 /* Counts an instruction before it is played; returns the bytes that it asks for. */
 static uint64_t advance(struct watched *r, const struct tp_player *p, const struct tp_insn *insn)
 {
-    r->clock += p->facts->time_known ? insn->gap_ns : 0;
+    pass_time(r, p, insn->gap_ns);
     if (insn->op == TP_RESET)
         r->requested = 0;
     if (insn->op == TP_FREE)

@@ -99,6 +99,11 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
         own.threads = passes[i].threads ? cfg->threads : 1;
         if (cfg->passes & passes[i].pass)
             status = passes[i].run(&own, out, err);
+        bool lacks = status == TP_EIO || status == TP_ENOMEM;
+        if (lacks && own.threads > 1 && cfg->threads_if_possible) {
+            own.threads = 1;
+            status = passes[i].run(&own, out, err);
+        }
     }
     if (!status && cfg->strategy->library)
         cfg->strategy->library(out->library, sizeof out->library);

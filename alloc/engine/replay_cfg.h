@@ -105,7 +105,12 @@ struct tp_replay_cfg {
      * as many as the program has threads. 0 and 1: one thread plays everything. More need a host
      * program on host memory */
     uint32_t threads;
-    uint32_t cores; /* that this process may use; 0 is taken as 1. Read if threads > 1 */
+    /* Puts the monotonic clock of this process ahead by so many ns, more each time, that of
+     * tp_wall_ns too: a pass without times goes on at once where the program waited. NULL: nobody
+     */
+    void (*clock_ahead)(uint64_t ns);
+    bool threads_if_possible; /* where so many cannot run, one thread plays */
+    uint32_t cores;           /* that this process may use; 0 is taken as 1. Read if threads > 1 */
     /* number of the strategy in its command, from 0; selects the copy of the loop that plays it */
     uint32_t nth;
     enum tp_occupy occupy; /* what a real device does with each block after its allocation */

@@ -31,6 +31,7 @@ struct contest {
     struct tp_rounds rounds;
     uint64_t started_ns, wall_ns;
     char first[TP_LABEL_MAX]; /* label of the first side, also if that could not be measured */
+    char threads[32];         /* value of --threads */
     bool beside;              /* there are other traces */
 };
 
@@ -39,7 +40,7 @@ struct tp_compare_live {
     struct contest *contests;
     size_t count;
     const char *more[MORE + 1];
-    char capacity[32], threads[32];
+    char capacity[32];
 };
 
 /* ---- what is played ---- */
@@ -188,6 +189,7 @@ static int measure_memory(const struct tp_compare_live *live, struct contest *k,
                                      .source = o->source,
                                      .passes = passes_of(k),
                                      .more = live->more,
+                                     .threads = k->threads,
                                      .core = -1,
                                      .timeout_ns = timeout_of(k, o),
                                      .interrupted = tp_stop_flag()};
@@ -226,9 +228,19 @@ static void show_progress(void *ctx, unsigned done, unsigned total)
 }
 
 /* The core that every replay is pinned to; -1: none, because several threads need more than one. */
-static int core_of(const struct tp_compare_opts *o)
+static int core_of(const struct contest *k)
 {
-    return o->threads == 1 ? tp_measure_core() : -1;
+    return strcmp(k->threads, "1") ? -1 : tp_measure_core();
+}
+
+/* The value of --threads for the replays of a trace. */
+static void name_threads(struct contest *k, uint64_t option)
+{
+    uint32_t threads = tp_replay_threads(option, &k->job);
+    if (threads == TP_THREADS_AS_RECORDED)
+        snprintf(k->threads, sizeof k->threads, "%s", tp_threads_words[TP_THREADS_RECORDED]);
+    else
+        snprintf(k->threads, sizeof k->threads, "%u", threads);
 }
 
 static int play_contest(const struct tp_compare_live *live, struct contest *k,
@@ -239,10 +251,11 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
     const struct tp_rounds_cfg cfg = {.trace = &k->trace,
                                       .source = o->source,
                                       .more = live->more,
+                                      .threads = k->threads,
                                       .rounds = (unsigned)o->rounds,
                                       .min_time_ns = o->min_time,
                                       .seed = o->seed,
-                                      .core = core_of(o),
+                                      .core = core_of(k),
                                       .timeout_ns = timeout_of(k, o),
                                       .interrupted = tp_stop_flag(),
                                       .drop = drop,
@@ -367,7 +380,7 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
     for (size_t i = 0; i < t->count; i++)
         t->rows[i].base = base;
     if (!status)
-        status = fill_head(k, tp_replay_threads(o->threads), t, err);
+        status = fill_head(k, tp_replay_threads(o->threads, &k->job), t, err);
     if (!status)
         note_crowd(c, &t->head);
     return status;
@@ -399,11 +412,6 @@ static void choose_arguments(struct tp_compare_live *live, const struct tp_compa
     }
     if (o->thp)
         live->more[n++] = "--thp";
-    if (o->threads != 1) {
-        snprintf(live->threads, sizeof live->threads, "%llu", (unsigned long long)o->threads);
-        live->more[n++] = "--threads";
-        live->more[n++] = o->threads == TP_OPT_KEYWORD(0) ? tp_threads_words[0] : live->threads;
-    }
     live->more[n] = NULL;
 }
 
@@ -418,6 +426,8 @@ static int prepare(struct tp_compare_live *live, const struct tp_compare_opts *o
         status = tp_measure_prepare(words[i], &o->open, &k->trace, err);
         if (!status)
             status = make_job(k, o, &live->gpu, err);
+        if (!status)
+            name_threads(k, o->threads);
         if (!status)
             status = name_sides(k, o, err);
         if (!status)
@@ -439,9 +449,11 @@ int tp_compare_measure(const struct tp_compare_opts *o, char *const *words, size
     c->seed = o->seed;
     c->goal = o->goal;
     c->min_time_ns = o->min_time;
-    c->core = core_of(o);
     choose_arguments(live, o);
     int status = prepare(live, o, words, count, err);
+    c->core = status ? -1 : core_of(&live->contests[0]);
+    for (size_t i = 1; !status && i < count; i++)
+        c->core = core_of(&live->contests[i]) < 0 ? -1 : c->core;
     for (size_t i = 0; !status && i < count; i++) {
         status = play_contest(live, &live->contests[i], o, c, err);
         name_trace(&live->contests[i], status, err);

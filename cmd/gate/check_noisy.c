@@ -50,11 +50,10 @@ static int play(const struct tp_check *k, size_t cell, bool alone, unsigned roun
     const struct tp_gate_cell *c = &k->gate.cells[cell];
     const struct tp_text threads = threads_of(k->o);
     bool several = tp_check_by_threads(k->o) && !strncmp(c->source, "host", 4);
-    const char *const more[] = {c->more[0], c->more[1], several ? "--threads" : NULL, threads.s,
-                                NULL};
     const struct tp_rounds_cfg cfg = {.trace = &k->traces[c->prepared],
                                       .source = c->source,
-                                      .more = more,
+                                      .more = c->more,
+                                      .threads = several ? threads.s : NULL,
                                       .rounds = rounds,
                                       .min_time_ns = k->min_time_ns,
                                       .seed = seed,

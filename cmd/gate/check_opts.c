@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+static const char *const recorded_words[] = {"recorded", NULL};
 static const char *const open_words[] = {"warn", "fail", NULL};
 static const char *const core_words[] = {"auto", "none", NULL};
 static const char *const seed_words[] = {"random", NULL};
@@ -82,7 +83,7 @@ const struct tp_opt tp_check_rows[] = {
     TP_UINT_AT("core", ROW(core), .def = "auto", .max = 65535, .choices = core_words,
                .help = "where timed processes are pinned; auto is the last core that may be used"),
     TP_UINT_AT("threads", ROW(threads), .def = "1", .min = 1, .max = UINT16_MAX,
-               .choices = tp_threads_words, .excludes = "update core",
+               .choices = recorded_words, .excludes = "update core",
                .help = "real threads that play for the times of cells on host, as of replay; they "
                        "depend on the scheduler, too, so more of them may stay open"),
     TP_TIMEOUT_ROW(ROW(timeout)),

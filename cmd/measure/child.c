@@ -11,6 +11,7 @@
 #include "cmd/measure/follow.h"
 #include "cmd/measure/left_behind.h"
 #include "cmd/measure/libraries.h"
+#include "cmd/measure/library_clock.h"
 #include "cmd/measure/process.h"
 #include "cmd/measure/replay_answer.h"
 #include "cmd/ui/environment.h"
@@ -39,7 +40,7 @@ struct child_job {
     uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
     struct tp_touched touched;
-    bool stop_on_oom, drop_prologue, has_touched, huge_pages, progress;
+    bool stop_on_oom, drop_prologue, has_touched, threads_if_possible, huge_pages, progress;
 };
 #define ASKING_NS  UINT64_C(5000000000) /* the longest time to ask a library for its version */
 #define RUN_OFFSET TP_REPLAY_RUN_AT(sizeof(struct child_job))
@@ -92,6 +93,7 @@ static void fill_job(struct child_job *job, const struct tp_replay_cfg *cfg)
     job->min_replays = cfg->min_replays;
     job->repeat = cfg->repeat;
     job->threads = cfg->threads;
+    job->threads_if_possible = cfg->threads_if_possible;
     job->cores = cfg->cores;
     job->latency_operations = cfg->latency_operations;
     job->min_time_ns = cfg->min_time_ns;
@@ -360,6 +362,7 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
                                 .min_replays = job->min_replays,
                                 .repeat = job->repeat,
                                 .threads = job->threads,
+                                .threads_if_possible = job->threads_if_possible,
                                 .cores = job->cores,
                                 .latency_operations = job->latency_operations,
                                 .stop_on_oom = job->stop_on_oom,
@@ -369,6 +372,7 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
                                 .seed = job->seed,
                                 .position = &shared->position,
                                 .interrupted = &w.stop,
+                                .clock_ahead = tp_library_clock_ahead,
                                 .progress = watch,
                                 .progress_ctx = &w};
     if (timed)

@@ -104,6 +104,7 @@ static int make_arguments(struct launch *l, const struct tp_measure *m, struct t
     /* It names the event at which a real allocator is stuck. An older build does not know it. */
     snprintf(l->timeout, sizeof l->timeout, "%lluns", (unsigned long long)m->timeout_ns);
     add_option(l, "--timeout", m->timeout_ns && !m->binary ? l->timeout : NULL);
+    add_option(l, "--threads", m->threads ? m->threads : "1");
     add_all(l, m->more);
     add(l, "--");
     add(l, m->trace);

@@ -17,6 +17,7 @@ struct tp_measure {
     const char *source;      /* NULL: the default of the trace's kind without a GPU */
     const char *passes;      /* "usage", "throughput,latency", "usage,fits", ... */
     const char *const *more; /* further arguments, NULL-terminated; NULL: none */
+    const char *threads;     /* value of --threads; NULL: 1 */
     uint64_t min_time_ns;    /* of each timed pass */
     uint64_t seed;
     int core;                  /* the core to pin the replay to; -1: not pinned */

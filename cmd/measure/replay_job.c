@@ -7,11 +7,13 @@
  *     virtual     otherwise */
 #include "cmd/measure/replay_job.h"
 
+#include "alloc/engine/crew.h"
 #include "cmd/measure/bound.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/libraries.h"
 #include "cmd/measure/recorded_policy.h"
+#include "cmd/ui/option_words.h"
 #include "cuda/cuda_options.h"
 #include "cuda/device_map.h"
 
@@ -31,9 +33,21 @@ bool tp_job_on_device(const struct tp_job *job)
     return tp_source_spec_flags(&job->source) & TP_SRC_DEVICE;
 }
 
-uint32_t tp_replay_threads(uint64_t option)
+/* Whether the recorded threads can play: several of them, of host memory. */
+static bool has_threads(const struct tp_job *job)
 {
-    return option == TP_OPT_KEYWORD(0) ? TP_THREADS_AS_RECORDED : (uint32_t)option;
+    const struct tp_program_facts *f = tp_program_facts(job->trace.program);
+    bool host = tp_source_spec_flags(&job->source) & TP_SRC_HOST;
+    return host && f->kind == TP_KIND_HOST && f->devices == 1 && f->threads > 1 &&
+           f->threads <= TP_CREW_MAX;
+}
+
+uint32_t tp_replay_threads(uint64_t option, const struct tp_job *job)
+{
+    if (option == TP_OPT_KEYWORD(TP_THREADS_AUTO))
+        return has_threads(job) ? TP_THREADS_AS_RECORDED : 1;
+    return option == TP_OPT_KEYWORD(TP_THREADS_RECORDED) ? TP_THREADS_AS_RECORDED
+                                                         : (uint32_t)option;
 }
 
 bool tp_fits_by_default(enum tp_kind kind, uint64_t events)

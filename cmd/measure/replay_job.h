@@ -58,7 +58,7 @@ bool tp_fits_by_default(enum tp_kind kind, uint64_t events);
 uint64_t tp_bound_time_by_default(const struct tp_program *p);
 
 /* The threads of a replay configuration for the value of --threads. */
-uint32_t tp_replay_threads(uint64_t option);
+uint32_t tp_replay_threads(uint64_t option, const struct tp_job *job);
 
 /* Whether the job is played on a real device. */
 bool tp_job_on_device(const struct tp_job *job);

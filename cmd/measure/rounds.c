@@ -50,6 +50,7 @@ static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side
                            .source = cfg->source,
                            .passes = "throughput,latency",
                            .more = cfg->more,
+                           .threads = cfg->threads,
                            .min_time_ns = cfg->min_time_ns,
                            .core = cfg->core,
                            .padding = (size_t)padding,

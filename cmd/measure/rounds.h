@@ -18,6 +18,7 @@ struct tp_rounds_cfg {
     const struct tp_prepared *trace;
     const char *source;      /* NULL: the default source */
     const char *const *more; /* further arguments of each replay */
+    const char *threads;     /* value of --threads; NULL: 1 */
     unsigned rounds;
     uint64_t min_time_ns; /* for the throughput pass and for the latency pass */
     uint64_t seed;        /* for the order of the sides and the padding of the environment */

@@ -1,9 +1,9 @@
-/* How much of its large blocks the program has written, looked up when a block goes, and at exit: pages
- * that the kernel has given the process for it (mincore). The blocks that are live stand in a table;
- * what does not find a place there is not counted.
+/* How much of its large blocks the program has written, looked up when a block goes, and at exit:
+ * pages that the kernel has given the process for it (mincore). The blocks that are live stand in a
+ * table; what does not find a place there is not counted.
  *
- * Known weakness: pages that a block before it has written, in memory that the allocator kept, count
- * for the block too; as they do in the process's memory. */
+ * Known weakness: pages that a block before it has written, in memory that the allocator kept,
+ * count for the block too; as they do in the process's memory. */
 #include "cmd/recorder/recorder.h"
 
 #include <errno.h>
@@ -12,21 +12,21 @@
 enum {
     PLACES = 1 << 12,
     PROBES = 16,
-    BUSY = 1,     /* a place that is being filled; no block lies there */
+    BUSY = 1, /* a place that is being filled; no block lies there */
     PAGE = 4096,
     VECTOR = 512, /* pages that are looked at in one call */
     PIECES = 32   /* calls for one block: of a larger block, as many pieces lie evenly in it */
 };
 
-struct place {
+struct large_block {
     _Atomic uintptr_t at;
     size_t size;
 };
 
-static struct place places[PLACES];
+static struct large_block places[PLACES];
 _Atomic uint32_t tp_large_held;
 
-static struct place *place_of(uintptr_t at, unsigned probe)
+static struct large_block *place_of(uintptr_t at, unsigned probe)
 {
     uint64_t hash = (at >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
     return &places[(hash + probe) % PLACES];
@@ -37,7 +37,7 @@ void tp_large_took(const void *p, size_t size)
     uintptr_t at = (uintptr_t)p;
     for (unsigned i = 0; i < PROBES; i++) {
         uintptr_t none = 0;
-        struct place *place = place_of(at, i);
+        struct large_block *place = place_of(at, i);
         if (!atomic_compare_exchange_strong(&place->at, &none, BUSY))
             continue;
         place->size = size;
@@ -72,7 +72,7 @@ static uint64_t written_bytes(uintptr_t at, size_t size)
     return (uint64_t)((double)size * (double)found / (double)looked);
 }
 
-static void look_at(struct place *place, uintptr_t at)
+static void look_at(struct large_block *place, uintptr_t at)
 {
     struct tp_recording_head *head = tp_recorder.head;
     size_t size = place->size;
@@ -90,7 +90,7 @@ void tp_large_gone(const void *p)
 {
     uintptr_t at = (uintptr_t)p;
     for (unsigned i = 0; i < PROBES; i++) {
-        struct place *place = place_of(at, i);
+        struct large_block *place = place_of(at, i);
         if (atomic_load(&place->at) != at)
             continue;
         look_at(place, at);

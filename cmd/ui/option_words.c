@@ -9,7 +9,7 @@ const char *const tp_theme_words[] = {"auto", "light", "dark", NULL};
 const char *const tp_color_words[] = {"never", "always", "auto", NULL};
 const char *const tp_capacity_words[] = {"recorded", NULL};
 const char *const tp_goal_words[] = {"both", "memory", "time", NULL}; /* by enum tp_goal */
-const char *const tp_threads_words[] = {"recorded", NULL};
+const char *const tp_threads_words[] = {"recorded", "auto", NULL};
 
 enum tp_opt_from tp_strategy_from(const char *text)
 {

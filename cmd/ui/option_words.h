@@ -10,7 +10,9 @@ extern const char *const tp_color_words[];    /* index as for tp_page_init */
 extern const char *const tp_theme_words[];    /* in the order of enum tp_chart_theme */
 extern const char *const tp_capacity_words[]; /* keyword 0 means: as recorded */
 extern const char *const tp_goal_words[];
-extern const char *const tp_threads_words[]; /* keyword 0 means: as recorded */
+/* Keyword 0 means: as recorded. Keyword 1: as recorded where that can be. */
+enum { TP_THREADS_RECORDED, TP_THREADS_AUTO };
+extern const char *const tp_threads_words[];
 
 /* Strategies that are code from a file: plugin:PATH, lib:NAME or lib:PATH. */
 #define TP_PLUGIN_WORD "plugin"
@@ -38,11 +40,12 @@ enum tp_opt_from tp_strategy_from(const char *text);
                  .help = "what is written into a new block inside the timed call" what)
 #define TP_THREADS_ROW(at)                                                                         \
     TP_UINT_AT(                                                                                    \
-        "threads", at, .def = "1", .min = 1, .max = UINT16_MAX, .choices = tp_threads_words,       \
+        "threads", at, .def = "auto", .min = 1, .max = UINT16_MAX, .choices = tp_threads_words,    \
         .help = "threads that play the timed passes of a host trace: recorded is one for "         \
-                "each recorded thread, N plays recorded thread i by thread i mod N. Objects "      \
-                "go from thread to thread in the order of the trace; waiting for one is in "       \
-                "no time, and recorded pauses are not kept")
+                "each recorded thread, N plays recorded thread i by thread i mod N; auto is "      \
+                "recorded on host, where so many can run, else 1. Objects go from thread to "      \
+                "thread in the order of the trace; waiting for one is in no time, and "            \
+                "recorded pauses are not kept")
 #define TP_GOAL_ROW(at)                                                                            \
     TP_CHOICE_AT("goal", at, .def = "both", .choices = tp_goal_words, .arg = "GOAL",               \
                  .help = "what the Pick is for, on the host: memory, time, or both")

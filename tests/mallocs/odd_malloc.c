@@ -13,14 +13,12 @@
  *     ESCAPES     the same, and the copy makes a session of its own
  *     STALLS      waits in its constructor for ever
  *     WEIGHS      writes 8 MiB in its constructor
- *     HELPED      has a thread of its own
- *     REFUSES     returns NULL always
- *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
- *     PRINTS      prints to standard output in its constructor, in its destructor and at blocks of
- *                 ODD_SIZE bytes
- *     WEARS_OUT   aborts at one of them: when the file that WEAR_FILE names, to which each adds a
- *                 byte, has as many bytes as WEAR says
- *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
+ *     EXPIRES     holds 8 MiB from a block of EXPIRING bytes on, and gives them back at a free 10 s
+ * later HELPED      has a thread of its own REFUSES     returns NULL always OVERLAPS, MISALIGNS,
+ * HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes PRINTS      prints to standard output
+ * in its constructor, in its destructor and at blocks of ODD_SIZE bytes WEARS_OUT   aborts at one
+ * of them: when the file that WEAR_FILE names, to which each adds a byte, has as many bytes as WEAR
+ * says SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
  *     DOODLES     the same when the process ends, where the answer was given already */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -30,11 +28,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define API      __attribute__((visibility("default")))
 #define ODD_SIZE 7777u
+#define EXPIRING 4321u
 
 /* The C library's own, under the names that it keeps for those who replace malloc. */
 extern void *__libc_malloc(size_t size);
@@ -69,6 +70,33 @@ __attribute__((destructor)) static void tell(void)
 __attribute__((constructor)) static void begin(void)
 {
     abort();
+}
+#endif
+
+#ifdef EXPIRES
+static char *held;
+static time_t since;
+
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static void hold(size_t size)
+{
+    if (size != EXPIRING || held)
+        return;
+    since = seconds_now();
+    held = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(held, 1, 8 << 20);
+}
+
+static void expire(void)
+{
+    if (held && seconds_now() - since >= 10)
+        held = munmap(held, 8 << 20) ? held : NULL;
 }
 #endif
 
@@ -219,6 +247,8 @@ API void *malloc(size_t size)
     return NULL;
 #elif defined PADS
     return __libc_malloc(size + 64);
+#elif defined EXPIRES
+    hold(size);
 #endif
     return size == ODD_SIZE ? odd_block() : __libc_malloc(size);
 }
@@ -228,6 +258,9 @@ API void free(void *p)
 {
     if (p)
         COUNT(frees);
+#ifdef EXPIRES
+    expire();
+#endif
     if (!is_odd(p))
         __libc_free(p);
 }

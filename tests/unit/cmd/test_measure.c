@@ -115,8 +115,9 @@ static void what_the_program_is_given(void **state)
     m.more = more;
     write_answering("printf '%s|' \"$@\" >\"$N\"");
     assert_int_equal(measure(&m, &err), TP_OK);
-    assert_string_equal(note(), "replay|-s|lru:round=none|--format|json|--passes|usage|--min-time|"
-                                "25000000ns|--seed|7|--source|host|--touch|none|--|web.tpt|");
+    assert_string_equal(note(),
+                        "replay|-s|lru:round=none|--format|json|--passes|usage|--min-time|"
+                        "25000000ns|--seed|7|--source|host|--threads|1|--touch|none|--|web.tpt|");
 }
 
 static void a_runner_stands_before_it(void **state)

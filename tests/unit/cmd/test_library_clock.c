@@ -1,0 +1,55 @@
+/* The clock that libraries see: ahead of the system's, never behind what it was, and nobody else's.
+ */
+#include "cmd/measure/library_clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define S INT64_C(1000000000)
+
+static int64_t ns_of(const struct timespec *t)
+{
+    return (int64_t)t->tv_sec * S + t->tv_nsec;
+}
+
+/* How far the clock is ahead; the reading between two of the system's tells it to their distance.
+ */
+static void expect_ahead(clockid_t id, int64_t ns)
+{
+    struct timespec before, seen, after;
+    assert_int_equal(tp_unmoved_time(id, &before), 0);
+    assert_int_equal(clock_gettime(id, &seen), 0);
+    assert_int_equal(tp_unmoved_time(id, &after), 0);
+    assert_in_range(seen.tv_nsec, 0, S - 1);
+    assert_true(ns_of(&before) + ns <= ns_of(&seen) && ns_of(&seen) <= ns_of(&after) + ns);
+}
+
+static void libraries_are_ahead(void **state)
+{
+    static const clockid_t moved[] = {CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE},
+                           others[] = {CLOCK_REALTIME, CLOCK_PROCESS_CPUTIME_ID};
+    static const uint64_t steps[] = {0, 999999999, 12345678901, 5, 12345678902};
+    uint64_t most = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        tp_library_clock_ahead(steps[i]);
+        most = steps[i] > most ? steps[i] : most;
+        for (size_t k = 0; k < sizeof moved / sizeof *moved; k++)
+            expect_ahead(moved[k], (int64_t)most);
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            expect_ahead(others[k], 0);
+    }
+    struct timespec now;
+    assert_int_equal(tp_unmoved_time(CLOCK_MONOTONIC, &now), 0);
+    assert_int_equal(clock_gettime(12345, &now), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(libraries_are_ahead)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

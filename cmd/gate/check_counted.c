@@ -8,9 +8,13 @@
 #include "cmd/gate/gate_words.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/stop.h"
+#include "cmd/ui/text.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { LIBRARY_COUNTS = 4 };  /* of one cell: two of each side */
+#define LIBRARY_ALLOWED 0.003 /* of two libraries whose counts are the same twice */
 
 struct counting {
     struct tp_counting counter;
@@ -96,12 +100,60 @@ static int find_base(const struct tp_check *k, struct counting *d, size_t cell,
     return end_of(k, cell, status, &why, err);
 }
 
-/* A library's instructions are not counted: they have no exact number, because it may decide by the
- * clock and by addresses. */
+/* A library's instructions are not stored: it may decide by the clock and by addresses, and changes
+ * with the machine. Beside another library they are counted live, see check_library. */
 bool tp_check_has_counts(const struct tp_gate_cell *c)
 {
     const struct tp_strategy *s = tp_check_strategy(c);
     return !s || !(s->caps & TP_CAP_PRELOAD);
+}
+
+/* Compares two counts; `allowed` is what applies without a tolerance of the baseline's. */
+static int compare_counts(struct tp_check *k, size_t cell, double base, double now, double allowed,
+                          struct tp_err *err)
+{
+    const struct tp_metric *m = tp_metric_find("instructions", NULL);
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
+    allowed = tp_tolerance_of(&k->baseline, c->held, m, base, allowed);
+    const struct tp_finding f = {.cell = c,
+                                 .metric = m,
+                                 .verdict = tp_check_judge_counts(base, now, allowed),
+                                 .base = base,
+                                 .now = now,
+                                 .change = base > 0 ? now / base - 1 : NAN,
+                                 .allowed = allowed};
+    k->gate.classes[TP_CLASS_INSTRUCTIONS].cells++;
+    return tp_findings_add(&k->findings, &f, err);
+}
+
+/* Two libraries (--base-lib): each is counted twice, in turn. Where the counts of one differ it has
+ * no number; where they agree, a small change is real. */
+static int check_library(struct tp_check *k, struct counting *d, size_t cell, struct tp_err *err)
+{
+    struct tp_side sides[2];
+    struct tp_err why = {0};
+    double counts[2][2] = {{0}};
+    char differ[160];
+    int status = TP_OK;
+    tp_check_sides(k, cell, sides);
+    for (int i = 0; !status && i < LIBRARY_COUNTS; i++)
+        status = count(k, &d->counter, cell, &sides[i % 2], &counts[i % 2][i / 2], &why);
+    if (status) {
+        tp_check_gap(&d->gaps, cell, why.text);
+        return end_of(k, cell, status, &why, err);
+    }
+    for (int side = 0; side < 2; side++) {
+        const double *of = counts[side];
+        if (fabs(of[0] - of[1]) > 0) {
+            snprintf(differ, sizeof differ,
+                     "two counts of the %s library differ: %s and %s per call",
+                     side ? "new" : "base", tp_digits(of[0]).s, tp_digits(of[1]).s);
+            tp_check_gap(&d->gaps, cell, differ);
+            return TP_OK;
+        }
+    }
+    d->live++;
+    return compare_counts(k, cell, counts[0][0], counts[1][0], LIBRARY_ALLOWED, err);
 }
 
 static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
@@ -110,10 +162,11 @@ static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
     struct tp_side sides[2];
     struct tp_err why = {0};
     double now = NAN, base = NAN;
-    const struct tp_metric *m = tp_metric_find("instructions", NULL);
     const struct tp_gate_cell *c = &k->gate.cells[cell];
     tp_check_sides(k, cell, sides);
     bool found;
+    if (!tp_check_has_counts(c) && k->o->base_lib)
+        return check_library(k, d, cell, err);
     if (!tp_check_has_counts(c)) {
         k->gate.classes[TP_CLASS_INSTRUCTIONS].without++;
         return TP_OK;
@@ -126,23 +179,14 @@ static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
     status = find_base(k, d, cell, &sides[0], &base, &found, err);
     if (status || !found)
         return status;
-    double allowed = tp_tolerance_of(&k->baseline, c->held, m, base, d->counter.allowed);
-    const struct tp_finding f = {.cell = &k->gate.cells[cell],
-                                 .metric = m,
-                                 .verdict = tp_check_judge_counts(base, now, allowed),
-                                 .base = base,
-                                 .now = now,
-                                 .change = base > 0 ? now / base - 1 : NAN,
-                                 .allowed = allowed};
-    k->gate.classes[TP_CLASS_INSTRUCTIONS].cells++;
-    return tp_findings_add(&k->findings, &f, err);
+    return compare_counts(k, cell, base, now, d->counter.allowed, err);
 }
 
 static void describe(const struct tp_check *k, const struct counting *d,
                      struct tp_class_check *class)
 {
     const char *counter = d->counter.counter == TP_COUNTER_PERF ? "perf_event" : "callgrind";
-    const char *other = k->o->base_bin;
+    const char *other = k->o->base_lib ? k->o->base_lib : k->o->base_bin;
     class->values = class->cells;
     class->checked = class->cells > 0;
     if (class->checked && d->live)
@@ -186,8 +230,9 @@ int tp_check_counted(struct tp_check *k, struct tp_err *err)
         return *tp_stop_flag() ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
     }
     compare_builds(k, &d);
-    int status = tp_check_each(k, tp_class_words[TP_CLASS_INSTRUCTIONS], k->o->base_bin ? 2 : 1,
-                               check_cell, &d, err);
+    unsigned counts = k->o->base_lib ? LIBRARY_COUNTS : k->o->base_bin ? 2 : 1;
+    int status =
+        tp_check_each(k, tp_class_words[TP_CLASS_INSTRUCTIONS], counts, check_cell, &d, err);
     describe(k, &d, class);
     return status;
 }

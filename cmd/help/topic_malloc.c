@@ -30,11 +30,11 @@ static const char text[] =
     "\n"
     "One that dies, hangs (--timeout) or does not load is named with the event; the others are\n"
     "measured. --verify finds blocks that overlap or are not aligned. A library under work is\n"
-    "gated against its old build, in time, resident and mapped memory:\n"
+    "gated against its old build, in instructions, time, resident and mapped memory:\n"
     "\n"
     "  tapool check TRACE -s my=lib:./libmy.so --base-lib main/libmy.so\n"
     "\n"
-    "  threads    one plays all that a trace has; --threads recorded: as many, with contention\n"
+    "  threads    as many as were recorded play; --threads 1: one plays all, without contention\n"
     "  arena      a model of how such libraries work, nothing to link\n"
     "  to use it  LD_PRELOAD=libmimalloc.so.2 ./server, or link it: -lmimalloc\n";
 

@@ -162,7 +162,7 @@ static void print_report_topic(FILE *out)
         "               the steady state\n"
         "  <=10, ~30    below 1 and below 10 steps of a 10 ns clock: read as a bound and as +-1\n"
         "               step\n"
-        "  threads      with --threads recorded or N: real ones. per call is what a call took "
+        "  threads      (on host, unless --threads 1) real ones. per call is what a call took "
         "the\n"
         "               thread that made it, in a lock too; single calls are those of all. An\n"
         "               object goes from thread to thread in the order of the trace, and nothing\n"

@@ -350,6 +350,8 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
     if (status)
         return status;
     pthread_atfork(NULL, NULL, end_copy);
+    if (job->passes == TP_PASS_COUNT)
+        tp_library_clock_stop();
     tp_progress_start(&w.line, job->label);
     struct tp_replay_cfg cfg = {.program = program,
                                 .strategy = spec.strategy,

@@ -199,10 +199,10 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define RESIDENT(of, value) \
     .name = "resident." #of "_" #value "_bytes", .path = "resident." #of "_" #value "_bytes", \
     .unit = TP_UNIT_BYTES, RUN_FIELD(resident.of.value)
-#define RESIDENT_BYTES(name_, of) \
+#define RESIDENT_BYTES(name_, of, allowed_) \
     .name = (name_), .path = "resident." #of "_bytes", .unit = TP_UNIT_BYTES, \
-    .class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = 0.05
-#define RESIDENT_METRIC(name_, of) RESIDENT_BYTES(name_, of), RUN_FIELD(resident.of.median)
+    .class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = (allowed_)
+#define RESIDENT_METRIC(name_, of) RESIDENT_BYTES(name_, of, 0.05), RUN_FIELD(resident.of.median)
 
 /* What a real allocator has mapped. */
 #define MAPPED(name_, of, unit_, get_) \

@@ -137,10 +137,10 @@ REPORTED(RESIDENT(at_peak, high))
 COMPARED(47, RESIDENT_METRIC("end_resident", end), MEANS("of it after the last event"))
 REPORTED(RESIDENT(end, low))
 REPORTED(RESIDENT(end, high))
-COMPARED(58, RESIDENT_BYTES("start_resident", start), RUN_FIELD(resident.start),
+COMPARED(58, RESIDENT_BYTES("start_resident", start, 0), RUN_FIELD(resident.start),
          HEAD("+ at", "start"),
          MEANS("RSS that a preloaded library adds to a process before the first event"))
-COMPARED(59, RESIDENT_BYTES("total_resident", total), GET_WHOLE(total_resident),
+COMPARED(59, RESIDENT_BYTES("total_resident", total, 0), GET_WHOLE(total_resident),
          HEAD("total", "resident"), MEANS("peak_resident + start_resident"))
 REPORTED(RUN("resident.", passes, COUNT), RUN_FIELD(resident.passes))
 REPORTED(RUN("resident.", threads, COUNT), RUN_FIELD(resident.threads))

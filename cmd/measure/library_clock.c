@@ -12,10 +12,13 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
+enum { STOPPED_S = 1000000 }; /* what a clock shows that is stopped */
+
 typedef int time_fn(clockid_t id, struct timespec *out);
 
 static time_fn *_Atomic below; /* NULL: not found yet */
 static _Atomic uint64_t ahead; /* ns */
+static _Atomic bool stopped;
 
 /* Constructors of libraries call before it is found. */
 __attribute__((constructor)) static void find_below(void)
@@ -30,6 +33,11 @@ int tp_unmoved_time(clockid_t id, struct timespec *out)
 {
     time_fn *call = atomic_load_explicit(&below, memory_order_relaxed);
     return call ? call(id, out) : (int)syscall(SYS_clock_gettime, id, out);
+}
+
+void tp_library_clock_stop(void)
+{
+    atomic_store(&stopped, true);
 }
 
 void tp_library_clock_ahead(uint64_t ns)
@@ -49,8 +57,10 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
 {
     int status = tp_unmoved_time(id, out);
     uint64_t more = atomic_load_explicit(&ahead, memory_order_relaxed);
-    if (status || !more || !is_monotonic(id))
+    if (status || !is_monotonic(id))
         return status;
+    if (atomic_load_explicit(&stopped, memory_order_relaxed))
+        *out = (struct timespec){.tv_sec = STOPPED_S};
     uint64_t ns = (uint64_t)out->tv_nsec + more;
     out->tv_sec += (time_t)(ns / NS_PER_S);
     out->tv_nsec = (long)(ns % NS_PER_S);

@@ -12,6 +12,10 @@
 /* clock_gettime of the system. */
 int tp_unmoved_time(clockid_t id, struct timespec *out);
 
+/* Stops the clock: each reading is the same, in each process. What a library does by the clock it
+ * then does the same way each time. */
+void tp_library_clock_stop(void);
+
 /* Puts the clock ahead of the system's by so many ns. It never goes back: a smaller number than
  * before changes nothing. */
 void tp_library_clock_ahead(uint64_t ns);

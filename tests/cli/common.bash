@@ -102,7 +102,9 @@ ok() {
 # A short replay. Where a trace is played once (--min-time 0) counts of calls are exact.
 # Times of threads are another number each time, so one plays where a test does not say how many.
 by_one() { [[ " $* " == *" --threads "* ]] || echo --threads=1; }
+# shellcheck disable=SC2046 # a word, or none
 play() { "$TAPOOL" replay --min-time 1ms $(by_one "$@") "$@"; }
+# shellcheck disable=SC2046
 play_once() { "$TAPOOL" replay --min-time 0 $(by_one "$@") "$@"; }
 
 # one_sentence FILE: an error as the user must see it.

@@ -46,7 +46,7 @@ for change in curve["reserved"]:
 assert peak == data["runs"][0]["memory"]["peak_reserved_bytes"]
 END
     ! grep -q "$PWD" a.html || fail "the place of a folder"
-    grep -qx '<pre>tapool replay sample:sqlite --strategy arena --strategy lru --min-time 0 --export-html a.html</pre>' a.html
+    grep -qx '<pre>tapool replay sample:sqlite --strategy arena --strategy lru --threads 1 --min-time 0 --export-html a.html</pre>' a.html
     grep -qE '^    options  +arena_size=64MiB' a.html
 }
 

@@ -502,6 +502,23 @@ assert abs(at["allowed"] - 9) < 1e-9 and abs(peak["allowed"] - (64 << 20) / peak
         "$TAPOOL" check -s arena --base-lib ./old.so
 }
 
+# bats test_tags=nightly
+@test "check: instructions of a library are counted twice, and a small slowdown is found" {
+    command -v valgrind >/dev/null || skip "valgrind is not installed (apt install valgrind)"
+    cp "$MALLOCS/turns.so" libmy.so
+    cp "$MALLOCS/silent.so" old.so
+    capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms --format json
+    [ "$rc" = 1 ]
+    python3 -c 'import json, sys
+f = {f["metric"]: f for f in json.load(open(sys.argv[1]))["findings"]}["instructions"]
+assert f["verdict"] == "regression" and 0.003 < f["change"] < 0.05 and f["allowed"] == 0.003, f' "$out"
+    cp old.so libmy.so
+    capture "$TAPOOL" check sample:jq -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms --format json
+    python3 -c 'import json, sys
+f = {f["metric"]: f for f in json.load(open(sys.argv[1]))["findings"]}["instructions"]
+assert f["verdict"] == "unchanged" and f["now"] == f["base"], f' "$out"
+}
+
 # repeated OUTPUT: runs what its last line says again; the shell reads it.
 repeated() { eval "capture $(sed -n 's/^  again:  //p' "$1")"; }
 

@@ -13,12 +13,16 @@
  *     ESCAPES     the same, and the copy makes a session of its own
  *     STALLS      waits in its constructor for ever
  *     WEIGHS      writes 8 MiB in its constructor
- *     EXPIRES     holds 8 MiB from a block of EXPIRING bytes on, and gives them back at a free 10 s
- * later HELPED      has a thread of its own REFUSES     returns NULL always OVERLAPS, MISALIGNS,
- * HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes PRINTS      prints to standard output
- * in its constructor, in its destructor and at blocks of ODD_SIZE bytes WEARS_OUT   aborts at one
- * of them: when the file that WEAR_FILE names, to which each adds a byte, has as many bytes as WEAR
- * says SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
+ *     EXPIRES     holds 8 MiB from a block of EXPIRING bytes on, until a free 10 s later
+ *     TURNS       goes around a few times in one of 64 mallocs: some instructions more a call
+ *     HELPED      has a thread of its own
+ *     REFUSES     returns NULL always
+ *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
+ *     PRINTS      prints to standard output in its constructor, in its destructor and at blocks of
+ *                 ODD_SIZE bytes
+ *     WEARS_OUT   aborts at one of them: when the file that WEAR_FILE names, to which each adds a
+ *                 byte, has as many bytes as WEAR says
+ *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
  *     DOODLES     the same when the process ends, where the answer was given already */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -70,6 +74,16 @@ __attribute__((destructor)) static void tell(void)
 __attribute__((constructor)) static void begin(void)
 {
     abort();
+}
+#endif
+
+#ifdef TURNS
+static void turn(void)
+{
+    static unsigned calls;
+    for (volatile int i = 0; calls % 64 == 0 && i < 20; i++)
+        ;
+    calls++;
 }
 #endif
 
@@ -249,6 +263,8 @@ API void *malloc(size_t size)
     return __libc_malloc(size + 64);
 #elif defined EXPIRES
     hold(size);
+#elif defined TURNS
+    turn();
 #endif
     return size == ODD_SIZE ? odd_block() : __libc_malloc(size);
 }

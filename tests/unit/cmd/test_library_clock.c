@@ -48,8 +48,22 @@ static void libraries_are_ahead(void **state)
     assert_int_equal(clock_gettime(12345, &now), -1);
 }
 
+/* The last test: nothing starts the clock again. */
+static void a_stopped_clock_stands_still(void **state)
+{
+    struct timespec first, second;
+    (void)state;
+    tp_library_clock_stop();
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &first), 0);
+    tp_library_clock_ahead(0);
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &second), 0);
+    assert_int_equal(ns_of(&first), ns_of(&second));
+    expect_ahead(CLOCK_REALTIME, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(libraries_are_ahead)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(libraries_are_ahead),
+                                       cmocka_unit_test(a_stopped_clock_stands_still)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 # each. Prints the goals and a table of all cells; takes 20 minutes. README.md in this folder has the
 # last result.
 #
-# NAME is one of sqlite, redis, python, git, cc1, xz, queue, pool, turns (default: all). TAPOOL: the tapool
+# ROUNDS: how often each really runs (default: 5). NAME is one of sqlite, redis, python, git, cc1, xz, queue, pool, turns (default: all). TAPOOL: the tapool
 # that predicts (default: that of build/release, which is built if need be).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -78,4 +78,4 @@ cat >"$WORK/programs.json" <<END
 END
 mkdir -p -- "$ROOT/build"
 python3 "$ROOT/scripts/validate.py" --tapool "$TAPOOL" --watcher "$WORK/watch_exit" --work "$WORK" \
-    --programs "$WORK/programs.json" --tally "${TALLY:-$ROOT/build/validate.csv}" "$@"
+    --programs "$WORK/programs.json" --rounds "${ROUNDS:-5}" --tally "${TALLY:-$ROOT/build/validate.csv}" "$@"

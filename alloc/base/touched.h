@@ -1,12 +1,12 @@
 /* How much of its large blocks a program has written: a program that asks for 16 MiB may use two.
- * By size, in octaves from 128 KiB on; smaller blocks count as written wholly. */
+ * By size, in octaves from 16 KiB on; smaller blocks count as written wholly. */
 #ifndef TP_TOUCHED_H
 #define TP_TOUCHED_H
 
 #include <stdint.h>
 
 enum {
-    TP_TOUCHED_LOG2 = 17,   /* of the least size */
+    TP_TOUCHED_LOG2 = 14,   /* of the least size */
     TP_TOUCHED_OCTAVES = 20 /* the last one has all larger sizes */
 };
 #define TP_TOUCHED_LEAST (UINT64_C(1) << TP_TOUCHED_LOG2)

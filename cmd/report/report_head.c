@@ -138,7 +138,7 @@ static void print_written(const struct tp_meta *m, int name, int column, struct 
     double share = tp_meta_touched(m, &touched);
     if (share < 1)
         tp_page_row(page, name, "note", column,
-                    "the program wrote %s of its blocks of 128 KiB and more: resident memory is "
+                    "the program wrote %s of its blocks of 16 KiB and more: resident memory is "
                     "replayed like that",
                     tp_percent(share).s);
 }

@@ -6,7 +6,6 @@
 #include "alloc/base/clean.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define QUIET_NS UINT64_C(500000000)
@@ -81,14 +80,13 @@ static void draw(struct tp_progress_line *p)
 
 void tp_progress_begin(struct tp_progress_line *p, const char *label, uint64_t total)
 {
-    const char *ci = getenv("CI");
     if (!p)
         return;
     tp_progress_clear(p);
     uint64_t logged_ns = p->shown_ns; /* last output of the steps before these */
     tp_progress_start(p, label);
     p->total = total;
-    p->logs = !p->enabled && ci && *ci;
+    p->logs = !p->enabled;
     p->shown_ns = p->enabled ? 0 : logged_ns ? logged_ns : p->started_ns;
 }
 

@@ -1,6 +1,6 @@
-/* A progress line on stderr, shown on a terminal only. Within one replay it appears after half a
- * second; with counted steps it appears at once. In the log of a CI, counted steps print a line per
- * minute. */
+/* A progress line on stderr. On a terminal it appears after half a second within one replay, and at
+ * once with counted steps. Elsewhere counted steps print a line per minute: a log that is silent
+ * for long looks like a process that hangs. */
 #ifndef TP_PROGRESS_H
 #define TP_PROGRESS_H
 
@@ -13,7 +13,7 @@ struct tp_progress_line {
     const char *label;             /* what is measured, first on the line; borrowed */
     uint64_t started_ns, shown_ns; /* time of the start; time of the last output */
     bool enabled, visible;         /* stderr is a terminal; a line is on the screen */
-    bool logs;                     /* stderr is the log of a CI */
+    bool logs;                     /* stderr is no terminal */
     char what[48];                 /* what the current step is about */
     uint64_t done, total;          /* steps */
 };

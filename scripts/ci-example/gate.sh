@@ -12,6 +12,10 @@
 #   --out DIR      where check.json, check.xml (JUnit), check.md and check.html go (default: WORK/out);
 #                  the page is left out where tapool was built without libjs-dygraphs
 #   --cmake ARG    one more argument for cmake; may be repeated
+#   --library FILE what is gated is a malloc library, not tapool: the file that --build leaves in the
+#                  checkout. tapool check --base-lib compares both; the traces follow --
+#   --build CMD    builds it, in a shell at the top of the checkout
+#   --tapool FILE  the tapool that checks libraries (default: that of the search path)
 #   --keys         print `head=...` and `base=...`, the names under which WORK/bin keeps the two
 #                  binaries, for a cache of the CI; nothing is built
 #   --dry-run      print what would be built and run; nothing is
@@ -45,6 +49,9 @@ work=''
 out=''
 mode=run
 cmake_arguments=()
+library=''
+build_command=''
+tapool=tapool
 
 value() { # OPTION COUNT
     [ "$2" -ge 2 ] || fail "option '$1' needs a value" "--help lists all"
@@ -52,12 +59,15 @@ value() { # OPTION COUNT
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --source | --base | --work | --out | --cmake) value "$1" $# ;;&
+    --source | --base | --work | --out | --cmake | --library | --build | --tapool) value "$1" $# ;;&
     --source) source=$2 ;;
     --base) base_ref=$2 ;;
     --work) work=$2 ;;
     --out) out=$2 ;;
     --cmake) cmake_arguments+=("$2") ;;
+    --library) library=$2 ;;
+    --build) build_command=$2 ;;
+    --tapool) tapool=$2 ;;
     --keys) mode=keys ;;
     --dry-run) mode=dry ;;
     --help | -h)
@@ -71,10 +81,16 @@ while [ $# -gt 0 ]; do
     *) fail "unknown argument '$1'" "--help lists all; what is for tapool check follows --" ;;
     esac
     case $1 in
-    --source | --base | --work | --out | --cmake) shift 2 ;;
+    --source | --base | --work | --out | --cmake | --library | --build | --tapool) shift 2 ;;
     *) shift ;;
     esac
 done
+
+[ -z "$library$build_command" ] || { [ -n "$library" ] && [ -n "$build_command" ]; } ||
+    fail "a library needs --library and --build" "--library libmy.so --build 'make libmy.so'"
+what=tapool # that is built
+file=tapool # that is kept
+[ -z "$library" ] || { what=$library && file=${library##*/}; }
 
 # ---- which commits ----
 
@@ -103,7 +119,7 @@ merge_base() {
 # What a binary depends on beside its commit.
 tools() {
     { "${CC:-cc}" --version && cmake --version && printf '%s\n' "$(uname -m)" "${CC:-}" "${CFLAGS:-}" \
-        "${cmake_arguments[@]}"; } | git hash-object --stdin | cut -c 1-12
+        "${cmake_arguments[@]}" "$library" "$build_command"; } | git hash-object --stdin | cut -c 1-12
 }
 
 head=$(git_in rev-parse HEAD)
@@ -126,6 +142,11 @@ compile() { # COMMIT
     else
         git_in worktree add --quiet --force --detach "$tree" "$1" || return 1
     fi
+    if [ -n "$library" ]; then
+        (cd -- "$tree" && bash -c "$build_command") && mkdir -p -- "$work/build" &&
+            cp -- "$tree/$library" "$work/build/$file"
+        return
+    fi
     cmake -S "$tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAPOOL_TESTS=OFF \
         -DTAPOOL_CUDA=OFF "${cmake_arguments[@]}" || return 1
     cmake --build "$work/build" --target tapool
@@ -137,27 +158,36 @@ build() { # COMMIT
     return 1
 }
 
-# Makes WORK/NAME/tapool the tapool of a commit: kept, or built now.
+# Makes WORK/NAME/FILE what is built of a commit: kept, or built now.
 binary_of() { # COMMIT NAME
     local kept=$work/bin/$1-$tools
     ln -sfn -- "bin/$1-$tools" "$work/$2"
-    if [ -x "$kept/tapool" ]; then
-        say "tapool of ${1:0:12}: kept from before"
+    if [ -e "$kept/$file" ]; then
+        say "$what of ${1:0:12}: kept from before"
         return
     fi
-    say "tapool of ${1:0:12}: building"
+    say "$what of ${1:0:12}: building"
     build "$1" || return 1
     mkdir -p -- "$kept"
-    cp -- "$work/build/tapool" "$kept/tapool.new"
-    mv -- "$kept/tapool.new" "$kept/tapool" # whole or not at all
+    cp -- "$work/build/$file" "$kept/$file.new"
+    mv -- "$kept/$file.new" "$kept/$file" # whole or not at all
 }
 
 near=${work#"$source"/} # as short in reports as it can be
+side=--base-bin
+cells=()
+if [ -n "$library" ]; then
+    [[ $near = /* ]] || near=./$near
+    side=--base-lib
+    cells=(--strategy "${file%%.*}=lib:$near/head/$file")
+else
+    tapool=$near/head/tapool
+fi
 
 if [ "$mode" = dry ]; then
     printf 'head %s\nbase %s\n' "$head" "${base:-none}"
     printf 'tapool check%s --export-json %s --export-junit %s --export-markdown %s --export-html %s -f%s\n' \
-        "${base:+ --base-bin $near/base/tapool}" "$out/check.json" "$out/check.xml" \
+        "${cells:+ ${cells[*]}}${base:+ $side $near/base/$file}" "$out/check.json" "$out/check.xml" \
         "$out/check.md" "$out/check.html" "${*:+ $*}"
     exit 0
 fi
@@ -166,11 +196,14 @@ base_arguments=()
 if [ -z "$base" ]; then
     say "HEAD has no parent: there is no base build"
 elif binary_of "$base" base; then
-    base_arguments=(--base-bin "$near/base/tapool")
+    base_arguments=("$side" "$near/base/$file")
 else
     say "the merge base ${base:0:12} cannot be built: what needs it is NOT CHECKED"
 fi
-binary_of "$head" head || fail "tapool of ${head:0:12} cannot be built" "all of it is in $work/build.log"
+binary_of "$head" head || fail "$what of ${head:0:12} cannot be built" "all of it is in $work/build.log"
+[ -z "$library" ] || [ "${#base_arguments[@]}" -gt 0 ] ||
+    fail "there is no base library to compare with" "a library has no baseline: the merge base must build"
+base_arguments=("${cells[@]}" "${base_arguments[@]}")
 
 # ---- checking ----
 
@@ -181,12 +214,12 @@ rm -f -- "${findings[@]}" # those of another run are not taken for this one's
 
 # Without a trace compare does nothing, but says first what it could not write.
 page=(--export-html "$out/check.html")
-said=$("$near/head/tapool" compare "${page[@]}" 2>&1 || true)
+cd -- "$source" # where tapool-baseline.json is
+said=$("$tapool" compare "${page[@]}" 2>&1 || true)
 [[ $said != *'built without'* ]] || page=()
 say "tapool check ${base_arguments[*]} $*"
-cd -- "$source" # where tapool-baseline.json is
 status=0
-"$near/head/tapool" check "${base_arguments[@]}" --export-json "$out/check.json" --export-junit "$out/check.xml" \
+"$tapool" check "${base_arguments[@]}" --export-json "$out/check.json" --export-junit "$out/check.xml" \
     --export-markdown "$out/check.md" "${page[@]}" --force "$@" || status=$?
 written=''
 for file in "${findings[@]}"; do

@@ -69,6 +69,15 @@ follows_schema() { # JSON
         python3 "$CLI/schema_check.py" valid "$TAPOOL_ROOT/cmd/gate/check.schema.json" "$1"
 }
 
+# Sets `python` to one that reads YAML.
+needs_yaml() {
+    python=''
+    for candidate in python3 /usr/bin/python3; do
+        ! "$candidate" -c 'import yaml' 2>/dev/null || python=$candidate
+    done
+    [ -n "$python" ] || skip "the Python module yaml is not installed (apt install python3-yaml)"
+}
+
 # patch_lru SED-PROGRAM: and it must change something.
 patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
 
@@ -181,11 +190,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
 
 @test "the workflow is YAML, installs what a build needs, and calls gate.sh as it wants to be called" {
     needs_tools
-    python=''
-    for candidate in python3 /usr/bin/python3; do
-        ! "$candidate" -c 'import yaml' 2>/dev/null || python=$candidate
-    done
-    [ -n "$python" ] || skip "the Python module yaml is not installed (apt install python3-yaml)"
+    needs_yaml
     # shellcheck source=scripts/lib.sh
     needed=$(. "$TAPOOL_ROOT/scripts/lib.sh" && printf '%s\n' "${BUILD_NEEDS[@]}" | cut -d '|' -f 2)
     PACKAGES="$needed valgrind" "$python" - "$EXAMPLE/tapool-gate.yml" >"$SCRATCH/runs" <<'END'
@@ -221,4 +226,76 @@ END
     while read -r option; do
         grep -q -- " $option " "$SCRATCH/help" || fail "tapool check has no $option"
     done < <(grep -oE -- '--[a-z-]+' "$out")
+}
+
+# ---- the gate for authors of malloc libraries ----
+
+# A repository of a library that passes all calls on, with $1 in its malloc.
+library_with() {
+    cat >"$LIBRARY/my.c" <<END
+#include <stddef.h>
+extern void *__libc_malloc(size_t size), *__libc_realloc(void *p, size_t size);
+extern void __libc_free(void *p);
+void *malloc(size_t size) { $1 return __libc_malloc(size); }
+void *realloc(void *p, size_t size) { return __libc_realloc(p, size); }
+void free(void *p) { __libc_free(p); }
+END
+    git -C "$LIBRARY" add --all
+    git -C "$LIBRARY" commit --quiet --message "$1"
+}
+
+gate_library() { # CHECK-ARGUMENT...
+    cd "$LIBRARY" || return 1
+    capture "$EXAMPLE/gate.sh" --base main --library libmy.so --tapool "$TAPOOL" \
+        --build 'cc -O1 -shared -fPIC -fno-builtin -o libmy.so my.c' "$@"
+}
+
+@test "a library: the same code passes, some instructions more in malloc fail" {
+    needs_tools
+    has_valgrind || skip "valgrind is not installed"
+    export LIBRARY=$SCRATCH/library
+    git init --quiet "$LIBRARY"
+    echo /build/ >"$LIBRARY/.gitignore"
+    library_with ''
+    git -C "$LIBRARY" checkout --quiet -b change
+    library_with '/* a comment */'
+    gate_library -- sample:jq --pairs 12 --effect 9 --min-time 1ms --require instructions
+    [ "$rc" -eq 0 ] || fail "exit code $rc" "$(cat "$out" "$err")"
+    matches "$out" 'instructions +vs \./build/gate/base/libmy\.so, callgrind +1 of 1 cell'
+    is "$LIBRARY/build/gate/out/check.json" "[f['verdict'] for f in d['findings'] if f['metric']=='instructions']" "['unchanged']"
+    library_with 'static unsigned n; for (volatile int i = 0; n % 64 == 0 && i < 20; i++); n++;'
+    gate_library -- sample:jq --pairs 12 --effect 9 --min-time 1ms --require instructions
+    [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
+    matches "$err" 'libmy.so of [0-9a-f]+: kept from before'
+    matches "$out" '^REGRESSION +jq'
+    matches "$LIBRARY/build/gate/out/check.md" '^## tapool check: FAIL'
+    gate_library --keys
+    matches "$out" "^head=$(git rev-parse HEAD)-[0-9a-f]{12}$"
+    capture "$EXAMPLE/gate.sh" --base main --library libmy.so
+    [ "$rc" -eq 2 ]
+    matches "$err" 'a library needs --library and --build'
+}
+
+@test "the library workflow: what it calls is what gate.sh takes" {
+    needs_tools
+    needs_yaml
+    "$python" - "$EXAMPLE/gate-library.yml" >"$SCRATCH/runs" <<'END'
+import sys, yaml
+flow = yaml.safe_load(open(sys.argv[1]))
+(job,) = flow["jobs"].values()
+assert all(("uses" in s) != ("run" in s) for s in job["steps"])
+assert job["steps"][0]["with"]["fetch-depth"] == 0
+for name, value in job["env"].items():
+    if "${{" not in value:
+        print("%s='%s'" % (name, value))
+for step in job["steps"]:
+    run = step.get("run", "").replace("\\\n", " ").strip()
+    if "gate.sh" in run:
+        print(run if "--keys" in run else run.replace("gate.sh ", "gate.sh --dry-run ", 1))
+END
+    cd "$REPO"
+    export BASE=main GITHUB_OUTPUT=$SCRATCH/output
+    ok bash -euo pipefail "$SCRATCH/runs"
+    matches "$GITHUB_OUTPUT" "^head=$(git rev-parse HEAD)-[0-9a-f]{12}$"
+    matches "$out" '^tapool check --strategy libmy=lib:\./build/gate/head/libmy\.so --base-lib \./build/gate/base/libmy\.so .*sample:jq'
 }

@@ -3,11 +3,12 @@
 #
 # Holds what tapool predicts of malloc libraries against what they really do: real programs, each
 # recorded once under glibc, replayed with six libraries and settings, and really run five times with
-# each. Prints the goals and a table of all cells; takes 20 minutes. README.md in this folder has the
+# each. Prints the goals and a table of all cells; takes 10 minutes. README.md in this folder has the
 # last result.
 #
-# ROUNDS: how often each really runs (default: 5). NAME is one of sqlite, redis, python, git, cc1, xz, queue, pool, turns (default: all). TAPOOL: the tapool
-# that predicts (default: that of build/release, which is built if need be).
+# NAME is one of sqlite, redis, python, git, cc1, xz, queue, pool, turns (default: all). ROUNDS: how
+# often each really runs (default: 5). TAPOOL: the tapool that predicts (default: that of
+# build/release, which is built if need be). TALLY: CSV that gets a line for each cell.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -31,7 +32,7 @@ if [ -z "${TAPOOL:-}" ]; then
     TAPOOL=$ROOT/build/release/tapool
 fi
 for program in watch_exit service_program turns_program; do
-    gcc -O1 -D_GNU_SOURCE -pthread -o "$WORK/$program" "$ROOT/tests/programs/$program.c"
+    gcc -O1 -D_GNU_SOURCE -I"$ROOT" -pthread -o "$WORK/$program" "$ROOT/tests/programs/$program.c"
 done
 
 # ---- what the programs work on ----

@@ -359,18 +359,11 @@ static void on_signal(const siginfo_t *info, struct awaited *a)
  * kernel's ticks of 10 ms, from fields 14 and 15 of its line. 0: not known. */
 static uint64_t cpu_of_ended(pid_t pid)
 {
-    char path[64], text[1024];
+    char path[64], text[TP_STAT_BYTES];
     unsigned long long user = 0, system = 0;
     long per_second = sysconf(_SC_CLK_TCK);
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 14; field++)
-        at = strchr(at + 1, ' ');
+    const char *at = tp_stat_field(path, 14, text);
     if (!at || sscanf(at, "%llu %llu", &user, &system) != 2 || per_second <= 0)
         return 0;
     return (user + system) * (NS_PER_S / (uint64_t)per_second);

@@ -5,30 +5,20 @@
  *     turns_program THREADS MIB     each builds MIB MiB, twice
  *
  * Prints the KiB by which the process grew at most, by the kernel. */
+#include "tests/programs/process_status.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROUNDS = 2, BLOCKS_MOST = 1 << 18, KEPT = 400 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t next = PTHREAD_COND_INITIALIZER;
 static unsigned long turn, threads, bytes;
-
-static unsigned long status_of(const char *name)
-{
-    char line[256];
-    unsigned long value = 0;
-    FILE *f = fopen("/proc/self/status", "re");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, name, strlen(name)) == 0)
-            value = strtoul(line + strlen(name), NULL, 10);
-    if (f)
-        fclose(f);
-    return value;
-}
 
 static void build(char **blocks, uint64_t *random)
 {
@@ -71,12 +61,12 @@ int main(int argc, char **argv)
     bytes = (argc > 2 ? strtoul(argv[2], NULL, 10) : 8) << 20;
     if (threads < 1 || threads > sizeof all / sizeof *all)
         return 2;
-    unsigned long before = status_of("VmRSS:");
+    unsigned long before = process_status(getpid(), "VmRSS:");
     for (unsigned long i = 0; i < threads; i++)
         if (pthread_create(&all[i], NULL, work, (void *)(uintptr_t)i) != 0)
             return 1;
     for (unsigned long i = 0; i < threads; i++)
         pthread_join(all[i], NULL);
-    printf("%lu\n", status_of("VmHWM:") - before);
+    printf("%lu\n", process_status(getpid(), "VmHWM:") - before);
     return 0;
 }

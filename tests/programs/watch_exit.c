@@ -4,6 +4,8 @@
  *
  * The last line on standard error: "watched ANON_KIB TOTAL_KIB CPU_US". ANON is peak RSS less the
  * pages of files at exit, TOTAL is peak RSS. Processes that it starts are not in it. */
+#include "tests/programs/process_status.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,20 +15,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static unsigned long status_of(pid_t pid, const char *name)
-{
-    char path[64], line[256];
-    unsigned long value = 0;
-    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-    FILE *f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, name, strlen(name)) == 0)
-            value = strtoul(line + strlen(name), NULL, 10);
-    if (f)
-        fclose(f);
-    return value;
-}
 
 static pid_t start(char **words)
 {
@@ -54,8 +42,8 @@ static int watch(pid_t pid, unsigned long *peak, unsigned long *file)
             break;
         signal = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
         if (WIFSTOPPED(how) && how >> 16 == PTRACE_EVENT_EXIT) {
-            *peak = status_of(pid, "VmHWM:");
-            *file = status_of(pid, "RssFile:") + status_of(pid, "RssShmem:");
+            *peak = process_status(pid, "VmHWM:");
+            *file = process_status(pid, "RssFile:") + process_status(pid, "RssShmem:");
             signal = 0;
         }
     } while (WIFSTOPPED(how));

@@ -17,18 +17,27 @@ struct tp_recorded_process {
     uint64_t space; /* i-node of the namespace of `pid`; 0: likewise */
 };
 
-/* Field 22 of /proc/self/stat; the name in field 2 may have blanks and brackets. */
-static inline uint64_t tp_recorded_birth(void)
+enum { TP_STAT_BYTES = 1024 };
+
+/* A field of a process's line in /proc, from 3 on, in `text`; NULL: /proc does not say. The name in
+ * field 2 may have blanks and brackets. */
+static inline const char *tp_stat_field(const char *path, int field, char text[TP_STAT_BYTES])
 {
-    char text[1024];
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, TP_STAT_BYTES - 1) : -1;
     if (fd >= 0)
         close(fd);
     text[got > 0 ? got : 0] = '\0';
     const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++)
+    for (int i = 2; at && i < field; i++)
         at = strchr(at + 1, ' ');
+    return at;
+}
+
+static inline uint64_t tp_recorded_birth(void)
+{
+    char text[TP_STAT_BYTES];
+    const char *at = tp_stat_field("/proc/self/stat", 22, text);
     return at ? strtoull(at, NULL, 10) : 0;
 }
 

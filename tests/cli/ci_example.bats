@@ -241,7 +241,7 @@ void *realloc(void *p, size_t size) { return __libc_realloc(p, size); }
 void free(void *p) { __libc_free(p); }
 END
     git -C "$LIBRARY" add --all
-    git -C "$LIBRARY" commit --quiet --message "$1"
+    git -C "$LIBRARY" commit --quiet --message "malloc: $1"
 }
 
 gate_library() { # CHECK-ARGUMENT...
@@ -293,6 +293,8 @@ for step in job["steps"]:
     if "gate.sh" in run:
         print(run if "--keys" in run else run.replace("gate.sh ", "gate.sh --dry-run ", 1))
 END
+    branch library
+    git -C "$REPO" commit --quiet --allow-empty --message "a library"
     cd "$REPO"
     export BASE=main GITHUB_OUTPUT=$SCRATCH/output
     ok bash -euo pipefail "$SCRATCH/runs"

@@ -635,6 +635,28 @@ static void intervals_that_meet_tell_nobody_apart(void **state)
                 "+100.0 % by 'peak reserved'");
 }
 
+/* A cold time is no reason to call somebody fast, nor slow. */
+static void cold_times_are_not_held_against_steady_ones(void **state)
+{
+    (void)state;
+    struct tp_choice list[] = {{.label = "system", .peak = 1000, .ns = 6000, .cold = true},
+                               {.label = "jemalloc", .peak = 2000, .ns = 10},
+                               {.label = "arena", .peak = 3000, .ns = 12}};
+    for (size_t i = 0; i < 3; i++) {
+        list[i].fits_in = NAN;
+        list[i].low = list[i].high = list[i].ns;
+    }
+    struct tp_pick_question q = of_host(list, 3, 3);
+    q.host = true;
+    q.share = NAN;
+    said_of(&q, "Smallest: system (peak reserved 1,000 B). Fastest: not known, cold times beside "
+                "steady ones; more --min-time");
+    list[1].cold = list[2].cold = true; /* all of them: they compare */
+    said_of(&q,
+            "Smallest: system (peak reserved 1,000 B, -50.0 % vs jemalloc). Fastest: jemalloc (10 "
+            "ns/op, -99.8 % vs system)");
+}
+
 /* Who was faster than the base is out by a later step: the pick is not, and does not say so. */
 static void a_time_is_the_reason_of_who_is_faster_alone(void **state)
 {
@@ -679,6 +701,7 @@ int main(void)
         cmocka_unit_test(in_a_loop_the_next_pass_counts),
         cmocka_unit_test(the_base_is_the_rival),
         cmocka_unit_test(intervals_that_meet_tell_nobody_apart),
+        cmocka_unit_test(cold_times_are_not_held_against_steady_ones),
         cmocka_unit_test(a_time_is_the_reason_of_who_is_faster_alone),
         cmocka_unit_test(texts_end_where_they_must),
     };

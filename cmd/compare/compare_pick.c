@@ -4,7 +4,6 @@
 #include "cmd/compare/compare.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/difference.h"
-#include "cmd/measure/warnings.h"
 #include "cmd/report/pick.h"
 
 #include <math.h>
@@ -112,18 +111,6 @@ static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident,
                               .high = NAN};
 }
 
-/* What malloc took of the program's CPU time, at most. Where more threads than cores play, their
- * times are no forecast of the program's. */
-static double share_of(const struct tp_compare_table *t)
-{
-    char text[TP_WARNING_TEXT];
-    double low, high;
-    const struct tp_result *head = &t->head;
-    bool forecast =
-        head->trace && !tp_find_warning("shared-cores")->applies(head, text, sizeof text);
-    return forecast && tp_meta_malloc_share(&head->trace->meta, &low, &high) ? high : (double)NAN;
-}
-
 /* The malloc that the recorded program had. */
 static size_t find_had(const struct tp_compare_table *t)
 {
@@ -162,7 +149,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                        .resident = resident,
                                        .host = !strncmp(t->run->source, "host", 4),
                                        .goal = (enum tp_goal)c->goal,
-                                       .share = share_of(t),
+                                       .share = tp_pick_share(&t->head),
                                        .had = find_had(t),
                                        .policy_time = !strcmp(t->run->scope, "policy"),
                                        .wall = !tp_metric_is_ns_per_op(time_of(t)),

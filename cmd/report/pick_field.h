@@ -19,6 +19,15 @@ static inline const struct tp_choice *tp_pick_choice(const struct tp_pick_field 
     return &f->q->list[i];
 }
 
+/* How many are still in. */
+static inline size_t tp_pick_count_in(const struct tp_pick_field *f)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->count; i++)
+        count += f->in[i];
+    return count;
+}
+
 /* What memory is judged by, in bytes, and the name of its column. */
 double tp_pick_need(const struct tp_pick_field *f, size_t i);
 const char *tp_pick_need_name(const struct tp_pick_field *f);

@@ -117,14 +117,6 @@ static void answer_both(const struct tp_pick_field *f, size_t smallest, size_t f
     out->chosen[out->count++] = fastest;
 }
 
-static size_t count_in(const struct tp_pick_field *f)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < f->count; i++)
-        count += f->in[i];
-    return count;
-}
-
 static void answer_one(const struct tp_pick_field *f, size_t smallest, size_t fastest,
                        struct tp_pick *out)
 {
@@ -171,7 +163,7 @@ void tp_pick_on_host(struct tp_pick_field *f, struct tp_pick *out)
     static const unsigned wanted[][2] = {[TP_GOAL_BOTH] = {SMALL | FAST},
                                          [TP_GOAL_MEMORY] = {SMALL, FAST},
                                          [TP_GOAL_TIME] = {FAST, SMALL}};
-    size_t all = count_in(f);
+    size_t all = tp_pick_count_in(f);
     size_t smallest = find_least(f, tp_pick_need), fastest = find_least(f, ns_of);
     if (!times_compare(f)) {
         answer_smallest(f, smallest, out);
@@ -180,7 +172,7 @@ void tp_pick_on_host(struct tp_pick_field *f, struct tp_pick *out)
     bool found = keep(f, wanted[f->q->goal][0]);
     if (found && wanted[f->q->goal][1])
         keep(f, wanted[f->q->goal][1]);
-    size_t left = count_in(f);
+    size_t left = tp_pick_count_in(f);
     if (!found)
         answer_both(f, smallest, fastest, out);
     else if (left > TP_PICK_TIED || left == all)

@@ -186,18 +186,10 @@ const char *tp_pick_rule(size_t n)
     return n < STEPS ? steps[n].rule : NULL;
 }
 
-static size_t count_in(const struct tp_pick_field *f)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < f->count; i++)
-        count += f->in[i];
-    return count;
-}
-
 static void take(struct tp_pick_field *f, size_t step)
 {
     bool out[TP_PICK_MAX] = {false};
-    size_t left = count_in(f);
+    size_t left = tp_pick_count_in(f);
     steps[step].let_go(f, out);
     for (size_t i = 0; i < f->count; i++)
         left -= f->in[i] && out[i];
@@ -438,7 +430,7 @@ static void say_smaller(const struct tp_pick_field *f, size_t pick, char *text)
 
 void tp_pick_fill(const struct tp_pick_field *f, struct tp_pick *out)
 {
-    size_t left = count_in(f);
+    size_t left = tp_pick_count_in(f);
     for (size_t i = 0; i < f->count; i++)
         if (f->in[i]) {
             tp_pick_say(out->head, "%s%s",
@@ -461,7 +453,7 @@ static bool is_limited_choice(const struct tp_pick_field *f)
 
 static void answer(struct tp_pick_field *f, size_t eligible, struct tp_pick *out)
 {
-    size_t left = count_in(f);
+    size_t left = tp_pick_count_in(f);
     if (left > TP_PICK_TIED || (left == eligible && left > 1 && !is_limited_choice(f))) {
         tp_pick_say(out->head, "Pick: no difference that matters here");
         return;
@@ -484,9 +476,9 @@ void tp_pick(const struct tp_pick_question *q, struct tp_pick *out)
         f.in[i] = true;
     for (size_t s = 0; s < TELLING; s++)
         take(&f, s);
-    size_t serving = count_in(&f);
+    size_t serving = tp_pick_count_in(&f);
     take(&f, TELLING);
-    size_t eligible = count_in(&f);
+    size_t eligible = tp_pick_count_in(&f);
     if (!eligible) {
         tp_pick_say(out->head, "Pick: none");
         if (serving)

@@ -19,6 +19,10 @@ void tp_report_missing(const struct tp_report *r, const struct tp_trace *trace,
 int tp_report_rows(const struct tp_report *r, const struct tp_result *results, size_t count,
                    struct tp_page *page, struct tp_err *err);
 
+/* What malloc took of the program's CPU time, at most; NAN: not known, or no trace. Where more
+ * threads than cores play, their times are no forecast of the program's, and it is NAN too. */
+double tp_pick_share(const struct tp_result *r);
+
 /* Picks one of the results of one trace (cmd/report/pick.h). */
 struct tp_pick;
 void tp_report_pick(const struct tp_result *results, size_t count, bool exact, struct tp_pick *out);

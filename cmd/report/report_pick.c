@@ -58,14 +58,11 @@ static struct tp_choice choice_of(const struct tp_result *r, bool resident)
         .high = time.high};
 }
 
-/* What malloc took of the program's CPU time, at most. Where more threads than cores play, their
- * times are no forecast of the program's. */
-static double share_of(const struct tp_result *r)
+double tp_pick_share(const struct tp_result *r)
 {
     double low, high;
-    bool forecast = !is_warned(r, "shared-cores");
-    return forecast && r->trace && tp_meta_malloc_share(&r->trace->meta, &low, &high) ? high
-                                                                                      : (double)NAN;
+    bool forecast = r->trace && !is_warned(r, "shared-cores");
+    return forecast && tp_meta_malloc_share(&r->trace->meta, &low, &high) ? high : (double)NAN;
 }
 
 /* The malloc that the recorded program had. */
@@ -94,7 +91,7 @@ void tp_report_pick(const struct tp_result *results, size_t count, bool exact, s
                                        .resident = resident,
                                        .host = tp_result_is_on_host(sourced) || is_foreign(sourced),
                                        .goal = (enum tp_goal)results->goal,
-                                       .share = share_of(results),
+                                       .share = tp_pick_share(results),
                                        .had = find_had(results, count),
                                        .policy_time = tp_result_is_virtual(sourced),
                                        .wall = tp_threads_of(results->run).played > 1,

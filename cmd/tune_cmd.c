@@ -1,4 +1,5 @@
-/* tapool tune: which setting of PYTORCH_CUDA_ALLOC_CONF would need less? */
+/* tapool tune: which setting would need less? On snapshots of a GPU of PYTORCH_CUDA_ALLOC_CONF, on
+ * a host trace of the malloc libraries of this machine. */
 #include "cmd/cli/commands.h"
 #include "cmd/measure/bound.h"
 #include "cmd/measure/measure.h"
@@ -6,6 +7,8 @@
 #include "cmd/measure/replay_job.h"
 #include "cmd/page/html_page.h"
 #include "cmd/tune/grid.h"
+#include "cmd/tune/malloc_play.h"
+#include "cmd/tune/malloc_text.h"
 #include "cmd/tune/tune_page.h"
 #include "cmd/tune/tune_pool.h"
 #include "cmd/tune/tune_text.h"
@@ -22,7 +25,8 @@ struct tune_opts {
     struct tp_open_opts open;
     struct tp_exports exports;
     struct tp_opt_list grid;
-    uint64_t capacity, timeout;
+    uint64_t capacity, timeout, rounds, min_time, seed;
+    uint32_t goal;
     bool all, bytes;
 };
 
@@ -31,14 +35,21 @@ static const char *const format_words[] = {"text", "json", "html", NULL};
 #define ROW(member) offsetof(struct tune_opts, member)
 static const struct tp_opt rows[] = {
     TP_LIST_AT("grid", ROW(grid), .arg = "GRID",
-               .help = "settings to try in place of the usual ones, as key:value|value,key:value: "
-                       "every combination. The value default leaves the key out. Several grids "
-                       "are tried one after the other"),
+               .help = "settings to try in place of the usual ones, as key=value|value,key=value: "
+                       "every combination. The value default leaves the key out. Of a host trace "
+                       "the library first, as jemalloc:narenas=1|2. May be repeated"),
     TP_CAPACITY_ROW(ROW(capacity),
                     "what the device has, each of them; 0 is no limit. Out of memory is then an "
                     "answer. recorded: what the recorded device had, where an out of memory in "
                     "the snapshot tells"),
     TP_FLAG_AT("all", ROW(all), .help = "show all settings, not only those that none beats"),
+    TP_UINT_AT("rounds", ROW(rounds), .def = "3", .min = 1, .max = 100,
+               .help = "of a host trace: interleaved replays of the best settings, after one "
+                       "replay of each"),
+    TP_TIME_AT("min-time", ROW(min_time), .def = "150ms", .max = UINT64_C(86400000000000),
+               .help = "of a host trace: repeat a shorter one for so long in each replay"),
+    TP_GOAL_ROW(ROW(goal)),
+    TP_SEED_ROW(ROW(seed), "of the order of the rounds"),
     TP_FORMAT_ROW(struct tune_opts, format_words, "what is printed"),
     TP_JSON_ROW(struct tune_opts),
     TP_EXPORT_ROW(struct tune_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
@@ -141,40 +152,121 @@ static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out,
     return tp_exports_all(&o->exports, format_words, write_as, &f, out, err);
 }
 
+static int tune_device(const struct tune_opts *o, struct tp_tune *t, FILE *out, struct tp_err *err)
+{
+    int status = read_grids(o, &t->texts, err);
+    if (!status)
+        status = tp_tune_settings(t, err);
+    if (!status)
+        status = play(o, t, err);
+    if (!status)
+        status = find_bounds(o, t, err);
+    if (status)
+        return status;
+    tp_tune_front(t->settings, t->setting_count);
+    return report(o, t, out, err);
+}
+
+/* ---- malloc libraries ---- */
+
+struct found_malloc {
+    const struct tune_opts *opts;
+    const struct tp_malloc_tune *t;
+};
+
+static int write_malloc(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+{
+    const struct found_malloc *f = of;
+    struct tp_page page;
+    if (format == FORMAT_JSON)
+        return tp_malloc_json(f->t, out, err);
+    tp_page_init(&page, out, 0);
+    page.exact = f->opts->bytes;
+    tp_malloc_text(f->t, f->opts->all, &page);
+    return TP_OK;
+}
+
+/* The recorded setting comes first, and is what the others are compared with. */
+static int read_malloc_grids(const struct tune_opts *o, struct tp_malloc_tune *t,
+                             struct tp_err *err)
+{
+    bool threads = tp_program_facts(t->trace->program)->threads > 1;
+    int status = tp_malloc_settings_usual(&t->settings, !o->grid.count, threads, err);
+    for (size_t i = 0; !status && i < o->grid.count; i++)
+        status = tp_malloc_settings_add(&t->settings, o->grid.items[i], err);
+    return status ? status
+                  : tp_malloc_settings_recorded(&t->settings, t->trace->meta.allocator,
+                                                t->trace->meta.settings, err);
+}
+
+static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, const char *given,
+                       FILE *out, struct tp_err *err)
+{
+    struct tp_malloc_tune t = {.trace = trace};
+    const struct tp_malloc_cfg cfg = {.given = given,
+                                      .min_time_ns = o->min_time,
+                                      .seed = o->seed,
+                                      .timeout = o->timeout,
+                                      .rounds = (unsigned)o->rounds,
+                                      .goal = (enum tp_goal)o->goal,
+                                      .exact = o->bytes};
+    const struct found_malloc found = {.opts = o, .t = &t};
+    struct tp_stop stop;
+    if (o->capacity != TP_OPT_KEYWORD(0))
+        return tp_fail(err, TP_EUSAGE, "--capacity is about a GPU: '%s' is a host trace",
+                       trace->file);
+    if (tp_exports_asked(&o->exports, FORMAT_HTML))
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "there is no page of malloc settings: '%s' is a "
+                               "host trace",
+                               trace->file),
+                       "--json writes all figures");
+    int status = read_malloc_grids(o, &t, err);
+    tp_stop_catch(&stop, true);
+    if (!status)
+        status = tp_malloc_play(&t, &cfg, err);
+    tp_stop_restore(&stop);
+    if (!status)
+        status = tp_exports_all(&o->exports, format_words, write_malloc, &found, out, err);
+    tp_malloc_tune_release(&t);
+    return status;
+}
+
+/* ---- the command ---- */
+
 static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct tune_opts *o = args->opts;
     struct tp_tune t = {.files = NULL};
     if (!args->count)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "tune needs a PyTorch snapshot"),
-                       "torch.cuda.memory._dump_snapshot(FILE) makes one");
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "tune needs a PyTorch snapshot or a host trace"),
+                       "torch.cuda.memory._dump_snapshot(FILE) makes the one, 'tapool record -o "
+                       "FILE COMMAND' the other");
     int status = tp_exports_asked(&o->exports, FORMAT_HTML) ? tp_html_check(err) : TP_OK;
     if (!status)
         status = tp_exports_look(&o->exports, format_words, err);
     if (!status)
-        status = read_grids(o, &t.texts, err);
-    if (!status)
         status = tp_tune_open(&t, args->words, (size_t)args->count, &o->open, o->capacity, err);
     if (!status)
-        status = tp_tune_settings(&t, err);
-    if (!status)
-        status = play(o, &t, err);
-    if (!status)
-        status = find_bounds(o, &t, err);
-    if (!status) {
-        tp_tune_front(t.settings, t.setting_count);
-        status = report(o, &t, out, err);
-    }
+        status = t.host ? tune_malloc(o, &t.files[0].trace, args->words[0], out, err)
+                        : tune_device(o, &t, out, err);
     tp_tune_release(&t);
     return status;
 }
 
 const struct tp_command tp_command_tune = {
     .name = "tune",
-    .usage = "tune SNAPSHOT... [OPTION]...",
-    .summary = "which setting of PYTORCH_CUDA_ALLOC_CONF would need less memory",
+    .usage = "tune TRACE... [OPTION]...",
+    .summary = "find the allocator setting that needs less memory or time: malloc, PyTorch",
     .about =
-        "Plays PyTorch memory snapshots with the rules of PyTorch's allocator (the strategy "
+        "On a host trace: replays the malloc libraries of this machine under 10 to 30 settings "
+        "each, by the recorded threads, and shows those that none beats in total resident memory "
+        "and time, each with the text to paste before the command. The last sentences name the "
+        "smallest and the fastest.\n\n"
+        "On snapshots of a GPU: plays PyTorch memory snapshots with the rules of PyTorch's "
+        "allocator (the strategy "
         "torch) under about 64 settings of PYTORCH_CUDA_ALLOC_CONF, and shows those that none "
         "beats in peak memory, driver calls and retries together, each with the text to paste. "
         "The last sentence says which one to set, or that what is set is as good: differences "

@@ -15,6 +15,8 @@
 #include "cmd/report/report.h"
 #include "cmd/ui/table.h"
 
+enum { TP_COMPARE_SIDES = 32 }; /* strategies of a live table, at most */
+
 #define TP_COMPARE_ALPHA  0.01
 #define TP_COMPARE_EFFECT 0.05
 

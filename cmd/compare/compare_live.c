@@ -25,9 +25,9 @@ enum { MORE = 8, SIDE_TEXT = 4096 };
 struct contest {
     struct tp_prepared trace;
     struct tp_job job;
-    struct tp_side sides[TP_ROUND_SIDES];
-    char *texts[TP_ROUND_SIDES];            /* owned */
-    struct tp_stored usage[TP_ROUND_SIDES]; /* memory and counts of each side */
+    struct tp_side sides[TP_COMPARE_SIDES];
+    char *texts[TP_COMPARE_SIDES];            /* owned */
+    struct tp_stored usage[TP_COMPARE_SIDES]; /* memory and counts of each side */
     struct tp_rounds rounds;
     uint64_t started_ns, wall_ns;
     char first[TP_LABEL_MAX]; /* label of the first side, also if that could not be measured */
@@ -66,9 +66,9 @@ static int name_side(struct contest *k, size_t i, const struct tp_compare_opts *
 static int name_sides(struct contest *k, const struct tp_compare_opts *o, struct tp_err *err)
 {
     int status = TP_OK;
-    if (k->job.spec_count > TP_ROUND_SIDES)
+    if (k->job.spec_count > TP_COMPARE_SIDES)
         return tp_fail(err, TP_EUSAGE, "at most %d strategies can be compared at once",
-                       TP_ROUND_SIDES);
+                       TP_COMPARE_SIDES);
     if (k->job.spec_count < 2)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "one strategy compares with nothing"),
                        "name another with -s; 'tapool replay' shows one in detail");
@@ -220,13 +220,6 @@ static bool drop(void *ctx, size_t side, const struct tp_err *why)
     return dropped;
 }
 
-static void show_progress(void *ctx, unsigned done, unsigned total)
-{
-    (void)done;
-    (void)total;
-    tp_progress_did(ctx);
-}
-
 /* The core that every replay is pinned to; -1: none, because several threads need more than one. */
 static int core_of(const struct contest *k)
 {
@@ -260,11 +253,10 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
                                       .interrupted = tp_stop_flag(),
                                       .drop = drop,
                                       .drop_ctx = &dropping,
-                                      .progress = show_progress,
-                                      .progress_ctx = &line};
+                                      .progress = &line};
     uint64_t started = tp_wall_ns();
     int status = measure_memory(live, k, o, &line, c, err);
-    tp_progress_begin(&line, "rounds", o->rounds);
+    tp_progress_begin(&line, "replays", tp_rounds_replays((unsigned)o->rounds, k->job.spec_count));
     tp_progress_at(&line, k->trace.name, 0);
     dropping.left = k->job.spec_count;
     if (!status)
@@ -283,7 +275,7 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
 
 static int find_base(const struct contest *k, const char *name, size_t *base, struct tp_err *err)
 {
-    const char *names[TP_ROUND_SIDES + 1] = {0};
+    const char *names[TP_COMPARE_SIDES + 1] = {0};
     *base = 0;
     for (size_t i = 0; name && i < k->job.spec_count; i++) {
         names[i] = k->job.specs[i].label;
@@ -471,7 +463,7 @@ void tp_compare_live_release(struct tp_compare_live *live)
         return;
     for (size_t i = 0; live->contests && i < live->count; i++) {
         struct contest *k = &live->contests[i];
-        for (size_t s = 0; s < TP_ROUND_SIDES; s++) {
+        for (size_t s = 0; s < TP_COMPARE_SIDES; s++) {
             free(k->texts[s]);
             tp_stored_release(&k->usage[s]);
         }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAIRS_MAX = TP_ROUND_SIDES * TP_ROUND_SIDES / 2 };
+enum { PAIRS_MAX = TP_COMPARE_SIDES * TP_COMPARE_SIDES / 2 };
 
 static double value_of(const struct tp_compare_row *r, const char *metric)
 {
@@ -41,7 +41,7 @@ static const struct tp_metric *time_of(const struct tp_compare_table *t)
 
 /* change[x][y]: by how much row x is faster than row y, as ns / ns - 1; 0: not shown by a test. */
 struct races {
-    double change[TP_ROUND_SIDES][TP_ROUND_SIDES];
+    double change[TP_COMPARE_SIDES][TP_COMPARE_SIDES];
 };
 
 static bool can_race(const struct tp_compare_row *a, const struct tp_compare_row *b,
@@ -58,7 +58,7 @@ static void race(const struct tp_compare *c, const struct tp_compare_table *t, s
     double p[PAIRS_MAX];
     double *places[PAIRS_MAX][2];
     size_t n = 0;
-    for (size_t i = 0; d && i < t->count && i < TP_ROUND_SIDES; i++)
+    for (size_t i = 0; d && i < t->count && i < TP_COMPARE_SIDES; i++)
         for (size_t j = 0; j < i; j++) {
             const struct tp_compare_row *x = &t->rows[i], *y = &t->rows[j];
             if (!can_race(x, y, time))
@@ -82,7 +82,7 @@ static void race(const struct tp_compare *c, const struct tp_compare_table *t, s
 static bool is_faster(const void *ctx, size_t x, size_t y, double *change)
 {
     const struct races *races = ctx;
-    bool tested = x < TP_ROUND_SIDES && y < TP_ROUND_SIDES;
+    bool tested = x < TP_COMPARE_SIDES && y < TP_COMPARE_SIDES;
     *change = tested ? races->change[x][y] : 0;
     return *change < 0;
 }

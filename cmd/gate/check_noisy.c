@@ -6,7 +6,6 @@
 
 #include "alloc/base/clock.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
 
 #include <math.h>
@@ -27,13 +26,6 @@ void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[
         sides[0].strategy = o->base_strategy;
     if (c->base)
         sides[0].strategy = c->base;
-}
-
-static void show(void *line, unsigned done, unsigned total)
-{
-    (void)done;
-    (void)total;
-    tp_progress_did(line);
 }
 
 /* How many threads are asked for, as --threads takes it: "4", "recorded". */
@@ -60,8 +52,7 @@ static int play(const struct tp_check *k, size_t cell, bool alone, unsigned roun
                                       .core = several ? -1 : k->core,
                                       .timeout_ns = tp_check_timeout(k, cell),
                                       .interrupted = tp_stop_flag(),
-                                      .progress = show,
-                                      .progress_ctx = k->progress};
+                                      .progress = k->progress};
     struct tp_side sides[2];
     tp_check_sides(k, cell, sides);
     return tp_rounds_play(&cfg, sides + alone, alone ? 1 : 2, out, err);
@@ -232,13 +223,13 @@ int tp_check_noisy(struct tp_check *k, struct tp_err *err)
                                .looks = TP_CHECK_LOOKS}};
     if (!n.rounds)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    int status =
-        tp_check_each(k, tp_class_words[TP_CLASS_NOISY], k->gate.pairs, play_first, &n, err);
+    size_t replays = tp_rounds_replays(k->gate.pairs, 2);
+    int status = tp_check_each(k, tp_class_words[TP_CLASS_NOISY], replays, play_first, &n, err);
     n.rule.tests = n.tests.tested;
     if (!status)
         status = tp_noisy_decide(&n.tests, &n.rule, err);
     if (!status)
-        status = tp_check_each(k, "latency, once more", k->gate.pairs, play_again, &n, err);
+        status = tp_check_each(k, "latency, once more", replays, play_again, &n, err);
     if (!status)
         status = conclude(k, &n, err);
     if (!status)

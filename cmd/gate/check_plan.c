@@ -154,7 +154,7 @@ int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
     struct plan p = {.tests = k->gate.cell_count * tp_check_tests_max(tp_check_by_threads(k->o)),
                      .spread = NAN};
-    int status = tp_check_each(k, "pilot", PILOT_ROUNDS, estimate, &p, err);
+    int status = tp_check_each(k, "pilot", tp_rounds_replays(PILOT_ROUNDS, 1), estimate, &p, err);
     if (status)
         return status;
     tp_page_at(page, 0, "%s", k->has_baseline ? k->file : "no baseline");

@@ -18,6 +18,8 @@ static const char text[] =
     "  tapool strategies                 the malloc libraries of this machine\n"
     "  tapool replay server.tpt          each of them beside the C library's and arena\n"
     "  tapool compare server.tpt --alloc glibc,jemalloc,mimalloc      which is faster, for sure\n"
+    "  tapool tune server.tpt            10 to 30 settings of each, with the line to paste\n"
+    "  tapool tune server.tpt --grid 'jemalloc:narenas=1|2,dirty_decay_ms=0|1000'   your own\n"
     "\n"
     "Each is preloaded in a process of its own, as people use it, and what tapool itself needs is "
     "not\n"

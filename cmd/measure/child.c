@@ -113,10 +113,10 @@ enum { ENV_MAX = 64 };
 
 /* The variables of the child beyond the user's. The library stands in front of what the user
  * preloads. */
-static int make_environment(const struct tp_strategy_spec *spec, struct tp_str *preload,
+static int make_environment(const struct tp_strategy_spec *spec, bool loud, struct tp_str *preload,
                             char ***out, struct tp_err *err)
 {
-    char *extra[ENV_MAX + 1];
+    char *extra[ENV_MAX + 2];
     size_t count = 0;
     const struct tp_opt_list *env = tp_strategy_spec_env(spec);
     const char *users = getenv("LD_PRELOAD");
@@ -138,6 +138,9 @@ static int make_environment(const struct tp_strategy_spec *spec, struct tp_str *
             return status;
         extra[count++] = preload->s;
     }
+    /* mimalloc says nothing of a value that it cannot read unless it is told to. */
+    if (loud)
+        extra[count++] = (char *)(uintptr_t) "MIMALLOC_SHOW_ERRORS=1";
     *out = tp_environment_for_child(extra, count);
     return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
@@ -146,7 +149,9 @@ static int make_environment(const struct tp_strategy_spec *spec, struct tp_str *
  * library, 3 is the job as well. */
 enum { PROGRAM_FD = 3, JOB_FD = 4 };
 
-static int start(int program_fd, int job_fd, char **environment, pid_t *pid, struct tp_err *err)
+/* `said` is where its standard error goes; -1: to this process's. */
+static int start(int program_fd, int job_fd, int said, char **environment, pid_t *pid,
+                 struct tp_err *err)
 {
     char *argv[] = {(char *)(uintptr_t) "tapool", (char *)(uintptr_t) "__child", NULL};
     char path[4096];
@@ -159,6 +164,8 @@ static int start(int program_fd, int job_fd, char **environment, pid_t *pid, str
      * clears O_CLOEXEC. */
     int high_program = fcntl(program_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
     int high_job = fcntl(job_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
+    if (said >= 0) /* before it is overwritten */
+        posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
     posix_spawn_file_actions_adddup2(&actions, high_job, JOB_FD);
     /* What a library prints is not part of tapool's output. */
@@ -178,14 +185,14 @@ static int start(int program_fd, int job_fd, char **environment, pid_t *pid, str
                   : TP_OK;
 }
 
-static int spawn(const struct tp_strategy_spec *spec, int program_fd, int job_fd, pid_t *pid,
-                 struct tp_err *err)
+static int spawn(const struct tp_strategy_spec *spec, int program_fd, int job_fd, int said,
+                 pid_t *pid, struct tp_err *err)
 {
     char **environment = NULL;
     struct tp_str preload = {0};
-    int status = make_environment(spec, &preload, &environment, err);
+    int status = make_environment(spec, said >= 0, &preload, &environment, err);
     if (!status)
-        status = start(program_fd, job_fd, environment, pid, err);
+        status = start(program_fd, job_fd, said, environment, pid, err);
     free(environment);
     tp_str_drop(&preload);
     return status;
@@ -249,7 +256,7 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
         status = tp_program_export(cfg->program, &program_fd, err);
     bool followed = cfg->passes & TP_PASS_MAPPED, were_fixed = followed && tp_addresses_fixed(true);
     if (!status)
-        status = spawn(spec, program_fd, c.job_fd, &c.pid, err);
+        status = spawn(spec, program_fd, c.job_fd, -1, &c.pid, err);
     if (followed && !were_fixed)
         tp_addresses_fixed(false);
     if (!status)
@@ -260,16 +267,16 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     return status;
 }
 
-/* Starts a child that plays nothing, and takes what it says of itself. */
-static int ask(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
-               struct tp_run *run, struct tp_err *err)
+/* Starts a child that plays nothing, and takes what it answers of itself. */
+static int ask(const struct tp_strategy_spec *spec, int said,
+               const volatile sig_atomic_t *interrupted, struct tp_run *run, struct tp_err *err)
 {
     static const struct tp_program_facts nothing = {.devices = 0}; /* is played */
     const struct tp_child_wait wait = {.interrupted = interrupted, .timeout_ns = ASKING_NS};
     struct started c;
     int status = open_started(&c, spec, &nothing, err);
     if (!status)
-        status = spawn(spec, c.job_fd, c.job_fd, &c.pid, err);
+        status = spawn(spec, c.job_fd, c.job_fd, said, &c.pid, err);
     if (!status)
         status = await(&c, spec->label, wait, run, err);
     close_started(&c);
@@ -280,7 +287,8 @@ int tp_child_library(const struct tp_strategy_spec *spec, const volatile sig_ato
                      char *out, size_t size, struct tp_err *err)
 {
     struct tp_run *run = calloc(1, tp_run_size(0));
-    int status = run ? ask(spec, interrupted, run, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    int status =
+        run ? ask(spec, -1, interrupted, run, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
         snprintf(out, size, "%s", run->library);
     free(run);
@@ -291,9 +299,57 @@ int tp_child_rss(const struct tp_strategy_spec *spec, const volatile sig_atomic_
                  uint64_t *out, struct tp_err *err)
 {
     struct tp_run *run = calloc(1, tp_run_size(0));
-    int status = run ? ask(spec, interrupted, run, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    int status =
+        run ? ask(spec, -1, interrupted, run, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
         *out = run->resident.start;
+    free(run);
+    return status;
+}
+
+/* ---- settings that a library refuses ---- */
+
+/* How a library begins a line about a setting that it does not take, and what else is in it. */
+static const struct {
+    const char *begin, *has;
+} refusals[] = {{"<jemalloc>: ", ""}, {"mimalloc: ", "has an invalid value"}};
+
+static bool is_refusal(const char *line)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (!strncmp(line, refusals[i].begin, strlen(refusals[i].begin)) &&
+            strstr(line, refusals[i].has))
+            return true;
+    return false;
+}
+
+static int find_refusal(int said, const struct tp_strategy_spec *spec, struct tp_err *err)
+{
+    char text[4096], *save = NULL;
+    ssize_t length = pread(said, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        if (is_refusal(line))
+            return tp_fail(err, TP_EUSAGE, "'%s' refuses a setting: %.300s", spec->label, line);
+    return TP_OK;
+}
+
+int tp_child_settings(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
+                      struct tp_err *err)
+{
+    const struct tp_opt_list *env = tp_strategy_spec_env(spec);
+    if (!env || !env->count || !spec->preload)
+        return TP_OK;
+    struct tp_run *run = calloc(1, tp_run_size(0));
+    int said = memfd_create("tapool-said", MFD_CLOEXEC);
+    int status = !run ? tp_fail(err, TP_ENOMEM, "out of memory")
+                 : said < 0
+                     ? tp_fail(err, TP_EIO, "memory for what a library says: %s", strerror(errno))
+                     : ask(spec, said, interrupted, run, err);
+    if (!status)
+        status = find_refusal(said, spec, err);
+    if (said >= 0)
+        close(said);
     free(run);
     return status;
 }

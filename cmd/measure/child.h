@@ -27,6 +27,11 @@ int tp_child_library(const struct tp_strategy_spec *spec, const volatile sig_ato
 int tp_child_rss(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
                  uint64_t *out, struct tp_err *err);
 
+/* Whether the library of a strategy takes the variables of its option `env`: TP_EUSAGE where it
+ * says on standard error that it does not, as jemalloc and mimalloc do. Errors as above. */
+int tp_child_settings(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
+                      struct tp_err *err);
+
 /* The child's part of all. Calls nothing that allocates before the job is mapped, so that a
  * library's heap begins with what is played. TP_EUSAGE: this process was not started by them.
  * All other errors go to the parent, which reports them. */

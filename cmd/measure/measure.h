@@ -53,6 +53,7 @@ bool tp_measure_has_core(uint64_t core);
 /* A trace that was read once and written as a .tpt into an unlinked file. All children open the
  * same program quickly, and no file is left behind. */
 struct tp_open_opts;
+struct tp_trace;
 struct tp_prepared {
     char *path; /* opens the .tpt in a child that inherits `fd`; NULL: nothing was prepared */
     int fd;
@@ -70,6 +71,10 @@ struct tp_prepared {
  */
 int tp_measure_prepare(const char *given, const struct tp_open_opts *o, struct tp_prepared *out,
                        struct tp_err *err);
+
+/* The same of a trace that is open, which the user named `given`. */
+int tp_measure_lay_down(const struct tp_trace *t, const char *given, struct tp_prepared *out,
+                        struct tp_err *err);
 void tp_prepared_release(struct tp_prepared *p); /* a zeroed one is fine */
 
 /* Create a private folder in $TMPDIR, and remove it with all files in it. */

@@ -77,13 +77,20 @@ int tp_measure_prepare(const char *given, const struct tp_open_opts *o, struct t
     int status = tp_open_trace(given, o, false, &t, err);
     if (status)
         return status;
-    describe(&t, out);
-    out->given = strdup(given);
-    out->name = strdup(t.file);
-    status =
-        out->given && out->name ? lay_down(&t, out, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    status = tp_measure_lay_down(&t, given, out, err);
     tp_trace_close(&t);
     return status;
+}
+
+int tp_measure_lay_down(const struct tp_trace *t, const char *given, struct tp_prepared *out,
+                        struct tp_err *err)
+{
+    *out = (struct tp_prepared){.fd = -1};
+    describe(t, out);
+    out->given = strdup(given);
+    out->name = strdup(t->file);
+    return out->given && out->name ? lay_down(t, out, err)
+                                   : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
 void tp_prepared_release(struct tp_prepared *p)

@@ -10,10 +10,12 @@
 #include "alloc/engine/crew.h"
 #include "cmd/measure/bound.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/measure/child.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/libraries.h"
 #include "cmd/measure/recorded_policy.h"
 #include "cmd/ui/option_words.h"
+#include "cmd/ui/stop.h"
 #include "cuda/cuda_options.h"
 #include "cuda/device_map.h"
 
@@ -314,7 +316,7 @@ static int check_foreign(const struct tp_job *job, const struct tp_strategy_spec
                        "'%s' has one heap for the whole process: it cannot play the devices of "
                        "this trace apart",
                        s->label);
-    return TP_OK;
+    return tp_child_settings(s, tp_stop_flag(), err);
 }
 
 static int check_strategies(const struct tp_job *job, struct tp_err *err)

@@ -48,7 +48,7 @@ static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side
                            .trace = cfg->trace->path,
                            .strategy = side->strategy,
                            .source = cfg->source,
-                           .passes = "throughput,latency",
+                           .passes = cfg->passes ? cfg->passes : "throughput,latency",
                            .more = cfg->more,
                            .threads = cfg->threads,
                            .min_time_ns = cfg->min_time_ns,
@@ -57,6 +57,7 @@ static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side
                            .timeout_ns = cfg->timeout_ns,
                            .interrupted = cfg->interrupted};
     int status = tp_measure(&m, out, err);
+    tp_progress_did(cfg->progress);
     return status ? status : check_program(cfg, side, &out->runs[0], err);
 }
 
@@ -71,8 +72,7 @@ static int lose(const struct tp_rounds_cfg *cfg, size_t side, struct tp_rounds *
     return status;
 }
 
-/* Plays each side once and discards the times, so that files are in the page cache before the first
- * round. */
+/* Plays each side once, so that files are in the page cache before the first round that counts. */
 static int warm_up(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
                    struct tp_rounds *out, struct tp_err *err)
 {
@@ -82,6 +82,8 @@ static int warm_up(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
         status = play_side(cfg, &sides[s], 0, &answer, err);
         if (!status && first->count) /* another version of tapool may measure something else */
             status = tp_stored_comparable(first, &first->runs[0], &answer, &answer.runs[0], err);
+        if (!status && cfg->first_counts)
+            keep(out, s, 0, &answer.runs[0]);
         if (status) {
             status = lose(cfg, s, out, status, err);
         } else if (!first->count) {
@@ -152,11 +154,8 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
         return tp_fail(err, TP_ENOMEM, "out of memory");
     tp_random_seed(&random, cfg->seed);
     status = warm_up(cfg, sides, count, out, err);
-    for (unsigned r = 0; !status && r < cfg->rounds; r++) {
+    for (unsigned r = cfg->first_counts; !status && r < cfg->rounds; r++)
         status = play_round(cfg, sides, &random, r, out, err);
-        if (!status && cfg->progress)
-            cfg->progress(cfg->progress_ctx, r + 1, cfg->rounds);
-    }
     return status;
 }
 

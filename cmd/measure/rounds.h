@@ -1,6 +1,6 @@
 /* Interleaved rounds. In each round every side is played once, in random order. Each replay runs in
  * a fresh process with a random environment, pinned to one core. Before the first round each side
- * is played once as a warm-up, which is discarded.
+ * is played once as a warm-up, which is discarded, or is the first round.
  *
  *     round 1    B A      round 2    A B      round 3    B A   ...
  *
@@ -10,8 +10,9 @@
 
 #include "cmd/measure/measure.h"
 #include "cmd/measure/metrics.h"
+#include "cmd/ui/progress.h"
 
-enum { TP_ROUND_SIDES = 32, TP_ROUNDS_MAX = 1000 };
+enum { TP_ROUND_SIDES = 256, TP_ROUNDS_MAX = 1000 };
 
 /* What all sides have in common. */
 struct tp_rounds_cfg {
@@ -19,7 +20,9 @@ struct tp_rounds_cfg {
     const char *source;      /* NULL: the default source */
     const char *const *more; /* further arguments of each replay */
     const char *threads;     /* value of --threads; NULL: 1 */
+    const char *passes;      /* NULL: throughput,latency */
     unsigned rounds;
+    bool first_counts;    /* the warm-up is the first of the rounds */
     uint64_t min_time_ns; /* for the throughput pass and for the latency pass */
     uint64_t seed;        /* for the order of the sides and the padding of the environment */
     int core;             /* -1: not pinned */
@@ -28,8 +31,7 @@ struct tp_rounds_cfg {
     /* Asked when a side could not be played: whether the others go on without it. NULL: no. */
     bool (*drop)(void *ctx, size_t side, const struct tp_err *why);
     void *drop_ctx;
-    void (*progress)(void *ctx, unsigned done, unsigned total); /* may be NULL */
-    void *progress_ctx;
+    struct tp_progress_line *progress; /* a step for each replay (tp_rounds_replays), or NULL */
 };
 
 struct tp_side {
@@ -48,6 +50,12 @@ struct tp_rounds {
     bool dropped[TP_ROUND_SIDES]; /* the others went on without it, and its values are no use */
     struct tp_stored first;       /* the first warm-up, for its names and warnings */
 };
+
+/* How many replays `rounds` rounds of `sides` sides take, with the warm-ups that count no round. */
+static inline uint64_t tp_rounds_replays(unsigned rounds, size_t sides)
+{
+    return (uint64_t)(rounds + 1) * sides;
+}
 
 /* Plays the warm-ups and all rounds. The caller releases `out`, also after errors. TP_EINPUT: a
  * side played another program than the prepared one, or its results do not compare; other errors

@@ -450,15 +450,15 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
         struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);
         uint64_t resident = tp_run_total_resident(r->run);
         bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0; /* else `held` is exact */
-        tp_page_at(page, 0, "In short: %s ", r->spec->label);
+        tp_page_at(page, 0, "In short: %s", r->spec->label);
         if (!isnan(ns))
-            tp_page_more(page, 0, "took %s ns per call%s%s", tp_digits(ns).s, by_threads(r->run).s,
-                         held.high == TP_NONE && resident == TP_NONE ? "" : " and ");
+            tp_page_more(page, 0, " took %s ns per call%s%s", tp_digits(ns).s, by_threads(r->run).s,
+                         held.high == TP_NONE && resident == TP_NONE ? "" : " and");
         if (resident != TP_NONE && (foreign || held.high == TP_NONE))
-            tp_page_more(page, 0, "had %s resident%s for a program that needed %s.",
+            tp_page_more(page, 0, " had %s resident%s for a program that needed %s.",
                          tp_bytes(resident, page->exact).s, by_so_many(r->run).s, needed.s);
         else if (held.high != TP_NONE)
-            tp_page_more(page, 0, "held %s for a program that needed %s.",
+            tp_page_more(page, 0, " held %s for a program that needed %s.",
                          tp_range_text(&held, page->exact).s, needed.s);
         else
             tp_page_more(page, 0, " for a program that needed %s; what it held is not known.",

@@ -4,6 +4,7 @@
 #include "alloc/base/str.h"
 #include "alloc/strategies/torch/torch_rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LEFT_OUT "default"
@@ -75,15 +76,16 @@ struct axis {
 
 static int read_axis(struct slice text, struct axis *out, struct tp_err *err)
 {
-    const char *colon = memchr(text.at, ':', text.length);
-    size_t key = colon ? (size_t)(colon - text.at) : 0;
-    if (!key)
+    size_t key = 0;
+    while (key < text.length && text.at[key] != ':' && text.at[key] != '=')
+        key++;
+    if (!key || key == text.length)
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE,
                                "'%.*s' in a grid is not of the form key:value|value",
                                (int)(text.length < 200 ? text.length : 200), text.at),
                        "--grid 'max_split_size_mb:default|64|128' tries three");
-    *out = (struct axis){{text.at, key}, {colon + 1, text.length - key - 1}};
+    *out = (struct axis){{text.at, key}, {text.at + key + 1, text.length - key - 1}};
     return TP_OK;
 }
 
@@ -104,25 +106,15 @@ static int read_axes(const char *grid, struct axis *axes, size_t *count, struct 
 /* ---- making texts ---- */
 
 struct making {
-    struct tp_texts *set;
+    tp_grid_visit *visit;
+    void *ctx;
     struct axis axes[KEYS_MOST];
     size_t count;
-    bool checked;
 };
 
 static int too_many(struct tp_err *err)
 {
     return tp_fail(err, TP_EUSAGE, "a grid has at most %d settings", TP_GRID_MOST);
-}
-
-static int add_text(const struct making *m, const char *text, struct tp_err *err)
-{
-    struct tp_torch_rules rules = tp_torch_defaults;
-    uint32_t number;
-    int status = m->checked ? tp_torch_conf(&rules, text, err) : TP_OK;
-    if (!status && m->set->count >= TP_GRID_MOST)
-        status = too_many(err);
-    return status ? status : tp_texts_need(m->set, text, strlen(text), &number, err);
 }
 
 /* The value with this number; *last says that none follows. */
@@ -140,9 +132,10 @@ static bool is_left_out(struct slice value)
     return value.length == strlen(LEFT_OUT) && begins(value, LEFT_OUT);
 }
 
-/* Adds the setting whose value of each axis has the number in `digits`, and counts these on: the
+/* Visits the setting whose value of each axis has the number in `digits`, and counts these on: the
  * last axis is the fastest. *more is false behind the last setting. */
-static int add_combination(const struct making *m, size_t digits[], bool *more, struct tp_err *err)
+static int visit_combination(const struct making *m, size_t digits[], bool *more,
+                             struct tp_err *err)
 {
     char room[1024];
     struct tp_str text = TP_STR_IN(room);
@@ -162,22 +155,59 @@ static int add_combination(const struct making *m, size_t digits[], bool *more, 
     if (text.cut)
         return tp_fail(err, TP_EUSAGE, "a setting of the grid is longer than %zu characters",
                        sizeof room - 1);
-    return add_text(m, tp_str_text(&text), err);
+    return m->visit(m->ctx, tp_str_text(&text), err);
+}
+
+int tp_grid_each(const char *grid, tp_grid_visit *visit, void *ctx, struct tp_err *err)
+{
+    struct making m = {.visit = visit, .ctx = ctx};
+    size_t digits[KEYS_MOST] = {0};
+    bool more = true;
+    int status = read_axes(grid, m.axes, &m.count, err);
+    /* Combinations are counted too: those with equal texts are few settings, and may be many. */
+    for (size_t made = 0; !status && more; made++)
+        status = made < TP_GRID_MOST ? visit_combination(&m, digits, &more, err) : too_many(err);
+    return status;
+}
+
+int tp_grid_parts(const char *setting, tp_grid_visit *visit, void *ctx, struct tp_err *err)
+{
+    char room[1024];
+    int status = TP_OK;
+    for (struct slice rest = whole(setting); !status && rest.at;) {
+        struct slice part = cut(&rest, ',');
+        snprintf(room, sizeof room, "%.*s", (int)part.length, part.at);
+        if (part.length)
+            status = visit(ctx, room, err);
+    }
+    return status;
+}
+
+/* ---- settings of PyTorch ---- */
+
+struct adding {
+    struct tp_texts *set;
+    bool checked;
+};
+
+static int add_text(void *ctx, const char *text, struct tp_err *err)
+{
+    const struct adding *a = ctx;
+    struct tp_torch_rules rules = tp_torch_defaults;
+    uint32_t number;
+    int status = a->checked ? tp_torch_conf(&rules, text, err) : TP_OK;
+    if (!status && a->set->count >= TP_GRID_MOST)
+        status = too_many(err);
+    return status ? status : tp_texts_need(a->set, text, strlen(text), &number, err);
 }
 
 int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_err *err)
 {
     char plain[4096];
-    struct making m = {.set = set, .checked = checked};
-    size_t digits[KEYS_MOST] = {0};
-    bool more = true;
+    struct adding a = {.set = set, .checked = checked};
     if (!tp_torch_plain(grid, plain, sizeof plain))
         return tp_fail(err, TP_EUSAGE, "a grid has at most %zu characters", sizeof plain - 1);
-    int status = read_axes(plain, m.axes, &m.count, err);
-    /* Combinations are counted too: those with equal texts are few settings, and may be many. */
-    for (size_t made = 0; !status && more; made++)
-        status = made < TP_GRID_MOST ? add_combination(&m, digits, &more, err) : too_many(err);
-    return status;
+    return tp_grid_each(plain, add_text, &a, err);
 }
 
 /* ---- what a setting is ---- */

@@ -1,25 +1,36 @@
-/* The settings of PYTORCH_CUDA_ALLOC_CONF that are tried: products of values, as texts to paste.
+/* Grids of settings: products of values, as texts.
  *
  *     max_split_size_mb:default|64|128,roundup_power2_divisions:default|8
  *         -->  (empty)  roundup_power2_divisions:8  max_split_size_mb:64  ...     6 texts
  *
- * `default` leaves the key out. A value may be a list in brackets. */
+ * `default` leaves the key out. A value may be a list in brackets. key=value is read as key:value.
+ * Of grids the settings of PYTORCH_CUDA_ALLOC_CONF are made, and those of malloc libraries
+ * (malloc_settings.h). */
 #ifndef TP_GRID_H
 #define TP_GRID_H
 
 #include "alloc/base/texts.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { TP_GRID_MOST = 4096 }; /* settings */
 
 /* The grids that are tried where the user names none; ends with NULL. */
 extern const char *const tp_grid_default[];
 
-/* Adds the settings of a grid that are not in the set yet; the text that leaves out all keys is "".
- * TP_EUSAGE: the grid names a key that PyTorch does not have, a value that it refuses, or has too
- * many settings. `checked`: settings that the strategy `torch` refuses are an error too; otherwise
- * they are added. */
+/* Visits the settings of a grid without blanks, the last key the fastest. TP_EUSAGE: it is no grid,
+ * or has too many settings. Errors of the visit end it. */
+typedef int tp_grid_visit(void *ctx, const char *setting, struct tp_err *err);
+int tp_grid_each(const char *grid, tp_grid_visit *visit, void *ctx, struct tp_err *err);
+
+/* Visits the parts "key:value" of a setting. */
+int tp_grid_parts(const char *setting, tp_grid_visit *visit, void *ctx, struct tp_err *err);
+
+/* Adds the settings of a grid of PYTORCH_CUDA_ALLOC_CONF that are not in the set yet; the text that
+ * leaves out all keys is "". TP_EUSAGE: the grid names a key that PyTorch does not have, a value
+ * that it refuses, or has too many settings. `checked`: settings that the strategy `torch` refuses
+ * are an error too; otherwise they are added. */
 int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_err *err);
 
 /* Keys in a setting without blanks. */

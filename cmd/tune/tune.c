@@ -94,10 +94,9 @@ static int check_kind(const struct tp_trace *t, struct tp_err *err)
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EINPUT,
-                           "%s: '%s' is memory of the host: PyTorch's settings are "
-                           "about a GPU's",
+                           "%s: '%s' is memory of the host: several files are those of a GPU job",
                            t->file, t->format),
-                   "torch.cuda.memory._dump_snapshot(FILE) makes a snapshot of one");
+                   "one host trace alone is tuned for malloc libraries");
 }
 
 static void find_needs(struct tp_tune_file *f)
@@ -132,6 +131,9 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
         if (status)
             return status;
         t->file_count++; /* it is closed by tp_tune_release */
+        t->host = count == 1 && tp_program_facts(f->trace.program)->kind == TP_KIND_HOST;
+        if (t->host)
+            return TP_OK;
         status = read_file(f, err);
         f->capacity = capacity == TP_OPT_KEYWORD(0) ? tp_captured_capacity(&f->captured) : capacity;
         find_needs(f);

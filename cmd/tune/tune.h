@@ -62,6 +62,7 @@ struct tp_tune_setting {
 struct tp_tune {
     struct tp_tune_file *files;
     size_t file_count;
+    bool host;                        /* the one file is a trace of host memory (malloc_tune.h) */
     struct tp_texts texts;            /* of the grid */
     struct tp_tune_setting *settings; /* the recorded one first, if it is known */
     size_t setting_count;
@@ -74,7 +75,7 @@ struct tp_tune {
 
 /* Opens the files, at least one. The caller releases `t` in every case. `capacity` is that of each
  * device, 0 for no limit, TP_OPT_KEYWORD(0) for the recorded one. TP_EINPUT: one is no trace of a
- * device, or has no events. */
+ * device, or has no events. A single host trace is opened, and nothing else is read of it. */
 struct tp_open_opts;
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
                  uint64_t capacity, struct tp_err *err);

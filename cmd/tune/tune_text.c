@@ -223,10 +223,7 @@ static void add_rows(struct screen *s, const struct tp_tune_setting *base)
 
 static void print_row(const struct screen *s, int row, const char *text, struct tp_page *page)
 {
-    int column = INDENT + tp_table_width(&s->table) + 2;
-    tp_table_row(&s->table, row, page, INDENT);
-    tp_page_right(page, column + tp_text_width(text), text);
-    tp_page_line(page);
+    tp_table_row_beside(&s->table, row, text, page, INDENT);
 }
 
 void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out)

@@ -67,8 +67,9 @@ struct tp_text tp_progress_left(uint64_t elapsed_ns, uint64_t done, uint64_t tot
 /* Writes the line, short enough for any terminal: a line that wraps could not be erased again. */
 static void draw(struct tp_progress_line *p)
 {
-    uint64_t now = tp_wall_ns(), since = now - p->shown_ns;
-    if (!(p->enabled && since >= EVERY_NS) && !(p->logs && since >= LOG_NS))
+    uint64_t now = tp_wall_ns(), since = now - p->shown_ns, each = now - p->started_ns;
+    bool first = p->done == 1 && since == each && each * p->total >= LOG_NS;
+    if (!(p->enabled && since >= EVERY_NS) && !(p->logs && (since >= LOG_NS || first)))
         return;
     p->shown_ns = now;
     p->visible = p->enabled;

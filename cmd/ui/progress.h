@@ -1,6 +1,6 @@
 /* A progress line on stderr. On a terminal it appears after half a second within one replay, and at
- * once with counted steps. Elsewhere counted steps print a line per minute: a log that is silent
- * for long looks like a process that hangs. */
+ * once with counted steps. Elsewhere counted steps print a line per minute, and the first where
+ * they will take that long: a log that is silent for long looks like a process that hangs. */
 #ifndef TP_PROGRESS_H
 #define TP_PROGRESS_H
 

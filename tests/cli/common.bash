@@ -128,6 +128,22 @@ refused() {
     grep -qE -- "$regex" "$err" || fail "does not match '$regex':" "$(cat "$err")"
 }
 
+# needs_jsonschema: sets `python` to the first that has the module; the one in PATH may be another than the
+# system's. Skips the test where none has.
+needs_jsonschema() {
+    for python in python3 /usr/bin/python3; do
+        ! "$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || return 0
+    done
+    skip "the Python module jsonschema is not installed (apt install python3-jsonschema)"
+}
+
+# schema WORD ARGUMENT...: see schema_check.py.
+schema() {
+    needs_jsonschema
+    capture "$python" "$CLI/schema_check.py" "$@"
+    [ "$rc" -eq 0 ] || fail "$*" "$(cat "$out" "$err")"
+}
+
 # Skips the test where this tapool can write no pages.
 needs_pages() {
     capture "$TAPOOL" replay sample:jq -s arena --export-html probe.html --min-time 0

@@ -338,7 +338,7 @@ def check_markdown(path, document):
                 peak = run["memory"]["peak_reserved_bytes"]
                 same("markdown peak", abs(value - peak) <= 0.0006 * peak, True)
     same("markdown tables", len(tables), len(groups))
-    picks = [line for line in lines if line.startswith("**Pick")]
+    picks = [line for line in lines if line.startswith(("**Pick", "**Smallest"))]
     same("markdown picks", len(picks), len(groups))
     said = {line.split("**")[1] for line in lines if line.startswith("- **")}
     same("markdown warnings", said, {w["id"] for run in document["runs"] for w in run["warnings"]})

@@ -276,6 +276,12 @@ assert "env" not in runs[0]["strategy"]["options"]' "$out"
     done
 }
 
+@test "a setting that the library refuses on standard error is an error" {
+    refused 2 "refuses a setting: <jemalloc>: Invalid conf value: bar:1,foo:2$" \
+        "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/rejects.so,env={MALLOC_CONF=bar:1,foo:2}"
+    ok "$TAPOOL" replay odd.jsonl -s "lib:$MALLOCS/rejects.so,env=MALLOC_CONF=bar:1" --passes usage --json
+}
+
 # bats test_tags=nightly
 @test "a library with threads of its own: why several have no figure against one" {
     local note="against one thread: not known of a library that has threads of its own"

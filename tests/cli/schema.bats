@@ -10,22 +10,7 @@ INFO=$TAPOOL_ROOT/cmd/report/info.schema.json
 PAIR=$TAPOOL_ROOT/cmd/report/info-pair.schema.json
 WHY=$TAPOOL_ROOT/cmd/why/why.schema.json
 
-# The first python3 that has the module; the one in PATH may be another than the system's.
-python=''
-for candidate in python3 /usr/bin/python3; do
-    if "$candidate" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null; then
-        python=$candidate
-        break
-    fi
-done
-
-check() {
-    [ -n "$python" ] || skip "the Python module jsonschema is not installed (apt install python3-jsonschema)"
-    capture "$python" "$CLI/schema_check.py" "$@"
-    [ "$rc" -eq 0 ] || fail "$*" "$(cat "$out" "$err")"
-}
-
-# replayed NAME ARGS...: the result in NAME.json; `check valid` looks at many of them at once.
+# replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.
 replayed() {
     local name=$1
     shift
@@ -53,13 +38,13 @@ missing_calls() {
 two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/'; }
 
 @test "the schemas are open for readers, describe all there is, and share what is the same" {
-    check shape "$RESULT"
-    check shape "$INFO"
-    check shape "$PAIR"
-    check shape "$WHY"
-    check shared "$RESULT" "$INFO"
-    check shared "$RESULT" "$PAIR"
-    check shared "$INFO" "$WHY"
+    schema shape "$RESULT"
+    schema shape "$INFO"
+    schema shape "$PAIR"
+    schema shape "$WHY"
+    schema shared "$RESULT" "$INFO"
+    schema shared "$RESULT" "$PAIR"
+    schema shared "$INFO" "$WHY"
 }
 
 @test "results of every kind follow their schema, and hold every member of it" {
@@ -130,8 +115,8 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
         is cuda-full.json 'r["devices"][0]["measured"]["free_at_failure_bytes"] is None' False
         without=--without=
     fi
-    check valid "$RESULT" ./*.json
-    check covered "$RESULT" "$without" ./*.json
+    schema valid "$RESULT" ./*.json
+    schema covered "$RESULT" "$without" ./*.json
 }
 
 @test "what info writes follows its schema, and holds every member of it" {
@@ -177,13 +162,13 @@ assert load("captured")["recorded"]["devices"][0]["end_segments"] == 2
 assert load("dropped")["trace"]["initial_heap"]["dropped_objects"] == 2
 assert load("mtrace")["trace"]["unknown"] == ["time", "threads", "alignment"]
 END
-    check valid "$INFO" ./*.json
-    check covered "$INFO" ./*.json
+    schema valid "$INFO" ./*.json
+    schema covered "$INFO" ./*.json
     # sums beyond 2^53 are strings
     mapfile -t many < <(for i in $(seq 1 40); do echo "{\"op\":\"alloc\",\"id\":$i,\"size\":281474976710656}"; done)
     trace "${many[@]}" >large.trace
     looked_at large large.trace
-    check valid "$INFO" large.json
+    schema valid "$INFO" large.json
     python3 -c 'import json
 d = json.load(open("large.json"))
 assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
@@ -213,9 +198,9 @@ assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
     is met.json '[s["objects"] for s in d["sizes"] if any(s["objects"])]' '[[1, 2]]'
     is same.json '{f["change"] for f in d["figures"] if f["change"] is not None}' '{0}'
     is other.json 'd["sizes"]' '[]'
-    check valid "$PAIR" ./*.json
-    check covered "$PAIR" --without=settings,wrapped ./*.json
-    check mutants "$PAIR" met.json
+    schema valid "$PAIR" ./*.json
+    schema covered "$PAIR" --without=settings,wrapped ./*.json
+    schema mutants "$PAIR" met.json
 }
 
 # bats test_tags=nightly
@@ -223,25 +208,25 @@ assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
     ! sanitized || skip "about the schemas alone"
     device_trace >gpu.trace
     replayed device gpu.trace -s arena -s bump
-    check mutants "$RESULT" device.json
+    schema mutants "$RESULT" device.json
     replayed failing sample:sqlite -s arena --source virtual+limit:capacity=300KiB
-    check mutants "$RESULT" failing.json
+    schema mutants "$RESULT" failing.json
     looked_at info gpu.trace
-    check mutants "$INFO" info.json
+    schema mutants "$INFO" info.json
     # one device, with what a capture says
     snapshot p4 >snapshot.trace
     replayed snapshot snapshot.trace -s arena
-    check mutants "$RESULT" snapshot.json
+    schema mutants "$RESULT" snapshot.json
     looked_at info-snapshot snapshot.trace
-    check mutants "$INFO" info-snapshot.json
+    schema mutants "$INFO" info-snapshot.json
     [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ] || return 0
     export TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH TAPOOL_FAKE_CUDA_REPORT=$SCRATCH/report
     replayed cuda gpu.trace -s cudaMallocAsync -s direct
-    check mutants "$RESULT" cuda.json
+    schema mutants "$RESULT" cuda.json
 }
 
 @test "values out of range are refused" {
-    [ -n "$python" ] || skip "the Python module jsonschema is not installed"
+    needs_jsonschema
     replayed single sample:sqlite -s arena
     looked_at info sample:sqlite
     "$python" - "$RESULT" single.json "$INFO" info.json <<'END'
@@ -302,6 +287,6 @@ END
     ok "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --json
     cp "$out" peak.json
     is peak.json 'd["devices"][0]["holders"]["rests"][0]["why"]' "from before the recording"
-    check valid "$WHY" ./*.json
-    check covered "$WHY" ./*.json
+    schema valid "$WHY" ./*.json
+    schema covered "$WHY" ./*.json
 }

@@ -78,11 +78,7 @@ setup() {
 }
 
 @test "the document follows its schema, and holds every member of it" {
-    python=''
-    for candidate in python3 /usr/bin/python3; do
-        "$candidate" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null && python=$candidate
-    done
-    [ -n "$python" ] || skip "the Python module jsonschema is not installed (apt install python3-jsonschema)"
+    needs_jsonschema
     ok "$TAPOOL" tune "$DATA/small-p5.pickle" --grid max_split_size_mb:64 --json
     cp "$out" small.json
     device_trace >gpu.trace
@@ -94,13 +90,11 @@ setup() {
         cp "$out" small.json
         without=nothing
     fi
-    for args in "shape $SCHEMA" "shared $TAPOOL_ROOT/cmd/measure/result.schema.json $SCHEMA" \
-        "valid $SCHEMA small.json two.json" "covered $SCHEMA --without=$without small.json two.json" \
-        "mutants $SCHEMA two.json"; do
-        # shellcheck disable=SC2086 # words
-        capture "$python" "$CLI/schema_check.py" $args
-        [ "$rc" -eq 0 ] || fail "$args" "$(cat "$out" "$err")"
-    done
+    schema shape "$SCHEMA"
+    schema shared "$TAPOOL_ROOT/cmd/measure/result.schema.json" "$SCHEMA"
+    schema valid "$SCHEMA" small.json two.json
+    schema covered "$SCHEMA" "--without=$without" small.json two.json
+    schema mutants "$SCHEMA" two.json
 }
 
 @test "the driver's pool is measured where a GPU is" {
@@ -123,7 +117,7 @@ setup() {
     refused 2 "did you mean 'max_split_size_mb'" "$TAPOOL" tune "$SMALL" --grid max_split_size:40
     refused 2 'a number of MiB from 20 on' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb:19
     refused 2 'key:value' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb
-    refused 3 'memory of the host' "$TAPOOL" tune sample:sqlite
+    refused 3 'memory of the host' "$TAPOOL" tune sample:sqlite "$SMALL"
     refused 3 'missing.pickle' "$TAPOOL" tune missing.pickle
     refused 3 '' "$TAPOOL" tune "$DATA/ORIGIN.md"
     trace >empty.trace

@@ -17,6 +17,7 @@
  *     TURNS       goes around a few times in one of 64 mallocs: some instructions more a call
  *     HELPED      has a thread of its own
  *     REFUSES     returns NULL always
+ *     REJECTS     knows the settings foo and bar as jemalloc does, and complains of each foo
  *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
  *     PRINTS      prints to standard output in its constructor, in its destructor and at blocks of
  *                 ODD_SIZE bytes
@@ -111,6 +112,18 @@ static void expire(void)
 {
     if (held && seconds_now() - since >= 10)
         held = munmap(held, 8 << 20) ? held : NULL;
+}
+#endif
+
+#ifdef REJECTS
+/* The names, as jemalloc has them in its file. */
+static const char *const volatile names[] = {"opt.foo", "opt.bar"};
+
+__attribute__((constructor)) static void complain(void)
+{
+    const char *conf = getenv("MALLOC_CONF");
+    if (conf && strstr(conf, names[0] + strlen("opt.")))
+        dprintf(2, "<jemalloc>: Invalid conf value: %s\n", conf);
 }
 #endif
 

@@ -1,0 +1,57 @@
+/* Writes tapool.tune-malloc/1 (malloc.schema.json). */
+#include "cmd/tune/malloc_text.h"
+#include "cmd/ui/json_out.h"
+
+static void write_range(struct tp_json *j, cJSON *o, const char *name,
+                        const struct tp_malloc_range *r)
+{
+    cJSON *range = tp_json_object(j, o, name);
+    tp_json_real(j, range, "median", r->median);
+    tp_json_real(j, range, "low", r->low);
+    tp_json_real(j, range, "high", r->high);
+}
+
+static void write_row(struct tp_json *j, cJSON *o, const struct tp_malloc_row *r)
+{
+    const struct tp_malloc_setting *s = r->setting;
+    tp_json_text(j, o, "library", s->library);
+    tp_json_text(j, o, "setting", s->paste);
+    tp_json_text(j, o, "strategy", s->strategy);
+    tp_json_bool(j, o, "recorded", s->recorded);
+    tp_json_text(j, o, "refused", r->err.status ? r->err.text : NULL);
+    if (r->err.status)
+        return;
+    tp_json_bool(j, o, "on_front", r->front);
+    tp_json_uint(j, o, "rounds", r->rounds);
+    write_range(j, o, "total_resident_bytes", &r->resident);
+    write_range(j, o, "ns_per_op", &r->ns);
+}
+
+int tp_malloc_json(const struct tp_malloc_tune *t, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    const struct tp_program_facts *f = tp_program_facts(t->trace->program);
+    char sentence[4 * TP_PICK_WORDS];
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.tune-malloc/1");
+    tp_json_tool(&j, root);
+    cJSON *trace = tp_json_object(&j, root, "trace");
+    tp_json_text(&j, trace, "path", t->trace->path);
+    tp_json_text(&j, trace, "file", t->trace->file);
+    tp_json_uint(&j, trace, "events", f->events);
+    tp_json_uint(&j, trace, "threads", t->threads);
+    tp_json_uint(&j, trace, "peak_requested_bytes", tp_program_demand(t->trace->program, 0)->bytes);
+    tp_json_text(&j, trace, "recorded_malloc", t->trace->meta.allocator);
+    tp_json_text(&j, root, "time", t->cold ? "cold" : t->wall ? "wall" : "steady");
+    cJSON *settings = tp_json_array(&j, root, "settings");
+    for (size_t i = 0; i < t->settings.count; i++)
+        write_row(&j, tp_json_item(&j, settings), &t->rows[i]);
+    tp_json_uint(&j, root, "compared_with", t->base);
+    cJSON *answer = tp_json_object(&j, root, "answer");
+    cJSON *chosen = tp_json_array(&j, answer, "chosen");
+    for (size_t i = 0; i < t->pick.count; i++)
+        tp_json_push(&j, chosen, tp_json_number(&j, t->pick.chosen[i]));
+    tp_pick_text(&t->pick, sentence, sizeof sentence);
+    tp_json_text(&j, answer, "sentence", sentence);
+    return tp_json_print(&j, root, out, err);
+}

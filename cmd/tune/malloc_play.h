@@ -1,0 +1,20 @@
+/* Plays the settings of malloc libraries on a trace; see malloc_tune.h. */
+#ifndef TP_MALLOC_PLAY_H
+#define TP_MALLOC_PLAY_H
+
+#include "cmd/measure/measure.h"
+#include "cmd/tune/malloc_tune.h"
+
+struct tp_malloc_cfg {
+    const char *given; /* the trace as the user named it */
+    uint64_t min_time_ns, seed, timeout;
+    unsigned rounds; /* of those that none beats; 1: no more than the first look */
+    enum tp_goal goal;
+    bool exact;
+};
+
+/* Plays the settings, at least one, on the trace. The caller has filled `trace` and `settings`, and
+ * releases `t` in every case. A setting that cannot be played is an error only where all are. */
+int tp_malloc_play(struct tp_malloc_tune *t, const struct tp_malloc_cfg *cfg, struct tp_err *err);
+
+#endif

@@ -1,0 +1,122 @@
+/* Settings of malloc libraries: the texts of a recording, and the front. */
+#include "cmd/tune/malloc_tune.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- the front ---- */
+
+struct figures {
+    double resident, ns;
+    size_t keys;
+    bool front;
+};
+
+/* Which of the rows are on the front, differences of 1 % in memory and 5 % in time being none. */
+static void front_is(const struct figures *f, size_t count)
+{
+    struct tp_malloc_setting settings[8] = {{NULL}};
+    struct tp_malloc_row rows[8] = {{NULL}};
+    for (size_t i = 0; i < count; i++) {
+        settings[i].keys = f[i].keys;
+        rows[i].setting = &settings[i];
+        rows[i].rounds = 3;
+        rows[i].resident.median = f[i].resident;
+        rows[i].ns.median = f[i].ns;
+    }
+    tp_malloc_front(rows, count, 3, 0.01, 0.05);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].front != f[i].front)
+            fail_msg("row %zu: %s", i, rows[i].front ? "on the front" : "not on it");
+}
+
+static void the_front_has_those_that_none_beats(void **state)
+{
+    (void)state;
+    const struct figures plain[] = {{100, 50, 0, true},   /* the fastest */
+                                    {50, 100, 1, true},   /* the smallest */
+                                    {100, 70, 1, false},  /* slower, and no smaller */
+                                    {70, 70, 1, true},    /* between */
+                                    {NAN, 10, 1, false}}; /* not known */
+    front_is(plain, COUNT(plain));
+}
+
+static void differences_that_are_noise_are_none(void **state)
+{
+    (void)state;
+    const struct figures equal[] = {{100, 100, 2, false}, /* as the next, with more keys */
+                                    {100.4, 102, 1, true},
+                                    {99.5, 98, 1, false}}; /* as the one before, and later */
+    const struct figures apart[] = {{100, 100, 1, true}, {98, 106, 1, true}};
+    const struct figures beaten[] = {{100, 100, 0, false}, {98, 104, 1, true}};
+    front_is(equal, COUNT(equal));
+    front_is(apart, COUNT(apart));
+    front_is(beaten, COUNT(beaten));
+}
+
+/* ---- what a recording had ---- */
+
+static void recorded_is(const char *library, const char *variables, const char *strategy)
+{
+    struct tp_malloc_settings list = {NULL, 0};
+    struct tp_err err = {0};
+    assert_int_equal(tp_malloc_settings_recorded(&list, library, variables, &err), TP_OK);
+    if (strategy) {
+        assert_int_equal(list.count, 1);
+        assert_true(list.items[0].recorded);
+        assert_string_equal(list.items[0].strategy, strategy);
+    } else {
+        assert_int_equal(list.count, 0);
+    }
+    tp_malloc_settings_release(&list);
+}
+
+static void the_recorded_malloc_is_played_with_its_variables(void **state)
+{
+    (void)state;
+    recorded_is("glibc 2.36", NULL, "system");
+    recorded_is("glibc 2.36", "", "system");
+    recorded_is("glibc 2.36", "MALLOC_ARENA_MAX=1", "system:env={MALLOC_ARENA_MAX=1}");
+    recorded_is("glibc 2.36", "MALLOC_ARENA_MAX=1 GLIBC_TUNABLES=glibc.malloc.tcache_count=0",
+                "system:env={MALLOC_ARENA_MAX=1},env={GLIBC_TUNABLES=glibc.malloc.tcache_count=0}");
+    recorded_is(NULL, "MALLOC_ARENA_MAX=1", NULL);
+    recorded_is("libnobody.so.7 1.0", NULL, NULL);
+    recorded_is("glibc 2.36", "MALLOC_ARENA_MAX={", NULL); /* no text for an option */
+}
+
+static void the_usual_settings_begin_with_the_c_library_alone(void **state)
+{
+    struct tp_malloc_settings one = {NULL, 0}, several = {NULL, 0};
+    struct tp_err err = {0};
+    (void)state;
+    setenv("TAPOOL_LIBRARY_PATH", "", 1);
+    assert_int_equal(tp_malloc_settings_usual(&one, true, false, &err), TP_OK);
+    assert_int_equal(tp_malloc_settings_usual(&several, true, true, &err), TP_OK);
+    assert_string_equal(one.items[0].strategy, "system");
+    assert_string_equal(one.items[0].paste, "");
+    assert_in_range(one.count, 10, 30);
+    assert_in_range(several.count, one.count + 5, 30);
+    for (size_t i = 0; i < one.count; i++)
+        assert_null(strstr(one.items[i].paste, "ARENA_MAX"));
+    tp_malloc_settings_release(&one);
+    tp_malloc_settings_release(&several);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_front_has_those_that_none_beats),
+        cmocka_unit_test(differences_that_are_noise_are_none),
+        cmocka_unit_test(the_recorded_malloc_is_played_with_its_variables),
+        cmocka_unit_test(the_usual_settings_begin_with_the_c_library_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -89,7 +89,7 @@ def mask_tables(lines):
         cells = re.split(r" {2,}", line.strip())
         if re.match(r" +(peak|resident|address)  +times", line):
             inside, system, times = 2, False, (3, 4)
-            if "resident" in line:
+            if "resident" in line or "address" in line:
                 times = (1, 2, 3, 4)
             elif "idle" in line and not line.rstrip().endswith("idle at peak demand"):
                 heads = re.split(r" {2,}", line.strip())  # a device: `reuse` has no first line

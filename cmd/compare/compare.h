@@ -187,7 +187,7 @@ void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *
 void tp_compare_fill_means(const struct tp_compare *c, bool all, struct tp_table *out);
 
 /* The meanings of the marks that occur in the first `columns` columns; NULL after the last. */
-enum { TP_COMPARE_LEGEND = 12 };
+enum { TP_COMPARE_LEGEND = 14 };
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
                        const char *lines[TP_COMPARE_LEGEND + 1]);
 

@@ -4,6 +4,7 @@
 #include "cmd/measure/figures.h"
 #include "cmd/measure/metric_heading.h"
 #include "cmd/measure/metric_text.h"
+#include "cmd/report/validated.h"
 
 #include <math.h>
 #include <string.h>
@@ -281,6 +282,8 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
                          "not exact"},
         {has_resident, "Total resident: private memory, blocks written, and RSS added by a "
                        "library at start"},
+        {has_resident, "Of malloc libraries it is " TP_VALIDATED_ONE
+                       ", of several threads " TP_VALIDATED_SEVERAL},
         {has_wall, TP_WALL_NOTE},
         {has_waited, TP_WAITED_NOTE},
         {has_blocked, TP_BLOCKED_NOTE},

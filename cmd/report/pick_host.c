@@ -94,10 +94,9 @@ static void say_worth(const struct tp_pick_field *f, size_t fastest, char *text)
         tp_pick_say(text, "; the malloc that the program had");
     else if (!isnan(f->q->share))
         tp_pick_say(
-            text, "; saves up to %s of the program's CPU time, right in %u of %u trials",
+            text, "; saves up to %s of the program's CPU time, " TP_VALIDATED_SAVED,
             tp_percent(f->q->share * (known ? fmax(0, 1 - ns_of(f, fastest) / ns_of(f, had)) : 1))
-                .s,
-            TP_VALIDATED_SAVED.right, TP_VALIDATED_SAVED.of);
+                .s);
 }
 
 /* ---- answers ---- */

@@ -6,6 +6,7 @@
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"
+#include "cmd/report/validated.h"
 
 #include <math.h>
 #include <string.h>
@@ -158,6 +159,8 @@ static void print_resident(const struct tp_result *r, struct tp_page *page)
                   tp_bytes(resident->peak.median, page->exact).s);
     tp_page_at(page, TEXT, "peak resident%s: private memory, %s", by_so_many(r->run).s,
                tp_written_words(r->trace));
+    if (r->spec->strategy->caps & TP_CAP_FOREIGN)
+        tp_page_more(page, TEXT, "; validated: %s", tp_validated_resident(resident->threads));
     tp_page_line(page);
     if (!r->spec->preload)
         return;

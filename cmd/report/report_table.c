@@ -5,6 +5,7 @@
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"
+#include "cmd/report/validated.h"
 #include "cmd/ui/table.h"
 
 #include <math.h>
@@ -565,6 +566,14 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
         tp_page_dim(page, NOTE, "A peak that differs between the passes is given as a range.");
 }
 
+static bool has_foreign(const struct tp_result *results, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= (results[i].spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    return any;
+}
+
 /* Prints what the column of resident memory says. A trace that takes long is played once only. */
 static void print_resident(const struct tp_result *results, size_t count, struct tp_page *page)
 {
@@ -582,6 +591,8 @@ static void print_resident(const struct tp_result *results, size_t count, struct
                 tp_written_words(results->trace), single.length ? "; 1 pass, not 3: " : "",
                 tp_str_text(&single), single.length ? ", which took long" : "",
                 is_preloaded(results, count) ? " At start: RSS added by the library." : "");
+    if (has_foreign(results, count))
+        tp_page_dim(page, NOTE, "Validated: malloc libraries %s.", tp_validated_resident(threads));
     if (threads > 1)
         tp_page_dim(
             page, NOTE,

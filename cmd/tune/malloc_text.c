@@ -177,5 +177,5 @@ void tp_malloc_text(const struct tp_malloc_tune *t, bool all, struct tp_page *pa
     print_doubts(t, page);
     tp_page_line(page);
     tp_pick_print(&t->pick, page);
-    tp_validated_print(t->threads, page, 0);
+    tp_page_put(page, 0, "Validated: resident memory %s.", tp_validated_resident(t->threads));
 }

@@ -261,3 +261,19 @@ names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\) 
     matches "$out" $'\x1b\[31;1mOUT OF MEMORY\x1b\[0m'
     golden limit-arena <"$out"
 }
+
+@test "what screens say of predictions is what validation found" {
+    python3 - "$TAPOOL_ROOT" <<'END'
+import re, sys
+page = open(sys.argv[1] + "/scripts/README.md").read()
+words = open(sys.argv[1] + "/cmd/report/validated.h").read()
+rows = {"resident, one thread: within 5%": "ONE", "resident, several threads: within 10%": "SEVERAL",
+        "CPU time saved: at most what is predicted, as the screen says": "SAVED"}
+for row, name in rows.items():
+    found = re.search(r"\| %s \| (\d+ of \d+) \|" % re.escape(row), page).group(1)
+    said = re.search(r'TP_VALIDATED_%s +"(.*)"' % name, words).group(1)
+    assert "in %s trials" % found in said, (row, found, said)
+    percent = re.search(r"within \d+%", row)
+    assert not percent or percent.group() in said, (row, said)
+END
+}

@@ -1,10 +1,11 @@
-/* The mapped pass: untimed. It plays the program once, while another process follows this one and
- * counts its calls of mmap, munmap, mremap, brk and madvise (cmd/measure/follow.h). That process
- * reads how many bytes are mapped after each of them; this one says when to count, and what is
- * mapped at peak demand.
+/* The mapped pass: untimed. It plays the program once, while another process follows this one, with
+ * all threads that it starts, and counts its calls of mmap, munmap, mremap, brk and madvise
+ * (cmd/measure/follow.h). That process reads how many bytes are mapped after each of them; this one
+ * says when to count, and what is mapped at peak demand.
  *
  *     this process                          the one that follows
  *     TRACEME, SIGSTOP                      lets it go on, from call to call
+ *     a filter: only these calls stop it
  *     base; `counting` is set               counts, and keeps the peak
  *     ... events ...
  *     end; `counting` is cleared            lets it go
@@ -14,10 +15,17 @@
 #include "alloc/base/process_memory.h"
 #include "alloc/engine/process_watch.h"
 
+#include "alloc/engine/crew.h"
+
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 
 struct mapping {
     struct tp_mapped *shared;
@@ -44,12 +52,36 @@ static void end_counting(void *ctx)
     m->shared->over = true;
 }
 
-/* Lets the parent follow this process. */
-static int begin_following(void)
+/* From here on only calls about memory stop this thread and those that it starts. Waiting threads
+ * make many others. */
+static bool filter_calls(void)
 {
+    static struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 6, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE),
+    };
+    const struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+           !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* Lets the parent follow this process. Where there can be no filter each call stops it. */
+static int begin_following(struct tp_mapped *shared)
+{
+    if (tp_process_threads() != 1) /* the calls of others would not be followed */
+        return TP_MAPPED_THREADS;
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
         return errno;
     raise(SIGSTOP); /* the parent lets it go on */
+    if (!shared->why)
+        shared->filtered = filter_calls();
     return 0;
 }
 
@@ -63,16 +95,15 @@ static int play(struct mapping *m, const struct tp_replay_cfg *cfg, struct tp_ma
                                  .ended = end_counting,
                                  .ctx = m};
     m->w = &w;
-    out->why = begin_following();
+    out->why = begin_following(m->shared);
     if (!out->why) /* else the parent may have written its own */
         out->why = m->shared->why;
     out->fixed = personality(0xffffffff) & ADDR_NO_RANDOMIZE;
     int status = out->why ? TP_OK : tp_watch_process(&w, cfg, err);
-    if (!out->why && tp_process_threads() != 1) /* the calls of others are not followed */
-        out->why = TP_MAPPED_THREADS;
     out->known = !status && !out->why && w.base != TP_NONE && w.end != TP_NONE;
     out->base = w.base;
     out->at_peak = w.at_peak;
+    out->threads = tp_crew_threads(cfg);
     out->end = w.end;
     return status;
 }

@@ -80,7 +80,7 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
         {TP_PASS_VERIFY, tp_pass_verify, true},     {TP_PASS_USAGE, tp_pass_usage, false},
         {TP_PASS_FITS, tp_pass_fits, false},        {TP_PASS_THROUGHPUT, tp_pass_throughput, true},
         {TP_PASS_LATENCY, tp_pass_latency, true},   {TP_PASS_COUNT, tp_pass_count, false},
-        {TP_PASS_RESIDENT, tp_pass_resident, true}, {TP_PASS_MAPPED, tp_pass_mapped, false}};
+        {TP_PASS_RESIDENT, tp_pass_resident, true}, {TP_PASS_MAPPED, tp_pass_mapped, true}};
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);
     void *current = NULL;
     struct tp_replay_cfg own = *cfg;

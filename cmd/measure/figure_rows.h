@@ -162,6 +162,7 @@ COMPARED(53, MAPPED_METRIC("mapped_gets", "get", COUNT, mapped_gets, CALLS),
 COMPARED(54, MAPPED("mapped_puts", "put", COUNT, mapped_puts), .class = TP_CLASS_REPORT,
          .family = TP_FAMILY_CALLS,
          HEAD("returns", "mapped"))
+REPORTED(RUN("mapped.", threads, COUNT), RUN_FIELD(mapped.threads))
 REPORTED(RUN("mapped.", fixed_addresses, COUNT), GET_FLAG(has_fixed_addresses))
 REPORTED(RUN("mapped.", unknown, COUNT), GET_TEXT(why_not_mapped))
 

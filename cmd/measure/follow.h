@@ -1,6 +1,6 @@
 /* Follows a child from call to call of the kernel and counts those by which it gets memory and
- * gives it back. The child has asked for it (alloc/engine/pass_mapped.c). Only its first thread is
- * followed. */
+ * gives it back. The child has asked for it (alloc/engine/pass_mapped.c). It is followed with all
+ * threads that it starts from then on. */
 #ifndef TP_FOLLOW_H
 #define TP_FOLLOW_H
 
@@ -8,20 +8,27 @@
 
 #include <sys/types.h>
 
+/* A thread of the child, and the call that it is in, with its third argument. */
+struct tp_followed {
+    pid_t tid;
+    uint64_t call, argument;
+};
+
 struct tp_follow {
     struct tp_mapped *shared; /* with the child, which says when to count */
     struct tp_mapped counted; /* what this process has found: what it plays cannot write there */
     int statm;                /* of the child; -1: not open */
     uint64_t now;             /* bytes that were mapped after the last call */
-    uint64_t call, argument;  /* the call that it is in, and its third argument */
+    struct tp_followed *threads; /* owned */
+    size_t count, room;          /* of `threads` */
     bool begun;
 };
 
 #define TP_FOLLOW(of) ((struct tp_follow){.shared = (of), .statm = -1})
 
-/* For tp_child_await: the child has stopped, for one of its calls or for a signal. Lets it go on.
- */
-void tp_follow_stop(void *follow, pid_t pid, int how);
+/* For tp_child_await: a thread of the child has stopped, for one of its calls or for a signal, or
+ * has ended. Lets it go on. */
+void tp_follow_stop(void *follow, pid_t tid, int how);
 
 void tp_follow_end(struct tp_follow *f);
 

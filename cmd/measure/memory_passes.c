@@ -3,7 +3,8 @@
  * allocator is played in a tapool that is started afresh, because its heap would be inherited.
  *
  * The resident pass is played by the recorded threads: what a malloc keeps for each of them may be
- * many times what one thread leaves. The mapped pass is played by one.
+ * many times what one thread leaves. So is the mapped pass, unless one thread is asked for: then it
+ * is the same every time.
  *
  * The resident pass is played three times, and the middle of the three counts: what the kernel says
  * may differ by a few pages. Where the first one took long it stays alone. */
@@ -95,6 +96,12 @@ static int ask_start(const struct tp_replay_cfg *cfg, const struct tp_strategy_s
     return TP_OK;
 }
 
+/* Those that were recorded; calls of a device are not bound to threads. */
+static uint32_t recorded_threads(const struct tp_replay_cfg *cfg)
+{
+    return tp_program_facts(cfg->program)->kind == TP_KIND_HOST ? TP_CREW_MAX : 1;
+}
+
 static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                          struct tp_run *scratch, struct tp_resident *out, struct tp_err *err)
 {
@@ -104,8 +111,7 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
     uint32_t count = 0;
     int status = TP_OK;
     one.passes = TP_PASS_RESIDENT;
-    /* those that were recorded; calls of a device are not bound to threads */
-    one.threads = tp_program_facts(cfg->program)->kind == TP_KIND_HOST ? TP_CREW_MAX : 1;
+    one.threads = recorded_threads(cfg);
     one.progress = NULL; /* the process that is measured would write what it prints */
     while (!status && count < PASSES) {
         if (cfg->progress)
@@ -129,6 +135,7 @@ static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy
 {
     struct tp_replay_cfg one = *cfg;
     one.passes = TP_PASS_MAPPED;
+    one.threads = cfg->threads > 1 ? recorded_threads(cfg) : 1;
     one.progress = NULL;
     if (cfg->progress)
         cfg->progress(cfg->progress_ctx, "mapped", 0);

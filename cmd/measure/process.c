@@ -135,24 +135,43 @@ static bool is_late(uint64_t end)
     return end && tp_wall_ns() >= end;
 }
 
-/* Does as waitpid without waiting, and says so where a traced child has stopped. What a child has
- * left behind is ended before the child is taken off, because its number may
- * be another's afterwards. A stop is taken as a stop alone: the child may have ended since. */
-static pid_t look(pid_t pid, int *how)
+/* Threads of a traced child are waited for as it is; they are in its group. */
+static int next_of(pid_t pid, const struct tp_child_wait *w, int flags, siginfo_t *out)
 {
-    siginfo_t info = {.si_pid = 0};
-    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT))
-        return -1;
-    bool traced = info.si_code == CLD_TRAPPED;
-    if (!info.si_pid || info.si_code == CLD_STOPPED)
-        return 0;
-    if (!traced) {
-        tell_group(pid, SIGKILL);
-        tp_left_behind_end(pid);
-        return waitpid(pid, how, WNOHANG);
+    out->si_pid = 0;
+    return w->stopped ? waitid(P_PGID, (id_t)pid, out, flags | WSTOPPED | WNOHANG | __WALL)
+                      : waitid(P_PID, (id_t)pid, out, flags | WSTOPPED | WNOHANG);
+}
+
+/* Tells of a thread that has ended. */
+static void take_thread(const struct tp_child_wait *w, pid_t tid)
+{
+    int how = 0;
+    if (waitpid(tid, &how, WNOHANG | __WALL) == tid)
+        w->stopped(w->ctx, tid, how);
+}
+
+/* Does as waitpid without waiting, and says so where a thread of a traced child has stopped. What a
+ * child has left behind is ended before the child is taken off, because its number may be another's
+ * afterwards. A stop is taken as a stop alone: the child may have ended since. */
+static pid_t look(pid_t pid, const struct tp_child_wait *w, int *how)
+{
+    siginfo_t info;
+    for (;;) {
+        if (next_of(pid, w, WEXITED | WNOWAIT, &info))
+            return -1;
+        if (!info.si_pid || info.si_code == CLD_STOPPED)
+            return 0;
+        if (info.si_code == CLD_TRAPPED)
+            break;
+        if (info.si_pid == pid) {
+            tell_group(pid, SIGKILL);
+            tp_left_behind_end(pid);
+            return waitpid(pid, how, WNOHANG);
+        }
+        take_thread(w, info.si_pid);
     }
-    info.si_pid = 0;
-    if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG))
+    if (next_of(pid, w, 0, &info))
         return -1;
     *how = W_STOPCODE(info.si_status);
     return info.si_pid;
@@ -164,10 +183,10 @@ static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hear
     uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
     int reason = TP_OK;
     pid_t got;
-    while ((got = look(pid, how)) == 0 || (got < 0 && errno == EINTR) ||
+    while ((got = look(pid, w, how)) == 0 || (got < 0 && errno == EINTR) ||
            (got > 0 && WIFSTOPPED(*how))) {
         if (got > 0 && w->stopped)
-            w->stopped(w->ctx, pid, *how);
+            w->stopped(w->ctx, got, *how);
         if (got > 0 && !(w->interrupted && *w->interrupted) && !is_late(end))
             continue;
         uint64_t stopped = stop_all(pid, w, h);

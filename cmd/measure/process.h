@@ -38,8 +38,9 @@ int tp_stdout_aside(void);
 void tp_stdout_back(int aside);
 
 struct tp_child_wait {
-    /* called when the child, which is traced, has stopped with this wait status; NULL: it is not */
-    void (*stopped)(void *ctx, pid_t pid, int how);
+    /* called when a thread of the child, which is traced, has stopped with this wait status, and
+     * when one other than the first has ended; NULL: it is not traced */
+    void (*stopped)(void *ctx, pid_t tid, int how);
     void *ctx;                                /* of `stopped` */
     const volatile sig_atomic_t *interrupted; /* not 0: the child is ended; may be NULL */
     uint64_t timeout_ns;                      /* the child is ended after this; 0: never */

@@ -88,7 +88,8 @@ static void print_when(const struct tp_result *r, const struct tp_device_run *d,
                 tp_count(d->at_peak.event).s, tp_count(r->facts->events).s,
                 tp_time_at(r->facts, d->at_peak.time_ns).s);
     if (r->run->resident.threads > 1)
-        tp_page_put(page, TEXT, "by one thread, except resident memory");
+        tp_page_put(page, TEXT, "by one thread, except %s",
+                    r->run->mapped.threads > 1 ? "resident and mapped memory" : "resident memory");
     tp_holders_line(r->captured->holders, LABEL, page);
 }
 

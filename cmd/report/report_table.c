@@ -596,7 +596,7 @@ static void print_resident(const struct tp_result *results, size_t count, struct
     if (threads > 1)
         tp_page_dim(
             page, NOTE,
-            "Resident memory is replayed by the %s recorded threads, all other memory by one.",
+            "Resident and mapped memory is replayed by the %s recorded threads, the rest by one.",
             tp_count(threads).s);
     tp_str_drop(&single);
 }

@@ -240,9 +240,9 @@ static void print_mapped(const struct tp_run *run, struct tp_page *page)
         line(page, "mapped", "not known: its process cannot be followed (%s)", tp_mapped_why(m));
         return;
     }
-    line(page, "mapped", "%s above its start; %s calls get, %s give back%s",
-         tp_bytes(m->peak - m->base, true).s, tp_count(m->gets).s, tp_count(m->puts).s,
-         m->fixed ? "" : "; addresses were randomised");
+    line(page, "mapped", "%s above its start by %s; %s calls get, %s give back%s",
+         tp_bytes(m->peak - m->base, true).s, tp_plural(m->threads, "thread").s,
+         tp_count(m->gets).s, tp_count(m->puts).s, m->fixed ? "" : "; addresses were randomised");
     bytes_line(page, "  at peak demand", m->at_peak, TP_NONE);
     bytes_line(page, "  end", m->end, TP_NONE);
 }

@@ -144,12 +144,17 @@ needs() {
     "$TAPOOL" record -o turns.tpt -- "$TURNS" 4 8 >/dev/null 2>&1
     needs NOTHING= system
     needs MALLOC_ARENA_MAX=1 system:env=MALLOC_ARENA_MAX=1
+    for threads in recorded 1; do
+        ok "$TAPOOL" replay turns.tpt -s system --passes mapped --threads $threads --json
+        query "$out" '(r["mapped"]["threads"], r["mapped"]["peak_bytes"] >> 23)'
+    done >mapped
+    printf '(5, 4)\n(1, 1)\n' | diff - mapped # arenas of four threads, or one
     ok "$TAPOOL" replay turns.tpt -s system --min-time 0
-    matches "$out" 'by one thread, except resident memory'
+    matches "$out" 'by one thread, except resident and mapped memory'
     matches "$out" 'peak resident \(5 threads\): private memory'
     tr -s ' \n' ' ' <"$out" | grep -qE 'In short: system took .* and had [0-9.]+ MiB resident \(5 threads\)'
     ok "$TAPOOL" replay turns.tpt -s system -s arena --min-time 0
-    matches "$out" 'Resident memory is replayed by the 5 recorded threads, all other memory by one\.'
+    matches "$out" 'Resident and mapped memory is replayed by the 5 recorded threads, the rest by one\.'
 }
 
 @test "where threads cannot play: one sentence, and 2" {

@@ -3,6 +3,7 @@
 #include "cmd/measure/follow.h"
 #include "cmd/measure/process.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -59,7 +60,34 @@ static void call(void)
     _exit(heard ? HEARD : 1);
 }
 
-static int follow(struct tp_follow *f)
+static void *map_aside(void *unused)
+{
+    map(MIB, PROT_READ | PROT_WRITE);
+    return unused;
+}
+
+/* Three threads map, one after the other. */
+static void call_by_threads(void)
+{
+    static _Alignas(4096) char stack[3][256 << 10]; /* no mapping of the C library's */
+    pthread_attr_t attr;
+    pthread_t thread;
+    int statm;
+    if (!tp_mapped_open(&statm, "/proc/self"))
+        _exit(REFUSED);
+    mapped->base = tp_mapped_read(statm);
+    mapped->counting = true;
+    for (int i = 0; i < 3; i++) {
+        pthread_attr_init(&attr);
+        pthread_attr_setstack(&attr, stack[i], sizeof stack[i]);
+        if (pthread_create(&thread, &attr, map_aside, NULL) || pthread_join(thread, NULL))
+            _exit(1);
+    }
+    mapped->counting = false;
+    _exit(HEARD);
+}
+
+static int follow(struct tp_follow *f, void (*what)(void))
 {
     const struct tp_child_wait wait = {.stopped = tp_follow_stop, .ctx = f};
     int how = 0;
@@ -68,7 +96,7 @@ static int follow(struct tp_follow *f)
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
             _exit(REFUSED);
         raise(SIGSTOP);
-        call();
+        what();
     }
     tp_child_begun(pid);
     assert_int_equal(tp_child_await(pid, &wait, &how), TP_OK);
@@ -98,10 +126,19 @@ static void calls_that_get_and_give_back_are_counted(void **state)
 {
     (void)state;
     struct tp_follow f = TP_FOLLOW(mapped);
-    assert_int_equal(follow(&f), HEARD); /* its signals reach it */
+    assert_int_equal(follow(&f, call), HEARD); /* its signals reach it */
     assert_int_equal(f.counted.gets, 4);
     assert_int_equal(f.counted.puts, 4);
     assert_int_equal(f.counted.peak - f.counted.base, 3 * MIB + PAGE);
+}
+
+static void threads_are_followed_too(void **state)
+{
+    (void)state;
+    struct tp_follow f = TP_FOLLOW(mapped);
+    assert_int_equal(follow(&f, call_by_threads), HEARD);
+    assert_int_equal(f.counted.gets, 3);
+    assert_int_equal(f.counted.peak - f.counted.base, 3 * MIB);
 }
 
 static void a_child_that_is_interrupted_ends(void **state)
@@ -138,6 +175,7 @@ int main(void)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, release)
     const struct CMUnitTest tests[] = {
         ROW(calls_that_get_and_give_back_are_counted),
+        ROW(threads_are_followed_too),
         ROW(a_child_that_is_interrupted_ends),
         ROW(addresses_are_as_they_were_before),
     };

@@ -210,9 +210,9 @@ enum { TP_MAPPED_THREADS = -1 }; /* the library began with threads of its own */
 struct tp_mapped {
     bool known;
     bool counting;
-    bool over;     /* what is to be counted is over, and the parent lets the process go */
-    bool filtered; /* only calls about memory stop the process */
-    bool fixed;    /* addresses were not randomised */
+    bool over;        /* what is to be counted is over, and the parent lets the process go */
+    bool filtered;    /* only calls about memory stop the process */
+    bool fixed;       /* addresses were not randomised */
     uint64_t threads; /* that played */
     int32_t why;   /* errno or TP_MAPPED_THREADS: why it is not known; 0: it was not looked for */
     uint64_t base; /* bytes before the first event */

@@ -167,7 +167,9 @@ struct tp_gate_writer {
     X(of, json, "write what was found to FILE as well")                                            \
     X(of, junit, "the same as JUnit XML: a test case for each cell and metric")                    \
     X(of, markdown, "the same as Markdown")                                                        \
-    X(of, html, "the same as a page with charts, one file for a browser")
+    X(of, html, "the same as a page with charts, one file for a browser")                          \
+    X(of, bmf, "the measured values for Bencher (BMF)")                                            \
+    X(of, benchmarks, "the measured values for github-action-benchmark (customSmallerIsBetter)")
 
 #define TP_GATE_INDEX(of, id, words) TP_GATE_##id,
 enum { TP_GATE_WRITERS(TP_GATE_INDEX, ) TP_GATE_WRITER_COUNT };

@@ -105,7 +105,10 @@ static const char answers[] =
     "\n"
     "For other tools   --export-json FILE, --export-junit FILE, --export-markdown FILE. For "
     "people\n"
-    "    --export-html FILE, a page with charts to keep with the job. In GitHub Actions the step\n"
+    "    --export-html FILE, a page with charts to keep with the job. The trend over commits: "
+    "--export-bmf\n"
+    "    FILE for Bencher, --export-benchmarks FILE for github-action-benchmark. In GitHub Actions "
+    "the step\n"
     "    summary and annotations are written by themselves. A workflow to start from is in "
     "tapool's\n"
     "    source tree: scripts/ci-example.\n";

@@ -1,7 +1,8 @@
-/* See follow.h. A call stops its thread twice, before and after; where the child could set a filter,
- * no other calls do. Bytes are those of private mappings that can be written, which the kernel keeps for each process (/proc/PID/statm): what is only
- * reserved (PROT_NONE) is not in them, and becomes so by mprotect. So a reading follows each of
- * these calls, and none is missed between two. */
+/* See follow.h. A call stops its thread twice, before and after; where the child could set a
+ * filter, no other calls do. Bytes are those of private mappings that can be written, which the
+ * kernel keeps for each process (/proc/PID/statm): what is only reserved (PROT_NONE) is not in
+ * them, and becomes so by mprotect. So a reading follows each of these calls, and none is missed
+ * between two. */
 #include "cmd/measure/follow.h"
 
 #include "alloc/base/grow.h"
@@ -104,8 +105,7 @@ static struct tp_followed *find_thread(struct tp_follow *f, pid_t tid, bool *is_
     while (i < f->count && f->threads[i].tid != tid)
         i++;
     *is_new = i == f->count;
-    if (*is_new &&
-        TP_GROW(&f->threads, &f->room, f->count + 1, &err, .what = "threads"))
+    if (*is_new && TP_GROW(&f->threads, &f->room, f->count + 1, &err, .what = "threads"))
         return NULL;
     if (*is_new)
         f->threads[f->count++] = (struct tp_followed){.tid = tid};
@@ -147,8 +147,10 @@ void tp_follow_stop(void *follow, pid_t tid, int how)
         sent = look_at_stop(f, tid, how);
     bool last = f->counted.why || f->shared->over, filtered = f->shared->filtered;
     bool calls = !filtered || how >> 16 == PTRACE_EVENT_SECCOMP;
-    ptrace(last && !filtered ? PTRACE_DETACH : calls && !last ? PTRACE_SYSCALL : PTRACE_CONT, tid,
-           NULL, (void *)(uintptr_t)sent);
+    ptrace(last && !filtered ? PTRACE_DETACH
+           : calls && !last  ? PTRACE_SYSCALL
+                             : PTRACE_CONT,
+           tid, NULL, (void *)(uintptr_t)sent);
 }
 
 void tp_follow_end(struct tp_follow *f)

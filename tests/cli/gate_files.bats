@@ -109,3 +109,23 @@ END
         harmless "$file" || return 1
     done
 }
+
+@test "what trackers read: BMF as Bencher's schema has it, and the list of github-action-benchmark" {
+    python3 -S -E - "$GATE/failing.bmf" "$GATE/failing.benchmarks" "$GATE/failing.json" <<'END'
+import json, sys
+bmf, benchmarks, check = (json.load(open(p)) for p in sys.argv[1:])
+cells = {f["trace"] + ", " + f["strategy"] + " on " + f["source"] for f in check["findings"] if f["now"] is not None}
+assert len(bmf) == len(cells) > 1, (len(bmf), len(cells))
+for name, measures in bmf.items():
+    assert name and measures
+    for measure, figures in measures.items():
+        assert 0 < len(measure) <= 64 and set(figures) == {"value"} and type(figures["value"]) in (int, float)
+known = [f for f in check["findings"] if f["now"] is not None]
+assert sum(len(m) for m in bmf.values()) == len(known)
+assert len(benchmarks) == sum(f["better"] == "less" for f in known)
+names = [b["name"] for b in benchmarks]
+assert len(set(names)) == len(names)
+assert all(set(b) == {"name", "unit", "value", "extra"} for b in benchmarks)
+assert all(type(b["value"]) in (int, float) and b["unit"] for b in benchmarks)
+END
+}

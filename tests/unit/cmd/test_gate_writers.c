@@ -418,6 +418,15 @@ static void test_nothing(void **state)
 
 /* ---- files ---- */
 
+static void test_trackers(void **state)
+{
+    struct gate_rig r;
+    (void)state;
+    rig_failing(&r);
+    golden("failing.bmf", written("bmf", &r.gate));
+    golden("failing.benchmarks", written("benchmarks", &r.gate));
+}
+
 static void test_junit(void **state)
 {
     (void)state;
@@ -721,6 +730,7 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_partly),
         cmocka_unit_test(test_junit),
+        cmocka_unit_test(test_trackers),
         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_github),

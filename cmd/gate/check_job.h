@@ -194,6 +194,11 @@ struct tp_noisy_tests {
 /* Adds the tests that the rounds of a cell allow. Side 0 of the rounds is the base. */
 int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *r,
                      uint64_t seed, struct tp_err *err);
+int tp_noisy_add(struct tp_noisy_tests *t, const struct tp_noisy_test *test, struct tp_err *err);
+
+/* Adds the finding of a test that is decided. */
+int tp_check_add_tested(struct tp_check *k, const struct tp_noisy_test *t, struct tp_err *err);
+
 /* Sets the verdicts of all tests; the p values are adjusted over all cells together. */
 int tp_noisy_decide(struct tp_noisy_tests *t, const struct tp_stat_rule *rule, struct tp_err *err);
 /* Whether a test of the cell is inconclusive. */

@@ -118,7 +118,7 @@ static int play_again(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
 
 /* ---- what they say ---- */
 
-static int add_finding(struct tp_check *k, const struct tp_noisy_test *t, struct tp_err *err)
+int tp_check_add_tested(struct tp_check *k, const struct tp_noisy_test *t, struct tp_err *err)
 {
     const struct tp_difference *d = &t->difference;
     struct tp_finding f = {.cell = &k->gate.cells[t->cell],
@@ -127,9 +127,10 @@ static int add_finding(struct tp_check *k, const struct tp_noisy_test *t, struct
                            .base = d->base,
                            .now = d->now,
                            .change = d->estimate - 1,
-                           .allowed = k->gate.effect,
+                           .allowed = d->effect > 0 ? d->effect : k->gate.effect,
                            .difference = *d,
-                           .sets = t->sets};
+                           .sets = t->sets,
+                           .live = t->metric->class != TP_CLASS_NOISY};
     return tp_findings_add(&k->findings, &f, err);
 }
 
@@ -169,7 +170,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
     size_t last = SIZE_MAX;
     for (size_t i = 0; !status && i < n->tests.count; i++) {
         const struct tp_noisy_test *t = &n->tests.items[i];
-        status = add_finding(k, t, err);
+        status = tp_check_add_tested(k, t, err);
         if (!t->insensitive && t->cell != last) {
             class->cells++;
             last = t->cell;

@@ -117,7 +117,7 @@ struct tp_text tp_finding_name(const struct tp_finding *f)
 
 bool tp_finding_is_timed(const struct tp_finding *f)
 {
-    return f->metric && f->metric->class == TP_CLASS_NOISY;
+    return f->metric && (f->metric->class == TP_CLASS_NOISY || f->difference.pairs);
 }
 
 /* ---- lines ---- */

@@ -3,7 +3,8 @@
  *     bmf          {"web.tpt, arena": {"peak_reserved": {"value": 917504}}}     Bencher
  *     benchmarks   [{"name": "web.tpt, arena: peak_reserved", "unit": "bytes", "value": 917504,
  *                    "extra": "unchanged"}]                     github-action-benchmark, smaller is
- *                                                               better: shares of reuse are left out
+ *                                                               better: shares of reuse are left
+ * out
  *
  * Both read numbers alone, so bytes above 2^53 are rounded. */
 #include "cmd/gate/gate_words.h"

@@ -84,7 +84,7 @@ struct tp_gate_line tp_cause_sentence(const struct tp_gate *g, const struct tp_c
  * gate, which is shown as such. */
 struct tp_gate_line tp_cell_failure(const struct tp_gate *g, const struct tp_gate_cell *c);
 
-/* Whether a finding is about a time, that is of class N. */
+/* Whether a finding was tested in pairs: times, class N, and the resident memory of libraries. */
 bool tp_finding_is_timed(const struct tp_finding *f);
 
 /* Whether an error or a signal ended the check early, or the findings could not be written where

@@ -68,7 +68,7 @@ static bool is_test(const struct tp_rounds *r, const struct tp_metric *m)
     return !tp_metric_is_one_call(m) || fmax(base, now) >= STEPS * r->step_ns;
 }
 
-static int append(struct tp_noisy_tests *t, const struct tp_noisy_test *test, struct tp_err *err)
+int tp_noisy_add(struct tp_noisy_tests *t, const struct tp_noisy_test *test, struct tp_err *err)
 {
     int status = TP_GROW(&t->items, &t->room, t->count + 1, err, .what = "tests");
     if (status)
@@ -99,7 +99,7 @@ int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_roun
             continue;
         test.insensitive = !visible;
         measure(&test, r, seed);
-        status = append(t, &test, err);
+        status = tp_noisy_add(t, &test, err);
     }
     return status;
 }

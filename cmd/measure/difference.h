@@ -24,6 +24,7 @@ struct tp_difference {
     double adjusted_worse, adjusted_better; /* after Holm over all tests of the job, for all
                                              * looks at the data */
     size_t pairs;
+    double effect; /* the smallest difference that counts, as a share; 0: that of the rule */
     enum tp_verdict verdict;
 };
 
@@ -32,8 +33,8 @@ struct tp_difference {
 size_t tp_difference_pairs(const double *base, const double *now, size_t count, double *b,
                            double *n);
 
-/* Fills `out` except for the adjusted p values and the verdict. Pairs without a ratio are left
- * out. */
+/* Fills `out` except for the adjusted p values, the verdict and an effect of its own. Pairs without
+ * a ratio are left out. */
 void tp_difference_measure(const double *base, const double *now, size_t count,
                            enum tp_better better, uint64_t seed, struct tp_difference *out);
 

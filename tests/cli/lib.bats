@@ -476,7 +476,7 @@ assert all(f"lib:{n}.so" in cells[n] for n in ("bad", "worse")), cells'
     refused 3 "only the command line may name" "$TAPOOL" check
     capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms --export-json check.json
     [ "$rc" -le 1 ] # a time may differ or not; what is compared is said
-    matches "$out" '^ +memory and counts +vs ./old.so, resident and mapped +1 of 1 cell '
+    matches "$out" '^ +memory and counts +vs ./old.so, resident in 10 pairs +1 of 1 cell '
     matches "$out" 'latency +vs ./old.so, 12 live pairs'
     ok "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./libmy.so --pairs 12 --min-time 1ms
     cp "$MALLOCS/pads.so" libmy.so # holds more for each block, which no time need show
@@ -545,8 +545,8 @@ SH
     [ "$rc" = 1 ]
     matches "$out" '^no baseline'
     matches "$out" '^REGRESSION  jq.json, my$'
-    matches "$out" 'memory and counts +vs main/libmy.so, resident and mapped +1 of 1 cell'
-    matches "$out" 'instructions +NOT CHECKED: those of a malloc library are not exact$'
+    matches "$out" 'memory and counts +vs main/libmy.so, resident in 10 pairs +1 of 1 cell'
+    matches "$out" 'instructions +(vs main/libmy.so, callgrind|NOT CHECKED: valgrind)'
     matches old-arguments 'throughput'
     lacks old-arguments 'mapped' # the libraries differ, and not what plays them
     matches "$out" '^  again: .* check sample:jq -s my=lib:./libmy.so '

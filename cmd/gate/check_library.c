@@ -197,8 +197,8 @@ int tp_check_library(struct tp_check *k, struct tp_err *err)
     class->checked = class->values > 0;
     class->reason[0] = '\0';
     if (class->checked)
-        snprintf(class->against, sizeof class->against,
-                 "vs %.90s, resident in %u pairs", k->o->base_lib, l.pairs);
+        snprintf(class->against, sizeof class->against, "vs %.90s, resident in %u pairs",
+                 k->o->base_lib, l.pairs);
     else
         snprintf(class->reason, sizeof class->reason,
                  "the kernel tells neither resident nor mapped memory here");

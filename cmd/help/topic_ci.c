@@ -105,13 +105,11 @@ static const char answers[] =
     "\n"
     "For other tools   --export-json FILE, --export-junit FILE, --export-markdown FILE. For "
     "people\n"
-    "    --export-html FILE, a page with charts to keep with the job. The trend over commits: "
-    "--export-bmf\n"
-    "    FILE for Bencher, --export-benchmarks FILE for github-action-benchmark. In GitHub Actions "
-    "the step\n"
-    "    summary and annotations are written by themselves. A workflow to start from is in "
-    "tapool's\n"
-    "    source tree: scripts/ci-example.\n";
+    "    --export-html FILE, a page with charts to keep with the job. For trackers of a trend\n"
+    "    --export-bmf FILE (Bencher), --export-benchmarks FILE (github-action-benchmark). In GitHub\n"
+    "    Actions the step summary and annotations are written by themselves. A workflow to start "
+    "from\n"
+    "    is in tapool's source tree: scripts/ci-example.\n";
 
 const struct tp_topic tp_topic_ci = {"ci", "gating a build: classes, exit codes, the baseline",
                                      "gate regression baseline", .texts = {text, answers}};

@@ -4,7 +4,11 @@
 #include "alloc/base/numbers.h"
 #include "traces/lower/place_table.h"
 
+#include <ctype.h>
+#include <string.h>
+
 enum { NAME = 2, NOTE = 16, SHOWN = 8, IN_A_LINE = 3, SAID_ABOVE = 20, PLACE = 25 };
+enum { NAME_MOST = 1000 }; /* columns of a function's name */
 
 #define ALL 0.9995 /* of a share that is shown as 100.0 % */
 
@@ -21,45 +25,110 @@ static struct tp_text moment(const struct tp_holders *h)
                                : tp_text_of("Held at event %s", tp_count(h->at).s);
 }
 
+/* Whether a bracket here opens what is left out of a function's name: arguments, of a template or
+ * not. Those of "operator()" and "operator<" do not, nor those of "(anonymous namespace)" or of
+ * Python's "<module>". */
+static bool opens(const char *name, const char *at)
+{
+    static const char word[] = "operator";
+    size_t before = (size_t)(at - name);
+    bool named = before && (isalnum((unsigned char)at[-1]) || strchr("_>)", at[-1]));
+    while (before && strchr("<(", name[before - 1])) /* operator<< */
+        before--;
+    bool is_operator = before >= sizeof word - 1 &&
+                       !strncmp(name + before - (sizeof word - 1), word, sizeof word - 1);
+    return (*at == '<' || *at == '(') && named && !is_operator;
+}
+
+/* The bracket that closes the one at `at`; NULL: none does. */
+static const char *closing(const char *at)
+{
+    char open = *at, close = open == '<' ? '>' : ')';
+    int depth = 0;
+    for (; *at; at++) {
+        depth += (*at == open) - (*at == close && !(open == '<' && at[-1] == '-'));
+        if (!depth)
+            return at;
+    }
+    return NULL;
+}
+
+void tp_place_short(const char *place, struct tp_str *out)
+{
+    char name[4 * NAME_MOST + 4]; /* in UTF-8 */
+    size_t file = strcspn(place, " ");
+    size_t length = tp_text_bytes(place + file, NAME_MOST);
+    length = length < sizeof name ? length : sizeof name - 1;
+    snprintf(name, sizeof name, "%.*s", (int)length, place + file);
+    tp_str_add(out, "%.*s", (int)file, place);
+    for (const char *at = name; *at; at++) {
+        const char *end = opens(name, at) ? closing(at) : NULL;
+        if (end && end - at > 4) {
+            tp_str_add(out, "%c...", *at);
+            at = end;
+        }
+        tp_str_add(out, "%c", *at);
+    }
+    if (place[file + length])
+        tp_str_add(out, "...");
+}
+
 /* "mostly from X < Y": the callers that agree; "from X (40.0 % of it), Y (31.2 %)": none does. */
-static void print_callers(const struct tp_holder *row, struct tp_page *page)
+static void add_callers(const struct tp_holder *row, struct tp_str *out)
 {
     bool all = true;
     for (unsigned i = 0; i < row->caller_count; i++) {
         bool most = row->callers[i].bytes < ALL * row->bytes;
         const char *first = most ? ", mostly from " : ", from ";
-        tp_page_more(page, PLACE + 2, "%s%s%s", i ? " < " : first,
-                     i && most && all ? "mostly " : "", row->callers[i].place);
+        tp_str_add(out, "%s%s", i ? " < " : first, i && most && all ? "mostly " : "");
+        tp_place_short(row->callers[i].place, out);
         all = all && !most;
     }
-    for (unsigned i = 0; !row->caller_count && i < row->largest_count; i++)
-        tp_page_more(page, PLACE + 2, "%s%s (%s%s)", i ? ", " : ", from ", row->largest[i].place,
-                     tp_percent(row->largest[i].bytes / row->bytes).s, i ? "" : " of it");
+    for (unsigned i = 0; !row->caller_count && i < row->largest_count; i++) {
+        tp_str_add(out, "%s", i ? ", " : ", from ");
+        tp_place_short(row->largest[i].place, out);
+        tp_str_add(out, " (%s%s)", tp_percent(row->largest[i].bytes / row->bytes).s,
+                   i ? "" : " of it");
+    }
 }
 
 /* What stands behind a row where more than the place was asked for. */
-static void print_more(const struct tp_holders *h, const struct tp_holder *row,
-                       struct tp_page *page)
+static void add_more(const struct tp_holders *h, const struct tp_holder *row, struct tp_str *out)
 {
     if (!h->depth && h->by == TP_BY_PLACE)
         return;
-    tp_page_more(page, PLACE + 2, ": %s", tp_plural(row->blocks, "block").s);
+    tp_str_add(out, "; %s", tp_plural(row->blocks, "block").s);
     if (row->youngest <= row->oldest && h->by != TP_BY_AGE)
-        tp_page_more(page, PLACE + 2, ", the oldest %s",
-                     h->timed ? tp_duration(row->oldest).s : tp_plural(row->oldest, "event").s);
+        tp_str_add(out, ", oldest %s",
+                   h->timed ? tp_duration(row->oldest).s : tp_plural(row->oldest, "event").s);
+}
+
+/* A holder is one line on a screen: what does not fit of its name is in --json, and more of it in
+ * --depth. */
+static void print_name(const char *name, const char *end, struct tp_page *page)
+{
+    int room = page->width - PLACE - tp_text_width(end);
+    if (page->form != TP_PAGE_SCREEN || tp_text_width(name) <= room || room < 4)
+        tp_page_at(page, PLACE, "%s%s", name, end);
+    else
+        tp_page_at(page, PLACE, "%.*s...%s", (int)tp_text_bytes(name, room - 3), name, end);
 }
 
 static void print_holder(const struct tp_holders *h, const struct tp_holder *row,
                          struct tp_page *page)
 {
+    struct tp_str name = {0}, end = {0};
     tp_page_at(page, NAME, "%s", tp_bytes((uint64_t)row->bytes, false).s);
     tp_page_at(page, NOTE, "%7s", tp_percent(row->bytes / (double)h->bytes).s);
-    tp_page_at(page, PLACE, "%s", row->place);
+    tp_place_short(row->place, &name);
     if (h->estimated)
-        tp_page_more(page, PLACE + 2, " (by %s)", tp_plural(row->blocks, "block").s);
-    print_more(h, row, page);
-    print_callers(row, page);
+        tp_str_add(&name, " (by %s)", tp_plural(row->blocks, "block").s);
+    add_callers(row, &name);
+    add_more(h, row, &end);
+    print_name(tp_str_text(&name), tp_str_text(&end), page);
     tp_page_line(page);
+    tp_str_drop(&name);
+    tp_str_drop(&end);
 }
 
 static void print_rest(const struct tp_holders *h, struct tp_page *page)
@@ -116,10 +185,14 @@ void tp_holders_line(const struct tp_holders *h, int column, struct tp_page *pag
     if (!h)
         return;
     tp_page_at(page, column, "%s%s:", moment(h).s, h->estimated ? ", estimated" : "");
-    for (unsigned i = 0; i < h->count && i < IN_A_LINE; i++)
+    for (unsigned i = 0; i < h->count && i < IN_A_LINE; i++) {
+        struct tp_str place = {0};
+        tp_place_short(h->rows[i].place, &place);
         tp_page_more(page, column + 6, "%s %s %s%s", i ? "," : "",
                      tp_percent(h->rows[i].bytes / (double)h->bytes).s, before[h->by],
-                     h->rows[i].place);
+                     tp_str_text(&place));
+        tp_str_drop(&place);
+    }
     struct tp_holder_rest rests[TP_HOLDER_RESTS];
     for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++)
         if (rests[i].bytes * SAID_ABOVE > (double)h->bytes)

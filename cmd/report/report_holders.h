@@ -13,6 +13,10 @@ void tp_holders_print(const struct tp_holders *h, struct tp_page *page);
 void tp_holders_line(const struct tp_holders *h, int column, struct tp_page *page);
 void tp_holders_folded(const struct tp_holders *h, const char *root, FILE *out);
 
+/* Adds a place, "FILE:LINE FUNCTION", with the arguments of templates and functions left out:
+ * "random.h:12 std::mersenne_twister_engine<...>::seed(...)". Documents have the whole name. */
+void tp_place_short(const char *place, struct tp_str *out);
+
 /* Option rows. */
 #define TP_HOLDERS_BY_ROW(at)                                                                      \
     TP_CHOICE_AT("by", at, .def = "line", .choices = tp_holders_by_words, .arg = "WHAT",           \

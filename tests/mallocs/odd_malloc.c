@@ -14,15 +14,12 @@
  *     STALLS      waits in its constructor for ever
  *     WEIGHS      writes 8 MiB in its constructor
  *     EXPIRES     holds 8 MiB from a block of EXPIRING bytes on, until a free 10 s later
- *     TURNS       goes around a few times in one of 64 mallocs: some instructions more a call
- *     HELPED      has a thread of its own
- *     REFUSES     returns NULL always
- *     REJECTS     knows the settings foo and bar as jemalloc does, and complains of each foo
- *     OVERLAPS, MISALIGNS, HANGS, FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes
- *     PRINTS      prints to standard output in its constructor, in its destructor and at blocks of
- *                 ODD_SIZE bytes
- *     WEARS_OUT   aborts at one of them: when the file that WEAR_FILE names, to which each adds a
- *                 byte, has as many bytes as WEAR says
+ *     TURNS       goes around TURNS_LOOPS times in one of TURNS_EVERY mallocs: some instructions
+ * more HELPED      has a thread of its own REFUSES     returns NULL always REJECTS     knows the
+ * settings foo and bar as jemalloc does, and complains of each foo OVERLAPS, MISALIGNS, HANGS,
+ * FORKS, EXITS, CRASHES   at blocks of ODD_SIZE bytes PRINTS      prints to standard output in its
+ * constructor, in its destructor and at blocks of ODD_SIZE bytes WEARS_OUT   aborts at one of them:
+ * when the file that WEAR_FILE names, to which each adds a byte, has as many bytes as WEAR says
  *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
  *     DOODLES     the same when the process ends, where the answer was given already */
 #define _GNU_SOURCE
@@ -79,10 +76,14 @@ __attribute__((constructor)) static void begin(void)
 #endif
 
 #ifdef TURNS
+#ifndef TURNS_LOOPS
+#define TURNS_LOOPS 20
+#define TURNS_EVERY 64
+#endif
 static void turn(void)
 {
     static unsigned calls;
-    for (volatile int i = 0; calls % 64 == 0 && i < 20; i++)
+    for (volatile int i = 0; calls % TURNS_EVERY == 0 && i < TURNS_LOOPS; i++)
         ;
     calls++;
 }

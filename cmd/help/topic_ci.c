@@ -106,7 +106,8 @@ static const char answers[] =
     "For other tools   --export-json FILE, --export-junit FILE, --export-markdown FILE. For "
     "people\n"
     "    --export-html FILE, a page with charts to keep with the job. For trackers of a trend\n"
-    "    --export-bmf FILE (Bencher), --export-benchmarks FILE (github-action-benchmark). In GitHub\n"
+    "    --export-bmf FILE (Bencher), --export-benchmarks FILE (github-action-benchmark). In "
+    "GitHub\n"
     "    Actions the step summary and annotations are written by themselves. A workflow to start "
     "from\n"
     "    is in tapool's source tree: scripts/ci-example.\n";

@@ -2,6 +2,8 @@
  * it, and what a stamp takes, which is part of every call that is timed. */
 #include "cmd/recorder/recorder.h"
 
+#include "alloc/base/malloc_variables.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -9,16 +11,12 @@
  * left out. */
 static void note_settings(struct tp_recording_head *head)
 {
-    static const char *const names[] = {
-        "MALLOC_", "GLIBC_TUNABLES=", "JE_MALLOC_CONF=", "MIMALLOC_", "TCMALLOC_", "RPMALLOC_"};
     extern char **environ;
     size_t used = 0;
     head->settings[0] = '\0';
     for (char **e = environ; e && *e; e++) {
-        size_t length = strlen(*e), i = 0;
-        while (i < sizeof names / sizeof *names && strncmp(*e, names[i], strlen(names[i])) != 0)
-            i++;
-        if (i == sizeof names / sizeof *names || used + length + 2 > sizeof head->settings)
+        size_t length = strlen(*e);
+        if (!tp_is_malloc_variable(*e) || used + length + 2 > sizeof head->settings)
             continue;
         if (used)
             head->settings[used++] = ' ';

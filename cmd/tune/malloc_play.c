@@ -1,13 +1,16 @@
 /* See malloc_play.h. */
 #include "cmd/tune/malloc_play.h"
 
+#include "alloc/base/malloc_variables.h"
 #include "cmd/measure/known_values.h"
 #include "cmd/measure/rounds.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Differences up to these are none in the first look, which is one replay. */
 #define FIRST_MEMORY 0.02
@@ -123,14 +126,23 @@ static bool is_asked_again(const struct tp_malloc_tune *t, size_t i)
     return tp_malloc_is_known(r) && (r->front || i == t->base || !r->setting->keys);
 }
 
-/* Those that none beat at first, the base and all defaults. */
+/* The base, those that none beat at first, and all defaults. */
 static int play_again(struct malloc_playing *p, struct tp_err *err)
 {
+    struct tp_malloc_tune *t = p->t;
+    bool cold = t->cold, wall = t->wall;
     p->count = 0;
-    for (size_t i = 0; i < p->t->settings.count; i++)
-        if (is_asked_again(p->t, i) && p->count < FINALISTS)
+    if (is_asked_again(t, t->base))
+        add(p, t->base);
+    for (size_t i = 0; i < t->settings.count; i++)
+        if (i != t->base && is_asked_again(t, i) && p->count < FINALISTS)
             add(p, i);
-    return p->count ? play(p, "best settings", p->cfg->rounds, err) : TP_OK;
+    int status = p->count ? play(p, "best settings", p->cfg->rounds, err) : TP_OK;
+    /* times of the first look may be of another kind */
+    for (size_t i = 0; i < t->settings.count && (cold != t->cold || wall != t->wall); i++)
+        if (t->rows[i].rounds == 1)
+            t->rows[i].ns = (struct tp_malloc_range){NAN, NAN, NAN};
+    return status;
 }
 
 static int play_all(struct malloc_playing *p, struct tp_err *err)
@@ -162,6 +174,20 @@ static int check_played(const struct tp_malloc_tune *t, struct tp_err *err)
     return (int)err->status;
 }
 
+/* What is set for this process would be set for each that it starts. */
+static void forget_variables(void)
+{
+    extern char **environ;
+    char name[256];
+    for (char **e = environ; e && *e;)
+        if (tp_is_malloc_variable(*e) && strchr(*e, '=') &&
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e) < (int)sizeof name &&
+            !unsetenv(name))
+            e = environ;
+        else
+            e++;
+}
+
 int tp_malloc_play(struct tp_malloc_tune *t, const struct tp_malloc_cfg *cfg, struct tp_err *err)
 {
     struct tp_prepared prepared = {.fd = -1};
@@ -172,6 +198,7 @@ int tp_malloc_play(struct tp_malloc_tune *t, const struct tp_malloc_cfg *cfg, st
         free(p);
         return tp_fail(err, TP_ENOMEM, "out of memory");
     }
+    forget_variables();
     find_base(t);
     t->threads = tp_program_facts(t->trace->program)->threads;
     for (size_t i = 0; i < t->settings.count; i++)

@@ -33,6 +33,10 @@ tuned() { "$TAPOOL" tune "$@" --rounds 1 --min-time 0; }
     MALLOC_ARENA_MAX=1 "$TAPOOL" record -o turns.tpt -f -- "$TURNS" 4 8 >/dev/null 2>&1
     ok tuned turns.tpt --grid glibc:tcache_count=0
     matches "$out" ' base +MALLOC_ARENA_MAX=1 \(as recorded\)$'
+    # what is set where tapool runs is set for none of them
+    ok env MALLOC_ARENA_MAX=1 "$TAPOOL" tune turns.tpt --rounds 1 --min-time 0 --grid glibc:tcache_count=0 --json
+    query "$out" 'd["settings"][2]["recorded"], d["settings"][2]["total_resident_bytes"]["median"] * 2 < d["settings"][0]["total_resident_bytes"]["median"]' |
+        grep -q '(True, True)'
 }
 
 @test "two knobs and a default: every combination, and the last rounds are of the best" {

@@ -56,7 +56,7 @@ static void end_counting(void *ctx)
  * make many others. */
 static bool filter_calls(void)
 {
-    static struct sock_filter rules[] = {
+    struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 6, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 5, 0),

@@ -108,7 +108,7 @@ static void system_stats(void *state, struct tp_stats *out)
 const struct tp_strategy tp_strategy_system = {
     .name = "system",
     .summary = "the C library's malloc",
-    .resembles = "what your program uses now",
+    .resembles = "itself: the C library's malloc",
     .to_use =
         "nothing to do: it is what a program gets; the options are mallopt's, and\n"
         "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=N:glibc.malloc.trim_threshold=N sets them",

@@ -43,13 +43,14 @@ static const struct tp_opt rows[] = {
                     "answer. recorded: what the recorded device had, where an out of memory in "
                     "the snapshot tells"),
     TP_FLAG_AT("all", ROW(all), .help = "show all settings, not only those that none beats"),
-    TP_UINT_AT("rounds", ROW(rounds), .def = "3", .min = 1, .max = 100,
+    TP_UINT_AT("rounds", ROW(rounds), .def = "5", .min = 3, .max = 100,
                .help = "of a host trace: interleaved replays of the best settings, after one "
                        "replay of each"),
     TP_TIME_AT("min-time", ROW(min_time), .def = "150ms", .max = UINT64_C(86400000000000),
                .help = "of a host trace: repeat a shorter one for so long in each replay"),
-    TP_GOAL_ROW(ROW(goal)),
-    TP_SEED_ROW(ROW(seed), "of the order of the rounds"),
+    TP_CHOICE_AT("goal", ROW(goal), .def = "both", .choices = tp_goal_words, .arg = "GOAL",
+                 .help = "of a host trace: pick for memory, time, or both"),
+    TP_SEED_ROW(ROW(seed), "of a host trace: of the order of the rounds"),
     TP_FORMAT_ROW(struct tune_opts, format_words, "what is printed"),
     TP_JSON_ROW(struct tune_opts),
     TP_EXPORT_ROW(struct tune_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),

@@ -12,6 +12,7 @@
  *
  * Only for a real allocator, of which nothing is known otherwise. Which calls it makes does not
  * depend on time, if the library does not, nor on addresses: they are not randomised. */
+#include "alloc/base/own.h"
 #include "alloc/base/process_memory.h"
 #include "alloc/engine/process_watch.h"
 
@@ -72,7 +73,8 @@ static bool filter_calls(void)
            !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* Lets the parent follow this process. Where there can be no filter each call stops it. */
+/* Lets the parent follow this process. Where there can be no filter each call stops it. A filter
+ * needs somebody who follows to the end, and a sanitizer follows the process itself then. */
 static int begin_following(struct tp_mapped *shared)
 {
     if (tp_process_threads() != 1) /* the calls of others would not be followed */
@@ -80,7 +82,7 @@ static int begin_following(struct tp_mapped *shared)
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
         return errno;
     raise(SIGSTOP); /* the parent lets it go on */
-    if (!shared->why)
+    if (!shared->why && !TP_SANITIZED)
         shared->filtered = filter_calls();
     return 0;
 }

@@ -229,6 +229,11 @@ static bool has_resident(const struct tp_compare_row *r, const struct tp_metric 
     return tp_metric_is_by_kernel(m) && !isnan(cell_of(r, m)->value);
 }
 
+static bool is_validated(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return has_resident(r, m) && r->run->library;
+}
+
 static bool is_known(const struct tp_compare_row *r, const struct tp_metric *m, const char *name)
 {
     return !strcmp(m->name, name) && !isnan(cell_of(r, m)->value);
@@ -282,8 +287,8 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
                          "not exact"},
         {has_resident, "Total resident: private memory, blocks written, and RSS added by a "
                        "library at start"},
-        {has_resident, "Of malloc libraries it is " TP_VALIDATED_ONE
-                       ", of several threads " TP_VALIDATED_SEVERAL},
+        {is_validated,
+         "Validated: malloc libraries " TP_VALIDATED_ONE "; several threads " TP_VALIDATED_SEVERAL},
         {has_wall, TP_WALL_NOTE},
         {has_waited, TP_WAITED_NOTE},
         {has_blocked, TP_BLOCKED_NOTE},

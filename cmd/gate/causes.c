@@ -170,7 +170,8 @@ bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f)
 {
     if (f->verdict != TP_INCONCLUSIVE)
         return false;
-    return tp_metric_is_ns_per_op(f->metric) || f->difference.estimate >= 1 + g->effect;
+    double effect = f->difference.has_effect ? f->difference.effect : g->effect;
+    return tp_metric_is_ns_per_op(f->metric) || f->difference.estimate >= 1 + effect;
 }
 
 /* ---- words ---- */

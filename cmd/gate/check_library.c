@@ -118,6 +118,7 @@ static int add_test(struct tp_noisy_tests *t, size_t cell, const struct tp_metri
                           m->better, k->gate.seed, d);
     if (!d->pairs)
         return TP_OK;
+    d->has_effect = true;
     d->effect = allowed_of(k, &k->gate.cells[cell], m, d->base) / d->base;
     return tp_noisy_add(t, &test, err);
 }

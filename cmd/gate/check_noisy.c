@@ -127,7 +127,7 @@ int tp_check_add_tested(struct tp_check *k, const struct tp_noisy_test *t, struc
                            .base = d->base,
                            .now = d->now,
                            .change = d->estimate - 1,
-                           .allowed = d->effect > 0 ? d->effect : k->gate.effect,
+                           .allowed = d->has_effect ? d->effect : k->gate.effect,
                            .difference = *d,
                            .sets = t->sets,
                            .live = t->metric->class != TP_CLASS_NOISY};

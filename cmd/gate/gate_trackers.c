@@ -37,16 +37,18 @@ static void add_number(struct tp_json *j, cJSON *in, const char *name, double va
 static int write_bmf(const struct tp_gate *g, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {false};
+    const struct tp_gate_cell *last = NULL; /* whose object is `cell` */
     cJSON *root = tp_json_object(&j, NULL, NULL), *cell = NULL;
     for (size_t i = 0; i < g->finding_count; i++) {
         const struct tp_finding *f = &g->findings[i];
         if (!has_value(f))
             continue;
-        struct tp_gate_line name = cell_name(f->cell);
-        if (!cell || !i || g->findings[i - 1].cell != f->cell)
+        if (f->cell != last) {
+            struct tp_gate_line name = cell_name(f->cell);
             cell = cJSON_GetObjectItemCaseSensitive(root, name.s);
-        if (!cell)
-            cell = tp_json_object(&j, root, name.s);
+            cell = cell ? cell : tp_json_object(&j, root, name.s);
+            last = f->cell;
+        }
         add_number(&j, tp_json_object(&j, cell, tp_finding_name(f).s), "value", f->now);
     }
     return tp_json_print(&j, root, out, err);

@@ -18,6 +18,7 @@
 #include "cmd/ui/progress.h"
 #include "cmd/ui/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -116,7 +117,7 @@ enum { ENV_MAX = 64 };
 static int make_environment(const struct tp_strategy_spec *spec, bool loud, struct tp_str *preload,
                             char ***out, struct tp_err *err)
 {
-    char *extra[ENV_MAX + 2];
+    char *extra[ENV_MAX + 3];
     size_t count = 0;
     const struct tp_opt_list *env = tp_strategy_spec_env(spec);
     const char *users = getenv("LD_PRELOAD");
@@ -138,9 +139,12 @@ static int make_environment(const struct tp_strategy_spec *spec, bool loud, stru
             return status;
         extra[count++] = preload->s;
     }
-    /* mimalloc says nothing of a value that it cannot read unless it is told to. */
-    if (loud)
+    /* mimalloc says nothing of a value that it cannot read, nor what its options are, unless it is
+     * told to. */
+    if (loud) {
         extra[count++] = (char *)(uintptr_t) "MIMALLOC_SHOW_ERRORS=1";
+        extra[count++] = (char *)(uintptr_t) "MIMALLOC_VERBOSE=1";
+    }
     *out = tp_environment_for_child(extra, count);
     return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
@@ -202,6 +206,7 @@ static int spawn(const struct tp_strategy_spec *spec, int program_fd, int job_fd
 struct started {
     struct child_job *job;
     int job_fd;
+    bool followed;
     pid_t pid;
     const struct tp_program_facts *facts;
 };
@@ -232,7 +237,7 @@ static int await(const struct started *c, const char *label, struct tp_child_wai
                                 .facts = c->facts,
                                 .timeout_ns = wait.timeout_ns,
                                 .label = label};
-    wait.stopped = tp_follow_stop;
+    wait.stopped = c->followed ? tp_follow_stop : NULL;
     wait.ctx = &follow;
     end.waited = tp_child_await(c->pid, &wait, &end.how);
     tp_follow_end(&follow);
@@ -254,10 +259,11 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
         fill_job(c.job, cfg);
     if (!status)
         status = tp_program_export(cfg->program, &program_fd, err);
-    bool followed = cfg->passes & TP_PASS_MAPPED, were_fixed = followed && tp_addresses_fixed(true);
+    c.followed = cfg->passes & TP_PASS_MAPPED;
+    bool were_fixed = c.followed && tp_addresses_fixed(true);
     if (!status)
         status = spawn(spec, program_fd, c.job_fd, -1, &c.pid, err);
-    if (followed && !were_fixed)
+    if (c.followed && !were_fixed)
         tp_addresses_fixed(false);
     if (!status)
         status = await(&c, spec->label, wait, out, err);
@@ -312,7 +318,11 @@ int tp_child_rss(const struct tp_strategy_spec *spec, const volatile sig_atomic_
 /* How a library begins a line about a setting that it does not take, and what else is in it. */
 static const struct {
     const char *begin, *has;
-} refusals[] = {{"<jemalloc>: ", ""}, {"mimalloc: ", "has an invalid value"}};
+} refusals[] = {{"<jemalloc>: ", "Invalid conf"},
+                {"<jemalloc>: ", "Out-of-range conf"},
+                {"<jemalloc>: ", "Malformed conf"},
+                {"<jemalloc>: ", "Conf string ends"},
+                {"mimalloc: ", "invalid value"}};
 
 static bool is_refusal(const char *line)
 {
@@ -323,11 +333,34 @@ static bool is_refusal(const char *line)
     return false;
 }
 
+/* mimalloc lists its options where it is told to, and says nothing of a variable that is none. */
+static int check_listed(const char *text, const struct tp_strategy_spec *spec, struct tp_err *err)
+{
+    const struct tp_opt_list *env = tp_strategy_spec_env(spec);
+    for (size_t i = 0; strstr(text, "mimalloc: option '") && i < env->count; i++) {
+        const char *item = env->items[i];
+        char name[128] = "option '";
+        size_t used = strlen(name), length = strcspn(item, "=");
+        if (strncmp(item, "MIMALLOC_", 9) != 0 || length >= sizeof name - used)
+            continue;
+        for (size_t k = 9; k < length; k++)
+            name[used++] = (char)tolower((unsigned char)item[k]);
+        snprintf(name + used, sizeof name - used, "'");
+        if (!strstr(text, name))
+            return tp_fail(err, TP_EUSAGE, "'%s' has no setting %.*s", spec->label, (int)length,
+                           item);
+    }
+    return TP_OK;
+}
+
 static int find_refusal(int said, const struct tp_strategy_spec *spec, struct tp_err *err)
 {
-    char text[4096], *save = NULL;
+    char text[16384], *save = NULL;
     ssize_t length = pread(said, text, sizeof text - 1, 0);
     text[length > 0 ? length : 0] = '\0';
+    int status = check_listed(text, spec, err);
+    if (status)
+        return status;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         if (is_refusal(line))
             return tp_fail(err, TP_EUSAGE, "'%s' refuses a setting: %.300s", spec->label, line);

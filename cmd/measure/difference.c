@@ -108,7 +108,7 @@ int tp_differences_decide(struct tp_difference *all, size_t count, const struct 
         if (all[i].verdict != TP_INSENSITIVE)
             all[i].verdict =
                 decide(&all[i], looks * tests * tp_stat_signed_rank_least(all[i].pairs),
-                       rule->alpha, all[i].effect > 0 ? all[i].effect : rule->effect);
+                       rule->alpha, all[i].has_effect ? all[i].effect : rule->effect);
     return TP_OK;
 }
 

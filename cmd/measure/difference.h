@@ -24,7 +24,8 @@ struct tp_difference {
     double adjusted_worse, adjusted_better; /* after Holm over all tests of the job, for all
                                              * looks at the data */
     size_t pairs;
-    double effect; /* the smallest difference that counts, as a share; 0: that of the rule */
+    bool has_effect; /* `effect` is its own, else that of the rule is meant */
+    double effect;   /* the smallest difference that counts, as a share */
     enum tp_verdict verdict;
 };
 

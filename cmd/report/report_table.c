@@ -578,7 +578,7 @@ static bool has_foreign(const struct tp_result *results, size_t count)
 static void print_resident(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     struct tp_str single = {0};
-    uint64_t threads = 1;
+    uint64_t threads = 1, mapped = 1;
     if (!tp_results_by_resident(results, count))
         return;
     for (size_t i = 0; i < count; i++) {
@@ -586,6 +586,7 @@ static void print_resident(const struct tp_result *results, size_t count, struct
         if (r->passes == 1)
             tp_str_item(&single, ", ", "%s", results[i].spec->label);
         threads = r->threads > threads ? r->threads : threads;
+        mapped = results[i].run->mapped.threads > mapped ? results[i].run->mapped.threads : mapped;
     }
     tp_page_dim(page, NOTE, "Peak resident: private memory, %s%s%s%s.%s",
                 tp_written_words(results->trace), single.length ? "; 1 pass, not 3: " : "",
@@ -594,10 +595,9 @@ static void print_resident(const struct tp_result *results, size_t count, struct
     if (has_foreign(results, count))
         tp_page_dim(page, NOTE, "Validated: malloc libraries %s.", tp_validated_resident(threads));
     if (threads > 1)
-        tp_page_dim(
-            page, NOTE,
-            "Resident and mapped memory is replayed by the %s recorded threads, the rest by one.",
-            tp_count(threads).s);
+        tp_page_dim(page, NOTE,
+                    "%s memory is replayed by the %s recorded threads, all other memory by one.",
+                    mapped > 1 ? "Resident and mapped" : "Resident", tp_count(threads).s);
     tp_str_drop(&single);
 }
 

@@ -61,22 +61,24 @@ static struct tp_malloc_range range_of(const double *values, size_t count)
     return r;
 }
 
-/* The metric of time that all sides have: of the first replay on a fresh heap where some, but not
- * all, have no other, and else what passed while the recorded threads played. */
+/* The metric of time that all sides have: of the first replay on a fresh heap where some replays,
+ * but not all, were single ones, and else what passed while the recorded threads played. */
 static const struct tp_metric *time_of(struct malloc_playing *p, const struct tp_rounds *r)
 {
     const struct tp_metric *wall = tp_metric_find("wall_ns_per_op", NULL);
-    size_t cold = 0, all = 0, walls = 0;
+    size_t cold = 0, all = 0, walls = 0, single = 0;
     for (size_t i = 0; i < p->count; i++) {
         if (r->dropped[i])
             continue;
         all++;
         cold += r->cold[i] > 0;
+        single += r->cold[i] == r->rounds;
         walls += isnan(tp_rounds_values(r, i, wall)[0]) ? 0 : 1;
     }
-    p->t->cold = cold && cold < all;
-    p->t->wall = !p->t->cold && walls == all;
-    return p->t->wall ? wall : tp_metric_find(p->t->cold ? "cold_ns_per_op" : "ns_per_op", NULL);
+    bool mixed = cold && single < all;
+    p->t->cold = cold > 0;
+    p->t->wall = !mixed && walls == all;
+    return p->t->wall ? wall : tp_metric_find(mixed ? "cold_ns_per_op" : "ns_per_op", NULL);
 }
 
 static void take(struct malloc_playing *p, const struct tp_rounds *r)
@@ -145,14 +147,29 @@ static int play_again(struct malloc_playing *p, struct tp_err *err)
     return status;
 }
 
+/* The error where no setting could be played. A base that could not makes way for the first that
+ * could. */
+static int check_played(struct tp_malloc_tune *t, struct tp_err *err)
+{
+    for (size_t i = 0; i < t->settings.count; i++)
+        if (!t->rows[i].err.status) {
+            t->base = t->rows[t->base].err.status ? i : t->base;
+            return TP_OK;
+        }
+    *err = t->rows[0].err;
+    return (int)err->status;
+}
+
 static int play_all(struct malloc_playing *p, struct tp_err *err)
 {
     struct tp_malloc_tune *t = p->t;
     for (size_t i = 0; i < t->settings.count; i++)
         add(p, i);
     int status = play(p, "settings", 1, err);
+    if (!status)
+        status = check_played(t, err);
     tp_malloc_front(t->rows, t->settings.count, 1, FIRST_MEMORY, FIRST_TIME);
-    return !status && p->cfg->rounds > 1 ? play_again(p, err) : status;
+    return status ? status : play_again(p, err);
 }
 
 /* ---- all of it ---- */
@@ -164,21 +181,13 @@ static void find_base(struct tp_malloc_tune *t)
             t->base = i;
 }
 
-/* The error where no setting could be played. */
-static int check_played(const struct tp_malloc_tune *t, struct tp_err *err)
-{
-    for (size_t i = 0; i < t->settings.count; i++)
-        if (!t->rows[i].err.status)
-            return TP_OK;
-    *err = t->rows[0].err;
-    return (int)err->status;
-}
-
-/* What is set for this process would be set for each that it starts. */
+/* What is set for this process would be set for each that it starts, and so would a library that is
+ * preloaded. */
 static void forget_variables(void)
 {
     extern char **environ;
     char name[256];
+    unsetenv("LD_PRELOAD");
     for (char **e = environ; e && *e;)
         if (tp_is_malloc_variable(*e) && strchr(*e, '=') &&
             snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e) < (int)sizeof name &&

@@ -8,7 +8,7 @@
 struct tp_malloc_cfg {
     const char *given; /* the trace as the user named it */
     uint64_t min_time_ns, seed, timeout;
-    unsigned rounds; /* of those that none beats; 1: no more than the first look */
+    unsigned rounds; /* of those that none beats at first; 2 or more */
     enum tp_goal goal;
     bool exact;
 };

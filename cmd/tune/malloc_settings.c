@@ -1,15 +1,18 @@
 /* See malloc_settings.h. */
 #include "cmd/tune/malloc_settings.h"
 
+#include "alloc/base/malloc_variables.h"
 #include "alloc/base/str.h"
 #include "cmd/measure/libraries.h"
 #include "cmd/tune/grid.h"
+#include "cmd/ui/environment.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -23,6 +26,8 @@ struct family {
     const char *own[2];
     /* One variable for all knobs, with what stands between a name and a value, and two knobs. */
     const char *joined, *assign, *separator;
+    const char
+        *value; /* the characters of a value, where the library says nothing of a wrong one */
 };
 
 static const struct family families[] = {
@@ -31,10 +36,11 @@ static const struct family families[] = {
      {"MALLOC_%S", "MALLOC_%S_"},
      "GLIBC_TUNABLES=glibc.malloc.%s",
      "=",
-     ":glibc.malloc.%s"},
-    {"jemalloc", "opt.%s", {NULL}, "MALLOC_CONF=%s", ":", ",%s"},
-    {"mimalloc", "%s", {"MIMALLOC_%S"}, NULL, NULL, NULL},
-    {"tcmalloc", "TCMALLOC_%S", {"TCMALLOC_%S"}, NULL, NULL, NULL},
+     ":glibc.malloc.%s",
+     "0123456789"},
+    {"jemalloc", "opt.%s", {NULL}, "MALLOC_CONF=%s", ":", ",%s", NULL},
+    {"mimalloc", "%s", {"MIMALLOC_%S"}, NULL, NULL, NULL, NULL},
+    {"tcmalloc", "TCMALLOC_%S", {"TCMALLOC_%S"}, NULL, NULL, NULL, "0123456789."},
 };
 
 /* Settings worth trying. A grid with a name that the library here does not know is left out: 2.1 of
@@ -174,10 +180,11 @@ static int not_known(const struct malloc_making *m, const char *name, struct tp_
                      : status;
 }
 
+/* Whether a text means itself to a shell. */
 static bool is_plain(const char *text)
 {
     for (; *text; text++)
-        if (!isalnum((unsigned char)*text) && !strchr("_-+.:", *text))
+        if (!isalnum((unsigned char)*text) && !strchr("_-+.,:=", *text))
             return false;
     return true;
 }
@@ -192,12 +199,14 @@ static int add_part(void *ctx, const char *part, struct tp_err *err)
     snprintf(name, sizeof name, "%.*s", (int)(value - 1 - part), part);
     for (char *c = name; *c; c++)
         *c = (char)tolower((unsigned char)*c);
-    if (!is_plain(name) || !is_plain(value))
+    if (!is_plain(part) || strchr(value, '='))
         return tp_fail(err, TP_EUSAGE, "'%.100s' in a grid is no plain name and value", part);
     if (!f || !contains(&m->file, f->known, name)) {
         m->unknown = true;
         return m->skips ? TP_OK : not_known(m, name, err);
     }
+    if (!*value || (f->value && value[strspn(value, f->value)]))
+        return tp_fail(err, TP_EUSAGE, "'%.100s' is no value of %s's %s", value, m->library, name);
     m->keys++;
     for (size_t i = 0; i < 2 && f->own[i]; i++)
         if (contains(&m->file, f->own[i], name) || !f->joined) {
@@ -214,14 +223,13 @@ static int add_part(void *ctx, const char *part, struct tp_err *err)
 /* How a library is preloaded: by the name of its file where the dynamic linker finds it by that. */
 static void add_preload(struct tp_str *out, const char *library)
 {
-    static const char *const usual_places[] = {"/lib", "/usr/lib", "/usr/local/lib"};
-    char path[TP_LIBRARY_PATH];
-    bool usual_place = false;
+    char path[TP_LIBRARY_PATH], found[TP_LIBRARY_PATH];
     if (!strcmp(library, "glibc") || tp_library_find(library, path, NULL))
         return;
-    for (size_t i = 0; i < sizeof usual_places / sizeof *usual_places; i++)
-        usual_place |= !strncmp(path, usual_places[i], strlen(usual_places[i]));
-    tp_str_add(out, "LD_PRELOAD=%s", usual_place ? strrchr(path, '/') + 1 : path);
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    bool by_name = !getenv(TP_LIBRARY_VARIABLE) && tp_library_find(name, found, NULL) == TP_OK &&
+                   !strcmp(found, path);
+    tp_str_add(out, "LD_PRELOAD=%s", by_name ? name : path);
 }
 
 /* Adds a setting with variables "A=1 B=2", unless it is there. *number is that of it. */
@@ -235,7 +243,8 @@ static int add_setting(struct tp_malloc_settings *list, const char *library, con
     for (const char *at = variables; *at;) {
         size_t length = strcspn(at, " ");
         tp_str_item(&paste, " ", "%.*s", (int)length, at);
-        tp_str_add(&strategy, "%senv={%.*s}", strchr(strategy.s, ':') ? "," : ":", (int)length, at);
+        tp_str_add(&strategy, "%senv={%.*s}", strchr(tp_str_text(&strategy), ':') ? "," : ":",
+                   (int)length, at);
         at += length + (at[length] == ' ');
     }
     int status = tp_str_status(&paste, err);
@@ -277,6 +286,8 @@ static int add_text(void *ctx, const char *text, struct tp_err *err)
         tp_str_add(&m->own, " ");
     if (m->joined.length)
         tp_str_add(&m->own, "%s", m->joined.s);
+    if (!status)
+        status = tp_str_status(&m->own, err);
     if (!status && !m->unknown)
         status = add_setting(m->list, m->library, tp_str_text(&m->own), m->keys, &number, err);
     if (!status && !m->unknown && !m->skips)
@@ -316,17 +327,20 @@ int tp_malloc_settings_usual(struct tp_malloc_settings *list, bool grids, bool t
 
 int tp_malloc_settings_add(struct tp_malloc_settings *list, const char *grid, struct tp_err *err)
 {
-    char name[64], path[TP_LIBRARY_PATH];
+    char name[TP_LIBRARY_PATH], path[TP_LIBRARY_PATH];
     size_t length = strcspn(grid, ":");
     struct malloc_making m = {.list = list, .library = name};
     snprintf(name, sizeof name, "%.*s", (int)length, grid);
+    for (const struct tp_library *l = tp_libraries; l->name; l++)
+        if (!strcasecmp(name, l->name))
+            m.library = l->name;
     if (!grid[length] || length >= sizeof name)
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE, "'%.200s' is no LIBRARY:NAME=VALUE|VALUE", grid),
                        "--grid 'jemalloc:narenas=1|2,dirty_decay_ms=default|0' tries four");
     int status = strcmp(name, "glibc") ? tp_library_find(name, path, err) : TP_OK;
-    m.family = family_of(name);
-    if (!status && m.family && !open_file(name, &m.file))
+    m.family = family_of(m.library);
+    if (!status && m.family && !open_file(m.library, &m.file))
         status = tp_fail(err, TP_EIO, "the file of %s cannot be read", name);
     if (!status)
         status = tp_grid_each(grid + length + 1, add_text, &m, err);
@@ -350,6 +364,22 @@ static const char *library_of(const char *recorded)
     return NULL;
 }
 
+/* Whether a text of a trace, which is not trusted, has nothing but variables of a malloc that means
+ * itself to a shell and writes no files. */
+static bool are_variables(const char *text)
+{
+    char one[256];
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        snprintf(one, sizeof one, "%.*s", (int)length, text);
+        if (length >= sizeof one || !tp_is_malloc_variable(one) || !is_plain(one) ||
+            !strchr(one, '=') || strstr(one, "prof") || strstr(one, "TRACE"))
+            return false;
+        text += length + (text[length] == ' ');
+    }
+    return true;
+}
+
 int tp_malloc_settings_recorded(struct tp_malloc_settings *list, const char *library,
                                 const char *variables, struct tp_err *err)
 {
@@ -358,7 +388,7 @@ int tp_malloc_settings_recorded(struct tp_malloc_settings *list, const char *lib
     size_t number, keys = variables && *variables;
     if (!name || (strcmp(name, "glibc") != 0 && tp_library_find(name, path, NULL)))
         return TP_OK;
-    if (keys && strpbrk(variables, "{}\"'`$\\"))
+    if (keys && !are_variables(variables))
         return TP_OK;
     for (const char *c = variables; keys && *c; c++)
         keys += *c == ' ';

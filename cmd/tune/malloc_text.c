@@ -60,10 +60,10 @@ static void print_tried(const struct tp_malloc_tune *t, struct tp_page *page)
     tp_page_at(page, BESIDE, "of %s, each replayed once by %s",
                count_libraries(&t->settings) > 1 ? "the malloc libraries of this machine"
                                                  : "one malloc library",
-               t->threads > 1 ? "the recorded threads" : "one thread");
-    if (rounds > 1)
-        tp_page_more(page, BESIDE, ", the best %zu of them in %u interleaved rounds", again,
-                     rounds);
+               t->wall || (t->cold && t->threads > 1) ? "the recorded threads" : "one thread");
+    if (again)
+        tp_page_more(page, BESIDE, "; the best and all defaults (%zu) in %u interleaved rounds",
+                     again, rounds);
     tp_page_line(page);
     for (size_t i = 0; i < t->settings.count; i++)
         if (t->rows[i].err.status)
@@ -103,7 +103,8 @@ static void find_rows(struct malloc_screen *s, bool all)
 
 static void add_change(struct malloc_screen *s, double value, double base, bool is_base)
 {
-    tp_table_add(&s->table, "%s", is_base ? "base" : tp_change(value / base - 1).s);
+    double change = base > 0 ? value / base - 1 : (double)NAN;
+    tp_table_add(&s->table, "%s", is_base ? "base" : tp_change(change).s);
 }
 
 static void add_row(struct malloc_screen *s, size_t i, bool exact)
@@ -156,14 +157,18 @@ static void print_table(const struct tp_malloc_tune *t, bool all, struct tp_page
 
 static void print_doubts(const struct tp_malloc_tune *t, struct tp_page *page)
 {
+    if (t->trace->meta.allocator && !t->rows[t->base].setting->recorded)
+        tp_page_put(page, 0,
+                    "! the recorded malloc or its settings cannot be replayed here: the base is %s",
+                    tp_malloc_label(t->rows[t->base].setting));
     if (t->threads > tp_machine_cores_to_use())
         tp_page_put(page, 0,
                     "! %u threads on %llu cores: ns/op does not forecast the program's time here",
                     t->threads, (unsigned long long)tp_machine_cores_to_use());
     if (t->cold)
         tp_page_put(page, 0,
-                    "! some replays took longer than --min-time: ns/op is of the first replay on a "
-                    "fresh heap, of all");
+                    "! replays took longer than --min-time: ns/op is of the first one on a fresh "
+                    "heap");
     if (t->threads > 1 && !t->wall && !t->cold)
         tp_page_put(page, 0, "! the recorded threads could not play: ns/op is by one thread");
 }

@@ -9,6 +9,7 @@
 /* Differences up to these are none. */
 #define MEMORY 0.01
 #define TIME   0.05
+#define LEAST  1e-3 /* bytes or ns */
 
 bool tp_malloc_is_known(const struct tp_malloc_row *r)
 {
@@ -17,10 +18,10 @@ bool tp_malloc_is_known(const struct tp_malloc_row *r)
 
 /* ---- the front ---- */
 
-/* By how much `a` is above `b`, as a share of it. */
+/* By how much `a` is above `b`, as a share of it. Nothing at all counts as a little. */
 static double above(const struct tp_malloc_range *a, const struct tp_malloc_range *b)
 {
-    return a->median / b->median - 1;
+    return fmax(a->median, LEAST) / fmax(b->median, LEAST) - 1;
 }
 
 /* Whether `a` is about as good as `b` in both, and better in one. It leads in no circle: with each
@@ -92,6 +93,17 @@ static size_t find_choices(const struct tp_malloc_tune *t, struct tp_choice choi
     return count;
 }
 
+/* The answer where there is nothing to choose. */
+static void keep(struct tp_malloc_tune *t, const struct tp_choice *choices, size_t count)
+{
+    t->pick = (struct tp_pick){.count = 0};
+    snprintf(t->pick.head, sizeof t->pick.head, count ? "Keep %s" : "Pick: none",
+             count ? choices[0].label : "");
+    snprintf(t->pick.reason, sizeof t->pick.reason, "%s",
+             count ? ": no other setting needs less memory or time"
+                   : ", no setting could be measured");
+}
+
 void tp_malloc_judge(struct tp_malloc_tune *t, unsigned rounds, enum tp_goal goal, bool exact)
 {
     struct tp_choice choices[TP_PICK_MAX];
@@ -99,6 +111,12 @@ void tp_malloc_judge(struct tp_malloc_tune *t, unsigned rounds, enum tp_goal goa
     double low, high;
     tp_malloc_front(t->rows, t->settings.count, rounds, MEMORY, TIME);
     size_t count = find_choices(t, choices, rows, &had);
+    if (count < 2) {
+        keep(t, choices, count);
+        for (size_t i = 0; i < count; i++)
+            t->pick.chosen[t->pick.count++] = rows[i];
+        return;
+    }
     bool forecast = t->threads <= tp_machine_cores_to_use() &&
                     tp_meta_malloc_share(&t->trace->meta, &low, &high);
     tp_pick(&(struct tp_pick_question){.list = choices,

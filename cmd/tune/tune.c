@@ -94,9 +94,9 @@ static int check_kind(const struct tp_trace *t, struct tp_err *err)
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EINPUT,
-                           "%s: '%s' is memory of the host: several files are those of a GPU job",
-                           t->file, t->format),
-                   "one host trace alone is tuned for malloc libraries");
+                           "%s is a host trace: tune takes one of these, or several GPU snapshots",
+                           t->file),
+                   "tapool tune %s", t->file);
 }
 
 static void find_needs(struct tp_tune_file *f)

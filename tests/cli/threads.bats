@@ -154,7 +154,7 @@ needs() {
     matches "$out" 'peak resident \(5 threads\): private memory'
     tr -s ' \n' ' ' <"$out" | grep -qE 'In short: system took .* and had [0-9.]+ MiB resident \(5 threads\)'
     ok "$TAPOOL" replay turns.tpt -s system -s arena --min-time 0
-    matches "$out" 'Resident and mapped memory is replayed by the 5 recorded threads, the rest by one\.'
+    matches "$out" 'Resident and mapped memory is replayed by the 5 recorded threads, all other memory by one\.'
 }
 
 @test "where threads cannot play: one sentence, and 2" {

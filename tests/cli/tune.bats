@@ -117,7 +117,7 @@ setup() {
     refused 2 "did you mean 'max_split_size_mb'" "$TAPOOL" tune "$SMALL" --grid max_split_size:40
     refused 2 'a number of MiB from 20 on' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb:19
     refused 2 'key:value' "$TAPOOL" tune "$SMALL" --grid max_split_size_mb
-    refused 3 'memory of the host' "$TAPOOL" tune sample:sqlite "$SMALL"
+    refused 3 'is a host trace: tune takes one of these, or several GPU snapshots' "$TAPOOL" tune sample:sqlite "$SMALL"
     refused 3 'missing.pickle' "$TAPOOL" tune missing.pickle
     refused 3 '' "$TAPOOL" tune "$DATA/ORIGIN.md"
     trace >empty.trace

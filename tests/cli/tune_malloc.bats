@@ -12,8 +12,8 @@ setup() {
     export TAPOOL_LIBRARY_PATH=$PWD # no library of this machine
 }
 
-# tuned ARGUMENT...: one look at what the grids name, without long replays
-tuned() { "$TAPOOL" tune "$@" --rounds 1 --min-time 0; }
+# tuned ARGUMENT...: what the grids name, without long replays
+tuned() { "$TAPOOL" tune "$@" --rounds 3 --min-time 0; }
 
 @test "threads that take turns: one arena is the smallest, and the text to paste is in the document" {
     "$TAPOOL" record -o turns.tpt -- "$TURNS" 4 8 >/dev/null 2>&1
@@ -34,16 +34,16 @@ tuned() { "$TAPOOL" tune "$@" --rounds 1 --min-time 0; }
     ok tuned turns.tpt --grid glibc:tcache_count=0
     matches "$out" ' base +MALLOC_ARENA_MAX=1 \(as recorded\)$'
     # what is set where tapool runs is set for none of them
-    ok env MALLOC_ARENA_MAX=1 "$TAPOOL" tune turns.tpt --rounds 1 --min-time 0 --grid glibc:tcache_count=0 --json
+    ok env MALLOC_ARENA_MAX=1 "$TAPOOL" tune turns.tpt --rounds 3 --min-time 0 --grid glibc:tcache_count=0 --json
     query "$out" 'd["settings"][2]["recorded"], d["settings"][2]["total_resident_bytes"]["median"] * 2 < d["settings"][0]["total_resident_bytes"]["median"]' |
         grep -q '(True, True)'
 }
 
 @test "two knobs and a default: every combination, and the last rounds are of the best" {
-    ok "$TAPOOL" tune sample:sqlite --grid 'glibc:mmap_threshold=65536,top_pad=default|1048576' --rounds 2 --min-time 0 --json
+    ok "$TAPOOL" tune sample:sqlite --grid 'glibc:mmap_threshold=65536,top_pad=default|1048576' --rounds 3 --min-time 0 --json
     is "$out" '[s["strategy"] for s in d["settings"]]' \
         "['system', 'system:env={MALLOC_MMAP_THRESHOLD_=65536}', 'system:env={MALLOC_MMAP_THRESHOLD_=65536},env={MALLOC_TOP_PAD_=1048576}']"
-    is "$out" 'd["settings"][0]["rounds"]' 2
+    is "$out" 'd["settings"][0]["rounds"]' 3
     ok tuned sample:sqlite --grid glibc:top_pad=0 --all
     tr -s ' \n' ' ' <"$out" | grep -q 'setting, before the command'
     grep -q 'MALLOC_TOP_PAD_=0$' "$out"
@@ -65,7 +65,18 @@ tuned() { "$TAPOOL" tune "$@" --rounds 1 --min-time 0; }
     refused 2 "is no LIBRARY:NAME=VALUE" tuned sample:sqlite --grid arena_max
     refused 2 "is not of the form key:value" tuned sample:sqlite --grid glibc:arena_max
     refused 2 "is no plain name and value" tuned sample:sqlite --grid 'glibc:arena_max=}'
+    refused 2 "'foo' is no value of glibc's arena_max" tuned sample:sqlite --grid glibc:arena_max=foo
+    refused 2 "'' is no value of glibc's arena_max" tuned sample:sqlite --grid glibc:arena_max=
     refused 2 "--capacity is about a GPU" tuned sample:sqlite --capacity 1GiB
     refused 2 "there is no page of malloc settings" tuned sample:sqlite --export-html x.html
     [ ! -e x.html ]
+}
+
+@test "what a trace says is not pasted blindly, and what is set here changes nothing" {
+    MALLOC_FOO='1;id>x&' "$TAPOOL" record -o odd.tpt -- "$TURNS" 1 1 >/dev/null 2>&1
+    ok tuned odd.tpt --grid glibc:top_pad=0 --all
+    lacks "$out" 'as recorded'
+    matches "$out" '^! the recorded malloc or its settings cannot be replayed here: the base is glibc, nothing set$'
+    ok env LD_PRELOAD="$TAPOOL_MALLOCS/weighs.so" "$TAPOOL" tune sample:sqlite --rounds 3 --min-time 0 --grid glibc:top_pad=0 --json
+    query "$out" 'd["settings"][0]["total_resident_bytes"]["median"] < 4 << 20' | grep -q True
 }

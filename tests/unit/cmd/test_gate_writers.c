@@ -427,6 +427,25 @@ static void test_trackers(void **state)
     golden("failing.benchmarks", written("benchmarks", &r.gate));
 }
 
+/* An option that changed has no value, and stands before those of its cell. */
+static void a_cell_whose_first_finding_has_no_value_has_its_own_object(void **state)
+{
+    const struct tp_metric *peak = tp_metric_find("peak_reserved", NULL);
+    struct tp_gate_cell cells[2] = {{.trace = "a.tpt", .strategy = "arena", .source = "host"},
+                                    {.trace = "a.tpt", .strategy = "bump", .source = "host"}};
+    struct tp_finding findings[3] = {{.cell = &cells[0], .metric = peak, .now = 1},
+                                     {.cell = &cells[1], .now = NAN},
+                                     {.cell = &cells[1], .metric = peak, .now = 2}};
+    const struct tp_gate g = {.findings = findings, .finding_count = 3};
+    (void)state;
+    cJSON *root = cJSON_Parse(written("bmf", &g));
+    assert_non_null(root);
+    assert_int_equal(cJSON_GetArraySize(root), 2);
+    for (cJSON *cell = root->child; cell; cell = cell->next)
+        assert_int_equal(cJSON_GetArraySize(cell), 1);
+    cJSON_Delete(root);
+}
+
 static void test_junit(void **state)
 {
     (void)state;
@@ -731,6 +750,7 @@ int main(void)
         cmocka_unit_test(test_partly),
         cmocka_unit_test(test_junit),
         cmocka_unit_test(test_trackers),
+        cmocka_unit_test(a_cell_whose_first_finding_has_no_value_has_its_own_object),
         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_github),

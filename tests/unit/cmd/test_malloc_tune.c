@@ -62,6 +62,37 @@ static void differences_that_are_noise_are_none(void **state)
     front_is(beaten, COUNT(beaten));
 }
 
+/* ---- the answer ---- */
+
+static void answers(double resident, double ns, const char *head, const char *reason)
+{
+    struct tp_malloc_setting settings[2] = {{.paste = (char[]){""}},
+                                            {.paste = (char[]){"MALLOC_TOP_PAD_=0"}, .keys = 1}};
+    struct tp_malloc_row rows[2] = {
+        {.setting = &settings[0], .resident = {1e6, 1e6, 1e6}, .ns = {50, 49, 51}, .rounds = 5},
+        {.setting = &settings[1],
+         .resident = {resident, resident, resident},
+         .ns = {ns, ns * 0.99, ns * 1.01},
+         .rounds = 5}};
+    const struct tp_trace trace = {.path = NULL};
+    struct tp_malloc_tune t = {
+        .trace = &trace, .settings = {settings, 2}, .rows = rows, .threads = 1};
+    tp_malloc_judge(&t, 5, TP_GOAL_BOTH, false);
+    assert_string_equal(t.pick.head, head);
+    if (strncmp(t.pick.reason, reason, strlen(reason)) != 0)
+        fail_msg("%s", t.pick.reason);
+}
+
+static void what_is_set_is_kept_where_no_other_is_better(void **state)
+{
+    (void)state;
+    const char *keep = ": no other setting needs less memory or time";
+    answers(1e6, 50, "Keep glibc, nothing set", keep);
+    answers(2e6, 80, "Keep glibc, nothing set", keep);
+    answers(2e6, 20, "Smallest: glibc, nothing set", " (total resident");
+    answers(5e5, 20, "Pick MALLOC_TOP_PAD_=0", ": total resident");
+}
+
 /* ---- what a recording had ---- */
 
 static void recorded_is(const char *library, const char *variables, const char *strategy)
@@ -81,6 +112,9 @@ static void recorded_is(const char *library, const char *variables, const char *
 
 static void the_recorded_malloc_is_played_with_its_variables(void **state)
 {
+    static const char *const odd[] = {
+        "MALLOC_ARENA_MAX={",    "MALLOC_FOO=1;id>x&", "PATH=/tmp",           "MALLOC_ARENA_MAX",
+        "MALLOC_CONF=prof:true", "MALLOC_TRACE=x",     "MALLOC_ARENA_MAX=1 b"};
     (void)state;
     recorded_is("glibc 2.36", NULL, "system");
     recorded_is("glibc 2.36", "", "system");
@@ -89,7 +123,8 @@ static void the_recorded_malloc_is_played_with_its_variables(void **state)
                 "system:env={MALLOC_ARENA_MAX=1},env={GLIBC_TUNABLES=glibc.malloc.tcache_count=0}");
     recorded_is(NULL, "MALLOC_ARENA_MAX=1", NULL);
     recorded_is("libnobody.so.7 1.0", NULL, NULL);
-    recorded_is("glibc 2.36", "MALLOC_ARENA_MAX={", NULL); /* no text for an option */
+    for (size_t i = 0; i < COUNT(odd); i++)
+        recorded_is("glibc 2.36", odd[i], NULL);
 }
 
 static void the_usual_settings_begin_with_the_c_library_alone(void **state)
@@ -115,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_front_has_those_that_none_beats),
         cmocka_unit_test(differences_that_are_noise_are_none),
+        cmocka_unit_test(what_is_set_is_kept_where_no_other_is_better),
         cmocka_unit_test(the_recorded_malloc_is_played_with_its_variables),
         cmocka_unit_test(the_usual_settings_begin_with_the_c_library_alone),
     };

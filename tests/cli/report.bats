@@ -18,7 +18,7 @@ load common
     lacks "$out" '0 B'
     ok play_once sample:sqlite -s system
     matches "$out" 'libjemalloc.so.2: its own heap'
-    matches "$out" '^ +[0-9.]+ .iB +peak resident: private memory, every block written$'
+    matches "$out" '^ +[0-9.]+ .iB +peak resident: private memory, every block written; validated'
     matches "$out" '^In short: system (took .* and )?had [0-9.]+ .iB resident for a program that needed'
     ok play_once sample:sqlite -s system --json
     is "$out" 'r["strategy"]["library"]' libjemalloc.so.2

@@ -764,7 +764,7 @@ sys.exit(p.wait())' "$@" | tr '\r' '\n' >"$SCRATCH/waited"
     waited "$TAPOOL" check "${quick[@]}" --base-bin "$TAPOOL"
     matches "$out" 'memory and counts: 0 of 6 \(a\.json, arena\)'
     lacks "$out" 'instructions: ' # there is no counter
-    matches "$out" 'latency: 0 of 39 \(a\.json, arena\)'
+    matches "$out" 'latency: 0 of 84 \(a\.json, arena\)'
     [ "$(tail -n 1 "$out" | tr -d '\033[K')" = "" ]
     waited "$TAPOOL" check "${quick[@]}" --update
     matches "$out" 'update: 0 of 24 \(a\.json, arena\)'
@@ -776,5 +776,5 @@ sys.exit(p.wait())' "$@" | tr '\r' '\n' >"$SCRATCH/waited"
     fi
     waited "$TAPOOL" compare a.json -s arena -s lru --rounds 3 --min-time 0
     matches "$out" 'memory and counts: 0 of 2 \(arena\)'
-    matches "$out" 'rounds: 0 of 3 \(a\.json\)'
+    matches "$out" 'replays: 0 of 8 \(a\.json\)'
 }

@@ -203,6 +203,12 @@ struct tp_resident {
     struct tp_course course; /* of the pass whose peak is the middle one */
 };
 
+/* The calls of the kernel by which a process gets memory and gives it back, X(call, what it does).
+ * The filter of the process that plays and the count of the one that follows it are made of them.
+ */
+#define TP_MAPPED_CALLS(X)                                                                         \
+    X(mmap, GETS) X(munmap, PUTS) X(mremap, BOTH) X(brk, BOTH) X(madvise, PUTS) X(mprotect, CHANGES)
+
 /* What a process has mapped, and its calls for it, from the first event to the last. Known for a
  * real allocator. The process that plays and the one that follows it share such a struct for
  * `counting`, `over`, `filtered`, `base` and `why`. */

@@ -26,8 +26,8 @@ static enum effect effect_of(const struct tp_followed *t)
     static const struct {
         uint64_t call;
         enum effect effect;
-    } rows[] = {{SYS_mmap, GETS}, {SYS_munmap, PUTS},  {SYS_mremap, BOTH},
-                {SYS_brk, BOTH},  {SYS_madvise, PUTS}, {SYS_mprotect, CHANGES}};
+#define ROW(call, effect) {SYS_##call, effect},
+    } rows[] = {TP_MAPPED_CALLS(ROW)};
     enum effect effect = NONE;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         effect = t->call == rows[i].call ? rows[i].effect : effect;

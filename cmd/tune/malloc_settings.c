@@ -1,6 +1,7 @@
 /* See malloc_settings.h. */
 #include "cmd/tune/malloc_settings.h"
 
+#include "alloc/base/grow.h"
 #include "alloc/base/malloc_variables.h"
 #include "alloc/base/str.h"
 #include "cmd/measure/libraries.h"
@@ -100,6 +101,19 @@ static const struct family *family_of(const char *library)
     return NULL;
 }
 
+/* The C library, which is not preloaded. */
+static bool is_libc(const char *library)
+{
+    return !strcmp(library, "glibc");
+}
+
+static void release(struct tp_malloc_setting *s)
+{
+    free(s->library);
+    free(s->strategy);
+    free(s->paste);
+}
+
 /* ---- texts ---- */
 
 /* Adds `form` with a name in it. */
@@ -132,8 +146,8 @@ static bool open_file(const char *library, struct library_file *out)
 {
     char path[TP_LIBRARY_PATH];
     struct stat st = {0};
-    bool found = !strcmp(library, "glibc") ? find_linker(path)
-                                           : tp_library_find(library, path, NULL) == TP_OK;
+    bool found =
+        is_libc(library) ? find_linker(path) : tp_library_find(library, path, NULL) == TP_OK;
     int fd = found ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     void *text = fd >= 0 && !fstat(fd, &st) && st.st_size > 0
                      ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
@@ -224,7 +238,7 @@ static int add_part(void *ctx, const char *part, struct tp_err *err)
 static void add_preload(struct tp_str *out, const char *library)
 {
     char path[TP_LIBRARY_PATH], found[TP_LIBRARY_PATH];
-    if (!strcmp(library, "glibc") || tp_library_find(library, path, NULL))
+    if (is_libc(library) || tp_library_find(library, path, NULL))
         return;
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     bool by_name = !getenv(TP_LIBRARY_VARIABLE) && tp_library_find(name, found, NULL) == TP_OK &&
@@ -232,14 +246,32 @@ static void add_preload(struct tp_str *out, const char *library)
     tp_str_add(out, "LD_PRELOAD=%s", by_name ? name : path);
 }
 
+/* Appends a setting and takes its texts. */
+static int append(struct tp_malloc_settings *list, struct tp_malloc_setting s, struct tp_err *err)
+{
+    int status =
+        list->count < TP_MALLOC_SETTINGS_MAX
+            ? TP_OK
+            : tp_fail(err, TP_EUSAGE, "at most %d settings can be tried", TP_MALLOC_SETTINGS_MAX);
+    if (!status && (!s.library || !s.strategy || !s.paste))
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status)
+        status = TP_ONE_MORE(&list->items, list->count, err, .what = "settings");
+    if (!status)
+        list->items[list->count++] = s;
+    else
+        release(&s);
+    return status;
+}
+
 /* Adds a setting with variables "A=1 B=2", unless it is there. *number is that of it. */
 static int add_setting(struct tp_malloc_settings *list, const char *library, const char *variables,
                        size_t keys, size_t *number, struct tp_err *err)
 {
     struct tp_str paste = {0}, strategy = {0};
-    bool libc = !strcmp(library, "glibc");
     add_preload(&paste, library);
-    tp_str_add(&strategy, "%s%s", libc ? "system" : "lib:", libc ? "" : library);
+    tp_str_add(&strategy, "%s%s",
+               is_libc(library) ? "system" : "lib:", is_libc(library) ? "" : library);
     for (const char *at = variables; *at;) {
         size_t length = strcspn(at, " ");
         tp_str_item(&paste, " ", "%.*s", (int)length, at);
@@ -253,22 +285,13 @@ static int add_setting(struct tp_malloc_settings *list, const char *library, con
     for (*number = 0; !status && *number < list->count; ++*number)
         if (!strcmp(list->items[*number].strategy, strategy.s))
             break;
-    if (!status && *number == list->count && list->count == TP_MALLOC_SETTINGS_MAX)
-        status =
-            tp_fail(err, TP_EUSAGE, "at most %d settings can be tried", TP_MALLOC_SETTINGS_MAX);
-    if (!list->items && !status)
-        list->items = calloc(TP_MALLOC_SETTINGS_MAX, sizeof *list->items);
-    if (!status && *number == list->count && list->items) {
-        struct tp_malloc_setting *s = &list->items[list->count++];
-        *s = (struct tp_malloc_setting){.library = strdup(library),
-                                        .strategy = strdup(strategy.s),
-                                        .paste = strdup(tp_str_text(&paste)),
-                                        .keys = keys};
-        if (!s->library || !s->strategy || !s->paste)
-            status = tp_fail(err, TP_ENOMEM, "out of memory");
-    }
-    if (!status && !list->items)
-        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status && *number == list->count)
+        status = append(list,
+                        (struct tp_malloc_setting){.library = strdup(library),
+                                                   .strategy = strdup(strategy.s),
+                                                   .paste = strdup(tp_str_text(&paste)),
+                                                   .keys = keys},
+                        err);
     tp_str_drop(&paste);
     tp_str_drop(&strategy);
     return status;
@@ -338,7 +361,7 @@ int tp_malloc_settings_add(struct tp_malloc_settings *list, const char *grid, st
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE, "'%.200s' is no LIBRARY:NAME=VALUE|VALUE", grid),
                        "--grid 'jemalloc:narenas=1|2,dirty_decay_ms=default|0' tries four");
-    int status = strcmp(name, "glibc") ? tp_library_find(name, path, err) : TP_OK;
+    int status = is_libc(name) ? TP_OK : tp_library_find(name, path, err);
     m.family = family_of(m.library);
     if (!status && m.family && !open_file(m.library, &m.file))
         status = tp_fail(err, TP_EIO, "the file of %s cannot be read", name);
@@ -386,7 +409,7 @@ int tp_malloc_settings_recorded(struct tp_malloc_settings *list, const char *lib
     const char *name = library ? library_of(library) : NULL;
     char path[TP_LIBRARY_PATH];
     size_t number, keys = variables && *variables;
-    if (!name || (strcmp(name, "glibc") != 0 && tp_library_find(name, path, NULL)))
+    if (!name || (!is_libc(name) && tp_library_find(name, path, NULL)))
         return TP_OK;
     if (keys && !are_variables(variables))
         return TP_OK;
@@ -400,11 +423,8 @@ int tp_malloc_settings_recorded(struct tp_malloc_settings *list, const char *lib
 
 void tp_malloc_settings_release(struct tp_malloc_settings *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        free(list->items[i].library);
-        free(list->items[i].strategy);
-        free(list->items[i].paste);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        release(&list->items[i]);
     free(list->items);
     *list = (struct tp_malloc_settings){NULL, 0};
 }

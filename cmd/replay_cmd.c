@@ -482,7 +482,7 @@ static void find_fidelity(struct replay *r, size_t job)
     struct tp_result *torch = NULL;
     for (size_t i = 0; !torch && i < r->report.count; i++)
         if (r->report.results[i].trace == trace &&
-            tp_plays_as_recorded(trace, r->report.results[i].spec))
+            tp_plays_as_recorded(trace, &r->jobs[job].captured, r->report.results[i].spec))
             torch = &r->report.results[i];
     if (torch && tp_fidelity_of(trace, r->paths[job], &r->o->open, &r->fidelities[job]))
         torch->fidelity = &r->fidelities[job];

@@ -18,6 +18,9 @@ struct captured_scan {
     uint64_t *live;    /* by device: objects live now */
     uint64_t live_on_all;
     struct tp_failed_request failed;
+    struct tp_torch_rules
+        rules; /* of the recorded settings; the defaults, where they are not known */
+    struct tp_limit_scan *limits; /* by device; NULL: PyTorch did not record this */
     uint64_t time, insn;
     uint32_t mark;
 };
@@ -146,6 +149,8 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
             s->out->devices[in->device].played++;
         if (part == TP_FAILED_NONE)
             count_live(s, in);
+        if (s->limits && in->op != TP_MARK && in->device != TP_ALL_DEVICES)
+            tp_limit_follow(&s->limits[in->device], in, event, s->reserved[in->device]);
         if (in->op == TP_NOTE)
             on_note(s, in, event);
         else if (in->op == TP_FREE)
@@ -154,8 +159,9 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
             s->requested_at[in->slot] = 0; /* a reset may have ended the slot's last object */
         else if (in->op == TP_MARK)
             s->mark = in->slot;
-        if (in->device != TP_ALL_DEVICES) /* such an instruction requests no memory */
-            note_demand(s, in, failed);
+        if (in->device == TP_ALL_DEVICES) /* such an instruction requests no memory */
+            continue;
+        note_demand(s, in, failed);
     }
     return TP_OK;
 }
@@ -181,10 +187,26 @@ static void begin(struct captured_scan *s, const struct tp_recorded *r)
         struct tp_captured_device *d = &s->out->devices[i];
         d->start_reserved = start_reserved(r, i);
         d->peak_reserved = d->at_demand = s->reserved[i] = d->start_reserved;
-        d->oom_free = UINT64_MAX;
+        d->oom_free = d->limit.below = UINT64_MAX;
         d->demand_mark = UINT32_MAX;
         d->largest = largest_of(s->program, r, i);
+        if (s->limits)
+            s->limits[i] = (struct tp_limit_scan){.rules = &s->rules, .out = &d->limit};
     }
+}
+
+/* Limits are those of PyTorch's allocator, under its recorded settings. */
+static int open_limits(struct captured_scan *s, const struct tp_trace *t, struct tp_err *err)
+{
+    struct tp_err ignored;
+    const char *conf = tp_torch_recorded(t->meta.settings);
+    s->rules = tp_torch_defaults;
+    if (!t->recorded.by || strcmp(t->recorded.by, "PyTorch") != 0)
+        return TP_OK;
+    if (conf && tp_torch_conf(&s->rules, conf, &ignored))
+        s->rules = tp_torch_defaults;
+    s->limits = calloc(s->out->count, sizeof *s->limits);
+    return s->limits ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
 int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct tp_err *err)
@@ -198,7 +220,7 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
     s.reserved = calloc(f->devices, sizeof *s.reserved);
     s.requested_at = calloc(f->slots ? f->slots : 1, sizeof *s.requested_at);
     s.live = calloc(f->devices, sizeof *s.live);
-    int status = TP_OK;
+    int status = open_limits(&s, t, err);
     if (!out->devices || !s.reserved || !s.requested_at || !s.live)
         status = tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
@@ -210,6 +232,7 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
     free(s.reserved);
     free(s.requested_at);
     free(s.live);
+    free(s.limits);
     if (status)
         tp_captured_release(out);
     return status;
@@ -319,12 +342,54 @@ uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_progra
     return tp_captured_failures(c).played ? c->most_live : f->slots;
 }
 
+/* ---- what the device had ---- */
+
+/* What a failed request says is free is the whole device's: a program with a share of it failed
+ * although that would have been enough. */
+static uint64_t capacity_of(const struct tp_captured_device *d)
+{
+    const struct tp_captured_limit *l = &d->limit;
+    bool told = d->ooms && d->oom_free != UINT64_MAX, bounded = l->below != UINT64_MAX;
+    uint64_t by_oom = told ? d->oom_reserved + d->oom_free : 0;
+    if (told && (!bounded || (by_oom < l->below && by_oom >= d->peak_reserved)))
+        return by_oom;
+    if (!bounded || d->peak_reserved >= l->below)
+        return 0;
+    return l->collections ? l->below - 1 : d->peak_reserved;
+}
+
 uint64_t tp_captured_capacity(const struct tp_captured *c)
 {
-    for (uint32_t i = 0; c->devices && i < c->count; i++)
-        if (c->known && c->devices[i].ooms && c->devices[i].oom_free != UINT64_MAX)
-            return c->devices[i].oom_reserved + c->devices[i].oom_free;
-    return 0;
+    uint64_t known = 0, peak = 0;
+    for (uint32_t i = 0; c->known && c->devices && i < c->count; i++) {
+        const struct tp_captured_device *d = &c->devices[i];
+        uint64_t bytes = capacity_of(d);
+        known = bytes > known ? bytes : known;
+        peak = d->peak_reserved > peak ? d->peak_reserved : peak;
+    }
+    return known && peak > known ? peak : known;
+}
+
+struct tp_captured_retries tp_captured_retries(const struct tp_captured *c)
+{
+    struct tp_captured_retries all = {.count = 0};
+    for (uint32_t i = 0; c && c->known && c->devices && i < c->count; i++) {
+        const struct tp_captured_limit *l = &c->devices[i].limit;
+        if (l->retries && (!all.count || l->first_retry < all.first_event)) {
+            all.first_event = l->first_retry;
+            all.device = i;
+        }
+        all.count += l->retries;
+    }
+    return all;
+}
+
+bool tp_captured_collects(const struct tp_captured *c)
+{
+    bool some = false;
+    for (uint32_t i = 0; c->known && c->devices && i < c->count; i++)
+        some |= c->devices[i].limit.collections > 0;
+    return some;
 }
 
 /* ---- places ---- */

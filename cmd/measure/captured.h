@@ -4,6 +4,7 @@
 #define TP_CAPTURED_H
 
 #include "alloc/engine/curve.h"
+#include "cmd/measure/captured_limit.h"
 #include "traces/holders.h"
 
 /* The recorded memory of one device. Sizes are bytes. "Peak demand" is the event at which the
@@ -27,6 +28,7 @@ struct tp_captured_device {
     uint64_t waited;        /* frees completed later than they were requested */
     uint64_t longest_wait_ns;
     uint32_t demand_mark; /* phase of peak demand; UINT32_MAX: none */
+    struct tp_captured_limit limit;
 };
 
 struct tp_captured {
@@ -79,8 +81,22 @@ uint64_t tp_captured_allocations(const struct tp_captured *c, const struct tp_pr
 uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f);
 uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_program_facts *f);
 
-/* Bytes of memory that the recorded device had, if a recorded out of memory tells; 0: not known. */
+/* Bytes of memory that the recorded device had, or the program's share of it, as far as failed
+ * requests and failed cudaMallocs tell: the least with which all that was served is served; 0: not
+ * known. With several devices the most of them. */
 uint64_t tp_captured_capacity(const struct tp_captured *c);
+
+/* Times that cudaMalloc failed, so that cached memory was freed, on all devices; the first one's
+ * event and device. */
+struct tp_captured_retries {
+    uint64_t count, first_event;
+    uint32_t device;
+};
+struct tp_captured_retries tp_captured_retries(const struct tp_captured *c);
+
+/* Whether garbage_collection_threshold freed memory, so that the program had set its share of the
+ * device (torch.cuda.set_per_process_memory_fraction): without one it does nothing. */
+bool tp_captured_collects(const struct tp_captured *c);
 
 /* Asks for the place of an event, which tp_captured_find then looks up. Requests beyond
  * TP_PLACES_MAX are dropped. */

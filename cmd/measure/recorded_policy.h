@@ -5,16 +5,20 @@
 #include "cmd/measure/spec.h"
 #include "traces/trace.h"
 
+struct tp_captured;
+
 /* Whether `spec` is that strategy, without settings given, and does not simulate the recorded ones.
  * `why`: which. */
 bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strategy_spec *spec,
                            struct tp_err *why);
 
-/* Gives that strategy the recorded settings, where none are given and it simulates them. */
-int tp_apply_recorded(const struct tp_trace *trace, struct tp_strategy_spec *spec,
-                      struct tp_err *err);
+/* Gives that strategy the recorded settings, where none are given and it simulates them. `limited`:
+ * the device has a size, so that a share of it that the program had set can be set too. */
+int tp_apply_recorded(const struct tp_trace *trace, const struct tp_captured *captured,
+                      bool limited, struct tp_strategy_spec *spec, struct tp_err *err);
 
 /* Whether `spec` is that strategy with the recorded settings. */
-bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_strategy_spec *spec);
+bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_captured *captured,
+                          const struct tp_strategy_spec *spec);
 
 #endif

@@ -53,8 +53,9 @@ def main():
                     "measured_device_allocs", "predicted_device_allocs"])
     for snapshot, setting, row, (reserved, calls) in rows_of(*sys.argv[1:]):
         real = int(row["max_reserved_bytes"])
+        recorded_calls = int(row["device_allocs"]) - int(row["device_allocs_before"] or 0)
         table.writerow([snapshot, setting, real, reserved, "%+.2f%%" % (100 * (reserved - real) / real),
-                        row["device_allocs"], calls])
+                        recorded_calls, calls])
 
 
 main()

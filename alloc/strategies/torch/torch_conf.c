@@ -284,15 +284,16 @@ bool tp_torch_plain(const char *text, char *to, size_t room)
 
 const char *tp_torch_recorded(const char *said)
 {
-    static const char empty[] = " is empty";
+    static const char *const without[] = {" is empty", " is not recorded", NULL};
     size_t name = said ? strspn(said, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") : 0;
     if (!name)
         return NULL;
     if (said[name] == '=')
         return said + name + 1;
-    if (strncmp(said + name, empty, sizeof empty - 1) != 0)
-        return NULL;
-    return strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
+    for (const char *const *start = without; *start; start++)
+        if (strncmp(said + name, *start, strlen(*start)) == 0)
+            return strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
+    return NULL;
 }
 
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err)

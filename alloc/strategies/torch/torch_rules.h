@@ -54,9 +54,14 @@ extern const struct tp_torch_rules tp_torch_defaults;
 /* Copies such a text without its blanks, which PyTorch allows anywhere. False: it does not fit. */
 bool tp_torch_plain(const char *text, char *to, size_t room);
 
+/* Set beside a recorded garbage_collection_threshold that collected something: the program had set
+ * its share of the device, which is what is known of the device's size. */
+#define TP_TORCH_WHOLE_SHARE ",per_process_memory_fraction:1.0"
+
 /* The text among the settings that a recording says, as its reader puts them: "NAME=TEXT", or "NAME
  * is empty: defaults, expandable_segments on", where segments grow by a call of PyTorch and not by
- * that text. "" for the defaults; NULL: it does not say. Points into `said`, or is static. */
+ * that text, or "NAME is not recorded: segments grow, so expandable_segments on". "" for the
+ * defaults; NULL: it does not say. Points into `said`, or is static. */
 const char *tp_torch_recorded(const char *said);
 
 /* Applies the text of PYTORCH_CUDA_ALLOC_CONF. TP_EUSAGE names the key or the value. */

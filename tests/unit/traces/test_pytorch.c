@@ -102,6 +102,12 @@ static void test_empty_cache(void **state)
                GIVEN(512) " } ( 'action' 'oom' 'device_free' 1 'size' 2 'stream' 0 u")) " u .",
            "note 0 512 a4 @1; note 0 1 a9 @1; note 0 2 a1 @2; note 0 1 a2 @2; alloc 0 2 a8 @2; "
            "free 0 2 a8 @2; ");
+    /* as much was reserved at another time, so that nothing was short */
+    expect("} (" TRACES(TRACE(GOT(512) GOT(1024) GOT(2048) GIVEN(512) EVENT("alloc", 1024, 9, 1)
+                                  GIVEN(2048) GOT(4096))) " u .",
+           "note 0 512 a3 @1; note 0 1 a9 @1; note 0 512 a3 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
+           "note 0 4 a9 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 1 a9 @4; alloc 0 9 a8 @5; "
+           "trim 0 0 @5; note 0 512 a4 @6; note 0 4 a9 @6; note 0 512 a3 @7; note 0 8 a9 @7; ");
     /* each device for itself */
     expect("} (" TRACES(TRACE(EVENT("alloc", 512, 9, 1) GIVEN(1024))
                             TRACE(EVENT("segment_free", 512, 512, 2) GOT(512))) " u .",

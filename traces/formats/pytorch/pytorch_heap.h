@@ -27,8 +27,11 @@ static inline bool tp_pytorch_is_in(const struct tp_pytorch_block *b,
            b->address - segment->address < segment->size;
 }
 
+/* Finds out since when the segments at the end are there, where pools are to be taken from them. */
+int tp_pytorch_date_segments(struct tp_pytorch *s, struct tp_err *err);
+
 /* The private pool of an event; 0: none. Where the event does not say it, it is that of the segment
- * that has the event's address at the end. */
+ * that has the event's address from then to the end. */
 uint64_t tp_pytorch_pool_of(const struct tp_pytorch *s, uint32_t device,
                             const struct tp_pytorch_event *ev);
 

@@ -8,12 +8,8 @@
  * event of the file, so it has no number of its own. The end of an annotation returns to the phase
  * of the annotation around it (pytorch_phases.h).
  *
- * Segments that go back to the driver between requests, and not for one that then gets a new
- * segment or fails, went back because the program asked for it: empty_cache(), which becomes a TRIM
- * before them.
- *
- * Known weakness: an empty_cache() right before a request that needs a new segment looks like
- * memory that was short. */
+ * Segments that went back because the program called empty_cache() (pytorch_returns.h) get a TRIM
+ * before them. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
 #include "alloc/base/numbers.h"
@@ -21,6 +17,7 @@
 #include "traces/formats/pytorch/pytorch_heap.h"
 #include "traces/formats/pytorch/pytorch_holes.h"
 #include "traces/formats/pytorch/pytorch_phases.h"
+#include "traces/formats/pytorch/pytorch_returns.h"
 #include "traces/lower/spaces.h"
 
 #include <inttypes.h>
@@ -38,7 +35,7 @@ struct lowering {
     struct tp_pytorch_heap heap;     /* at the start */
     struct tp_spill_cursor *cursors; /* one for each device that is taken */
     const struct tp_pytorch_event **heads;
-    bool *giving;                      /* for each: the last event gave a segment back */
+    struct tp_pytorch_returns returns;
     struct tp_pytorch_moment *moments; /* one for each device that is taken */
     int64_t begin_us;                  /* time of the first event that has one */
     bool begun;
@@ -331,34 +328,13 @@ static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, 
 
 /* ---- empty_cache() ---- */
 
-static bool gives_back(const struct tp_pytorch_event *ev)
-{
-    return ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP;
-}
-
-/* Finds out for whom segments go back from the current event of a device on: by what follows. */
-static int is_asked_for(const struct lowering *l, uint32_t i, bool *asked, struct tp_err *err)
-{
-    const struct tp_spill_cursor *now = &l->cursors[i];
-    struct tp_spill_cursor ahead = {
-        .list = now->list, .next = now->next - (now->there - now->at), .end = now->end};
-    const struct tp_pytorch_event *ev = NULL;
-    int rc = TP_OK;
-    do
-        ev = tp_spill_next(&ahead, &rc, err);
-    while (ev && gives_back(ev));
-    *asked = !ev || (ev->action != TP_PYTORCH_SEGMENT_ALLOC &&
-                     ev->action != TP_PYTORCH_SEGMENT_MAP && ev->action != TP_PYTORCH_OOM);
-    return rc;
-}
-
 /* Puts a TRIM before the first of the segments that empty_cache() gave back. */
 static int lower_trim(struct lowering *l, uint32_t i, const struct tp_pytorch_event *ev,
                       struct tp_err *err)
 {
-    bool first = gives_back(ev) && !l->giving[i], asked = false;
-    l->giving[i] = gives_back(ev);
-    int rc = first ? is_asked_for(l, i, &asked, err) : TP_OK;
+    bool asked = false;
+    int rc = tp_pytorch_returned(&l->returns, i, &l->cursors[i], ev, l->moments[i].reserved, &asked,
+                                 err);
     struct tp_event trim = {.op = TP_EV_TRIM,
                             .uncounted = true,
                             .has_time = ev->has_time,
@@ -411,8 +387,7 @@ static int open_cursors(struct lowering *l, struct tp_err *err)
     const struct tp_pytorch *s = l->snapshot;
     l->cursors = calloc(l->count, sizeof *l->cursors);
     l->heads = calloc(l->count, sizeof *l->heads);
-    l->giving = calloc(l->count, sizeof *l->giving);
-    if (!l->cursors || !l->heads || !l->giving)
+    if (!l->cursors || !l->heads)
         return tp_input_no_memory(l->reading->in, err);
     int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && i < l->count; i++) {
@@ -468,9 +443,12 @@ static int begin_moments(struct lowering *l, struct tp_err *err)
     l->moments = calloc(l->count, sizeof *l->moments);
     if (!l->moments)
         return tp_input_no_memory(l->reading->in, err);
-    for (uint32_t i = 0; r->by && i < l->count; i++)
+    for (uint32_t i = 0; r->by && i < l->count; i++) {
         l->moments[i].reserved = r->devices[i].start_reserved;
-    return TP_OK;
+        l->returns.devices[i].highest =
+            l->moments[i].reserved + (uint64_t)l->snapshot->devices[l->numbers[i]].highest;
+    }
+    return tp_pytorch_returns_begin(&l->returns, l->snapshot, l->places, err);
 }
 
 static int record_largest(struct lowering *l, struct tp_err *err)
@@ -530,7 +508,6 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
         rc = lower_all(&l, err);
     free(l.cursors);
     free(l.heads);
-    free(l.giving);
     free(l.moments);
     tp_pytorch_heap_release(s, &l.heap);
     return rc;

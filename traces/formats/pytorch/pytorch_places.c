@@ -16,6 +16,7 @@
 #include "traces/input/pickle_ops.h"
 #include "traces/lower/place_table.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,9 @@ struct search {
     struct view list, dict, text;
     struct tp_pytorch_frame frame, best;
     enum tp_pytorch_rank rank; /* rank of `best` */
+    /* if wanted: names of functions, of which one is looked for in place of the best frame */
+    const char *const *functions;
+    enum tp_pytorch_frames found;
     /* if wanted: the program's frames around the best one, the innermost first */
     char (*callers)[TP_PLACE_TEXT];
     unsigned caller_count;
@@ -296,8 +300,38 @@ static bool read_frame(struct search *s, struct view *v)
     return false;
 }
 
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Names in C++ stand in their namespace and before their parameters. */
+static bool is_named(const char *function, const char *name)
+{
+    const char *at = strstr(function, name);
+    return at && (at == function || !in_word(at[-1])) && !in_word(at[strlen(name)]);
+}
+
+static void look_for_function(struct search *s)
+{
+    s->found = TP_FRAMES_OTHER;
+    for (const char *const *name = s->functions; *name; name++)
+        if (is_named(s->frame.function, *name))
+            s->found = TP_FRAMES_CALLED;
+}
+
+/* Whether frames farther out can still change the result. */
+static bool goes_on(const struct search *s)
+{
+    return s->functions ? s->found != TP_FRAMES_CALLED : s->callers || s->rank < TP_PYTORCH_PROGRAM;
+}
+
 static void judge(struct search *s)
 {
+    if (s->functions) {
+        look_for_function(s);
+        return;
+    }
     enum tp_pytorch_rank rank = tp_pytorch_rank(&s->frame);
     if (s->rank == TP_PYTORCH_PROGRAM && rank == s->rank && s->caller_count < CALLERS)
         tp_pytorch_frame_text(&s->frame, s->callers[s->caller_count++]);
@@ -333,8 +367,7 @@ static void read_frames(struct search *s, uint64_t offset)
         return;
     if (op.effect != TP_OP_LIST)
         return;
-    for (int i = 0;
-         i < FRAMES_MAX && (s->callers || s->rank < TP_PYTORCH_PROGRAM) && next(&s->list, &op);) {
+    for (int i = 0; i < FRAMES_MAX && goes_on(s) && next(&s->list, &op);) {
         if (is_aside(&op) || op.effect == TP_OP_MARK)
             continue;
         if (op.effect == TP_OP_GET ? !read_known_frame(s, op.number)
@@ -343,6 +376,22 @@ static void read_frames(struct search *s, uint64_t offset)
         judge(s);
         i++;
     }
+}
+
+/* Reads the frames at a place of the file. What all searches may read together is bounded. */
+static void search_frames(struct tp_pytorch_places *p, struct search *s, uint64_t frames)
+{
+    uint64_t all = SHARE * tp_spill_count(&p->frames) + TP_PLACES_MAX * BUDGET;
+    size_t budget = p->spent < all ? BUDGET : 0;
+    struct view *const views[] = {&s->list, &s->dict, &s->text};
+    s->places = p;
+    s->budget = budget;
+    for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+        views[v]->fd = p->fd;
+        views[v]->budget = &s->budget;
+    }
+    read_frames(s, frames);
+    p->spent += budget - s->budget;
 }
 
 /* Finds the best frame of an event; its text is "" if there is none. */
@@ -357,19 +406,9 @@ static int search_event(struct tp_pytorch_places *p, struct search *s, uint64_t 
     int rc = tp_spill_read(&p->frames, event - 1, 1, &frames, err);
     if (rc != TP_OK || !frames)
         return rc;
-    uint64_t all = SHARE * tp_spill_count(&p->frames) + TP_PLACES_MAX * BUDGET;
-    size_t budget = p->spent < all ? BUDGET : 0;
-    s->places = p;
-    s->budget = budget;
     s->rank = TP_PYTORCH_SILENT;
     s->best = (struct tp_pytorch_frame){.line = 0};
-    struct view *const views[] = {&s->list, &s->dict, &s->text};
-    for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
-        views[v]->fd = p->fd;
-        views[v]->budget = &s->budget;
-    }
-    read_frames(s, frames);
-    p->spent += budget - s->budget;
+    search_frames(p, s, frames);
     tp_pytorch_frame_text(&s->best, out);
     return TP_OK;
 }
@@ -380,6 +419,24 @@ static int new_search(struct tp_pytorch_places *p, struct search **out, struct t
     if (!p->known)
         p->known = calloc(FRAMES, sizeof *p->known);
     return *out && p->known ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the stack frames");
+}
+
+int tp_pytorch_places_called(struct tp_pytorch_places *p, uint64_t frames,
+                             const char *const *functions, enum tp_pytorch_frames *out,
+                             struct tp_err *err)
+{
+    struct search *s = NULL;
+    *out = TP_FRAMES_NONE;
+    if (!p || !frames)
+        return TP_OK;
+    int rc = new_search(p, &s, err);
+    if (rc == TP_OK) {
+        s->functions = functions;
+        search_frames(p, s, frames);
+        *out = s->found;
+    }
+    free(s);
+    return rc;
 }
 
 static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],

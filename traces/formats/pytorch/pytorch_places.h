@@ -17,6 +17,14 @@ void tp_pytorch_places_free(struct tp_pytorch_places *p); /* NULL is fine */
  * frames. `p` may be NULL. */
 int tp_pytorch_places_add(struct tp_pytorch_places *p, uint64_t frames, struct tp_err *err);
 
+/* Whether one of the stack frames at `frames`, as above, is of a function whose name is in a list,
+ * which ends with NULL. TP_FRAMES_NONE: there are no frames, or they cannot be read. `p` may be
+ * NULL. */
+enum tp_pytorch_frames { TP_FRAMES_NONE, TP_FRAMES_OTHER, TP_FRAMES_CALLED };
+int tp_pytorch_places_called(struct tp_pytorch_places *p, uint64_t frames,
+                             const char *const *functions, enum tp_pytorch_frames *out,
+                             struct tp_err *err);
+
 /* Hands `p` over to `places`, which releases it. If `p` is NULL, `places` stays empty. */
 void tp_pytorch_places_give(struct tp_pytorch_places *p, struct tp_places *places);
 

@@ -11,6 +11,7 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -303,6 +304,7 @@ static int add_segment(struct tp_pytorch *s, const struct tp_pytorch_block *span
                                     .count = s->blocks.count - s->segment.first_block,
                                     .idle = s->segment.pieces};
     s->private_spans += span->pool != 0;
+    s->grown |= span->expandable;
     return tp_pytorch_add_block(s->reading, &s->spans, span, err);
 }
 
@@ -399,9 +401,14 @@ static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
     d->frees += ev->action == TP_PYTORCH_SEGMENT_FREE;
     d->taken += taken ? ev->size : 0;
     d->returned += back ? ev->size : 0;
+    int64_t level = (int64_t)d->taken - (int64_t)d->returned;
+    d->highest = level > d->highest ? level : d->highest;
     s->completed += ev->action == TP_PYTORCH_FREE_COMPLETED;
     s->requested += ev->action == TP_PYTORCH_FREE_REQUESTED;
+    s->grown |= ev->action == TP_PYTORCH_SEGMENT_MAP;
     s->framed += ev->frames != 0;
+    s->framed_frees += ev->frames && (ev->action == TP_PYTORCH_FREE_REQUESTED ||
+                                      ev->action == TP_PYTORCH_FREE_COMPLETED);
     s->pooled += ev->has_pool;
     s->too_large += tp_pytorch_too_large(ev);
     s->unaligned += ev->action == TP_PYTORCH_ALLOC && ev->address % ALIGNMENT;
@@ -521,7 +528,7 @@ int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
         return rc;
     const struct tp_pytorch_values *v = &s->values[ROLE_TOP];
     if (has(v, SEGMENTS) || has(v, DEVICE_TRACES))
-        return TP_OK;
+        return tp_pytorch_date_segments(s, err);
     rc =
         tp_fail(err, TP_EINPUT, "%s: a pickle, but not of a memory snapshot", tp_input_name(r->in));
     return tp_hint(err, rc, "torch.cuda.memory._dump_snapshot() writes a snapshot");
@@ -553,7 +560,8 @@ const char *tp_pytorch_conf(const struct tp_pytorch *s)
 
 bool tp_pytorch_grows(const struct tp_pytorch *s)
 {
-    return get(&s->values[ROLE_SETTINGS], EXPANDABLE) != 0;
+    const struct tp_pytorch_values *v = &s->values[ROLE_SETTINGS];
+    return has(v, EXPANDABLE) ? get(v, EXPANDABLE) != 0 : s->grown;
 }
 
 static void describe_settings(struct tp_pytorch *s)
@@ -571,6 +579,10 @@ static void describe_settings(struct tp_pytorch *s)
                                          : ", expandable_segments off");
     else if (has(v, conf))
         tp_meta_set(meta, &meta->settings, "%s is set to a long text", words[INDEX(conf)]);
+    else if (s->grown)
+        tp_meta_set(meta, &meta->settings,
+                    "%s is not recorded: segments grow, so expandable_segments on",
+                    words[INDEX(CONF_OLD)]);
 }
 
 void tp_pytorch_describe(struct tp_pytorch *s)

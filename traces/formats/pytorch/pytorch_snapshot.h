@@ -24,6 +24,7 @@ struct tp_pytorch_block {
     int64_t stream;
     uint64_t pool;   /* of a segment: see pytorch_events.h */
     uint64_t frames; /* byte in the file of the opcode of its stack frames; 0: none */
+    uint64_t since;  /* of a segment at the end: byte of the event that took it; 0: before all */
     uint32_t device;
     bool relative;   /* `address` is an offset in its segment, whose address is not known yet */
     bool expandable; /* the segment can grow; this is what was mapped of it side by side */
@@ -56,6 +57,7 @@ struct tp_pytorch_device {
     uint64_t first, count;         /* the device's range in the list of all events */
     uint64_t snapshots;            /* snapshot events in that range */
     uint64_t taken, returned;      /* bytes of segments, summed over the events */
+    int64_t highest;               /* most bytes of segments above those before the first event */
     uint64_t allocs, frees;        /* number of whole segments allocated and freed */
     struct tp_recorded_device end; /* the end_ members, computed from the segments */
 };
@@ -82,9 +84,11 @@ struct tp_pytorch {
     uint64_t completed, requested; /* frees of each kind */
     uint64_t unaligned;            /* allocations at addresses where PyTorch places none */
     uint64_t framed;               /* events with stack frames */
+    uint64_t framed_frees;         /* of them, those that free a block */
     uint64_t pooled;               /* events that say their pool */
     uint64_t private_spans;        /* segments of private pools at the end */
     uint64_t framed_blocks;        /* blocks at the end with stack frames */
+    bool grown;                    /* some segments grow */
     uint64_t too_large;            /* failed requests of more than 2^48 bytes */
     uint64_t unknown;              /* events with an unknown action */
     uint16_t unknown_action;       /* word of the first unknown action */
@@ -114,7 +118,8 @@ int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *t
 /* The recorded text of PYTORCH_CUDA_ALLOC_CONF; NULL: the file has none. */
 const char *tp_pytorch_conf(const struct tp_pytorch *s);
 
-/* Whether new segments grew when the snapshot was taken, as far as the file says. */
+/* Whether new segments grew when the snapshot was taken, as far as the file says: by its settings,
+ * or else, in older files, by segments that grow. */
 bool tp_pytorch_grows(const struct tp_pytorch *s);
 
 /* The action that frees: the recording may have left out some kinds of events (skip_actions). */

@@ -1,0 +1,38 @@
+/* What memory the recorded device had, or the program's share of it, as far as the recording tells:
+ * PyTorch frees its cache and tries once more when cudaMalloc fails, and that shows as segments
+ * that go back right before a new one.
+ *
+ *     notes     | take | take | give give | take |        retry: what was reserved, and the new
+ *     reserved  |      |      ^           |               segment, were more than there was
+ *
+ * So the limit is at least what was ever reserved, and less than what failed. */
+#ifndef TP_CAPTURED_LIMIT_H
+#define TP_CAPTURED_LIMIT_H
+
+#include "alloc/program/program.h"
+#include "alloc/strategies/torch/torch_rules.h"
+
+/* Of one device, in bytes. */
+struct tp_captured_limit {
+    uint64_t retries;     /* times that cudaMalloc failed and cached memory was freed */
+    uint64_t first_retry; /* event; 0: there was none */
+    uint64_t collections; /* times that garbage_collection_threshold freed cached memory */
+    uint64_t below;       /* the limit is less than this; UINT64_MAX: not known */
+};
+
+/* Follows one device. At first all members are 0 but `rules` and `out`, whose `below` is
+ * UINT64_MAX. */
+struct tp_limit_scan {
+    const struct tp_torch_rules *rules; /* those of the recording */
+    struct tp_captured_limit *out;
+    uint64_t before; /* bytes reserved before the group that goes back */
+    uint64_t taken;  /* bytes mapped since then */
+    uint64_t event;  /* of the group's beginning */
+    bool giving, asked, mapping;
+};
+
+/* The next instruction of the device, before which `reserved` bytes were. */
+void tp_limit_follow(struct tp_limit_scan *s, const struct tp_insn *in, uint64_t event,
+                     uint64_t reserved);
+
+#endif

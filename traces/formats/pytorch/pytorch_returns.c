@@ -1,0 +1,118 @@
+/* See pytorch_returns.h.
+ *
+ *     segment_free segment_free ... | what follows           for whom
+ *       frames have empty_cache     | anything               the program
+ *       frames have none            | segment_alloc, oom     a request: cudaMalloc had failed
+ *       frames are not known        | oom                    a request
+ *                                   | segment_alloc          a request, if that much was more than
+ *                                   |                        ever was reserved; else the program
+ *       any but the first           | anything else          the program
+ *
+ * The third row rests on this: what was reserved before the group and the new segment together
+ * would have been less than what the device gave at another time, so that nothing was short.
+ *
+ * Known weakness: without frames, an empty_cache() at the peak, right before a request that needs a
+ * new segment, looks like a failed cudaMalloc. */
+#include "traces/formats/pytorch/pytorch_returns.h"
+
+enum { TRIES = 64 }; /* events whose frames are read to find out whether there are any */
+
+static const char *const empty_cache[] = {"empty_cache", "emptyCache", "THCPModule_emptyCache",
+                                          NULL};
+
+static bool gives_back(const struct tp_pytorch_event *ev)
+{
+    return ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP;
+}
+
+static bool takes(const struct tp_pytorch_event *ev)
+{
+    return ev->action == TP_PYTORCH_SEGMENT_ALLOC || ev->action == TP_PYTORCH_SEGMENT_MAP;
+}
+
+static bool frees_block(const struct tp_pytorch_event *ev)
+{
+    return ev->action == TP_PYTORCH_FREE_REQUESTED || ev->action == TP_PYTORCH_FREE_COMPLETED;
+}
+
+/* Lists of frames may be there and all be empty. Stacks may also be recorded of allocations only.
+ */
+static int find_framed(struct tp_pytorch_returns *r, struct tp_err *err)
+{
+    const struct tp_pytorch_event *ev = NULL;
+    struct tp_spill_cursor c = {.list = &r->snapshot->events,
+                                .end = tp_spill_count(&r->snapshot->events)};
+    int tries = 0, rc = TP_OK;
+    if (!r->places || !r->snapshot->framed_frees)
+        return TP_OK;
+    while (rc == TP_OK && !r->framed && tries < TRIES && (ev = tp_spill_next(&c, &rc, err))) {
+        enum tp_pytorch_frames found = TP_FRAMES_NONE;
+        if (!frees_block(ev) || !ev->frames)
+            continue;
+        tries++;
+        rc = tp_pytorch_places_called(r->places, ev->frames, empty_cache, &found, err);
+        r->framed = found != TP_FRAMES_NONE;
+    }
+    return rc;
+}
+
+int tp_pytorch_returns_begin(struct tp_pytorch_returns *r, const struct tp_pytorch *s,
+                             struct tp_pytorch_places *places, struct tp_err *err)
+{
+    r->snapshot = s;
+    r->places = places;
+    return find_framed(r, err);
+}
+
+/* What follows a group. */
+struct following {
+    enum { NOTHING, TAKEN, FAILED } what;
+    uint64_t bytes; /* that are taken */
+};
+
+static int look_ahead(const struct tp_spill_cursor *now, struct following *out, struct tp_err *err)
+{
+    struct tp_spill_cursor ahead = {
+        .list = now->list, .next = now->next - (now->there - now->at), .end = now->end};
+    const struct tp_pytorch_event *ev = NULL;
+    int rc = TP_OK;
+    *out = (struct following){NOTHING, 0};
+    do
+        ev = tp_spill_next(&ahead, &rc, err);
+    while (ev && gives_back(ev));
+    if (ev && ev->action == TP_PYTORCH_OOM)
+        out->what = FAILED;
+    for (; ev && takes(ev); ev = tp_spill_next(&ahead, &rc, err)) {
+        out->what = TAKEN;
+        out->bytes += ev->size;
+    }
+    return rc;
+}
+
+static bool is_asked(const struct tp_pytorch_returns *r, uint32_t device, uint64_t reserved,
+                     const struct following *f)
+{
+    if (f->what != TAKEN || r->framed)
+        return f->what == NOTHING;
+    return f->bytes <= r->devices[device].highest &&
+           reserved <= r->devices[device].highest - f->bytes;
+}
+
+int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device,
+                        const struct tp_spill_cursor *now, const struct tp_pytorch_event *ev,
+                        uint64_t reserved, bool *asked, struct tp_err *err)
+{
+    enum tp_pytorch_frames found = TP_FRAMES_NONE;
+    struct following f;
+    bool first = gives_back(ev) && !r->devices[device].giving;
+    r->devices[device].giving = gives_back(ev);
+    *asked = false;
+    if (!first)
+        return TP_OK;
+    int rc = r->framed ? tp_pytorch_places_called(r->places, ev->frames, empty_cache, &found, err)
+                       : TP_OK;
+    if (rc == TP_OK)
+        rc = look_ahead(now, &f, err);
+    *asked = rc == TP_OK && (found == TP_FRAMES_CALLED || is_asked(r, device, reserved, &f));
+    return rc;
+}

@@ -130,10 +130,28 @@ static int check_torch(const char *text, struct tp_err *err)
     return tp_torch_conf(&rules, text, err);
 }
 
+static uint64_t torch_segment(uint64_t size)
+{
+    return tp_torch_segment_bytes(&tp_torch_defaults, tp_torch_rounded(&tp_torch_defaults, size));
+}
+
+static struct tp_limit_rules torch_limits(const char *said)
+{
+    struct tp_torch_rules rules = tp_torch_defaults;
+    const char *text = tp_torch_recorded(said);
+    struct tp_err ignored;
+    if (text && tp_torch_conf(&rules, text, &ignored))
+        rules = tp_torch_defaults;
+    return (struct tp_limit_rules){.segment = torch_segment,
+                                   .unit = rules.expandable ? rules.large_segment : 0,
+                                   .collect_above = rules.collect_above};
+}
+
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
 {
-    static const struct tp_recorded_policy pytorch = {"PyTorch", &tp_strategy_torch, "conf",
-                                                      torch_settings, check_torch};
+    static const struct tp_recorded_policy pytorch = {
+        "PyTorch",   &tp_strategy_torch,   "conf",      torch_settings,
+        check_torch, TP_TORCH_WHOLE_SHARE, torch_limits};
     return by && !strcmp(by, pytorch.by) ? &pytorch : NULL;
 }
 

@@ -484,7 +484,7 @@ static void find_fidelity(struct replay *r, size_t job)
         if (r->report.results[i].trace == trace &&
             tp_plays_as_recorded(trace, &r->jobs[job].captured, r->report.results[i].spec))
             torch = &r->report.results[i];
-    if (torch && tp_fidelity_of(trace, r->paths[job], &r->o->open, &r->fidelities[job]))
+    if (torch && tp_fidelity_of(trace, r->paths[job], &r->o->open, false, &r->fidelities[job]))
         torch->fidelity = &r->fidelities[job];
 }
 

@@ -25,12 +25,17 @@ struct tune_opts {
     struct tp_open_opts open;
     struct tp_exports exports;
     struct tp_opt_list grid;
-    uint64_t capacity, timeout, rounds, min_time, seed;
-    uint32_t goal;
+    struct tp_opt_list without;
+    uint64_t capacity, reserve, timeout, rounds, min_time, seed;
+    uint32_t goal, use;
     bool all, bytes;
 };
 
 static const char *const format_words[] = {"text", "json", "html", NULL};
+
+/* Where a key cannot be used. */
+static const char *const use_words[] = {"any", "windows", "vllm-sleep", NULL};
+static const char *const use_keys[] = {NULL, "expandable_segments", "expandable_segments"};
 
 #define ROW(member) offsetof(struct tune_opts, member)
 static const struct tp_opt rows[] = {
@@ -40,8 +45,14 @@ static const struct tp_opt rows[] = {
                        "the library first, as jemalloc:narenas=1|2. May be repeated"),
     TP_CAPACITY_ROW(ROW(capacity),
                     "what the device has, each of them; 0 is no limit. Out of memory is then an "
-                    "answer. recorded: what the recorded device had, where an out of memory in "
-                    "the snapshot tells"),
+                    "answer. recorded: what the recorded program could have, as its failed "
+                    "requests and cudaMallocs tell"),
+    TP_RESERVE_ROW(ROW(reserve)),
+    TP_LIST_AT("without", ROW(without), .arg = "KEY",
+               .help = "leave out settings with this key. May be repeated"),
+    TP_CHOICE_AT("for", ROW(use), .def = "any", .choices = use_words, .arg = "USE",
+                 .help = "leave out what does not work there: windows, vllm-sleep (vLLM's sleep "
+                         "mode)"),
     TP_FLAG_AT("all", ROW(all), .help = "show all settings, not only those that none beats"),
     TP_UINT_AT("rounds", ROW(rounds), .def = "5", .min = 3, .max = 100,
                .help = "of a host trace: interleaved replays of the best settings, after one "
@@ -103,7 +114,7 @@ static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_e
         struct tp_tune_file *f = &t->files[i];
         uint64_t ns = tp_bound_time_by_default(f->trace.program);
         struct tp_offline *bounds = NULL;
-        tp_fidelity_of(&f->trace, f->path, &o->open, &f->fidelity);
+        tp_fidelity_of(&f->trace, f->path, &o->open, true, &f->fidelity);
         if (ns)
             status = tp_bound(f->trace.program, ns, &bounds, err);
         for (uint16_t d = 0; ns && !status && d < tp_program_facts(f->trace.program)->devices; d++)
@@ -153,11 +164,38 @@ static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out,
     return tp_exports_all(&o->exports, format_words, write_as, &f, out, err);
 }
 
+/* A key that nothing is tried of was probably meant to be another one. */
+static int check_without(const struct tp_tune *t, const char *key, struct tp_err *err)
+{
+    struct tp_text start = tp_text_of("%s:", key);
+    for (uint32_t i = 0; i < t->texts.count; i++)
+        if (tp_grid_has(tp_texts_get(&t->texts, i), start.s))
+            return TP_OK;
+    return tp_fail(err, TP_EUSAGE, "'--without %s': no setting that is tried has this key", key);
+}
+
+static int make_settings(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err)
+{
+    const char **without = calloc(o->without.count + 2, sizeof *without);
+    if (!without)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < o->without.count; i++) {
+        without[i] = o->without.items[i];
+        status = check_without(t, without[i], err);
+    }
+    without[o->without.count] = use_keys[o->use];
+    if (!status)
+        status = tp_tune_settings(t, without, err);
+    free(without);
+    return status;
+}
+
 static int tune_device(const struct tune_opts *o, struct tp_tune *t, FILE *out, struct tp_err *err)
 {
     int status = read_grids(o, &t->texts, err);
     if (!status)
-        status = tp_tune_settings(t, err);
+        status = make_settings(o, t, err);
     if (!status)
         status = play(o, t, err);
     if (!status)
@@ -249,7 +287,8 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (!status)
         status = tp_exports_look(&o->exports, format_words, err);
     if (!status)
-        status = tp_tune_open(&t, args->words, (size_t)args->count, &o->open, o->capacity, err);
+        status = tp_tune_open(&t, args->words, (size_t)args->count, &o->open, o->capacity,
+                              o->reserve, err);
     if (!status)
         status = t.host ? tune_malloc(o, &t.files[0].trace, args->words[0], out, err)
                         : tune_device(o, &t, out, err);

@@ -12,6 +12,7 @@
 #include "cmd/why/why.h"
 #include "cmd/why/why_json.h"
 #include "cmd/why/why_page.h"
+#include "cmd/why/why_play.h"
 #include "cmd/why/why_text.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 struct why_opts {
     struct tp_exports exports;
     char *conf;
-    uint64_t at, device, depth, max_memory;
+    uint64_t at, device, depth, max_memory, capacity, reserve;
     uint32_t by;
     bool bytes;
 };
@@ -44,6 +45,11 @@ static const struct tp_opt rows[] = {
     TP_TEXT_AT("conf", ROW(conf), .from = TP_OPT_USER, .arg = "TEXT",
                .help = "PYTORCH_CUDA_ALLOC_CONF of the recording, where the file does not say it "
                        "or says it wrongly"),
+    TP_CAPACITY_ROW(
+        ROW(capacity),
+        "what the device has when settings are tried; 0 is no limit. recorded: what the "
+        "recorded program could have, as its failed requests and cudaMallocs tell"),
+    TP_RESERVE_ROW(ROW(reserve)),
     TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
                .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
     TP_FORMAT_ROW(struct why_opts, format_words, "what is printed"),
@@ -156,19 +162,38 @@ static uint32_t count_devices(const struct why_opts *o, const struct tp_pytorch 
 
 enum { TRY_MOST = 1000000 }; /* events of a program that is played with other settings */
 
-static int try_settings(const struct answers *a, const char *conf, struct tp_why *w,
-                        struct tp_err *err)
+/* Advice needs rules that do what the recorded allocator did, and a program that is soon played. */
+static bool is_worth_trying(const struct tp_why *w)
 {
-    const struct tp_why_try_cfg cfg = {.path = a->path,
-                                       .device = w->device,
-                                       .conf = a->opts->conf ? a->opts->conf : conf,
-                                       .capacity = w->moment.failed ? w->room.capacity : 0,
-                                       .max_memory = a->opts->max_memory};
-    bool short_enough = w->moment.events && w->moment.events <= TRY_MOST;
-    return short_enough ? tp_why_try(&cfg, &w->tries, err) : TP_OK;
+    return w->moment.events && w->moment.events <= TRY_MOST && tp_why_is_faithful(w);
 }
 
-static int answer(struct answers *a, struct tp_pytorch *s, const struct tp_why_cfg *cfg,
+static uint64_t capacity_of(const struct why_opts *o, const struct tp_why *w)
+{
+    if (o->capacity != TP_OPT_KEYWORD(0))
+        return o->capacity > o->reserve ? o->capacity - o->reserve : o->capacity > 0;
+    return w->recording.capacity ? w->recording.capacity : w->moment.failed ? w->room.capacity : 0;
+}
+
+/* The answer for one device. */
+static int answer_device(struct answers *a, struct tp_pytorch *s, uint32_t device,
+                         struct tp_why_cfg *cfg, struct tp_why_places *places, struct tp_err *err)
+{
+    struct tp_why *w = &a->list[a->count++];
+    struct tp_why_trace trace;
+    int rc = tp_why_trace_open(&trace, a->path, device, a->opts->max_memory, err);
+    const struct tp_why_recording r = tp_why_recording_of(&trace, a->opts->bytes);
+    cfg->limit = r.capacity;
+    if (rc == TP_OK)
+        rc = tp_why(s, device, cfg, places, w, err);
+    w->recording = r;
+    if (rc == TP_OK && trace.open && is_worth_trying(w))
+        rc = tp_why_try(&trace, capacity_of(a->opts, w), a->opts->max_memory, &w->tries, err);
+    tp_why_trace_close(&trace);
+    return rc;
+}
+
+static int answer(struct answers *a, struct tp_pytorch *s, struct tp_why_cfg *cfg,
                   struct tp_err *err)
 {
     struct tp_why_places places = {.count = 0};
@@ -176,10 +201,8 @@ static int answer(struct answers *a, struct tp_pytorch *s, const struct tp_why_c
     int rc = tp_why_places_open(s, &places, err);
     for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++)
         if (has_memory(s, i) && (wanted == TP_OPT_KEYWORD(0) || wanted == i))
-            rc = tp_why(s, i, cfg, &places, &a->list[a->count++], err);
+            rc = answer_device(a, s, i, cfg, &places, err);
     tp_why_places_close(&places);
-    for (size_t i = 0; rc == TP_OK && i < a->count; i++)
-        rc = try_settings(a, tp_pytorch_conf(s), &a->list[i], err);
     if (rc != TP_OK || a->count)
         return rc;
     return wanted == TP_OPT_KEYWORD(0) ? tp_snapshot_silent(s, err)

@@ -3,6 +3,7 @@
 #define TP_TRACE_H
 
 #include "traces/format.h"
+#include "traces/lower/memory_limit.h"
 #include "traces/profile.h"
 
 struct tp_trace_cfg {
@@ -37,6 +38,8 @@ struct tp_trace {
     bool device_chosen;       /* the reader took only the device of read.device */
     struct tp_recorded recorded;
     struct tp_places places; /* used by tp_trace_places */
+    /* of the recorded allocator; set by the caller who knows it, `segment` is NULL else */
+    struct tp_limit_rules limits;
 };
 
 /* Whether a path has the form "sample:NAME", known or not, and so names no file. */

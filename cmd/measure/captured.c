@@ -18,9 +18,7 @@ struct captured_scan {
     uint64_t *live;    /* by device: objects live now */
     uint64_t live_on_all;
     struct tp_failed_request failed;
-    struct tp_torch_rules
-        rules; /* of the recorded settings; the defaults, where they are not known */
-    struct tp_limit_scan *limits; /* by device; NULL: PyTorch did not record this */
+    struct tp_limit_scan *limits; /* by device; NULL: such limits are not known of its allocator */
     uint64_t time, insn;
     uint32_t mark;
 };
@@ -190,22 +188,17 @@ static void begin(struct captured_scan *s, const struct tp_recorded *r)
         d->oom_free = d->limit.below = UINT64_MAX;
         d->demand_mark = UINT32_MAX;
         d->largest = largest_of(s->program, r, i);
-        if (s->limits)
-            s->limits[i] = (struct tp_limit_scan){.rules = &s->rules, .out = &d->limit};
     }
 }
 
-/* Limits are those of PyTorch's allocator, under its recorded settings. */
 static int open_limits(struct captured_scan *s, const struct tp_trace *t, struct tp_err *err)
 {
-    struct tp_err ignored;
-    const char *conf = tp_torch_recorded(t->meta.settings);
-    s->rules = tp_torch_defaults;
-    if (!t->recorded.by || strcmp(t->recorded.by, "PyTorch") != 0)
+    if (!t->limits.segment)
         return TP_OK;
-    if (conf && tp_torch_conf(&s->rules, conf, &ignored))
-        s->rules = tp_torch_defaults;
     s->limits = calloc(s->out->count, sizeof *s->limits);
+    for (uint32_t i = 0; s->limits && i < s->out->count; i++)
+        s->limits[i] =
+            (struct tp_limit_scan){.rules = &t->limits, .out = &s->out->devices[i].limit};
     return s->limits ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
@@ -220,9 +213,11 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
     s.reserved = calloc(f->devices, sizeof *s.reserved);
     s.requested_at = calloc(f->slots ? f->slots : 1, sizeof *s.requested_at);
     s.live = calloc(f->devices, sizeof *s.live);
-    int status = open_limits(&s, t, err);
+    int status = TP_OK;
     if (!out->devices || !s.reserved || !s.requested_at || !s.live)
         status = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status)
+        status = open_limits(&s, t, err);
     if (!status)
         begin(&s, &t->recorded);
     if (!status && (f->ops[TP_NOTE] || f->ops[TP_MARK]))
@@ -258,6 +253,7 @@ struct tp_captured_device tp_captured_device(const struct tp_captured *c,
                                        .end_reserved = held,
                                        .at_demand = held,
                                        .oom_free = UINT64_MAX,
+                                       .limit = {.below = UINT64_MAX},
                                        .largest = TP_RECORDED_UNKNOWN,
                                        .demand_mark = UINT32_MAX};
 }
@@ -348,7 +344,7 @@ uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_progra
  * although that would have been enough. */
 static uint64_t capacity_of(const struct tp_captured_device *d)
 {
-    const struct tp_captured_limit *l = &d->limit;
+    const struct tp_memory_limit *l = &d->limit;
     bool told = d->ooms && d->oom_free != UINT64_MAX, bounded = l->below != UINT64_MAX;
     uint64_t by_oom = told ? d->oom_reserved + d->oom_free : 0;
     if (told && (!bounded || (by_oom < l->below && by_oom >= d->peak_reserved)))
@@ -374,12 +370,16 @@ struct tp_captured_retries tp_captured_retries(const struct tp_captured *c)
 {
     struct tp_captured_retries all = {.count = 0};
     for (uint32_t i = 0; c && c->known && c->devices && i < c->count; i++) {
-        const struct tp_captured_limit *l = &c->devices[i].limit;
-        if (l->retries && (!all.count || l->first_retry < all.first_event)) {
+        const struct tp_captured_device *d = &c->devices[i];
+        const struct tp_memory_limit *l = &d->limit;
+        if (l->retries && (!all.count || l->first_retry < all.first_event))
             all.first_event = l->first_retry;
-            all.device = i;
-        }
         all.count += l->retries;
+        all.ooms += d->ooms;
+        all.by_limit |= d->ooms && d->oom_free != UINT64_MAX && l->below != UINT64_MAX &&
+                        d->oom_reserved + d->oom_free >= l->below;
+        all.least = c->count == 1 ? capacity_of(d) : 0;
+        all.below = all.least ? l->below : 0;
     }
     return all;
 }

@@ -4,7 +4,6 @@
 #define TP_CAPTURED_H
 
 #include "alloc/engine/curve.h"
-#include "cmd/measure/captured_limit.h"
 #include "traces/holders.h"
 
 /* The recorded memory of one device. Sizes are bytes. "Peak demand" is the event at which the
@@ -28,7 +27,7 @@ struct tp_captured_device {
     uint64_t waited;        /* frees completed later than they were requested */
     uint64_t longest_wait_ns;
     uint32_t demand_mark; /* phase of peak demand; UINT32_MAX: none */
-    struct tp_captured_limit limit;
+    struct tp_memory_limit limit;
 };
 
 struct tp_captured {
@@ -86,11 +85,13 @@ uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_progra
  * known. With several devices the most of them. */
 uint64_t tp_captured_capacity(const struct tp_captured *c);
 
-/* Times that cudaMalloc failed, so that cached memory was freed, on all devices; the first one's
- * event and device. */
+/* Times that cudaMalloc failed, so that cached memory was freed, on all devices. */
 struct tp_captured_retries {
     uint64_t count, first_event;
-    uint32_t device;
+    uint64_t ooms; /* of them, those that did not help */
+    bool by_limit; /* the device had room: it was a limit of the process */
+    /* what the program could have, on one device: at least, and less than; 0: not known */
+    uint64_t least, below;
 };
 struct tp_captured_retries tp_captured_retries(const struct tp_captured *c);
 

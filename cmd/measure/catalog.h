@@ -31,6 +31,11 @@ struct tp_recorded_policy {
     /* The text for it among the settings that a trace says; NULL: there is none. */
     const char *(*settings)(const char *said);
     int (*check)(const char *text, struct tp_err *err); /* TP_EUSAGE: they are not simulated */
+    /* Added to the settings where the program had set its share of the device, which is then all
+     * that is known of the device's size. */
+    const char *shared;
+    /* What the settings among what a trace says mean for limits of memory. */
+    struct tp_limit_rules (*limits)(const char *said);
 };
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by); /* NULL: there is none */
 

@@ -60,5 +60,9 @@ int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, st
     int rc = tp_trace_open(&cfg, out, err);
     if (rc == TP_OK && (rc = check_choice(o, out, err)) != TP_OK)
         tp_trace_close(out);
+    const struct tp_recorded_policy *by =
+        rc == TP_OK ? tp_find_recorded_policy(out->recorded.by) : NULL;
+    if (by)
+        out->limits = by->limits(out->meta.settings);
     return rc;
 }

@@ -1,7 +1,6 @@
 /* See recorded_policy.h. Settings that are not simulated are not applied; a warning says so. */
 #include "cmd/measure/recorded_policy.h"
 
-#include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/measure/captured.h"
 #include "cmd/measure/catalog.h"
 
@@ -26,7 +25,7 @@ static struct policy_settings recorded_settings(const struct tp_trace *trace, bo
         return (struct policy_settings){.policy = NULL};
     r.row = tp_opt_find(spec->strategy->options, r.policy->option);
     r.there = text && snprintf(r.text, sizeof r.text, "%s%s", text,
-                               collects ? TP_TORCH_WHOLE_SHARE : "") < (int)sizeof r.text;
+                               collects ? r.policy->shared : "") < (int)sizeof r.text;
     return r;
 }
 

@@ -21,10 +21,14 @@ struct tp_device_use {
     const char *unused; /* why an installed driver is not used; NULL: used, or not installed */
 };
 
+/* Where the rules reproduce a smaller share of the recorded addresses, no advice is given. */
+#define TP_FAITHFUL 0.99
+
 /* How many of a recording's addresses and segments a strategy reproduces. */
 struct tp_fidelity {
     uint64_t addresses, good_addresses;
     uint64_t segments, good_segments; /* at the end, with all their blocks */
+    uint64_t first_event;             /* of the first difference; TP_NONE: there is none */
 };
 
 /* One strategy on one trace. */

@@ -19,6 +19,8 @@ struct tp_trial_device {
 
 struct tp_trial {
     const char *conf; /* the text, borrowed; "": PyTorch's defaults */
+    bool compacted; /* it is to start with a compacted heap, also where the recorded one is known */
+    bool aged;      /* it started with the recorded heap: false also where it cannot */
     /* TP_OK; TP_EUSAGE: the strategy refuses the text; TP_ESTOP: interrupted; else what happened to
      * the process that played it. `err` has the sentence. */
     int status;
@@ -37,8 +39,9 @@ struct tp_trial_cfg {
     void *progress_ctx;
 };
 
-/* Plays all trials, whose `conf` the caller has set. One that fails leaves the others as they are:
- * its status says so. TP_ENOMEM, TP_ESTOP. The caller releases the trials in every case. */
+/* Plays all trials, whose `conf` and `compacted` the caller has set. One that fails leaves the
+ * others as they are: its status says so. TP_ENOMEM, TP_ESTOP. The caller releases the trials in
+ * every case. */
 int tp_trials_play(const struct tp_trial_cfg *cfg, struct tp_trial *trials, size_t count,
                    struct tp_err *err);
 void tp_trials_release(struct tp_trial *trials, size_t count); /* zeroed ones are fine */

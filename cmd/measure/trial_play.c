@@ -59,14 +59,14 @@ static int parse(struct tp_strategy_spec *spec, const char *conf, struct tp_err 
     return status;
 }
 
-static struct tp_replay_cfg configure(const struct batch *b, const struct tp_strategy_spec *spec)
+static struct tp_replay_cfg configure(const struct batch *b, const struct play *p)
 {
+    const struct tp_strategy_spec *spec = &p->spec;
     struct tp_replay_cfg cfg = {.program = b->cfg->program,
                                 .strategy = spec->strategy,
                                 .strategy_opts = spec->opts,
                                 .passes = TP_PASS_USAGE,
-                                /* the recorded heap is that of the recorded settings */
-                                .packed = true,
+                                .packed = p->trial->compacted,
                                 .layer_count = b->source.count,
                                 .timeout_ns = b->cfg->timeout_ns,
                                 .interrupted = b->cfg->interrupted};
@@ -96,6 +96,7 @@ static int take(struct tp_trial *t, const struct tp_run *run, struct tp_err *err
     if (!t->devices)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     t->device_count = run->device_count;
+    t->aged = (run->flags & TP_RUN_AGED) != 0;
     for (uint32_t d = 0; d < run->device_count; d++)
         t->devices[d] = figures_of(&run->devices[d]);
     return TP_OK;
@@ -124,7 +125,7 @@ static int add(struct batch *b, struct tp_trial *t, struct tp_err *err)
     t->status = parse(&p->spec, t->conf, &t->err);
     if (t->status)
         return TP_OK;
-    p->cfg = configure(b, &p->spec);
+    p->cfg = configure(b, p);
     struct tp_run *run = calloc(1, tp_run_size(tp_program_facts(b->cfg->program)->devices));
     b->ahead[b->plays_count++] = (struct tp_ahead){&p->cfg, run};
     return run ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");

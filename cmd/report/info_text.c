@@ -212,6 +212,16 @@ static void print_recorded_oom(const struct tp_captured_device *d, const char *o
     tp_page_line(page);
 }
 
+/* What explains most of such a recording, so it comes first. */
+static void print_retries(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_captured_retries retries = tp_captured_retries(r->captured);
+    char text[300] = "";
+    tp_retries_text(&retries, r->trace->meta.settings, page->exact, text, sizeof text);
+    if (*text)
+        row(page, "device full", "%s", text);
+}
+
 static void print_captured(const struct tp_info_report *r, struct tp_page *page)
 {
     print_frees(r, page);
@@ -487,6 +497,7 @@ void tp_info_end(const struct tp_info_report *r, struct tp_page *page)
 
 void tp_info_contents(const struct tp_info_report *r, struct tp_page *page)
 {
+    print_retries(r, page);
     print_recorded(r, page);
     print_repairs(r, page);
     print_captured(r, page);

@@ -201,6 +201,24 @@ void tp_report_fidelity(const struct tp_result *r, int column, struct tp_page *p
                 tp_count(f->good_segments).s, tp_count(f->segments).s);
 }
 
+/* With a split limit PyTorch first frees what is large enough, and all only if that does not help.
+ */
+void tp_retries_text(const struct tp_captured_retries *r, const char *settings, bool exact,
+                     char *text, size_t size)
+{
+    struct tp_str s = tp_str_in(text, size);
+    bool all = !settings || !strstr(settings, "max_split_size_mb");
+    if (r->count <= r->ooms)
+        return;
+    tp_str_add(&s, "%s %s, first at event %s: each time %s was freed",
+               r->by_limit ? "the memory limit of the process was reached" : "cudaMalloc failed",
+               tp_plural(r->count, "time").s, tp_count(r->first_event).s,
+               all ? "the whole cache" : "cached memory");
+    if (r->least)
+        tp_str_add(&s, "; the program could have at least %s and less than %s",
+                   tp_bytes(r->least, exact).s, tp_bytes(r->below, exact).s);
+}
+
 void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size)
 {
     text[0] = '\0';

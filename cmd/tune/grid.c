@@ -25,7 +25,7 @@ const char *const tp_grid_default[] = {
 /* Two parts of a setting that harm each other. */
 static const struct {
     const char *one, *other, *why;
-} dangers[] = {{"expandable_segments:True",
+} dangers[] = {{TP_GRID_GROWS,
                 "max_split_size_mb:", "never set both: reserved memory can grow without bound"}};
 
 static const char *const newer[] = {"per_process_memory_fraction", "large_segment_size_mb", NULL};
@@ -212,7 +212,7 @@ int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_
 
 /* ---- what a setting is ---- */
 
-static bool has_part(const char *conf, const char *start)
+bool tp_grid_has(const char *conf, const char *start)
 {
     for (struct slice rest = whole(conf); rest.at;)
         if (begins(cut(&rest, ','), start))
@@ -228,18 +228,29 @@ size_t tp_grid_keys(const char *conf)
     return keys;
 }
 
+/* A free segment of the usual size serves no request below the split limit, once that is not above
+ * this size. */
+static bool never_reuses(const char *conf)
+{
+    struct tp_torch_rules r = tp_torch_defaults;
+    struct tp_err ignored;
+    return !tp_torch_conf(&r, conf, &ignored) && r.split_limit <= r.large_segment;
+}
+
 const char *tp_grid_danger(const char *conf)
 {
     for (size_t i = 0; i < sizeof dangers / sizeof *dangers; i++)
-        if (has_part(conf, dangers[i].one) && has_part(conf, dangers[i].other))
+        if (tp_grid_has(conf, dangers[i].one) && tp_grid_has(conf, dangers[i].other))
             return dangers[i].why;
-    return NULL;
+    return never_reuses(conf) ? "max_split_size_mb is not above the segment size: freed segments "
+                                "of that size are never reused"
+                              : NULL;
 }
 
 const char *tp_grid_newer(const char *conf)
 {
     for (const char *const *key = newer; *key; key++)
-        if (has_part(conf, *key))
+        if (tp_grid_has(conf, *key))
             return *key;
     return NULL;
 }

@@ -36,8 +36,11 @@ int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_
 /* Keys in a setting without blanks. */
 size_t tp_grid_keys(const char *conf);
 
-/* Why a setting without blanks must not be used, as the end of a sentence that begins with it;
- * NULL: no reason is known. */
+/* Whether a setting without blanks has a part that begins so. */
+bool tp_grid_has(const char *conf, const char *start);
+#define TP_GRID_GROWS "expandable_segments:True"
+
+/* Why a setting without blanks must not be used; NULL: no reason is known. */
 const char *tp_grid_danger(const char *conf);
 
 /* The first key of a setting that only PyTorch from 2026 on has; NULL: none. */

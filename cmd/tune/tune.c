@@ -4,6 +4,7 @@
 #include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/tune/grid.h"
+#include "cmd/ui/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,7 @@ static void find_did(struct tp_tune_file *f, size_t file)
         join(&f->did, &(struct tp_tune_figures){.peak_reserved = d->peak_reserved,
                                                 .peak_file = file,
                                                 .calls = d->takes + d->gives + d->maps + d->unmaps,
+                                                .retries = d->limit.retries,
                                                 .failed = d->ooms,
                                                 .first_failed_event = d->oom_event,
                                                 .failed_file = file});
@@ -85,7 +87,12 @@ static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
     if (!text || strlen(said) >= MAY_BE_CUT || !tp_torch_plain(text, plain, sizeof plain))
         return TP_OK;
     f->recorded = strdup(plain);
-    return f->recorded ? TP_OK : no_memory(err);
+    bool shared = f->capacity && tp_captured_collects(&f->captured);
+    struct tp_str played = {0};
+    tp_str_add(&played, "%s%s", plain, shared ? TP_TORCH_WHOLE_SHARE : "");
+    f->played = strdup(tp_str_text(&played));
+    tp_str_drop(&played);
+    return f->recorded && f->played ? TP_OK : no_memory(err);
 }
 
 static int check_kind(const struct tp_trace *t, struct tp_err *err)
@@ -111,16 +118,28 @@ static void find_needs(struct tp_tune_file *f)
     }
 }
 
-static int read_file(struct tp_tune_file *f, struct tp_err *err)
+/* What each device has for PyTorch. What the recording tells is that already. */
+static void find_capacity(struct tp_tune_file *f, uint64_t capacity, uint64_t reserve)
+{
+    f->inferred = capacity == TP_OPT_KEYWORD(0);
+    f->capacity = f->inferred          ? tp_captured_capacity(&f->captured)
+                  : capacity > reserve ? capacity - reserve
+                                       : capacity > 0;
+}
+
+static int read_file(struct tp_tune_file *f, uint64_t capacity, uint64_t reserve,
+                     struct tp_err *err)
 {
     int status = check_kind(&f->trace, err);
     if (!status)
         status = tp_captured_scan(&f->trace, &f->captured, err);
+    f->has_heap = tp_program_heap(f->trace.program) != NULL;
+    find_capacity(f, capacity, reserve);
     return status ? status : find_recorded(f, err);
 }
 
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
-                 uint64_t capacity, struct tp_err *err)
+                 uint64_t capacity, uint64_t reserve, struct tp_err *err)
 {
     t->files = calloc(count, sizeof *t->files);
     int status = t->files ? TP_OK : no_memory(err);
@@ -134,8 +153,7 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
         t->host = count == 1 && tp_program_facts(f->trace.program)->kind == TP_KIND_HOST;
         if (t->host)
             return TP_OK;
-        status = read_file(f, err);
-        f->capacity = capacity == TP_OPT_KEYWORD(0) ? tp_captured_capacity(&f->captured) : capacity;
+        status = read_file(f, capacity, reserve, err);
         find_needs(f);
         find_did(f, i);
     }
@@ -159,7 +177,25 @@ static int add_setting(struct tp_tune *t, const char *conf, bool recorded, struc
     return s->files ? TP_OK : no_memory(err);
 }
 
-int tp_tune_settings(struct tp_tune *t, struct tp_err *err)
+static bool is_left_out(const char *conf, const char *const *without)
+{
+    bool some = false;
+    for (; *without; without++) {
+        struct tp_text start = tp_text_of("%s:", *without);
+        some |= tp_grid_has(conf, start.s);
+    }
+    return some;
+}
+
+static bool any_heap(const struct tp_tune *t)
+{
+    bool some = false;
+    for (size_t i = 0; i < t->file_count; i++)
+        some |= t->files[i].has_heap;
+    return some;
+}
+
+int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_err *err)
 {
     const char *recorded = t->files[0].recorded;
     bool known = true;
@@ -169,20 +205,36 @@ int tp_tune_settings(struct tp_tune *t, struct tp_err *err)
         if (known && strcmp(t->files[i].recorded, recorded) != 0)
             t->recorded_differs = true;
     }
-    t->settings = calloc(t->texts.count + 1, sizeof *t->settings);
+    t->settings = calloc(t->texts.count + 2, sizeof *t->settings);
     if (!t->settings)
         return no_memory(err);
+    const char *own = known && !t->recorded_differs ? recorded : "";
     if (known)
-        status = add_setting(t, t->recorded_differs ? "" : recorded, true, err);
+        status = add_setting(t, own, true, err);
     for (uint32_t i = 0; !status && i < t->texts.count; i++) {
         const char *conf = tp_texts_get(&t->texts, i);
-        if (!known || t->recorded_differs || strcmp(conf, recorded) != 0)
+        bool same = known && !t->recorded_differs && !strcmp(conf, recorded);
+        if (!same && !is_left_out(conf, without))
             status = add_setting(t, conf, false, err);
     }
+    if (status || !any_heap(t))
+        return status;
+    status = add_setting(t, own, known, err);
+    t->settings[t->setting_count - 1].twin = true;
     return status;
 }
 
 /* ---- playing ---- */
+
+/* What a setting is played with on a file. With other kinds of segments or blocks a program would
+ * not have made the recorded heap. */
+static void set_up(const struct tp_tune_file *f, const struct tp_tune_setting *s,
+                   struct tp_trial *out)
+{
+    const char *own = f->recorded ? f->recorded : "";
+    out->conf = s->recorded ? f->played : s->conf;
+    out->compacted = s->twin || (!s->recorded && !tp_torch_makes_alike(s->conf, own));
+}
 
 static void take(struct tp_tune *t, const struct tp_trial *trials, size_t file)
 {
@@ -194,6 +246,7 @@ static void take(struct tp_tune *t, const struct tp_trial *trials, size_t file)
         s->err = trials[i].err;
         if (s->status)
             continue;
+        s->compacted |= t->files[file].has_heap && !trials[i].aged;
         s->files[file] = sum_devices(&trials[i], file);
         join(&s->all, &s->files[file]);
     }
@@ -209,7 +262,7 @@ int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_er
         cfg.program = file->trace.program;
         cfg.capacity = file->capacity;
         for (size_t i = 0; trials && i < t->setting_count; i++)
-            trials[i].conf = t->settings[i].recorded ? file->recorded : t->settings[i].conf;
+            set_up(file, &t->settings[i], &trials[i]);
         status = trials ? tp_trials_play(&cfg, trials, t->setting_count, err) : no_memory(err);
         if (!status)
             take(t, trials, f);
@@ -255,8 +308,11 @@ struct tp_tune_case tp_tune_case(const struct tp_tune *t)
     struct tp_tune_case of = {false};
     for (size_t i = 0; i < t->file_count; i++) {
         const struct tp_tune_file *f = &t->files[i];
+        const struct tp_fidelity *how = &f->fidelity;
         of.too_big |= f->capacity && f->live > f->capacity;
-        of.mid_run |= tp_program_facts(f->trace.program)->prologue > 0;
+        of.mid_run |= tp_program_facts(f->trace.program)->prologue > 0 && !f->has_heap;
+        of.ran_out |= f->knows && f->did.failed;
+        of.unfaithful |= (double)how->good_addresses < TP_FAITHFUL * (double)how->addresses;
     }
     return of;
 }
@@ -269,6 +325,7 @@ void tp_tune_release(struct tp_tune *t)
     tp_texts_release(&t->texts);
     for (size_t i = 0; i < t->file_count; i++) {
         free(t->files[i].recorded);
+        free(t->files[i].played);
         tp_captured_release(&t->files[i].captured);
         tp_trace_close(&t->files[i].trace);
     }

@@ -10,8 +10,10 @@
 #include "cmd/measure/trial.h"
 #include "traces/trace.h"
 
-/* Peaks that differ by less than this share are taken as equal: no advice follows from them. */
+/* Peaks that differ by less than this share are taken as equal. */
 #define TP_TUNE_NOISE 0.01
+/* A smaller gain is no advice. */
+#define TP_TUNE_GAIN 0.02
 static inline bool tp_tune_is_about(uint64_t bytes, uint64_t least)
 {
     return (double)bytes <= (double)least * (1 + TP_TUNE_NOISE);
@@ -37,12 +39,15 @@ struct tp_tune_file {
     struct tp_trace trace;
     struct tp_captured captured;
     char *recorded;    /* owned; the setting of the recording without blanks; NULL: not known */
-    uint64_t capacity; /* bytes of each device; 0: not known */
+    char *played;      /* owned: the same with the share of the device that the program had set */
+    bool has_heap;     /* the heap that it began with is known */
+    uint64_t capacity; /* bytes that each device has for PyTorch; 0: not known */
+    bool inferred;     /* the recording tells the capacity */
     uint64_t live;     /* the most bytes that the program needed on one device */
     uint64_t live_event;
     uint64_t packed; /* the best packing found of that device (cmd/measure/bound.h); 0: unknown */
     struct tp_fidelity fidelity; /* of the rules with the recorded setting; zeros: not compared */
-    struct tp_tune_figures did;  /* what the recorded allocator did, without its retries */
+    struct tp_tune_figures did;  /* what the recorded allocator did */
     bool knows;                  /* the file says so */
 };
 
@@ -52,7 +57,11 @@ struct tp_tune_setting {
     const char *newer;  /* a key that only PyTorch from 2026 on has; NULL: none */
     size_t keys;
     bool recorded; /* each file's own, which `conf` is where they agree */
-    int status;    /* TP_OK: all files were played; else `err` is that of the first which was not */
+    /* it started compacted where the heap that a recording began with is known: it makes other
+     * segments or blocks than those of that heap */
+    bool compacted;
+    bool twin;  /* the recorded one from a compacted start: what such ones are compared with */
+    int status; /* TP_OK: all files were played; else `err` is that of the first which was not */
     struct tp_err err;
     struct tp_tune_figures all;
     struct tp_tune_figures *files; /* owned; one for each file */
@@ -74,14 +83,16 @@ struct tp_tune {
 };
 
 /* Opens the files, at least one. The caller releases `t` in every case. `capacity` is that of each
- * device, 0 for no limit, TP_OPT_KEYWORD(0) for the recorded one. TP_EINPUT: one is no trace of a
+ * device, 0 for no limit, TP_OPT_KEYWORD(0) for the recorded one; `reserve` of a given one is not
+ * PyTorch's. TP_EINPUT: one is no trace of a
  * device, or has no events. A single host trace is opened, and nothing else is read of it. */
 struct tp_open_opts;
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
-                 uint64_t capacity, struct tp_err *err);
+                 uint64_t capacity, uint64_t reserve, struct tp_err *err);
 
-/* Makes the settings of the texts, after all files are open. */
-int tp_tune_settings(struct tp_tune *t, struct tp_err *err);
+/* Makes the settings of the texts, after all files are open, without those that have one of the
+ * keys in `without`, which ends with NULL. */
+int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_err *err);
 
 /* Tries all settings on all files. `how` has what is the same for all; program and capacity are
  * those of each file. */
@@ -106,26 +117,41 @@ void tp_tune_front(struct tp_tune_setting *settings, size_t count);
 
 /* What the answer says. */
 enum tp_tune_verdict {
-    TP_TUNE_SET,     /* a setting needs less */
-    TP_TUNE_RESCUES, /* a setting avoids the out of memory */
-    TP_TUNE_FINE,    /* what is set is as good as any */
-    TP_TUNE_TOO_BIG, /* none avoids it: the program itself needs more than the device has */
-    TP_TUNE_NONE,    /* none of those that were tried avoids it */
-    TP_TUNE_UNKNOWN  /* no setting could be played */
+    TP_TUNE_SET,        /* a setting needs less */
+    TP_TUNE_RESCUES,    /* a setting avoids the out of memory */
+    TP_TUNE_FINE,       /* what is set is as good as any */
+    TP_TUNE_TOO_BIG,    /* none avoids it: the program itself needs more than the device has */
+    TP_TUNE_NONE,       /* none of those that were tried avoids it */
+    TP_TUNE_UNTOLD,     /* the recording ran out of memory, its replay as recorded does not */
+    TP_TUNE_UNFAITHFUL, /* the rules do not do what the recorded allocator did */
+    TP_TUNE_UNKNOWN     /* no setting could be played */
 };
+
+/* What one may want. */
+enum tp_tune_named { TP_TUNE_LEAST_MEMORY, TP_TUNE_FEWEST_CALLS, TP_TUNE_SIMPLEST, TP_TUNE_NAMED };
+extern const char *const tp_tune_names[TP_TUNE_NAMED]; /* "least memory" */
 
 struct tp_tune_answer {
     enum tp_tune_verdict verdict;
     const struct tp_tune_setting *base; /* what the others are compared with; NULL: unknown */
+    const struct tp_tune_setting *twin; /* what those are that start compacted; NULL: unknown */
     const struct tp_tune_setting *best; /* the one to set; the base where that is as good */
     uint64_t choices;                   /* settings that were played and might be proposed */
     bool cheaper;                       /* one of them needs less than the base, and more retries */
+    bool untold; /* one avoids an out of memory, but so does the recorded one from a compacted start
+                  */
+    double gain; /* share of the base's peak that the best setting found saves; below 0: more */
+    /* where all is served; of each the best, NULL: none. FEWEST_CALLS: without more memory;
+     * SIMPLEST: one key, with about the least memory */
+    const struct tp_tune_setting *named[TP_TUNE_NAMED];
 };
 /* What an answer must know of the files. */
 struct tp_tune_case {
-    bool too_big; /* the program itself needs more than the device has */
-    bool mid_run; /* recordings began mid-run: calls that warm a packed heap up say nothing */
-    bool older;   /* settings with a newer key are not proposed */
+    bool too_big;    /* the program itself needs more than the device has */
+    bool mid_run;    /* the base starts compacted mid-run: calls that warm it up say nothing */
+    bool older;      /* settings with a newer key are not proposed */
+    bool ran_out;    /* a recorded program ran out of memory */
+    bool unfaithful; /* see TP_FAITHFUL */
 };
 struct tp_tune_case tp_tune_case(const struct tp_tune *t);
 

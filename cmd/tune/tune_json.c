@@ -47,6 +47,7 @@ static void write_file(struct tp_json *j, cJSON *o, const struct tp_tune_file *f
         cJSON *did = tp_json_object(j, o, "recorded");
         tp_json_uint(j, did, "peak_reserved_bytes", f->did.peak_reserved);
         tp_json_uint(j, did, "driver_calls", f->did.calls);
+        tp_json_uint(j, did, "retries", f->did.retries);
         tp_json_uint(j, did, "failed_allocations", f->did.failed);
         tp_json_uint(j, did, "first_failed_event",
                      f->did.failed ? f->did.first_failed_event : UINT64_MAX);
@@ -58,12 +59,14 @@ static void write_setting(struct tp_json *j, cJSON *o, const struct tp_tune *t,
 {
     tp_json_text(j, o, "setting", s->conf);
     tp_json_bool(j, o, "recorded", s->recorded);
+    tp_json_bool(j, o, "reference", s->twin);
     tp_json_text(j, o, "danger", s->danger);
     tp_json_text(j, o, "newer_key", s->newer);
     tp_json_text(j, o, "refused", s->status ? s->err.text : NULL);
     if (s->status)
         return;
     tp_json_bool(j, o, "on_front", s->on_front);
+    tp_json_bool(j, o, "compacted_start", s->compacted);
     write_figures(j, o, &s->all);
     write_places(j, o, &s->all);
     cJSON *files = tp_json_array(j, o, "files");
@@ -79,8 +82,14 @@ static uint64_t index_of(const struct tp_tune *t, const struct tp_tune_setting *
 static void write_answer(struct tp_json *j, cJSON *o, const struct tp_tune *t,
                          const struct tp_tune_answer *a)
 {
+    static const char *const members[TP_TUNE_NAMED] = {[TP_TUNE_LEAST_MEMORY] = "least_memory",
+                                                       [TP_TUNE_FEWEST_CALLS] =
+                                                           "fewest_driver_calls",
+                                                       [TP_TUNE_SIMPLEST] = "simplest"};
     struct tp_str sentence = {0};
     tp_tune_sentence(t, a, false, &sentence);
+    for (int i = 0; i < TP_TUNE_NAMED; i++)
+        tp_json_uint(j, o, members[i], index_of(t, a->named[i]));
     tp_json_text(j, o, "verdict", tp_tune_verdicts[a->verdict]);
     tp_json_uint(j, o, "compared_with", index_of(t, a->base));
     tp_json_uint(j, o, "best", index_of(t, a->best));

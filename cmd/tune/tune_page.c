@@ -22,7 +22,10 @@ struct tune_page {
 /* What an answer names comes first, then what was played, the lowest peak first. */
 static int by_weight(const struct tp_tune_answers *a, const struct tp_tune_setting *s)
 {
-    bool named = s == a->any.best || s == a->any.base || s == a->older.best || s == a->older.base;
+    bool named =
+        s == a->any.best || s == a->any.base || s == a->older.best || s == a->older.base || s->twin;
+    for (int i = 0; i < TP_TUNE_NAMED; i++)
+        named |= s == a->any.named[i] || s == a->older.named[i];
     return named ? 0 : s->status == TP_OK ? 1 : 2;
 }
 
@@ -137,7 +140,11 @@ static void add_setting(const struct tp_tune_page *p, struct tp_table *t,
         tp_str_item(&note, "; ", "never proposed: %s", s->danger);
     if (s->newer)
         tp_str_item(&note, "; ", "%s: PyTorch from 2026 on", s->newer);
-    add_row(p, t, tp_str_text(&name), &s->all, true, tp_str_text(&note));
+    if (s->twin)
+        tp_str_item(&note, "; ", "what those are compared with that start compacted");
+    struct tp_tune_figures shown = s->all;
+    shown.peak_reserved = tp_tune_peak(s);
+    add_row(p, t, tp_str_text(&name), &shown, true, tp_str_text(&note));
     tp_str_drop(&name);
     tp_str_drop(&note);
 }
@@ -167,7 +174,7 @@ static int write_table(const void *of, FILE *out, struct tp_err *err)
     size_t count = find_played(page, rows);
     set_columns(p, &t);
     if (tp_tune_recorded(p->t, &did))
-        add_row(p, &t, "what PyTorch did", &did, false, "from the recording, nothing is played");
+        add_row(p, &t, "what PyTorch did", &did, true, "from the recording, nothing is played");
     for (size_t i = 0; i < count; i++)
         add_setting(p, &t, rows[i]);
     if (!p->t->pool_status)
@@ -242,6 +249,8 @@ static int write_tried(const void *of, FILE *out, struct tp_err *err)
     (void)err;
     fputs("<p>", out);
     tp_tune_tried_print(p->t, &flow);
+    tp_tune_refused_print(p->t, &flow);
+    tp_tune_difference_print(p->t, p->answers->any.base, &flow);
     fputs("</p>\n", out);
     return TP_OK;
 }
@@ -330,6 +339,8 @@ static void renumber(cJSON *answer, const char *name, const bool *chosen)
 static void shrink(cJSON *root, const bool *chosen)
 {
     static const char *const answers[] = {"answer", "answer_without_newer_keys"};
+    static const char *const members[] = {
+        "best", "compared_with", "least_memory", "fewest_driver_calls", "simplest", NULL};
     cJSON *settings = cJSON_GetObjectItemCaseSensitive(root, "settings");
     size_t i = 0;
     for (cJSON *s = settings ? settings->child : NULL, *next; s; s = next, i++) {
@@ -340,8 +351,8 @@ static void shrink(cJSON *root, const bool *chosen)
     }
     for (i = 0; i < sizeof answers / sizeof *answers; i++) {
         cJSON *answer = cJSON_GetObjectItemCaseSensitive(root, answers[i]);
-        renumber(answer, "best", chosen);
-        renumber(answer, "compared_with", chosen);
+        for (const char *const *member = members; *member; member++)
+            renumber(answer, *member, chosen);
     }
 }
 

@@ -3,11 +3,20 @@
 
 #include "cmd/ui/escape.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const tp_tune_verdicts[] = {
-    [TP_TUNE_SET] = "set",         [TP_TUNE_RESCUES] = "rescues", [TP_TUNE_FINE] = "fine",
-    [TP_TUNE_TOO_BIG] = "too_big", [TP_TUNE_NONE] = "none",       [TP_TUNE_UNKNOWN] = "unknown"};
+    [TP_TUNE_SET] = "set",         [TP_TUNE_RESCUES] = "rescues",
+    [TP_TUNE_FINE] = "fine",       [TP_TUNE_TOO_BIG] = "too_big",
+    [TP_TUNE_NONE] = "none",       [TP_TUNE_UNTOLD] = "untold",
+    [TP_TUNE_UNKNOWN] = "unknown", [TP_TUNE_UNFAITHFUL] = "unfaithful"};
+
+const char *const tp_tune_names[TP_TUNE_NAMED] = {[TP_TUNE_LEAST_MEMORY] = "least memory",
+                                                  [TP_TUNE_FEWEST_CALLS] = "fewest driver calls",
+                                                  [TP_TUNE_SIMPLEST] = "simplest"};
+
+/* ---- another setting ---- */
 
 /* Adds ", 41 more driver calls". */
 static void add_change(struct tp_str *out, uint64_t before, uint64_t now, const char *noun)
@@ -19,9 +28,8 @@ static void add_change(struct tp_str *out, uint64_t before, uint64_t now, const 
                    by == 1 ? "" : "s");
 }
 
-static void add_order(const struct tp_tune_answer *a, bool exact, struct tp_str *out)
+void tp_tune_order(const struct tp_tune_answer *a, struct tp_str *out)
 {
-    const struct tp_tune_figures *was = &a->base->all, *is = &a->best->all;
     char word[1100];
     struct tp_str set = TP_STR_IN(word);
     if (a->best->keys) {
@@ -31,20 +39,37 @@ static void add_order(const struct tp_tune_answer *a, bool exact, struct tp_str 
     } else {
         tp_str_add(out, "Leave %s unset", TP_TUNE_VARIABLE);
     }
-    if (tp_tune_is_about(was->peak_reserved, is->peak_reserved) &&
-        tp_tune_is_about(is->peak_reserved, was->peak_reserved))
-        tp_str_add(out, ": about as much reserved, %s", tp_bytes(is->peak_reserved, exact).s);
+}
+
+/* "-13.6%"; a change that rounds to nothing has no sign. */
+static struct tp_text change_of(double gain)
+{
+    return tp_text_of("%+.1f%%", fabs(gain) < 0.0005 ? 0.0 : -100 * gain);
+}
+
+void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *out)
+{
+    bool compacted = a->best->compacted && a->twin && !a->base->compacted;
+    const struct tp_tune_figures *was = compacted ? &a->twin->all : &a->base->all;
+    const struct tp_tune_figures *is = &a->best->all;
+    if (fabs(a->gain) < TP_TUNE_NOISE)
+        tp_str_add(out, "about as much reserved, %s", tp_bytes(is->peak_reserved, exact).s);
     else
-        tp_str_add(out, ": %s -> %s reserved", tp_bytes(was->peak_reserved, exact).s,
-                   tp_bytes(is->peak_reserved, exact).s);
+        tp_str_add(out, "%s -> %s reserved (%s)", tp_bytes(was->peak_reserved, exact).s,
+                   tp_bytes(is->peak_reserved, exact).s, change_of(a->gain).s);
     add_change(out, was->calls, is->calls, "driver call");
     if (was->retries != is->retries)
         tp_str_add(out, ", %s instead of %s", tp_count(is->retries).s,
                    tp_plural(was->retries, "retry").s);
+    if (a->verdict == TP_TUNE_RESCUES)
+        tp_str_add(out, ", without running out of memory");
+    if (compacted)
+        tp_str_add(out, "; both from a compacted start");
 }
 
-static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
-                     struct tp_str *out)
+/* ---- none ---- */
+
+static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
 {
     if (!a->base->keys && !(a->base->recorded && t->recorded_differs))
         tp_str_add(out, "Keep the defaults");
@@ -52,11 +77,13 @@ static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, bo
         tp_str_add(out, "Keep what is set");
     if (a->choices == 1)
         tp_str_add(out, ": no other setting could be tried");
+    else if (a->gain < 0.0005)
+        tp_str_add(out, ": none of %s needs less", tp_plural(a->choices, "setting").s);
     else
-        tp_str_add(out, ": none of %s needs over 1 %% less than %s%s",
-                   tp_plural(a->choices, "setting").s,
-                   tp_bytes(a->base->all.peak_reserved, exact).s,
-                   a->cheaper ? " without more retries" : "");
+        tp_str_add(out, " (best of %s: %s)", tp_plural(a->choices, "setting").s,
+                   change_of(a->gain).s);
+    if (a->choices > 1 && a->cheaper)
+        tp_str_add(out, " without more retries");
 }
 
 /* The file whose program needs more than its device has. */
@@ -68,32 +95,89 @@ static const struct tp_tune_file *find_too_big(const struct tp_tune *t)
     return tp_tune_largest(t);
 }
 
+static void add_too_big(const struct tp_tune *t, bool exact, struct tp_str *out)
+{
+    const struct tp_tune_file *most = find_too_big(t);
+    tp_str_add(out,
+               "No setting avoids the out of memory: at event %s the program itself needs %s, "
+               "and the device has %s",
+               tp_count(most->live_event).s, tp_bytes(most->live, exact).s,
+               tp_bytes(most->capacity, exact).s);
+}
+
+static void add_none(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
+{
+    const struct tp_tune_figures *best = &a->best->all, *base = &a->base->all;
+    tp_str_add(out, "No setting that was tried avoids the out of memory");
+    if (t->file_count == 1 && best->first_failed_event > base->first_failed_event)
+        tp_str_add(out, ": the best, %s, reaches event %s instead of %s", a->best->conf,
+                   tp_count(best->first_failed_event).s, tp_count(base->first_failed_event).s);
+    if (a->untold)
+        tp_str_add(out,
+                   ". Some do from a compacted start, but so does what is set: record from the "
+                   "first step to find out");
+}
+
+/* The file of which the rules reproduce least. */
+static const struct tp_tune_file *least_faithful(const struct tp_tune *t)
+{
+    const struct tp_tune_file *worst = NULL;
+    double least = 2;
+    for (size_t i = 0; i < t->file_count; i++) {
+        const struct tp_fidelity *how = &t->files[i].fidelity;
+        double share = how->addresses ? (double)how->good_addresses / (double)how->addresses : 1;
+        if (share >= least)
+            continue;
+        least = share;
+        worst = &t->files[i];
+    }
+    return worst;
+}
+
+static void add_unfaithful(const struct tp_tune *t, struct tp_str *out)
+{
+    const struct tp_tune_file *f = least_faithful(t);
+    const struct tp_fidelity *how = &f->fidelity;
+    tp_str_add(out,
+               "No advice: the rules of torch reproduce %s of %s recorded addresses (%s), and part "
+               "from the recording at event %s",
+               tp_count(how->good_addresses).s, tp_count(how->addresses).s,
+               tp_percent((double)how->good_addresses / (double)how->addresses).s,
+               tp_count(how->first_event).s);
+    if (t->file_count > 1)
+        tp_str_add(out, " of %s", f->trace.file);
+}
+
 void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
                       struct tp_str *out)
 {
-    const struct tp_tune_file *most = find_too_big(t);
     switch (a->verdict) {
     case TP_TUNE_SET:
     case TP_TUNE_RESCUES:
-        add_order(a, exact, out);
-        tp_str_add(out, a->verdict == TP_TUNE_RESCUES ? ", and the out of memory is gone." : ".");
+        tp_tune_order(a, out);
+        tp_str_add(out, ": ");
+        tp_tune_effect(a, exact, out);
         break;
     case TP_TUNE_FINE:
-        add_keep(t, a, exact, out);
-        tp_str_add(out, ".");
+        add_keep(t, a, out);
         break;
     case TP_TUNE_TOO_BIG:
-        tp_str_add(out,
-                   "No setting avoids the out of memory: at event %s the program itself needs %s, "
-                   "and the device has %s.",
-                   tp_count(most->live_event).s, tp_bytes(most->live, exact).s,
-                   tp_bytes(most->capacity, exact).s);
+        add_too_big(t, exact, out);
         break;
     case TP_TUNE_NONE:
-        tp_str_add(out, "No setting that was tried avoids the out of memory.");
+        add_none(t, a, out);
+        break;
+    case TP_TUNE_UNTOLD:
+        tp_str_add(out,
+                   "Not known: the recorded program ran out of memory, and its replay with the "
+                   "same setting does not, so no row says what would have avoided it");
+        break;
+    case TP_TUNE_UNFAITHFUL:
+        add_unfaithful(t, out);
         break;
     case TP_TUNE_UNKNOWN:
-        tp_str_add(out, "No setting could be played.");
+        tp_str_add(out, "No setting could be replayed");
         break;
     }
+    tp_str_add(out, ".");
 }

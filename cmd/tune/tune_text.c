@@ -33,6 +33,8 @@ void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page)
         tp_page_more(page, BESIDE, ": %s reserved at most, %s",
                      tp_bytes(f->did.peak_reserved, page->exact).s,
                      tp_plural(f->did.calls, "driver call").s);
+    if (f->knows && f->did.retries)
+        tp_page_more(page, BESIDE, ", cudaMalloc failed %s", tp_plural(f->did.retries, "time").s);
     if (out)
         tp_page_more(page, BESIDE, ", out of memory at event %s (%s asked for)",
                      tp_count(out->oom_event).s, tp_bytes(out->oom_size, page->exact).s);
@@ -47,17 +49,29 @@ void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page)
 {
     uint64_t blocks = 0, dropped = 0;
     for (size_t i = 0; i < t->file_count; i++) {
-        blocks += tp_program_facts(t->files[i].trace.program)->prologue;
+        blocks += t->files[i].has_heap ? 0 : tp_program_facts(t->files[i].trace.program)->prologue;
         dropped += t->files[i].trace.initial_dropped;
     }
     if (blocks)
-        tp_page_row(page, 0, "each starts", BESIDE,
-                    "with the %s that %s live before event 1 placed first, by address: packed, "
-                    "where the recorded heap was aged by what ran before",
-                    tp_plural(blocks, "block").s, blocks == 1 ? "was" : "were");
+        tp_page_row(page, 0, "compacted start", BESIDE,
+                    "every setting begins with the %s of the initial heap side by side: where %s "
+                    "lay is not in the file",
+                    tp_plural(blocks, "block").s, blocks == 1 ? "it" : "they");
     else if (dropped)
-        tp_page_row(page, 0, "each starts", BESIDE, "without the %s live before event 1",
+        tp_page_row(page, 0, "empty start", BESIDE, "without the %s of the initial heap",
                     tp_plural(dropped, "block").s);
+}
+
+/* Which rows started otherwise, below the table that has some. */
+static void print_compacted(const struct tp_tune_answers *a, struct tp_page *page)
+{
+    if (a->any.twin)
+        tp_page_put(page, INDENT,
+                    "compacted start: such a setting makes other segments or blocks than those of "
+                    "the recorded initial heap, so it begins with them side by side; compare with "
+                    "%s from there, %s",
+                    a->any.base->recorded ? "the recorded setting" : "the defaults",
+                    tp_bytes(a->any.twin->all.peak_reserved, page->exact).s);
 }
 
 /* Why a setting was refused; the strategy is named above. */
@@ -79,8 +93,8 @@ static void print_reason(const struct tp_tune_setting *s, size_t count, struct t
     tp_page_line(page);
 }
 
-/* The settings that were refused, a line for each reason. */
-static void print_refused(const struct tp_tune *t, struct tp_page *page)
+/* The settings that could not be replayed, a line for each reason. */
+void tp_tune_refused_print(const struct tp_tune *t, struct tp_page *page)
 {
     for (size_t i = 0; i < t->setting_count; i++) {
         const struct tp_tune_setting *s = &t->settings[i];
@@ -93,6 +107,8 @@ static void print_refused(const struct tp_tune *t, struct tp_page *page)
         if (count && !before)
             print_reason(s, count, page);
     }
+    if (t->pool_status)
+        tp_page_row(page, 0, "left out", BESIDE, "%s: %s", TP_TUNE_POOL, t->pool_err.text);
 }
 
 void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
@@ -100,17 +116,15 @@ void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
     uint64_t capacity = tp_tune_capacity(t);
     size_t played = 0;
     for (size_t i = 0; i < t->setting_count; i++)
-        played += t->settings[i].status == TP_OK;
+        played += t->settings[i].status == TP_OK && !t->settings[i].twin;
     tp_page_side(page, tp_plural(played, "setting").s, BESIDE);
-    tp_page_at(page, BESIDE, "tried with the rules of the strategy torch");
+    tp_page_at(page, BESIDE, "replayed by the strategy torch");
     if (capacity)
-        tp_page_more(page, BESIDE, " on a device of %s", tp_bytes(capacity, page->exact).s);
+        tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,
+                     t->files[0].inferred ? ", what the recorded program could have" : "");
     else if (!t->files[0].capacity)
         tp_page_more(page, BESIDE, "; --capacity SIZE asks about out of memory");
     tp_page_line(page);
-    print_refused(t, page);
-    if (t->pool_status)
-        tp_page_row(page, 0, "left out", BESIDE, "%s: %s", TP_TUNE_POOL, t->pool_err.text);
 }
 
 /* ---- the table ---- */
@@ -122,6 +136,7 @@ struct screen {
     const struct tp_tune_setting **rows; /* those behind the recorded figures and the base */
     size_t count;
     bool limited, several, exact, knows;
+    bool compacted; /* some rows started compacted, and the base did not */
 };
 
 static void add_columns(struct screen *s)
@@ -168,9 +183,15 @@ bool tp_tune_limited(const struct tp_tune *t)
     return limited;
 }
 
-static void add_figures(struct screen *s, const struct tp_tune_figures *f, bool knows_retries)
+uint64_t tp_tune_peak(const struct tp_tune_setting *s)
 {
-    tp_table_bytes(&s->table, f->peak_reserved, s->exact);
+    return s->all.failed ? TP_NONE : s->all.peak_reserved;
+}
+
+static void add_figures(struct screen *s, const struct tp_tune_figures *f, uint64_t peak,
+                        bool knows_retries)
+{
+    tp_table_bytes(&s->table, peak, s->exact);
     if (s->limited)
         tp_table_add(&s->table, "%s", tp_tune_fit(s->t, f).s);
     tp_table_count(&s->table, f->calls);
@@ -182,10 +203,23 @@ static void add_figures(struct screen *s, const struct tp_tune_figures *f, bool 
         tp_table_add(&s->table, "%zu", f->peak_file + 1);
 }
 
+/* Those that run out of memory come behind the others, the one that reaches farthest first. */
+static int by_reach(const struct tp_tune_figures *x, const struct tp_tune_figures *y)
+{
+    if (!x->failed != !y->failed)
+        return x->failed ? 1 : -1;
+    if (!x->failed || x->first_failed_event == y->first_failed_event)
+        return 0;
+    return x->first_failed_event > y->first_failed_event ? -1 : 1;
+}
+
 int tp_tune_by_peak(const void *a, const void *b)
 {
     const struct tp_tune_setting *x = *(const struct tp_tune_setting *const *)a;
     const struct tp_tune_setting *y = *(const struct tp_tune_setting *const *)b;
+    int reach = by_reach(&x->all, &y->all);
+    if (reach)
+        return reach;
     if (x->all.peak_reserved != y->all.peak_reserved)
         return x->all.peak_reserved < y->all.peak_reserved ? -1 : 1;
     if (x->all.calls != y->all.calls)
@@ -201,8 +235,12 @@ static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool al
     for (size_t i = 0; s->rows && i < t->setting_count; i++) {
         const struct tp_tune_setting *x = &t->settings[i];
         bool named = x == a->any.best || x == a->older.best;
-        if (x->status == TP_OK && x != a->any.base && (all || x->on_front || named))
+        for (int n = 0; n < TP_TUNE_NAMED; n++)
+            named |= x == a->any.named[n];
+        if (x->status == TP_OK && x != a->any.base && !x->twin && (all || x->on_front || named)) {
             s->rows[s->count++] = x;
+            s->compacted |= x->compacted && !a->any.base->compacted;
+        }
     }
     if (s->count)
         qsort(s->rows, s->count, sizeof *s->rows, tp_tune_by_peak);
@@ -213,12 +251,12 @@ static void add_rows(struct screen *s, const struct tp_tune_setting *base)
     struct tp_tune_figures did;
     s->knows = tp_tune_recorded(s->t, &did);
     if (s->knows)
-        add_figures(s, &did, false);
-    add_figures(s, &base->all, true);
+        add_figures(s, &did, did.peak_reserved, true);
+    add_figures(s, &base->all, tp_tune_peak(base), true);
     for (size_t i = 0; i < s->count; i++)
-        add_figures(s, &s->rows[i]->all, true);
+        add_figures(s, &s->rows[i]->all, tp_tune_peak(s->rows[i]), true);
     if (!s->t->pool_status)
-        add_figures(s, &s->t->pool, false);
+        add_figures(s, &s->t->pool, s->t->pool.peak_reserved, false);
 }
 
 static void print_row(const struct screen *s, int row, const char *text, struct tp_page *page)
@@ -234,6 +272,8 @@ void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, stru
                : *x->conf ? x->conf
                           : "defaults",
                x->recorded ? " (as recorded)" : "", x->danger ? " !" : "");
+    if (x->compacted)
+        tp_str_add(out, " (compacted start)");
 }
 
 static void print_setting(const struct screen *s, int row, const struct tp_tune_setting *x,
@@ -267,6 +307,8 @@ static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a
     } else {
         tp_page_put(page, INDENT, "out of memory: the table is missing");
     }
+    if (s.compacted)
+        print_compacted(a, page);
     tp_table_drop(&s.table);
     free(s.rows);
 }
@@ -306,49 +348,149 @@ void tp_tune_fidelity_print(const struct tp_tune *t, size_t i, struct tp_page *p
     tp_page_line(page);
 }
 
+/* The text to paste stands on a line of its own, which is never wrapped. */
 static void print_answer(const struct tp_tune *t, const struct tp_tune_answer *a,
                          struct tp_page *page)
 {
     struct tp_str sentence = {0};
-    tp_tune_sentence(t, a, page->exact, &sentence);
-    tp_page_styled(page, 0, TP_BOLD, "%s", tp_str_text(&sentence));
+    if (tp_tune_is_order(a)) {
+        tp_tune_order(a, &sentence);
+        tp_page_right(page, tp_text_width(tp_str_text(&sentence)), tp_str_text(&sentence));
+        tp_page_line(page);
+        tp_str_drop(&sentence);
+        sentence = (struct tp_str){0};
+        tp_tune_effect(a, page->exact, &sentence);
+    } else {
+        tp_tune_sentence(t, a, page->exact, &sentence);
+    }
+    tp_page_styled(page, tp_tune_is_order(a) ? INDENT : 0, TP_BOLD, "%s", tp_str_text(&sentence));
     tp_page_line(page);
     tp_str_drop(&sentence);
 }
+
+/* One setting for all files: what it does to each. */
+static void print_by_file(const struct tp_tune *t, const struct tp_tune_answer *a,
+                          struct tp_page *page)
+{
+    const struct tp_tune_setting *from = a->best->compacted && a->twin ? a->twin : a->base;
+    for (size_t i = 0; t->file_count > 1 && tp_tune_is_order(a) && i < t->file_count; i++)
+        tp_page_put(page, INDENT, "file %zu: %s -> %s", i + 1,
+                    tp_bytes(from->files[i].peak_reserved, page->exact).s,
+                    tp_bytes(a->best->files[i].peak_reserved, page->exact).s);
+}
+
+/* ---- by what one wants ---- */
+
+static void add_named(const struct tp_tune_answer *a, bool exact, struct tp_table *table)
+{
+    for (int i = 0; i < TP_TUNE_NAMED; i++) {
+        const struct tp_tune_setting *s = a->named[i];
+        if (!s)
+            continue;
+        tp_table_add(table, "%s", tp_tune_names[i]);
+        tp_table_bytes(table, s->all.peak_reserved, exact);
+        tp_table_add(table, "%s", tp_plural(s->all.calls, "driver call").s);
+    }
+}
+
+/* Three answers, where they are not all the same as the one above. */
+static void print_named(const struct tp_tune *t, const struct tp_tune_answer *a,
+                        struct tp_page *page)
+{
+    static const struct tp_column columns[] = {{.left = true}, {.left = false}, {.left = false}};
+    struct tp_table table = {0};
+    bool others = false;
+    int row = 0;
+    for (int i = 0; i < TP_TUNE_NAMED; i++)
+        others |= a->named[i] && a->named[i] != a->best;
+    if (!others)
+        return;
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
+    add_named(a, page->exact, &table);
+    for (int i = 0; i < TP_TUNE_NAMED; i++) {
+        struct tp_str text = {0};
+        if (!a->named[i])
+            continue;
+        tp_tune_name(t, a->named[i], &text);
+        tp_table_row_beside(&table, row++, tp_str_text(&text), page, INDENT);
+        tp_str_drop(&text);
+    }
+    tp_table_drop(&table);
+}
+
+/* ---- doubts ---- */
 
 /* What those can do whose PyTorch does not have a key of the answer. */
 static void print_older(const struct tp_tune *t, const struct tp_tune_answers *a,
                         struct tp_page *page)
 {
-    struct tp_str sentence = {0};
     if (!tp_tune_is_order(&a->any) || !a->any.best->newer)
         return;
-    tp_tune_sentence(t, &a->older, page->exact, &sentence);
-    tp_page_put(page, 0,
-                "! %s is a key of PyTorch from 2026 on; an older one refuses it. Without: %s",
-                a->any.best->newer, tp_str_text(&sentence));
-    tp_str_drop(&sentence);
+    tp_page_put(page, 0, "%s is a key of PyTorch from 2026 on; an older one refuses it. Without:",
+                a->any.best->newer);
+    print_answer(t, &a->older, page);
 }
 
-static void print_doubts(const struct tp_tune *t, const struct tp_tune_answer *a,
-                         struct tp_page *page)
+static void print_doubts(const struct tp_tune_answer *a, struct tp_page *page)
 {
-    struct tp_tune_figures did;
-    if (a->base->recorded && tp_tune_recorded(t, &did) && did.failed && !a->base->all.failed)
-        tp_page_put(page, 0,
-                    "! the recorded program ran out of memory, and this prediction does not with "
-                    "the same setting: it cannot say what would have avoided it");
     if (a->base->danger)
         tp_page_put(page, 0, "! what is set: %s", a->base->danger);
-    tp_page_put(page, 0, "! never together: max_split_size_mb and expandable_segments");
 }
 
 void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers *a,
                           struct tp_page *page)
 {
     print_answer(t, &a->any, page);
+    print_by_file(t, &a->any, page);
+    print_named(t, &a->any, page);
     print_older(t, a, page);
-    print_doubts(t, &a->any, page);
+    print_doubts(&a->any, page);
+}
+
+/* ---- what the replay as recorded does otherwise ---- */
+
+static void add_reason(const struct tp_tune *t, const struct tp_tune_setting *base,
+                       struct tp_page *page)
+{
+    uint64_t all = 0, good = 0;
+    bool compared = true;
+    for (size_t i = 0; i < t->file_count; i++) {
+        compared &= t->files[i].fidelity.addresses > 0;
+        all += t->files[i].fidelity.addresses;
+        good += t->files[i].fidelity.good_addresses;
+    }
+    if (base->compacted)
+        tp_page_more(page, INDENT, "it started compacted");
+    else if (!compared)
+        tp_page_more(page, INDENT, "'tapool verify' compares every address");
+    else if (good < all)
+        tp_page_more(page, INDENT, "the rules reproduce %s of %s recorded addresses",
+                     tp_count(good).s, tp_count(all).s);
+    else
+        tp_page_more(
+            page, INDENT,
+            "of equal free blocks PyTorch takes the lowest address, and where new segments "
+            "lie is the driver's choice; from the recorded ones all %s addresses follow",
+            tp_count(all).s);
+}
+
+void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_setting *base,
+                              struct tp_page *page)
+{
+    struct tp_tune_figures did;
+    for (size_t i = 0; i < t->file_count; i++)
+        if (t->files[i].capacity && !t->files[i].inferred)
+            return; /* the device is another one */
+    if (!base->recorded || !tp_tune_recorded(t, &did) ||
+        (did.peak_reserved == base->all.peak_reserved && did.calls == base->all.calls))
+        return;
+    uint64_t calls =
+        did.calls > base->all.calls ? did.calls - base->all.calls : base->all.calls - did.calls;
+    tp_page_at(page, INDENT, "as recorded, the replay differs from PyTorch by %+.1f%% and %s: ",
+               100 * ((double)base->all.peak_reserved / (double)did.peak_reserved - 1),
+               tp_plural(calls, "driver call").s);
+    add_reason(t, base, page);
+    tp_page_line(page);
 }
 
 void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
@@ -358,8 +500,11 @@ void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool
         tp_tune_file_print(t, i, page);
     tp_tune_start_print(t, page);
     tp_tune_tried_print(t, page);
+    if (all)
+        tp_tune_refused_print(t, page);
     tp_page_line(page);
     print_table(t, a, all, page);
+    tp_tune_difference_print(t, a->any.base, page);
     tp_tune_bound_print(t, page);
     tp_page_line(page);
     tp_tune_answer_print(t, a, page);

@@ -35,6 +35,11 @@ enum tp_opt_from tp_strategy_from(const char *text);
 #define TP_CAPACITY_ROW(at, what)                                                                  \
     TP_SIZE_AT("capacity", at, .def = "recorded", .max = UINT64_C(1) << 60,                        \
                .choices = tp_capacity_words, .help = what)
+#define TP_RESERVE_ROW(at)                                                                         \
+    TP_SIZE_AT("reserve", at, .def = "0", .max = UINT64_C(1) << 60,                                \
+               .help =                                                                             \
+                   "of --capacity SIZE so much is not the allocator's: the CUDA context, other "   \
+                   "programs")
 #define TP_TOUCH_ROW(at, what)                                                                     \
     TP_CHOICE_AT("touch", at, .def = "auto", .choices = tp_touch_words, .arg = "HOW",              \
                  .help = "what is written into a new block inside the timed call" what)

@@ -23,26 +23,32 @@ static int add_devices(const struct tp_pytorch *s, int64_t device, struct tp_fid
         sum->good_addresses += v.addresses.good;
         sum->segments += v.segments.all;
         sum->good_segments += v.segments.good;
+        if (sum->first_event == TP_NONE && !tp_agrees(&v))
+            sum->first_event = v.first.event;
     }
     return rc;
 }
 
-static bool is_read_soon(const struct tp_trace *trace, const char *path)
+static bool can_be_compared(const struct tp_trace *trace, const char *path)
+{
+    return trace->format && !strcmp(trace->format, "pytorch") && !trace->cut &&
+           !trace->initial_dropped && strcmp(path, "-") != 0;
+}
+
+static bool is_read_soon(const struct tp_trace *trace)
 {
     const struct tp_program_facts *f = tp_program_facts(trace->program);
-    return trace->format && !strcmp(trace->format, "pytorch") && !trace->cut &&
-           !trace->initial_dropped && strcmp(path, "-") != 0 &&
-           tp_fits_by_default((enum tp_kind)f->kind, f->events);
+    return tp_fits_by_default((enum tp_kind)f->kind, f->events);
 }
 
 bool tp_fidelity_of(const struct tp_trace *trace, const char *path, const struct tp_open_opts *o,
-                    struct tp_fidelity *out)
+                    bool large, struct tp_fidelity *out)
 {
     int64_t device = o->device == TP_OPT_KEYWORD(0) ? -1 : (int64_t)o->device;
     struct tp_snapshot_file file;
     struct tp_err ignored; /* what the rules do not know is not compared */
-    *out = (struct tp_fidelity){0, 0, 0, 0};
-    if (!is_read_soon(trace, path))
+    *out = (struct tp_fidelity){.first_event = TP_NONE};
+    if (!can_be_compared(trace, path) || !(large || is_read_soon(trace)))
         return false;
     int rc = tp_snapshot_open(&file, path, o->max_memory, &ignored);
     if (rc == TP_OK)

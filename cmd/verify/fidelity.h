@@ -7,9 +7,9 @@
 #include "cmd/measure/result.h"
 
 /* Adds up all devices with events, or the one that was asked for, of a trace that was opened from
- * `path`. That reads the file again, so false also of large ones; and of what is no snapshot, was
- * not read whole, or holds what the rules do not know. */
+ * `path`. That reads the file again, so false of large ones unless `large`; and of what is no
+ * snapshot, was not read whole, or holds what the rules do not know. */
 bool tp_fidelity_of(const struct tp_trace *trace, const char *path, const struct tp_open_opts *o,
-                    struct tp_fidelity *out);
+                    bool large, struct tp_fidelity *out);
 
 #endif

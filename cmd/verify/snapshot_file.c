@@ -2,6 +2,7 @@
 #include "cmd/verify/snapshot_file.h"
 
 #include "cmd/ui/stop.h"
+#include "traces/formats/pytorch/pytorch_pools.h"
 
 #include <stdlib.h>
 
@@ -19,7 +20,8 @@ int tp_snapshot_open(struct tp_snapshot_file *f, const char *path, uint64_t max_
     if (!f->snapshot)
         return tp_input_no_memory(f->reading.in, err);
     f->snapshot->reading = &f->reading;
-    return tp_pytorch_read(f->snapshot, err);
+    rc = tp_pytorch_read(f->snapshot, err);
+    return rc == TP_OK ? tp_pytorch_date_segments(f->snapshot, err) : rc;
 }
 
 void tp_snapshot_close(struct tp_snapshot_file *f)

@@ -75,11 +75,17 @@ static int name_blocks(struct asking *a, struct tp_err *err)
 static int judge(struct asking *a, struct tp_err *err)
 {
     const struct tp_pytorch_event *oom = &a->out->moment.what;
-    const struct tp_why_request rq = {.size = oom->size,
-                                      .pool = oom->pool,
-                                      .stream = a->stream,
-                                      .has_free = oom->has_free,
-                                      .free = oom->device_free};
+    struct tp_why_request rq = {.size = oom->size,
+                                .pool = oom->pool,
+                                .stream = a->stream,
+                                .has_free = oom->has_free,
+                                .free = oom->device_free};
+    uint64_t limit = a->cfg->limit, reserved = a->out->sum.reserved;
+    uint64_t left = limit > reserved ? limit - reserved : 0;
+    if (limit && (!rq.has_free || left < rq.free)) { /* the device has more than the process may */
+        rq.has_free = true;
+        rq.free = left;
+    }
     int rc = tp_why_room(&a->layout, a->cfg->rules, &rq, &a->out->room, err);
     return rc == TP_OK ? name_blocks(a, err) : rc;
 }

@@ -30,6 +30,7 @@ struct tp_why {
     /* of room.blocks those that take most, the largest first */
     struct tp_why_named named[TP_WHY_NAMED];
     size_t named_count;
+    struct tp_why_recording recording;
     struct tp_why_tries tries;
     struct tp_why_picture *picture; /* owned; NULL: none is wanted */
 };

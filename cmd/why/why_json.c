@@ -15,6 +15,10 @@ static void write_event(struct tp_json *j, cJSON *o, const struct tp_why *w)
     tp_json_text(j, e, "place", *w->place ? w->place : NULL);
     tp_json_bool(j, e, "out_of_memory", m->failed);
     tp_json_uint(j, o, "out_of_memory", m->ooms);
+    tp_json_uint(j, o, "retries", w->recording.retries);
+    tp_json_uint(j, o, "first_retry_event",
+                 w->recording.retries ? w->recording.first_retry : TP_NONE);
+    tp_json_uint(j, o, "capacity_bytes", w->recording.capacity ? w->recording.capacity : TP_NONE);
 }
 
 static void write_sum(struct tp_json *j, cJSON *in, const struct tp_why_sum *s)
@@ -81,10 +85,12 @@ static void write_tries(struct tp_json *j, cJSON *in, const struct tp_why_tries 
 {
     if (!t->count)
         return;
+    tp_json_uint(j, in, "settings_capacity_bytes", t->capacity ? t->capacity : TP_NONE);
     cJSON *list = tp_json_array(j, in, "settings");
     for (size_t i = 0; i < t->count; i++) {
         cJSON *o = tp_json_item(j, list);
-        tp_json_text(j, o, "conf", i ? t->rows[i].conf : NULL);
+        tp_json_text(j, o, "conf", t->rows[i].recorded ? NULL : t->rows[i].conf);
+        tp_json_bool(j, o, "compacted_start", t->rows[i].compacted);
         tp_json_uint(j, o, "peak_reserved_bytes", t->rows[i].peak_reserved);
         tp_json_uint(j, o, "failed_requests", t->rows[i].failed);
     }

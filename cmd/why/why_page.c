@@ -1,6 +1,7 @@
 /* See why_page.h. */
 #include "cmd/why/why_page.h"
 
+#include "alloc/base/units.h"
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
@@ -261,7 +262,7 @@ static void print_notes(const struct tp_why *w, struct tp_page *page)
 static int write_tries(const void *of, FILE *out, struct tp_err *err)
 {
     const struct device_part *d = of;
-    bool limited = d->w->room.capacity != 0;
+    bool limited = d->w->tries.capacity != 0;
     const struct tp_column columns[] = {
         {.head = {"", "PYTORCH_CUDA_ALLOC_CONF"}, .left = true},
         {.head = {"", "peak reserved"}},
@@ -271,15 +272,15 @@ static int write_tries(const void *of, FILE *out, struct tp_err *err)
     tp_table_columns(&t, columns, limited ? 3 : 2);
     for (size_t i = 0; i < d->w->tries.count; i++) {
         const struct tp_why_try *row = &d->w->tries.rows[i];
-        tp_table_add(&t, "%s", *row->conf ? row->conf : "as recorded");
-        tp_table_bytes(&t, row->peak_reserved, d->page->exact);
+        tp_table_add(&t, "%s", tp_why_try_name(row).s);
+        tp_table_bytes(&t, limited && row->failed ? TP_NONE : row->peak_reserved, d->page->exact);
         if (limited)
             tp_table_add(&t, "%s", tp_why_fate(d->w, row));
     }
     int rc = tp_html_table(&t, out, err);
     if (limited)
         tp_put(out, TP_TO_XML, "<p>Each is played on a device of %s.</p>\n",
-               size_of(d, d->w->room.capacity).s);
+               size_of(d, d->w->tries.capacity).s);
     write_flow(d, print_notes, "", out);
     fputs("<p>64 settings, and which of them to set: <code>tapool tune</code></p>\n", out);
     return rc;

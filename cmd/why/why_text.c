@@ -2,6 +2,7 @@
  * memory, and at last what all that rests on. */
 #include "cmd/why/why_text.h"
 
+#include "cmd/measure/result.h"
 #include "cmd/report/report_holders.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@ enum {
     LABEL = 3,
     SHARE_END = 37,
     NOTE = 40,
-    TRY_RESERVED = 50,
-    TRY_FATE = 53
+    TRY_RESERVED = 57,
+    TRY_FATE = 60
 };
 
 /* Where the bytes of a row end. */
@@ -47,6 +48,8 @@ static void print_where(const struct tp_why *w, struct tp_page *page)
 void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_moment *m = &w->moment;
+    if (*w->recording.retries_text)
+        tp_page_row(page, 0, "Device full", NAME, "%s", w->recording.retries_text);
     if (!m->events) {
         tp_page_row(page, 0, "At the end", NAME, "PyTorch was not recording: there are no events");
         return;
@@ -119,8 +122,11 @@ static void print_sum(const struct tp_why *w, struct tp_page *page)
     for (int i = 0; i < TP_WHY_PARTS; i++)
         print_part(w, &parts[i], page);
     if (w->moment.failed && oom->has_free)
-        tp_page_put(page, sum_end(page) + LABEL, "of %s that it could have: %s was free on the GPU",
-                    size_of(page, w->room.capacity).s, size_of(page, oom->device_free).s);
+        tp_page_put(
+            page, sum_end(page) + LABEL, "of %s that it could have%s: %s was free on the GPU",
+            size_of(page, w->room.capacity).s,
+            w->sum.reserved + oom->device_free > w->room.capacity ? ", a limit of the process" : "",
+            size_of(page, oom->device_free).s);
 }
 
 /* ---- the verdict ---- */
@@ -258,20 +264,47 @@ void tp_why_verdict_print(const struct tp_why *w, struct tp_page *page)
 
 /* ---- would it help? ---- */
 
+bool tp_why_is_faithful(const struct tp_why *w)
+{
+    const struct tp_agreement *a = &w->verified.addresses;
+    return (double)a->good >= TP_FAITHFUL * (double)a->all;
+}
+
+struct tp_text tp_why_try_name(const struct tp_why_try *t)
+{
+    return tp_text_of("%s%s", t->recorded ? "as recorded" : t->conf,
+                      t->compacted ? " (compacted start)" : "");
+}
+
 const char *tp_why_fate(const struct tp_why *w, const struct tp_why_try *t)
 {
-    return !w->room.capacity ? "" : t->failed ? "no room" : "fits";
+    return !w->tries.capacity ? "" : t->failed ? "no room" : "fits";
+}
+
+static bool any_compacted(const struct tp_why_tries *t)
+{
+    bool some = false;
+    for (size_t i = 0; i < t->count; i++)
+        some |= t->rows[i].compacted;
+    return some;
 }
 
 void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page)
 {
-    if (w->room.capacity && !w->tries.rows[0].failed)
+    const struct tp_why_tries *t = &w->tries;
+    if (w->moment.failed && t->capacity == w->recording.capacity && t->capacity &&
+        !t->rows[0].failed)
         tp_page_put(page, column,
-                    "Played again it finds room as recorded: these rows do not tell.");
-    if (w->verified.start_blocks)
+                    "As recorded, the replay does not run out of memory: these rows do not tell "
+                    "what would have avoided it.");
+    if (any_compacted(t) && !t->rows[0].compacted)
         tp_page_put(page, column,
-                    "Compare these rows with one another: each starts packed, where the recorded "
-                    "heap was aged by what ran before.");
+                    "Compacted start: such a setting makes other segments or blocks than those of "
+                    "the recorded initial heap; compare these rows with each other.");
+    else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
+        tp_page_put(page, column,
+                    "Each row starts with the blocks of the initial heap side by side; compare "
+                    "them with each other.");
 }
 
 static void print_tries(const struct tp_why *w, struct tp_page *page)
@@ -282,14 +315,15 @@ static void print_tries(const struct tp_why *w, struct tp_page *page)
     tp_page_line(page);
     tp_page_at(page, 0, "Would it help?");
     tp_page_right(page, TRY_RESERVED, "peak reserved");
-    if (w->room.capacity)
-        tp_page_at(page, TRY_FATE, "of %s", size_of(page, w->room.capacity).s);
+    if (t->capacity)
+        tp_page_at(page, TRY_FATE, "of %s", size_of(page, t->capacity).s);
     tp_page_line(page);
     for (size_t i = 0; i < t->count; i++) {
         const struct tp_why_try *row = &t->rows[i];
-        tp_page_at(page, 2, "%s", *row->conf ? row->conf : "as recorded");
-        tp_page_right(page, TRY_RESERVED, size_of(page, row->peak_reserved).s);
-        if (w->room.capacity)
+        tp_page_at(page, 2, "%s", tp_why_try_name(row).s);
+        if (!t->capacity || !row->failed)
+            tp_page_right(page, TRY_RESERVED, size_of(page, row->peak_reserved).s);
+        if (t->capacity)
             tp_page_at(page, TRY_FATE, "%s", tp_why_fate(w, row));
         tp_page_line(page);
     }
@@ -310,8 +344,9 @@ void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
     if (!tp_agrees(v))
         tp_page_more(page, NAME,
                      "; the rules part from it at event %s, and sizes from there on are guesses: "
-                     "tapool verify shows more",
-                     tp_count(v->first.event).s);
+                     "tapool verify shows more%s",
+                     tp_count(v->first.event).s,
+                     tp_why_is_faithful(w) ? "" : ". No settings are tried for that reason");
     tp_page_line(page);
 }
 

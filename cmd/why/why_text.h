@@ -23,7 +23,14 @@ void tp_why_verdict_print(const struct tp_why *w, struct tp_page *page);
 void tp_why_way_print(const struct tp_why *w, struct tp_page *page);
 void tp_why_ground_print(const struct tp_why *w, struct tp_page *page);
 
-/* "fits", "no room", or "" where the file does not say what the device has. */
+/* Whether the rules did what the recorded allocator did, up to the event: else no setting is tried.
+ */
+bool tp_why_is_faithful(const struct tp_why *w);
+
+/* "as recorded", or the setting, with how it began. */
+struct tp_text tp_why_try_name(const struct tp_why_try *t);
+
+/* "fits", "no room", or "" where it is not known what the device has. */
 const char *tp_why_fate(const struct tp_why *w, const struct tp_why_try *t);
 /* How the rows of other settings are to be read; there may be nothing to say. */
 void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page);

@@ -3,33 +3,31 @@
 #ifndef TP_WHY_TRY_H
 #define TP_WHY_TRY_H
 
-#include "alloc/base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TP_WHY_TRIES = 4 };
+enum { TP_WHY_TRIES = 5, TP_WHY_RETRIES_TEXT = 300 };
 
 struct tp_why_try {
-    const char *conf; /* "": as recorded, which is the first one */
+    const char *conf; /* "": as recorded */
     uint64_t peak_reserved, failed;
+    bool recorded;  /* the recorded setting: the first row, and from a compacted start the second */
+    bool compacted; /* it began compacted, although the initial heap is recorded */
 };
 
 struct tp_why_tries {
     struct tp_why_try rows[TP_WHY_TRIES];
-    size_t count; /* 0: not tried, or it could not be played */
+    size_t count;      /* 0: not tried, or it could not be played */
+    uint64_t capacity; /* bytes that PyTorch had in them; 0: no limit */
 };
 
-struct tp_why_try_cfg {
-    const char *path;
-    uint32_t device;
-    const char *conf;    /* as recorded; may be NULL */
-    uint64_t capacity;   /* bytes of the device; 0: no limit */
-    uint64_t max_memory; /* bytes, for reading */
+/* What the recording tells of the device. */
+struct tp_why_recording {
+    uint64_t retries, first_retry; /* times that cudaMalloc failed; event of the first one */
+    uint64_t capacity;             /* bytes that PyTorch could have; 0: not known */
+    char
+        retries_text[TP_WHY_RETRIES_TEXT]; /* "cudaMalloc failed 39 times, ..."; "": it never did */
 };
-
-/* Settings that the strategy refuses are left out. TP_ESTOP, TP_ENOMEM. */
-int tp_why_try(const struct tp_why_try_cfg *cfg, struct tp_why_tries *out, struct tp_err *err);
 
 #endif

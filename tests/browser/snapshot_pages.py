@@ -72,8 +72,9 @@ def sum_rows(d):
 
 
 def try_rows(d):
-    limited = (d.get("request") or {}).get("capacity_bytes")
-    rows = [[t["conf"] or "as recorded", text.size(whole(t["peak_reserved_bytes"])),
+    limited = d["settings_capacity_bytes"]
+    rows = [[(t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"],
+             "-" if limited and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
              "no room" if t["failed_requests"] else "fits"] for t in d["settings"]]
     return ["PYTORCH_CUDA_ALLOC_CONF", "peak reserved", "this request"][:3 if limited else 2], [
         row[:3 if limited else 2] for row in rows]
@@ -204,7 +205,8 @@ def compare_why(page, data, document, found):
 def name_of(s, document):
     own = s["recorded"] and len({f["setting"] for f in document["files"]}) > 1
     name = "each file's own" if own else s["setting"] or "defaults"
-    return name + (" (as recorded)" if s["recorded"] else "") + (" !" if s["danger"] else "")
+    compacted = " (compacted start)" if s["refused"] is None and s["compacted_start"] else ""
+    return name + (" (as recorded)" if s["recorded"] else "") + (" !" if s["danger"] else "") + compacted
 
 
 def fits(document, figures):
@@ -226,7 +228,8 @@ def recorded_figures(document):
     peaks = [whole(row["peak_reserved_bytes"]) for row in rows]
     failed = next((i for i, row in enumerate(rows) if whole(row["failed_allocations"])), None)
     return {"peak_reserved_bytes": max(peaks), "peak_file": peaks.index(max(peaks)),
-            "driver_calls": sum(whole(row["driver_calls"]) for row in rows), "retries": None, "failed_file": failed,
+            "driver_calls": sum(whole(row["driver_calls"]) for row in rows), "failed_file": failed,
+            "retries": sum(whole(row["retries"]) for row in rows),
             "failed_allocations": sum(whole(row["failed_allocations"]) for row in rows),
             "first_failed_event": None if failed is None else rows[failed]["first_failed_event"]}
 
@@ -254,7 +257,8 @@ class Settings:
         answer = self.document["answer"]
         said = [("the answer", index == answer["best"]), ("what the others are compared with", index == answer["compared_with"]),
                 ("on the front: none beats it", s["on_front"]), ("never proposed: %s" % s["danger"], s["danger"]),
-                ("%s: PyTorch from 2026 on" % s["newer_key"], s["newer_key"])]
+                ("%s: PyTorch from 2026 on" % s["newer_key"], s["newer_key"]),
+                ("what those are compared with that start compacted", s["reference"])]
         return "; ".join(words for words, applies in said if applies)
 
     def expected(self, table, row, column):
@@ -264,7 +268,8 @@ class Settings:
             return {name}
         if name == self.POOL and table["heads"][column] in ("fits in the device", "peak in file"): # the JSON has one of both
             return said == ("no" if whole(of["failed_allocations"]) else "yes") or said in map(str, range(1, len(self.document["files"]) + 1))
-        return {"peak reserved": lambda: {text.size(whole(of["peak_reserved_bytes"]))},
+        failed = name not in (self.DID, self.POOL) and whole(of["failed_allocations"])
+        return {"peak reserved": lambda: {"-" if failed else text.size(whole(of["peak_reserved_bytes"]))},
                 "fits in the device": lambda: {fits(self.document, of)},
                 "driver calls": lambda: {text.count(of["driver_calls"])}, "retries": lambda: {text.count(of["retries"])},
                 "peak in file": lambda: {str(of["peak_file"] + 1)},
@@ -320,7 +325,8 @@ def trade_of(page, figures, part, document):
 
 def compare_tune(page, data, document, found):
     part, figures = page.value(READ)[0], Figures(found)
-    figures.found.expect(document["answer"]["sentence"] in part["answer"]["words"], "the answer is", part["answer"]["words"])
+    said = document["answer"]["sentence"].rstrip(".").split(": ", 1) # what to paste stands on a line of its own
+    figures.found.expect(all(words in part["answer"]["words"] for words in said), "the answer is", part["answer"]["words"])
     figures.same("tables", check_tables(page, getters_tune, data, document, figures), [["each", "files"]])
     trade_of(page, figures, part, document)
     for s in document["settings"]:

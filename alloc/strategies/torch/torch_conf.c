@@ -318,3 +318,11 @@ int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err 
                      "is mapped in multiples of 2 MiB");
     return rc;
 }
+
+bool tp_torch_makes_alike(const char *one, const char *other)
+{
+    struct tp_torch_rules a = tp_torch_defaults, b = tp_torch_defaults;
+    struct tp_err ignored;
+    return !tp_torch_conf(&a, one, &ignored) && !tp_torch_conf(&b, other, &ignored) &&
+           a.expandable == b.expandable && !memcmp(a.divisions, b.divisions, sizeof a.divisions);
+}

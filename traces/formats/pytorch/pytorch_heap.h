@@ -2,7 +2,7 @@
 #ifndef TP_PYTORCH_HEAP_H
 #define TP_PYTORCH_HEAP_H
 
-#include "traces/formats/pytorch/pytorch_snapshot.h"
+#include "traces/formats/pytorch/pytorch_pools.h"
 
 /* Both lists ascend by device and address. */
 struct tp_pytorch_heap {
@@ -18,21 +18,5 @@ struct tp_pytorch_heap {
 int tp_pytorch_heap_at_start(const struct tp_pytorch *s, const bool *taken,
                              struct tp_pytorch_heap *out, struct tp_err *err);
 void tp_pytorch_heap_release(const struct tp_pytorch *s, struct tp_pytorch_heap *heap);
-
-/* Whether a block lies in a segment. */
-static inline bool tp_pytorch_is_in(const struct tp_pytorch_block *b,
-                                    const struct tp_pytorch_block *segment)
-{
-    return b->device == segment->device && b->address >= segment->address &&
-           b->address - segment->address < segment->size;
-}
-
-/* Finds out since when the segments at the end are there, where pools are to be taken from them. */
-int tp_pytorch_date_segments(struct tp_pytorch *s, struct tp_err *err);
-
-/* The private pool of an event; 0: none. Where the event does not say it, it is that of the segment
- * that has the event's address from then to the end. */
-uint64_t tp_pytorch_pool_of(const struct tp_pytorch *s, uint32_t device,
-                            const struct tp_pytorch_event *ev);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
-#include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -528,7 +527,7 @@ int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
         return rc;
     const struct tp_pytorch_values *v = &s->values[ROLE_TOP];
     if (has(v, SEGMENTS) || has(v, DEVICE_TRACES))
-        return tp_pytorch_date_segments(s, err);
+        return TP_OK;
     rc =
         tp_fail(err, TP_EINPUT, "%s: a pickle, but not of a memory snapshot", tp_input_name(r->in));
     return tp_hint(err, rc, "torch.cuda.memory._dump_snapshot() writes a snapshot");

@@ -6,6 +6,7 @@
  * Every entry of device_traces is an event, and free_completed frees. Sizes are the requested ones:
  * rounding them up was the policy of PyTorch's allocator. */
 #include "traces/formats/pytorch/pytorch_lower.h"
+#include "traces/formats/pytorch/pytorch_pools.h"
 
 #include <stdlib.h>
 
@@ -38,6 +39,8 @@ static int read_snapshot(struct tp_pytorch *s, struct tp_err *err)
 {
     struct tp_pytorch_places *places = NULL;
     int rc = tp_pytorch_read(s, err);
+    if (rc == TP_OK)
+        rc = tp_pytorch_date_segments(s, err);
     if (rc == TP_OK) {
         tp_pytorch_describe(s);
         rc = open_places(s, &places, err);

@@ -1,6 +1,6 @@
-/* See captured_limit.h. With garbage_collection_threshold a group that goes back is garbage, unless
+/* See memory_limit.h. With garbage_collection_threshold a group that goes back is garbage, unless
  * the request fails all the same: its limit follows from the share that was passed. */
-#include "cmd/measure/captured_limit.h"
+#include "traces/lower/memory_limit.h"
 
 static void lower(struct tp_limit_scan *s, uint64_t bytes)
 {
@@ -8,10 +8,10 @@ static void lower(struct tp_limit_scan *s, uint64_t bytes)
         s->out->below = bytes;
 }
 
-static void note_retry(struct tp_limit_scan *s)
+static void note_retry(struct tp_limit_scan *s, uint64_t event)
 {
     if (!s->out->retries++)
-        s->out->first_retry = s->event;
+        s->out->first_retry = event;
 }
 
 static bool collects(const struct tp_limit_scan *s)
@@ -27,7 +27,7 @@ static void end_group(struct tp_limit_scan *s)
         lower(s, (uint64_t)((double)s->before / s->rules->collect_above));
         return;
     }
-    note_retry(s);
+    note_retry(s, s->event);
     s->mapping = true;
     s->taken = 0;
 }
@@ -46,13 +46,11 @@ static void take(struct tp_limit_scan *s, const struct tp_insn *in)
 }
 
 /* The cache was freed, and what is reserved since then and the new segment are still too much. */
-static void fail(struct tp_limit_scan *s, const struct tp_insn *in, uint64_t reserved)
+static void fail(struct tp_limit_scan *s, const struct tp_insn *in, uint64_t event,
+                 uint64_t reserved)
 {
-    uint64_t bytes = tp_torch_segment_bytes(s->rules, tp_torch_rounded(s->rules, in->size));
-    if (s->giving && !s->asked)
-        note_retry(s);
-    if (s->rules->expandable)
-        bytes += s->rules->large_segment; /* whole units */
+    uint64_t bytes = s->rules->segment(in->size) + s->rules->unit;
+    note_retry(s, s->giving && !s->asked ? s->event : event);
     lower(s, reserved + bytes);
 }
 
@@ -78,7 +76,7 @@ static void on_note(struct tp_limit_scan *s, const struct tp_insn *in, uint64_t 
         take(s, in);
         break;
     case TP_NOTE_OOM:
-        fail(s, in, reserved);
+        fail(s, in, event, reserved);
         break;
     default: /* the address of the one before, and the like */
         return;

@@ -6,15 +6,21 @@
  *     reserved  |      |      ^           |               segment, were more than there was
  *
  * So the limit is at least what was ever reserved, and less than what failed. */
-#ifndef TP_CAPTURED_LIMIT_H
-#define TP_CAPTURED_LIMIT_H
+#ifndef TP_MEMORY_LIMIT_H
+#define TP_MEMORY_LIMIT_H
 
 #include "alloc/program/program.h"
-#include "alloc/strategies/torch/torch_rules.h"
+
+/* What of the recorded allocator's rules decides. */
+struct tp_limit_rules {
+    uint64_t (*segment)(uint64_t size); /* bytes of a new segment for a request; never NULL */
+    uint64_t unit;                      /* bytes that segments grow by; 0: they do not */
+    double collect_above; /* the share of the limit above which garbage is collected; 0: never */
+};
 
 /* Of one device, in bytes. */
-struct tp_captured_limit {
-    uint64_t retries;     /* times that cudaMalloc failed and cached memory was freed */
+struct tp_memory_limit {
+    uint64_t retries; /* times that cudaMalloc failed and what was cached was freed, if anything */
     uint64_t first_retry; /* event; 0: there was none */
     uint64_t collections; /* times that garbage_collection_threshold freed cached memory */
     uint64_t below;       /* the limit is less than this; UINT64_MAX: not known */
@@ -23,8 +29,8 @@ struct tp_captured_limit {
 /* Follows one device. At first all members are 0 but `rules` and `out`, whose `below` is
  * UINT64_MAX. */
 struct tp_limit_scan {
-    const struct tp_torch_rules *rules; /* those of the recording */
-    struct tp_captured_limit *out;
+    const struct tp_limit_rules *rules; /* those of the recording */
+    struct tp_memory_limit *out;
     uint64_t before; /* bytes reserved before the group that goes back */
     uint64_t taken;  /* bytes mapped since then */
     uint64_t event;  /* of the group's beginning */

@@ -124,9 +124,9 @@ static const char *torch_settings(const char *said)
     return text && *text ? text : NULL;
 }
 
-static int check_torch(const char *text, struct tp_err *err)
+static int check_torch(const char *text, const char *device, struct tp_err *err)
 {
-    struct tp_torch_rules rules = tp_torch_defaults;
+    struct tp_torch_rules rules = tp_torch_rules_for(tp_torch_device(device));
     return tp_torch_conf(&rules, text, err);
 }
 
@@ -150,8 +150,9 @@ static struct tp_limit_rules torch_limits(const char *said)
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
 {
     static const struct tp_recorded_policy pytorch = {
-        "PyTorch",   &tp_strategy_torch,   "conf",      torch_settings,
-        check_torch, TP_TORCH_WHOLE_SHARE, torch_limits};
+        "PyTorch",      &tp_strategy_torch, "conf",
+        "allocator",    torch_settings,     check_torch,
+        TP_TORCH_WHOLE_SHARE, torch_limits};
     return by && !strcmp(by, pytorch.by) ? &pytorch : NULL;
 }
 

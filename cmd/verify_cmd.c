@@ -6,15 +6,22 @@
 
 struct verify_opts {
     char *conf, *mutate;
+    uint32_t allocator; /* index of allocators */
     uint64_t max_memory;
     bool rules;
 };
+
+/* Behind the first, the names of tp_torch_devices. */
+static const char *const allocators[] = {"recorded", "cuda", "hip", "xpu", "npu", NULL};
 
 #define ROW(member) offsetof(struct verify_opts, member)
 static const struct tp_opt rows[] = {
     TP_TEXT_AT("conf", ROW(conf), .from = TP_OPT_USER, .arg = "TEXT",
                .help = "PYTORCH_CUDA_ALLOC_CONF of the recording, where the file does not say it "
                        "or says it wrongly"),
+    TP_CHOICE_AT(
+        "allocator", ROW(allocator), .def = "recorded", .choices = allocators, .arg = "DEVICE",
+        .help = "whose allocator it was, where the frames do not say it or say it wrongly"),
     TP_TEXT_AT("mutate", ROW(mutate), .from = TP_OPT_USER, .arg = "RULE",
                .help = "break this rule on purpose: what still agrees does not depend on it"),
     TP_FLAG_AT("rules", ROW(rules), .help = "list the rules that --mutate can break"),
@@ -36,7 +43,8 @@ static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *
     struct tp_page page;
     struct tp_torch_rules rules;
     uint32_t compared = 0, devices = 0, differ = 0;
-    int rc = tp_verify_rules(s, o->conf, &rules, err);
+    int rc = o->allocator ? tp_verify_rules_of(s, allocators[o->allocator], o->conf, &rules, err)
+                          : tp_verify_rules(s, o->conf, &rules, err);
     tp_page_init(&page, out, 0);
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
         devices += tp_pytorch_has_events(&s->devices[i]);
@@ -46,7 +54,7 @@ static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *
             continue;
         rc = tp_verify(s, i, &rules, o->mutate, &v, err);
         if (rc == TP_OK)
-            tp_verify_text(&v, devices > 1, &page);
+            tp_verify_text(&v, &tp_torch_devices[rules.device], devices > 1, &page);
         differ += rc == TP_OK && !tp_agrees(&v);
         compared++;
     }

@@ -28,9 +28,12 @@ struct tp_recorded_policy {
     const char *by;
     const struct tp_strategy *strategy;
     const char *option; /* takes the settings as they are recorded */
+    /* a choice whose word "recorded" leaves to the recording whose allocator it was */
+    const char *device_option;
     /* The text for it among the settings that a trace says; NULL: there is none. */
     const char *(*settings)(const char *said);
-    int (*check)(const char *text, struct tp_err *err); /* TP_EUSAGE: they are not simulated */
+    /* TP_EUSAGE: they are not simulated. `device` may be NULL */
+    int (*check)(const char *text, const char *device, struct tp_err *err);
     /* Added to the settings where the program had set its share of the device, which is then all
      * that is known of the device's size. */
     const char *shared;

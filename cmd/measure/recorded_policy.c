@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char leaves_it[] = "recorded"; /* a word of the device option */
+
 /* What is needed to apply the recorded settings; `there` where there is something to apply. */
 struct policy_settings {
     const struct tp_recorded_policy *policy;
@@ -29,6 +31,28 @@ static struct policy_settings recorded_settings(const struct tp_trace *trace, bo
     return r;
 }
 
+/* The word of the recording for the device option; NULL: it says none, or none that is known. */
+static const char *device_word(const struct tp_trace *trace, const struct tp_opt *row)
+{
+    const char *said = trace->meta.allocator_device;
+    for (size_t i = 0; said && row->choices[i]; i++)
+        if (!strcmp(row->choices[i], said))
+            return said;
+    return NULL;
+}
+
+static int apply_device(const struct tp_trace *trace, struct tp_strategy_spec *spec,
+                        struct tp_err *err)
+{
+    const struct tp_recorded_policy *p = tp_find_recorded_policy(trace->recorded.by);
+    if (!p || p->strategy != spec->strategy ||
+        !tp_strategy_spec_says(spec, p->device_option, leaves_it))
+        return TP_OK;
+    const struct tp_opt *row = tp_opt_find(spec->strategy->options, p->device_option);
+    const char *word = device_word(trace, row);
+    return word ? tp_opt_set(row, spec->opts, word, err) : TP_OK;
+}
+
 static bool is_given(const struct policy_settings *r, const struct tp_strategy_spec *spec)
 {
     char given[2] = "";
@@ -44,15 +68,19 @@ bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_captured
     char given[TP_SPEC_TEXT] = "";
     if (!plain.policy)
         return false;
+    const char *word = device_word(
+        trace, tp_opt_find(spec->strategy->options, plain.policy->device_option));
     tp_opt_format(plain.row, spec->opts, given, sizeof given);
-    return !strcmp(given, plain.text) || !strcmp(given, shared.text);
+    return (!strcmp(given, plain.text) || !strcmp(given, shared.text)) &&
+           tp_strategy_spec_says(spec, plain.policy->device_option, word ? word : leaves_it);
 }
 
 bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strategy_spec *spec,
                            struct tp_err *why)
 {
     struct policy_settings r = recorded_settings(trace, false, spec);
-    return r.there && !is_given(&r, spec) && r.policy->check(r.text, why);
+    return r.there && !is_given(&r, spec) &&
+           r.policy->check(r.text, trace->meta.allocator_device, why);
 }
 
 int tp_apply_recorded(const struct tp_trace *trace, const struct tp_captured *captured,
@@ -61,7 +89,9 @@ int tp_apply_recorded(const struct tp_trace *trace, const struct tp_captured *ca
     struct policy_settings r =
         recorded_settings(trace, limited && tp_captured_collects(captured), spec);
     struct tp_err why;
-    return r.there && !is_given(&r, spec) && !r.policy->check(r.text, &why)
-               ? tp_opt_set(r.row, spec->opts, r.text, err)
-               : TP_OK;
+    int status = apply_device(trace, spec, err);
+    if (status || !r.there || is_given(&r, spec) ||
+        r.policy->check(r.text, trace->meta.allocator_device, &why))
+        return status;
+    return tp_opt_set(r.row, spec->opts, r.text, err);
 }

@@ -8,6 +8,7 @@
 #include "alloc/strategy.h"
 #include "cmd/verify/recorded_source.h"
 #include "cmd/verify/verify_heap.h"
+#include "traces/formats/pytorch/pytorch_allocator.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <stdlib.h>
@@ -443,11 +444,11 @@ int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch
     return rc;
 }
 
-int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,
-                    struct tp_err *err)
+int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const char *conf,
+                       struct tp_torch_rules *rules, struct tp_err *err)
 {
     const char *text = conf ? conf : tp_pytorch_conf(s);
-    *rules = tp_torch_defaults;
+    *rules = tp_torch_rules_for(tp_torch_device(device));
     rules->expandable = !conf && tp_pytorch_grows(s);
     if (!text)
         return TP_OK;
@@ -456,4 +457,10 @@ int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torc
         return rc;
     err->status = TP_EINPUT;
     return tp_prefix(err, TP_EINPUT, "the recorded settings");
+}
+
+int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,
+                    struct tp_err *err)
+{
+    return tp_verify_rules_of(s, tp_pytorch_allocator(s), conf, rules, err);
 }

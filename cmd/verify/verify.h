@@ -14,9 +14,14 @@
 #include "cmd/verify/verified.h"
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 
-/* The rules for a snapshot: `conf`, or what the file recorded where that is NULL. */
+/* The rules for a snapshot: with `conf`, or the settings that the file recorded where that is NULL,
+ * of the allocator that the file's frames name. */
 int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,
                     struct tp_err *err);
+
+/* The same for the allocator of a device (struct tp_torch_device). */
+int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const char *conf,
+                       struct tp_torch_rules *rules, struct tp_err *err);
 
 /* Plays the events of a device. `broken` is the name of a rule to break, or NULL. TP_EINPUT: the
  * file has what the rules do not know, such as segments that grow. */

@@ -141,7 +141,8 @@ static void print_rest(const struct tp_verified *v, struct tp_page *page)
                     tp_plural(v->not_live, "free").s);
 }
 
-void tp_verify_text(const struct tp_verified *v, bool several, struct tp_page *page)
+void tp_verify_text(const struct tp_verified *v, const struct tp_torch_device *allocator,
+                    bool several, struct tp_page *page)
 {
     if (several)
         tp_page_put(page, 0, "device %" PRIu32, v->device);
@@ -149,6 +150,7 @@ void tp_verify_text(const struct tp_verified *v, bool several, struct tp_page *p
                 of(&v->segments).s);
     if (!tp_agrees(v))
         print_difference(&v->first, page);
+    tp_page_row(page, MARGIN, "allocator", VALUE, "PyTorch's for %s", allocator->title);
     print_driver(v, page);
     print_start(v, page);
     print_rest(v, page);

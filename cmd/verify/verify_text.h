@@ -5,7 +5,9 @@
 #include "cmd/ui/text.h"
 #include "cmd/verify/verify.h"
 
-/* Prints the certificate of one device. `several`: the file has more than one. */
-void tp_verify_text(const struct tp_verified *v, bool several, struct tp_page *page);
+/* Prints the certificate of one device, by the rules of `allocator`. `several`: the file has more
+ * than one device. */
+void tp_verify_text(const struct tp_verified *v, const struct tp_torch_device *allocator,
+                    bool several, struct tp_page *page);
 
 #endif

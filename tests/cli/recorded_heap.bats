@@ -175,3 +175,17 @@ END
     [ "$rc" -eq 3 ]
     grep -q "large.jsonl:.*'pool_2' is 16777216: the limit is 2^24 - 1" "$err"
 }
+
+@test "torch plays the allocator that the frames name, also from a converted file" {
+    python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" npu >npu.pickle
+    ok "$TAPOOL" convert npu.pickle -o npu.tpt
+    ok "$TAPOOL" convert npu.pickle -o npu.json
+    for file in npu.pickle npu.tpt npu.json; do
+        ok "$TAPOOL" replay "$file" -s torch "${FAST[@]}" --format json
+        [ "$(value 'r["strategy"]["options"]["allocator"]')" = npu ]
+    done
+    ok "$TAPOOL" replay npu.pickle -s torch:allocator=cuda "${FAST[@]}" --format json
+    [ "$(value 'r["strategy"]["options"]["allocator"], "fidelity" in r')" = "('cuda', False)" ]
+    ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" -s torch "${FAST[@]}" --format json
+    [ "$(value 'r["strategy"]["options"]["allocator"] in ("recorded", "cuda")')" = True ]
+}

@@ -68,3 +68,34 @@ END
     [ "$rc" -eq 1 ]
     golden verify-parts <"$out"
 }
+
+# rules_snapshot KIND: addresses that tests/cli/rules_snapshot.py computed by the public rules, recorded by no program.
+rules_snapshot() { python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" "$@"; }
+
+@test "whose allocator it was: the frames say it, and each has its rules" {
+    for kind in cuda:CUDA named:CUDA "hip:HIP (ROCm)" xpu:XPU "npu:Ascend (torch_npu)" "npu-growing:Ascend (torch_npu)"; do
+        rules_snapshot "${kind%%:*}" >made.pickle
+        ok "$TAPOOL" verify made.pickle
+        grep -q '^fidelity 463 of 463 addresses' "$out"
+        grep -qx "  allocator      PyTorch's for ${kind#*:}" "$out"
+    done
+}
+
+@test "rules of another device's allocator: the first difference is named" {
+    rules_snapshot npu-as-cuda >made.pickle
+    capture "$TAPOOL" verify made.pickle
+    [ "$rc" -eq 1 ]
+    grep -q '^fidelity 357 of 463 addresses' "$out"
+    grep -q '^first difference: event 23, alloc of 6,016,249 B' "$out"
+    ok "$TAPOOL" verify made.pickle --allocator npu
+    grep -q '^fidelity 463 of 463 addresses' "$out"
+    rules_snapshot cuda-as-npu >made.pickle
+    capture "$TAPOOL" verify made.pickle
+    [ "$rc" -eq 1 ]
+    ok "$TAPOOL" verify made.pickle --allocator cuda
+    rules_snapshot npu-growing >made.pickle
+    capture "$TAPOOL" verify made.pickle --conf base_addr_aligned_kb:0
+    [ "$rc" -eq 1 ]
+    capture "$TAPOOL" verify made.pickle --allocator gpu
+    [ "$rc" -eq 2 ]
+}

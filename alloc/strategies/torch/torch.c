@@ -24,12 +24,20 @@ struct torch_thread {
 
 struct torch_opts {
     char *conf;
+    uint32_t allocator; /* index of torch_allocators */
 };
+
+/* Behind the first, the names of tp_torch_devices. */
+static const char *const torch_allocators[] = {"recorded", "cuda", "hip", "xpu", "npu", NULL};
 
 static const struct tp_opt torch_rows[] = {
     TP_TEXT_AT("conf", offsetof(struct torch_opts, conf), .arg = "TEXT",
                .help = "the text of PYTORCH_CUDA_ALLOC_CONF, in braces where it has a\n"
                        "comma: conf={max_split_size_mb:128,backend:native}"),
+    TP_CHOICE_AT("allocator", offsetof(struct torch_opts, allocator), .def = "recorded",
+                 .choices = torch_allocators, .arg = "DEVICE",
+                 .help = "whose allocator: npu (Ascend, torch_npu) adds 32 bytes to each request;\n"
+                         "recorded: that of the trace, cuda where it does not say"),
     {.name = NULL}};
 
 /* The share of the device that segments may take. */
@@ -68,7 +76,8 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     const struct torch_opts *opts = options;
     struct torch *st = state;
     st->env = env;
-    st->rules = tp_torch_defaults;
+    st->rules = tp_torch_rules_for(
+        tp_torch_device(opts->allocator ? torch_allocators[opts->allocator] : NULL));
     int rc = opts->conf ? tp_torch_conf(&st->rules, opts->conf, err) : TP_OK;
     if (rc)
         return tp_prefix(err, rc, "strategy 'torch'");

@@ -43,6 +43,24 @@ void tp_torch_hand_out(struct torch *st, struct torch_block *b, uint64_t request
     tp_addr_map_insert(&st->live, b->addr + torch_lead(b), (uintptr_t)b);
 }
 
+/* Leaves the bytes in front of the next multiple of base_grain free, where a large request asks for
+ * that and the block has room. NULL: out of records; the block is free. */
+static struct torch_block *on_grain_base(struct torch *st, struct torch_block *b, uint64_t size)
+{
+    const struct tp_torch_rules *r = &st->rules;
+    if (LIKELY(!r->base_grain) || !r->expandable || size < r->own_grain)
+        return b;
+    uint64_t offset = b->addr - b->segment->base, lead = up_to(offset, r->base_grain) - offset;
+    if (!lead || lead + size > b->size)
+        return b;
+    struct torch_block *rest = tp_torch_split(st, b, lead);
+    tp_torch_pool_add(b);
+    if (!tp_torch_reserve(st))
+        return rest;
+    tp_torch_release(st, rest);
+    return NULL;
+}
+
 int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *out)
 {
     if (!request_is_sound(rq))
@@ -63,6 +81,8 @@ int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *o
         tp_torch_pool_remove(b);
     else if ((rc = tp_torch_grow(st, pool, rq->stream, size, &b)))
         return rc;
+    if (!(b = on_grain_base(st, b, size)))
+        return TP_ENOMEM;
     if (tp_torch_is_split(&st->rules, pool->small, size, b->size - size))
         tp_torch_pool_add(tp_torch_split(st, b, size));
     tp_torch_hand_out(st, b, rq->size, rq->align);

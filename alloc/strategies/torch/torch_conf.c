@@ -1,5 +1,12 @@
 /* Reads the text of PYTORCH_CUDA_ALLOC_CONF: "key:value,key:[a:1,b:2]". One row is one key; keys
- * that do not change where blocks lie are known and skipped. */
+ * that do not change where blocks lie are known and skipped.
+ *
+ * A program may set another text while it runs. PyTorch's parser (c10/core/AllocatorConfig.cpp,
+ * parseArgs; before 2.10 c10/cuda/CUDAAllocatorConfig.cpp) puts max_split_size_mb,
+ * roundup_power2_divisions and garbage_collection_threshold back to their defaults at each call,
+ * since 2.11 (pull request 172056) max_non_split_rounding_mb too, to the size of large segments;
+ * all other keys keep their value. per_process_memory_fraction is read once, when the allocator of
+ * a device is made (c10/cuda/CUDACachingAllocator.cpp). */
 #include "alloc/base/opt.h"
 #include "alloc/strategies/torch/torch_rules.h"
 
@@ -23,6 +30,10 @@ enum { TEXT_MAX = 1024, NAMES = 40, THREADS_MOST = 128 };
 struct torch_key {
     const char *name;
     int (*set)(struct tp_torch_rules *rules, const char *name, char *value, struct tp_err *err);
+    uint16_t offset, size; /* of what it sets in the rules; a size of 0: nothing */
+    bool resets;           /* a text without it sets the default */
+    uint8_t only;          /* a bit for each device that has it; 0: all have it */
+    uint8_t without;       /* a bit for each device whose allocator does not look at it */
 };
 
 static int bad_value(const char *name, const char *value, const char *wanted, struct tp_err *err)
@@ -104,6 +115,16 @@ static int set_fraction(struct tp_torch_rules *r, const char *name, char *value,
     if (!is_share(value, &r->memory_fraction))
         return bad_value(name, value, "a share from 0 to 1", err);
     r->memory_fraction = r->memory_fraction > 0 ? r->memory_fraction : DBL_MIN;
+    return TP_OK;
+}
+
+static int set_base_grain(struct tp_torch_rules *r, const char *name, char *value,
+                          struct tp_err *err)
+{
+    uint64_t kb = 0;
+    if (!is_number(value, &kb) || kb > 16)
+        return bad_value(name, value, "a number of KiB from 0 to 16", err);
+    r->base_grain = kb << 10;
     return TP_OK;
 }
 
@@ -226,37 +247,72 @@ static int refuse_true(struct tp_torch_rules *r, const char *name, char *value, 
     return rc || !set ? rc : refuse_unplayed(r, name, value, err);
 }
 
-static const struct torch_key keys[] = {{"max_split_size_mb", set_split_limit},
-                                        {"max_non_split_rounding_mb", set_oversize_rest},
-                                        {"large_segment_size_mb", set_large_segment},
-                                        {"garbage_collection_threshold", set_collect},
-                                        {"per_process_memory_fraction", set_fraction},
-                                        {"roundup_power2_divisions", set_divisions},
-                                        {"expandable_segments", set_expandable},
-                                        {"backend", refuse_backend},
-                                        {"throw_on_cudamalloc_oom", refuse_true},
-                                        {"expandable_segments_reserve", refuse_unplayed},
-                                        {"expandable_segments_reserve_by_class", refuse_unplayed},
-                                        {"release_lock_on_cudamalloc", skip_bool},
-                                        {"release_lock_on_hipmalloc", skip_bool},
-                                        {"graph_capture_record_stream_reuse", skip_bool},
-                                        {"pinned_use_cuda_host_register", skip_bool},
-                                        {"pinned_use_hip_host_register", skip_bool},
-                                        {"pinned_use_background_threads", skip_bool},
-                                        {"pinned_free_catch_all", skip_bool},
-                                        {"pinned_num_register_threads", skip_threads},
-                                        {"pinned_reserve_segment_size_mb", skip_number},
-                                        {"pinned_max_round_threshold_mb", skip_number},
-                                        {"pinned_max_cached_size_mb", skip_number},
-                                        {NULL, NULL}};
+enum { ON_XPU = 1 << 2, ON_NPU = 1 << 3 };
 
-static int set_key(struct tp_torch_rules *rules, const char *name, char *value, struct tp_err *err)
+#define SETS(member)                                                                               \
+    .offset = offsetof(struct tp_torch_rules, member),                                             \
+    .size = sizeof((const struct tp_torch_rules *)0)->member
+
+/* Those of torch_npu are in its page on PYTORCH_NPU_ALLOC_CONF. */
+static const struct torch_key keys[] = {
+    {.name = "large_segment_size_mb", .set = set_large_segment, SETS(large_segment)},
+    {.name = "max_split_size_mb",
+     .set = set_split_limit,
+     SETS(split_limit),
+     .resets = true,
+     .without = ON_XPU},
+    {.name = "max_non_split_rounding_mb",
+     .set = set_oversize_rest,
+     SETS(oversize_rest),
+     .without = ON_XPU},
+    {.name = "garbage_collection_threshold",
+     .set = set_collect,
+     SETS(collect_above),
+     .resets = true,
+     .without = ON_XPU},
+    {.name = "per_process_memory_fraction", .set = set_fraction, SETS(memory_fraction)},
+    {.name = "roundup_power2_divisions", .set = set_divisions, SETS(divisions), .resets = true},
+    {.name = "expandable_segments", .set = set_expandable, SETS(expandable)},
+    {.name = "base_addr_aligned_kb", .set = set_base_grain, SETS(base_grain), .only = ON_NPU},
+    {.name = "page_size", .set = refuse_unplayed, .only = ON_NPU},
+    {.name = "segment_size_mb", .set = refuse_unplayed, .only = ON_NPU},
+    {.name = "multi_stream_lazy_reclaim", .set = refuse_true, .only = ON_NPU},
+    {.name = "throw_on_npumalloc_oom", .set = refuse_true, .only = ON_NPU},
+    {.name = "backend", .set = refuse_backend},
+    {.name = "throw_on_cudamalloc_oom", .set = refuse_true},
+    {.name = "expandable_segments_reserve", .set = refuse_unplayed},
+    {.name = "expandable_segments_reserve_by_class", .set = refuse_unplayed},
+    {.name = "release_lock_on_cudamalloc", .set = skip_bool},
+    {.name = "release_lock_on_hipmalloc", .set = skip_bool},
+    {.name = "graph_capture_record_stream_reuse", .set = skip_bool},
+    {.name = "pinned_use_cuda_host_register", .set = skip_bool},
+    {.name = "pinned_use_hip_host_register", .set = skip_bool},
+    {.name = "pinned_use_background_threads", .set = skip_bool},
+    {.name = "pinned_free_catch_all", .set = skip_bool},
+    {.name = "pinned_num_register_threads", .set = skip_threads},
+    {.name = "pinned_reserve_segment_size_mb", .set = skip_number},
+    {.name = "pinned_max_round_threshold_mb", .set = skip_number},
+    {.name = "pinned_max_cached_size_mb", .set = skip_number},
+    {.name = NULL}};
+
+static bool has_device(const struct torch_key *key, const struct tp_torch_rules *rules)
+{
+    return !key->only || key->only >> rules->device & 1;
+}
+
+static int set_key(struct tp_torch_settings *conf, const char *name, char *value,
+                   struct tp_err *err)
 {
     const char *names[NAMES] = {NULL};
+    size_t known = 0;
     for (size_t i = 0; keys[i].name; i++) {
-        names[i] = keys[i].name;
-        if (!strcmp(keys[i].name, name))
-            return keys[i].set(rules, name, value, err);
+        if (!has_device(&keys[i], &conf->values))
+            continue;
+        names[known++] = keys[i].name;
+        if (strcmp(keys[i].name, name) != 0)
+            continue;
+        conf->named |= UINT64_C(1) << i;
+        return keys[i].set(&conf->values, name, value, err);
     }
     const char *near = tp_nearest(name, names);
     int rc = tp_fail(err, TP_EUSAGE, "PyTorch has no setting '%.63s'", name);
@@ -296,10 +352,22 @@ const char *tp_torch_recorded(const char *said)
     return NULL;
 }
 
-int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err)
+/* Whether memory is mapped in whole units of its kind. */
+static int check_units(const struct tp_torch_rules *rules, struct tp_err *err)
+{
+    if (!rules->expandable || rules->large_segment % rules->small_segment == 0)
+        return TP_OK;
+    return tp_fail(err, TP_EUSAGE,
+                   "'large_segment_size_mb' must be even with 'expandable_segments:True': memory "
+                   "is mapped in multiples of 2 MiB");
+}
+
+int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rules *rules,
+                       const char *text, struct tp_err *err)
 {
     char copy[TEXT_MAX];
     int rc = TP_OK;
+    *conf = (struct tp_torch_settings){.values = *rules};
     if (!tp_torch_plain(text, copy, sizeof copy))
         return tp_fail(err, TP_EUSAGE, "the settings have more than %d characters", TEXT_MAX - 1);
     for (char *item = copy; rc == TP_OK && *item;) {
@@ -309,13 +377,29 @@ int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err 
         if (!colon)
             return tp_fail(err, TP_EUSAGE, "'%.63s' is no setting of the form key:value", item);
         *colon = '\0';
-        rc = set_key(rules, item, colon + 1, err);
+        rc = set_key(conf, item, colon + 1, err);
         item = next;
     }
-    if (rc == TP_OK && rules->expandable && rules->large_segment % rules->small_segment)
-        rc = tp_fail(err, TP_EUSAGE,
-                     "'large_segment_size_mb' must be even with 'expandable_segments:True': memory "
-                     "is mapped in multiples of 2 MiB");
+    return rc == TP_OK ? check_units(&conf->values, err) : rc;
+}
+
+void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rules *rules)
+{
+    for (size_t i = 0; keys[i].name; i++) {
+        const struct torch_key *k = &keys[i];
+        bool obeyed = !(k->without >> rules->device & 1), named = conf->named >> i & 1;
+        const void *from = named ? &conf->values : k->resets ? &tp_torch_defaults : NULL;
+        if (from && obeyed)
+            memcpy((char *)rules + k->offset, (const char *)from + k->offset, k->size);
+    }
+}
+
+int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err)
+{
+    struct tp_torch_settings conf;
+    int rc = tp_torch_conf_read(&conf, rules, text, err);
+    if (rc == TP_OK)
+        tp_torch_conf_set(&conf, rules);
     return rc;
 }
 

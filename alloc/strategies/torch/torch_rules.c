@@ -1,4 +1,5 @@
-/* The rules' defaults, how they can be broken, and the two functions from sizes to sizes. */
+/* The rules' defaults, what other devices do otherwise, how rules can be broken, and the two
+ * functions from sizes to sizes. */
 #include "alloc/strategies/torch/torch_rules.h"
 
 #include "alloc/base/opt.h"
@@ -25,6 +26,33 @@ const struct tp_torch_rules tp_torch_defaults = {
     .fit = TP_TORCH_BEST,
     .collect_rounds = UINT64_MAX,
 };
+
+/* Of torch_npu: NPUCachingAllocator.cpp, round_size and the base of large requests in malloc
+ * (https://gitcode.com/Ascend/pytorch); base_addr_aligned_kb sets the second. HIP's is CUDA's,
+ * translated. That of XPU (c10/xpu/XPUCachingAllocator.cpp) knows fewer settings (torch_conf.c). */
+const struct tp_torch_device tp_torch_devices[] = {
+    {"cuda", "CUDA", "PYTORCH_CUDA_ALLOC_CONF", 0, 0},
+    {"hip", "HIP (ROCm)", "PYTORCH_HIP_ALLOC_CONF", 0, 0},
+    {"xpu", "XPU", "PYTORCH_ALLOC_CONF", 0, 0},
+    {"npu", "Ascend (torch_npu)", "PYTORCH_NPU_ALLOC_CONF", 32, KIB(16)},
+    {NULL, NULL, NULL, 0, 0}};
+
+const struct tp_torch_device *tp_torch_device(const char *name)
+{
+    const struct tp_torch_device *d = tp_torch_devices;
+    while (name && d->name && strcmp(d->name, name) != 0)
+        d++;
+    return d->name ? d : tp_torch_devices;
+}
+
+struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device)
+{
+    struct tp_torch_rules rules = tp_torch_defaults;
+    rules.device = (uint64_t)(device - tp_torch_devices);
+    rules.extra = device->extra;
+    rules.base_grain = device->base_grain;
+    return rules;
+}
 
 #define BREAK(name, member, value, what)                                                           \
     {                                                                                              \
@@ -87,6 +115,7 @@ static uint64_t divisions_of(const struct tp_torch_rules *rules, uint64_t size)
 /* With d divisions, the sizes between two powers of two are rounded up to d steps. */
 uint64_t tp_torch_rounded(const struct tp_torch_rules *rules, uint64_t size)
 {
+    size += rules->extra;
     if (size < rules->grain)
         return rules->grain;
     uint64_t d = divisions_of(rules, size);

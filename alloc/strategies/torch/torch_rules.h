@@ -28,6 +28,8 @@ enum tp_torch_fit {
 
 /* All sizes in bytes. */
 struct tp_torch_rules {
+    uint64_t device;        /* index of tp_torch_devices: which settings there are */
+    uint64_t extra;         /* added to the size of a request before it is rounded */
     uint64_t grain;         /* sizes are rounded up to multiples of this */
     uint64_t small_most;    /* largest rounded size that the small pool serves */
     uint64_t packed_most;   /* largest rounded size whose segment has `small_segment` bytes */
@@ -35,6 +37,9 @@ struct tp_torch_rules {
     uint64_t own_least;     /* least rounded size that gets a segment of about its own size */
     uint64_t large_segment; /* a segment for the sizes between those two, or a unit */
     uint64_t own_grain;     /* larger segments are multiples of this */
+    /* requests of at least own_grain that are served while segments grow begin at multiples of this
+     * in their segment, where the free block has room for it; 0: anywhere */
+    uint64_t base_grain;
     uint64_t small_rest;    /* least rest that is split off a block of the small pool */
     uint64_t large_rest;    /* the same in the large pool */
     uint64_t split_limit;   /* max_split_size_mb, or TP_TORCH_NO_SPLIT_LIMIT */
@@ -51,6 +56,23 @@ struct tp_torch_rules {
 
 extern const struct tp_torch_rules tp_torch_defaults;
 
+/* Whose allocator it is: other devices have PyTorch's CUDA allocator with these differences. */
+struct tp_torch_device {
+    const char *name;     /* "npu", as in -s torch:allocator=npu */
+    const char *title;    /* for reports: "Ascend (torch_npu)" */
+    const char *variable; /* the environment variable of its settings: "PYTORCH_NPU_ALLOC_CONF" */
+    uint64_t extra, base_grain; /* of struct tp_torch_rules */
+};
+
+/* Ends with a name of NULL. The first is CUDA. */
+extern const struct tp_torch_device tp_torch_devices[];
+
+/* The device of this name; that of CUDA where the name is NULL, or none of them. */
+const struct tp_torch_device *tp_torch_device(const char *name);
+
+/* The rules of a device without settings. */
+struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device);
+
 /* Copies such a text without its blanks, which PyTorch allows anywhere. False: it does not fit. */
 bool tp_torch_plain(const char *text, char *to, size_t room);
 
@@ -64,7 +86,22 @@ bool tp_torch_plain(const char *text, char *to, size_t room);
  * defaults; NULL: it does not say. Points into `said`, or is static. */
 const char *tp_torch_recorded(const char *said);
 
-/* Applies the text of PYTORCH_CUDA_ALLOC_CONF. TP_EUSAGE names the key or the value. */
+/* A text of settings that was read, for the device of the rules that it was read for. */
+struct tp_torch_settings {
+    uint64_t named;               /* a bit for each key that the text has */
+    struct tp_torch_rules values; /* what these keys set */
+};
+
+/* Reads the text of PYTORCH_CUDA_ALLOC_CONF, which is to be set while `rules` hold. TP_EUSAGE names
+ * the key or the value. */
+int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rules *rules,
+                       const char *text, struct tp_err *err);
+
+/* Sets it, as torch.cuda.memory._set_allocator_settings does: some keys that it does not have go
+ * back to their defaults, and all others keep their value. */
+void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rules *rules);
+
+/* Reads a text and sets it. */
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err);
 
 /* A rule that can be broken: each shows whether a comparison with a recording depends on it. */

@@ -288,6 +288,58 @@ static void settings_that_pytorch_refuses_are_refused(void **state)
     }
 }
 
+/* torch_npu: 32 bytes more for each request, and a setting of its own. */
+static void the_rules_of_other_devices(void **state)
+{
+    (void)state;
+    struct tp_torch_rules npu = tp_torch_rules_for(tp_torch_device("npu"));
+    struct tp_torch_rules xpu = tp_torch_rules_for(tp_torch_device("xpu"));
+    struct tp_err err = {0};
+    const uint64_t sizes[][2] = {{1, 512},    {480, 512},      {481, 1024},
+                                 {512, 1024}, {MIB - 32, MIB}, {MIB - 31, MIB + 512}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        assert_int_equal(tp_torch_rounded(&npu, sizes[i][0]), sizes[i][1]);
+    assert_int_equal(tp_torch_rounded(&xpu, 512), 512);
+    assert_ptr_equal(tp_torch_device(NULL), tp_torch_devices);
+    assert_string_equal(tp_torch_device("gpu")->name, "cuda");
+    assert_string_equal(tp_torch_device("npu")->variable, "PYTORCH_NPU_ALLOC_CONF");
+    assert_int_equal(npu.base_grain, 16384);
+    assert_int_equal(tp_torch_conf(&npu, "base_addr_aligned_kb:8", &err), TP_OK);
+    assert_int_equal(npu.base_grain, 8192);
+    assert_int_equal(tp_torch_conf(&npu, "page_size:1g", &err), TP_EUSAGE);
+    assert_int_equal(tp_torch_conf(&xpu, "base_addr_aligned_kb:8", &err), TP_EUSAGE);
+    assert_int_equal(tp_torch_conf(&xpu, "max_split_size_mb:32", &err), TP_OK);
+    assert_int_equal(xpu.split_limit, TP_TORCH_NO_SPLIT_LIMIT);
+}
+
+static void an_ascend_request_takes_32_bytes_more(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("allocator=npu");
+    tp_addr a = get(r, 0, 512);
+    assert_int_equal(get(r, 0, 480), a + 1024);
+    assert_int_equal(get(r, 0, 1), a + 1536);
+    close_torch(r);
+    r = open_torch("");
+    a = get(r, 0, 512);
+    assert_int_equal(get(r, 0, 480), a + 512);
+    close_torch(r);
+}
+
+/* Where segments grow, torch_npu begins requests of 2 MiB at multiples of 16 KiB of the segment;
+ * the bytes in front are free. */
+static void a_large_ascend_request_begins_at_16_kib(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("allocator=npu,conf=expandable_segments:True");
+    tp_addr a = get(r, 0, 3 * MIB);
+    assert_int_equal(get(r, 0, 3 * MIB), a + 3 * MIB + 16384);
+    assert_int_equal(get(r, 0, 2 * MIB), a + 6 * MIB + 32768);
+    assert_int_equal(get(r, 0, 2 * MIB - 1024), a + 8 * MIB + 32768 + 512);
+    rig_check(r);
+    close_torch(r);
+}
+
 static void settings_that_are_not_simulated_are_refused(void **state)
 {
     (void)state;
@@ -693,6 +745,9 @@ int main(void)
         cmocka_unit_test(a_list_of_divisions_is_read_from_left_to_right),
         cmocka_unit_test(settings_that_pytorch_refuses_are_refused),
         cmocka_unit_test(settings_that_are_not_simulated_are_refused),
+        cmocka_unit_test(the_rules_of_other_devices),
+        cmocka_unit_test(an_ascend_request_takes_32_bytes_more),
+        cmocka_unit_test(a_large_ascend_request_begins_at_16_kib),
         cmocka_unit_test(settings_that_pytorch_takes_are_taken),
         cmocka_unit_test(a_split_limit_of_a_segment_keeps_whole_ones),
         cmocka_unit_test(idle_segments_go_back_before_it_is_out_of_memory),

@@ -5,6 +5,7 @@
  *
  * Every entry of device_traces is an event, and free_completed frees. Sizes are the requested ones:
  * rounding them up was the policy of PyTorch's allocator. */
+#include "traces/formats/pytorch/pytorch_allocator.h"
 #include "traces/formats/pytorch/pytorch_lower.h"
 #include "traces/formats/pytorch/pytorch_pools.h"
 
@@ -35,6 +36,15 @@ static int open_places(struct tp_pytorch *s, struct tp_pytorch_places **out, str
     return tp_pytorch_places_new(s->reading->in, &memo, out, err);
 }
 
+static void describe(struct tp_pytorch *s)
+{
+    struct tp_meta *meta = s->reading->meta;
+    const char *device = tp_pytorch_allocator(s);
+    tp_pytorch_describe(s);
+    if (device)
+        tp_meta_set(meta, &meta->allocator_device, "%s", device);
+}
+
 static int read_snapshot(struct tp_pytorch *s, struct tp_err *err)
 {
     struct tp_pytorch_places *places = NULL;
@@ -42,7 +52,7 @@ static int read_snapshot(struct tp_pytorch *s, struct tp_err *err)
     if (rc == TP_OK)
         rc = tp_pytorch_date_segments(s, err);
     if (rc == TP_OK) {
-        tp_pytorch_describe(s);
+        describe(s);
         rc = open_places(s, &places, err);
     }
     if (rc == TP_OK)

@@ -1,0 +1,12 @@
+/* Whose allocator a snapshot is of: CUDA's, or one that other devices made of it. The file does not
+ * say that; files and functions of stack frames name it. */
+#ifndef TP_PYTORCH_ALLOCATOR_H
+#define TP_PYTORCH_ALLOCATOR_H
+
+#include "traces/formats/pytorch/pytorch_snapshot.h"
+
+/* "cuda", "hip", "xpu" or "npu" (meta->allocator_device), by the texts that were kept while the
+ * snapshot was read, at most 65,535; NULL: they name none, or there are no frames. */
+const char *tp_pytorch_allocator(const struct tp_pytorch *s);
+
+#endif

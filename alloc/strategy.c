@@ -41,6 +41,8 @@ static const char *member_fault(const struct tp_strategy *s)
         return "'state_size' is missing";
     if (!s->retain != !s->release)
         return "'retain' and 'release' go together";
+    if (!s->phases != !s->phase)
+        return "'phases' and 'phase' go together";
     if (!s->thread_init != !s->thread_fini)
         return "'thread_init' and 'thread_fini' go together";
     if (s->thread_init && !s->thread_size)

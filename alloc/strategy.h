@@ -61,8 +61,8 @@ struct tp_env {
     uint32_t streams;
     /* True: several OS threads call at once, each with its own `thr` (TP_CAP_THREADS only). False:
      * one OS thread plays all recorded threads. Only alloc, free, resize, move, retain, release,
-     * adopt, use, choose_pool, thread_init and thread_fini may run at the same time; every other
-     * member has the instance to itself. The source and tp_meta_get are not thread safe: the
+     * adopt, use, choose_pool, phase, thread_init and thread_fini may run at the same time; every
+     * other member has the instance to itself. The source and tp_meta_get are not thread safe: the
      * strategy holds one lock around all its calls to them. */
     bool concurrent;
 };
@@ -156,6 +156,12 @@ struct tp_strategy {
     /* Optional, never timed: the next alloc of the thread is served from a private pool
      * (tp_pool_number; never 0). */
     void (*choose_pool)(void *st, void *thr, uint64_t pool);
+
+    /* Optional, both or neither, never timed. phases: once, behind init: the names of the program's
+     * phases, which are borrowed for the call. TP_EUSAGE: an option names one that is not there.
+     * phase: the one with this index of these names begins. */
+    int (*phases)(void *st, const char *const *names, uint32_t count, struct tp_err *err);
+    void (*phase)(void *st, uint32_t index);
 
     /* Optional, never timed: does this instance detect invalid frees? NULL: it does. False: it
      * trusts every address and size that it is given, as an option may ask for, and tapool then

@@ -2,6 +2,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/verify/snapshot_file.h"
+#include "cmd/verify/verify_changes.h"
 #include "cmd/verify/verify_text.h"
 
 struct verify_opts {
@@ -53,6 +54,8 @@ static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *
         if (!tp_pytorch_has_events(&s->devices[i]))
             continue;
         rc = tp_verify(s, i, &rules, o->mutate, &v, err);
+        if (rc == TP_OK && !o->mutate)
+            rc = tp_verify_changes(s, &rules, o->conf ? o->conf : tp_pytorch_conf(s), &v, err);
         if (rc == TP_OK)
             tp_verify_text(&v, &tp_torch_devices[rules.device], devices > 1, &page);
         differ += rc == TP_OK && !tp_agrees(&v);

@@ -94,6 +94,22 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
     return TP_OK;
 }
 
+/* Tells the strategy the names of the program's phases. */
+static int tell_phases(const struct tp_player *p, struct tp_instance *in, struct tp_err *err)
+{
+    uint32_t count = p->facts->marks;
+    if (!p->strategy->phases)
+        return TP_OK;
+    const char **names = tp_own_zeroed(count + UINT64_C(1), sizeof *names);
+    if (!names)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = tp_program_mark(p->cfg->program, i);
+    int status = p->strategy->phases(in->state, names, count, err);
+    tp_own_free(names);
+    return status;
+}
+
 /* A strategy that does not know such a heap begins without. */
 static int start_heap(struct tp_player *p, struct tp_instance *in, uint16_t device,
                       struct tp_err *err)
@@ -193,6 +209,8 @@ static int open_all(struct tp_player *p, struct tp_err *err)
         status = open_sources(p, in, d, err);
         if (!status)
             status = open_strategy(p, in, err);
+        if (!status)
+            status = tell_phases(p, in, err);
         if (!status)
             status = open_threads(p, in, err);
         if (!status)

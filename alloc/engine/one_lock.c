@@ -53,6 +53,14 @@ static void locked_choose_pool(void *state, void *thr, uint64_t pool)
     pthread_mutex_unlock(&l->mutex);
 }
 
+static void locked_phase(void *state, uint32_t index)
+{
+    struct tp_one_lock *l = state;
+    pthread_mutex_lock(&l->mutex);
+    l->inner->phase(l->state, index);
+    pthread_mutex_unlock(&l->mutex);
+}
+
 void tp_one_lock_open(struct tp_one_lock *l, const struct tp_strategy *inner, void *state)
 {
     l->inner = inner;
@@ -72,12 +80,14 @@ void tp_one_lock_open(struct tp_one_lock *l, const struct tp_strategy *inner, vo
     REPLACE(reset);
     REPLACE(trim);
     REPLACE(choose_pool);
+    REPLACE(phase);
     REPLACE(thread_init);
     REPLACE(thread_fini);
     REPLACE(usable);
     REPLACE(detects);
 #undef REPLACE
-    l->outer.stats = NULL; /* asked for in serial passes only */
+    l->outer.phases = NULL; /* was told */
+    l->outer.stats = NULL;  /* asked for in serial passes only */
     l->outer.walk = NULL;
     l->outer.check = NULL;
 }

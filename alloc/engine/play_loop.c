@@ -457,6 +457,13 @@ static bool play_pool(struct tp_player *p, const struct tp_insn *insn)
     return false;
 }
 
+static bool play_mark(struct tp_player *p, const struct tp_insn *insn)
+{
+    for (uint32_t d = 0; p->strategy->phase && d < p->facts->devices; d++)
+        p->strategy->phase(p->instances[d].state, insn->slot);
+    return false;
+}
+
 /* Ends a thread on every device. Its index may be recycled, and its next use is a fresh thread. */
 static bool play_thread_end(struct tp_player *p, const struct tp_insn *insn)
 {
@@ -474,11 +481,17 @@ RARE bool play_rare(struct tp_player *p, const struct tp_insn *insn)
 {
     typedef bool play_fn(struct tp_player *, const struct tp_insn *);
     static play_fn *const table[TP_OP_COUNT] = {
-        [TP_REALLOC] = play_realloc,       [TP_RETAIN] = play_on_object,
-        [TP_RELEASE] = play_on_object,     [TP_ADOPT] = play_adopt,
-        [TP_USE] = play_on_object,         [TP_SYNC] = play_sync,
-        [TP_RESET] = play_reset,           [TP_TRIM] = play_trim,
-        [TP_THREAD_END] = play_thread_end, [TP_POOL] = play_pool,
+        [TP_REALLOC] = play_realloc,
+        [TP_RETAIN] = play_on_object,
+        [TP_RELEASE] = play_on_object,
+        [TP_ADOPT] = play_adopt,
+        [TP_USE] = play_on_object,
+        [TP_SYNC] = play_sync,
+        [TP_RESET] = play_reset,
+        [TP_TRIM] = play_trim,
+        [TP_THREAD_END] = play_thread_end,
+        [TP_POOL] = play_pool,
+        [TP_MARK] = play_mark,
     };
     play_fn *play = table[insn->op];
     return play && play(p, insn);

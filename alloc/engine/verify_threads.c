@@ -274,6 +274,18 @@ static void guard_choose_pool(void *st, void *thr, uint64_t pool)
     g->inner->choose_pool(g->state, thr, pool);
 }
 
+static int guard_phases(void *st, const char *const *names, uint32_t count, struct tp_err *err)
+{
+    struct guard *g = st;
+    return g->inner->phases(g->state, names, count, err);
+}
+
+static void guard_phase(void *st, uint32_t index)
+{
+    struct guard *g = st;
+    g->inner->phase(g->state, index);
+}
+
 /* All blocks go at once; no other thread is there. */
 static int guard_reset(void *st)
 {
@@ -342,6 +354,8 @@ static struct tp_strategy guard_of(const struct tp_strategy *inner)
     GUARD(thread_fini);
     GUARD(check);
     GUARD(choose_pool);
+    GUARD(phases);
+    GUARD(phase);
 #undef GUARD
     return s;
 }

@@ -40,6 +40,23 @@ struct tp_agreement {
     uint64_t good, all;
 };
 
+/* A change of settings that explains the addresses from an event on. */
+struct tp_verify_change {
+    uint64_t event;     /* number among the device's events, from 1: the first that it holds for */
+    const char *conf;   /* the text that was set: "max_split_size_mb:20"; "": the defaults */
+    uint64_t addresses; /* up to the next change, or to the end */
+    unsigned others;    /* settings that were tried and explain as much */
+};
+enum { TP_VERIFY_CHANGES = 6 };
+
+/* Whether changes of settings were looked for (verify_changes.h), and what came of it. */
+enum tp_verify_search {
+    TP_NOT_SEARCHED,
+    TP_CHANGES_FOUND, /* with them all agrees */
+    TP_NO_CHANGE_FITS,
+    TP_SEARCH_CUT, /* it would have taken too long */
+};
+
 struct tp_verified {
     uint32_t device;
     uint64_t events;
@@ -63,6 +80,9 @@ struct tp_verified {
     struct tp_agreement failed; /* requests that failed in the recording */
     uint64_t failed_idle;       /* of those: while idle memory had not gone back */
     struct tp_verify_difference first;
+    enum tp_verify_search search;
+    struct tp_verify_change changes[TP_VERIFY_CHANGES]; /* with TP_CHANGES_FOUND; they ascend */
+    size_t change_count;
 };
 
 static inline bool tp_agrees(const struct tp_verified *v)

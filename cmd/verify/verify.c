@@ -329,13 +329,39 @@ static int see(struct verifying *v, const struct tp_pytorch_event *ev, struct tp
     return by_action[ev->action] ? by_action[ev->action](v, ev, err) : TP_OK;
 }
 
-int tp_verify_until(struct tp_verify_play *p, uint64_t event, struct tp_err *err)
+/* Plays up to and with an event; `agreeing`: or up to the first difference. */
+static int see_until(struct tp_verify_play *p, uint64_t event, bool agreeing, struct tp_err *err)
 {
     const struct tp_pytorch_event *ev = NULL;
     int rc = TP_OK;
-    while (rc == TP_OK && p->v.event < event && (ev = tp_spill_next(&p->events, &rc, err)))
+    while (rc == TP_OK && p->v.event < event && !(agreeing && !tp_agrees(p->v.heap.out)) &&
+           (ev = tp_spill_next(&p->events, &rc, err)))
         rc = see(&p->v, ev, err);
+    return rc;
+}
+
+int tp_verify_until(struct tp_verify_play *p, uint64_t event, struct tp_err *err)
+{
+    int rc = see_until(p, event, false, err);
     return rc == TP_OK ? place_unneeded(&p->v, err) : rc;
+}
+
+int tp_verify_set(struct tp_verify_play *p, uint64_t event, const struct tp_torch_settings *conf,
+                  struct tp_err *err)
+{
+    int rc = see_until(p, event - 1, true, err);
+    tp_torch_conf_set(conf, &p->v.rules);
+    tp_torch_conf_set(conf, tp_torch_rules_of(p->v.st));
+    return rc;
+}
+
+int tp_verify_agreeing(struct tp_verify_play *p, struct tp_err *err)
+{
+    int rc = see_until(p, UINT64_MAX, true, err);
+    if (rc != TP_OK || !tp_agrees(p->v.heap.out))
+        return rc;
+    rc = place_unneeded(&p->v, err);
+    return rc == TP_OK ? tp_verify_end(&p->v.heap, err) : rc;
 }
 
 /* ---- the instance ---- */

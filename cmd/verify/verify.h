@@ -38,6 +38,13 @@ int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp
  * all are played. */
 int tp_verify_until(struct tp_verify_play *play, uint64_t event, struct tp_err *err);
 
+/* Plays up to the event before this one, or to the first difference, and sets other settings. */
+int tp_verify_set(struct tp_verify_play *play, uint64_t event, const struct tp_torch_settings *conf,
+                  struct tp_err *err);
+
+/* Plays the rest and compares the end, or stops at the first difference. */
+int tp_verify_agreeing(struct tp_verify_play *play, struct tp_err *err);
+
 /* The number of a stream on the instance. */
 int tp_verify_number(struct tp_verify_play *play, int64_t stream, uint16_t *out,
                      struct tp_err *err);

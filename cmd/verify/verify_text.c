@@ -64,6 +64,31 @@ static void print_difference(const struct tp_verify_difference *d, struct tp_pag
         print_choices(d, page);
 }
 
+/* ---- other settings ---- */
+
+static void print_change(const struct tp_verified *v, size_t i, struct tp_page *page)
+{
+    const struct tp_verify_change *c = &v->changes[i];
+    struct tp_text others = tp_text_of(", as %s would", tp_plural(c->others, "other setting").s);
+    tp_page_row(page, MARGIN, i ? "" : "settings", VALUE, "from event %s on: %s %s%s address%s%s",
+                tp_count(c->event).s, *c->conf ? c->conf : "no setting (the defaults)",
+                v->change_count == 1 ? "explains all " : "explains ", tp_count(c->addresses).s,
+                c->addresses == 1 ? "" : "es", c->others ? others.s : "");
+}
+
+static void print_changes(const struct tp_verified *v, struct tp_page *page)
+{
+    for (size_t i = 0; i < v->change_count; i++)
+        print_change(v, i, page);
+    if (v->search == TP_NO_CHANGE_FITS)
+        tp_page_row(page, MARGIN, "settings", VALUE,
+                    "no other max_split_size_mb or roundup_power2_divisions that was tried, from "
+                    "any event on, explains the addresses");
+    if (v->search == TP_SEARCH_CUT)
+        tp_page_row(page, MARGIN, "settings", VALUE,
+                    "too many events to try whether other settings explain the addresses");
+}
+
 /* ---- what the figures rest on ---- */
 
 /* Memory from the driver, and back. */
@@ -150,6 +175,7 @@ void tp_verify_text(const struct tp_verified *v, const struct tp_torch_device *a
                 of(&v->segments).s);
     if (!tp_agrees(v))
         print_difference(&v->first, page);
+    print_changes(v, page);
     tp_page_row(page, MARGIN, "allocator", VALUE, "PyTorch's for %s", allocator->title);
     print_driver(v, page);
     print_start(v, page);

@@ -189,3 +189,45 @@ END
     ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" -s torch "${FAST[@]}" --format json
     [ "$(value 'r["strategy"]["options"]["allocator"] in ("recorded", "cuda")')" = True ]
 }
+
+# phases KIND CONF: peak and driver calls of a made-up snapshot that torch plays with CONF, and those that its file has.
+phases() {
+    python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" "$1" >made.pickle
+    ok "$TAPOOL" replay made.pickle -s "torch:conf={$2}" "${FAST[@]}" --verify --format json
+    value 'r["memory"]["peak_reserved_bytes"], r["source_calls"]["get"]'
+    python3 -S -E -c 'import pickle
+taken = [e["size"] for e in pickle.load(open("made.pickle", "rb"))["device_traces"][0] if e["action"] in ("segment_alloc", "segment_map")]
+print((sum(taken), len(taken)))'
+}
+
+@test "settings that a program changes in its phases: memory and driver calls of the recording" {
+    [ "$(phases change ';max_split_size_mb:20@load' | uniq | wc -l)" -eq 1 ]
+    [ "$(phases change '' | uniq | wc -l)" -eq 2 ]
+    [ "$(phases changes ';max_split_size_mb:20@load;roundup_power2_divisions:4@round' | uniq | wc -l)" -eq 1 ]
+    # each time the phase begins; the empty text resets the limit
+    [ "$(phases toggle 'max_split_size_mb:20@load;@serve' | uniq | wc -l)" -eq 1 ]
+    [ "$(phases toggle 'max_split_size_mb:20@load;max_split_size_mb:20@serve' | uniq | wc -l)" -eq 2 ]
+    # ... and expandable_segments stays as it is
+    [ "$(phases growing 'expandable_segments:True@grow;expandable_segments:False@fixed' | uniq | wc -l)" -eq 1 ]
+    [ "$(phases growing 'expandable_segments:True@grow;@fixed' | uniq | wc -l)" -eq 2 ]
+}
+
+@test "settings of phases that cannot be" {
+    python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" change >made.pickle
+    while IFS='|' read -r conf message; do
+        capture "$TAPOOL" replay made.pickle -s "torch:conf={$conf}" "${FAST[@]}"
+        [ "$rc" -eq 2 ]
+        grep -q "$message" "$err"
+    done <<'END'
+max_split_size_mb:32@laod|the trace has no phase 'laod'
+;max_split_size_mb:32|'max_split_size_mb:32' names no phase: write TEXT@PHASE
+max_split_size_mb:32@|names no phase
+max_split_size_mb:2@load|not a number of MiB from 20 on
+per_process_memory_fraction:0.5@load|PyTorch reads 'per_process_memory_fraction' once
+large_segment_size_mb:21;expandable_segments:True@load|must be even
+END
+    ok "$TAPOOL" gen streams -o streams.json --count 50
+    capture "$TAPOOL" replay streams.json -s "torch:conf=max_split_size_mb:32@load" "${FAST[@]}"
+    [ "$rc" -eq 2 ]
+    grep -q "the trace has no phase 'load'" "$err"
+}

@@ -99,3 +99,30 @@ rules_snapshot() { python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" "$@"; }
     capture "$TAPOOL" verify made.pickle --allocator gpu
     [ "$rc" -eq 2 ]
 }
+
+@test "settings that changed during the run: from which event on which others explain the addresses" {
+    for kind in change changes toggle odd; do
+        rules_snapshot "$kind" >"$kind.pickle"
+        capture "$TAPOOL" verify "$kind.pickle"
+        [ "$rc" -eq 1 ]
+        cp "$out" "$kind.txt"
+    done
+    # the setting came at event 459, and nothing tells it apart from event 450 on
+    grep -qx '  settings       from event 450 on: max_split_size_mb:20 explains all 301 addresses' change.txt
+    golden verify-changes <changes.txt
+    [ "$(grep -c 'from event .* on: ' toggle.txt)" -eq 4 ]
+    grep -A 2 '^  settings ' odd.txt | tr -s ' \n' ' ' | grep -q 'no other max_split_size_mb or roundup_power2_divisions that was tried'
+}
+
+@test "without a change nothing is said of other settings, and a broken rule is not taken for one" {
+    rules_snapshot cuda >made.pickle
+    ok "$TAPOOL" verify made.pickle
+    [ "$(grep -c '^  settings' "$out")" -eq 0 ]
+    capture "$TAPOOL" verify made.pickle --mutate first-fit
+    [ "$rc" -eq 1 ]
+    [ "$(grep -c '^  settings' "$out")" -eq 0 ]
+    rules_snapshot change >change.pickle
+    capture "$TAPOOL" verify change.pickle --conf max_split_size_mb:20
+    [ "$rc" -eq 1 ]
+    grep -q '^  settings       from event 1 on: no setting' "$out"
+}

@@ -33,10 +33,12 @@ static const char *const torch_allocators[] = {"recorded", "cuda", "hip", "xpu",
 static const struct tp_opt torch_rows[] = {
     TP_TEXT_AT("conf", offsetof(struct torch_opts, conf), .arg = "TEXT",
                .help = "the text of PYTORCH_CUDA_ALLOC_CONF, in braces where it has a\n"
-                       "comma: conf={max_split_size_mb:128,backend:native}"),
+                       "comma: conf={max_split_size_mb:128,backend:native}; in\n"
+                       "conf={A;B@PHASE;C@OTHER} the program sets B and C itself, each\n"
+                       "time that phase of the trace begins"),
     TP_CHOICE_AT("allocator", offsetof(struct torch_opts, allocator), .def = "recorded",
                  .choices = torch_allocators, .arg = "DEVICE",
-                 .help = "whose allocator: npu (Ascend, torch_npu) adds 32 bytes to each request;\n"
+                 .help = "whose allocator: npu (Ascend) adds 32 bytes to each request;\n"
                          "recorded: that of the trace, cuda where it does not say"),
     {.name = NULL}};
 
@@ -61,7 +63,10 @@ static int limit_memory(struct torch *st, struct tp_err *err)
 static int check_mapping(const struct torch *st, struct tp_err *err)
 {
     uint64_t page = tp_src_map_page(st->env->source);
-    if (!st->rules.expandable || (page && st->rules.small_segment % page == 0))
+    bool grows = st->rules.expandable;
+    for (size_t i = 0; i < st->part_count; i++)
+        grows |= st->parts[i].settings.values.expandable;
+    if (!grows || (page && st->rules.small_segment % page == 0))
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EUSAGE,
@@ -78,14 +83,17 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     st->env = env;
     st->rules = tp_torch_rules_for(
         tp_torch_device(opts->allocator ? torch_allocators[opts->allocator] : NULL));
-    int rc = opts->conf ? tp_torch_conf(&st->rules, opts->conf, err) : TP_OK;
+    int rc = tp_torch_phases_read(st, opts->conf ? opts->conf : "", err);
     if (rc)
-        return tp_prefix(err, rc, "strategy 'torch'");
-    rc = limit_memory(st, err);
+        tp_prefix(err, rc, "strategy 'torch'");
+    if (!rc)
+        rc = limit_memory(st, err);
     if (!rc)
         rc = check_mapping(st, err);
-    if (rc)
+    if (rc) {
+        tp_torch_phases_release(st);
         return rc;
+    }
     st->small.small = true;
     st->fenced = tp_src_has_fences(env->source);
     tp_link_init(&st->segments);
@@ -114,6 +122,7 @@ static void torch_fini(void *state)
     slab_fini(&st->lane_records);
     slab_fini(&st->uses);
     tp_lock_fini(&st->lock);
+    tp_torch_phases_release(st);
 }
 
 static void torch_choose_pool(void *state, void *thread, uint64_t pool)
@@ -192,6 +201,8 @@ const struct tp_strategy tp_strategy_torch = {
     .use = torch_use,
     .trim = torch_trim,
     .choose_pool = torch_choose_pool,
+    .phases = tp_torch_phases,
+    .phase = tp_torch_phase,
     .usable = torch_usable,
     .stats = torch_stats,
     .walk = tp_torch_walk,

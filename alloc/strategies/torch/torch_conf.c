@@ -352,8 +352,7 @@ const char *tp_torch_recorded(const char *said)
     return NULL;
 }
 
-/* Whether memory is mapped in whole units of its kind. */
-static int check_units(const struct tp_torch_rules *rules, struct tp_err *err)
+int tp_torch_check_units(const struct tp_torch_rules *rules, struct tp_err *err)
 {
     if (!rules->expandable || rules->large_segment % rules->small_segment == 0)
         return TP_OK;
@@ -380,7 +379,15 @@ int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rul
         rc = set_key(conf, item, colon + 1, err);
         item = next;
     }
-    return rc == TP_OK ? check_units(&conf->values, err) : rc;
+    return rc == TP_OK ? tp_torch_check_units(&conf->values, err) : rc;
+}
+
+bool tp_torch_conf_has(const struct tp_torch_settings *conf, const char *key)
+{
+    for (size_t i = 0; keys[i].name; i++)
+        if (!strcmp(keys[i].name, key))
+            return conf->named >> i & 1;
+    return false;
 }
 
 void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rules *rules)

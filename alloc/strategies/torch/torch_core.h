@@ -108,9 +108,20 @@ struct torch_block {
     uint32_t state;            /* enum torch_state */
 };
 
+/* Settings that hold from the begin of a phase on. */
+struct torch_part {
+    const char *phase; /* in the copy of the text */
+    uint32_t index;    /* of the phase; UINT32_MAX: not told */
+    struct tp_torch_settings settings;
+};
+
 struct torch {
     const struct tp_env *env;
     struct tp_torch_rules rules;
+    char *conf; /* a copy of the text, cut into parts */
+    size_t conf_size;
+    struct torch_part *parts;
+    size_t part_count, parts_room;
     struct torch_pool small, large;
     struct torch_private *privates; /* all */
     struct torch_private *chosen;   /* serves the next requests, where it is not NULL */
@@ -358,6 +369,17 @@ int tp_torch_start(struct torch *st, const struct tp_heap *heap);
 
 /* Serves the next request while st->to_start is not 0. */
 int tp_torch_start_one(struct torch *st, const struct tp_req *rq, struct tp_block *out);
+
+/* ---- torch_phases.c: settings that change ---- */
+
+/* Reads "A;B@PHASE;C@OTHER": sets A, and keeps the others for their phases. TP_EUSAGE, TP_ENOMEM.
+ * To be released in every case. */
+int tp_torch_phases_read(struct torch *st, const char *conf, struct tp_err *err);
+void tp_torch_phases_release(struct torch *st);
+
+/* The members of the strategy. */
+int tp_torch_phases(void *state, const char *const *names, uint32_t count, struct tp_err *err);
+void tp_torch_phase(void *state, uint32_t index);
 
 /* ---- torch_check.c ---- */
 

@@ -101,6 +101,12 @@ int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rul
  * back to their defaults, and all others keep their value. */
 void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rules *rules);
 
+/* Whether a text that was read has a key. */
+bool tp_torch_conf_has(const struct tp_torch_settings *conf, const char *key);
+
+/* Whether segments that grow do so in whole units of 2 MiB. TP_EUSAGE. */
+int tp_torch_check_units(const struct tp_torch_rules *rules, struct tp_err *err);
+
 /* Reads a text and sets it. */
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err);
 

@@ -288,6 +288,29 @@ static void settings_that_pytorch_refuses_are_refused(void **state)
     }
 }
 
+/* What PyTorch's parser puts back at each call, and what it keeps. */
+static void a_second_text_resets_some_keys(void **state)
+{
+    (void)state;
+    struct tp_torch_rules rules = tp_torch_defaults;
+    struct tp_err err = {0};
+    assert_int_equal(
+        tp_torch_conf(&rules,
+                      "max_split_size_mb:40,roundup_power2_divisions:4,expandable_segments:True,"
+                      "garbage_collection_threshold:0.5,large_segment_size_mb:30",
+                      &err),
+        TP_OK);
+    assert_int_equal(tp_torch_conf(&rules, "max_split_size_mb:64", &err), TP_OK);
+    assert_int_equal(rules.split_limit, 64 * MIB);
+    assert_memory_equal(rules.divisions, tp_torch_defaults.divisions, sizeof rules.divisions);
+    assert_true(rules.collect_above == 0);
+    assert_true(rules.expandable);
+    assert_int_equal(rules.large_segment, 30 * MIB);
+    assert_int_equal(tp_torch_conf(&rules, "expandable_segments:False", &err), TP_OK);
+    assert_int_equal(rules.split_limit, TP_TORCH_NO_SPLIT_LIMIT);
+    assert_false(rules.expandable);
+}
+
 /* torch_npu: 32 bytes more for each request, and a setting of its own. */
 static void the_rules_of_other_devices(void **state)
 {
@@ -745,6 +768,7 @@ int main(void)
         cmocka_unit_test(a_list_of_divisions_is_read_from_left_to_right),
         cmocka_unit_test(settings_that_pytorch_refuses_are_refused),
         cmocka_unit_test(settings_that_are_not_simulated_are_refused),
+        cmocka_unit_test(a_second_text_resets_some_keys),
         cmocka_unit_test(the_rules_of_other_devices),
         cmocka_unit_test(an_ascend_request_takes_32_bytes_more),
         cmocka_unit_test(a_large_ascend_request_begins_at_16_kib),

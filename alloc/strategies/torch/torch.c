@@ -18,13 +18,17 @@
 #include "alloc/strategies/torch/torch_core.h"
 #include "alloc/strategies/torch/torch_place.h"
 
+#include <stdio.h>
+
 struct torch_thread {
     uint64_t pool; /* tp_pool_number: serves its next request; 0: the pool of all others does */
 };
 
 struct torch_opts {
     char *conf;
-    uint32_t allocator; /* index of torch_allocators */
+    char *version;
+    struct tp_opt_list no_split; /* "A.B" */
+    uint32_t allocator;          /* index of torch_allocators */
 };
 
 /* Behind the first, the names of tp_torch_devices. */
@@ -40,21 +44,35 @@ static const struct tp_opt torch_rows[] = {
                  .choices = torch_allocators, .arg = "DEVICE",
                  .help = "whose allocator: npu (Ascend) adds 32 bytes to each request;\n"
                          "recorded: that of the trace, cuda where it does not say"),
+    TP_LIST_AT("no_split", offsetof(struct torch_opts, no_split), .arg = "POOL",
+               .help = "a private pool whose blocks are never split (MemPool(no_split=True)),\n"
+                       "by its id: no_split=0.1; no snapshot says it"),
+    TP_TEXT_AT("version", offsetof(struct torch_opts, version), .arg = "X.Y",
+               .help = "the release of PyTorch whose rules hold, where they differ: 2.9, 2.10;\n"
+                       "without it the newest that is known (2.14)"),
     {.name = NULL}};
 
-/* The share of the device that segments may take. */
+static int needs_size(const char *key, struct tp_err *err)
+{
+    return tp_hint(err,
+                   tp_fail(err, TP_EUSAGE, "strategy 'torch': '%s' needs the device's size", key),
+                   "--capacity SIZE");
+}
+
+/* The shares of the device that segments may take, and that one which grows reserves. */
 static int limit_memory(struct torch *st, struct tp_err *err)
 {
+    uint64_t capacity = tp_src_capacity(st->env->source);
+    bool share = st->rules.reserve_share > 0;
+    for (size_t i = 0; i < st->part_count; i++)
+        share |= st->parts[i].settings.values.reserve_share > 0;
     st->allowed = UINT64_MAX;
+    if (!capacity && share)
+        return needs_size("expandable_segments_reserve", err);
     if (!(st->rules.memory_fraction > 0))
         return TP_OK;
-    uint64_t capacity = tp_src_capacity(st->env->source);
     if (!capacity)
-        return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE,
-                               "strategy 'torch': 'per_process_memory_fraction' needs the "
-                               "device's size"),
-                       "--capacity SIZE");
+        return needs_size("per_process_memory_fraction", err);
     st->allowed = (uint64_t)(st->rules.memory_fraction * (double)capacity);
     return TP_OK;
 }
@@ -75,6 +93,42 @@ static int check_mapping(const struct torch *st, struct tp_err *err)
                    "'--source virtual' simulates it");
 }
 
+/* The numbers of pools, "0.1". */
+static int read_pools(struct torch *st, const struct tp_opt_list *list, struct tp_err *err)
+{
+    st->whole_room = list->count;
+    st->whole_pools = tp_meta_get(st->env, st->whole_room * sizeof *st->whole_pools);
+    if (!st->whole_pools)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (; st->whole_count < list->count; st->whole_count++) {
+        const char *text = list->items[st->whole_count];
+        unsigned first = 0, second = 0;
+        int used = 0;
+        if (sscanf(text, "%8u.%8u%n", &first, &second, &used) != 2 || text[used] ||
+            first > TP_POOL_MOST || second > TP_POOL_MOST || !(first | second))
+            return tp_fail(err, TP_EUSAGE, "'%.63s' is no private pool such as 0.1", text);
+        st->whole_pools[st->whole_count] = tp_pool_number(first, second);
+    }
+    return TP_OK;
+}
+
+static void release_options(struct torch *st)
+{
+    tp_torch_phases_release(st);
+    tp_meta_put(st->env, st->whole_pools, st->whole_room * sizeof *st->whole_pools);
+}
+
+static int take_options(struct torch *st, const struct torch_opts *opts, struct tp_err *err)
+{
+    int rc =
+        opts->version && *opts->version ? tp_torch_version(&st->rules, opts->version, err) : TP_OK;
+    if (!rc && opts->no_split.count)
+        rc = read_pools(st, &opts->no_split, err);
+    if (!rc)
+        rc = tp_torch_phases_read(st, opts->conf ? opts->conf : "", err);
+    return rc ? tp_prefix(err, rc, "strategy 'torch'") : TP_OK;
+}
+
 static int torch_init(void *state, const struct tp_env *env, const void *options,
                       struct tp_err *err)
 {
@@ -83,15 +137,13 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     st->env = env;
     st->rules = tp_torch_rules_for(
         tp_torch_device(opts->allocator ? torch_allocators[opts->allocator] : NULL));
-    int rc = tp_torch_phases_read(st, opts->conf ? opts->conf : "", err);
-    if (rc)
-        tp_prefix(err, rc, "strategy 'torch'");
+    int rc = take_options(st, opts, err);
     if (!rc)
         rc = limit_memory(st, err);
     if (!rc)
         rc = check_mapping(st, err);
     if (rc) {
-        tp_torch_phases_release(st);
+        release_options(st);
         return rc;
     }
     st->small.small = true;
@@ -122,7 +174,7 @@ static void torch_fini(void *state)
     slab_fini(&st->lane_records);
     slab_fini(&st->uses);
     tp_lock_fini(&st->lock);
-    tp_torch_phases_release(st);
+    release_options(st);
 }
 
 static void torch_choose_pool(void *state, void *thread, uint64_t pool)

@@ -83,7 +83,7 @@ int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *o
         return rc;
     if (!(b = on_grain_base(st, b, size)))
         return TP_ENOMEM;
-    if (tp_torch_is_split(&st->rules, pool->small, size, b->size - size))
+    if (!pool->whole && tp_torch_is_split(&st->rules, pool->small, size, b->size - size))
         tp_torch_pool_add(tp_torch_split(st, b, size));
     tp_torch_hand_out(st, b, rq->size, rq->align);
     *out = (struct tp_block){b->addr + torch_lead(b), torch_granted(b)};

@@ -83,7 +83,7 @@ static int read_bool(const char *name, const char *value, uint64_t *out, struct 
 /* ---- keys that decide where blocks lie ---- */
 
 /* The least is that of newer versions; older ones want more than 20. It is compared with the size
- * of segments as it is set so far, so the order of keys counts. */
+ * of segments, which is read first wherever it stands. */
 static int set_split_limit(struct tp_torch_rules *r, const char *name, char *value,
                            struct tp_err *err)
 {
@@ -128,6 +128,25 @@ static int set_base_grain(struct tp_torch_rules *r, const char *name, char *valu
     return TP_OK;
 }
 
+static int set_rejects(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
+{
+    return read_bool(name, value, &r->rejects, err);
+}
+
+/* "0.5" of the device, or "40G". */
+static int set_reserve(struct tp_torch_rules *r, const char *name, char *value, struct tp_err *err)
+{
+    char *end = NULL;
+    double n = strtod(value, &end);
+    bool gib = end != value && (*end == 'G' || *end == 'g');
+    if (end == value || end[gib] || !(n > 0) || n > (double)MB_MOST)
+        return bad_value(name, value, "a share of the device such as 0.5, or a size such as 40G",
+                         err);
+    r->reserve_share = gib ? 0 : n;
+    r->reserve_bytes = gib ? (uint64_t)(n * (double)(MIB << 10)) : 0;
+    return TP_OK;
+}
+
 static int set_expandable(struct tp_torch_rules *r, const char *name, char *value,
                           struct tp_err *err)
 {
@@ -147,12 +166,12 @@ static bool is_divisions(const char *text, uint64_t *out)
 }
 
 /* Sets one "size:divisions" of a list. The first size also counts for all smaller ones, and ">" for
- * all intervals behind that of the size before it, or behind the first one. */
+ * all intervals behind that of the size before it, or behind the first one; before 2.10 with it. */
 static bool set_interval(struct tp_torch_rules *r, char *item, struct torch_intervals *at)
 {
     char *colon = strchr(item, ':');
     uint64_t mb = 0, divisions = 0;
-    unsigned first = at->last + 1, last = TP_TORCH_INTERVALS - 1u;
+    unsigned first = at->last + (unsigned)r->behind_last, last = TP_TORCH_INTERVALS - 1u;
     if (!colon || !is_divisions(colon + 1, &divisions))
         return false;
     *colon = '\0';
@@ -253,7 +272,8 @@ enum { ON_XPU = 1 << 2, ON_NPU = 1 << 3 };
     .offset = offsetof(struct tp_torch_rules, member),                                             \
     .size = sizeof((const struct tp_torch_rules *)0)->member
 
-/* Those of torch_npu are in its page on PYTORCH_NPU_ALLOC_CONF. */
+/* Those of torch_npu are in its page on PYTORCH_NPU_ALLOC_CONF. The first is read before all
+ * others. */
 static const struct torch_key keys[] = {
     {.name = "large_segment_size_mb", .set = set_large_segment, SETS(large_segment)},
     {.name = "max_split_size_mb",
@@ -279,8 +299,11 @@ static const struct torch_key keys[] = {
     {.name = "multi_stream_lazy_reclaim", .set = refuse_true, .only = ON_NPU},
     {.name = "throw_on_npumalloc_oom", .set = refuse_true, .only = ON_NPU},
     {.name = "backend", .set = refuse_backend},
-    {.name = "throw_on_cudamalloc_oom", .set = refuse_true},
-    {.name = "expandable_segments_reserve", .set = refuse_unplayed},
+    {.name = "throw_on_cudamalloc_oom", .set = set_rejects, SETS(rejects)},
+    {.name = "expandable_segments_reserve",
+     .set = set_reserve,
+     .offset = offsetof(struct tp_torch_rules, reserve_share),
+     .size = 2 * sizeof(uint64_t)},
     {.name = "expandable_segments_reserve_by_class", .set = refuse_unplayed},
     {.name = "release_lock_on_cudamalloc", .set = skip_bool},
     {.name = "release_lock_on_hipmalloc", .set = skip_bool},
@@ -361,24 +384,36 @@ int tp_torch_check_units(const struct tp_torch_rules *rules, struct tp_err *err)
                    "is mapped in multiples of 2 MiB");
 }
 
-int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rules *rules,
-                       const char *text, struct tp_err *err)
+/* Reads the items whose key is that of the size of segments, or all others. */
+static int read_items(struct tp_torch_settings *conf, char *text, bool segments, struct tp_err *err)
 {
-    char copy[TEXT_MAX];
     int rc = TP_OK;
-    *conf = (struct tp_torch_settings){.values = *rules};
-    if (!tp_torch_plain(text, copy, sizeof copy))
-        return tp_fail(err, TP_EUSAGE, "the settings have more than %d characters", TEXT_MAX - 1);
-    for (char *item = copy; rc == TP_OK && *item;) {
-        char *end = item_end(item), *next = *end ? end + 1 : end;
+    for (char *item = text; rc == TP_OK && *item;) {
+        char *end = item_end(item), *next = *end ? end + 1 : end, kept = *end;
         *end = '\0';
         char *colon = strchr(item, ':');
         if (!colon)
             return tp_fail(err, TP_EUSAGE, "'%.63s' is no setting of the form key:value", item);
         *colon = '\0';
-        rc = set_key(conf, item, colon + 1, err);
+        if (!strcmp(item, keys[0].name) == segments)
+            rc = set_key(conf, item, colon + 1, err);
+        *colon = ':';
+        *end = kept;
         item = next;
     }
+    return rc;
+}
+
+int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rules *rules,
+                       const char *text, struct tp_err *err)
+{
+    char copy[TEXT_MAX];
+    *conf = (struct tp_torch_settings){.values = *rules};
+    if (!tp_torch_plain(text, copy, sizeof copy))
+        return tp_fail(err, TP_EUSAGE, "the settings have more than %d characters", TEXT_MAX - 1);
+    int rc = read_items(conf, copy, true, err);
+    if (rc == TP_OK)
+        rc = read_items(conf, copy, false, err);
     return rc == TP_OK ? tp_torch_check_units(&conf->values, err) : rc;
 }
 
@@ -399,6 +434,8 @@ void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rul
         if (from && obeyed)
             memcpy((char *)rules + k->offset, (const char *)from + k->offset, k->size);
     }
+    if (rules->rest_follows && !tp_torch_conf_has(conf, "max_non_split_rounding_mb"))
+        rules->oversize_rest = rules->large_segment;
 }
 
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err)

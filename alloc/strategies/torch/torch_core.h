@@ -43,6 +43,7 @@ struct torch_pool {
     uint64_t number;   /* of a private pool (tp_pool_number); 0: the pool of all others */
     bool by_address;   /* as in struct torch */
     bool small;
+    bool whole; /* its blocks are never split (MemPool no_split) */
 };
 
 /* The pools of one CUDA graph or the like. */
@@ -122,6 +123,8 @@ struct torch {
     size_t conf_size;
     struct torch_part *parts;
     size_t part_count, parts_room;
+    uint64_t *whole_pools; /* private pools whose blocks are never split */
+    size_t whole_count, whole_room;
     struct torch_pool small, large;
     struct torch_private *privates; /* all */
     struct torch_private *chosen;   /* serves the next requests, where it is not NULL */

@@ -80,10 +80,20 @@ uint64_t tp_torch_unit(const struct torch *st, const struct torch_pool *pool)
     return pool->small ? st->rules.small_segment : st->rules.large_segment;
 }
 
+/* Bytes that a segment reserves, as expandable_segments_reserve says: at most as much as without.
+ */
+static uint64_t reserved_bytes(const struct torch *st)
+{
+    uint64_t capacity = tp_src_capacity(st->env->source), set = st->rules.reserve_bytes;
+    uint64_t bytes = capacity ? capacity + capacity / 8 : TORCH_SPACE;
+    if (st->rules.reserve_share > 0 && st->rules.reserve_share < 2)
+        set = (uint64_t)(st->rules.reserve_share * (double)capacity);
+    return set && set < bytes ? set : bytes;
+}
+
 uint64_t tp_torch_space_bytes(const struct torch *st, const struct torch_pool *pool, uint64_t least)
 {
-    uint64_t capacity = tp_src_capacity(st->env->source);
-    uint64_t bytes = capacity ? capacity + capacity / 8 : TORCH_SPACE;
+    uint64_t bytes = reserved_bytes(st);
     return up_to(bytes > least ? bytes : least, tp_torch_unit(st, pool));
 }
 
@@ -151,6 +161,9 @@ int tp_torch_expand(struct torch *st, struct torch_pool *pool, uint16_t stream, 
                     struct torch_block **out)
 {
     struct torch_block *b = tp_torch_room_find(pool, stream, size);
+    bool set = st->rules.reserve_bytes || st->rules.reserve_share > 0;
+    if (!b && set && size > up_to(reserved_bytes(st), tp_torch_unit(st, pool)))
+        return TP_EOOM; /* a block lies in one segment */
     int rc = b ? TP_OK : tp_torch_add_space(st, pool, stream, size, &b);
     if (!rc && b->state == TORCH_UNMAPPED)
         rc = tp_torch_map(st, b, size, &b);

@@ -12,6 +12,14 @@ int tp_torch_follow(void *state)
     return TP_OK;
 }
 
+static bool is_whole_pool(const struct torch *st, uint64_t pool)
+{
+    size_t i = 0;
+    while (i < st->whole_count && st->whole_pools[i] != pool)
+        i++;
+    return i < st->whole_count;
+}
+
 int tp_torch_choose_pool(void *state, uint64_t pool)
 {
     struct torch *st = state;
@@ -25,6 +33,7 @@ int tp_torch_choose_pool(void *state, uint64_t pool)
     p->small.small = true;
     p->small.number = p->large.number = pool;
     p->small.by_address = p->large.by_address = st->by_address;
+    p->small.whole = p->large.whole = is_whole_pool(st, pool);
     p->next = st->privates;
     st->privates = st->chosen = p;
     tp_addr_map_insert(&st->private_of, pool, (uintptr_t)p);
@@ -255,7 +264,8 @@ int tp_torch_force(void *state, const struct tp_torch_at *at)
         return TP_EINVAL;
     struct tp_torch_at whole = *at;
     uint64_t rest = b->addr + b->size - (at->addr + at->size);
-    if (!tp_torch_is_split(&st->rules, b->segment->pool->small, at->size, rest))
+    if (b->segment->pool->whole ||
+        !tp_torch_is_split(&st->rules, b->segment->pool->small, at->size, rest))
         whole.size += rest;
     tp_torch_pool_remove(b);
     int rc = cut_out(st, &b, &whole);

@@ -4,6 +4,8 @@
 
 #include "alloc/base/opt.h"
 
+#include <stdio.h>
+
 #define KIB(n) (UINT64_C(n) << 10)
 #define MIB(n) (UINT64_C(n) << 20)
 
@@ -25,6 +27,8 @@ const struct tp_torch_rules tp_torch_defaults = {
     .merge_behind = true,
     .fit = TP_TORCH_BEST,
     .collect_rounds = UINT64_MAX,
+    .behind_last = true,
+    .rest_follows = true,
 };
 
 /* Of torch_npu: NPUCachingAllocator.cpp, round_size and the base of large requests in malloc
@@ -52,6 +56,28 @@ struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device)
     rules.extra = device->extra;
     rules.base_grain = device->base_grain;
     return rules;
+}
+
+/* What came with a release: pull requests 165304 (October 2025) and 172056 (January 2026). */
+static const struct {
+    unsigned major, minor;
+    size_t offset; /* of a bool in the rules that is false before */
+} torch_releases[] = {{2, 10, offsetof(struct tp_torch_rules, behind_last)},
+                      {2, 11, offsetof(struct tp_torch_rules, rest_follows)}};
+
+int tp_torch_version(struct tp_torch_rules *rules, const char *version, struct tp_err *err)
+{
+    unsigned major = 0, minor = 0;
+    int used = 0;
+    if (sscanf(version, "%3u.%3u%n", &major, &minor, &used) != 2 ||
+        (version[used] && version[used] != '.' && version[used] != '+'))
+        return tp_fail(err, TP_EUSAGE, "'%.63s' is no version of PyTorch such as 2.9", version);
+    for (size_t i = 0; i < sizeof torch_releases / sizeof *torch_releases; i++) {
+        bool before = major < torch_releases[i].major ||
+                      (major == torch_releases[i].major && minor < torch_releases[i].minor);
+        *(uint64_t *)(void *)((char *)rules + torch_releases[i].offset) = !before;
+    }
+    return TP_OK;
 }
 
 #define BREAK(name, member, value, what)                                                           \

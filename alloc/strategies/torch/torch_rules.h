@@ -52,6 +52,14 @@ struct tp_torch_rules {
     double collect_above;    /* garbage_collection_threshold; 0: off */
     double memory_fraction;  /* per_process_memory_fraction; 0: not set */
     uint64_t divisions[TP_TORCH_INTERVALS]; /* roundup_power2_divisions; 0 or 1: off */
+    uint64_t rejects; /* bool, throw_on_cudamalloc_oom: above the share nothing is freed for it */
+    /* expandable_segments_reserve: addresses of one segment that grows, a share of the device or
+     * bytes; both 0: 9/8 of the device */
+    double reserve_share;
+    uint64_t reserve_bytes;
+    /* bool, of a release: '>' of roundup_power2_divisions begins behind the interval before it */
+    uint64_t behind_last;
+    uint64_t rest_follows; /* bool, of a release: a text without it sets oversize_rest */
 };
 
 extern const struct tp_torch_rules tp_torch_defaults;
@@ -72,6 +80,10 @@ const struct tp_torch_device *tp_torch_device(const char *name);
 
 /* The rules of a device without settings. */
 struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device);
+
+/* Makes them those of a release of PyTorch: "2.9", "2.10.1". They begin as the newest that is
+ * known. TP_EUSAGE: this is no version. */
+int tp_torch_version(struct tp_torch_rules *rules, const char *version, struct tp_err *err);
 
 /* Copies such a text without its blanks, which PyTorch allows anywhere. False: it does not fit. */
 bool tp_torch_plain(const char *text, char *to, size_t room);

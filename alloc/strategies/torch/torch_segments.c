@@ -1,6 +1,7 @@
 /* Segments: got for a request that no free block serves, and given back when memory is short, when
  * a program asks for it, or when garbage is collected.
  *
+ *     (throw_on_cudamalloc_oom: above the share of the device EOOM at once)
  *     no fit --> collect garbage --> get --> refused: free one large enough --> get
  *                                                --> give back all that is idle --> get --> EOOM */
 #include "alloc/strategies/torch/torch_core.h"
@@ -206,6 +207,8 @@ int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, ui
                   struct torch_block **out)
 {
     collect(st);
+    if (st->rules.rejects && !tp_torch_is_allowed(st, tp_torch_segment_bytes(&st->rules, size)))
+        return TP_EOOM;
     int rc = get_block(st, pool, stream, size, out);
     if (rc == TP_EOOM && release_available(st, pool, stream, size))
         rc = get_block(st, pool, stream, size, out);

@@ -106,11 +106,13 @@ static struct torch_block *cut_out(struct torch *st, struct torch_block *rest, u
 
 /* The bytes of a block with room up to the next one. It was split off by the rules for a segment of
  * its kind, whatever holds now. */
-static uint64_t bytes_of(const struct torch *st, const struct tp_heap_segment *from,
+static uint64_t bytes_of(struct torch *st, const struct tp_heap_segment *from,
                          const struct tp_heap_block *blocks, uint64_t i)
 {
     const struct tp_heap_block *b = &blocks[i];
     uint64_t next = i + 1 < from->blocks ? b[1].at : from->base + from->size;
+    if (pool_of(st, from)->whole)
+        return next - b->at;
     struct tp_torch_rules then = st->rules;
     then.expandable = (from->flags & TP_HEAP_EXPANDABLE) != 0;
     uint64_t bytes = tp_torch_block_bytes(&then, from->flags & TP_HEAP_SMALL, b, next);

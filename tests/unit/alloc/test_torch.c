@@ -275,6 +275,11 @@ static void settings_that_pytorch_refuses_are_refused(void **state)
         {"pinned_num_register_threads:256", "not a power of two up to 128"},
         {"pinned_reserve_segment_size_mb:0", "not a number above 0"},
         {"throw_on_cudamalloc_oom:1", "not True or False"},
+        {"expandable_segments_reserve:0", "not a share of the device"},
+        {"expandable_segments_reserve:G", "not a share of the device"},
+        {"expandable_segments_reserve:40M", "not a share of the device"},
+        {"expandable_segments_reserve:nan", "not a share of the device"},
+        {"max_split_size_mb:32,large_segment_size_mb:50", "not a number of MiB from 50 on"},
         {"nothing", "'nothing' is no setting of the form key:value"},
         {",backend:native", "'' is no setting of the form key:value"},
         {"backend:native,,backend:native", "'' is no setting of the form key:value"},
@@ -286,6 +291,83 @@ static void settings_that_pytorch_refuses_are_refused(void **state)
         if (!strstr(err.text, bad[i][1]))
             fail_msg("%s: %s", bad[i][0], err.text);
     }
+}
+
+/* Where releases differ, and what is no version. */
+static void the_rules_of_older_releases(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *version;
+        uint64_t at_512, at_1024, rest;
+    } cases[] = {{"2.14", 1, 4, 20 * MIB},
+                 {"2.11", 1, 4, 20 * MIB},
+                 {"2.10.0", 1, 4, 30 * MIB},
+                 {"2.9.1+cu128", 4, 4, 30 * MIB},
+                 {"1.13", 4, 4, 30 * MIB}};
+    static const char *const bad[] = {"", "2", "two", "2.x", "2.9x"};
+    struct tp_err err = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_torch_rules rules = tp_torch_defaults;
+        assert_int_equal(tp_torch_version(&rules, cases[i].version, &err), TP_OK);
+        assert_int_equal(tp_torch_conf(&rules, "max_non_split_rounding_mb:30", &err), TP_OK);
+        assert_int_equal(tp_torch_conf(&rules, "roundup_power2_divisions:[512:1,>:4]", &err),
+                         TP_OK);
+        assert_int_equal(rules.divisions[9], cases[i].at_512);
+        assert_int_equal(rules.divisions[10], cases[i].at_1024);
+        assert_int_equal(rules.oversize_rest, cases[i].rest);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tp_torch_rules rules = tp_torch_defaults;
+        assert_int_equal(tp_torch_version(&rules, bad[i], &err), TP_EUSAGE);
+    }
+    struct rig *r = open_torch("version=2.9,conf={roundup_power2_divisions:[512:1,>:4]}");
+    close_torch(r);
+}
+
+/* Above the share of the device nothing is freed for a request: it fails, and what is cached stays.
+ */
+static void a_request_above_the_share_is_rejected(void **state)
+{
+    (void)state;
+    static const char *const confs[] = {
+        "conf=per_process_memory_fraction:0.5",
+        "conf={per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True}"};
+    for (int rejects = 0; rejects < 2; rejects++) {
+        struct rig *r = open_limited(confs[rejects], "capacity=100MiB");
+        tp_addr a = get(r, 0, 30 * MIB);
+        put(r, 0, a, 30 * MIB);
+        struct tp_block b;
+        const struct tp_req rq = {.size = 40 * MIB, .align = 1};
+        assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &b), rejects ? TP_EOOM : TP_OK);
+        assert_int_equal(reserved(r), (rejects ? 30 : 40) * MIB);
+        if (!rejects)
+            put(r, 0, b.addr, 40 * MIB);
+        rig_check(r);
+        close_torch(r);
+    }
+}
+
+/* A request from a pool without splitting takes the whole segment, or the whole free block. */
+static void a_pool_without_splitting(void **state)
+{
+    (void)state;
+    struct rig *r = open_torch("no_split=0.1,no_split=3.0");
+    const uint64_t pools[] = {tp_pool_number(0, 1), tp_pool_number(0, 2), 0};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(tp_torch_choose_pool(r->st, pools[i]), TP_OK);
+        tp_addr a = get(r, 0, 4 * MIB), b = get(r, 0, 4 * MIB);
+        if (i)
+            assert_int_equal(b, a + 4 * MIB);
+        else
+            assert_int_equal(reserved(r), 40 * MIB);
+        put(r, 0, a, 4 * MIB);
+        struct tp_block again = get_block(r, 0, 3 * MIB);
+        assert_int_equal(again.addr, a);
+        assert_int_equal(again.granted, (i ? 4 : 20) * MIB);
+    }
+    assert_int_equal(tp_torch_choose_pool(r->st, 0), TP_OK);
+    close_torch(r);
 }
 
 /* What PyTorch's parser puts back at each call, and what it keeps. */
@@ -366,9 +448,7 @@ static void a_large_ascend_request_begins_at_16_kib(void **state)
 static void settings_that_are_not_simulated_are_refused(void **state)
 {
     (void)state;
-    static const char *const unplayed[] = {"throw_on_cudamalloc_oom:True",
-                                           "expandable_segments_reserve:0.5",
-                                           "expandable_segments_reserve_by_class:[kv:40G,x:0.1]"};
+    static const char *const unplayed[] = {"expandable_segments_reserve_by_class:[kv:40G,x:0.1]"};
     for (size_t i = 0; i < sizeof unplayed / sizeof *unplayed; i++) {
         struct tp_torch_rules rules = tp_torch_defaults;
         struct tp_err err = {0};
@@ -385,7 +465,7 @@ static void settings_that_pytorch_takes_are_taken(void **state)
         "backend:native,",
         "\tbackend : native\n",
         "max_split_size_mb:20",
-        "max_split_size_mb:32,large_segment_size_mb:50", /* compared with 20, as it is set so far */
+        "max_split_size_mb:50,large_segment_size_mb:50",
         "large_segment_size_mb:12,max_split_size_mb:12,max_non_split_rounding_mb:12",
         "max_split_size_mb:99999999999",
         "garbage_collection_threshold:0.999,per_process_memory_fraction:1.0",
@@ -768,6 +848,9 @@ int main(void)
         cmocka_unit_test(a_list_of_divisions_is_read_from_left_to_right),
         cmocka_unit_test(settings_that_pytorch_refuses_are_refused),
         cmocka_unit_test(settings_that_are_not_simulated_are_refused),
+        cmocka_unit_test(the_rules_of_older_releases),
+        cmocka_unit_test(a_request_above_the_share_is_rejected),
+        cmocka_unit_test(a_pool_without_splitting),
         cmocka_unit_test(a_second_text_resets_some_keys),
         cmocka_unit_test(the_rules_of_other_devices),
         cmocka_unit_test(an_ascend_request_takes_32_bytes_more),

@@ -63,6 +63,36 @@ static void pools_and_streams_have_segments_of_their_own(void **state)
     close_torch(r);
 }
 
+static void refuse_one(struct rig *r, uint64_t size)
+{
+    const struct tp_req rq = {.size = size, .align = 1};
+    struct tp_block b;
+    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &b), TP_EOOM);
+    rig_check(r);
+}
+
+/* expandable_segments_reserve: what does not fit into the addresses of one segment gets another,
+ * and what is larger than one fails. 0.1 of 1,000 MiB are 5 units, 1 GiB is above 9/8 of 400 MiB.
+ */
+static void a_segment_reserves_what_the_setting_says(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("conf={expandable_segments:True,expandable_segments_reserve:0.1}",
+                                 "capacity=1000MiB");
+    get(r, 0, 60 * MIB);
+    get(r, 0, 40 * MIB);
+    assert_int_equal(tp_torch_segments(r->st), 1);
+    get(r, 0, 20 * MIB);
+    assert_int_equal(tp_torch_segments(r->st), 2);
+    refuse_one(r, 101 * MIB);
+    close_torch(r);
+    r = open_limited("conf={expandable_segments:True,expandable_segments_reserve:1G}",
+                     "capacity=400MiB");
+    get(r, 0, 390 * MIB);
+    refuse_one(r, 460 * MIB);
+    close_torch(r);
+}
+
 /* Large blocks too are split wherever 512 bytes are left. */
 static void large_blocks_are_split_as_small_ones_are(void **state)
 {
@@ -309,6 +339,7 @@ int main(void)
         cmocka_unit_test(only_what_is_missing_is_mapped),
         cmocka_unit_test(mapped_sizes_are_whole_units),
         cmocka_unit_test(pools_and_streams_have_segments_of_their_own),
+        cmocka_unit_test(a_segment_reserves_what_the_setting_says),
         cmocka_unit_test(large_blocks_are_split_as_small_ones_are),
         cmocka_unit_test(what_can_grow_serves_last),
         cmocka_unit_test(the_lowest_unmapped_bytes_with_room_serve),

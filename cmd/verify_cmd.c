@@ -6,7 +6,7 @@
 #include "cmd/verify/verify_text.h"
 
 struct verify_opts {
-    char *conf, *mutate;
+    char *conf, *mutate, *pytorch;
     uint32_t allocator; /* index of allocators */
     uint64_t max_memory;
     bool rules;
@@ -23,6 +23,10 @@ static const struct tp_opt rows[] = {
     TP_CHOICE_AT(
         "allocator", ROW(allocator), .def = "recorded", .choices = allocators, .arg = "DEVICE",
         .help = "whose allocator it was, where the frames do not say it or say it wrongly"),
+    TP_TEXT_AT("pytorch", ROW(pytorch), .from = TP_OPT_USER, .arg = "X.Y",
+               .help =
+                   "release that recorded it, where the rules of releases differ: 2.9 (default: "
+                   "the newest that is known)"),
     TP_TEXT_AT("mutate", ROW(mutate), .from = TP_OPT_USER, .arg = "RULE",
                .help = "break this rule on purpose: what still agrees does not depend on it"),
     TP_FLAG_AT("rules", ROW(rules), .help = "list the rules that --mutate can break"),
@@ -44,8 +48,8 @@ static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *
     struct tp_page page;
     struct tp_torch_rules rules;
     uint32_t compared = 0, devices = 0, differ = 0;
-    int rc = o->allocator ? tp_verify_rules_of(s, allocators[o->allocator], o->conf, &rules, err)
-                          : tp_verify_rules(s, o->conf, &rules, err);
+    int rc = tp_verify_rules_of(s, o->allocator ? allocators[o->allocator] : NULL, o->pytorch,
+                                o->conf, &rules, err);
     tp_page_init(&page, out, 0);
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
         devices += tp_pytorch_has_events(&s->devices[i]);

@@ -470,15 +470,16 @@ int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch
     return rc;
 }
 
-int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const char *conf,
-                       struct tp_torch_rules *rules, struct tp_err *err)
+int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const char *release,
+                       const char *conf, struct tp_torch_rules *rules, struct tp_err *err)
 {
     const char *text = conf ? conf : tp_pytorch_conf(s);
-    *rules = tp_torch_rules_for(tp_torch_device(device));
+    *rules = tp_torch_rules_for(tp_torch_device(device ? device : tp_pytorch_allocator(s)));
     rules->expandable = !conf && tp_pytorch_grows(s);
-    if (!text)
-        return TP_OK;
-    int rc = tp_torch_conf(rules, text, err);
+    int rc = release ? tp_torch_version(rules, release, err) : TP_OK;
+    if (rc != TP_OK || !text)
+        return rc;
+    rc = tp_torch_conf(rules, text, err);
     if (rc == TP_OK || conf)
         return rc;
     err->status = TP_EINPUT;
@@ -488,5 +489,5 @@ int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const cha
 int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,
                     struct tp_err *err)
 {
-    return tp_verify_rules_of(s, tp_pytorch_allocator(s), conf, rules, err);
+    return tp_verify_rules_of(s, NULL, NULL, conf, rules, err);
 }

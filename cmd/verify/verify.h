@@ -19,9 +19,10 @@
 int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,
                     struct tp_err *err);
 
-/* The same for the allocator of a device (struct tp_torch_device). */
-int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const char *conf,
-                       struct tp_torch_rules *rules, struct tp_err *err);
+/* The same for the allocator of a device (struct tp_torch_device), of a release (tp_torch_version);
+ * NULL: that of the frames, the newest. */
+int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const char *release,
+                       const char *conf, struct tp_torch_rules *rules, struct tp_err *err);
 
 /* Plays the events of a device. `broken` is the name of a rule to break, or NULL. TP_EINPUT: the
  * file has what the rules do not know, such as segments that grow. */

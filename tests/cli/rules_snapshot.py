@@ -29,9 +29,10 @@ class Segment:
 
 
 class Allocator:
-    def __init__(self, extra=0, grain=0):
-        self.extra, self.grain = extra, grain
+    def __init__(self):
+        self.extra, self.grain = 0, 0  # of torch_npu: bytes more, and where large requests begin
         self.limit, self.divisions, self.grows, self.unused = NO_LIMIT, 1, False, 20 * MIB
+        self.divided = 0  # least size that is rounded to divisions
         self.segments, self.events, self.next_base = [], [], 0x7F0000000000
 
     def event(self, action, addr, size):
@@ -41,7 +42,7 @@ class Allocator:
         size += self.extra
         if size < 512:
             return 512
-        d = self.divisions
+        d = self.divisions if size >= self.divided else 1
         if d > 1 and size > 512 * d:
             step = (1 << (size.bit_length() - 1)) // d
             return -(-size // step) * step
@@ -176,10 +177,13 @@ KINDS = {  # whose frames, whose rules, settings from a step on, the recorded se
     "changes": ("cuda", {}, {300: LOAD, 600: {"round": {"limit": NO_LIMIT, "divisions": 4}}}, ""),
     "toggle": ("cuda", {}, {200: LOAD, 400: SERVE, 600: LOAD, 750: SERVE}, ""),
     "odd": ("cuda", {}, {300: {"load": {"limit": 37 * MIB, "divisions": 64}}}, ""),
+    # before 2.10 '>' holds for the interval before it too
+    "older": ("cuda", {"divisions": 4, "divided": 16 * MIB}, {}, "roundup_power2_divisions:[8:1,16:1,>:4]"),
     "growing": ("cuda", {}, {300: {"grow": {"grows": True}}, 600: {"fixed": {"grows": False}}}, ""),
 }
 
 frames, rules, changes, conf = KINDS[sys.argv[1]]
-allocator, marks = Allocator(**rules), []
+allocator, marks = Allocator(), []
+vars(allocator).update(rules)
 program(allocator, int(sys.argv[2]) if len(sys.argv) > 2 else 900, changes, marks)
 sys.stdout.buffer.write(pickle.dumps(allocator.snapshot(FRAMES[frames], conf, marks), protocol=4))

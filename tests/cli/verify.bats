@@ -100,6 +100,17 @@ rules_snapshot() { python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" "$@"; }
     [ "$rc" -eq 2 ]
 }
 
+@test "a release whose rules differ" {
+    rules_snapshot older >made.pickle
+    capture "$TAPOOL" verify made.pickle
+    [ "$rc" -eq 1 ]
+    ok "$TAPOOL" verify made.pickle --pytorch 2.9
+    grep -q '^fidelity 463 of 463 addresses' "$out"
+    capture "$TAPOOL" verify made.pickle --pytorch two
+    [ "$rc" -eq 2 ]
+    grep -q "'two' is no version of PyTorch such as 2.9" "$err"
+}
+
 @test "settings that changed during the run: from which event on which others explain the addresses" {
     for kind in change changes toggle odd; do
         rules_snapshot "$kind" >"$kind.pickle"

@@ -45,10 +45,10 @@ static const struct tp_opt torch_rows[] = {
                  .help = "whose allocator: npu (Ascend) adds 32 bytes to each request;\n"
                          "recorded: that of the trace, cuda where it does not say"),
     TP_LIST_AT("no_split", offsetof(struct torch_opts, no_split), .arg = "POOL",
-               .help = "a private pool whose blocks are never split (MemPool(no_split=True)),\n"
-                       "by its id: no_split=0.1; no snapshot says it"),
+               .help = "id of a private pool whose blocks are never split, as 0.1:\n"
+                       "MemPool(no_split=True), which no snapshot says"),
     TP_TEXT_AT("version", offsetof(struct torch_opts, version), .arg = "X.Y",
-               .help = "the release of PyTorch whose rules hold, where they differ: 2.9, 2.10;\n"
+               .help = "release of PyTorch whose rules hold, where they differ: 2.9;\n"
                        "without it the newest that is known (2.14)"),
     {.name = NULL}};
 

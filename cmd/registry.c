@@ -130,9 +130,16 @@ static int check_torch(const char *text, const char *device, struct tp_err *err)
     return tp_torch_conf(&rules, text, err);
 }
 
+/* What a segment has at most, whatever the device. */
 static uint64_t torch_segment(uint64_t size)
 {
-    return tp_torch_segment_bytes(&tp_torch_defaults, tp_torch_rounded(&tp_torch_defaults, size));
+    uint64_t most = 0;
+    for (const struct tp_torch_device *d = tp_torch_devices; d->name; d++) {
+        struct tp_torch_rules rules = tp_torch_rules_for(d);
+        uint64_t bytes = tp_torch_segment_bytes(&rules, tp_torch_rounded(&rules, size));
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
 
 static struct tp_limit_rules torch_limits(const char *said)
@@ -150,9 +157,8 @@ static struct tp_limit_rules torch_limits(const char *said)
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
 {
     static const struct tp_recorded_policy pytorch = {
-        "PyTorch",      &tp_strategy_torch, "conf",
-        "allocator",    torch_settings,     check_torch,
-        TP_TORCH_WHOLE_SHARE, torch_limits};
+        "PyTorch",   &tp_strategy_torch,   "conf",      "allocator", torch_settings,
+        check_torch, TP_TORCH_WHOLE_SHARE, torch_limits};
     return by && !strcmp(by, pytorch.by) ? &pytorch : NULL;
 }
 

@@ -68,8 +68,8 @@ bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_captured
     char given[TP_SPEC_TEXT] = "";
     if (!plain.policy)
         return false;
-    const char *word = device_word(
-        trace, tp_opt_find(spec->strategy->options, plain.policy->device_option));
+    const char *word =
+        device_word(trace, tp_opt_find(spec->strategy->options, plain.policy->device_option));
     tp_opt_format(plain.row, spec->opts, given, sizeof given);
     return (!strcmp(given, plain.text) || !strcmp(given, shared.text)) &&
            tp_strategy_spec_says(spec, plain.policy->device_option, word ? word : leaves_it);

@@ -31,6 +31,7 @@ struct tp_trial {
 
 struct tp_trial_cfg {
     struct tp_program *program; /* of a device trace */
+    const char *allocator;      /* whose rules: a word of torch's option; NULL: CUDA's */
     uint64_t capacity;          /* bytes of each device; 0: no limit */
     uint64_t memory;            /* bytes that the bookkeeping of all processes may take */
     uint64_t timeout_ns;        /* of each; 0: never */

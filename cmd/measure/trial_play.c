@@ -46,12 +46,14 @@ static int open_source(struct batch *b, struct tp_err *err)
 }
 
 /* The strategy with its text, in the braces that a comma needs. */
-static int parse(struct tp_strategy_spec *spec, const char *conf, struct tp_err *err)
+static int parse(struct tp_strategy_spec *spec, const char *allocator, const char *conf,
+                 struct tp_err *err)
 {
     struct tp_str text = {0};
     if (!tp_opt_can_be_value(conf))
         return tp_fail(err, TP_EUSAGE, "the brackets of '%.200s' do not match", conf);
-    tp_str_add(&text, *conf ? "torch:conf={%s}" : "torch", conf);
+    tp_str_add(&text, *conf ? "torch:allocator=%s,conf={%s}" : "torch:allocator=%s",
+               allocator ? allocator : "cuda", conf);
     int status = tp_str_status(&text, err);
     if (!status)
         status = tp_strategy_spec_parse(spec, tp_str_text(&text), err);
@@ -122,7 +124,7 @@ static int add(struct batch *b, struct tp_trial *t, struct tp_err *err)
 {
     struct play *p = &b->plays[b->plays_count];
     *p = (struct play){.trial = t};
-    t->status = parse(&p->spec, t->conf, &t->err);
+    t->status = parse(&p->spec, b->cfg->allocator, t->conf, &t->err);
     if (t->status)
         return TP_OK;
     p->cfg = configure(b, p);

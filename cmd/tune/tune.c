@@ -261,6 +261,7 @@ int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_er
         struct tp_trial *trials = calloc(t->setting_count, sizeof *trials);
         cfg.program = file->trace.program;
         cfg.capacity = file->capacity;
+        cfg.allocator = file->trace.meta.allocator_device;
         for (size_t i = 0; trials && i < t->setting_count; i++)
             set_up(file, &t->settings[i], &trials[i]);
         status = trials ? tp_trials_play(&cfg, trials, t->setting_count, err) : no_memory(err);

@@ -95,7 +95,7 @@ static bool has_column(const struct tp_tune *t, int column)
 static void set_columns(const struct tp_tune_page *p, struct tp_table *table)
 {
     static const struct tp_column all[COLUMNS] = {
-        [SETTING] = {.head = {"", TP_TUNE_VARIABLE}, .left = true},
+        [SETTING] = {.left = true},
         [PEAK] = {.head = {"", "peak reserved"}},
         [FITS] = {.head = {"", "fits in the device"}, .left = true},
         [CALLS] = {.head = {"", "driver calls"}},
@@ -107,6 +107,7 @@ static void set_columns(const struct tp_tune_page *p, struct tp_table *table)
     for (int i = 0; i < COLUMNS; i++)
         if (has_column(p->t, i))
             columns[count++] = all[i];
+    snprintf(columns[SETTING].head[1], TP_COLUMN_HEAD, "%s", tp_tune_variable(p->t));
     tp_table_columns(table, columns, count);
 }
 
@@ -298,7 +299,7 @@ static void write_head(const void *of, FILE *out)
     fprintf(out,
             "Which value of PyTorch's environment variable %s would have needed less memory for "
             "what %s.",
-            TP_TUNE_VARIABLE,
+            tp_tune_variable(p->t),
             p->t->file_count > 1 ? "these recordings show" : "this recording shows");
 }
 

@@ -1,6 +1,7 @@
 /* The sentence that answers; see tune_text.h. */
 #include "cmd/tune/tune_text.h"
 
+#include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/ui/escape.h"
 
 #include <math.h>
@@ -28,16 +29,22 @@ static void add_change(struct tp_str *out, uint64_t before, uint64_t now, const 
                    by == 1 ? "" : "s");
 }
 
-void tp_tune_order(const struct tp_tune_answer *a, struct tp_str *out)
+const char *tp_tune_variable(const struct tp_tune *t)
+{
+    const struct tp_meta *m = &t->files[0].trace.meta;
+    return tp_torch_variable(m->allocator_device, m->settings);
+}
+
+void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
 {
     char word[1100];
     struct tp_str set = TP_STR_IN(word);
     if (a->best->keys) {
-        tp_str_add(&set, "%s=%s", TP_TUNE_VARIABLE, a->best->conf);
+        tp_str_add(&set, "%s=%s", tp_tune_variable(t), a->best->conf);
         tp_str_add(out, "Set ");
         tp_str_escape(out, TP_TO_SHELL, word);
     } else {
-        tp_str_add(out, "Leave %s unset", TP_TUNE_VARIABLE);
+        tp_str_add(out, "Leave %s unset", tp_tune_variable(t));
     }
 }
 
@@ -146,6 +153,7 @@ static void add_unfaithful(const struct tp_tune *t, struct tp_str *out)
                tp_count(how->first_event).s);
     if (t->file_count > 1)
         tp_str_add(out, " of %s", f->trace.file);
+    tp_str_add(out, "; 'tapool verify' looks for settings that explain them");
 }
 
 void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
@@ -154,7 +162,7 @@ void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, b
     switch (a->verdict) {
     case TP_TUNE_SET:
     case TP_TUNE_RESCUES:
-        tp_tune_order(a, out);
+        tp_tune_order(t, a, out);
         tp_str_add(out, ": ");
         tp_tune_effect(a, exact, out);
         break;

@@ -237,7 +237,8 @@ static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool al
         bool named = x == a->any.best || x == a->older.best;
         for (int n = 0; n < TP_TUNE_NAMED; n++)
             named |= x == a->any.named[n];
-        if (x->status == TP_OK && x != a->any.base && !x->twin && (all || x->on_front || named)) {
+        bool shown = all || (a->any.verdict != TP_TUNE_UNFAITHFUL && (x->on_front || named));
+        if (x->status == TP_OK && x != a->any.base && !x->twin && shown) {
             s->rows[s->count++] = x;
             s->compacted |= x->compacted && !a->any.base->compacted;
         }
@@ -296,7 +297,7 @@ static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a
     int row = 0, rows = tp_table_rows(&s.table);
     if (rows == (int)s.count + 1 + s.knows + !t->pool_status) {
         print_row(&s, -2, "", page);
-        print_row(&s, -1, TP_TUNE_VARIABLE, page);
+        print_row(&s, -1, tp_tune_variable(t), page);
         if (s.knows)
             print_row(&s, row++, "what PyTorch did", page);
         print_setting(&s, row++, a->any.base, page);
@@ -354,7 +355,7 @@ static void print_answer(const struct tp_tune *t, const struct tp_tune_answer *a
 {
     struct tp_str sentence = {0};
     if (tp_tune_is_order(a)) {
-        tp_tune_order(a, &sentence);
+        tp_tune_order(t, a, &sentence);
         tp_page_right(page, tp_text_width(tp_str_text(&sentence)), tp_str_text(&sentence));
         tp_page_line(page);
         tp_str_drop(&sentence);

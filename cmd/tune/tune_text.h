@@ -6,14 +6,15 @@
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/text.h"
 
-#define TP_TUNE_VARIABLE "PYTORCH_CUDA_ALLOC_CONF"
+/* The environment variable that the recorded programs read; static. */
+const char *tp_tune_variable(const struct tp_tune *t);
 
 /* Words of enum tp_tune_verdict in the document. */
 extern const char *const tp_tune_verdicts[];
 
 /* Of an answer that says to set something: adds "Set NAME=TEXT", which can be pasted and is never
  * to be wrapped, and what that does. */
-void tp_tune_order(const struct tp_tune_answer *a, struct tp_str *out);
+void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out);
 void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *out);
 
 /* Adds the sentence that answers. */

@@ -107,6 +107,7 @@ int tp_why_try(const struct tp_why_trace *t, uint64_t capacity, uint64_t memory,
     struct tp_trial trials[TP_WHY_TRIES] = {{.conf = NULL}};
     uint64_t events = tp_program_facts(t->trace.program)->events;
     const struct tp_trial_cfg cfg = {.program = t->trace.program,
+                                     .allocator = t->trace.meta.allocator_device,
                                      .capacity = capacity,
                                      .memory = memory,
                                      .timeout_ns =

@@ -1,4 +1,5 @@
-/* A snapshot as a trace: what it tells of the device, and what other settings would do (why_try.h). */
+/* A snapshot as a trace: what it tells of the device, and what other settings would do (why_try.h).
+ */
 #ifndef TP_WHY_PLAY_H
 #define TP_WHY_PLAY_H
 

@@ -2,8 +2,10 @@
 rules of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp) and of torch_npu's (NPUCachingAllocator.cpp).
 
     rules_snapshot.py KIND [STEPS]    KIND is one of the table at the end; STEPS (900) calls of a made-up program
+    rules_snapshot.py KIND figures    what the model did, as a line of JSON
 
 The model is written for the tests and shares nothing with tapool: lists that are searched, no trees."""
+import json
 import pickle
 import sys
 
@@ -28,15 +30,51 @@ class Segment:
         self.blocks = [] if grows else [Block(base, size, self)]
 
 
+class OutOfMemory(Exception):
+    pass
+
+
+EMPTY = [("/usr/lib/python3/site-packages/torch/cuda/memory.py", "empty_cache"), ("/home/me/train.py", "evaluate")]
+
+
 class Allocator:
     def __init__(self):
+        self.capacity = self.device = NO_LIMIT  # of the program, and what its device has
+        self.reserved = self.peak = self.retries = self.failed = 0
+        self.frames = None  # of what is done now, where that is no step of the program
         self.extra, self.grain = 0, 0  # of torch_npu: bytes more, and where large requests begin
         self.limit, self.divisions, self.grows, self.unused = NO_LIMIT, 1, False, 20 * MIB
         self.divided = 0  # least size that is rounded to divisions
         self.segments, self.events, self.next_base = [], [], 0x7F0000000000
 
     def event(self, action, addr, size):
-        self.events.append((action, addr, size))
+        self.events.append((action, addr, size, self.frames))
+        self.reserved += {"segment_alloc": size, "segment_map": size, "segment_free": -size}.get(action, 0)
+        self.peak = max(self.peak, self.reserved)
+
+    def count(self, *actions):
+        return sum(event[0] in actions for event in self.events)
+
+    def give_back(self):
+        """Segments that are free; those that grow are not modelled here."""
+        for s in [s for s in self.segments if not s.grows and len(s.blocks) == 1 and not s.blocks[0].requested]:
+            self.event("segment_free", s.base, s.blocks[0].size)
+            self.segments.remove(s)
+
+    def empty_cache(self):
+        self.frames = EMPTY
+        self.give_back()
+        self.frames = None
+
+    def make_room(self, bytes_, requested):
+        """For a segment of a request: cached memory goes back where the driver has too little."""
+        if self.reserved + bytes_ > self.capacity:
+            self.retries += 1
+            self.give_back()
+        if self.reserved + bytes_ > self.capacity:
+            self.failed += 1
+            self.events.append(("oom", self.device - self.reserved, requested, None))
+            raise OutOfMemory
 
     def rounded(self, size):
         size += self.extra
@@ -69,10 +107,11 @@ class Allocator:
             return None
         return b
 
-    def grow(self, small, size):
+    def grow(self, small, size, requested):
         unit = 2 * MIB if small else 20 * MIB
         if not self.grows:
             bytes_ = unit if size < 10 * MIB else -(-size // (2 * MIB)) * 2 * MIB
+            self.make_room(bytes_, requested)
             s = Segment(self.next_base, bytes_, small, False)
             self.next_base += bytes_ + 64 * MIB
             self.segments.append(s)
@@ -104,7 +143,7 @@ class Allocator:
     def alloc(self, requested):
         size = self.rounded(requested)
         small = size <= MIB
-        b = self.fit(small, size) or self.grow(small, size)
+        b = self.fit(small, size) or self.grow(small, size, requested)
         lead = -(b.addr - b.segment.base) % self.grain if self.grain and self.grows and size >= 2 * MIB else 0
         if lead and lead + size <= b.size:
             b = self.cut(b, lead)
@@ -126,10 +165,17 @@ class Allocator:
                 blocks[k - 1].size += blocks[k].size
                 del blocks[k]
 
-    def snapshot(self, frames, conf, marks):
-        frames = [{"filename": f, "line": 7, "name": n} for f, n in frames]
-        trace = [dict(action=a, addr=addr, size=size, stream=0, time_us=1000000 + i, frames=frames)
-                 for i, (a, addr, size) in enumerate(self.events)]
+    def snapshot(self, frames, conf, marks, framed=("segment_free",)):
+        """`framed`: the actions with frames, beside those that allocate."""
+        def listed(stack):
+            return [{"filename": f, "line": 7, "name": n} for f, n in stack]
+
+        frames, trace = listed(frames), []
+        for i, (action, addr, size, own) in enumerate(self.events):
+            event = dict(action=action, size=size, stream=0, time_us=1000000 + i)
+            event["device_free" if action == "oom" else "addr"] = addr
+            known = framed and (action in framed or action in ("alloc", "segment_alloc", "segment_map", "oom"))
+            trace.append(dict(event, frames=(listed(own) if own else frames) if known else []))
         segments = []
         for s in self.segments:
             blocks = [dict(address=b.addr, size=b.size, requested_size=b.requested, frames=frames if b.requested else [],
@@ -141,7 +187,7 @@ class Allocator:
         return dict(segments=segments, device_traces=[trace], allocator_settings=settings, external_annotations=annotations)
 
 
-def program(allocator, steps, changes, marks):
+def program(allocator, steps, changes, marks, calls):
     """Allocates and frees what a generator of pseudo-random numbers says; `changes`: settings from a step on."""
     state, live = 12345, []
 
@@ -154,17 +200,26 @@ def program(allocator, steps, changes, marks):
         for name, values in changes.get(step, {}).items():
             marks.append((len(allocator.events), name))
             vars(allocator).update(values)
+        if calls.get(step):
+            getattr(allocator, calls[step])()
         if len(live) > 30 or (live and random(5) < 2):
             allocator.free(live.pop(random(len(live))))
             continue
         kind = random(10)
-        live.append(allocator.alloc(1 + random(MIB) if kind < 4 else MIB + random(9 * MIB) if kind < 6 else
-                                    512 * random(4096 * 40) + 10 * MIB if kind < 9 else 512 * (1 + random(8))))
+        size = (1 + random(MIB) if kind < 4 else MIB + random(9 * MIB) if kind < 6 else
+                512 * random(4096 * 40) + 10 * MIB if kind < 9 else 512 * (1 + random(8)))
+        try:
+            live.append(allocator.alloc(size))
+        except OutOfMemory:
+            pass  # the program goes on without this block
 
 
 LOAD = {"load": {"limit": 20 * MIB}}
 SERVE = {"serve": {"limit": NO_LIMIT}}
-KINDS = {  # whose frames, whose rules, settings from a step on, the recorded settings
+ALL = ("segment_free", "free_requested", "free_completed")
+OFTEN = {step: "empty_cache" for step in range(60, 900, 60)}
+SHORT = {"capacity": 870 * MIB, "device": 870 * MIB}
+KINDS = {  # whose frames, whose rules, settings from a step on, the recorded settings; calls by step, actions with frames
     "cuda": ("cuda", {}, {}, ""),
     "npu": ("npu", {"extra": 32}, {}, None),
     "npu-growing": ("npu", {"extra": 32, "grain": 16384}, {0: {"all": {"grows": True}}}, None),
@@ -180,10 +235,25 @@ KINDS = {  # whose frames, whose rules, settings from a step on, the recorded se
     # before 2.10 '>' holds for the interval before it too
     "older": ("cuda", {"divisions": 4, "divided": 16 * MIB}, {}, "roundup_power2_divisions:[8:1,16:1,>:4]"),
     "growing": ("cuda", {}, {300: {"grow": {"grows": True}}, 600: {"fixed": {"grows": False}}}, ""),
+    "short": ("cuda", SHORT, {}, "", {}, ALL),
+    "short-unframed": ("cuda", SHORT, {}, "", {}, ()),
+    "share": ("cuda", dict(SHORT, device=80000 * MIB, capacity=800 * MIB), {}, "", {}, ALL),
+    "emptied": ("cuda", {}, {}, "", OFTEN, ALL),
+    "emptied-unframed": ("cuda", {}, {}, "", OFTEN, ()),
+    "emptied-allocs": ("cuda", {}, {}, "", OFTEN, ("none",)),
+    "emptied-short": ("cuda", SHORT, {}, "", OFTEN, ALL),
+    "old-growing": ("cuda", {"grows": True}, {}, None, {}, ALL),
+    "old-fixed": ("cuda", {}, {}, None, {}, ALL),
 }
 
-frames, rules, changes, conf = KINDS[sys.argv[1]]
+frames, rules, changes, conf, calls, framed = (*KINDS[sys.argv[1]], {}, ALL)[:6]
+how = sys.argv[2] if len(sys.argv) > 2 else "900"
 allocator, marks = Allocator(), []
 vars(allocator).update(rules)
-program(allocator, int(sys.argv[2]) if len(sys.argv) > 2 else 900, changes, marks)
-sys.stdout.buffer.write(pickle.dumps(allocator.snapshot(FRAMES[frames], conf, marks), protocol=4))
+program(allocator, 900 if how == "figures" else int(how), changes, marks, calls)
+if how == "figures":
+    print(json.dumps({"taken": allocator.count("segment_alloc", "segment_map"), "peak": allocator.peak,
+                      "returned": allocator.count("segment_free"), "retries": allocator.retries,
+                      "failed": allocator.failed}))
+else:
+    sys.stdout.buffer.write(pickle.dumps(allocator.snapshot(FRAMES[frames], conf, marks, framed), protocol=4))

@@ -49,6 +49,14 @@ const struct tp_torch_device *tp_torch_device(const char *name)
     return d->name ? d : tp_torch_devices;
 }
 
+const char *tp_torch_variable(const char *device, const char *said)
+{
+    static const char newer[] = "PYTORCH_ALLOC_CONF";
+    bool is_newer = said && !strncmp(said, newer, sizeof newer - 1);
+    const struct tp_torch_device *d = tp_torch_device(device);
+    return is_newer && d == tp_torch_devices ? newer : d->variable;
+}
+
 struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device)
 {
     struct tp_torch_rules rules = tp_torch_defaults;

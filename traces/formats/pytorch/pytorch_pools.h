@@ -1,5 +1,5 @@
-/* Private pools of requests whose events do not name them: older files say the pool of the segments at
- * the end alone. */
+/* Private pools of requests whose events do not name them: older files say the pool of the segments
+ * at the end alone. */
 #ifndef TP_PYTORCH_POOLS_H
 #define TP_PYTORCH_POOLS_H
 

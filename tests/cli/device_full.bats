@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# A device that was full, and empty_cache(): read from what goes back to the driver. The snapshots are made by a model of
+# PyTorch's public rules (rules_snapshot.py), which says what it did; real runs are those of h200.bats.
+
+# shellcheck disable=SC2154 # out comes from common.bash
+load common
+
+setup() {
+    enter_folder
+    export TAPOOL_CUDA_DRIVER=/nonexistent # what the recorded device had is no limit of a real one
+}
+
+# made KIND: its snapshot is KIND.pickle, what the model did KIND.figures.
+made() {
+    python3 "$BATS_TEST_DIRNAME/rules_snapshot.py" "$1" >"$1.pickle"
+    python3 "$BATS_TEST_DIRNAME/rules_snapshot.py" "$1" figures >"$1.figures"
+}
+
+# did KIND NAME
+did() { query "$1.figures" "d['$2']"; }
+
+# as_recorded KIND: a replay does what the model did.
+as_recorded() {
+    ok "$TAPOOL" replay "$1.pickle" -s torch --passes usage --json
+    is "$out" "[r['memory']['peak_reserved_bytes'], r['source_calls']['get'], r['source_calls']['put'], r['source_calls']['retry'], r['failed_allocations']]" \
+        "[$(did "$1" peak), $(did "$1" taken), $(did "$1" returned), $(did "$1" retries), $(did "$1" failed)]"
+}
+
+@test "failed cudaMallocs are recognised, with frames and without, and the replay fails where they did" {
+    for kind in short short-unframed share emptied-short; do
+        made "$kind"
+        [ "$(did "$kind" retries)" -gt "$(did "$kind" failed)" ] || fail "$kind: the model's device is not full"
+        as_recorded "$kind"
+        ok "$TAPOOL" info "$kind.pickle" --json
+        is "$out" "d['recorded']['devices'][0]['retries']" "$(did "$kind" retries)"
+        ok "$TAPOOL" why "$kind.pickle" --json
+        is "$out" "d['devices'][0]['retries']" "$(did "$kind" retries)"
+        is "$out" "870 <= d['devices'][0]['capacity_bytes'] >> 20 < 896 or '$kind' == 'share'" True
+    done
+    ok "$TAPOOL" info short.pickle
+    sed -n 2p "$out" >second
+    matches second '^  device full +cudaMalloc failed 4 times, first at event [0-9,]+: each time the whole cache'
+    ok "$TAPOOL" why short.pickle
+    sed -n 1p "$out" >first
+    matches first '^Device full +cudaMalloc failed 4 times'
+    ok "$TAPOOL" why share.pickle # the device had 80 GB, and what failed was a share of it
+    matches "$out" '^Device full +the memory limit of the process was reached 13 times'
+    matches "$out" 'of 800 MiB that it could have, a limit of the process: '
+}
+
+@test "empty_cache() is no failed cudaMalloc: by its frames, and where the device had given more before" {
+    for kind in emptied emptied-unframed emptied-allocs; do
+        made "$kind"
+        [ "$(did "$kind" returned)" -gt 20 ] || fail "$kind: the model gave nothing back"
+        as_recorded "$kind"
+        ok "$TAPOOL" info "$kind.pickle"
+        lacks "$out" 'device full'
+    done
+}
+
+@test "segments that grow are the recorded setting of an older version, and are not advised" {
+    made old-growing
+    made old-fixed
+    as_recorded old-growing
+    ok "$TAPOOL" tune old-growing.pickle --grid 'expandable_segments:True,max_split_size_mb:default' --json
+    is "$out" "[(x['setting'], x['recorded']) for x in d['settings']]" "[('expandable_segments:True', True), ('', False)]"
+    is "$out" "d['answer']['verdict']" fine
+    ok "$TAPOOL" why old-growing.pickle
+    lacks "$out" '^  expandable_segments:True'
+    ok "$TAPOOL" tune old-fixed.pickle --grid 'expandable_segments:True' --json
+    is "$out" "[(x['setting'], x['recorded']) for x in d['settings']]" "[('', False), ('expandable_segments:True', False)]"
+    is "$out" "d['answer']['verdict']" set
+}
+
+@test "the text to paste names the variable of the recorded device; other rules give no advice" {
+    for kind in npu hip xpu; do
+        made "$kind"
+        ok "$TAPOOL" tune "$kind.pickle" --grid 'expandable_segments:True'
+        cp "$out" "$kind.out"
+    done
+    matches npu.out '^Set PYTORCH_NPU_ALLOC_CONF=expandable_segments:True$'
+    matches hip.out '^Set PYTORCH_HIP_ALLOC_CONF=expandable_segments:True$'
+    matches xpu.out '^Set PYTORCH_ALLOC_CONF=expandable_segments:True$'
+    made npu-as-cuda
+    ok "$TAPOOL" tune npu-as-cuda.pickle
+    matches "$out" '^No advice: the rules of torch reproduce [0-9]+ of 463 recorded addresses'
+    lacks "$out" '^Set '
+    lacks "$out" 'expandable_segments:True$'
+    ok "$TAPOOL" why npu-as-cuda.pickle
+    matches "$out" 'No settings are tried'
+    lacks "$out" 'Would it help'
+}
+
+@test "settings are read for the variable that the recording names" {
+    made cuda
+    python3 - <<'END'
+import pickle
+d = pickle.load(open("cuda.pickle", "rb"))
+d["allocator_settings"]["PYTORCH_ALLOC_CONF"] = d["allocator_settings"].pop("PYTORCH_CUDA_ALLOC_CONF")
+pickle.dump(d, open("newer.pickle", "wb"), protocol=4)
+END
+    ok "$TAPOOL" tune cuda.pickle --grid 'expandable_segments:True'
+    matches "$out" '^Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True$'
+    ok "$TAPOOL" tune newer.pickle --grid 'expandable_segments:True'
+    matches "$out" '^Set PYTORCH_ALLOC_CONF=expandable_segments:True$'
+}

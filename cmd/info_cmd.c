@@ -1,5 +1,6 @@
 /* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
 #include "cmd/measure/trace_pair.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/info_page.h"
@@ -7,6 +8,7 @@
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
+#include "cmd/why/ranks_show.h"
 
 enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED, FORMAT_HTML };
 
@@ -150,6 +152,30 @@ static int two_traces(const struct info_opts *o, char *const paths[2], FILE *out
     return status;
 }
 
+/* Three or more are snapshots of the ranks of a job. */
+static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    static const char *const fitting[] = {"device",      "max-memory", "format", "json",
+                                          "export-json", "force",      "bytes",  NULL};
+    const struct info_opts *o = args->opts;
+    uint64_t device = o->open.device;
+    const struct tp_ranks_ask ask = {
+        .cfg = {.paths = args->words,
+                .count = (size_t)args->count,
+                .all_devices = device == TP_OPT_KEYWORD(0),
+                .device = device < UINT32_MAX ? (uint32_t)device : UINT32_MAX,
+                .max_memory = o->open.max_memory,
+                .stop = tp_stop_asked},
+        .exports = &o->exports,
+        .words = format_words,
+        .exact = o->bytes};
+    const char *other = tp_config_typed_other(args, rows, fitting);
+    if (other)
+        return tp_fail(err, TP_EUSAGE, "--%s takes one trace, or two that are compared", other);
+    int status = tp_exports_look(&o->exports, format_words, err);
+    return status ? status : tp_ranks_run(&ask, out, err);
+}
+
 static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct info_opts *o = args->opts;
@@ -157,7 +183,7 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "info needs a trace"),
                        "tapool info sample:sqlite shows a shipped one");
     if (args->count > 2)
-        return tp_fail(err, TP_EUSAGE, "info takes one trace, or two that it compares");
+        return compare_ranks(args, out, err);
     if (args->count == 1 && o->fail_on.count)
         return tp_fail(err, TP_EUSAGE, "--fail-on compares a second trace with the first");
     if (args->count == 2 && (tp_holders_asked(&o->holders) || wants_stacks(o)))

@@ -1,6 +1,7 @@
 /* tapool why: what filled the memory of a device at one event, and what was in the way. */
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/page/html_page.h"
 #include "cmd/report/report_holders.h"
@@ -9,6 +10,7 @@
 #include "cmd/ui/stop.h"
 #include "cmd/verify/snapshot_file.h"
 #include "cmd/verify/verify.h"
+#include "cmd/why/ranks_show.h"
 #include "cmd/why/why.h"
 #include "cmd/why/why_json.h"
 #include "cmd/why/why_page.h"
@@ -242,11 +244,37 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     return rc;
 }
 
+/* ---- several snapshots ---- */
+
+static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    static const char *const fitting[] = {"device",      "conf",  "max-memory", "format", "json",
+                                          "export-json", "force", "bytes",      NULL};
+    const struct why_opts *o = args->opts;
+    const struct tp_ranks_ask ask = {.cfg = {.paths = args->words,
+                                             .count = (size_t)args->count,
+                                             .conf = o->conf,
+                                             .all_devices = o->device == TP_OPT_KEYWORD(0),
+                                             .device = (uint32_t)o->device,
+                                             .max_memory = o->max_memory,
+                                             .stop = tp_stop_asked},
+                                     .exports = &o->exports,
+                                     .words = format_words,
+                                     .exact = o->bytes};
+    const char *other = tp_config_typed_other(args, rows, fitting);
+    if (other)
+        return tp_fail(err, TP_EUSAGE, "--%s takes one snapshot", other);
+    int rc = tp_exports_look(&o->exports, format_words, err);
+    return rc == TP_OK ? tp_ranks_run(&ask, out, err) : rc;
+}
+
 static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct why_opts *o = args->opts;
+    if (args->count > 1)
+        return compare_ranks(args, out, err);
     if (args->count != 1)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "why takes one PyTorch snapshot"),
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "why needs a PyTorch snapshot"),
                        "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
     int rc =
         tp_exports_asked(&o->exports, FORMAT_FOLDED) ? tp_holders_have_stacks(o->by, err) : TP_OK;
@@ -259,7 +287,7 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
 
 const struct tp_command tp_command_why = {
     .name = "why",
-    .usage = "why SNAPSHOT [OPTION]...",
+    .usage = "why SNAPSHOT... [OPTION]...",
     .summary = "why a GPU ran out of memory, and who held it: from a PyTorch snapshot",
     .about =
         "Looks at one event of a PyTorch memory snapshot, the last that ran out of memory or else "
@@ -268,6 +296,11 @@ const struct tp_command tp_command_why = {
         "says whether it was too big or found no room in one piece, what size would have fitted, "
         "and the fewest live blocks that were in its way. Then who holds the memory, by the lines "
         "of your program.\n\n"
+        "Several snapshots, such as those of the ranks of a job, are one table: each at its peak "
+        "of "
+        "reserved memory, the odd one out first, and the allocation sites that make its difference "
+        "from the median rank. The odd one is the rank whose peak reserved, or whose requested "
+        "memory at that peak, is farthest from the median; within 2% of it all agree.\n\n"
         "What lay where follows from the heap that the recording began with and the events, played "
         "by the rules of PyTorch's allocator as 'tapool verify' does. Nothing is measured.",
     .opts_size = sizeof(struct why_opts),

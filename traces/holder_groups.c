@@ -12,18 +12,10 @@ const char *const tp_holders_by_words[] = {"line", "annotation", "age", "size", 
 
 enum { CLASSES = 65 };
 
-/* What becomes a row: all blocks of a name. */
-struct group {
-    double bytes; /* estimated */
-    uint64_t blocks, youngest, oldest;
-};
-
 struct grouping {
     const struct tp_held_list *list;
     const struct tp_holders_cfg *cfg;
     struct tp_holders *out;
-    struct group *groups; /* by the number of their names */
-    size_t group_count, group_room;
     double live[CLASSES], placed[CLASSES]; /* bytes of a class: all, and those with a place */
     uint32_t *of_text, *of_stack;          /* groups + 1; 0: not known yet */
 };
@@ -42,18 +34,19 @@ static unsigned class_of(uint64_t size)
 
 static int group_named(struct grouping *g, const char *name, uint32_t *group, struct tp_err *err)
 {
-    int rc = tp_texts_need(&g->out->names, name, strlen(name), group, err);
-    if (rc != TP_OK || *group < g->group_count)
+    struct tp_holders *out = g->out;
+    int rc = tp_texts_need(&out->names, name, strlen(name), group, err);
+    if (rc != TP_OK || *group < out->group_count)
         return rc;
-    rc = TP_GROW(&g->groups, &g->group_room, g->group_count + 1, err, .what = "holders");
+    rc = TP_GROW(&out->groups, &out->group_room, out->group_count + 1, err, .what = "holders");
     if (rc == TP_OK)
-        g->groups[g->group_count++] = (struct group){.youngest = UINT64_MAX};
+        out->groups[out->group_count++] = (struct tp_holder_group){.youngest = UINT64_MAX};
     return rc;
 }
 
 static void add_to(struct grouping *g, uint32_t group, const struct tp_held_block *b, double bytes)
 {
-    struct group *to = &g->groups[group];
+    struct tp_holder_group *to = &g->out->groups[group];
     to->bytes += bytes;
     to->blocks++;
     g->out->unknown -= bytes;
@@ -350,16 +343,16 @@ static int make_rows(struct grouping *g, struct tp_err *err)
     struct tp_holders *out = g->out;
     uint32_t texts = out->table ? tp_place_table_texts(out->table) : 0;
     uint32_t stacks = out->table ? tp_place_table_stacks(out->table) : 0;
-    struct ranked *list = calloc(g->group_count + 1, sizeof *list);
+    struct ranked *list = calloc(out->group_count + 1, sizeof *list);
     double *by_caller = calloc(texts + 1u, sizeof *by_caller);
     uint32_t *at = calloc(stacks + 1u, sizeof *at);
     int rc = list && by_caller && at ? TP_OK : no_memory(err);
-    for (uint32_t i = 0; rc == TP_OK && i < g->group_count; i++)
-        list[out->places++] = (struct ranked){g->groups[i].bytes, i};
+    for (uint32_t i = 0; rc == TP_OK && i < out->group_count; i++)
+        list[out->places++] = (struct ranked){out->groups[i].bytes, i};
     if (rc == TP_OK)
         qsort(list, out->places, sizeof *list, by_bytes);
     for (uint32_t i = 0; rc == TP_OK && i < out->places && i < TP_HOLDERS_MOST; i++) {
-        const struct group *from = &g->groups[list[i].group];
+        const struct tp_holder_group *from = &out->groups[list[i].group];
         struct tp_holder *row = &out->rows[out->count++];
         *row = (struct tp_holder){.place = tp_texts_get(&out->names, list[i].group),
                                   .bytes = from->bytes,
@@ -395,7 +388,6 @@ int tp_holders_of(const struct tp_held_list *list, const struct tp_holders_cfg *
     int rc = cfg->by == TP_BY_PLACE ? group_by_place(&g, stop, err) : group_by_kind(&g, err);
     if (rc == TP_OK)
         rc = make_rows(&g, err);
-    TP_GROW_END(&g.groups, &g.group_room, .what = NULL);
     free(g.of_text);
     free(g.of_stack);
     if (rc == TP_OK && g.out->count)
@@ -411,6 +403,7 @@ void tp_holders_free(struct tp_holders *h)
         return;
     tp_place_table_free(h->table);
     tp_texts_release(&h->names);
+    TP_GROW_END(&h->groups, &h->group_room, .what = NULL);
     free(h->stack_bytes);
     free(h->text_bytes);
     free(h);

@@ -47,11 +47,20 @@ struct tp_holder {
     unsigned largest_count;
 };
 
+/* All blocks of a name. */
+struct tp_holder_group {
+    double bytes;              /* estimated where the list is */
+    uint64_t blocks;           /* live ones; not estimated */
+    uint64_t youngest, oldest; /* as in struct tp_holder */
+};
+
 struct tp_holders {
-    struct tp_place_table *table; /* owned: the texts of places */
-    struct tp_texts names;        /* owned: those of rows */
-    double *stack_bytes;          /* owned: of blocks with this stack of the table */
-    double *text_bytes;           /* owned: of blocks with this place and no stack */
+    struct tp_place_table *table;   /* owned: the texts of places */
+    struct tp_texts names;          /* owned: those of all groups */
+    struct tp_holder_group *groups; /* owned: all there are, by the number of their names */
+    size_t group_count, group_room;
+    double *stack_bytes; /* owned: of blocks with this stack of the table */
+    double *text_bytes;  /* owned: of blocks with this place and no stack */
     struct tp_place_sampling sampling;
     enum tp_holders_by by;
     uint64_t at; /* this and `depth` as asked for */

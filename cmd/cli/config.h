@@ -113,6 +113,11 @@ bool tp_config_allows(const struct tp_opt *row);
  * it fits, so it is ignored instead. */
 bool tp_config_typed(const struct tp_args *args, const struct tp_opt *rows, const char *option);
 
+/* The first option on the command line that is not among these names, the last of which is NULL;
+ * NULL: there is none. */
+const char *tp_config_typed_other(const struct tp_args *args, const struct tp_opt *rows,
+                                  const char *const *names);
+
 /* Whether the command takes values from the file and the environment: it has options and is not
  * hidden. */
 bool tp_config_concerns(const struct tp_command *cmd);

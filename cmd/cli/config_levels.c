@@ -22,6 +22,19 @@ bool tp_config_typed(const struct tp_args *args, const struct tp_opt *rows, cons
     return row && args->origins[row - rows].level == TP_LEVEL_FLAG;
 }
 
+const char *tp_config_typed_other(const struct tp_args *args, const struct tp_opt *rows,
+                                  const char *const *names)
+{
+    for (const struct tp_opt *row = rows; row->name; row++) {
+        const char *const *name = names;
+        while (*name && strcmp(*name, row->name) != 0)
+            name++;
+        if (!*name && args->origins[row - rows].level == TP_LEVEL_FLAG)
+            return row->name;
+    }
+    return NULL;
+}
+
 bool tp_config_concerns(const struct tp_command *cmd)
 {
     return !cmd->hidden && cmd->options;

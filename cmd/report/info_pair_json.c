@@ -2,6 +2,7 @@
 #include "cmd/measure/report_json.h"
 #include "cmd/measure/trace_pair.h"
 #include "cmd/report/info.h"
+#include "cmd/report/site_rows.h"
 
 static void write_traces(struct tp_json *j, cJSON *root, const struct tp_trace_pair *pair)
 {
@@ -14,13 +15,6 @@ static void write_traces(struct tp_json *j, cJSON *root, const struct tp_trace_p
     }
 }
 
-static void write_values(struct tp_json *j, cJSON *o, const char *name, const uint64_t value[2])
-{
-    cJSON *values = tp_json_array(j, o, name);
-    for (int i = 0; i < 2; i++)
-        tp_json_push(j, values, tp_json_number(j, value[i]));
-}
-
 static void write_figures(struct tp_json *j, cJSON *root, const struct tp_trace_pair *pair)
 {
     cJSON *figures = tp_json_array(j, root, "figures");
@@ -31,7 +25,7 @@ static void write_figures(struct tp_json *j, cJSON *root, const struct tp_trace_
         tp_trace_pair_values(pair, f, value);
         tp_json_text(j, o, "name", f->metric.name);
         tp_json_text(j, o, "unit", tp_metric_unit_name(&f->metric));
-        write_values(j, o, "values", value);
+        tp_json_two(j, o, "values", value);
         tp_json_real(j, o, "change",
                      value[0] ? (double)value[1] / (double)value[0] - 1 : (double)NAN);
     }
@@ -45,8 +39,8 @@ static void write_sizes(struct tp_json *j, cJSON *root, const struct tp_trace_pa
                                             &pair->side[1].info->sizes[i]};
         cJSON *o = tp_json_item(j, sizes);
         tp_json_uint(j, o, "up_to_bytes", row[0]->up_to); /* null in the last row */
-        write_values(j, o, "objects",
-                     (const uint64_t[]){row[0]->count.objects, row[1]->count.objects});
+        tp_json_two(j, o, "objects",
+                    (const uint64_t[]){row[0]->count.objects, row[1]->count.objects});
     }
 }
 

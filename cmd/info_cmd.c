@@ -1,7 +1,7 @@
 /* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
-#include "cmd/measure/trace_pair.h"
+#include "cmd/measure/pair_growth.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/info_page.h"
 #include "cmd/report/info.h"
@@ -52,6 +52,7 @@ struct info_told {
     const struct info_opts *opts;
     const struct tp_info_report *one; /* NULL: of two */
     const struct tp_trace_pair *two;
+    const struct tp_pair_growth *growth; /* NULL: it was not asked for */
     struct tp_info_command command;
 };
 
@@ -65,12 +66,14 @@ static int write_text(const struct info_told *t, FILE *out, struct tp_err *err)
         tp_info_text(t->one, &page);
     else
         tp_info_pair_text(t->two, &page);
+    if (t->growth)
+        tp_info_growth_text(t->growth, &page);
     return TP_OK;
 }
 
 static int write_json(const struct info_told *t, FILE *out, struct tp_err *err)
 {
-    return t->one ? tp_info_json(t->one, out, err) : tp_info_pair_json(t->two, out, err);
+    return t->one ? tp_info_json(t->one, out, err) : tp_info_pair_json(t->two, t->growth, out, err);
 }
 
 static int write_folded(const struct info_told *t, FILE *out, struct tp_err *err)
@@ -138,16 +141,24 @@ static int one_trace(const struct info_opts *o, char *const *words, FILE *out, s
     return status;
 }
 
-static int two_traces(const struct info_opts *o, char *const paths[2], FILE *out,
+/* `grown`: which allocation sites grew is asked for. */
+static int two_traces(const struct info_opts *o, char *const paths[2], bool grown, FILE *out,
                       struct tp_err *err)
 {
+    const struct tp_growth_cfg cfg = {
+        .by = o->holders.by, .depth = (unsigned)o->holders.depth, .stop = tp_stop_asked};
     struct tp_trace_pair pair = {.checks = NULL};
-    struct info_told t = {.opts = o, .two = &pair, .command = {paths, rows, o}};
+    struct tp_pair_growth growth = {.phase_count = 0};
+    struct info_told t = {
+        .opts = o, .two = &pair, .growth = grown ? &growth : NULL, .command = {paths, rows, o}};
     int status = tp_trace_pair_open(&pair, paths, &o->open, &o->fail_on, err);
+    if (!status && grown)
+        status = tp_pair_growth_find(&pair, &cfg, &growth, err);
     if (!status)
         status = tell(&t, out, err);
     if (!status)
         status = tp_trace_pair_verdict(&pair, err);
+    tp_pair_growth_release(&growth);
     tp_trace_pair_release(&pair);
     return status;
 }
@@ -186,8 +197,11 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
         return compare_ranks(args, out, err);
     if (args->count == 1 && o->fail_on.count)
         return tp_fail(err, TP_EUSAGE, "--fail-on compares a second trace with the first");
-    if (args->count == 2 && (tp_holders_asked(&o->holders) || wants_stacks(o)))
-        return tp_fail(err, TP_EUSAGE, "who holds the memory is shown of one trace");
+    if (args->count == 2 && (tp_config_typed(args, rows, "at") || wants_stacks(o)))
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "%s takes one trace",
+                               wants_stacks(o) ? "the format folded" : "--at"),
+                       "--by line shows which allocation sites grew from one to the other");
     int status = wants_stacks(o) ? tp_holders_have_stacks(o->holders.by, err) : TP_OK;
     if (!status)
         status = tp_exports_look(&o->exports, format_words, err);
@@ -195,20 +209,25 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
         status = tp_html_check(err);
     if (status)
         return status;
-    return args->count == 2 ? two_traces(o, args->words, out, err)
+    bool grown = tp_config_typed(args, rows, "by") || tp_config_typed(args, rows, "depth");
+    return args->count == 2 ? two_traces(o, args->words, grown, out, err)
                             : one_trace(o, args->words, out, err);
 }
 
 const struct tp_command tp_command_info = {
     .name = "info",
-    .usage = "info TRACE [TRACE] [OPTION]...",
+    .usage = "info TRACE... [OPTION]...",
     .summary = "what is in a trace: operations, sizes, lifetimes, live memory, before you replay",
     .about =
         "Reads a trace and says what is in it: operations, threads and phases, the course of the "
         "requested bytes and their peak, sizes, lifetimes, frees by other threads, what is live "
         "at the end. Nothing is replayed and nothing is measured. Of two traces, such as "
         "recordings of a program before and after a change, it shows the figures beside each "
-        "other, and with --fail-on it is a check: my program allocates more than it did.\n\n"
+        "other, and with --fail-on it is a check: my program allocates more than it did. With --by "
+        "line it also shows which allocation sites grew: live memory at the trace peak of each, "
+        "the initial heap apart, and the phases that both have. Three or more PyTorch snapshots, "
+        "such as those of the ranks of a job, are one table, the odd one out first, as 'tapool "
+        "why' shows them.\n\n"
         "TRACE is a file, '-' for standard input, or sample:NAME for a shipped one. Blocks are "
         "counted at the size that "
         "their allocation asks for; a lifetime is counted in events of the trace.",

@@ -118,6 +118,11 @@ static inline uint64_t tp_max_memory(const struct tp_read_opts *o)
  * that record stacks; all NULL elsewhere. */
 enum { TP_PLACE_TEXT = 120, TP_PLACES_MAX = 20 };
 struct tp_place_table;
+
+/* The number by which the place of the first block of the initial heap is asked for; the others
+ * follow, in the order of the program. Numbers below it are those of events. */
+#define TP_PLACE_INITIAL (UINT64_C(1) << 62)
+
 struct tp_places {
     /* Writes a clean text, or "" if there is none, for each of `count` event numbers (from 1,
      * ascending). Reads the file again, so it is slow. */
@@ -129,7 +134,8 @@ struct tp_places {
                        struct tp_err *err);
     void (*release)(void *ctx);
     void *ctx;
-    uint64_t before; /* events that were cut off before event 1; tp_places_find adds them */
+    uint64_t before;  /* events that were cut off before event 1; tp_places_find adds them */
+    uint64_t initial; /* blocks of the initial heap with a number; 0: their places are not known */
 };
 
 /* Which allocations have a place, where not all that were recorded with one do: each of at least

@@ -9,7 +9,8 @@
 struct held_object {
     uint64_t size; /* 0: the slot has none */
     uint64_t event, time;
-    uint32_t mark; /* the last one before it; UINT32_MAX: none */
+    uint64_t place; /* of struct tp_held_block */
+    uint32_t mark;  /* the last one before it; UINT32_MAX: none */
 };
 
 struct holding {
@@ -19,7 +20,9 @@ struct holding {
     size_t count;
     uint64_t last_event, last_insn; /* that are played */
     uint64_t insn;                  /* the next one */
-    uint64_t event, time;           /* of the last one */
+    uint64_t initial; /* the number of the place of the next block of the prologue; 0: not known */
+    uint64_t event, time; /* of the last one */
+    uint64_t place;       /* of a block that it makes */
     uint32_t mark;
 };
 
@@ -35,7 +38,7 @@ static void play(struct holding *h, const struct tp_insn *in)
     if (in->op == TP_MARK)
         h->mark = in->slot;
     else if (in->device == h->device && (tp_op_is(in->op, TP_IS_NEW) || in->op == TP_REALLOC))
-        h->objects[in->slot] = (struct held_object){in->size, h->event, h->time, h->mark};
+        h->objects[in->slot] = (struct held_object){in->size, h->event, h->time, h->place, h->mark};
     else if (in->device == h->device && in->op == TP_FREE)
         h->objects[in->slot].size = 0;
     else if (in->op == TP_RESET && (in->device == h->device || in->device == TP_ALL_DEVICES))
@@ -49,6 +52,7 @@ static bool play_next(struct holding *h, const struct tp_window *w, uint32_t i)
     if (!w->prologue && (h->insn > h->last_insn || event > h->last_event))
         return false;
     h->event = event;
+    h->place = w->prologue && h->initial ? h->initial++ : event;
     h->time += w->insns[i].gap_ns;
     play(h, &w->insns[i]);
     h->insn += !w->prologue;
@@ -92,7 +96,7 @@ static int list_live(const struct holding *h, bool timed, struct tp_held_list *l
             continue;
         list->blocks[list->count++] =
             (struct tp_held_block){.size = o->size,
-                                   .place = o->event,
+                                   .place = o->place,
                                    .age = timed ? h->time - o->time : h->event - o->event,
                                    .phase = o->mark,
                                    .from_start = !o->event};
@@ -101,29 +105,47 @@ static int list_live(const struct holding *h, bool timed, struct tp_held_list *l
     return TP_OK;
 }
 
-int tp_holders_find(const struct tp_trace *t, uint16_t device, const struct tp_holders_cfg *cfg,
-                    int (*stop)(struct tp_err *err), struct tp_holders **out, struct tp_err *err)
+/* `initial`: the places of the initial heap are wanted. */
+static int list_at(const struct tp_trace *t, uint16_t device, uint64_t at, bool initial,
+                   struct tp_held_list *list, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
     const struct tp_demand *peak = tp_program_demand(t->program, device);
+    bool known = initial && f->prologue && t->places.initial == f->prologue;
     struct holding h = {.trace = t,
                         .device = device,
                         .count = f->slots,
-                        .last_event = cfg->at,
-                        .last_insn = cfg->at == TP_AT_PEAK ? peak->insn : UINT64_MAX,
+                        .last_event = at == TP_AT_PEAK && !peak->event ? 0 : at,
+                        .last_insn = at == TP_AT_PEAK ? peak->insn : UINT64_MAX,
+                        .initial = known ? TP_PLACE_INITIAL : 0,
                         .mark = UINT32_MAX};
-    struct tp_held_list list = {.timed = f->time_known,
-                                .places = &t->places,
-                                .phase = f->marks ? phase_of : NULL,
-                                .ctx = t->program};
-    *out = NULL;
-    if ((cfg->by == TP_BY_PLACE && !t->places.find) || (cfg->at == TP_AT_PEAK && !peak->event))
-        return TP_OK;
+    *list = (struct tp_held_list){.timed = f->time_known,
+                                  .places = &t->places,
+                                  .phase = f->marks ? phase_of : NULL,
+                                  .ctx = t->program};
     h.objects = calloc(h.count + 1, sizeof *h.objects);
     int rc = h.objects ? play_to_moment(&h, err) : no_memory(err);
     if (rc == TP_OK)
-        rc = list_live(&h, list.timed, &list, err);
+        rc = list_live(&h, list->timed, list, err);
     free(h.objects);
+    return rc;
+}
+
+int tp_holders_list(const struct tp_trace *t, uint16_t device, uint64_t at,
+                    struct tp_held_list *out, struct tp_err *err)
+{
+    return list_at(t, device, at, true, out, err);
+}
+
+int tp_holders_find(const struct tp_trace *t, uint16_t device, const struct tp_holders_cfg *cfg,
+                    int (*stop)(struct tp_err *err), struct tp_holders **out, struct tp_err *err)
+{
+    const struct tp_demand *peak = tp_program_demand(t->program, device);
+    struct tp_held_list list;
+    *out = NULL;
+    if ((cfg->by == TP_BY_PLACE && !t->places.find) || (cfg->at == TP_AT_PEAK && !peak->event))
+        return TP_OK;
+    int rc = list_at(t, device, cfg->at, false, &list, err);
     if (rc == TP_OK)
         rc = tp_holders_of(&list, cfg, stop, out, err);
     free(list.blocks);

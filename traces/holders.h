@@ -10,4 +10,10 @@
 int tp_holders_find(const struct tp_trace *t, uint16_t device, const struct tp_holders_cfg *cfg,
                     int (*stop)(struct tp_err *err), struct tp_holders **out, struct tp_err *err);
 
+/* Lists the live blocks of a device after an event, or at its trace peak (TP_AT_PEAK), by place;
+ * blocks of the initial heap have places where the file knows them. The caller frees out->blocks,
+ * and `t` must outlive the list. */
+int tp_holders_list(const struct tp_trace *t, uint16_t device, uint64_t at,
+                    struct tp_held_list *out, struct tp_err *err);
+
 #endif

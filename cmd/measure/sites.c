@@ -163,15 +163,23 @@ static int by_kind_and_name(const void *a, const void *b)
     return x->name && y->name ? strcmp(x->name, y->name) : 0; /* such a kind has no names at all */
 }
 
+int tp_compare_growth(const uint64_t x[2], const uint64_t y[2])
+{
+    uint64_t of_x = tp_apart(x), of_y = tp_apart(y);
+    bool less_x = x[1] < x[0], less_y = y[1] < y[0];
+    if (less_x != less_y)
+        return less_x ? 1 : -1;
+    if (of_x == of_y)
+        return 0;
+    return (of_x > of_y) == less_x ? 1 : -1;
+}
+
 static int by_growth(const void *a, const void *b)
 {
     const struct tp_site_row *x = a, *y = b;
-    uint64_t of_x = tp_apart(x->bytes), of_y = tp_apart(y->bytes);
-    bool less_x = x->bytes[1] < x->bytes[0], less_y = y->bytes[1] < y->bytes[0];
-    if (less_x != less_y)
-        return less_x ? 1 : -1;
-    if (of_x != of_y)
-        return (of_x > of_y) == less_x ? 1 : -1;
+    int order = tp_compare_growth(x->bytes, y->bytes);
+    if (order)
+        return order;
     if (tp_site_changed(x) != tp_site_changed(y)) /* in blocks alone */
         return tp_site_changed(x) ? -1 : 1;
     return by_kind_and_name(a, b);

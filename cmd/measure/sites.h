@@ -79,6 +79,9 @@ static inline bool tp_site_changed(const struct tp_site_row *r)
     return r->bytes[0] != r->bytes[1] || r->blocks[0] != r->blocks[1];
 }
 
+/* Orders by growth from the first to the second, the most first, for qsort. */
+int tp_compare_growth(const uint64_t x[2], const uint64_t y[2]);
+
 /* From the first to the second, without the sign. */
 static inline uint64_t tp_apart(const uint64_t value[2])
 {

@@ -52,6 +52,7 @@ void tp_info_parts(struct tp_json *j, cJSON *in, const char *name, const struct 
 /* ---- two traces ---- */
 
 struct tp_trace_pair;
+struct tp_pair_growth;
 struct tp_table;
 
 /* Prints the figures of both and by how much the second differs. */
@@ -61,8 +62,16 @@ void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page);
 void tp_info_pair_files(const struct tp_trace_pair *pair, struct tp_page *page);
 void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_table *out);
 
-/* Writes tapool.info-pair/1, in which names never change and are only added. */
-int tp_info_pair_json(const struct tp_trace_pair *pair, FILE *out, struct tp_err *err);
+/* Prints which allocation sites grew, and by how much in the phases that both have. */
+void tp_info_growth_text(const struct tp_pair_growth *g, struct tp_page *page);
+
+/* Writes tapool.info-pair/1, in which names never change and are only added. `growth` NULL: it was
+ * not asked for. */
+int tp_info_pair_json(const struct tp_trace_pair *pair, const struct tp_pair_growth *growth,
+                      FILE *out, struct tp_err *err);
+
+/* Adds its members that tell the growth. */
+void tp_info_growth(struct tp_json *j, cJSON *in, const struct tp_pair_growth *g);
 
 /* The same as a tree, which the caller deletes; it is incomplete if `j` has failed. */
 cJSON *tp_info_pair_tree(struct tp_json *j, const struct tp_trace_pair *pair);

@@ -4,8 +4,6 @@
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/table.h"
 
-#include <string.h>
-
 enum { NAME = 5, NAME_MIN = 8 }; /* the column of names, and its least width */
 
 /* What rows are, in the singular. */
@@ -89,16 +87,6 @@ static void add_name(const struct tp_site_row *row, const struct tp_site_rows *r
     }
 }
 
-/* A row is one line on a screen: --json has the whole name. */
-static void add_cut(struct tp_table *t, struct tp_str *name, int room)
-{
-    const char *text = tp_str_text(name);
-    bool fits = tp_text_width(text) <= room;
-    int length = (int)(fits ? strlen(text) : tp_text_bytes(text, room - 3));
-    tp_table_add(t, "%.*s%s", length, text, fits ? "" : "...");
-    tp_str_drop(name);
-}
-
 static void add_middle(const struct tp_site_rows *r, const struct chosen *c,
                        const struct site_filling *f)
 {
@@ -117,7 +105,8 @@ static void add_middle(const struct tp_site_rows *r, const struct chosen *c,
     tp_str_add(&name, "%s", tp_plural(c->end - c->top, noun.s).s);
     if (same && same < c->end - c->top)
         tp_str_add(&name, ", %s of them unchanged", tp_count(same).s);
-    add_cut(f->table, &name, f->room);
+    tp_table_cut(f->table, tp_str_text(&name), f->room); /* --json has the whole name */
+    tp_str_drop(&name);
 }
 
 static void add_row(const struct tp_site_row *row, const struct tp_site_rows *r,
@@ -126,7 +115,8 @@ static void add_row(const struct tp_site_row *row, const struct tp_site_rows *r,
     struct tp_str name = {0};
     add_numbers(f->table, row->bytes, row->blocks, f->exact);
     add_name(row, r, f->screen->by, &name);
-    add_cut(f->table, &name, f->room);
+    tp_table_cut(f->table, tp_str_text(&name), f->room);
+    tp_str_drop(&name);
 }
 
 static void fill(const struct tp_site_rows *r, const struct site_filling *f)
@@ -147,7 +137,7 @@ static void print_initial(const struct tp_site_rows *r, const struct tp_site_scr
 {
     if (!r->initial_blocks[0] && !r->initial_blocks[1])
         return;
-    tp_page_put(page, 2, "initial heap of it: %s %s in %s, %s %s in %s (%s)", screen->heads[0],
+    tp_page_put(page, 2, "Initial heap: %s %s in %s, %s %s in %s (%s)", screen->heads[0],
                 tp_bytes(r->initial_bytes[0], page->exact).s,
                 tp_plural(r->initial_blocks[0], "block").s, screen->heads[1],
                 tp_bytes(r->initial_bytes[1], page->exact).s,

@@ -70,6 +70,13 @@ int tp_table_status(const struct tp_table *t, struct tp_err *err)
     return t->failed ? tp_fail(err, TP_ENOMEM, "out of memory for a table") : TP_OK;
 }
 
+void tp_table_cut(struct tp_table *t, const char *text, int room)
+{
+    bool fits = tp_text_width(text) <= room;
+    size_t bytes = fits ? strlen(text) : tp_text_bytes(text, room > 3 ? room - 3 : 0);
+    tp_table_add(t, "%.*s%s", (int)bytes, text, fits ? "" : "...");
+}
+
 void tp_table_clear(struct tp_table *t)
 {
     tp_str_drop(&t->text);

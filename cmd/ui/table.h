@@ -49,6 +49,9 @@ void tp_table_bytes(struct tp_table *t, uint64_t bytes, bool exact);
 /* Adds a count in the form of tp_count; TP_NONE becomes "-". */
 void tp_table_count(struct tp_table *t, uint64_t count);
 
+/* Adds a text of at most `room` columns; a longer one is cut and ends in "...". */
+void tp_table_cut(struct tp_table *t, const char *text, int room);
+
 /* Removes all rows. */
 void tp_table_clear(struct tp_table *t);
 

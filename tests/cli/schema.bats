@@ -9,6 +9,7 @@ RESULT=$TAPOOL_ROOT/cmd/measure/result.schema.json
 INFO=$TAPOOL_ROOT/cmd/report/info.schema.json
 PAIR=$TAPOOL_ROOT/cmd/report/info-pair.schema.json
 WHY=$TAPOOL_ROOT/cmd/why/why.schema.json
+RANKS=$TAPOOL_ROOT/cmd/why/ranks.schema.json
 
 # replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.
 replayed() {
@@ -42,9 +43,12 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     schema shape "$INFO"
     schema shape "$PAIR"
     schema shape "$WHY"
+    schema shape "$RANKS"
     schema shared "$RESULT" "$INFO"
     schema shared "$RESULT" "$PAIR"
     schema shared "$INFO" "$WHY"
+    schema shared "$INFO" "$RANKS"
+    schema shared "$PAIR" "$RANKS"
 }
 
 @test "results of every kind follow their schema, and hold every member of it" {
@@ -198,6 +202,10 @@ assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
     is met.json '[s["objects"] for s in d["sizes"] if any(s["objects"])]' '[[1, 2]]'
     is same.json '{f["change"] for f in d["figures"] if f["change"] is not None}' '{0}'
     is other.json 'd["sizes"]' '[]'
+    python3 "$CLI/oom_snapshot.py" rank 60 late >late.pickle
+    python3 "$CLI/oom_snapshot.py" rank 90 >large.pickle
+    looked_at grown late.pickle large.pickle --by line
+    schema mutants "$PAIR" grown.json
     schema valid "$PAIR" ./*.json
     schema covered "$PAIR" --without=settings,wrapped ./*.json
     schema mutants "$PAIR" met.json
@@ -289,4 +297,19 @@ END
     is peak.json 'd["devices"][0]["holders"]["rests"][0]["why"]' "from before the recording"
     schema valid "$WHY" ./*.json
     schema covered "$WHY" ./*.json
+}
+
+@test "what why and info write of several snapshots follows its schema" {
+    for size in 60 90; do python3 "$CLI/oom_snapshot.py" rank "$size" >"rank$size.pickle"; done
+    capture "$TAPOOL" why rank60.pickle rank90.pickle missing.pickle --json
+    [ "$rc" -eq 3 ]
+    cp "$out" odd.json
+    ok "$TAPOOL" info rank60.pickle rank60.pickle rank60.pickle --json
+    cp "$out" equal.json
+    python3 "$CLI/snapshot.py" state >state.pickle
+    ok "$TAPOOL" why state.pickle rank60.pickle --json
+    cp "$out" state.json
+    schema valid "$RANKS" ./*.json
+    schema covered "$RANKS" ./*.json
+    schema mutants "$RANKS" odd.json
 }

@@ -263,7 +263,7 @@ int tp_places_find(const struct tp_places *places, const uint64_t *events, size_
     uint64_t moved[TP_PLACES_AT_ONCE];
     assert(count <= TP_PLACES_AT_ONCE);
     for (size_t i = 0; i < count; i++) {
-        moved[i] = events[i] + places->before;
+        moved[i] = events[i] < TP_PLACE_INITIAL ? events[i] + places->before : events[i];
         out[i][0] = '\0';
     }
     return places->find ? places->find(places->ctx, moved, count, out, err) : TP_OK;

@@ -237,6 +237,8 @@ static int lower_initial(struct lowering *l, struct tp_err *err)
                               .size = b->size};
         tp_pytorch_moment_begin(&l->moments[l->dense[b->device]], b->size);
         rc = lower_one(l, &ev, b->stream, b->device, err);
+        if (rc == TP_OK && b->size) /* one of 0 bytes is no block of the program */
+            rc = tp_pytorch_places_add_initial(l->places, b->frames, err);
     }
     return rc;
 }

@@ -41,8 +41,9 @@ struct known_frame {
 
 struct tp_pytorch_places {
     int fd;
-    struct tp_memo memo; /* memo of the pickle, without its cells */
-    struct tp_spill frames;
+    struct tp_memo memo;       /* memo of the pickle, without its cells */
+    struct tp_spill frames;    /* of events */
+    struct tp_spill initial;   /* of blocks of the initial heap */
     uint64_t spent;            /* bytes read so far */
     struct known_frame *known; /* cache of FRAMES frames; NULL: nobody asked yet */
 };
@@ -67,6 +68,7 @@ int tp_pytorch_places_new(const struct tp_input *in, struct tp_memo *memo,
     p->fd = fd;
     p->memo = *memo;
     tp_spill_init(&p->frames, sizeof(uint64_t), IN_MEMORY);
+    tp_spill_init(&p->initial, sizeof(uint64_t), IN_MEMORY);
     *out = p;
     return TP_OK;
 }
@@ -79,12 +81,29 @@ void tp_pytorch_places_free(struct tp_pytorch_places *p)
     free(p->known);
     tp_memo_release(&p->memo);
     tp_spill_release(&p->frames);
+    tp_spill_release(&p->initial);
     free(p);
 }
 
 int tp_pytorch_places_add(struct tp_pytorch_places *p, uint64_t frames, struct tp_err *err)
 {
     return p ? tp_spill_add(&p->frames, &frames, err) : TP_OK;
+}
+
+int tp_pytorch_places_add_initial(struct tp_pytorch_places *p, uint64_t frames, struct tp_err *err)
+{
+    return p ? tp_spill_add(&p->initial, &frames, err) : TP_OK;
+}
+
+/* The byte of the frames of a number (TP_PLACE_INITIAL); 0: there are none. */
+static int frames_of(const struct tp_pytorch_places *p, uint64_t number, uint64_t *frames,
+                     struct tp_err *err)
+{
+    bool initial = number >= TP_PLACE_INITIAL;
+    const struct tp_spill *from = initial ? &p->initial : &p->frames;
+    uint64_t at = initial ? number - TP_PLACE_INITIAL : number - 1; /* of 0: beyond the last one */
+    *frames = 0;
+    return at < tp_spill_count(from) ? tp_spill_read(from, at, 1, frames, err) : TP_OK;
 }
 
 /* ---- opcodes ---- */
@@ -381,7 +400,8 @@ static void read_frames(struct search *s, uint64_t offset)
 /* Reads the frames at a place of the file. What all searches may read together is bounded. */
 static void search_frames(struct tp_pytorch_places *p, struct search *s, uint64_t frames)
 {
-    uint64_t all = SHARE * tp_spill_count(&p->frames) + TP_PLACES_MAX * BUDGET;
+    uint64_t count = tp_spill_count(&p->frames) + tp_spill_count(&p->initial);
+    uint64_t all = SHARE * count + TP_PLACES_MAX * BUDGET;
     size_t budget = p->spent < all ? BUDGET : 0;
     struct view *const views[] = {&s->list, &s->dict, &s->text};
     s->places = p;
@@ -401,9 +421,7 @@ static int search_event(struct tp_pytorch_places *p, struct search *s, uint64_t 
     uint64_t frames = 0;
     out[0] = '\0';
     s->caller_count = 0;
-    if (event == 0 || event > tp_spill_count(&p->frames))
-        return TP_OK;
-    int rc = tp_spill_read(&p->frames, event - 1, 1, &frames, err);
+    int rc = frames_of(p, event, &frames, err);
     if (rc != TP_OK || !frames)
         return rc;
     s->rank = TP_PYTORCH_SILENT;
@@ -490,6 +508,9 @@ static void release(void *ctx)
 void tp_pytorch_places_give(struct tp_pytorch_places *p, struct tp_places *places)
 {
     if (p)
-        *places = (struct tp_places){
-            .find = find, .find_stacks = find_stacks, .release = release, .ctx = p};
+        *places = (struct tp_places){.find = find,
+                                     .find_stacks = find_stacks,
+                                     .release = release,
+                                     .ctx = p,
+                                     .initial = tp_spill_count(&p->initial)};
 }

@@ -17,6 +17,9 @@ void tp_pytorch_places_free(struct tp_pytorch_places *p); /* NULL is fine */
  * frames. `p` may be NULL. */
 int tp_pytorch_places_add(struct tp_pytorch_places *p, uint64_t frames, struct tp_err *err);
 
+/* The same for the next block of the initial heap, in the order of the program. */
+int tp_pytorch_places_add_initial(struct tp_pytorch_places *p, uint64_t frames, struct tp_err *err);
+
 /* Whether one of the stack frames at `frames`, as above, is of a function whose name is in a list,
  * which ends with NULL. TP_FRAMES_NONE: there are no frames, or they cannot be read. `p` may be
  * NULL. */

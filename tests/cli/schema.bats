@@ -205,7 +205,6 @@ assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
     python3 "$CLI/oom_snapshot.py" rank 60 late >late.pickle
     python3 "$CLI/oom_snapshot.py" rank 90 >large.pickle
     looked_at grown late.pickle large.pickle --by line
-    schema mutants "$PAIR" grown.json
     schema valid "$PAIR" ./*.json
     schema covered "$PAIR" --without=settings,wrapped ./*.json
     schema mutants "$PAIR" met.json
@@ -311,5 +310,4 @@ END
     cp "$out" state.json
     schema valid "$RANKS" ./*.json
     schema covered "$RANKS" ./*.json
-    schema mutants "$RANKS" odd.json
 }

@@ -122,12 +122,11 @@ static int name_ranks(struct tp_ranks *r, struct tp_err *err)
     const struct common c = common_of(r);
     bool differ = all_differ(r, &c);
     for (size_t i = 0; i < r->count; i++) {
-        const char *text = text_of(r, r->list[i].file);
-        size_t length = strlen(text);
+        const char *text = text_of(r, r->list[i].file), *base = base_name(r->list[i].file);
         if (differ)
-            set_name(&r->list[i], text + c.before, length - c.before - c.behind);
+            set_name(&r->list[i], text + c.before, strlen(text) - c.before - c.behind);
         else
-            set_name(&r->list[i], text, length);
+            set_name(&r->list[i], base, strlen(base));
     }
     return rc;
 }

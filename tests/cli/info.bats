@@ -371,7 +371,7 @@ events_of() { # COUNT SIZE
     refused 2 "^tapool: 'oom' is nothing that --fail-on knows$" info a.jsonl b.jsonl --fail-on oom
     refused 2 "^tapool: --fail-on 'allocations>x': 'x' is no number" info a.jsonl b.jsonl --fail-on 'allocations>x'
     refused 2 "^tapool: --fail-on compares a second trace with the first$" info a.jsonl --fail-on 'left>0'
-    refused 2 "^tapool: info takes one trace, or two that it compares$" info a.jsonl b.jsonl a.jsonl
+    refused 3 "^tapool: a\.jsonl: byte 0: does not begin like a pickle" info a.jsonl b.jsonl a.jsonl
     refused 3 "^tapool: none\.jsonl: no such file$" info a.jsonl none.jsonl
     refused 3 "^tapool: none\.jsonl: no such file$" info none.jsonl a.jsonl
 }

@@ -5,8 +5,8 @@
     oom_snapshot.py two           the first on device 0, the second on device 1
     oom_snapshot.py growing       the first with segments that grow: both parts are of one, in units of 20 MiB
     oom_snapshot.py rank MIB [WORD]...    the first without the out of memory, and with weights of so many MiB; idle: a
-                                  segment of 40 MiB lies idle; late: recorded after the weights were there; bare: without
-                                  frames; phase=NAME instead of forward; name=NAME of the function that makes the weights
+                                  segment of 40 MiB lies idle; late: recorded after the weights were there; last: after all
+                                  was there; bare: without frames; phase=NAME instead of forward; name=NAME of the function that makes the weights
 
     segment of 100 MiB  | 30 free | 4 loss | 30 free | 36 activations |      segment of 60 MiB  | 60 weights |
 """
@@ -58,7 +58,8 @@ def trace(asked):
         events.append(entry("alloc", A + offset * MIB, mib, stack))
     events += free(A, 30, LOSS) + free(A + 34 * MIB, 30, LOSS)
     if RANK:
-        return [e for e in events if e["addr"] != B] if "late" in WORDS else events
+        late = [e for e in events if e["addr"] != B] if "late" in WORDS else events
+        return late[-4:] if "last" in WORDS else late
     oom = entry("oom", 0, asked, FORWARD)
     del oom["addr"]
     oom["device_free"] = 10 * MIB

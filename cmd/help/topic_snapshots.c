@@ -16,6 +16,8 @@ static const char text[] =
     "  tapool info snapshot.pickle       what is in it\n"
     "  tapool replay snapshot.pickle     every policy on it, beside what PyTorch really reserved\n"
     "  tapool verify snapshot.pickle     whether the strategy torch does what PyTorch did there\n"
+    "  tapool why rank*.pickle           several ranks at their peaks, the odd one out first\n"
+    "  tapool info A.pickle B.pickle --by line   which allocation sites grew\n"
     "  tapool tune snapshot.pickle       which PYTORCH_CUDA_ALLOC_CONF would need less\n"
     "\n"
     "  initial heap   what was live before recording began. Its order is unknown: it is placed\n"

@@ -82,7 +82,8 @@ static void add_name(const struct tp_site_row *row, const struct tp_site_rows *r
         tp_str_add(out, "%s", initial ? ": " : "");
         tp_place_short(row->name, out);
     } else if (by == TP_BY_PLACE || !initial) {
-        tp_str_add(out, "%s%s not known", initial ? ": " : "", site_words[by]);
+        tp_str_add(out, initial ? ": " : "");
+        tp_str_add(out, by == TP_BY_PHASE ? "in no phase" : "%s not known", site_words[by]);
         tp_str_add(out, "%s", r->left_out[0] + r->left_out[1] ? ", and smaller sites" : "");
     }
 }

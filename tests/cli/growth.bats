@@ -125,7 +125,10 @@ END
     adds_up "$out"
     is "$out" '"Optimizer.step#AdamW.step" in [r["name"] for r in d["sites"]["rows"]]' True
     is "$out" '[p for p in d["phases"] if "largest" in p]' '[]'
-    refused 3 'who holds the memory is not known' info a.pickle b.pickle --by annotation # no block is of one
+    ok info a.pickle b.pickle --by annotation # the weights were there before the phase
+    matches "$out" '^ +\+30 MiB +60 MiB +90 MiB += +in no phase$'
+    lines '{"op":"alloc","id":1,"size":8,"place":"a"}' >none.jsonl
+    refused 3 'who holds the memory is not known' info none.jsonl none.jsonl --by annotation
     ok info a.pickle b.pickle --depth 2
     matches "$out" '^ +\+30 MiB .* model\.py:8 __init__ < train\.py:12 build$'
 }

@@ -396,7 +396,7 @@ events_of() { # COUNT SIZE
     diff folded file
     refused 2 "^tapool: 'file' exists" info oom.pickle --export-folded file
     refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" info oom.pickle --at 16
-    refused 2 "^tapool: who holds the memory is shown of one trace$" info oom.pickle oom.pickle --depth 2
+    refused 2 "^tapool: --at takes one trace$" info oom.pickle oom.pickle --at 9
     refused 3 "^tapool: sqlite.json: who holds the memory is not known" info sample:sqlite --depth 2
     refused 3 "^tapool: sqlite.json: who holds the memory is not known" info sample:sqlite --export-folded other
     [ ! -e other ]

@@ -74,13 +74,12 @@ static int add_groups(struct tp_sites *s, const struct tp_holders *h, enum tp_si
     int rc = choose_kept(h, most, &keep, err);
     for (uint32_t i = 0; rc == TP_OK && i < h->group_count; i++) {
         const struct tp_holder_group *g = &h->groups[i];
-        uint64_t bytes = (uint64_t)g->bytes;
+        /* the sum of estimates may be a hair above what is live */
+        uint64_t bytes = g->bytes < (double)rest->bytes ? (uint64_t)g->bytes : rest->bytes;
         if (!keep_group(&keep, g)) {
             s->left_out++;
             continue;
         }
-        /* the sum of estimates may be a hair above what is live */
-        bytes = bytes < rest->bytes ? bytes : rest->bytes;
         rc = add_site(s, tp_texts_get(&h->names, i),
                       &(struct tp_site){.kind = kind, .bytes = bytes, .blocks = g->blocks}, err);
         rest->bytes -= bytes;

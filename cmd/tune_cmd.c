@@ -305,15 +305,20 @@ const struct tp_command tp_command_tune = {
         "each, by the recorded threads, and shows those that none beats in total resident memory "
         "and time, each with the text to paste before the command. The last sentences name the "
         "smallest and the fastest.\n\n"
-        "On snapshots of a GPU: plays PyTorch memory snapshots with the rules of PyTorch's "
-        "allocator (the strategy "
-        "torch) under about 64 settings of PYTORCH_CUDA_ALLOC_CONF, and shows those that none "
-        "beats in peak memory, driver calls and retries together, each with the text to paste. "
-        "The last sentence says which one to set, or that what is set is as good: differences "
-        "under 1 % are no advice. Several files, such as those of several ranks, are one job: "
-        "its peak is the largest of them, its calls are all together.\n\n"
-        "Where the size of the device is known, an answer says whether a setting fits: from an "
-        "out of memory in the snapshot, or with --capacity.",
+        "On snapshots of a GPU: replays PyTorch memory snapshots with the rules of PyTorch's "
+        "allocator (the strategy torch) under about 64 settings of PYTORCH_CUDA_ALLOC_CONF, and "
+        "shows those that none beats in peak memory, driver calls and retries together, each with "
+        "the text to paste. The last lines say which one to set, or to keep what is set: gains "
+        "under 2% are no advice, and many more driver calls are no price for memory. Several "
+        "files, such as those of several ranks, get one setting: its peak is the largest of them, "
+        "its calls are all together.\n\n"
+        "Each replay starts from the recorded initial heap. A setting that makes other segments or "
+        "blocks than that heap has (expandable_segments, roundup_power2_divisions) starts with its "
+        "blocks side by side, a compacted start, and is compared with the recorded setting from "
+        "there. Where the rules reproduce less than 99% of the recorded addresses there is no "
+        "advice.\n\n"
+        "Where the size of the device is known, an answer says whether a setting fits: from failed "
+        "requests and cudaMallocs in the snapshot, or with --capacity.",
     .opts_size = sizeof(struct tune_opts),
     .options = rows,
     .run = run_tune,

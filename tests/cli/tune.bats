@@ -93,6 +93,15 @@ setup() {
     refused 2 "'--without expandable': no setting that is tried has this key" "$TAPOOL" tune "$SMALL" --without expandable
 }
 
+@test "one answer: as recorded, tune and replay need the same" {
+    for file in "$SMALL" "$STEP" "$TAPOOL_ROOT"/tests/data/h200/varlen-{midrun,fraction2400,gc}.pickle.zst; do
+        ok "$TAPOOL" tune "$file" --grid max_split_size_mb:64 --json
+        tuned=$(query "$out" "(lambda s: [s['peak_reserved_bytes'], s['driver_calls'], s['retries'], s['failed_allocations']])(d['settings'][0])")
+        ok env TAPOOL_CUDA_DRIVER=/nonexistent "$TAPOOL" replay "$file" -s torch --passes usage --json
+        is "$out" "[r['memory']['peak_reserved_bytes'], r['source_calls']['get'] + r['source_calls']['put'], r['source_calls']['retry'], r['failed_allocations']]" "$tuned"
+    done
+}
+
 @test "the context of the GPU is not PyTorch's" {
     ok "$TAPOOL" tune "$SMALL" --grid max_split_size_mb:32 --capacity 4GiB --reserve 256MiB --json
     is "$out" "d['files'][0]['capacity_bytes']" 4026531840

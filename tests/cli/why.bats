@@ -91,6 +91,16 @@ END
     grep -q '^ =  19.25 GiB   reserved, 872 segments$' "$out"
 }
 
+@test "another device: what would fit there" {
+    oom fragmented
+    ok "$TAPOOL" why fragmented.pickle --capacity 300MiB --reserve 60MiB
+    matches "$out" '^Would it help[?] +peak reserved +of 240 MiB$'
+    matches "$out" '^  as recorded +2[0-9][0-9] MiB +fits$'
+    ok "$TAPOOL" why fragmented.pickle --capacity 300MiB --reserve 60MiB --json
+    is "$out" "d['devices'][0]['settings_capacity_bytes']" 251658240
+    is "$out" "d['devices'][0]['capacity_bytes']" 178257920
+}
+
 @test "what cannot be answered" {
     capture "$TAPOOL" why
     [ "$rc" -eq 2 ]

@@ -191,14 +191,70 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
                 tp_bytes(peak - before, page->exact).s);
 }
 
+void tp_fidelity_reason(const struct tp_fidelity *f, struct tp_str *out)
+{
+    if (!f || !f->addresses)
+        tp_str_add(out, "'tapool verify' compares every address");
+    else if (f->good_addresses < f->addresses)
+        tp_str_add(out, "the rules reproduce %s of %s recorded addresses",
+                   tp_count(f->good_addresses).s, tp_count(f->addresses).s);
+    else
+        tp_str_add(
+            out,
+            "where new segments lie is the driver's choice, and of equal free blocks PyTorch "
+            "takes the lowest address; from the recorded ones all %s addresses follow",
+            tp_count(f->addresses).s);
+}
+
+struct tp_text tp_difference_text(uint64_t peak, uint64_t recorded_peak, uint64_t calls,
+                                  uint64_t recorded_calls)
+{
+    uint64_t by = calls > recorded_calls ? calls - recorded_calls : recorded_calls - calls;
+    bool both = peak != recorded_peak && by;
+    struct tp_text share = tp_text_of("%s", ""), count = share;
+    if (peak != recorded_peak)
+        share = tp_text_of("%+.1f%% reserved",
+                           recorded_peak ? 100 * ((double)peak / (double)recorded_peak - 1) : 0);
+    if (by)
+        count = tp_plural(by, "driver call");
+    return tp_text_of("%s%s%s", share.s, both ? " and " : "", count.s);
+}
+
+/* How the replay differs from the recording, on a device of the same size. */
+static struct tp_text difference_of(const struct tp_result *r)
+{
+    uint64_t peak = 0, recorded_peak = 0, calls = 0, recorded_calls = 0;
+    uint64_t capacity = r->run->devices[0].capacity;
+    for (uint32_t i = 0; i < r->run->device_count && i < r->captured->count; i++) {
+        const struct tp_device_run *d = &r->run->devices[i];
+        const struct tp_captured_device *c = &r->captured->devices[i];
+        peak += d->peak_reserved;
+        calls += d->gets + d->puts;
+        recorded_peak += c->peak_reserved;
+        recorded_calls += c->takes + c->gives + c->maps + c->unmaps;
+    }
+    if (capacity != TP_NONE && capacity != tp_captured_capacity(r->captured))
+        return tp_text_of("%s", "");
+    return tp_difference_text(peak, recorded_peak, calls, recorded_calls);
+}
+
 void tp_report_fidelity(const struct tp_result *r, int column, struct tp_page *page)
 {
     const struct tp_fidelity *f = r->fidelity;
+    struct tp_str reason = {0};
     if (!f)
         return;
-    tp_page_put(page, column, "%s as recorded: fidelity %s of %s addresses, %s of %s segments",
-                r->spec->label, tp_count(f->good_addresses).s, tp_count(f->addresses).s,
-                tp_count(f->good_segments).s, tp_count(f->segments).s);
+    tp_page_at(page, column, "%s as recorded: fidelity %s of %s addresses, %s of %s segments",
+               r->spec->label, tp_count(f->good_addresses).s, tp_count(f->addresses).s,
+               tp_count(f->good_segments).s, tp_count(f->segments).s);
+    struct tp_text difference = difference_of(r);
+    if (r->run->passes & TP_PASS_USAGE && r->captured->known && *difference.s) {
+        tp_fidelity_reason(f, &reason);
+        tp_page_more(page, column, "; differs from PyTorch by %s: %s", difference.s,
+                     tp_str_text(&reason));
+    }
+    tp_page_line(page);
+    tp_str_drop(&reason);
 }
 
 /* With a split limit PyTorch first frees what is large enough, and all only if that does not help.
@@ -332,7 +388,7 @@ static void describe_virtual_gpu(const struct tp_result *r, bool exact, struct t
     add_decorators(r->source, s);
     add_limit(r, several ? "; the simulated ones have " : "; the simulated one has ", exact, s);
     if (capacity != TP_NONE && capacity == tp_captured_capacity(r->captured))
-        tp_str_add(s, ", what the recorded one had when it ran out");
+        tp_str_add(s, ", what the recorded program could have");
     tp_str_add(s, ". Memory and call counts are exact for the simulated device%s, in ",
                several ? "s" : "");
     add_pages(r->source, exact, s);

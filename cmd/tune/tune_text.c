@@ -1,6 +1,7 @@
 /* The screen of `tapool tune`; see tune_text.h. */
 #include "cmd/tune/tune_text.h"
 
+#include "cmd/report/report_head.h"
 #include "cmd/ui/table.h"
 
 #include <stdlib.h>
@@ -450,48 +451,42 @@ void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers 
 
 /* ---- what the replay as recorded does otherwise ---- */
 
-static void add_reason(const struct tp_tune *t, const struct tp_tune_setting *base,
-                       struct tp_page *page)
+/* Of all files together; no addresses where one was not compared. */
+static struct tp_fidelity fidelity_of(const struct tp_tune *t)
 {
-    uint64_t all = 0, good = 0;
-    bool compared = true;
+    struct tp_fidelity all = {0};
     for (size_t i = 0; i < t->file_count; i++) {
-        compared &= t->files[i].fidelity.addresses > 0;
-        all += t->files[i].fidelity.addresses;
-        good += t->files[i].fidelity.good_addresses;
+        const struct tp_fidelity *one = &t->files[i].fidelity;
+        if (!one->addresses)
+            return (struct tp_fidelity){0};
+        all.addresses += one->addresses;
+        all.good_addresses += one->good_addresses;
     }
-    if (base->compacted)
-        tp_page_more(page, INDENT, "it started compacted");
-    else if (!compared)
-        tp_page_more(page, INDENT, "'tapool verify' compares every address");
-    else if (good < all)
-        tp_page_more(page, INDENT, "the rules reproduce %s of %s recorded addresses",
-                     tp_count(good).s, tp_count(all).s);
-    else
-        tp_page_more(
-            page, INDENT,
-            "of equal free blocks PyTorch takes the lowest address, and where new segments "
-            "lie is the driver's choice; from the recorded ones all %s addresses follow",
-            tp_count(all).s);
+    return all;
 }
 
 void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_setting *base,
                               struct tp_page *page)
 {
     struct tp_tune_figures did;
+    struct tp_str reason = {0};
     for (size_t i = 0; i < t->file_count; i++)
         if (t->files[i].capacity && !t->files[i].inferred)
             return; /* the device is another one */
-    if (!base->recorded || !tp_tune_recorded(t, &did) ||
-        (did.peak_reserved == base->all.peak_reserved && did.calls == base->all.calls))
+    if (!base->recorded || !tp_tune_recorded(t, &did))
         return;
-    uint64_t calls =
-        did.calls > base->all.calls ? did.calls - base->all.calls : base->all.calls - did.calls;
-    tp_page_at(page, INDENT, "as recorded, the replay differs from PyTorch by %+.1f%% and %s: ",
-               100 * ((double)base->all.peak_reserved / (double)did.peak_reserved - 1),
-               tp_plural(calls, "driver call").s);
-    add_reason(t, base, page);
-    tp_page_line(page);
+    struct tp_text difference =
+        tp_difference_text(base->all.peak_reserved, did.peak_reserved, base->all.calls, did.calls);
+    const struct tp_fidelity all = fidelity_of(t);
+    if (!*difference.s)
+        return;
+    if (base->compacted)
+        tp_str_add(&reason, "it started compacted");
+    else
+        tp_fidelity_reason(&all, &reason);
+    tp_page_put(page, INDENT, "as recorded, the replay differs from PyTorch by %s: %s",
+                difference.s, tp_str_text(&reason));
+    tp_str_drop(&reason);
 }
 
 void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,

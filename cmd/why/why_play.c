@@ -54,6 +54,7 @@ struct tp_why_recording tp_why_recording_of(const struct tp_why_trace *t, bool e
     r.retries = retries.count;
     r.first_retry = retries.first_event;
     r.capacity = tp_captured_capacity(&t->captured);
+    r.peak = t->captured.known && t->captured.devices ? t->captured.devices[0].peak_reserved : 0;
     tp_retries_text(&retries, t->trace.meta.settings, exact, r.retries_text, sizeof r.retries_text);
     return r;
 }

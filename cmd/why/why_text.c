@@ -297,6 +297,12 @@ void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page
         tp_page_put(page, column,
                     "As recorded, the replay does not run out of memory: these rows do not tell "
                     "what would have avoided it.");
+    else if (w->recording.peak && t->capacity == w->recording.capacity &&
+             t->rows[0].peak_reserved != w->recording.peak)
+        tp_page_put(page, column,
+                    "As recorded, the replay reserves %s and PyTorch %s: where new segments lie is "
+                    "the driver's choice.",
+                    size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
     if (any_compacted(t) && !t->rows[0].compacted)
         tp_page_put(page, column,
                     "Compacted start: such a setting makes other segments or blocks than those of "

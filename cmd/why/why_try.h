@@ -26,6 +26,7 @@ struct tp_why_tries {
 struct tp_why_recording {
     uint64_t retries, first_retry; /* times that cudaMalloc failed; event of the first one */
     uint64_t capacity;             /* bytes that PyTorch could have; 0: not known */
+    uint64_t peak;                 /* most bytes that it reserved; 0: not known */
     char
         retries_text[TP_WHY_RETRIES_TEXT]; /* "cudaMalloc failed 39 times, ..."; "": it never did */
 };

@@ -266,7 +266,7 @@ static int refuse_true(struct tp_torch_rules *r, const char *name, char *value, 
     return rc || !set ? rc : refuse_unplayed(r, name, value, err);
 }
 
-enum { ON_XPU = 1 << 2, ON_NPU = 1 << 3 };
+enum { ON_XPU = 1 << 2, ON_NPU = 1 << 3 }; /* by their place in tp_torch_devices */
 
 #define SETS(member)                                                                               \
     .offset = offsetof(struct tp_torch_rules, member),                                             \

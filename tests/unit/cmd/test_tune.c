@@ -67,7 +67,8 @@ static void a_grid_that_pytorch_refuses_is_refused(void **state)
     for (int i = 22; strlen(large) < 800; i++)
         snprintf(large + strlen(large), sizeof large - strlen(large), "|%d", i);
     snprintf(large + strlen(large), sizeof large - strlen(large),
-             ",large_segment_size_mb:20|21|22|23|24|25|26|27|28|29|30|31|32|33|34|35|36|37|38|39");
+             ",roundup_power2_divisions:1|2|4|8|16|32|64|128|256|512|1024|2048|4096|8192|16384|"
+             "32768|65536|131072|262144|524288");
     refused(large, "at most 4096 settings", "");
     snprintf(large, sizeof large, "backend:default|default");
     for (int i = 1; i < 13; i++)

@@ -21,6 +21,7 @@
     ROW(type, of, lru)                     \
     ROW(type, of, stream_pool)             \
     ROW(type, of, torch)                   \
+    ROW(type, of, torch_pinned)            \
     ROW(type, of, rmm_pool)                \
     ROW(type, of, rmm_arena)               \
     ROW(type, of, bump)                    \

@@ -1,0 +1,333 @@
+/* The rules of `torch-pinned`, one test each, with expectations that were derived by hand from what
+ * PyTorch's CachingHostAllocator does. The strategy is compiled into this test, so that its steps
+ * are counted. */
+#include "tests/unit/counted_steps.h"
+
+#include "alloc/strategies/torch_pinned/torch_pinned.c"
+#include "alloc/strategies/torch_pinned/torch_pinned_check.c"
+#include "alloc/strategies/torch_pinned/torch_pinned_conf.c"
+#include "alloc/strategies/torch_pinned/torch_pinned_lists.c"
+
+#include "tests/unit/device_calls.h"
+#include "tests/unit/many_rig.h"
+
+#define GIB (KIB * MIB)
+
+static struct rig *open_pinned(const char *options)
+{
+    return open_device(&tp_strategy_torch_pinned, options, NULL);
+}
+
+/* Host memory of one stream, as a snapshot has it. */
+static struct rig *open_host(const char *options)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    struct rig_cfg cfg = device_cfg(&tp_strategy_torch_pinned, options, NULL);
+    cfg.kind = TP_KIND_HOST;
+    cfg.streams = 1;
+    assert_non_null(r);
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    return r;
+}
+
+/* ---- sizes ---- */
+
+static void sizes_are_rounded_up_to_powers_of_two(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[][2] = {{1, 1},
+                                        {3, 4},
+                                        {4096, 4096},
+                                        {4097, 8192},
+                                        {UINT64_C(2236817408), 4 * GIB}, /* 2.08 GiB */
+                                        {UINT64_C(21904333210), 32 * GIB} /* 20.4 GiB */};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct rig *r = open_host("");
+        assert_int_equal(get_block(r, 0, sizes[i][0]).granted, sizes[i][1]);
+        assert_int_equal(reserved(r), round_up(sizes[i][1], 4096));
+        close_device(r);
+    }
+}
+
+static void above_the_threshold_they_are_not(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"conf=pinned_max_round_threshold_mb:64",
+                                          "conf=pinned_max_cached_size_mb:64"};
+    for (size_t i = 0; i < 2; i++) {
+        struct rig *r = open_host(options[i]);
+        assert_int_equal(get_block(r, 0, 64 * MIB).granted, 64 * MIB);
+        assert_int_equal(get_block(r, 0, 33 * MIB).granted, 64 * MIB);
+        assert_int_equal(get_block(r, 0, UINT64_C(21904333210)).granted, UINT64_C(21904333210));
+        close_device(r);
+    }
+}
+
+/* ---- free lists ---- */
+
+static void the_block_freed_last_serves_first(void **state)
+{
+    (void)state;
+    struct rig *r = open_host("");
+    tp_addr a = get(r, 0, 3 * MIB), b = get(r, 0, 4 * MIB);
+    put(r, 0, b, 4 * MIB);
+    put(r, 0, a, 3 * MIB);
+    assert_int_equal(get(r, 0, 4 * MIB - 1), a);
+    assert_int_equal(get(r, 0, 2 * MIB + 1), b);
+    assert_int_equal(r->account.gets, 2);
+    close_device(r);
+}
+
+static void sizes_share_nothing(void **state)
+{
+    (void)state;
+    struct rig *r = open_host("");
+    put(r, 0, get(r, 0, 32 * MIB), 32 * MIB);
+    get(r, 0, 16 * MIB);
+    get(r, 0, 33 * MIB);
+    assert_int_equal(reserved(r), (32 + 16 + 64) * MIB);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 32 * MIB);
+    close_device(r);
+}
+
+/* The case that PyTorch's pull request 192722 describes. */
+static void a_block_that_is_too_small_does_not_serve(void **state)
+{
+    (void)state;
+    struct rig *r =
+        open_host("conf={pinned_max_round_threshold_mb:128,pinned_max_cached_size_mb:1024}");
+    tp_addr a = get(r, 0, 200 * MIB), b = get(r, 0, 150 * MIB);
+    put(r, 0, a, 200 * MIB);
+    put(r, 0, b, 150 * MIB);
+    struct tp_block large = get_block(r, 0, 180 * MIB);
+    assert_int_equal(large.addr, a);
+    assert_int_equal(large.granted, 200 * MIB);
+    assert_int_equal(get(r, 0, 140 * MIB), b);
+    assert_int_equal(r->account.gets, 2);
+    close_device(r);
+}
+
+static void what_is_too_large_to_keep_goes_back_at_once(void **state)
+{
+    (void)state;
+    struct rig *r = open_host("conf=pinned_max_cached_size_mb:64");
+    tp_addr a = get(r, 0, 64 * MIB), b = get(r, 0, 65 * MIB);
+    put(r, 0, a, 64 * MIB);
+    assert_int_equal(reserved(r), (64 + 65) * MIB);
+    put(r, 0, b, 65 * MIB);
+    assert_int_equal(reserved(r), 64 * MIB);
+    close_device(r);
+}
+
+static void emptying_gives_all_free_blocks_back(void **state)
+{
+    (void)state;
+    struct rig *r = open_host("");
+    tp_addr a = get(r, 0, MIB), b = get(r, 0, 2 * MIB);
+    get(r, 0, 8 * MIB);
+    put(r, 0, a, MIB);
+    put(r, 0, b, 2 * MIB);
+    assert_int_equal(r->s->trim(r->st, 2 * MIB), TP_OK);
+    assert_int_equal(reserved(r), 10 * MIB);
+    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+    assert_int_equal(reserved(r), 8 * MIB);
+    close_device(r);
+}
+
+static void without_memory_nothing_is_tried_again(void **state)
+{
+    (void)state;
+    struct rig *r = open_device(&tp_strategy_torch_pinned, "", "capacity=95MiB");
+    tp_addr a = get(r, 0, 64 * MIB);
+    put(r, 0, a, 64 * MIB);
+    r->now_ns += 2 * LAG;
+    refuse(r, 0, 32 * MIB); /* 64 MiB are free, in another list, and 31 are left */
+    assert_int_equal(get(r, 0, 40 * MIB), a);
+    refuse(r, 0, 40 * MIB);
+    struct tp_stats stats;
+    r->s->stats(r->st, &stats);
+    assert_int_equal(stats.retries, 0);
+    close_device(r);
+}
+
+/* ---- streams ---- */
+
+static void a_freed_block_waits_for_the_streams_that_used_it(void **state)
+{
+    (void)state;
+    struct rig *r = open_pinned("");
+    tp_addr a = get(r, 0, MIB);
+    assert_int_equal(r->s->use(r->st, r->threads[0], a, 2), TP_OK);
+    put(r, 1, a, MIB);
+    tp_src_synced(r->env.source, 0);
+    tp_src_synced(r->env.source, 1);
+    assert_int_not_equal(get(r, 0, MIB), a); /* stream 2 may still work on it */
+    tp_src_synced(r->env.source, 2);
+    assert_int_equal(get(r, 3, MIB), a); /* any stream may have it then */
+    close_device(r);
+}
+
+/* Events are looked at in the order of their recording. */
+static void an_event_holds_back_those_behind_it(void **state)
+{
+    (void)state;
+    struct rig *r = open_pinned("");
+    tp_addr a = get(r, 0, MIB), b = get(r, 1, 2 * MIB);
+    put(r, 0, a, MIB);
+    put(r, 1, b, 2 * MIB);
+    tp_src_synced(r->env.source, 1);
+    assert_int_not_equal(get(r, 1, 2 * MIB), b);
+    tp_src_synced(r->env.source, 0);
+    assert_int_equal(get(r, 1, 2 * MIB), b);
+    assert_int_equal(get(r, 1, MIB), a);
+    close_device(r);
+}
+
+static void of_one_stream_nothing_waits(void **state)
+{
+    (void)state;
+    struct rig *r = open_host("conf=pinned_use_background_threads:True");
+    tp_addr a = get(r, 0, MIB);
+    put(r, 0, a, MIB);
+    assert_int_equal(get(r, 0, MIB), a);
+    close_device(r);
+}
+
+/* ---- the reserved segment ---- */
+
+static void the_reserved_segment_serves_until_it_is_used_up(void **state)
+{
+    (void)state;
+    struct rig *r = open_host("conf=pinned_reserve_segment_size_mb:4");
+    assert_int_equal(reserved(r), 0);
+    tp_addr a = get(r, 0, 1);
+    assert_int_equal(reserved(r), 4 * MIB);
+    assert_int_equal(get(r, 0, 2 * MIB), a + 4096);
+    get(r, 0, 2 * MIB); /* no room: 4 KiB are missing */
+    assert_int_equal(reserved(r), 6 * MIB);
+    assert_int_equal(get(r, 0, MIB), a + 4096 + 2 * MIB);
+    put(r, 0, a, 1);
+    assert_int_equal(get(r, 0, 1), a);
+    close_device(r);
+}
+
+static void what_goes_back_of_it_is_lost(void **state)
+{
+    (void)state;
+    struct rig *r = open_host("conf=pinned_reserve_segment_size_mb:4");
+    tp_addr a = get(r, 0, MIB);
+    put(r, 0, a, MIB);
+    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], MIB);
+    assert_int_equal(get(r, 0, MIB), a + MIB);
+    assert_int_equal(reserved(r), 4 * MIB);
+    close_device(r);
+}
+
+static void without_room_for_it_requests_fail(void **state)
+{
+    (void)state;
+    struct rig *r = open_device(&tp_strategy_torch_pinned, "conf=pinned_reserve_segment_size_mb:64",
+                                "capacity=32MiB");
+    refuse(r, 0, MIB);
+    assert_int_equal(reserved(r), 0);
+    close_device(r);
+}
+
+/* ---- settings ---- */
+
+static void settings_of_gpu_memory_are_skipped(void **state)
+{
+    (void)state;
+    struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
+    struct tp_err err;
+    static const char text[] =
+        "expandable_segments:True,backend:cudaMallocAsync,roundup_power2_divisions:[256:1,>:4],"
+        "pinned_use_cuda_host_register:True,pinned_num_register_threads:8,"
+        "pinned_max_round_threshold_mb:64,pinned_max_cached_size_mb:0,"
+        "pinned_reserve_segment_size_mb:2048";
+    assert_int_equal(tp_torch_pinned_conf(&rules, text, &err), TP_OK);
+    assert_int_equal(rules.round_most, 64 * MIB);
+    assert_int_equal(rules.cached_most, 0);
+    assert_int_equal(rules.reserve, 2 * GIB);
+}
+
+static void wrong_settings_are_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"pinned_max_round_threshhold_mb:64", "no setting 'pinned_max_round_threshhold_mb'"},
+        {"pinned_max_cached_size_mb:x", "not a number of MiB from 0 on"},
+        {"pinned_reserve_segment_size_mb:0", "not a number of MiB from 1 on"},
+        {"pinned_num_register_threads:3", "not a power of two up to 128"},
+        {"pinned_use_background_threads:1", "not True or False"},
+        {"pinned_max_cached_size_mb", "no setting of the form key:value"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
+        struct tp_err err;
+        assert_int_equal(tp_torch_pinned_conf(&rules, wrong[i][0], &err), TP_EUSAGE);
+        if (!strstr(err.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], err.text);
+    }
+}
+
+static void a_thread_is_not_simulated_beside_several_streams(void **state)
+{
+    (void)state;
+    struct rig *r = calloc(1, sizeof *r);
+    const struct rig_cfg cfg =
+        device_cfg(&tp_strategy_torch_pinned, "conf=pinned_use_background_threads:True", NULL);
+    assert_non_null(r);
+    assert_int_equal(rig_open(r, &cfg), TP_EUSAGE);
+    assert_non_null(strstr(r->err.text, "is not simulated for traces with several streams"));
+    free(r);
+}
+
+/* ---- bounded work ---- */
+
+/* Blocks of one class that are too small for a request, each freed after those that are not. */
+static void many_blocks_of_a_class_are_not_looked_through(void **state)
+{
+    (void)state;
+    static tp_addr at[MANY];
+    struct rig *r = open_host("conf=pinned_max_round_threshold_mb:0");
+    for (unsigned i = 0; i < MANY; i++)
+        at[i] = take(r, 0, 2 * MIB - i);
+    is_linear("to set up");
+    for (unsigned i = 0; i < MANY; i++)
+        give(r, 0, at[i], 2 * MIB - i);
+    is_linear("frees");
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(take(r, 0, 2 * MIB), at[0]);
+        give(r, 0, at[0], 2 * MIB);
+        assert_int_equal(take(r, 0, 2 * MIB), at[0]);
+        give(r, 0, at[0], 2 * MIB);
+    }
+    is_linear("requests for the largest");
+    close_device(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_rounded_up_to_powers_of_two),
+        cmocka_unit_test(above_the_threshold_they_are_not),
+        cmocka_unit_test(the_block_freed_last_serves_first),
+        cmocka_unit_test(sizes_share_nothing),
+        cmocka_unit_test(a_block_that_is_too_small_does_not_serve),
+        cmocka_unit_test(what_is_too_large_to_keep_goes_back_at_once),
+        cmocka_unit_test(emptying_gives_all_free_blocks_back),
+        cmocka_unit_test(without_memory_nothing_is_tried_again),
+        cmocka_unit_test(a_freed_block_waits_for_the_streams_that_used_it),
+        cmocka_unit_test(an_event_holds_back_those_behind_it),
+        cmocka_unit_test(of_one_stream_nothing_waits),
+        cmocka_unit_test(the_reserved_segment_serves_until_it_is_used_up),
+        cmocka_unit_test(what_goes_back_of_it_is_lost),
+        cmocka_unit_test(without_room_for_it_requests_fail),
+        cmocka_unit_test(settings_of_gpu_memory_are_skipped),
+        cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(a_thread_is_not_simulated_beside_several_streams),
+        cmocka_unit_test(many_blocks_of_a_class_are_not_looked_through),
+    };
+    return cmocka_run_group_tests_name("torch-pinned", tests, NULL, NULL);
+}

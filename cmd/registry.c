@@ -1,6 +1,7 @@
 /* Every table of tapool. To add a strategy, source, format, profile, subcommand or help topic,
  * write one file elsewhere and add one line here. */
 #include "alloc/strategies/torch/torch_rules.h"
+#include "alloc/strategies/torch_pinned/torch_pinned_rules.h"
 #include "cmd/cli/commands.h"
 #include "cmd/measure/catalog.h"
 
@@ -155,12 +156,28 @@ static struct tp_limit_rules torch_limits(const char *said)
                                    .collect_above = rules.collect_above};
 }
 
+static int check_torch_pinned(const char *text, const char *device, struct tp_err *err)
+{
+    (void)device;
+    struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
+    return tp_torch_pinned_conf(&rules, text, err);
+}
+
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
 {
-    static const struct tp_recorded_policy pytorch = {
-        "PyTorch",   &tp_strategy_torch,   "conf",      "allocator", torch_settings,
-        check_torch, TP_TORCH_WHOLE_SHARE, torch_limits};
-    return by && !strcmp(by, pytorch.by) ? &pytorch : NULL;
+    static const struct tp_recorded_policy policies[] = {
+        {"PyTorch", &tp_strategy_torch, "conf", "allocator", torch_settings, check_torch,
+         TP_TORCH_WHOLE_SHARE, torch_limits},
+        {.by = "PyTorch (pinned)",
+         .strategy = &tp_strategy_torch_pinned,
+         .option = "conf",
+         .settings = torch_settings,
+         .check = check_torch_pinned,
+         .shared = ""}};
+    for (size_t i = 0; by && i < sizeof policies / sizeof *policies; i++)
+        if (!strcmp(by, policies[i].by))
+            return &policies[i];
+    return NULL;
 }
 
 /* The lists of exporters and gate writers are TP_EXPORTERS in cmd/measure/exporter.h and

@@ -22,8 +22,9 @@ enum { TP_DEFAULT_MAX = 16 };
 extern const struct tp_strategy *const tp_default_host[];
 extern const struct tp_strategy *const tp_default_device[];
 
-/* The strategy that does what a recorded allocator did: played first on its recordings, with the
- * recorded settings unless others are given. `by`: its name in struct tp_recorded. */
+/* The strategy that does what a recorded allocator did: played first on its recordings, on
+ * simulated memory, with the recorded settings unless others are given. `by`: its name in struct
+ * tp_recorded. */
 struct tp_recorded_policy {
     const char *by;
     const struct tp_strategy *strategy;

@@ -62,7 +62,7 @@ int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, st
         tp_trace_close(out);
     const struct tp_recorded_policy *by =
         rc == TP_OK ? tp_find_recorded_policy(out->recorded.by) : NULL;
-    if (by)
+    if (by && by->limits)
         out->limits = by->limits(out->meta.settings);
     return rc;
 }

@@ -2,7 +2,8 @@
  *
  *     --source    given by the user
  *     cuda        a strategy can run on nothing else
- *     host        the trace is a host trace
+ *     virtual     what a strategy of its own was recorded for is memory of the host (pinned)
+ *     host        the trace is another host trace
  *     cuda        the machine has a driver and a device
  *     virtual     otherwise */
 #include "cmd/measure/replay_job.h"
@@ -28,6 +29,12 @@ enum { FITS_EVENTS = 1000000 };
 static bool is_device_trace(const struct tp_job *job)
 {
     return tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
+}
+
+/* Whether a strategy does what the recorded allocator did: it is played on simulated memory. */
+static const struct tp_recorded_policy *recorded_policy(const struct tp_job *job)
+{
+    return tp_find_recorded_policy(job->trace.recorded.by);
 }
 
 bool tp_job_on_device(const struct tp_job *job)
@@ -166,13 +173,13 @@ static int add_pools(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
 static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(job->trace.program);
+    const struct tp_recorded_policy *was = recorded_policy(job);
     const struct tp_strategy *const *usual =
-        is_device_trace(job) ? tp_default_device : tp_default_host;
+        was || is_device_trace(job) ? tp_default_device : tp_default_host;
     bool own = tp_source_spec_flags(&job->source) & TP_SRC_HOST &&
                !tp_source_spec_is_limited(&job->source) && f->devices == 1;
-    const struct tp_recorded_policy *was = tp_find_recorded_policy(job->trace.recorded.by);
     bool pools = !is_device_trace(job);
-    int status = was && is_device_trace(job) ? add_strategy(job, was->strategy->name, err) : TP_OK;
+    int status = was ? add_strategy(job, was->strategy->name, err) : TP_OK;
     for (size_t i = 0; !status && usual[i] && i < TP_DEFAULT_MAX; i++) {
         if (usual[i]->group == TP_GROUP_YARDSTICK && !pools) {
             status = add_pools(job, gpu, err);
@@ -269,7 +276,7 @@ static int choose_source(const struct tp_job *job, const struct tp_replay_opts *
         *out = o->occupy != TP_OCCUPY_NONE || o->map_device.count || tp_gpu_open(gpu) ? "cuda"
                                                                                       : "virtual";
     else
-        *out = "host";
+        *out = recorded_policy(job) ? "virtual" : "host";
     return TP_OK;
 }
 

@@ -324,7 +324,7 @@ static int see(struct verifying *v, const struct tp_pytorch_event *ev, struct tp
     };
     v->event++;
     v->heap.out->events++;
-    if (ev->action == tp_pytorch_freeing(v->heap.snapshot))
+    if (ev->action == tp_pytorch_freeing(v->heap.snapshot, v->heap.out->device))
         return see_free(v, ev, err);
     return by_action[ev->action] ? by_action[ev->action](v, ev, err) : TP_OK;
 }

@@ -110,7 +110,7 @@ static int place_all(const struct tp_verify_heap *h, const struct tp_pytorch_hea
 int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err)
 {
     struct tp_pytorch_heap heap = {.blocks = {.count = 0}};
-    bool taken[TP_PYTORCH_DEVICES] = {false};
+    bool taken[TP_PYTORCH_LISTS] = {false};
     taken[h->out->device] = true;
     int rc = tp_pytorch_heap_at_start(h->snapshot, taken, &heap, err);
     struct tp_verify_spaces spaces = {.count = 0};

@@ -49,7 +49,7 @@ static int walk(struct curve_walk *w, const struct tp_pytorch *s, uint32_t devic
                 bool drawn, struct tp_err *err)
 {
     const struct tp_pytorch_device *d = &s->devices[device];
-    const enum tp_pytorch_action freeing = tp_pytorch_freeing(s);
+    const enum tp_pytorch_action freeing = tp_pytorch_freeing(s, device);
     const struct tp_pytorch_event *ev = NULL;
     struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + last};
     int rc = TP_OK;

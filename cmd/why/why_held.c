@@ -19,7 +19,7 @@ struct searching {
     struct tp_pytorch *snapshot;
     const struct tp_why_moment *moment;
     uint32_t device;
-    bool taken[TP_PYTORCH_DEVICES];
+    bool taken[TP_PYTORCH_LISTS];
     struct tp_pytorch_phases phases;
     struct tp_id_map at; /* addresses of live blocks; the index is that of their birth */
     struct birth *births;
@@ -103,7 +103,7 @@ static int follow(struct searching *k, struct tp_err *err)
             tp_pytorch_pass_phases(&k->phases, k->taken, ev->time_us, &ignored);
         if (ev->action == TP_PYTORCH_ALLOC)
             rc = bear(k, ev, event, err);
-        else if (ev->action == tp_pytorch_freeing(s))
+        else if (ev->action == tp_pytorch_freeing(s, k->device))
             bury(k, ev);
     }
     return rc;
@@ -190,7 +190,7 @@ int tp_why_held(struct tp_pytorch *s, uint32_t device, const struct tp_why_momen
     tp_pytorch_sort_annotations(s);
     int rc = follow(&k, err);
     if (rc == TP_OK)
-        rc = tp_pytorch_initial(s, k.taken, tp_pytorch_freeing(s), &k.initial, err);
+        rc = tp_pytorch_initial(s, k.taken, &k.initial, err);
     if (rc == TP_OK)
         rc = hold_all(&k, l, err);
     tp_id_map_release(&k.at);

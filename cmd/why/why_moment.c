@@ -105,7 +105,7 @@ static int choose(struct tp_why_moment *m, const struct seeking *k, uint32_t dev
 int tp_why_moment(const struct tp_pytorch *s, uint32_t device, enum tp_why_when when, uint64_t at,
                   struct tp_why_moment *out, struct tp_err *err)
 {
-    struct seeking k = {.out = out, .freeing = tp_pytorch_freeing(s)};
+    struct seeking k = {.out = out, .freeing = tp_pytorch_freeing(s, device)};
     *out = (struct tp_why_moment){
         .when = when, .events = s->devices[device].count, .what = {.action = TP_PYTORCH_SNAPSHOT}};
     int rc = each(s, device, out->events, seek, &k, err);

@@ -132,6 +132,21 @@ int tp_spaces_skip(struct tp_spaces *sp, uint32_t space, int64_t device, struct 
     return tp_spaces_event(sp, space, device, &nothing, err);
 }
 
+void tp_spaces_count_own(struct tp_spaces *sp, uint32_t space, uint64_t events, uint64_t bytes)
+{
+    struct tp_space *s = &sp->spaces[space];
+    if (__builtin_add_overflow(s->bytes, bytes, &s->bytes))
+        s->bytes = UINT64_MAX;
+    s->events += events;
+    sp->events += events;
+}
+
+void tp_spaces_prefer(struct tp_spaces *sp, uint32_t space)
+{
+    sp->prefers = true;
+    sp->preferred = space;
+}
+
 uint64_t tp_spaces_count(const struct tp_spaces *sp)
 {
     return sp->events;

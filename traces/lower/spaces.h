@@ -31,13 +31,20 @@ int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device, const 
 /* Adds an event that has a number but is not lowered. */
 int tp_spaces_skip(struct tp_spaces *sp, uint32_t space, int64_t device, struct tp_err *err);
 
+/* Counts events of a space, and the bytes that they allocate, that the reader lowers itself once
+ * the space is chosen. */
+void tp_spaces_count_own(struct tp_spaces *sp, uint32_t space, uint64_t events, uint64_t bytes);
+
+/* Without r->opts->space, this space is chosen if it has events. */
+void tp_spaces_prefer(struct tp_spaces *sp, uint32_t space);
+
 /* Number of events taken so far, without TP_EV_INITIAL and uncounted ones. */
 uint64_t tp_spaces_count(const struct tp_spaces *sp);
 
-/* Chooses the space of r->opts->space, or the one with the most allocated bytes, and lowers its
- * events, TP_EV_INITIAL first. TP_EINPUT: no space has that name; the hint lists the names. Sets
- * kind, space and left_out of the meta, and `nothing` if the requested space has no events. With
- * "all", devices of different spaces are different devices. */
+/* Chooses the space of r->opts->space, the preferred one, or that with the most allocated bytes,
+ * and lowers its events, TP_EV_INITIAL first. TP_EINPUT: no space has that name; the hint lists the
+ * names. Sets kind, space and left_out of the meta, and `nothing` if the requested space has no
+ * events. With "all", devices of different spaces are different devices. */
 int tp_spaces_lower(struct tp_spaces *sp, struct tp_err *err);
 
 /* After lowering: the program's index of a device of a space; -1: it has none. */

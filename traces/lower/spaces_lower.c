@@ -118,6 +118,8 @@ static void list_spaces(const struct tp_spaces *sp, char *out, size_t size)
 static uint32_t largest(const struct tp_spaces *sp)
 {
     uint32_t best = 0;
+    if (sp->prefers && sp->spaces[sp->preferred].events)
+        return sp->preferred;
     for (uint32_t i = 1; i < sp->space_count; i++) {
         const struct tp_space *s = &sp->spaces[i], *b = &sp->spaces[best];
         if (s->bytes > b->bytes || (s->bytes == b->bytes && !b->events && s->events))

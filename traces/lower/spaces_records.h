@@ -37,6 +37,8 @@ struct tp_spaces {
     uint64_t events;
     bool some_initial;
     bool lowered;
+    bool prefers;
+    uint32_t preferred;
     uint32_t chosen; /* index of the chosen space; space_count: all */
     /* Maps from numbers of the file to dense ones. The key of a device is the pair (space, number).
      */

@@ -15,25 +15,13 @@
 #include "alloc/base/tree.h"
 #include "alloc/strategies/common/chores.h"
 #include "alloc/strategies/common/record_slab.h"
+#include "alloc/strategies/torch_pinned/torch_pinned_rules.h"
 
 #define PINNED_MOST     (UINT64_C(1) << 48) /* bytes of the largest request */
 #define PINNED_GRAIN    UINT64_C(4096) /* bytes; blocks of the reserved segment begin at these */
 #define PINNED_NO_LIMIT UINT64_MAX
 
 enum { PINNED_CLASSES = 64 };
-
-/* What the settings say. All sizes in bytes. */
-struct tp_torch_pinned_rules {
-    uint64_t round_most;  /* larger requests are not rounded */
-    uint64_t cached_most; /* larger blocks go back at once when they are free; not rounded either */
-    uint64_t reserve;     /* of the segment that is taken before all others; 0: none */
-    uint64_t background;  /* bool: a thread looks for events that have passed */
-};
-
-extern const struct tp_torch_pinned_rules tp_torch_pinned_defaults;
-
-/* Sets the rules that a text names. TP_EUSAGE: a key or a value that PyTorch does not have. */
-int tp_torch_pinned_conf(struct tp_torch_pinned_rules *rules, const char *text, struct tp_err *err);
 
 enum pinned_state {
     PINNED_NONE, /* a free record */

@@ -148,6 +148,7 @@ static int find_behind(const struct tp_pytorch *s, uint32_t device, struct behin
                        const struct tp_pytorch_blocks *segments, struct tp_err *err)
 {
     const struct tp_pytorch_device *d = &s->devices[device];
+    const enum tp_pytorch_action freeing = tp_pytorch_freeing(s, device);
     const struct tp_pytorch_event *ev = NULL;
     struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + d->count};
     struct tp_growth how = tp_reading_growth(s->reading, "addresses");
@@ -158,7 +159,7 @@ static int find_behind(const struct tp_pytorch *s, uint32_t device, struct behin
     memset(f->ends, 0, f->count * sizeof *f->ends);
     find_ends(f, segments);
     while (rc == TP_OK && f->left && (ev = tp_spill_next(&c, &rc, err)))
-        look_behind(f, ev, tp_pytorch_freeing(s));
+        look_behind(f, ev, freeing);
     tp_grow_end(&f->ends, &room, sizeof *f->ends, &how);
     return rc;
 }
@@ -190,8 +191,8 @@ static int by_address(const void *a, const void *b)
 int tp_pytorch_heap_at_start(const struct tp_pytorch *s, const bool *taken,
                              struct tp_pytorch_heap *out, struct tp_err *err)
 {
-    int rc = tp_pytorch_initial(s, taken, tp_pytorch_freeing(s), &out->blocks, err);
-    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++)
+    int rc = tp_pytorch_initial(s, taken, &out->blocks, err);
+    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_LISTS; i++)
         if (taken[i])
             rc = find_segments(s, i, &out->segments, err);
     if (out->segments.count > 1)

@@ -271,7 +271,7 @@ int tp_pytorch_largest(const struct tp_pytorch *s, uint32_t device, enum tp_pyto
 {
     struct holes h = {.snapshot = s};
     *largest = TP_RECORDED_UNKNOWN;
-    if (!s->segments)
+    if (!tp_pytorch_has_end(s, device))
         return TP_OK;
     int rc = add_events(&h, device, freeing, m->at_passed, err);
     if (rc == TP_OK)

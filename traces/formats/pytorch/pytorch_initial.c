@@ -89,15 +89,15 @@ static int by_place(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-int tp_pytorch_initial(const struct tp_pytorch *s, const bool *taken,
-                       enum tp_pytorch_action freeing, struct tp_pytorch_blocks *out,
+int tp_pytorch_initial(const struct tp_pytorch *s, const bool *taken, struct tp_pytorch_blocks *out,
                        struct tp_err *err)
 {
     int rc = TP_OK;
-    for (uint32_t device = 0; rc == TP_OK && device < TP_PYTORCH_DEVICES; device++) {
-        struct initial_search f = {.snapshot = s, .freeing = freeing, .out = out};
+    for (uint32_t device = 0; rc == TP_OK && device < TP_PYTORCH_LISTS; device++) {
+        struct initial_search f = {.snapshot = s, .out = out};
         if (!taken[device])
             continue;
+        f.freeing = tp_pytorch_freeing(s, device);
         f.seen.how = tp_reading_growth(s->reading, "addresses");
         rc = of_events(&f, device, err);
         if (rc == TP_OK)

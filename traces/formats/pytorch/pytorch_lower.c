@@ -8,6 +8,8 @@
  * event of the file, so it has no number of its own. The end of an annotation returns to the phase
  * of the annotation around it (pytorch_phases.h).
  *
+ * GPUs are one memory space, the host's pinned memory is another (TP_PYTORCH_HOST).
+ *
  * Segments that went back because the program called empty_cache() (pytorch_returns.h) get a TRIM
  * before them. */
 #include "traces/formats/pytorch/pytorch_lower.h"
@@ -20,6 +22,7 @@
 #include "traces/formats/pytorch/pytorch_returns.h"
 #include "traces/lower/spaces.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -27,11 +30,11 @@ struct lowering {
     struct tp_pytorch *snapshot;
     const struct tp_reading *reading;
     struct tp_pytorch_places *places;
-    bool taken[TP_PYTORCH_DEVICES];
-    uint32_t dense[TP_PYTORCH_DEVICES]; /* index in the program of each device that is taken */
-    uint32_t numbers[TP_PYTORCH_DEVICES];
+    bool in_space[TP_PYTORCH_LISTS];  /* of the memory space that is lowered, or of all */
+    bool taken[TP_PYTORCH_LISTS];     /* those of them with events that are wanted */
+    uint32_t dense[TP_PYTORCH_LISTS]; /* index in the program of each device that is taken */
+    uint32_t numbers[TP_PYTORCH_LISTS];
     uint32_t count;
-    enum tp_pytorch_action freeing;
     struct tp_pytorch_heap heap;     /* at the start */
     struct tp_spill_cursor *cursors; /* one for each device that is taken */
     const struct tp_pytorch_event **heads;
@@ -43,25 +46,84 @@ struct lowering {
     struct tp_pytorch_phases phases;
 };
 
-/* ---- devices ---- */
+/* ---- memory spaces ---- */
 
-/* Writes a list of devices: "0, 1, 5". */
-static void list_devices(const struct tp_pytorch *s, char *out, size_t size)
+static bool is_host_alone(const struct lowering *l)
 {
-    struct tp_str text = tp_str_in(out, size);
-    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
-        if (tp_pytorch_has_events(&s->devices[i]))
-            tp_str_item(&text, ", ", "%" PRIu32, i);
+    return l->in_space[TP_PYTORCH_HOST] && !l->in_space[0];
 }
 
+static void count_events(const struct lowering *l, struct tp_spaces *spaces, uint32_t gpu,
+                         uint32_t host)
+{
+    for (uint32_t i = 0; i < TP_PYTORCH_LISTS; i++) {
+        const struct tp_pytorch_device *d = &l->snapshot->devices[i];
+        if (tp_pytorch_has_events(d))
+            tp_spaces_count_own(spaces, i == TP_PYTORCH_HOST ? host : gpu, d->count, d->asked);
+    }
+}
+
+/* Chooses the memory space, and sets the kind. Most files have one, and a name given with --space
+ * is checked. */
+static int choose_space(struct lowering *l, struct tp_err *err)
+{
+    const struct tp_pytorch_device *host = &l->snapshot->devices[TP_PYTORCH_HOST];
+    struct tp_spaces *spaces = NULL;
+    bool pinned = host->count || host->end.end_segments;
+    uint32_t index[2] = {0, 0};
+    int rc = tp_spaces_new(l->reading, &spaces, err);
+    if (rc == TP_OK)
+        rc = tp_spaces_define(spaces, "GPU", TP_KIND_DEVICE, &index[0], err);
+    if (rc == TP_OK && pinned)
+        rc = tp_spaces_define(spaces, TP_PYTORCH_HOST_SPACE, TP_KIND_HOST, &index[1], err);
+    if (rc == TP_OK) {
+        count_events(l, spaces, index[0], index[1]);
+        tp_spaces_prefer(spaces, index[0]);
+        rc = tp_spaces_lower(spaces, err);
+    }
+    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_LISTS; i++)
+        l->in_space[i] = i == TP_PYTORCH_HOST ? pinned && tp_spaces_chosen(spaces, index[1])
+                                              : tp_spaces_chosen(spaces, index[0]);
+    tp_spaces_free(spaces);
+    return rc;
+}
+
+/* ---- devices ---- */
+
+struct device_text {
+    char s[32];
+};
+
+static struct device_text device_text(uint32_t device)
+{
+    struct device_text out = {TP_PYTORCH_HOST_SPACE};
+    if (device != TP_PYTORCH_HOST)
+        snprintf(out.s, sizeof out.s, "device %" PRIu32, device);
+    return out;
+}
+
+/* Writes a list of devices with events: "the devices 0, 1, 5". */
+static void list_devices(const struct lowering *l, uint32_t some, char *out, size_t size)
+{
+    struct tp_str text = tp_str_in(out, size);
+    tp_str_add(&text, "%s", is_host_alone(l) ? "" : some == 1 ? "device " : "the devices ");
+    for (uint32_t i = 0, listed = 0; i < TP_PYTORCH_LISTS; i++)
+        if (l->in_space[i] && tp_pytorch_has_events(&l->snapshot->devices[i]))
+            tp_str_add(&text, i == TP_PYTORCH_HOST ? "%s%s" : "%s%.0s%" PRIu32,
+                       listed++ ? ", " : "", TP_PYTORCH_HOST_SPACE, i);
+}
+
+/* Adds to what is left out already: another memory space. */
 static void say_left_out(const struct lowering *l)
 {
     struct tp_meta *meta = l->reading->meta;
     char array[600];
     struct tp_str text = TP_STR_IN(array);
+    if (meta->left_out)
+        tp_str_add(&text, "%s", meta->left_out);
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++) {
         const struct tp_pytorch_device *d = &l->snapshot->devices[i];
-        if (!l->taken[i] && tp_pytorch_has_events(d))
+        if (l->in_space[i] && !l->taken[i] && tp_pytorch_has_events(d))
             tp_str_item(&text, ", ", "device %" PRIu32 " (%s events)", i, tp_count(d->count).s);
     }
     if (text.length)
@@ -72,10 +134,10 @@ static int choose_devices(struct lowering *l, struct tp_err *err)
 {
     int64_t wanted = l->reading->opts->device;
     uint32_t some = 0;
-    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++) {
-        bool there = tp_pytorch_has_events(&l->snapshot->devices[i]);
+    for (uint32_t i = 0; i < TP_PYTORCH_LISTS; i++) {
+        bool there = l->in_space[i] && tp_pytorch_has_events(&l->snapshot->devices[i]);
         some += there;
-        l->taken[i] = there && (wanted < 0 || wanted == i);
+        l->taken[i] = there && (wanted < 0 || (wanted == i && i != TP_PYTORCH_HOST));
         l->dense[i] = l->count;
         if (l->taken[i])
             l->numbers[l->count++] = i;
@@ -85,21 +147,24 @@ static int choose_devices(struct lowering *l, struct tp_err *err)
         return TP_OK;
     }
     char all[TP_ERR_TEXT / 2];
-    list_devices(l->snapshot, all, sizeof all);
+    list_devices(l, some, all, sizeof all);
     int rc = tp_fail(err, TP_EINPUT, "%s: device %" PRId64 " has no events",
                      tp_input_name(l->reading->in), wanted);
-    return tp_hint(err, rc, "events are of %s %s", some == 1 ? "device" : "the devices", all);
+    return tp_hint(err, rc, "events are of %s", all);
 }
 
 /* ---- what was recorded ---- */
 
-/* Whether the file says what was reserved: it has segments, or events about them. */
-static bool knows_segments(const struct tp_pytorch *s)
+/* Whether the file says what was reserved on these devices: it has segments, or events about
+ * them. */
+static bool knows_segments(const struct tp_pytorch *s, const uint32_t *numbers, uint32_t count)
 {
-    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
-        if (s->devices[i].taken || s->devices[i].returned)
-            return true;
-    return s->segments > 0;
+    bool known = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tp_pytorch_device *d = &s->devices[numbers[i]];
+        known |= d->taken || d->returned || tp_pytorch_has_end(s, numbers[i]);
+    }
+    return known;
 }
 
 /* Whether a device has segments at the end. */
@@ -110,13 +175,13 @@ static bool has_segments(const struct tp_pytorch *s, uint32_t device)
 
 /* Lists the devices of the program by index, and behind them the devices with segments but without
  * events. The latter belong to the recorded state although nothing is played on them. */
-static uint32_t list_recorded(const struct lowering *l, uint32_t numbers[TP_PYTORCH_DEVICES])
+static uint32_t list_recorded(const struct lowering *l, uint32_t numbers[TP_PYTORCH_LISTS])
 {
     uint32_t count = 0;
     for (; count < l->count; count++)
         numbers[count] = l->numbers[count];
-    for (uint32_t i = 0; l->reading->opts->device < 0 && i < TP_PYTORCH_DEVICES; i++)
-        if (!l->taken[i] && has_segments(l->snapshot, i))
+    for (uint32_t i = 0; (l->reading->opts->device < 0 || !l->count) && i < TP_PYTORCH_LISTS; i++)
+        if (l->in_space[i] && !l->taken[i] && has_segments(l->snapshot, i))
             numbers[count++] = i;
     return count;
 }
@@ -126,35 +191,21 @@ static int record_devices(const struct lowering *l, const uint32_t *numbers, uin
                           struct tp_err *err)
 {
     struct tp_recorded *to = l->reading->recorded;
-    if (!knows_segments(l->snapshot))
+    if (!knows_segments(l->snapshot, numbers, count))
         return TP_OK;
-    int rc = tp_recorded_init(to, "PyTorch", count, err);
-    to->has_end = l->snapshot->segments > 0;
+    int rc = tp_recorded_init(to, is_host_alone(l) ? "PyTorch (pinned)" : "PyTorch", count, err);
     for (uint32_t i = 0; rc == TP_OK && i < count; i++) {
         const struct tp_pytorch_device *from = &l->snapshot->devices[numbers[i]];
         struct tp_recorded_device *d = &to->devices[i];
         uint64_t reserved = from->end.end_reserved + from->returned;
         uint64_t segments = from->end.end_segments + from->frees;
+        to->has_end |= tp_pytorch_has_end(l->snapshot, numbers[i]);
         *d = from->end;
         d->demand_event = d->demand_largest = TP_RECORDED_UNKNOWN;
-        d->number = numbers[i];
+        d->number = is_host_alone(l) ? 0 : numbers[i];
         d->start_reserved = reserved > from->taken ? reserved - from->taken : 0;
         d->start_segments = segments > from->allocs ? segments - from->allocs : 0;
     }
-    return rc;
-}
-
-/* Sets the kind. The file has one memory space, but a name given with --space is checked. */
-static int set_kind(const struct lowering *l, struct tp_err *err)
-{
-    struct tp_spaces *spaces = NULL;
-    uint32_t gpu = 0;
-    int rc = tp_spaces_new(l->reading, &spaces, err);
-    if (rc == TP_OK)
-        rc = tp_spaces_define(spaces, "GPU", TP_KIND_DEVICE, &gpu, err);
-    if (rc == TP_OK)
-        rc = tp_spaces_lower(spaces, err);
-    tp_spaces_free(spaces);
     return rc;
 }
 
@@ -162,17 +213,16 @@ static int say_nothing(const struct lowering *l, struct tp_err *err)
 {
     const struct tp_pytorch *s = l->snapshot;
     struct tp_meta *meta = l->reading->meta;
-    uint32_t numbers[TP_PYTORCH_DEVICES], count = 0;
-    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
-        if (has_segments(s, i))
-            numbers[count++] = i;
-    tp_meta_set(meta, &meta->nothing, "PyTorch was not recording when this snapshot was dumped");
-    tp_meta_set(meta, &meta->nothing_hint,
-                "call torch.cuda.memory._record_memory_history() first%s%s",
-                s->segments ? "; 'tapool info' shows the " : "",
-                s->segments ? tp_plural(s->segments, "segment").s : "");
-    int rc = set_kind(l, err);
-    return rc == TP_OK ? record_devices(l, numbers, count, err) : rc;
+    uint32_t numbers[TP_PYTORCH_LISTS], count = list_recorded(l, numbers);
+    if (!meta->nothing) {
+        tp_meta_set(meta, &meta->nothing,
+                    "PyTorch was not recording when this snapshot was dumped");
+        tp_meta_set(meta, &meta->nothing_hint,
+                    "call torch.cuda.memory._record_memory_history() first%s%s",
+                    s->segments ? "; 'tapool info' shows the " : "",
+                    s->segments ? tp_plural(s->segments, "segment").s : "");
+    }
+    return record_devices(l, numbers, count, err);
 }
 
 /* Whether a count is a likely size of a ring buffer: 10,000, 300,000, 65,536. */
@@ -197,10 +247,10 @@ static void say_wrapped(const struct lowering *l)
         meta->wrapped = is_round(count);
         if (meta->wrapped)
             tp_meta_remark(meta,
-                           "Device %" PRIu32
-                           " has exactly %s events: its ring buffer was full (max_entries), "
+                           "%c%s has exactly %s events: its ring buffer was full (max_entries), "
                            "older events are lost.",
-                           l->numbers[i], tp_count(count).s);
+                           toupper((unsigned char)*device_text(l->numbers[i]).s),
+                           device_text(l->numbers[i]).s + 1, tp_count(count).s);
     }
 }
 
@@ -321,9 +371,10 @@ static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, 
                           .time_ns = since_begin(l, from->time_us),
                           .free_bytes = from->device_free,
                           .offset = from->offset};
-    if (from->action == l->freeing)
+    if (from->action == tp_pytorch_freeing(l->snapshot, device))
         ev.op = TP_EV_FREE;
-    if (from->action == TP_PYTORCH_ALLOC || from->action == TP_PYTORCH_OOM)
+    if ((from->action == TP_PYTORCH_ALLOC || from->action == TP_PYTORCH_OOM) &&
+        device != TP_PYTORCH_HOST)
         choose_pool(l, from, device, &ev);
     return lower_one(l, &ev, from->stream, device, err);
 }
@@ -335,8 +386,8 @@ static int lower_trim(struct lowering *l, uint32_t i, const struct tp_pytorch_ev
                       struct tp_err *err)
 {
     bool asked = false;
-    int rc = tp_pytorch_returned(&l->returns, i, &l->cursors[i], ev, l->moments[i].reserved, &asked,
-                                 err);
+    int rc = tp_pytorch_returned(&l->returns, i, l->numbers[i], &l->cursors[i], ev,
+                                 l->moments[i].reserved, &asked, err);
     struct tp_event trim = {.op = TP_EV_TRIM,
                             .uncounted = true,
                             .has_time = ev->has_time,
@@ -354,8 +405,8 @@ static int lower_marks(struct lowering *l, const struct tp_pytorch_event *before
                        struct tp_err *err)
 {
     int64_t time_us = 0;
-    if (!before->has_time ||
-        !tp_pytorch_pass_phases(&l->phases, l->taken, before->time_us, &time_us))
+    if (!before->has_time || !tp_pytorch_pass_phases(&l->phases, is_host_alone(l) ? NULL : l->taken,
+                                                     before->time_us, &time_us))
         return TP_OK;
     const char *name = tp_pytorch_phase_name(l->snapshot, tp_pytorch_phase(&l->phases));
     const struct tp_event ev = {.op = TP_EV_MARK,
@@ -417,7 +468,8 @@ static int lower_events(struct lowering *l, struct tp_err *err)
         if (rc == TP_OK)
             rc = lower_event(l, ev, l->numbers[i], err);
         if (rc == TP_OK)
-            tp_pytorch_moment_follow(&l->moments[i], ev, l->freeing,
+            tp_pytorch_moment_follow(&l->moments[i], ev,
+                                     tp_pytorch_freeing(l->snapshot, l->numbers[i]),
                                      tp_lower_count(l->reading->lower));
         if (rc == TP_OK)
             l->heads[i] = tp_spill_next(&l->cursors[i], &rc, err);
@@ -453,13 +505,17 @@ static int begin_moments(struct lowering *l, struct tp_err *err)
     return tp_pytorch_returns_begin(&l->returns, l->snapshot, l->places, err);
 }
 
+/* Of the host it is not known: blocks are rounded up, and the rest of a segment serves nobody. */
 static int record_largest(struct lowering *l, struct tp_err *err)
 {
     const struct tp_recorded *r = l->reading->recorded;
     int rc = TP_OK;
     for (uint32_t i = 0; r->by && rc == TP_OK && i < l->count; i++) {
         struct tp_recorded_device *d = &r->devices[i];
-        rc = tp_pytorch_largest(l->snapshot, l->numbers[i], l->freeing, &l->moments[i],
+        if (l->numbers[i] == TP_PYTORCH_HOST)
+            continue;
+        rc = tp_pytorch_largest(l->snapshot, l->numbers[i],
+                                tp_pytorch_freeing(l->snapshot, l->numbers[i]), &l->moments[i],
                                 &d->demand_largest, err);
         if (d->demand_largest != TP_RECORDED_UNKNOWN)
             d->demand_event = l->moments[i].event;
@@ -472,10 +528,8 @@ static int lower_all(struct lowering *l, struct tp_err *err)
     static int (*const steps[])(struct lowering *, struct tp_err *) = {
         open_cursors, declare_devices, begin_moments, lower_initial,
         lower_heap,   lower_events,    record_largest};
-    uint32_t numbers[TP_PYTORCH_DEVICES];
-    int rc = set_kind(l, err);
-    if (rc == TP_OK)
-        rc = record_devices(l, numbers, list_recorded(l, numbers), err);
+    uint32_t numbers[TP_PYTORCH_LISTS], count = list_recorded(l, numbers);
+    int rc = record_devices(l, numbers, count, err);
     if (rc == TP_OK)
         rc = tp_pytorch_heap_at_start(l->snapshot, l->taken, &l->heap, err);
     say_wrapped(l);
@@ -489,10 +543,12 @@ static int lower_all(struct lowering *l, struct tp_err *err)
     return rc;
 }
 
-static void choose_freeing(struct lowering *l)
+static void say_freeing(const struct lowering *l)
 {
-    l->freeing = tp_pytorch_freeing(l->snapshot);
-    if (l->freeing == TP_PYTORCH_FREE_REQUESTED)
+    bool requested = false;
+    for (uint32_t i = 0; i < l->count; i++)
+        requested |= tp_pytorch_freeing(l->snapshot, l->numbers[i]) == TP_PYTORCH_FREE_REQUESTED;
+    if (requested)
         tp_meta_remark(l->reading->meta, "There are no free_completed events (skip_actions): "
                                          "blocks are free from their free_requested on.");
 }
@@ -501,10 +557,12 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
 {
     struct lowering l = {
         .snapshot = s, .reading = s->reading, .places = places, .phases = {.snapshot = s}};
-    int rc = choose_devices(&l, err);
+    int rc = choose_space(&l, err);
+    if (rc == TP_OK)
+        rc = choose_devices(&l, err);
     if (rc == TP_OK && l.count == 0)
         return say_nothing(&l, err);
-    choose_freeing(&l);
+    say_freeing(&l);
     tp_pytorch_sort_annotations(s);
     if (rc == TP_OK)
         rc = lower_all(&l, err);

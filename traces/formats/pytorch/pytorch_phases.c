@@ -41,7 +41,7 @@ bool tp_pytorch_pass_phases(struct tp_pytorch_phases *p, const bool *taken, int6
         const struct tp_pytorch_annotation *a = &s->annotations[p->next];
         if (a->time_us > time_us)
             break;
-        if (a->device >= 0 && !taken[a->device])
+        if (a->device >= 0 && taken && !taken[a->device])
             continue;
         if (!a->begins)
             leave(p, a->name);

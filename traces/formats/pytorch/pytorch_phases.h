@@ -19,8 +19,8 @@ struct tp_pytorch_phases {
 /* Puts the annotations into the order of time, which the functions below need. */
 void tp_pytorch_sort_annotations(struct tp_pytorch *s);
 
-/* Passes the annotations up to a time, of devices with `taken` set and of no device. False: there
- * are none. *last_us is the time of the last one. */
+/* Passes the annotations up to a time, of devices with `taken` set and of no device, with NULL of
+ * all. False: there are none. *last_us is the time of the last one. */
 bool tp_pytorch_pass_phases(struct tp_pytorch_phases *p, const bool *taken, int64_t time_us,
                             int64_t *last_us);
 

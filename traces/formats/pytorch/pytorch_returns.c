@@ -11,8 +11,12 @@
  * The third row rests on this: what was reserved before the group and the new segment together
  * would have been less than what the device gave at another time, so that nothing was short.
  *
+ * A pinned block of the host that is too large for the cache (pinned_max_cached_size_mb) gives its
+ * segment back when it is free: nobody asked for that.
+ *
  * Known weakness: without frames, an empty_cache() at the peak, right before a request that needs a
- * new segment, looks like a failed cudaMalloc. */
+ * new segment, looks like a failed cudaMalloc; one of a single pinned block right after its free
+ * looks like a block that is too large. */
 #include "traces/formats/pytorch/pytorch_returns.h"
 
 enum { TRIES = 64 }; /* events whose frames are read to find out whether there are any */
@@ -68,6 +72,7 @@ int tp_pytorch_returns_begin(struct tp_pytorch_returns *r, const struct tp_pytor
 struct following {
     enum { NOTHING, TAKEN, FAILED } what;
     uint64_t bytes; /* that are taken */
+    uint64_t count; /* of the events of the group */
 };
 
 static int look_ahead(const struct tp_spill_cursor *now, struct following *out, struct tp_err *err)
@@ -76,10 +81,11 @@ static int look_ahead(const struct tp_spill_cursor *now, struct following *out, 
         .list = now->list, .next = now->next - (now->there - now->at), .end = now->end};
     const struct tp_pytorch_event *ev = NULL;
     int rc = TP_OK;
-    *out = (struct following){NOTHING, 0};
-    do
+    *out = (struct following){NOTHING, 0, 0};
+    do {
         ev = tp_spill_next(&ahead, &rc, err);
-    while (ev && gives_back(ev));
+        out->count++;
+    } while (ev && gives_back(ev));
     if (ev && ev->action == TP_PYTORCH_OOM)
         out->what = FAILED;
     for (; ev && takes(ev); ev = tp_spill_next(&ahead, &rc, err)) {
@@ -98,13 +104,16 @@ static bool is_asked(const struct tp_pytorch_returns *r, uint32_t device, uint64
            reserved <= r->devices[device].highest - f->bytes;
 }
 
-int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device,
+int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t number,
                         const struct tp_spill_cursor *now, const struct tp_pytorch_event *ev,
                         uint64_t reserved, bool *asked, struct tp_err *err)
 {
     enum tp_pytorch_frames found = TP_FRAMES_NONE;
     struct following f;
     bool first = gives_back(ev) && !r->devices[device].giving;
+    uint64_t freed = number == TP_PYTORCH_HOST ? r->devices[device].freed : 0;
+    r->devices[device].freed =
+        ev->action == tp_pytorch_freeing(r->snapshot, number) ? ev->address : 0;
     r->devices[device].giving = gives_back(ev);
     *asked = false;
     if (!first)
@@ -113,6 +122,8 @@ int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device,
                        : TP_OK;
     if (rc == TP_OK)
         rc = look_ahead(now, &f, err);
-    *asked = rc == TP_OK && (found == TP_FRAMES_CALLED || is_asked(r, device, reserved, &f));
+    bool of_free = freed && f.count == 1 && freed == ev->address;
+    *asked = rc == TP_OK && !of_free &&
+             (found == TP_FRAMES_CALLED || is_asked(r, device, reserved, &f));
     return rc;
 }

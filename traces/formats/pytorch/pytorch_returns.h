@@ -13,16 +13,18 @@ struct tp_pytorch_returns {
     struct {
         uint64_t highest; /* most bytes of its segments in the whole recording */
         bool giving;      /* the last event gave a segment back */
-    } devices[TP_PYTORCH_DEVICES];
+        uint64_t freed;   /* address of the block that it freed; 0: none */
+    } devices[TP_PYTORCH_LISTS];
 };
 
 /* `highest`, of the devices in the caller's order, is filled in by the caller. */
 int tp_pytorch_returns_begin(struct tp_pytorch_returns *r, const struct tp_pytorch *s,
                              struct tp_pytorch_places *places, struct tp_err *err);
 
-/* Looks at the next event of a device, before which `reserved` bytes were; `now` is a cursor that
- * stands behind it. *asked: the event is the first of a group that empty_cache() gave back. */
-int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device,
+/* Looks at the next event of a device, `number` in the snapshot, before which `reserved` bytes were;
+ * `now` is a cursor that stands behind it. *asked: the event is the first of a group that
+ * empty_cache() gave back. */
+int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t number,
                         const struct tp_spill_cursor *now, const struct tp_pytorch_event *ev,
                         uint64_t reserved, bool *asked, struct tp_err *err);
 

@@ -35,6 +35,8 @@ enum snapshot_role {
     ROLE_SETTINGS,
     ROLE_ANNOTATIONS,
     ROLE_ANNOTATION,
+    ROLE_HOST_SEGMENTS,
+    ROLE_HOST_TRACES,
     ROLES
 };
 static_assert((int)ROLES <= (int)TP_PICKLE_ROLES, "roles are bits of a word");
@@ -44,7 +46,7 @@ enum member {
     SEGMENTS = TP_MEMO_WORDS, DEVICE_TRACES, SETTINGS, ANNOTATIONS, BLOCKS,
     ADDRESS, ADDR, SIZE, REQUESTED, TOTAL, DEVICE, STREAM, TIME, DEVICE_FREE, ACTION, FRAMES, STATE,
     TYPE, STAGE, NAME, CONF, CONF_OLD, EXPANDABLE,
-    IS_EXPANDABLE, POOL_ID, SEGMENT_POOL_ID,
+    IS_EXPANDABLE, POOL_ID, SEGMENT_POOL_ID, HOST_SEGMENTS, HOST_TRACES,
     MEMBERS_END,
     /* values of "action", in the order of enum tp_pytorch_action */
     ALLOC = MEMBERS_END, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP,
@@ -58,7 +60,7 @@ static const char *const words[] = {
     "address", "addr", "size", "requested_size", "total_size", "device", "stream", "time_us",
     "device_free", "action", "frames", "state", "segment_type", "stage", "name",
     "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments",
-    "is_expandable", "pool_id", "segment_pool_id",
+    "is_expandable", "pool_id", "segment_pool_id", "host_segments", "host_traces",
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
     "segment_unmap", "oom", "snapshot",
     "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "large", "small",
@@ -78,6 +80,11 @@ static const struct tp_pickle_row rows[] = {
     {ROLE_TOP, DEVICE_TRACES, TP_PICKLE_LIST, ROLE_DEVICES},
     {ROLE_DEVICES, 0, TP_PICKLE_LIST, ROLE_TRACE},
     {ROLE_TRACE, 0, TP_PICKLE_DICT, ROLE_EVENT},
+    {ROLE_TOP, HOST_SEGMENTS, TP_PICKLE_LIST, ROLE_HOST_SEGMENTS},
+    {ROLE_HOST_SEGMENTS, 0, TP_PICKLE_DICT, ROLE_SEGMENT},
+    {ROLE_TOP, HOST_TRACES, TP_PICKLE_LIST, ROLE_HOST_TRACES},
+    {ROLE_HOST_TRACES, 0, TP_PICKLE_LIST, ROLE_TRACE},
+    {ROLE_HOST_TRACES, 0, TP_PICKLE_DICT, ROLE_EVENT},
     {ROLE_TOP, SETTINGS, TP_PICKLE_DICT, ROLE_SETTINGS},
     {ROLE_TOP, ANNOTATIONS, TP_PICKLE_LIST, ROLE_ANNOTATIONS},
     {ROLE_ANNOTATIONS, 0, TP_PICKLE_DICT, ROLE_ANNOTATION},
@@ -94,7 +101,9 @@ static const char *const names[ROLES] = {"the file",
                                          "an event",
                                          "the settings",
                                          "'external_annotations'",
-                                         "an annotation"};
+                                         "an annotation",
+                                         "'host_segments'",
+                                         "'host_traces'"};
 
 /* Types that members must have. */
 enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT, POOL };
@@ -102,6 +111,8 @@ enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT, POOL };
 static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
     [ROLE_TOP] = {[INDEX(SEGMENTS)] = LIST,
                   [INDEX(DEVICE_TRACES)] = LIST,
+                  [INDEX(HOST_SEGMENTS)] = LIST,
+                  [INDEX(HOST_TRACES)] = LIST,
                   [INDEX(SETTINGS)] = DICT,
                   [INDEX(ANNOTATIONS)] = LIST},
     [ROLE_SEGMENT] = {[INDEX(ADDRESS)] = COUNT,
@@ -203,7 +214,8 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
                     struct tp_err *err)
 {
     struct tp_pytorch *s = ctx;
-    if (word < TP_MEMO_WORDS || word >= MEMBERS_END || types[role][INDEX(word)] == ANYTHING)
+    if (word < TP_MEMO_WORDS || word >= MEMBERS_END || types[role][INDEX(word)] == ANYTHING ||
+        (s->host && word == DEVICE))
         return TP_OK;
     enum type type = types[role][INDEX(word)];
     if (!fits(type, value))
@@ -310,11 +322,11 @@ static int add_segment(struct tp_pytorch *s, const struct tp_pytorch_block *span
 static int end_segment(struct tp_pytorch *s, struct tp_err *err)
 {
     const struct tp_pytorch_values *v = &s->values[ROLE_SEGMENT];
-    enum member needed = !has(v, TOTAL) ? TOTAL : !has(v, ADDRESS) ? ADDRESS : DEVICE;
+    enum member needed = !has(v, TOTAL) ? TOTAL : !has(v, ADDRESS) || s->host ? ADDRESS : DEVICE;
     if (!has(v, needed))
         return missing(s, ROLE_SEGMENT, needed, err);
-    uint64_t device = bytes_of(v, DEVICE), total = bytes_of(v, TOTAL);
-    if (device >= TP_PYTORCH_DEVICES || total > TP_MAX_LIVE_BYTES / 2)
+    uint64_t device = s->host ? TP_PYTORCH_HOST : bytes_of(v, DEVICE), total = bytes_of(v, TOTAL);
+    if ((device >= TP_PYTORCH_DEVICES && !s->host) || total > TP_MAX_LIVE_BYTES / 2)
         return tp_input_fail_byte(s->reading->in, s->offset[ROLE_SEGMENT], err,
                                   "a segment of %" PRIu64 " bytes on device %" PRIu64, total,
                                   device);
@@ -330,7 +342,7 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
         return tp_input_fail_byte(s->reading->in, s->offset[ROLE_SEGMENT], err,
                                   "the segments of device %" PRIu64 " are larger than any memory",
                                   device);
-    s->segments++;
+    s->segments += !s->host;
     end->end_segments++;
     end->end_reserved += total;
     end->end_large += get(v, TYPE) == LARGE;
@@ -357,12 +369,19 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
 
 /* ---- events ---- */
 
+/* Index of the device whose events are being read. */
+static uint64_t device_of(const struct tp_pytorch *s)
+{
+    return s->host ? TP_PYTORCH_HOST : s->device_lists;
+}
+
 static int event_fail(const struct tp_pytorch *s, struct tp_err *err, const char *what)
 {
-    const struct tp_pytorch_device *d = &s->devices[s->device_lists];
-    return tp_input_fail_byte(s->reading->in, s->offset[ROLE_EVENT], err,
-                              "event %s of device %" PRIu64 " %s", tp_count(d->count + 1).s,
-                              s->device_lists, what);
+    char name[32] = TP_PYTORCH_HOST_SPACE;
+    if (!s->host)
+        snprintf(name, sizeof name, "device %" PRIu64, s->device_lists);
+    return tp_input_fail_byte(s->reading->in, s->offset[ROLE_EVENT], err, "event %s of %s %s",
+                              tp_count(s->devices[device_of(s)].count + 1).s, name, what);
 }
 
 /* Checks that an event has the members that its action requires. */
@@ -372,7 +391,7 @@ static int check_event(const struct tp_pytorch *s, const struct tp_pytorch_event
     const struct tp_pytorch_values *v = &s->values[ROLE_EVENT];
     bool placed = ev->action <= TP_PYTORCH_FREE_COMPLETED;
     bool sized = ev->action <= TP_PYTORCH_OOM;
-    if (s->device_lists >= TP_PYTORCH_DEVICES)
+    if (s->device_lists >= TP_PYTORCH_DEVICES && !s->host)
         return tp_input_fail_byte(s->reading->in, ev->offset, err, "events of more than %d devices",
                                   TP_PYTORCH_DEVICES);
     if (!has(v, ACTION))
@@ -383,7 +402,7 @@ static int check_event(const struct tp_pytorch *s, const struct tp_pytorch_event
         return event_fail(s, err, "has no 'size'");
     if (sized && ev->size > TP_MAX_SIZE && !tp_pytorch_too_large(ev))
         return event_fail(s, err, "has a size of more than 2^48 bytes");
-    const struct tp_pytorch_device *d = &s->devices[s->device_lists];
+    const struct tp_pytorch_device *d = &s->devices[device_of(s)];
     if (d->taken > SEGMENTS_MAX || d->returned > SEGMENTS_MAX)
         return event_fail(s, err, "follows segments that are together larger than any memory");
     return TP_OK;
@@ -391,7 +410,7 @@ static int check_event(const struct tp_pytorch *s, const struct tp_pytorch_event
 
 static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
 {
-    struct tp_pytorch_device *d = &s->devices[s->device_lists];
+    struct tp_pytorch_device *d = &s->devices[device_of(s)];
     bool taken = ev->action == TP_PYTORCH_SEGMENT_ALLOC || ev->action == TP_PYTORCH_SEGMENT_MAP;
     bool back = ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP;
     d->count++;
@@ -402,15 +421,17 @@ static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
     d->returned += back ? ev->size : 0;
     int64_t level = (int64_t)d->taken - (int64_t)d->returned;
     d->highest = level > d->highest ? level : d->highest;
-    s->completed += ev->action == TP_PYTORCH_FREE_COMPLETED;
-    s->requested += ev->action == TP_PYTORCH_FREE_REQUESTED;
+    d->completed += ev->action == TP_PYTORCH_FREE_COMPLETED;
+    d->requested += ev->action == TP_PYTORCH_FREE_REQUESTED;
+    if (ev->action == TP_PYTORCH_ALLOC && __builtin_add_overflow(d->asked, ev->size, &d->asked))
+        d->asked = UINT64_MAX;
     s->grown |= ev->action == TP_PYTORCH_SEGMENT_MAP;
     s->framed += ev->frames != 0;
     s->framed_frees += ev->frames && (ev->action == TP_PYTORCH_FREE_REQUESTED ||
                                       ev->action == TP_PYTORCH_FREE_COMPLETED);
     s->pooled += ev->has_pool;
     s->too_large += tp_pytorch_too_large(ev);
-    s->unaligned += ev->action == TP_PYTORCH_ALLOC && ev->address % ALIGNMENT;
+    s->unaligned += ev->action == TP_PYTORCH_ALLOC && !s->host && ev->address % ALIGNMENT;
     if (ev->action == TP_PYTORCH_UNKNOWN && s->unknown++ == 0)
         s->unknown_action = (uint16_t)get(&s->values[ROLE_EVENT], ACTION);
 }
@@ -467,10 +488,16 @@ static int end_annotation(struct tp_pytorch *s, struct tp_err *err)
 
 /* ---- containers ---- */
 
+static bool is_host(unsigned role)
+{
+    return role == ROLE_HOST_SEGMENTS || role == ROLE_HOST_TRACES;
+}
+
 static int on_begin(void *ctx, unsigned role, uint64_t offset, struct tp_err *err)
 {
     static const uint32_t once = 1u << ROLE_TOP | 1u << ROLE_SEGMENTS | 1u << ROLE_BLOCKS |
-                                 1u << ROLE_DEVICES | 1u << ROLE_SETTINGS | 1u << ROLE_ANNOTATIONS;
+                                 1u << ROLE_DEVICES | 1u << ROLE_SETTINGS | 1u << ROLE_ANNOTATIONS |
+                                 1u << ROLE_HOST_SEGMENTS | 1u << ROLE_HOST_TRACES;
     struct tp_pytorch *s = ctx;
     if (once >> role & s->seen >> role & 1)
         return tp_input_fail_byte(s->reading->in, offset, err, "%s is there twice", names[role]);
@@ -482,8 +509,10 @@ static int on_begin(void *ctx, unsigned role, uint64_t offset, struct tp_err *er
         s->segment.first_block = s->blocks.count;
         s->seen &= ~(1u << ROLE_BLOCKS);
     }
-    if (role == ROLE_TRACE && s->device_lists < TP_PYTORCH_DEVICES)
-        s->devices[s->device_lists].first = tp_spill_count(&s->events);
+    s->host |= is_host(role);
+    if (role == ROLE_HOST_TRACES ||
+        (role == ROLE_TRACE && !s->host && s->device_lists < TP_PYTORCH_DEVICES))
+        s->devices[device_of(s)].first = tp_spill_count(&s->events);
     return TP_OK;
 }
 
@@ -496,7 +525,8 @@ static int on_end(void *ctx, unsigned role, struct tp_err *err)
         [ROLE_ANNOTATION] = end_annotation,
     };
     struct tp_pytorch *s = ctx;
-    s->device_lists += role == ROLE_TRACE;
+    s->device_lists += role == ROLE_TRACE && !s->host;
+    s->host &= !is_host(role);
     return ends[role] ? ends[role](s, err) : TP_OK;
 }
 
@@ -510,6 +540,18 @@ static const struct tp_pickle_schema schema = {
     .field = on_field,
     .end = on_end,
 };
+
+static void find_freeing(struct tp_pytorch *s)
+{
+    uint64_t completed[2] = {0, 0}, requested[2] = {0, 0};
+    for (uint32_t i = 0; i < TP_PYTORCH_LISTS; i++) {
+        completed[i == TP_PYTORCH_HOST] += s->devices[i].completed;
+        requested[i == TP_PYTORCH_HOST] += s->devices[i].requested;
+    }
+    for (int i = 0; i < 2; i++)
+        s->freeing[i] =
+            !completed[i] && requested[i] ? TP_PYTORCH_FREE_REQUESTED : TP_PYTORCH_FREE_COMPLETED;
+}
 
 int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
 {
@@ -525,8 +567,9 @@ int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
         rc = tp_pickle_read(s->pickle, err);
     if (rc != TP_OK)
         return rc;
+    find_freeing(s);
     const struct tp_pytorch_values *v = &s->values[ROLE_TOP];
-    if (has(v, SEGMENTS) || has(v, DEVICE_TRACES))
+    if (has(v, SEGMENTS) || has(v, DEVICE_TRACES) || has(v, HOST_TRACES))
         return TP_OK;
     rc =
         tp_fail(err, TP_EINPUT, "%s: a pickle, but not of a memory snapshot", tp_input_name(r->in));
@@ -541,6 +584,11 @@ void tp_pytorch_release(struct tp_pytorch *s)
     tp_pytorch_free_blocks(s->reading, &s->spans);
     TP_GROW_END(&s->contents, &s->content_room, .budget = s->reading->budget);
     TP_GROW_END(&s->annotations, &s->annotation_room, .budget = s->reading->budget);
+}
+
+bool tp_pytorch_has_end(const struct tp_pytorch *s, uint32_t device)
+{
+    return device == TP_PYTORCH_HOST ? s->devices[device].end.end_segments > 0 : s->segments > 0;
 }
 
 /* ---- the meta ---- */

@@ -1,9 +1,15 @@
 /* A PyTorch memory snapshot that was read: events and blocks in the file's own terms.
  *
- *     pickle --> pytorch_snapshot.c --> events, by device (pytorch_events.h)
+ *     pickle --> pytorch_snapshot.c --> events, by device and of the host (pytorch_events.h)
  *                                  \--> blocks, segments, annotations, settings
  *                pytorch_lower.c makes a program of all that, pytorch_places.c finds frames again
- */
+ *
+ * Pinned memory of the host (CachingHostAllocator) is in `host_segments` and `host_traces`, from
+ * PyTorch 2.14 on where it was recorded with record_pinned_host_memory=True (pull request 182407;
+ * with record_cuda=False it is all that was recorded). By that request segments and events have the
+ * members of those of a GPU. What was not to be found in public source: whether host_traces is a
+ * list of events or of lists of them, and which device a segment names; both forms are read, and
+ * the device is not looked at. It is kept as one more device, TP_PYTORCH_HOST. */
 #ifndef TP_PYTORCH_SNAPSHOT_H
 #define TP_PYTORCH_SNAPSHOT_H
 
@@ -13,7 +19,14 @@
 
 #define TP_PYTORCH_CAPTURE "PyTorch memory snapshot" /* prefix of meta->capture */
 
-enum { TP_PYTORCH_DEVICES = TP_MAX_DEVICES, TP_PYTORCH_MEMBERS = 32 };
+#define TP_PYTORCH_HOST_SPACE "host (pinned)"
+
+enum {
+    TP_PYTORCH_DEVICES = TP_MAX_DEVICES,
+    TP_PYTORCH_HOST = TP_PYTORCH_DEVICES, /* index of the host's pinned memory among the devices */
+    TP_PYTORCH_LISTS = TP_PYTORCH_HOST + 1,
+    TP_PYTORCH_MEMBERS = 32
+};
 
 /* A block that was live when the recording began or when the snapshot was taken; or a segment. */
 struct tp_pytorch_block {
@@ -56,6 +69,8 @@ struct tp_pytorch_annotation {
 struct tp_pytorch_device {
     uint64_t first, count;         /* the device's range in the list of all events */
     uint64_t snapshots;            /* snapshot events in that range */
+    uint64_t completed, requested; /* frees of each kind */
+    uint64_t asked;                /* bytes of all its requests, at most UINT64_MAX */
     uint64_t taken, returned;      /* bytes of segments, summed over the events */
     int64_t highest;               /* most bytes of segments above those before the first event */
     uint64_t allocs, frees;        /* number of whole segments allocated and freed */
@@ -78,20 +93,21 @@ struct tp_pytorch {
     size_t content_room;
     struct tp_pytorch_annotation *annotations;
     size_t annotation_count, annotation_room;
-    struct tp_pytorch_device devices[TP_PYTORCH_DEVICES];
-    uint64_t device_lists; /* lists in device_traces that were read so far */
-    uint64_t segments;
-    uint64_t completed, requested; /* frees of each kind */
-    uint64_t unaligned;            /* allocations at addresses where PyTorch places none */
-    uint64_t framed;               /* events with stack frames */
-    uint64_t framed_frees;         /* of them, those that free a block */
-    uint64_t pooled;               /* events that say their pool */
-    uint64_t private_spans;        /* segments of private pools at the end */
-    uint64_t framed_blocks;        /* blocks at the end with stack frames */
-    bool grown;                    /* some segments grow */
-    uint64_t too_large;            /* failed requests of more than 2^48 bytes */
-    uint64_t unknown;              /* events with an unknown action */
-    uint16_t unknown_action;       /* word of the first unknown action */
+    struct tp_pytorch_device devices[TP_PYTORCH_LISTS];
+    uint64_t device_lists;   /* lists in device_traces that were read so far */
+    uint64_t segments;       /* of devices; without those of the host */
+    bool host;               /* a container of the host is open */
+    uint8_t freeing[2];      /* enum tp_pytorch_action, of GPUs and of the host */
+    uint64_t unaligned;      /* allocations at addresses where PyTorch places none */
+    uint64_t framed;         /* events with stack frames */
+    uint64_t framed_frees;   /* of them, those that free a block */
+    uint64_t pooled;         /* events that say their pool */
+    uint64_t private_spans;  /* segments of private pools at the end */
+    uint64_t framed_blocks;  /* blocks at the end with stack frames */
+    bool grown;              /* some segments grow */
+    uint64_t too_large;      /* failed requests of more than 2^48 bytes */
+    uint64_t unknown;        /* events with an unknown action */
+    uint16_t unknown_action; /* word of the first unknown action */
     /* a bit for each role that may come once in a file or in a segment */
     uint32_t seen;
     uint64_t offset[TP_PICKLE_ROLES]; /* byte of the open dict of each role */
@@ -122,12 +138,15 @@ const char *tp_pytorch_conf(const struct tp_pytorch *s);
  * or else, in older files, by segments that grow. */
 bool tp_pytorch_grows(const struct tp_pytorch *s);
 
-/* The action that frees: the recording may have left out some kinds of events (skip_actions). */
-static inline enum tp_pytorch_action tp_pytorch_freeing(const struct tp_pytorch *s)
+/* The action that frees on a device: the recording may have left out some kinds of events
+ * (skip_actions), of all GPUs or of the host. */
+static inline enum tp_pytorch_action tp_pytorch_freeing(const struct tp_pytorch *s, uint32_t device)
 {
-    bool skipped = !s->completed && s->requested;
-    return skipped ? TP_PYTORCH_FREE_REQUESTED : TP_PYTORCH_FREE_COMPLETED;
+    return (enum tp_pytorch_action)s->freeing[device == TP_PYTORCH_HOST];
 }
+
+/* Whether the file says what lay on a device at the end. */
+bool tp_pytorch_has_end(const struct tp_pytorch *s, uint32_t device);
 
 /* Sets capture, settings and `unknown` of the meta. */
 void tp_pytorch_describe(struct tp_pytorch *s);

@@ -4,7 +4,8 @@
  *                                                        \--> places  (pytorch_places.h)
  *
  * Every entry of device_traces is an event, and free_completed frees. Sizes are the requested ones:
- * rounding them up was the policy of PyTorch's allocator. */
+ * rounding them up was the policy of PyTorch's allocator. Entries of host_traces are events of a
+ * memory space of their own, pinned memory of the host. */
 #include "traces/formats/pytorch/pytorch_allocator.h"
 #include "traces/formats/pytorch/pytorch_lower.h"
 #include "traces/formats/pytorch/pytorch_pools.h"
@@ -20,7 +21,7 @@ static int probe(const unsigned char *data, size_t size)
     if (outermost < 0)
         return 0;
     if (outermost != ']' &&
-        (tp_input_shows(data, size, "device_traces") ||
+        (tp_input_shows(data, size, "device_traces") || tp_input_shows(data, size, "host_traces") ||
          (tp_input_shows(data, size, "segments") && tp_input_shows(data, size, "total_size"))))
         return 95;
     return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
@@ -76,6 +77,7 @@ static int read_trace(const struct tp_reading *r, struct tp_err *err)
 const struct tp_format tp_format_pytorch = {
     .name = "pytorch",
     .has_devices = true,
+    .has_spaces = true,
     .summary = "PyTorch CUDA memory snapshot (torch.cuda.memory._dump_snapshot), pickle 2 to 5",
     .record = "torch.cuda.memory._record_memory_history(); ...; "
               "torch.cuda.memory._dump_snapshot(\"FILE\")",

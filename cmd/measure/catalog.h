@@ -29,7 +29,7 @@ struct tp_recorded_policy {
     const char *by;
     const struct tp_strategy *strategy;
     const char *option; /* takes the settings as they are recorded */
-    /* a choice whose word "recorded" leaves to the recording whose allocator it was */
+    /* a choice whose word "recorded" leaves to the recording whose allocator it was; NULL: none */
     const char *device_option;
     /* The text for it among the settings that a trace says; NULL: there is none. */
     const char *(*settings)(const char *said);
@@ -38,7 +38,7 @@ struct tp_recorded_policy {
     /* Added to the settings where the program had set its share of the device, which is then all
      * that is known of the device's size. */
     const char *shared;
-    /* What the settings among what a trace says mean for limits of memory. */
+    /* What the settings among what a trace says mean for limits of memory; NULL: not known. */
     struct tp_limit_rules (*limits)(const char *said);
 };
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by); /* NULL: there is none */

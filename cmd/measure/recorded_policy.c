@@ -41,11 +41,22 @@ static const char *device_word(const struct tp_trace *trace, const struct tp_opt
     return NULL;
 }
 
+/* Whether the strategy plays the device of the recording. */
+static bool has_recorded_device(const struct tp_trace *trace, const struct tp_recorded_policy *p,
+                                const struct tp_strategy_spec *spec)
+{
+    if (!p->device_option)
+        return true;
+    const char *word =
+        device_word(trace, tp_opt_find(spec->strategy->options, p->device_option));
+    return tp_strategy_spec_says(spec, p->device_option, word ? word : leaves_it);
+}
+
 static int apply_device(const struct tp_trace *trace, struct tp_strategy_spec *spec,
                         struct tp_err *err)
 {
     const struct tp_recorded_policy *p = tp_find_recorded_policy(trace->recorded.by);
-    if (!p || p->strategy != spec->strategy ||
+    if (!p || p->strategy != spec->strategy || !p->device_option ||
         !tp_strategy_spec_says(spec, p->device_option, leaves_it))
         return TP_OK;
     const struct tp_opt *row = tp_opt_find(spec->strategy->options, p->device_option);
@@ -68,11 +79,9 @@ bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_captured
     char given[TP_SPEC_TEXT] = "";
     if (!plain.policy)
         return false;
-    const char *word =
-        device_word(trace, tp_opt_find(spec->strategy->options, plain.policy->device_option));
     tp_opt_format(plain.row, spec->opts, given, sizeof given);
     return (!strcmp(given, plain.text) || !strcmp(given, shared.text)) &&
-           tp_strategy_spec_says(spec, plain.policy->device_option, word ? word : leaves_it);
+           has_recorded_device(trace, plain.policy, spec);
 }
 
 bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strategy_spec *spec,

@@ -1,6 +1,7 @@
 /* See snapshot_file.h. */
 #include "cmd/verify/snapshot_file.h"
 
+#include "alloc/base/numbers.h"
 #include "cmd/ui/stop.h"
 #include "traces/formats/pytorch/pytorch_pools.h"
 
@@ -34,8 +35,16 @@ void tp_snapshot_close(struct tp_snapshot_file *f)
 
 int tp_snapshot_silent(const struct tp_pytorch *s, struct tp_err *err)
 {
-    return tp_hint(err,
-                   tp_fail(err, TP_EINPUT, "%s: PyTorch was not recording: there are no events",
-                           tp_input_name(s->reading->in)),
-                   "call torch.cuda.memory._record_memory_history() first");
+    const char *name = tp_input_name(s->reading->in);
+    const struct tp_pytorch_silence silence = tp_pytorch_silence(s);
+    uint64_t pinned = s->devices[TP_PYTORCH_HOST].count;
+    if (pinned)
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT,
+                               "%s: no events of a GPU: its %s are of pinned memory of the host",
+                               name, tp_plural(pinned, "event").s),
+                       "'tapool info' and 'tapool tune' show them: --space='%s'",
+                       TP_PYTORCH_HOST_SPACE);
+    return tp_hint(err, tp_fail(err, TP_EINPUT, "%s: no events: %s", name, silence.why), "%s",
+                   silence.hint);
 }

@@ -17,7 +17,7 @@ int tp_snapshot_open(struct tp_snapshot_file *f, const char *path, uint64_t max_
                      struct tp_err *err);
 void tp_snapshot_close(struct tp_snapshot_file *f);
 
-/* TP_EINPUT: the snapshot has no events. */
+/* TP_EINPUT: the snapshot has no events of a GPU. */
 int tp_snapshot_silent(const struct tp_pytorch *s, struct tp_err *err);
 
 #endif

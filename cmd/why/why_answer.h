@@ -21,6 +21,7 @@ struct tp_why_picture; /* why_picture.h */
 
 struct tp_why {
     uint32_t device;
+    const char *silence;         /* why there are no events, where there are none */
     struct tp_verified verified; /* what was compared up to the event */
     struct tp_why_moment moment;
     struct tp_why_sum sum;

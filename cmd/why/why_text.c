@@ -51,7 +51,7 @@ void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
     if (*w->recording.retries_text)
         tp_page_row(page, 0, "Device full", NAME, "%s", w->recording.retries_text);
     if (!m->events) {
-        tp_page_row(page, 0, "At the end", NAME, "PyTorch was not recording: there are no events");
+        tp_page_row(page, 0, "At the end", NAME, "no events: %s", w->silence);
         return;
     }
     if (m->failed) {

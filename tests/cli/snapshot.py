@@ -5,6 +5,14 @@
     snapshot.py spare           p4, with a segment of device 3, of which there is no event
     snapshot.py model           a pickle that runs code when Python loads it, as a saved model does
     snapshot.py other           data that are no snapshot
+    snapshot.py left-out        one with include_traces=False: no list of events for any device
+    snapshot.py framed          one without events whose blocks have stack frames
+    snapshot.py segments        what torch.cuda.memory_snapshot() gives: a list of segments
+    snapshot.py pinned          pinned memory of the host alone (record_cuda=False): 20.4 GiB take 32, a block is used
+                                again, and the cache is emptied. By the public rules of CachingHostAllocator: powers
+                                of two, no splitting
+    snapshot.py pinned-lists    the same with its events in a list of lists
+    snapshot.py both            p4 with it
 """
 import collections
 import pickle
@@ -39,6 +47,47 @@ settings = {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64", "max_split_size":
             "roundup_power2_divisions": {"1": 0}}
 whole = dict(segments=segments, device_traces=[trace], allocator_settings=settings, external_annotations=[])
 spare = dict(segments[1], device=3, address=BASE + 8388608, blocks=[block(8388608, 2097152, 0, "inactive")])
-kinds = {"spare": (dict(whole, segments=[*segments, spare]), 4), "p2": (whole, 2), "p4": (whole, 4), "p5": (whole, 5), "state": (dict(whole, device_traces=[[]]), 4),
+def pinned_events():
+    """Events and blocks at the end, as the allocator makes them from these requests."""
+    mib, at, free, live, events, now = 1 << 20, [BASE], {}, {}, [], [1000000]
+    def add(action, addr, size):
+        now[0] += 100
+        events.append(dict(action=action, addr=addr, size=size, stream=0, time_us=now[0],
+                           frames=[{"filename": "/home/me/load.py", "line": 5, "name": "pin"}]))
+    def alloc(name, size):
+        room = 1 << (size - 1).bit_length()
+        if not free.get(room):
+            add("segment_alloc", at[0], room)
+            free.setdefault(room, []).append(at[0])
+            at[0] += room
+        live[name] = (free[room].pop(), size, room)
+        add("alloc", live[name][0], size)
+    def release(name):
+        addr, size, room = live.pop(name)
+        add("free_requested", addr, size)
+        add("free_completed", addr, size)
+        free[room].append(addr)
+    alloc("cache", 21904333210)
+    for i in range(4):
+        alloc("a", 3 * mib + i)
+        alloc("b", 70 * mib)
+        release("a")
+        release("b")
+    for room in sorted(free):
+        for addr in free.pop(room):
+            add("segment_free", addr, room)
+    alloc("last", 5 * mib)
+    return events, [dict(common, device=-1, segment_type="large", address=addr, total_size=room, allocated_size=room,
+                         active_size=room, requested_size=size,
+                         blocks=[dict(address=addr, size=room, requested_size=size, state="active_allocated", frames=[])])
+                    for addr, size, room in live.values()]
+
+pinned_trace, pinned_segments = pinned_events()
+pinned = dict(segments=[], device_traces=[[]], allocator_settings={"PYTORCH_ALLOC_CONF": ""}, external_annotations=[],
+              host_segments=pinned_segments, host_traces=pinned_trace)
+framed = dict(segments[0], blocks=[dict(b, frames=trace[0]["frames"]) for b in blocks])
+kinds = {"left-out": (dict(whole, device_traces=[]), 4), "framed": (dict(whole, segments=[framed], device_traces=[[]]), 4),
+         "segments": (segments, 4), "pinned": (pinned, 4), "pinned-lists": (dict(pinned, host_traces=[pinned_trace]), 2),
+         "both": (dict(whole, host_segments=pinned_segments, host_traces=pinned_trace), 4), "spare": (dict(whole, segments=[*segments, spare]), 4), "p2": (whole, 2), "p4": (whole, 4), "p5": (whole, 5), "state": (dict(whole, device_traces=[[]]), 4),
          "other": ({"weights": [1, 2, 3]}, 4), "model": (collections.OrderedDict(layer=1), 2)}
 sys.stdout.buffer.write(pickle.dumps(kinds[sys.argv[1]][0], protocol=kinds[sys.argv[1]][1]))

@@ -35,7 +35,7 @@ struct tp_pickle_value {
     enum tp_pickle_kind kind;
     uint8_t role;   /* role of a container; 0: none */
     bool shared;    /* the value was fetched from a memo entry */
-    bool empty;     /* a shared list is still empty */
+    bool empty;     /* a list has no items yet */
     bool pair;      /* an OTHER that is a tuple of two INT: `number` and `second` */
     uint16_t word;  /* word of a TEXT; TP_MEMO_TEXT: the text is not kept */
     int64_t number; /* value of an INT or a BOOL */

@@ -168,13 +168,17 @@ static uint8_t role_of(struct tp_pickle *p, enum tp_pickle_kind kind, uint32_t *
     return look_up(p, around, word, kind);
 }
 
+static void note_item(struct tp_pickle *p, struct tp_pickle_cell *list)
+{
+    list->items++;
+    if (list->memoized)
+        p->memo.cells[list->memo] = TP_MEMO_LIST;
+}
+
 /* Begins a new item of a list, which completes the item before it. */
 static int begin_item(struct tp_pickle *p, uint32_t list, struct tp_err *err)
 {
-    struct tp_pickle_cell *cell = &p->cells[list];
-    cell->items++;
-    if (cell->memoized)
-        p->memo.cells[cell->memo] = TP_MEMO_LIST;
+    note_item(p, &p->cells[list]);
     while (p->used > list + 1 && !top(p)->is_mark) {
         int rc = settle(p, list, err);
         if (rc != TP_OK)
@@ -222,10 +226,12 @@ static int step_over(struct tp_pickle *p, struct tp_err *err)
     uint8_t effect = tp_pickle_ops[p->opcode].effect;
     if (effect == TP_OP_COLLECT || p->opcode == 0x91)
         return push(p, &(struct tp_pickle_value){.kind = TP_PICKLE_OTHER, .offset = begin}, err);
-    const struct tp_pickle_cell *t = top(p);
+    struct tp_pickle_cell *t = top(p);
     bool set = t && !t->is_mark && t->value.kind == TP_PICKLE_OTHER && effect == TP_OP_ADD;
     if (!t || t->is_mark || (!set && closers[t->value.kind] != effect) || t->value.shared)
         return misplaced(p, err);
+    if (t->value.kind == TP_PICKLE_LIST)
+        note_item(p, t);
     return TP_OK;
 }
 
@@ -273,14 +279,19 @@ static int on_append(struct tp_pickle *p, struct tp_err *err)
     if (p->used < 2 || p->cells[p->used - 2].is_mark ||
         p->cells[p->used - 2].value.kind != TP_PICKLE_LIST)
         return misplaced(p, err);
+    if (!p->cells[p->used - 2].value.role)
+        note_item(p, &p->cells[p->used - 2]);
     return settle(p, p->used - 2, err);
 }
 
 /* Hands on a member of a dict: its key is in cell `at`, its value in the cell above. */
 static int member(struct tp_pickle *p, uint32_t dict, uint32_t at, struct tp_err *err)
 {
-    const struct tp_pickle_cell *key = &p->cells[at], *value = &p->cells[at + 1];
+    const struct tp_pickle_cell *key = &p->cells[at];
+    struct tp_pickle_cell *value = &p->cells[at + 1];
     uint8_t role = p->cells[dict].value.role;
+    if (!value->value.shared)
+        value->value.empty = value->value.kind == TP_PICKLE_LIST && !value->items;
     if (key->is_mark || value->is_mark || key->value.role ||
         (value->value.role && value->parent != dict))
         return misplaced(p, err);
@@ -340,7 +351,7 @@ static int on_make(struct tp_pickle *p, struct tp_err *err)
     if (!t || t->is_mark)
         return misplaced(p, err);
     uint16_t code = tp_pickle_code(&t->value);
-    if (code == TP_MEMO_LIST && t->value.role && t->items == 0)
+    if (code == TP_MEMO_LIST && t->items == 0)
         code = TP_MEMO_EMPTY_LIST;
     int rc = tp_pickle_make(p, code, err);
     t->memo = p->made;

@@ -171,7 +171,7 @@ static void test_records(void **state)
            "TOP( ITEMS( ITEM( ) ITEM( a=1 b=2 ) ITEM( a=3 ) ) items=a list ) ");
     expect("} ( 'items' ] ( } ( 'parts' ] } ( 'b' 1 u a 'a' 2 u e 'b' 3 u .",
            "TOP( ITEMS( ITEM( PARTS( PART( b=1 ) ) parts=a list a=2 ) ) items=a list b=3 ) ");
-    expect("} ( 'items' ] ( e 'a' 1 u .", "TOP( ITEMS( ) items=a list a=1 ) ");
+    expect("} ( 'items' ] ( e 'a' 1 u .", "TOP( ITEMS( ) items=empty a list a=1 ) ");
 }
 
 /* `] ]` is a list in a list, or two neighbours: what the outer ones hold decides. */
@@ -203,8 +203,9 @@ static void test_memo(void **state)
     expect("} ( 'abcdef' q9 5 'b' q4 h9 u .", "TOP( abcdef=5 b='abcdef' ) ");
     expect("} ( 'abcdef' ] ( } ( 'b' 'b' u q0 ] ( 5 e q1 } 'b' 'b' s q2 e 'a' h0 'b' h1 'a' h2 u .",
            "TOP( abcdef=a list a=shared a dict b=shared a list a=shared a dict ) ");
-    expect("} ( 'b' ] m 'a' h0 u .", "TOP( b=a list a=shared a list ) ");
-    expect("} ( 'items' ] m 'a' h0 u .", "TOP( ITEMS( ) items=a list a=shared empty a list ) ");
+    expect("} ( 'b' ] m 'a' h0 u .", "TOP( b=empty a list a=shared empty a list ) ");
+    expect("} ( 'items' ] m 'a' h0 u .",
+           "TOP( ITEMS( ) items=empty a list a=shared empty a list ) ");
     expect("} ( 'items' ] m ( } e 'a' h0 u .",
            "TOP( ITEMS( ITEM( ) ) items=a list a=shared a list ) ");
     expect_error("} ( 'a' h0 u .", "x: byte 7: refers to memo entry 0, which was never made");

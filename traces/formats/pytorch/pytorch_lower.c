@@ -85,6 +85,8 @@ static int choose_space(struct lowering *l, struct tp_err *err)
         l->in_space[i] = i == TP_PYTORCH_HOST ? pinned && tp_spaces_chosen(spaces, index[1])
                                               : tp_spaces_chosen(spaces, index[0]);
     tp_spaces_free(spaces);
+    if (is_host_alone(l))
+        tp_meta_set(l->reading->meta, &l->reading->meta->unknown, "threads, alignment");
     return rc;
 }
 
@@ -214,11 +216,10 @@ static int say_nothing(const struct lowering *l, struct tp_err *err)
     const struct tp_pytorch *s = l->snapshot;
     struct tp_meta *meta = l->reading->meta;
     uint32_t numbers[TP_PYTORCH_LISTS], count = list_recorded(l, numbers);
+    const struct tp_pytorch_silence silence = tp_pytorch_silence(s);
     if (!meta->nothing) {
-        tp_meta_set(meta, &meta->nothing,
-                    "PyTorch was not recording when this snapshot was dumped");
-        tp_meta_set(meta, &meta->nothing_hint,
-                    "call torch.cuda.memory._record_memory_history() first%s%s",
+        tp_meta_set(meta, &meta->nothing, "%s", silence.why);
+        tp_meta_set(meta, &meta->nothing_hint, "%s%s%s", silence.hint,
                     s->segments ? "; 'tapool info' shows the " : "",
                     s->segments ? tp_plural(s->segments, "segment").s : "");
     }

@@ -11,8 +11,8 @@
  * The third row rests on this: what was reserved before the group and the new segment together
  * would have been less than what the device gave at another time, so that nothing was short.
  *
- * A pinned block of the host that is too large for the cache (pinned_max_cached_size_mb) gives its
- * segment back when it is free: nobody asked for that.
+ * Pinned memory of the host goes back by torch._C._host_emptyCache() alone, whatever follows, and
+ * where a block is too large for the cache (pinned_max_cached_size_mb) when it is freed.
  *
  * Known weakness: without frames, an empty_cache() at the peak, right before a request that needs a
  * new segment, looks like a failed cudaMalloc; one of a single pinned block right after its free
@@ -109,7 +109,7 @@ int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t 
                         uint64_t reserved, bool *asked, struct tp_err *err)
 {
     enum tp_pytorch_frames found = TP_FRAMES_NONE;
-    struct following f;
+    struct following f = {NOTHING, 0, 0};
     bool first = gives_back(ev) && !r->devices[device].giving;
     uint64_t freed = number == TP_PYTORCH_HOST ? r->devices[device].freed : 0;
     r->devices[device].freed =
@@ -124,6 +124,7 @@ int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t 
         rc = look_ahead(now, &f, err);
     bool of_free = freed && f.count == 1 && freed == ev->address;
     *asked = rc == TP_OK && !of_free &&
-             (found == TP_FRAMES_CALLED || is_asked(r, device, reserved, &f));
+             (found == TP_FRAMES_CALLED || number == TP_PYTORCH_HOST ||
+              is_asked(r, device, reserved, &f));
     return rc;
 }

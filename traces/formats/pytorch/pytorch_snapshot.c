@@ -73,6 +73,7 @@ static_assert(INDEX(MEMBERS_END) <= TP_PYTORCH_MEMBERS, "members are bits of a w
 
 static const struct tp_pickle_row rows[] = {
     {0, 0, TP_PICKLE_DICT, ROLE_TOP},
+    {0, 0, TP_PICKLE_LIST, ROLE_SEGMENTS}, /* torch.cuda.memory_snapshot() */
     {ROLE_TOP, SEGMENTS, TP_PICKLE_LIST, ROLE_SEGMENTS},
     {ROLE_SEGMENTS, 0, TP_PICKLE_DICT, ROLE_SEGMENT},
     {ROLE_SEGMENT, BLOCKS, TP_PICKLE_LIST, ROLE_BLOCKS},
@@ -229,7 +230,7 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
         : type == PLACE ? (int64_t)value->offset
         : type == POOL  ? (int64_t)tp_pool_number((uint64_t)value->number, (uint64_t)value->second)
                         : value->number;
-    if (type == PLACE && value->kind != TP_PICKLE_LIST)
+    if (type == PLACE && (value->kind != TP_PICKLE_LIST || value->empty))
         v->of[INDEX(word)] = 0;
     return TP_OK;
 }
@@ -569,7 +570,7 @@ int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
         return rc;
     find_freeing(s);
     const struct tp_pytorch_values *v = &s->values[ROLE_TOP];
-    if (has(v, SEGMENTS) || has(v, DEVICE_TRACES) || has(v, HOST_TRACES))
+    if (has(v, SEGMENTS) || has(v, DEVICE_TRACES) || has(v, HOST_TRACES) || s->segments)
         return TP_OK;
     rc =
         tp_fail(err, TP_EINPUT, "%s: a pickle, but not of a memory snapshot", tp_input_name(r->in));
@@ -589,6 +590,28 @@ void tp_pytorch_release(struct tp_pytorch *s)
 bool tp_pytorch_has_end(const struct tp_pytorch *s, uint32_t device)
 {
     return device == TP_PYTORCH_HOST ? s->devices[device].end.end_segments > 0 : s->segments > 0;
+}
+
+/* A snapshot with events has a list of them for each device, if it is an empty one. Blocks have
+ * stack frames only where PyTorch was recording when they were allocated. */
+struct tp_pytorch_silence tp_pytorch_silence(const struct tp_pytorch *s)
+{
+    if (!(s->seen >> ROLE_TOP & 1))
+        return (struct tp_pytorch_silence){
+            "torch.cuda.memory_snapshot() gives segments, without events",
+            "torch.cuda.memory._dump_snapshot() writes both"};
+    if (has(&s->values[ROLE_TOP], DEVICE_TRACES) && !s->device_lists && s->segments)
+        return (struct tp_pytorch_silence){
+            "they were left out of the snapshot (include_traces=False)",
+            "take it with include_traces=True"};
+    if (s->framed_blocks)
+        return (struct tp_pytorch_silence){
+            "PyTorch was recording (blocks have stack frames) with enabled=\"state\", or was "
+            "stopped "
+            "before the dump, or they were left out (include_traces=False)",
+            "record with enabled=\"all\", and dump while it records, with include_traces=True"};
+    return (struct tp_pytorch_silence){"PyTorch was not recording when this snapshot was dumped",
+                                       "call torch.cuda.memory._record_memory_history() first"};
 }
 
 /* ---- the meta ---- */

@@ -148,6 +148,13 @@ static inline enum tp_pytorch_action tp_pytorch_freeing(const struct tp_pytorch 
 /* Whether the file says what lay on a device at the end. */
 bool tp_pytorch_has_end(const struct tp_pytorch *s, uint32_t device);
 
+/* Why a snapshot has no events, as far as the file shows it. */
+struct tp_pytorch_silence {
+    const char *why;  /* the end of a sentence: "PyTorch was not recording when ..." */
+    const char *hint; /* what to do */
+};
+struct tp_pytorch_silence tp_pytorch_silence(const struct tp_pytorch *s);
+
 /* Sets capture, settings and `unknown` of the meta. */
 void tp_pytorch_describe(struct tp_pytorch *s);
 

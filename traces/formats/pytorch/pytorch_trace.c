@@ -20,9 +20,13 @@ static int probe(const unsigned char *data, size_t size)
     int outermost = tp_pickle_outermost(data, size);
     if (outermost < 0)
         return 0;
-    if (outermost != ']' &&
-        (tp_input_shows(data, size, "device_traces") || tp_input_shows(data, size, "host_traces") ||
-         (tp_input_shows(data, size, "segments") && tp_input_shows(data, size, "total_size"))))
+    if (outermost == ']')
+        return tp_input_shows(data, size, "segment_type") &&
+                       tp_input_shows(data, size, "total_size")
+                   ? 95
+                   : 30;
+    if (tp_input_shows(data, size, "device_traces") || tp_input_shows(data, size, "host_traces") ||
+        (tp_input_shows(data, size, "segments") && tp_input_shows(data, size, "total_size")))
         return 95;
     return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
 }

@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# Pinned memory of the host in PyTorch snapshots: a memory space of its own, and the strategy that
+# plays its allocator. The snapshots are made by hand by its public rules (snapshot.py).
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+setup() { enter_folder; }
+
+info() { "$TAPOOL" info "$@"; }
+why() { "$TAPOOL" why "$@"; }
+verify() { "$TAPOOL" verify "$@"; }
+
+@test "a snapshot of pinned memory alone is a trace of the host" {
+    for kind in pinned pinned-lists; do
+        snapshot $kind >$kind.pickle
+        ok info $kind.pickle --json
+        is "$out" 'd["trace"]["kind"], d["trace"]["space"], d["trace"]["events"]' "('host', 'host (pinned)', 32)"
+        is "$out" 'd.get("nothing")' None
+        is "$out" 'd["recorded"]["by"]' 'PyTorch (pinned)'
+    done
+    ok info pinned.pickle
+    matches "$out" '^  memory space  host \(pinned\)$'
+    lacks "$out" 'not recording|GPU'
+    refused 3 "^tapool: pinned\.pickle: no events: the memory space 'GPU' has none$" info pinned.pickle --space GPU
+    refused 3 '^tapool: pinned\.pickle: device 0 has no events$' info pinned.pickle --device 0
+    matches "$err" '^hint: events are of host \(pinned\)$'
+}
+
+@test "torch-pinned takes what the snapshot says was taken: 20.4 GiB asked take 32" {
+    snapshot pinned >pinned.pickle
+    ok "$TAPOOL" replay --min-time 0 pinned.pickle --json # the recorded policy first, on simulated memory
+    is "$out" '[r["strategy"]["name"] for r in d["runs"]][:2]' "['torch-pinned', 'arena']"
+    is "$out" 'r["source"]["name"]' virtual
+    is "$out" 'r["memory"]["peak_reserved_bytes"] == r["recorded"]["devices"][0]["peak_reserved_bytes"] == (32 << 30) + (132 << 20)' True
+    is "$out" '[r["source_calls"]["get"], r["source_calls"]["put"]] == [r["recorded"]["devices"][0][k] for k in ("segments_taken", "segments_given_back")]' True
+    # not rounded: pages of 4 KiB, and of four blocks of just over 3 MiB none serves the next
+    ok "$TAPOOL" replay --min-time 0 pinned.pickle -s torch-pinned:conf=pinned_max_round_threshold_mb:1 --json
+    is "$out" 'r["memory"]["peak_reserved_bytes"] == 21904334848 + (82 << 20) + 3 * 4096' True
+}
+
+@test "beside GPUs it is left out and named, and --space plays it" {
+    snapshot both >both.pickle
+    ok info both.pickle
+    matches "$out" '^  memory space  GPU; left out: host \(pinned\) \(32 events, 20\.69 GiB\)'
+    for space in 'host (pinned)' all; do
+        ok info both.pickle --space "$space" --json
+        is "$out" 'd["trace"]["space"]' "$space"
+    done
+    is "$out" 'd["trace"]["devices"]' 2
+    snapshot p4 >p4.pickle # without it there is nothing to choose
+    refused 3 "no memory space is called 'host \(pinned\)'" info p4.pickle --space 'host (pinned)'
+    ok info p4.pickle
+    lacks "$out" 'memory space'
+}
+
+@test "why and verify are about GPUs, and say so" {
+    snapshot pinned >pinned.pickle
+    snapshot both >both.pickle
+    for command in why verify; do
+        refused 3 '^tapool: pinned\.pickle: no events of a GPU: its 32 events are of pinned memory of the host$' $command pinned.pickle
+        matches "$err" "^hint: 'tapool info' and 'tapool tune' show them: --space='host \(pinned\)'\$"
+    done
+    ok why both.pickle
+    matches "$out" '^OUT OF MEMORY   asked for 20 MiB'
+}
+
+@test "without events: why, as far as the file shows it" {
+    while read -r kind cause; do
+        snapshot "$kind" >"$kind.pickle"
+        ok info "$kind.pickle" --json
+        is "$out" 'd["nothing"]' "$cause"
+        refused 3 'no events: ' play_once "$kind.pickle"
+        grep -qF "no events: $cause" "$err"
+        ok why "$kind.pickle" --json
+    done <<'END'
+state PyTorch was not recording when this snapshot was dumped
+left-out they were left out of the snapshot (include_traces=False)
+framed PyTorch was recording (blocks have stack frames) with enabled="state", or was stopped before the dump, or they were left out (include_traces=False)
+segments torch.cuda.memory_snapshot() gives segments, without events
+END
+}

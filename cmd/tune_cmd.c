@@ -73,13 +73,14 @@ static const struct tp_opt rows[] = {
     {.name = NULL}};
 
 /* PyTorch's defaults are always among the settings. */
-static int read_grids(const struct tune_opts *o, struct tp_texts *texts, struct tp_err *err)
+static int read_grids(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err)
 {
-    int status = tp_grid_add(texts, "", false, err);
+    const char *const *usual = t->target->usual;
+    int status = tp_grid_add(&t->texts, "", NULL, err);
     for (size_t i = 0; !status && i < o->grid.count; i++)
-        status = tp_grid_add(texts, o->grid.items[i], true, err);
-    for (size_t i = 0; !status && !o->grid.count && tp_grid_default[i]; i++)
-        status = tp_grid_add(texts, tp_grid_default[i], false, err);
+        status = tp_grid_add(&t->texts, o->grid.items[i], t->target, err);
+    for (size_t i = 0; !status && !o->grid.count && usual[i]; i++)
+        status = tp_grid_add(&t->texts, usual[i], NULL, err);
     return status;
 }
 
@@ -98,7 +99,8 @@ static int play(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err
     tp_stop_catch(&stop, true);
     tp_progress_start(&line, "settings");
     int status = tp_tune_play(t, &how, err);
-    if (!status)
+    t->pool_status = TP_EUNSUP; /* the driver has no pool of pinned memory */
+    if (!status && t->target->gpu)
         status = tp_tune_measure_pool(t, &o->open, &how, err);
     tp_progress_clear(&line);
     tp_stop_restore(&stop);
@@ -114,7 +116,8 @@ static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_e
         struct tp_tune_file *f = &t->files[i];
         uint64_t ns = tp_bound_time_by_default(f->trace.program);
         struct tp_offline *bounds = NULL;
-        tp_fidelity_of(&f->trace, f->path, &o->open, true, &f->fidelity);
+        if (t->target->gpu)
+            tp_fidelity_of(&f->trace, f->path, &o->open, true, &f->fidelity);
         if (ns)
             status = tp_bound(f->trace.program, ns, &bounds, err);
         for (uint16_t d = 0; ns && !status && d < tp_program_facts(f->trace.program)->devices; d++)
@@ -193,7 +196,7 @@ static int make_settings(const struct tune_opts *o, struct tp_tune *t, struct tp
 
 static int tune_device(const struct tune_opts *o, struct tp_tune *t, FILE *out, struct tp_err *err)
 {
-    int status = read_grids(o, &t->texts, err);
+    int status = read_grids(o, t, err);
     if (!status)
         status = make_settings(o, t, err);
     if (!status)
@@ -317,6 +320,8 @@ const struct tp_command tp_command_tune = {
         "blocks side by side, a compacted start, and is compared with the recorded setting from "
         "there. Where the rules reproduce less than 99% of the recorded addresses there is no "
         "advice.\n\n"
+        "Pinned memory of the host in such a snapshot (--space 'host (pinned)') has settings of its "
+        "own in PYTORCH_ALLOC_CONF, which are tried with the strategy torch-pinned.\n\n"
         "Where the size of the device is known, an answer says whether a setting fits: from failed "
         "requests and cudaMallocs in the snapshot, or with --capacity.",
     .opts_size = sizeof(struct tune_opts),

@@ -1,5 +1,6 @@
 /* What settings of PYTORCH_CUDA_ALLOC_CONF would do to a program: each is a usage pass of the
- * strategy `torch` on a simulated device, in a process of its own, several at once. */
+ * strategy `torch`, or another one that takes such a text, on a simulated device, in a process of
+ * its own, several at once. */
 #ifndef TP_TRIAL_H
 #define TP_TRIAL_H
 
@@ -30,8 +31,9 @@ struct tp_trial {
 };
 
 struct tp_trial_cfg {
-    struct tp_program *program; /* of a device trace */
-    const char *allocator;      /* whose rules: a word of torch's option; NULL: CUDA's */
+    struct tp_program *program; /* of a device trace, or of pinned memory of the host */
+    const char *strategy;       /* that takes a conf; NULL: torch */
+    const char *allocator;      /* of torch, whose rules: a word of its option; NULL: CUDA's */
     uint64_t capacity;          /* bytes of each device; 0: no limit */
     uint64_t memory;            /* bytes that the bookkeeping of all processes may take */
     uint64_t timeout_ns;        /* of each; 0: never */

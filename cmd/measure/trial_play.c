@@ -45,15 +45,23 @@ static int open_source(struct batch *b, struct tp_err *err)
     return tp_source_spec_parse(&b->source, text, err);
 }
 
+static const char *strategy_of(const struct batch *b)
+{
+    return b->cfg->strategy ? b->cfg->strategy : "torch";
+}
+
 /* The strategy with its text, in the braces that a comma needs. */
-static int parse(struct tp_strategy_spec *spec, const char *allocator, const char *conf,
+static int parse(const struct batch *b, struct tp_strategy_spec *spec, const char *conf,
                  struct tp_err *err)
 {
     struct tp_str text = {0};
     if (!tp_opt_can_be_value(conf))
         return tp_fail(err, TP_EUSAGE, "the brackets of '%.200s' do not match", conf);
-    tp_str_add(&text, *conf ? "torch:allocator=%s,conf={%s}" : "torch:allocator=%s",
-               allocator ? allocator : "cuda", conf);
+    tp_str_add(&text, "%s", strategy_of(b));
+    if (b->cfg->allocator)
+        tp_str_add(&text, ":allocator=%s", b->cfg->allocator);
+    if (*conf)
+        tp_str_add(&text, "%cconf={%s}", b->cfg->allocator ? ',' : ':', conf);
     int status = tp_str_status(&text, err);
     if (!status)
         status = tp_strategy_spec_parse(spec, tp_str_text(&text), err);
@@ -112,7 +120,7 @@ static int settle(const struct batch *b, size_t i, struct tp_err *err)
     if (b->cfg->interrupted && *b->cfg->interrupted)
         t->status = TP_ESTOP;
     else if (!(a->run->passes & TP_PASS_USAGE))
-        t->status = tp_fork_replay(a->cfg, "torch", a->run, &t->err);
+        t->status = tp_fork_replay(a->cfg, strategy_of(b), a->run, &t->err);
     if (t->status == TP_ESTOP)
         return tp_fail(err, TP_ESTOP, "interrupted");
     return t->status ? TP_OK : take(t, a->run, err);
@@ -124,7 +132,7 @@ static int add(struct batch *b, struct tp_trial *t, struct tp_err *err)
 {
     struct play *p = &b->plays[b->plays_count];
     *p = (struct play){.trial = t};
-    t->status = parse(&p->spec, b->cfg->allocator, t->conf, &t->err);
+    t->status = parse(b, &p->spec, t->conf, &t->err);
     if (t->status)
         return TP_OK;
     p->cfg = configure(b, p);

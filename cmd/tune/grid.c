@@ -3,6 +3,7 @@
 
 #include "alloc/base/str.h"
 #include "alloc/strategies/torch/torch_rules.h"
+#include "alloc/strategies/torch_pinned/torch_pinned_rules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,13 @@ static const struct {
     const char *one, *other, *why;
 } dangers[] = {{TP_GRID_GROWS,
                 "max_split_size_mb:", "never set both: reserved memory can grow without bound"}};
+
+/* Requests above the threshold of caching are not rounded either. A threshold of rounding below it
+ * is not among these: see danger_of_pinned. The reserved segment saves calls. */
+static const char *const pinned_grid[] = {
+    "pinned_max_cached_size_mb:default|1|4|16|64|256|1024|4096,"
+    "pinned_reserve_segment_size_mb:default|256|1024",
+    NULL};
 
 static const char *const newer[] = {"per_process_memory_fraction", "large_segment_size_mb", NULL};
 
@@ -187,21 +195,21 @@ int tp_grid_parts(const char *setting, tp_grid_visit *visit, void *ctx, struct t
 
 struct adding {
     struct tp_texts *set;
-    bool checked;
+    const struct tp_grid_target *checked;
 };
 
 static int add_text(void *ctx, const char *text, struct tp_err *err)
 {
     const struct adding *a = ctx;
-    struct tp_torch_rules rules = tp_torch_defaults;
     uint32_t number;
-    int status = a->checked ? tp_torch_conf(&rules, text, err) : TP_OK;
+    int status = a->checked ? a->checked->check(text, err) : TP_OK;
     if (!status && a->set->count >= TP_GRID_MOST)
         status = too_many(err);
     return status ? status : tp_texts_need(a->set, text, strlen(text), &number, err);
 }
 
-int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_err *err)
+int tp_grid_add(struct tp_texts *set, const char *grid, const struct tp_grid_target *checked,
+                struct tp_err *err)
 {
     char plain[4096];
     struct adding a = {.set = set, .checked = checked};
@@ -253,4 +261,41 @@ const char *tp_grid_newer(const char *conf)
         if (tp_grid_has(conf, *key))
             return *key;
     return NULL;
+}
+
+/* ---- whose settings they are ---- */
+
+static int check_gpu(const char *conf, struct tp_err *err)
+{
+    struct tp_torch_rules rules = tp_torch_defaults;
+    return tp_torch_conf(&rules, conf, err);
+}
+
+static int check_pinned_conf(const char *conf, struct tp_err *err)
+{
+    struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
+    return tp_torch_pinned_conf(&rules, conf, err);
+}
+
+/* A cached block that was not rounded may be handed out for a larger request (pull request 192722
+ * of PyTorch, which ends that). */
+static const char *danger_of_pinned(const char *conf)
+{
+    struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
+    struct tp_err ignored;
+    bool read = !tp_torch_pinned_conf(&rules, conf, &ignored);
+    return read && rules.round_most < rules.cached_most
+               ? "blocks that are cached but not rounded may serve larger requests, in PyTorch "
+                 "without its change 192722: set pinned_max_cached_size_mb as low"
+               : NULL;
+}
+
+const struct tp_grid_target *tp_grid_target(const char *recorded_by)
+{
+    static const struct tp_grid_target targets[] = {
+        {"PyTorch (pinned)", "torch-pinned", "PYTORCH_ALLOC_CONF", pinned_grid, check_pinned_conf,
+         danger_of_pinned, false},
+        {"PyTorch", "torch", NULL, tp_grid_default, check_gpu, tp_grid_danger,
+         true}};
+    return &targets[!recorded_by || strcmp(recorded_by, targets[0].by) != 0];
 }

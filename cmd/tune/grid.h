@@ -19,6 +19,20 @@ enum { TP_GRID_MOST = 4096 }; /* settings */
 /* The grids that are tried where the user names none; ends with NULL. */
 extern const char *const tp_grid_default[];
 
+/* An allocator of PyTorch whose settings are tried. */
+struct tp_grid_target {
+    const char *by;           /* its name in recordings (struct tp_recorded) */
+    const char *strategy;     /* that plays it */
+    const char *variable;     /* to be set; NULL: that of the recorded device */
+    const char *const *usual; /* the grids that are tried where the user names none */
+    int (*check)(const char *conf, struct tp_err *err); /* TP_EUSAGE: it is not simulated */
+    const char *(*danger)(const char *conf);            /* as tp_grid_danger */
+    bool gpu;
+};
+
+/* The one that made a recording; of GPUs where that is not known. */
+const struct tp_grid_target *tp_grid_target(const char *recorded_by);
+
 /* Visits the settings of a grid without blanks, the last key the fastest. TP_EUSAGE: it is no grid,
  * or has too many settings. Errors of the visit end it. */
 typedef int tp_grid_visit(void *ctx, const char *setting, struct tp_err *err);
@@ -29,9 +43,10 @@ int tp_grid_parts(const char *setting, tp_grid_visit *visit, void *ctx, struct t
 
 /* Adds the settings of a grid of PYTORCH_CUDA_ALLOC_CONF that are not in the set yet; the text that
  * leaves out all keys is "". TP_EUSAGE: the grid names a key that PyTorch does not have, a value
- * that it refuses, or has too many settings. `checked`: settings that the strategy `torch` refuses
- * are an error too; otherwise they are added. */
-int tp_grid_add(struct tp_texts *set, const char *grid, bool checked, struct tp_err *err);
+ * that it refuses, or has too many settings. With a target settings that its strategy refuses are
+ * an error too; otherwise they are added. */
+int tp_grid_add(struct tp_texts *set, const char *grid, const struct tp_grid_target *checked,
+                struct tp_err *err);
 
 /* Keys in a setting without blanks. */
 size_t tp_grid_keys(const char *conf);

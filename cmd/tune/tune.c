@@ -95,9 +95,21 @@ static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
     return f->recorded && f->played ? TP_OK : no_memory(err);
 }
 
-static int check_kind(const struct tp_trace *t, struct tp_err *err)
+/* Whether a host trace is of pinned memory, which has settings of PyTorch. */
+static bool is_pinned(const struct tp_trace *t)
 {
-    if (tp_program_facts(t->program)->kind == TP_KIND_DEVICE)
+    return tp_program_facts(t->program)->kind == TP_KIND_HOST &&
+           !tp_grid_target(t->recorded.by)->gpu;
+}
+
+static int check_kind(const struct tp_tune *all, const struct tp_trace *t, struct tp_err *err)
+{
+    const struct tp_grid_target *target = tp_grid_target(t->recorded.by);
+    if (target != all->target)
+        return tp_fail(err, TP_EINPUT,
+                       "%s is of the strategy %s, %s of %s: tune takes files of one of them",
+                       t->file, target->strategy, all->files[0].trace.file, all->target->strategy);
+    if (tp_program_facts(t->program)->kind == TP_KIND_DEVICE || is_pinned(t))
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EINPUT,
@@ -127,10 +139,10 @@ static void find_capacity(struct tp_tune_file *f, uint64_t capacity, uint64_t re
                                        : capacity > 0;
 }
 
-static int read_file(struct tp_tune_file *f, uint64_t capacity, uint64_t reserve,
-                     struct tp_err *err)
+static int read_file(const struct tp_tune *t, struct tp_tune_file *f, uint64_t capacity,
+                     uint64_t reserve, struct tp_err *err)
 {
-    int status = check_kind(&f->trace, err);
+    int status = check_kind(t, &f->trace, err);
     if (!status)
         status = tp_captured_scan(&f->trace, &f->captured, err);
     f->has_heap = tp_program_heap(f->trace.program) != NULL;
@@ -150,10 +162,12 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
         if (status)
             return status;
         t->file_count++; /* it is closed by tp_tune_release */
-        t->host = count == 1 && tp_program_facts(f->trace.program)->kind == TP_KIND_HOST;
+        t->host = count == 1 && tp_program_facts(f->trace.program)->kind == TP_KIND_HOST &&
+                  !is_pinned(&f->trace);
+        t->target = i ? t->target : tp_grid_target(f->trace.recorded.by);
         if (t->host)
             return TP_OK;
-        status = read_file(f, capacity, reserve, err);
+        status = read_file(t, f, capacity, reserve, err);
         find_needs(f);
         find_did(f, i);
     }
@@ -167,7 +181,7 @@ static int add_setting(struct tp_tune *t, const char *conf, bool recorded, struc
 {
     struct tp_tune_setting *s = &t->settings[t->setting_count];
     *s = (struct tp_tune_setting){.conf = conf,
-                                  .danger = tp_grid_danger(conf),
+                                  .danger = t->target->danger(conf),
                                   .newer = tp_grid_newer(conf),
                                   .keys = tp_grid_keys(conf),
                                   .recorded = recorded,
@@ -260,8 +274,9 @@ int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_er
         struct tp_trial_cfg cfg = *how;
         struct tp_trial *trials = calloc(t->setting_count, sizeof *trials);
         cfg.program = file->trace.program;
+        cfg.strategy = t->target->strategy;
         cfg.capacity = file->capacity;
-        cfg.allocator = file->trace.meta.allocator_device;
+        cfg.allocator = t->target->gpu ? file->trace.meta.allocator_device : NULL;
         for (size_t i = 0; trials && i < t->setting_count; i++)
             set_up(file, &t->settings[i], &trials[i]);
         status = trials ? tp_trials_play(&cfg, trials, t->setting_count, err) : no_memory(err);

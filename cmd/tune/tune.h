@@ -68,12 +68,14 @@ struct tp_tune_setting {
     bool on_front;                 /* no other is better in one figure and as good in the rest */
 };
 
+struct tp_grid_target;
 struct tp_tune {
     struct tp_tune_file *files;
     size_t file_count;
-    bool host;                        /* the one file is a trace of host memory (malloc_tune.h) */
-    struct tp_texts texts;            /* of the grid */
-    struct tp_tune_setting *settings; /* the recorded one first, if it is known */
+    bool host; /* the one file is a trace of host memory (malloc_tune.h) */
+    const struct tp_grid_target *target; /* whose settings are tried (grid.h) */
+    struct tp_texts texts;               /* of the grid */
+    struct tp_tune_setting *settings;    /* the recorded one first, if it is known */
     size_t setting_count;
     bool recorded_differs; /* between files */
     /* The driver's pool (tune_pool.h): its peak and its failures, where a GPU could play all. */
@@ -84,8 +86,8 @@ struct tp_tune {
 
 /* Opens the files, at least one. The caller releases `t` in every case. `capacity` is that of each
  * device, 0 for no limit, TP_OPT_KEYWORD(0) for the recorded one; `reserve` of a given one is not
- * PyTorch's. TP_EINPUT: one is no trace of a
- * device, or has no events. A single host trace is opened, and nothing else is read of it. */
+ * PyTorch's. TP_EINPUT: one is no trace of a device nor of pinned memory, has no events, or is of
+ * another allocator. A single host trace is opened, and nothing else is read of it. */
 struct tp_open_opts;
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
                  uint64_t capacity, uint64_t reserve, struct tp_err *err);

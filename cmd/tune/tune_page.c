@@ -3,6 +3,7 @@
 
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
+#include "cmd/tune/grid.h"
 #include "cmd/tune/tune_text.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"

@@ -2,6 +2,7 @@
 #include "cmd/tune/tune_text.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
+#include "cmd/tune/grid.h"
 #include "cmd/ui/escape.h"
 
 #include <math.h>
@@ -32,7 +33,8 @@ static void add_change(struct tp_str *out, uint64_t before, uint64_t now, const 
 const char *tp_tune_variable(const struct tp_tune *t)
 {
     const struct tp_meta *m = &t->files[0].trace.meta;
-    return tp_torch_variable(m->allocator_device, m->settings);
+    return t->target && !t->target->gpu ? t->target->variable
+                                        : tp_torch_variable(m->allocator_device, m->settings);
 }
 
 void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)

@@ -2,6 +2,7 @@
 #include "cmd/tune/tune_text.h"
 
 #include "cmd/report/report_head.h"
+#include "cmd/tune/grid.h"
 #include "cmd/ui/table.h"
 
 #include <stdlib.h>
@@ -78,9 +79,11 @@ static void print_compacted(const struct tp_tune_answers *a, struct tp_page *pag
 /* Why a setting was refused; the strategy is named above. */
 static const char *reason(const struct tp_tune_setting *s)
 {
-    static const char strategy[] = "strategy 'torch': ";
-    bool named = strncmp(s->err.text, strategy, sizeof strategy - 1) == 0;
-    return s->err.text + (named ? sizeof strategy - 1 : 0);
+    static const char begin[] = "strategy '", end[] = "': ";
+    const char *behind = strncmp(s->err.text, begin, sizeof begin - 1) == 0
+                             ? strstr(s->err.text + sizeof begin - 1, end)
+                             : NULL;
+    return behind ? behind + sizeof end - 1 : s->err.text;
 }
 
 static void print_reason(const struct tp_tune_setting *s, size_t count, struct tp_page *page)
@@ -108,7 +111,7 @@ void tp_tune_refused_print(const struct tp_tune *t, struct tp_page *page)
         if (count && !before)
             print_reason(s, count, page);
     }
-    if (t->pool_status)
+    if (t->pool_status && t->target->gpu)
         tp_page_row(page, 0, "left out", BESIDE, "%s: %s", TP_TUNE_POOL, t->pool_err.text);
 }
 
@@ -119,7 +122,7 @@ void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
     for (size_t i = 0; i < t->setting_count; i++)
         played += t->settings[i].status == TP_OK && !t->settings[i].twin;
     tp_page_side(page, tp_plural(played, "setting").s, BESIDE);
-    tp_page_at(page, BESIDE, "replayed by the strategy torch");
+    tp_page_at(page, BESIDE, "replayed by the strategy %s", t->target->strategy);
     if (capacity)
         tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,
                      t->files[0].inferred ? ", what the recorded program could have" : "");
@@ -337,7 +340,7 @@ void tp_tune_fidelity_print(const struct tp_tune *t, size_t i, struct tp_page *p
     const struct tp_tune_file *f = &t->files[i];
     bool several = t->file_count > 1;
     const struct tp_fidelity *how = &f->fidelity;
-    if (strcmp(f->trace.format, "pytorch") != 0)
+    if (strcmp(f->trace.format, "pytorch") != 0 || !t->target->gpu)
         return;
     if (!how->addresses) {
         tp_page_command(page, "Do these rules do what PyTorch did there?  tapool verify",

@@ -65,6 +65,28 @@ verify() { "$TAPOOL" verify "$@"; }
     matches "$out" '^OUT OF MEMORY   asked for 20 MiB'
 }
 
+@test "tune tries the keys of pinned memory, and names the variable that has them" {
+    tune() { "$TAPOOL" tune "$@"; }
+    snapshot pinned >pinned.pickle
+    snapshot both >both.pickle
+    ok tune pinned.pickle
+    matches "$out" '^24 settings     tried with the rules of the strategy torch-pinned'
+    matches "$out" '^  reserved    calls  PYTORCH_ALLOC_CONF$'
+    matches "$out" '^  32\.13 GiB       6  what PyTorch did$'
+    matches "$out" '^  32\.13 GiB       6  defaults \(as recorded\)$'
+    matches "$out" '^Set PYTORCH_ALLOC_CONF=pinned_max_cached_size_mb:256,pinned_reserve_segment_size_mb:256: 32\.13 GiB$'
+    lacks "$out" 'CUDA|max_split_size|fidelity|verify'
+    ok tune both.pickle --space 'host (pinned)' --json # the same advice from the same events
+    is "$out" 'd["answer"]["verdict"], d["files"][0]["recorded"]["peak_reserved_bytes"] >> 20' "('set', 32900)"
+    ok tune pinned.pickle --grid pinned_max_round_threshold_mb:64 --all # a danger is shown, and not advised
+    matches "$out" 'pinned_max_round_threshold_mb:64 !$'
+    matches "$out" '^Keep the defaults'
+    refused 2 "PyTorch has no setting 'pinned_max_size_mb'" tune pinned.pickle --grid pinned_max_size_mb:64
+    refused 3 'both\.pickle is of the strategy torch, pinned\.pickle of torch-pinned' tune pinned.pickle both.pickle
+    ok tune both.pickle # of the GPU
+    matches "$out" 'PYTORCH_CUDA_ALLOC_CONF'
+}
+
 @test "without events: why, as far as the file shows it" {
     while read -r kind cause; do
         snapshot "$kind" >"$kind.pickle"

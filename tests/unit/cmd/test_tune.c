@@ -20,7 +20,7 @@ static void reads_as(const char *grid, const char *want)
     struct tp_texts set = {0};
     struct tp_err err = {0};
     char have[4096] = "";
-    int status = tp_grid_add(&set, grid, true, &err);
+    int status = tp_grid_add(&set, grid, tp_grid_target(NULL), &err);
     for (uint32_t i = 0; i < set.count; i++)
         snprintf(have + strlen(have), sizeof have - strlen(have), "%s\n", tp_texts_get(&set, i));
     tp_texts_release(&set);
@@ -48,7 +48,7 @@ static void refused(const char *grid, const char *text, const char *hint)
 {
     struct tp_texts set = {0};
     struct tp_err err = {0};
-    assert_int_equal(tp_grid_add(&set, grid, true, &err), TP_EUSAGE);
+    assert_int_equal(tp_grid_add(&set, grid, tp_grid_target(NULL), &err), TP_EUSAGE);
     tp_texts_release(&set);
     if (!strstr(err.text, text) || !strstr(err.hint, hint))
         fail_msg("'%s': %s; %s", grid, err.text, err.hint);
@@ -84,7 +84,7 @@ static void the_usual_grid_has_64_settings(void **state)
     struct tp_texts set = {0};
     struct tp_err err = {0};
     for (size_t i = 0; tp_grid_default[i]; i++)
-        assert_int_equal(tp_grid_add(&set, tp_grid_default[i], false, &err), TP_OK);
+        assert_int_equal(tp_grid_add(&set, tp_grid_default[i], NULL, &err), TP_OK);
     assert_int_equal(set.count, 64);
     assert_string_equal(tp_texts_get(&set, 0), "");
     for (uint32_t i = 0; i < set.count; i++)
@@ -134,7 +134,8 @@ static int setup(void **state)
 {
     (void)state;
     file = (struct tp_tune_file){.live = 72 * GIB, .live_event = 91, .capacity = 70 * GIB};
-    tune = (struct tp_tune){.files = &file, .file_count = 1, .settings = settings};
+    tune = (struct tp_tune){
+        .files = &file, .file_count = 1, .target = tp_grid_target(NULL), .settings = settings};
     return 0;
 }
 
@@ -376,6 +377,32 @@ static void the_front_has_what_none_beats(void **state)
         assert_int_equal(settings[i].on_front, failing[i]);
 }
 
+/* ---- pinned memory ---- */
+
+static void test_pinned_settings(void **state)
+{
+    (void)state;
+    const struct tp_grid_target *pinned = tp_grid_target("PyTorch (pinned)");
+    struct tp_texts set = {0};
+    struct tp_err err;
+    assert_ptr_equal(tp_grid_target(NULL), tp_grid_target("PyTorch"));
+    assert_ptr_not_equal(pinned, tp_grid_target("PyTorch"));
+    assert_string_equal(pinned->strategy, "torch-pinned");
+    assert_string_equal(pinned->variable, "PYTORCH_ALLOC_CONF");
+    for (size_t i = 0; pinned->usual[i]; i++)
+        assert_int_equal(tp_grid_add(&set, pinned->usual[i], pinned, &err), TP_OK);
+    assert_int_equal(set.count, 24);
+    for (uint32_t i = 0; i < set.count; i++)
+        assert_null(pinned->danger(tp_texts_get(&set, i)));
+    assert_int_equal(tp_grid_add(&set, "pinned_max_cached:1", pinned, &err), TP_EUSAGE);
+    tp_texts_release(&set);
+    assert_non_null(pinned->danger("pinned_max_round_threshold_mb:64"));
+    assert_non_null(
+        pinned->danger("pinned_max_cached_size_mb:65,pinned_max_round_threshold_mb:64"));
+    assert_null(pinned->danger("pinned_max_cached_size_mb:64,pinned_max_round_threshold_mb:64"));
+    assert_null(pinned->danger("max_split_size_mb:64,expandable_segments:True"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +423,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_dangerous_or_refused_is_not_proposed, setup),
         cmocka_unit_test_setup(older_versions_are_told_what_they_know, setup),
         cmocka_unit_test_setup(the_front_has_what_none_beats, setup),
+        cmocka_unit_test(test_pinned_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

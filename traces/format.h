@@ -132,6 +132,10 @@ struct tp_places {
      * not known, or the table behind `find` has it. */
     int (*find_stacks)(void *ctx, const uint64_t *events, size_t count, struct tp_place_table *to,
                        struct tp_err *err);
+    /* The number of what the trace says of an event's allocation (metadata of the program), 0 for
+     * nothing, and its text, which is clean. Both NULL: the trace has none. */
+    int (*label)(void *ctx, uint64_t event, uint32_t *label, struct tp_err *err);
+    const char *(*label_text)(const void *ctx, uint32_t label);
     void (*release)(void *ctx);
     void *ctx;
     uint64_t before;  /* events that were cut off before event 1; tp_places_find adds them */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tp_holders_by_words[] = {"line", "annotation", "age", "size", NULL};
+const char *const tp_holders_by_words[] = {"line", "annotation", "age", "size", "metadata", NULL};
 
 enum { CLASSES = 65 };
 
@@ -251,7 +251,7 @@ static void find_callers(const struct grouping *g, uint32_t group, struct tp_hol
     }
 }
 
-/* ---- by phase, age and size ---- */
+/* ---- by phase, age, size and metadata ---- */
 
 static const char *const age_names[] = {"under 1 ms old", "under 10 ms old", "under 100 ms old",
                                         "under 1 s old",  "under 10 s old",  "under 100 s old",
@@ -297,6 +297,8 @@ static int group_by_kind(struct grouping *g, struct tp_err *err)
             name = name_of_age(g, b);
         else if (g->cfg->by == TP_BY_PHASE)
             name = l->phase && !b->from_start ? l->phase(l->ctx, b->phase) : NULL;
+        else if (g->cfg->by == TP_BY_METADATA)
+            name = b->label ? l->places->label_text(l->places->ctx, b->label) : NULL;
         rc = name ? group_named(g, name, &group, err) : TP_OK;
         if (rc == TP_OK && name)
             add_to(g, group, b, (double)b->size);
@@ -314,14 +316,18 @@ static double whole(double bytes)
 
 unsigned tp_holder_rests(const struct tp_holders *h, struct tp_holder_rest rests[TP_HOLDER_RESTS])
 {
+    static const char *const others[] = {[TP_BY_PLACE] = "not known",
+                                         [TP_BY_PHASE] = "in no phase",
+                                         [TP_BY_AGE] = "not known",
+                                         [TP_BY_SIZE] = "not known",
+                                         [TP_BY_METADATA] = "without metadata"};
     double before = h->before < h->unknown ? whole(h->before) : whole(h->unknown);
     double other = whole(h->unknown - before);
     unsigned count = 0;
     if (before > 0)
         rests[count++] = (struct tp_holder_rest){from_before, before};
     if (other > 0)
-        rests[count++] =
-            (struct tp_holder_rest){h->by == TP_BY_PHASE ? "in no phase" : "not known", other};
+        rests[count++] = (struct tp_holder_rest){others[h->by], other};
     return count;
 }
 

@@ -1,6 +1,6 @@
 /* Who holds the memory: live bytes at an event by the code place that asked for them, by phase, by
  * age or by size. A block belongs to the call that gave it its size: its allocation, or its last
- * realloc.
+ * realloc. By metadata: by what the program said of its allocation.
  *
  * Where only a share of the allocations has places, the figures by place are estimated: of the live
  * blocks of a size class (powers of two), those with a place stand for all. What each class holds
@@ -13,8 +13,8 @@
 
 enum { TP_HOLDERS_MOST = 20, TP_HOLDER_CALLERS = 4, TP_HOLDER_LARGEST = 3, TP_HOLDER_DEPTH = 16 };
 
-enum tp_holders_by { TP_BY_PLACE, TP_BY_PHASE, TP_BY_AGE, TP_BY_SIZE };
-extern const char *const tp_holders_by_words[]; /* "line", "annotation", "age", "size" */
+enum tp_holders_by { TP_BY_PLACE, TP_BY_PHASE, TP_BY_AGE, TP_BY_SIZE, TP_BY_METADATA };
+extern const char *const tp_holders_by_words[]; /* "line", "annotation", "age", ... */
 
 #define TP_AT_PEAK UINT64_MAX
 
@@ -81,6 +81,7 @@ struct tp_held_block {
     uint64_t place;  /* number of the event by which `places` knows its place; 0: none */
     uint64_t age;    /* nanoseconds, or events where times are not known */
     uint32_t phase;  /* in which it was asked for, as the caller numbers them */
+    uint32_t label;  /* of its metadata; 0: none */
     bool from_start; /* was live when the recording began: its age is not known */
 };
 

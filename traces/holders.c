@@ -83,6 +83,16 @@ static const char *phase_of(const void *ctx, uint32_t mark)
     return tp_mark_phase(ctx, mark);
 }
 
+static int find_labels(const struct tp_trace *t, struct tp_held_list *list, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < list->count; i++)
+        if (list->blocks[i].place)
+            rc = t->places.label(t->places.ctx, list->blocks[i].place + t->places.before,
+                                 &list->blocks[i].label, err);
+    return rc;
+}
+
 /* What is live, by event. */
 static int list_live(const struct holding *h, bool timed, struct tp_held_list *list,
                      struct tp_err *err)
@@ -143,9 +153,12 @@ int tp_holders_find(const struct tp_trace *t, uint16_t device, const struct tp_h
     const struct tp_demand *peak = tp_program_demand(t->program, device);
     struct tp_held_list list;
     *out = NULL;
-    if ((cfg->by == TP_BY_PLACE && !t->places.find) || (cfg->at == TP_AT_PEAK && !peak->event))
+    if ((cfg->by == TP_BY_PLACE && !t->places.find) ||
+        (cfg->by == TP_BY_METADATA && !t->places.label) || (cfg->at == TP_AT_PEAK && !peak->event))
         return TP_OK;
     int rc = list_at(t, device, cfg->at, false, &list, err);
+    if (rc == TP_OK && cfg->by == TP_BY_METADATA)
+        rc = find_labels(t, &list, err);
     if (rc == TP_OK)
         rc = tp_holders_of(&list, cfg, stop, out, err);
     free(list.blocks);

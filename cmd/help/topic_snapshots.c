@@ -33,6 +33,9 @@ static const char text[] =
     "  pinned memory  of the host, with record_pinned_host_memory=True (PyTorch 2.14): the memory\n"
     "                 space 'host (pinned)', which --space plays. GPUs are played where there are\n"
     "                 events of them. Its strategy is torch-pinned\n"
+    "  metadata       what torch.cuda.memory._set_memory_metadata and _annotate_memory said of a\n"
+    "                 block: 'tapool info' and 'tapool why' show it with --by metadata, and\n"
+    "                 --export-snapshot keeps it\n"
     "  frees          a block is free when PyTorch says free_completed; free_requested is a note\n"
     "  out of memory  an oom in the file tells that too. The request that failed is played and\n"
     "                 counts in what the program needs: a strategy that serves it would have kept\n"
@@ -50,7 +53,9 @@ static const char text[] =
     "  sizes          a 2 GB snapshot is read in at most 256 MB of memory; .gz and .zst are fine\n"
     "\n"
     "A snapshot is faster to play often as .tpt: tapool convert snapshot.pickle -o snapshot.tpt\n"
-    "\n"
+    "\n";
+
+static const char cuda[] =
     "Any other program that uses CUDA is recorded as it is, if tapool was built with CUPTI:\n"
     "\n"
     "  tapool record --cuda -o model.tpt -- ./model --its-options\n"
@@ -68,4 +73,4 @@ const struct tp_topic tp_topic_snapshots = {
     "snapshots", "recording and playing PyTorch snapshots",
     "pytorch torch snapshot pickle cuda cupti gpu stacks stack "
     "expandable_segments expandable-segments memory_viz",
-    .texts = {text}};
+    .texts = {text, cuda}};

@@ -16,7 +16,8 @@ static void set_columns(struct tp_table *t, const struct tp_holders *h)
     static const char *const who[] = {[TP_BY_PLACE] = "asked for by",
                                       [TP_BY_PHASE] = "asked for in",
                                       [TP_BY_AGE] = "age",
-                                      [TP_BY_SIZE] = "size of a block"};
+                                      [TP_BY_SIZE] = "size of a block",
+                                      [TP_BY_METADATA] = "metadata"};
     struct tp_column columns[] = {
         {.left = true},           {.head = {"", "holds"}},
         {.head = {"", "share"}},  {.head = {"", "blocks"}},

@@ -10,8 +10,8 @@
  * lists that may be longer than memory, and nothing is written before it is over. Times count from
  * the beginning of the trace. Of what was live then, there is no event, as in PyTorch's own files.
  * What happened has the call stack of the event of the trace during which it did, a block and a
- * segment that of the event that asked for it. Each has every member that PyTorch's own readers
- * look at, whether they need it or not.
+ * segment that of the event that asked for it. An allocation has the metadata of the trace's. Each
+ * has every member that PyTorch's own readers look at, whether they need it or not.
  *
  * Known weakness: a block of another allocator that does not lie on a multiple of 512 bytes is
  * written as it is, and a reader that expects PyTorch's blocks may wonder. */
@@ -39,7 +39,7 @@ enum snapshot_word {
     ADDRESS, ADDR, SIZE, REQUESTED, TOTAL, ALLOCATED, ACTIVE, DEVICE, STREAM, TIME, DEVICE_FREE,
     ACTION, STATE, TYPE, STAGE, NAME, FRAMES, FILENAME, LINE, POOL, SEGMENT_POOL, IS_EXPANDABLE,
     CONF, EXPANDABLE, TOOL, STRATEGY, OPTIONS, SOURCE, TRACE, PROGRAM,
-    LIVE, PENDING, INACTIVE, LARGE, SMALL, START, END,
+    LIVE, PENDING, INACTIVE, LARGE, SMALL, START, END, USER_METADATA,
     ACTIONS /* in the order of enum tp_history_action */
 };
 
@@ -52,6 +52,7 @@ static const char *const words[] = {
     "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments", "tool", "strategy", "options", "source",
     "trace", "program",
     "active_allocated", "active_pending_free", "inactive", "large", "small", "START", "END",
+    "user_metadata",
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
     "segment_unmap", "oom", NULL};
 /* clang-format on */
@@ -245,6 +246,19 @@ static int write_segments(struct snapshot *s, struct tp_err *err)
 
 /* ---- events ---- */
 
+/* What the trace says of the event of an allocation. */
+static int write_metadata(struct snapshot *s, const struct tp_history_event *e, struct tp_err *err)
+{
+    const struct tp_places *places = &s->result->trace->places;
+    uint32_t label = 0;
+    int status = places->label && e->event && e->action == TP_HISTORY_ALLOC
+                     ? places->label(places->ctx, e->event + places->before, &label, err)
+                     : TP_OK;
+    if (label)
+        write_text(s, USER_METADATA, places->label_text(places->ctx, label));
+    return status;
+}
+
 /* A failure has an address too, which is 0, as some readers ask every event for it; and what the
  * device has left is a number for all of them: 0 where the source does not know it. */
 static int write_event(struct snapshot *s, const struct tp_history_event *e,
@@ -264,6 +278,8 @@ static int write_event(struct snapshot *s, const struct tp_history_event *e,
     write_pool(s, POOL, e->pool);
     tp_pickler_word(&s->w, FRAMES);
     tp_snapshot_frames_put(&s->frames, &s->w, item && item->event == e->event ? item : NULL);
+    if (!status)
+        status = write_metadata(s, e, err);
     tp_pickler_end_dict(&s->w);
     return status;
 }

@@ -120,7 +120,10 @@ static void print_holder(const struct tp_holders *h, const struct tp_holder *row
     struct tp_str name = {0}, end = {0};
     tp_page_at(page, NAME, "%s", tp_bytes((uint64_t)row->bytes, false).s);
     tp_page_at(page, NOTE, "%7s", tp_percent(row->bytes / (double)h->bytes).s);
-    tp_place_short(row->place, &name);
+    if (h->by == TP_BY_METADATA)
+        tp_str_add(&name, "%s", row->place);
+    else
+        tp_place_short(row->place, &name);
     if (h->estimated)
         tp_str_add(&name, " (by %s)", tp_plural(row->blocks, "block").s);
     add_callers(row, &name);
@@ -157,6 +160,7 @@ void tp_holders_print(const struct tp_holders *h, struct tp_page *page)
         [TP_BY_PHASE] = "the phase in which it was asked for",
         [TP_BY_AGE] = "its age",
         [TP_BY_SIZE] = "the size of its blocks",
+        [TP_BY_METADATA] = "what the program said of it (metadata)",
     };
     uint64_t small = 0;
     if (!h)
@@ -180,8 +184,11 @@ void tp_holders_print(const struct tp_holders *h, struct tp_page *page)
 
 void tp_holders_line(const struct tp_holders *h, int column, struct tp_page *page)
 {
-    static const char *const before[] = {
-        [TP_BY_PLACE] = "by ", [TP_BY_PHASE] = "in ", [TP_BY_AGE] = "", [TP_BY_SIZE] = "in "};
+    static const char *const before[] = {[TP_BY_PLACE] = "by ",
+                                         [TP_BY_PHASE] = "in ",
+                                         [TP_BY_AGE] = "",
+                                         [TP_BY_SIZE] = "in ",
+                                         [TP_BY_METADATA] = "of "};
     if (!h)
         return;
     tp_page_at(page, column, "%s%s:", moment(h).s, h->estimated ? ", estimated" : "");

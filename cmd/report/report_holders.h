@@ -21,7 +21,7 @@ void tp_place_short(const char *place, struct tp_str *out);
 #define TP_HOLDERS_BY_ROW(at)                                                                      \
     TP_CHOICE_AT("by", at, .def = "line", .choices = tp_holders_by_words, .arg = "WHAT",           \
                  .help = "who holds the memory: by the line that asked for it, by annotation "     \
-                         "(phase), by age, or by size")
+                         "(phase), by age, by size, or by the metadata of a PyTorch snapshot")
 #define TP_HOLDERS_DEPTH_ROW(at)                                                                   \
     TP_UINT_AT("depth", at, .def = "1", .min = 1, .max = TP_HOLDER_DEPTH,                          \
                .help = "lines of the call stack that tell holders apart: 1 is the line itself, 2 " \

@@ -320,6 +320,7 @@ static int see(struct verifying *v, const struct tp_pytorch_event *ev, struct tp
         [TP_PYTORCH_SEGMENT_UNMAP] = see_segment_unmap,
         [TP_PYTORCH_OOM] = see_failed,
         [TP_PYTORCH_SNAPSHOT] = NULL,
+        [TP_PYTORCH_ANNOTATE] = NULL,
         [TP_PYTORCH_UNKNOWN] = see_unknown,
     };
     v->event++;

@@ -11,6 +11,7 @@
 /* How a live block came to be; or a free place in the list. */
 struct birth {
     uint64_t event, frames; /* event: of a free place, the number + 1 of the next one */
+    uint64_t label;         /* event by which the labels know it */
     int64_t time_us;
     uint32_t phase;
 };
@@ -27,6 +28,8 @@ struct searching {
     uint64_t spare; /* the first free place + 1 */
     struct tp_pytorch_blocks initial;
     struct tp_why_places *places;
+    struct tp_pytorch_labels *labels; /* NULL: no event has metadata */
+    uint64_t labelled;                /* events that had labels before those of this device */
     struct tp_why_held *out;
 };
 
@@ -34,10 +37,13 @@ int tp_why_places_open(struct tp_pytorch *s, struct tp_why_places *out, struct t
 {
     struct tp_memo memo;
     *out = (struct tp_why_places){.count = 0};
-    if (!s->framed && !s->framed_blocks)
-        return TP_OK;
-    tp_pickle_take_memo(s->pickle, &memo);
-    int rc = tp_pytorch_places_new(s->reading->in, &memo, &out->from, err);
+    int rc = TP_OK;
+    if (s->framed || s->framed_blocks) {
+        tp_pickle_take_memo(s->pickle, &memo);
+        rc = tp_pytorch_places_new(s->reading->in, &memo, &out->from, err);
+    }
+    if (rc == TP_OK && s->labelled)
+        rc = tp_pytorch_places_label(&out->from, s->reading, err);
     tp_pytorch_places_give(out->from, &out->places);
     return rc;
 }
@@ -74,6 +80,7 @@ static int bear(struct searching *k, const struct tp_pytorch_event *ev, uint64_t
     if (rc == TP_OK)
         k->births[index] = (struct birth){.event = event,
                                           .frames = ev->frames,
+                                          .label = k->labelled + event,
                                           .time_us = ev->time_us,
                                           .phase = tp_pytorch_phase(&k->phases)};
     return rc;
@@ -89,6 +96,17 @@ static void bury(struct searching *k, const struct tp_pytorch_event *ev)
     tp_id_map_remove(&k->at, entry);
 }
 
+static int label(struct searching *k, const struct tp_pytorch_event *ev, struct tp_err *err)
+{
+    const struct tp_id_entry *entry = NULL;
+    int rc = k->labels ? tp_pytorch_labels_add(k->labels, k->snapshot, ev, err) : TP_OK;
+    if (rc == TP_OK && k->labels && ev->action == TP_PYTORCH_ANNOTATE)
+        entry = tp_id_map_find(&k->at, (int64_t)ev->address);
+    return entry ? tp_pytorch_labels_annotate(k->labels, k->snapshot, k->births[entry->index].label,
+                                              ev, err)
+                 : rc;
+}
+
 static int follow(struct searching *k, struct tp_err *err)
 {
     const struct tp_pytorch *s = k->snapshot;
@@ -101,7 +119,8 @@ static int follow(struct searching *k, struct tp_err *err)
     for (uint64_t event = 1; rc == TP_OK && (ev = tp_spill_next(&c, &rc, err)); event++) {
         if (ev->has_time)
             tp_pytorch_pass_phases(&k->phases, k->taken, ev->time_us, &ignored);
-        if (ev->action == TP_PYTORCH_ALLOC)
+        rc = label(k, ev, err);
+        if (rc == TP_OK && ev->action == TP_PYTORCH_ALLOC)
             rc = bear(k, ev, event, err);
         else if (ev->action == tp_pytorch_freeing(s, k->device))
             bury(k, ev);
@@ -132,12 +151,15 @@ static int hold(struct searching *k, const struct tp_why_block *at, struct tp_er
     struct tp_held_block held = {
         .size = at->requested, .from_start = !entry, .phase = TP_PYTORCH_NO_PHASE};
     uint64_t frames = 0, born = 0;
+    int rc = TP_OK;
     if (entry) {
         const struct birth *b = &k->births[entry->index];
         born = b->event;
         held.age = m->has_time ? tp_pytorch_ns_between(b->time_us, m->time_us) : m->event - born;
         held.phase = b->phase;
         frames = b->frames;
+        if (k->labels)
+            rc = tp_pytorch_labels_find(k->labels, b->label, &held.label, err);
     } else if (k->initial.count) {
         const struct tp_pytorch_block *known =
             bsearch(&at->addr, k->initial.items, k->initial.count, sizeof *k->initial.items,
@@ -145,8 +167,9 @@ static int hold(struct searching *k, const struct tp_why_block *at, struct tp_er
         frames = known ? known->frames : 0;
     }
     struct tp_held_list *l = &k->out->list;
-    int rc =
-        TP_READ_GROW(k->snapshot->reading, &l->blocks, &k->out->room, l->count + 1, "blocks", err);
+    if (rc == TP_OK)
+        rc = TP_READ_GROW(k->snapshot->reading, &l->blocks, &k->out->room, l->count + 1, "blocks",
+                          err);
     if (rc == TP_OK)
         rc = add_place(k, frames, &held.place, err);
     if (rc == TP_OK)
@@ -186,6 +209,8 @@ int tp_why_held(struct tp_pytorch *s, uint32_t device, const struct tp_why_momen
                           .places = places,
                           .out = out};
     k.taken[device] = true;
+    k.labels = tp_pytorch_places_labels(places->from);
+    k.labelled = k.labels ? tp_spill_count(&k.labels->of) : 0;
     k.at.how = tp_reading_growth(s->reading, "addresses");
     tp_pytorch_sort_annotations(s);
     int rc = follow(&k, err);

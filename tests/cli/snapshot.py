@@ -13,6 +13,9 @@
                                 of two, no splitting
     snapshot.py pinned-lists    the same with its events in a list of lists
     snapshot.py both            p4 with it
+    snapshot.py labelled        metadata by the rules of torch.cuda.memory._set_memory_metadata and _annotate_memory:
+                                each event has the text that was set, most have ""; an annotation has its block's address
+    snapshot.py labelled-both   the events of labelled and of pinned-lists (tests/fuzz/corpus/pytorch/host_and_metadata)
 """
 import collections
 import pickle
@@ -82,12 +85,25 @@ def pinned_events():
                          blocks=[dict(address=addr, size=room, requested_size=size, state="active_allocated", frames=[])])
                     for addr, size, room in live.values()]
 
+def labelled_events():
+    def at(action, addr, size, t, user="", internal=None):
+        e = dict(entry(action, BASE + addr, size, t), user_metadata=user, pool_id=(0, 0))
+        return e if internal is None else dict(e, internal_metadata=internal)
+    return [at("segment_alloc", 0, 2097152, 0, "weights"), at("alloc", 0, 1024, 1, "weights"),
+            at("alloc", 1024, 512, 2, "weights"), at("alloc", 1536, 4096, 3, "activations"),
+            at("annotate", 1536, 4096, 4, "saved for backward"), at("alloc", 5632, 2048, 5),
+            at("alloc", 7680, 512, 6, "", "mallocWithAddress"), at("annotate", 7680, 512, 7, "x" * 300),
+            at("alloc", 8192, 8192, 8, "freed"), at("annotate", 8192, 8192, 9, "of a block that is freed"),
+            at("free_requested", 8192, 8192, 10), at("free_completed", 8192, 8192, 10),
+            at("alloc", 8192, 1000, 11, "again"), at("annotate", 65536, 512, 12, "of no block")]
+
 pinned_trace, pinned_segments = pinned_events()
 pinned = dict(segments=[], device_traces=[[]], allocator_settings={"PYTORCH_ALLOC_CONF": ""}, external_annotations=[],
               host_segments=pinned_segments, host_traces=pinned_trace)
 framed = dict(segments[0], blocks=[dict(b, frames=trace[0]["frames"]) for b in blocks])
-kinds = {"left-out": (dict(whole, device_traces=[]), 4), "framed": (dict(whole, segments=[framed], device_traces=[[]]), 4),
+kinds = {"labelled": (dict(whole, segments=[], device_traces=[labelled_events()]), 4), "left-out": (dict(whole, device_traces=[]), 4), "framed": (dict(whole, segments=[framed], device_traces=[[]]), 4),
          "segments": (segments, 4), "pinned": (pinned, 4), "pinned-lists": (dict(pinned, host_traces=[pinned_trace]), 2),
+         "labelled-both": (dict(pinned, device_traces=[labelled_events()], host_traces=[pinned_trace]), 4),
          "both": (dict(whole, host_segments=pinned_segments, host_traces=pinned_trace), 4), "spare": (dict(whole, segments=[*segments, spare]), 4), "p2": (whole, 2), "p4": (whole, 4), "p5": (whole, 5), "state": (dict(whole, device_traces=[[]]), 4),
          "other": ({"weights": [1, 2, 3]}, 4), "model": (collections.OrderedDict(layer=1), 2)}
 sys.stdout.buffer.write(pickle.dumps(kinds[sys.argv[1]][0], protocol=kinds[sys.argv[1]][1]))

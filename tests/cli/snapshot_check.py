@@ -190,7 +190,10 @@ class Device:
 def check_events(number, events, known):
     d, last = Device(known), 0
     for e in events:
-        typed("an event", e, dict(EVENT, device_free=int) if e.get("action") == "oom" else EVENT)
+        if "user_metadata" in e: # where the trace has some
+            typed("metadata of an event", {"user_metadata": e["user_metadata"]}, {"user_metadata": str})
+        shown = {k: v for k, v in e.items() if k != "user_metadata"}
+        typed("an event", shown, dict(EVENT, device_free=int) if e.get("action") == "oom" else EVENT)
         need(e["action"] in ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
                              "segment_map", "segment_unmap", "oom"), "%s", e)
         need(pool(e["pool_id"]) and (e["action"] == "oom") == (e["addr"] == 0), "%s", e)

@@ -20,6 +20,7 @@ enum tp_pytorch_action {
     TP_PYTORCH_SEGMENT_UNMAP,
     TP_PYTORCH_OOM,
     TP_PYTORCH_SNAPSHOT,
+    TP_PYTORCH_ANNOTATE, /* metadata of a live block, whose address it has */
     TP_PYTORCH_UNKNOWN
 };
 
@@ -30,7 +31,10 @@ struct tp_pytorch_event {
     uint64_t offset; /* byte of the event's dict in the file */
     uint64_t frames; /* byte of the opcode of the event's stack frames; 0: no frames */
     uint64_t pool;   /* tp_pool_number; 0: the pool of all others, or not known */
-    uint8_t action;  /* enum tp_pytorch_action */
+    /* words of the pickle: what the program said of the event (user_metadata, from PyTorch 2.10
+     * on), and PyTorch itself (internal_metadata); 0: nothing */
+    uint16_t user, internal;
+    uint8_t action; /* enum tp_pytorch_action */
     bool has_time, has_free, has_pool;
 };
 

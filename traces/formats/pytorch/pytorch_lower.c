@@ -14,6 +14,7 @@
  * before them. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
+#include "alloc/base/id_map.h"
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
@@ -44,6 +45,7 @@ struct lowering {
     bool begun;
     uint64_t inferred_pools; /* requests whose private pool is not in their event */
     struct tp_pytorch_phases phases;
+    struct tp_id_map born; /* live blocks that may be annotated: id -> event that allocated it */
 };
 
 /* ---- memory spaces ---- */
@@ -337,6 +339,29 @@ static void choose_pool(struct lowering *l, const struct tp_pytorch_event *from,
     ev->pool[1] = tp_pool_second(pool);
 }
 
+/* Adds the metadata of the next event, and those of an annotation to the event that allocated its
+ * block. Of events beyond the 2^32nd no annotation is looked for. */
+static int label_event(struct lowering *l, const struct tp_pytorch_event *from, uint32_t device,
+                       struct tp_err *err)
+{
+    struct tp_pytorch_labels *labels = tp_pytorch_places_labels(l->places);
+    const uint64_t event = tp_lower_count(l->reading->lower) + 1;
+    const int64_t id = id_of(l, from->address, device);
+    struct tp_id_entry *entry = labels ? tp_id_map_find(&l->born, id) : NULL;
+    int rc = labels ? tp_pytorch_labels_add(labels, l->snapshot, from, err) : TP_OK;
+    if (rc != TP_OK || !labels || event > UINT32_MAX)
+        return rc;
+    if (from->action == TP_PYTORCH_ALLOC && entry)
+        entry->index = (uint32_t)event;
+    else if (from->action == TP_PYTORCH_ALLOC)
+        rc = tp_id_map_put(&l->born, id, (uint32_t)event, err);
+    else if (entry && from->action == TP_PYTORCH_ANNOTATE)
+        rc = tp_pytorch_labels_annotate(labels, l->snapshot, entry->index, from, err);
+    else if (entry && from->action == tp_pytorch_freeing(l->snapshot, device))
+        tp_id_map_remove(&l->born, entry);
+    return rc;
+}
+
 static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, uint32_t device,
                        struct tp_err *err)
 {
@@ -355,9 +380,11 @@ static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, 
         [TP_PYTORCH_SNAPSHOT] = {TP_EV_NOTE, TP_NOTE_SNAPSHOT},
     };
     int rc = tp_pytorch_places_add(l->places, from->frames, err);
+    if (rc == TP_OK)
+        rc = label_event(l, from, device, err);
     if (rc != TP_OK)
         return rc;
-    if (from->action == TP_PYTORCH_UNKNOWN || tp_pytorch_too_large(from))
+    if (from->action >= TP_PYTORCH_ANNOTATE || tp_pytorch_too_large(from))
         return tp_lower_skip(l->reading->lower, err);
     struct tp_event ev = {.op = ops[from->action].op,
                           .note = ops[from->action].note,
@@ -558,6 +585,7 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
 {
     struct lowering l = {
         .snapshot = s, .reading = s->reading, .places = places, .phases = {.snapshot = s}};
+    l.born.how = tp_reading_growth(s->reading, "addresses");
     int rc = choose_space(&l, err);
     if (rc == TP_OK)
         rc = choose_devices(&l, err);
@@ -571,5 +599,6 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
     free(l.heads);
     free(l.moments);
     tp_pytorch_heap_release(s, &l.heap);
+    tp_id_map_release(&l.born);
     return rc;
 }

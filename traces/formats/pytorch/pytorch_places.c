@@ -46,7 +46,28 @@ struct tp_pytorch_places {
     struct tp_spill initial;   /* of blocks of the initial heap */
     uint64_t spent;            /* bytes read so far */
     struct known_frame *known; /* cache of FRAMES frames; NULL: nobody asked yet */
+    bool labelled;
+    struct tp_pytorch_labels labels;
 };
+
+int tp_pytorch_places_label(struct tp_pytorch_places **p, const struct tp_reading *r,
+                            struct tp_err *err)
+{
+    if (!*p && !(*p = calloc(1, sizeof **p)))
+        return tp_fail(err, TP_ENOMEM, "out of memory for the metadata");
+    if (!(*p)->frames.item) {
+        (*p)->fd = -1;
+        tp_spill_init(&(*p)->frames, sizeof(uint64_t), IN_MEMORY);
+        tp_spill_init(&(*p)->initial, sizeof(uint64_t), IN_MEMORY);
+    }
+    (*p)->labelled = true;
+    return tp_pytorch_labels_init(&(*p)->labels, r, err);
+}
+
+struct tp_pytorch_labels *tp_pytorch_places_labels(struct tp_pytorch_places *p)
+{
+    return p && p->labelled ? &p->labels : NULL;
+}
 
 int tp_pytorch_places_new(const struct tp_input *in, struct tp_memo *memo,
                           struct tp_pytorch_places **out, struct tp_err *err)
@@ -77,7 +98,10 @@ void tp_pytorch_places_free(struct tp_pytorch_places *p)
 {
     if (!p)
         return;
-    close(p->fd);
+    if (p->fd >= 0)
+        close(p->fd);
+    if (p->labelled)
+        tp_pytorch_labels_release(&p->labels);
     free(p->known);
     tp_memo_release(&p->memo);
     tp_spill_release(&p->frames);
@@ -445,7 +469,7 @@ int tp_pytorch_places_called(struct tp_pytorch_places *p, uint64_t frames,
 {
     struct search *s = NULL;
     *out = TP_FRAMES_NONE;
-    if (!p || !frames)
+    if (!p || p->fd < 0 || !frames)
         return TP_OK;
     int rc = new_search(p, &s, err);
     if (rc == TP_OK) {
@@ -505,12 +529,29 @@ static void release(void *ctx)
     tp_pytorch_places_free(ctx);
 }
 
+static int label_of(void *ctx, uint64_t event, uint32_t *label, struct tp_err *err)
+{
+    struct tp_pytorch_places *p = ctx;
+    return tp_pytorch_labels_find(&p->labels, event, label, err);
+}
+
+static const char *label_text(const void *ctx, uint32_t label)
+{
+    const struct tp_pytorch_places *p = ctx;
+    return tp_texts_get(&p->labels.texts, label);
+}
+
 void tp_pytorch_places_give(struct tp_pytorch_places *p, struct tp_places *places)
 {
-    if (p)
-        *places = (struct tp_places){.find = find,
-                                     .find_stacks = find_stacks,
-                                     .release = release,
-                                     .ctx = p,
-                                     .initial = tp_spill_count(&p->initial)};
+    if (!p)
+        return;
+    bool framed = p->fd >= 0;
+    if (p->labelled)
+        tp_pytorch_labels_read(&p->labels);
+    *places = (struct tp_places){.find = framed ? find : NULL,
+                                 .find_stacks = framed ? find_stacks : NULL,
+                                 .label = p->labelled ? label_of : NULL,
+                                 .label_text = p->labelled ? label_text : NULL,
+                                 .release = release,
+                                 .ctx = p};
 }

@@ -1,8 +1,10 @@
-/* Code places of events: finds the stack frames of an event by reading the file again. */
+/* Code places of events: finds the stack frames of an event by reading the file again. The labels
+ * of events (pytorch_labels.h) are kept beside them. */
 #ifndef TP_PYTORCH_PLACES_H
 #define TP_PYTORCH_PLACES_H
 
 #include "traces/format.h"
+#include "traces/formats/pytorch/pytorch_labels.h"
 #include "traces/input/pickle_memo.h"
 
 struct tp_pytorch_places;
@@ -27,6 +29,14 @@ enum tp_pytorch_frames { TP_FRAMES_NONE, TP_FRAMES_OTHER, TP_FRAMES_CALLED };
 int tp_pytorch_places_called(struct tp_pytorch_places *p, uint64_t frames,
                              const char *const *functions, enum tp_pytorch_frames *out,
                              struct tp_err *err);
+
+/* Makes places that have labels alone, where the file cannot be read again or has no frames; or
+ * adds labels to `*p`. */
+int tp_pytorch_places_label(struct tp_pytorch_places **p, const struct tp_reading *r,
+                            struct tp_err *err);
+
+/* The labels; NULL: there are none. `p` may be NULL. */
+struct tp_pytorch_labels *tp_pytorch_places_labels(struct tp_pytorch_places *p);
 
 /* Hands `p` over to `places`, which releases it. If `p` is NULL, `places` stays empty. */
 void tp_pytorch_places_give(struct tp_pytorch_places *p, struct tp_places *places);

@@ -47,11 +47,12 @@ enum member {
     ADDRESS, ADDR, SIZE, REQUESTED, TOTAL, DEVICE, STREAM, TIME, DEVICE_FREE, ACTION, FRAMES, STATE,
     TYPE, STAGE, NAME, CONF, CONF_OLD, EXPANDABLE,
     IS_EXPANDABLE, POOL_ID, SEGMENT_POOL_ID, HOST_SEGMENTS, HOST_TRACES,
+    USER_METADATA, INTERNAL_METADATA,
     MEMBERS_END,
     /* values of "action", in the order of enum tp_pytorch_action */
     ALLOC = MEMBERS_END, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP,
-    SEGMENT_UNMAP, OOM, SNAPSHOT,
-    ACTIVE, PENDING, AWAITING, INACTIVE, LARGE, SMALL, START, END,
+    SEGMENT_UNMAP, OOM, SNAPSHOT, ANNOTATE,
+    ACTIVE, PENDING, AWAITING, INACTIVE, LARGE, SMALL, START, END, EMPTY,
     WORDS_END
 };
 
@@ -61,10 +62,11 @@ static const char *const words[] = {
     "device_free", "action", "frames", "state", "segment_type", "stage", "name",
     "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments",
     "is_expandable", "pool_id", "segment_pool_id", "host_segments", "host_traces",
+    "user_metadata", "internal_metadata",
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
-    "segment_unmap", "oom", "snapshot",
+    "segment_unmap", "oom", "snapshot", "annotate",
     "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "large", "small",
-    "START", "END", NULL};
+    "START", "END", "", NULL};
 /* clang-format on */
 static_assert(sizeof words / sizeof *words - 1 == (int)WORDS_END - (int)TP_MEMO_WORDS,
               "a text for each word");
@@ -107,7 +109,7 @@ static const char *const names[ROLES] = {"the file",
                                          "'host_traces'"};
 
 /* Types that members must have. */
-enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT, POOL };
+enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT, POOL, LABEL };
 
 static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
     [ROLE_TOP] = {[INDEX(SEGMENTS)] = LIST,
@@ -136,6 +138,8 @@ static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
                     [INDEX(TIME)] = COUNT,
                     [INDEX(DEVICE_FREE)] = COUNT,
                     [INDEX(POOL_ID)] = POOL,
+                    [INDEX(USER_METADATA)] = LABEL,
+                    [INDEX(INTERNAL_METADATA)] = LABEL,
                     [INDEX(FRAMES)] = PLACE},
     [ROLE_SETTINGS] = {[INDEX(CONF)] = TEXT, [INDEX(CONF_OLD)] = TEXT, [INDEX(EXPANDABLE)] = TRUTH},
     [ROLE_ANNOTATION] = {[INDEX(STAGE)] = TEXT,
@@ -211,6 +215,12 @@ static bool is_pool(const struct tp_pickle_value *value)
            value->number <= TP_POOL_MOST && value->second <= TP_POOL_MOST;
 }
 
+/* Most events have an empty one. */
+static bool is_label(const struct tp_pickle_value *value)
+{
+    return value->kind == TP_PICKLE_TEXT && value->word != EMPTY;
+}
+
 static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pickle_value *value,
                     struct tp_err *err)
 {
@@ -222,14 +232,14 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
     if (!fits(type, value))
         return wrong_type(s, role, word, value, err);
     struct tp_pytorch_values *v = &s->values[role];
-    if (type == POOL && !is_pool(value))
+    if ((type == POOL && !is_pool(value)) || (type == LABEL && !is_label(value)))
         return TP_OK;
     v->has |= UINT32_C(1) << INDEX(word);
     v->of[INDEX(word)] =
-        type == TEXT    ? value->word
-        : type == PLACE ? (int64_t)value->offset
-        : type == POOL  ? (int64_t)tp_pool_number((uint64_t)value->number, (uint64_t)value->second)
-                        : value->number;
+        type == TEXT || type == LABEL ? value->word
+        : type == PLACE               ? (int64_t)value->offset
+        : type == POOL ? (int64_t)tp_pool_number((uint64_t)value->number, (uint64_t)value->second)
+                       : value->number;
     if (type == PLACE && (value->kind != TP_PICKLE_LIST || value->empty))
         v->of[INDEX(word)] = 0;
     return TP_OK;
@@ -431,6 +441,8 @@ static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
     s->framed_frees += ev->frames && (ev->action == TP_PYTORCH_FREE_REQUESTED ||
                                       ev->action == TP_PYTORCH_FREE_COMPLETED);
     s->pooled += ev->has_pool;
+    s->labelled += ev->user || ev->internal;
+    s->annotates += ev->action == TP_PYTORCH_ANNOTATE;
     s->too_large += tp_pytorch_too_large(ev);
     s->unaligned += ev->action == TP_PYTORCH_ALLOC && !s->host && ev->address % ALIGNMENT;
     if (ev->action == TP_PYTORCH_UNKNOWN && s->unknown++ == 0)
@@ -449,11 +461,13 @@ static int end_event(struct tp_pytorch *s, struct tp_err *err)
                                   .offset = s->offset[ROLE_EVENT],
                                   .frames = bytes_of(v, FRAMES),
                                   .pool = bytes_of(v, POOL_ID),
+                                  .user = (uint16_t)get(v, USER_METADATA),
+                                  .internal = (uint16_t)get(v, INTERNAL_METADATA),
                                   .action = TP_PYTORCH_UNKNOWN,
                                   .has_time = has(v, TIME),
                                   .has_free = has(v, DEVICE_FREE),
                                   .has_pool = has(v, POOL_ID)};
-    if (action >= ALLOC && action <= SNAPSHOT)
+    if (action >= ALLOC && action <= ANNOTATE)
         ev.action = (uint8_t)(action - ALLOC);
     int rc = check_event(s, &ev, err);
     if (rc != TP_OK)
@@ -665,6 +679,13 @@ void tp_pytorch_describe(struct tp_pytorch *s)
     if (s->unaligned)
         tp_meta_remark(meta, "Blocks lie at addresses that are no multiples of 512 bytes: "
                              "PyTorch's allocator did not place them.");
+    if (s->labelled)
+        tp_meta_remark(meta,
+                       "%s with metadata of the program: --by metadata shows who holds memory.",
+                       tp_plural(s->labelled, "event").s);
+    if (s->annotates)
+        tp_meta_remark(meta, "%s of live blocks (annotate), without effect on memory.",
+                       tp_plural(s->annotates, "annotation").s);
     if (s->unknown) {
         const char *action = tp_pickle_text(s->pickle, s->unknown_action);
         tp_meta_remark(meta, "%s events are of a kind that is not known ('%.63s'): left out.",

@@ -103,6 +103,8 @@ struct tp_pytorch {
     uint64_t framed_frees;   /* of them, those that free a block */
     uint64_t pooled;         /* events that say their pool */
     uint64_t private_spans;  /* segments of private pools at the end */
+    uint64_t labelled;       /* events with metadata */
+    uint64_t annotates;      /* those that annotate a block, and do nothing else */
     uint64_t framed_blocks;  /* blocks at the end with stack frames */
     bool grown;              /* some segments grow */
     uint64_t too_large;      /* failed requests of more than 2^48 bytes */

@@ -31,14 +31,17 @@ static int probe(const unsigned char *data, size_t size)
     return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
 }
 
-/* Opens the file again for code places. Frames are read only when somebody asks for them. */
+/* Opens the file again for code places. Frames are read only when somebody asks for them. Metadata
+ * are short, and kept. */
 static int open_places(struct tp_pytorch *s, struct tp_pytorch_places **out, struct tp_err *err)
 {
     struct tp_memo memo;
-    if (!s->framed)
-        return TP_OK;
-    tp_pickle_take_memo(s->pickle, &memo);
-    return tp_pytorch_places_new(s->reading->in, &memo, out, err);
+    int rc = TP_OK;
+    if (s->framed) {
+        tp_pickle_take_memo(s->pickle, &memo);
+        rc = tp_pytorch_places_new(s->reading->in, &memo, out, err);
+    }
+    return rc == TP_OK && s->labelled ? tp_pytorch_places_label(out, s->reading, err) : rc;
 }
 
 static void describe(struct tp_pytorch *s)

@@ -320,7 +320,8 @@ const struct tp_command tp_command_tune = {
         "blocks side by side, a compacted start, and is compared with the recorded setting from "
         "there. Where the rules reproduce less than 99% of the recorded addresses there is no "
         "advice.\n\n"
-        "Pinned memory of the host in such a snapshot (--space 'host (pinned)') has settings of its "
+        "Pinned memory of the host in such a snapshot (--space 'host (pinned)') has settings of "
+        "its "
         "own in PYTORCH_ALLOC_CONF, which are tried with the strategy torch-pinned.\n\n"
         "Where the size of the device is known, an answer says whether a setting fits: from failed "
         "requests and cudaMallocs in the snapshot, or with --capacity.",

@@ -47,8 +47,7 @@ static bool has_recorded_device(const struct tp_trace *trace, const struct tp_re
 {
     if (!p->device_option)
         return true;
-    const char *word =
-        device_word(trace, tp_opt_find(spec->strategy->options, p->device_option));
+    const char *word = device_word(trace, tp_opt_find(spec->strategy->options, p->device_option));
     return tp_strategy_spec_says(spec, p->device_option, word ? word : leaves_it);
 }
 

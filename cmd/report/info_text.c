@@ -5,6 +5,7 @@
 #include "cmd/measure/figures.h"
 #include "cmd/report/curve_text.h"
 #include "cmd/report/info.h"
+#include "cmd/report/recorded_text.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"
 

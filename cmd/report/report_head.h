@@ -29,20 +29,6 @@ const char *tp_written_words(const struct tp_trace *t);
  * capture, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);
 
-/* How a replay as recorded differs from the recording: "+2.8% reserved and 1 driver call"; "" if it
- * does not. Peaks in bytes. */
-struct tp_text tp_difference_text(uint64_t peak, uint64_t recorded_peak, uint64_t calls,
-                                  uint64_t recorded_calls);
-
-/* Adds why it does, by the addresses that the rules reproduce; NULL: they were not compared. */
-struct tp_fidelity;
-void tp_fidelity_reason(const struct tp_fidelity *f, struct tp_str *out);
-
-/* Writes "cudaMalloc failed 39 times, ...", with what the program could have; "" if it never did
- * but for requests that failed.  * `exact` as of tp_bytes. */
-void tp_retries_text(const struct tp_captured_retries *r, const char *settings, bool exact,
-                     char *text, size_t size);
-
 /* Writes "the 3 requests that failed are played too"; "" if none failed. */
 void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size);
 

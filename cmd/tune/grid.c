@@ -295,7 +295,6 @@ const struct tp_grid_target *tp_grid_target(const char *recorded_by)
     static const struct tp_grid_target targets[] = {
         {"PyTorch (pinned)", "torch-pinned", "PYTORCH_ALLOC_CONF", pinned_grid, check_pinned_conf,
          danger_of_pinned, false},
-        {"PyTorch", "torch", NULL, tp_grid_default, check_gpu, tp_grid_danger,
-         true}};
+        {"PyTorch", "torch", NULL, tp_grid_default, check_gpu, tp_grid_danger, true}};
     return &targets[!recorded_by || strcmp(recorded_by, targets[0].by) != 0];
 }

@@ -1,7 +1,7 @@
 /* The screen of `tapool tune`; see tune_text.h. */
 #include "cmd/tune/tune_text.h"
 
-#include "cmd/report/report_head.h"
+#include "cmd/report/recorded_text.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/table.h"
 

@@ -5,7 +5,7 @@
 #include "cmd/measure/measure.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/trial.h"
-#include "cmd/report/report_head.h"
+#include "cmd/report/recorded_text.h"
 #include "cmd/ui/stop.h"
 
 #include <stdlib.h>

@@ -98,7 +98,7 @@ static int set_reserve(void *rules, const char *name, char *value, struct tp_err
     bool gib = end != value && (*end == 'G' || *end == 'g');
     if (end == value || end[gib] || !(n > 0) || n > (double)CONF_MB_MOST)
         return conf_bad(name, value, "a share of the device such as 0.5, or a size such as 40G",
-                         err);
+                        err);
     r->reserve_share = gib ? 0 : n;
     r->reserve_bytes = gib ? (uint64_t)(n * (double)(CONF_MIB << 10)) : 0;
     return TP_OK;
@@ -209,7 +209,7 @@ enum { ON_XPU = 1 << 2, ON_NPU = 1 << 3 }; /* by their place in tp_torch_devices
     .size = offsetof(struct tp_torch_rules, other) + sizeof(uint64_t) -                            \
             offsetof(struct tp_torch_rules, one)
 
-#define TORCH_EFFECT(...) __VA_ARGS__
+#define TORCH_EFFECT(...)                    __VA_ARGS__
 #define TORCH_KEY(text, gpu, effect, pinned) {.name = text, .set = gpu, TORCH_EFFECT effect},
 static const struct torch_key keys[] = {TORCH_CONF_KEYS(TORCH_KEY){.name = NULL}};
 

@@ -21,8 +21,8 @@ struct tp_pytorch_returns {
 int tp_pytorch_returns_begin(struct tp_pytorch_returns *r, const struct tp_pytorch *s,
                              struct tp_pytorch_places *places, struct tp_err *err);
 
-/* Looks at the next event of a device, `number` in the snapshot, before which `reserved` bytes were;
- * `now` is a cursor that stands behind it. *asked: the event is the first of a group that
+/* Looks at the next event of a device, `number` in the snapshot, before which `reserved` bytes
+ * were; `now` is a cursor that stands behind it. *asked: the event is the first of a group that
  * empty_cache() gave back. */
 int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t number,
                         const struct tp_spill_cursor *now, const struct tp_pytorch_event *ev,

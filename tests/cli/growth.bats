@@ -14,7 +14,7 @@ info() { "$TAPOOL" info "$@"; }
 rank() { # NAME MIB [WORD]...: a snapshot made by hand
     local name=$1
     shift
-    python3 "$CLI/oom_snapshot.py" rank "$@" >"$name.pickle"
+    python3 -S -E "$CLI/oom_snapshot.py" rank "$@" >"$name.pickle"
 }
 
 # adds_up FILE: the rows of the document add up to the live memory at both peaks, most growth first.
@@ -166,6 +166,7 @@ END
     matches "$out" '^Requested at the trace peak of each, estimated from the call stacks of a share of the blocks$'
 }
 
+# bats test_tags=nightly
 @test "real snapshots: totals to the byte, an out of memory, growing segments" {
     while read -r one other; do
         ok info "$DATA/$one.pickle.zst" "$DATA/$other.pickle.zst" --by line --json

@@ -149,7 +149,7 @@ static int find_medians(struct tp_ranks *r, struct tp_err *err)
     uint64_t *values = malloc(r->good * sizeof *values);
     if (!values)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    for (int f = 0; f < TP_RANK_FIGURES; f++) {
+    for (enum tp_rank_figure f = 0; f < TP_RANK_FIGURES; f++) {
         size_t count = 0;
         for (size_t i = 0; i < r->count; i++)
             if (r->list[i].status == TP_OK)
@@ -175,7 +175,7 @@ double tp_rank_apart(const struct tp_ranks *r, const struct tp_rank *rank,
 /* Reserved memory comes first: what decides is the larger distance, and of equal ones that. */
 static void find_odd(struct tp_ranks *r)
 {
-    for (int f = 0; f < TP_RANK_FIGURES; f++)
+    for (enum tp_rank_figure f = 0; f < TP_RANK_FIGURES; f++)
         for (size_t i = 0; i < r->count; i++) {
             double apart = r->list[i].status == TP_OK ? tp_rank_apart(r, &r->list[i], f) : 0;
             if (fabs(apart) > fabs(r->apart[f]))
@@ -230,7 +230,7 @@ int tp_ranks_status(const struct tp_ranks *r, struct tp_err *err)
         bad += r->list[i].status != TP_OK;
         first = !first && r->list[i].status != TP_OK ? &r->list[i] : first;
     }
-    return first ? tp_fail(err, first->status, "%s of %s cannot be used: %s", tp_count(bad).s,
-                           tp_plural(r->file_count, "snapshot").s, first->why)
+    return first ? tp_fail(err, (enum tp_status)first->status, "%s of %s cannot be used: %s",
+                           tp_count(bad).s, tp_plural(r->file_count, "snapshot").s, first->why)
                  : TP_OK;
 }

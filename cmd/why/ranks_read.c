@@ -148,7 +148,7 @@ static int add_bad(struct tp_ranks *r, size_t before, const char *path, const st
     int rc = add_rank(r, path, &rank, err);
     if (rc != TP_OK)
         return rc;
-    rank->status = why->status;
+    rank->status = (int)why->status;
     memcpy(rank->why, why->text, sizeof rank->why);
     return TP_OK;
 }

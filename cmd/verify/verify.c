@@ -399,29 +399,11 @@ static void stop(struct verifying *v)
     tp_id_map_release(&v->lost);
 }
 
-/* Before any memory was taken, what the first event that takes some shows. */
-static int find_mode(struct verifying *v, struct tp_err *err)
+int tp_verify_begin_from(const struct tp_pytorch *s, const struct tp_verify_start *from,
+                         const struct tp_torch_rules *rules, struct tp_verified *out,
+                         struct tp_verify_play **play, struct tp_err *err)
 {
-    const struct tp_pytorch *s = v->heap.snapshot;
-    const struct tp_pytorch_device *d = &s->devices[v->heap.out->device];
-    const struct tp_pytorch_event *ev = NULL;
-    struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + d->count};
-    int rc = TP_OK;
-    while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err))) {
-        bool mapped = ev->action == TP_PYTORCH_SEGMENT_MAP;
-        if (!mapped && (ev->action != TP_PYTORCH_SEGMENT_ALLOC || pool_of(v, ev)))
-            continue;
-        v->rules.expandable = mapped;
-        break;
-    }
-    return rc;
-}
-
-int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
-                    struct tp_verified *out, struct tp_verify_play **play, struct tp_err *err)
-{
-    const struct tp_pytorch_device *d = &s->devices[device];
-    *out = (struct tp_verified){.device = device};
+    const struct tp_pytorch_device *d = &s->devices[out->device];
     *play = calloc(1, sizeof **play);
     if (!*play)
         return no_memory(err);
@@ -429,14 +411,26 @@ int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp
         (struct tp_spill_cursor){.list = &s->events, .next = d->first, .end = d->first + d->count};
     struct verifying *v = &(*play)->v;
     v->rules = *rules;
+    v->rules.expandable = from->takes ? from->expands : rules->expandable;
     v->heap = (struct tp_verify_heap){
         .snapshot = s, .rules = &v->rules, .streams = &v->streams, .out = out};
     v->streams.how = tp_reading_growth(s->reading, "streams");
     v->lost.how = tp_reading_growth(s->reading, "addresses");
-    int rc = find_mode(v, err);
+    int rc = start(v, err);
+    return rc == TP_OK ? tp_verify_place(&v->heap, from, err) : rc;
+}
+
+int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
+                    struct tp_verified *out, struct tp_verify_play **play, struct tp_err *err)
+{
+    struct tp_verify_start from;
+    *out = (struct tp_verified){.device = device};
+    *play = NULL;
+    int rc = tp_verify_start_open(s, device, rules->small_segment, &from, err);
     if (rc == TP_OK)
-        rc = start(v, err);
-    return rc == TP_OK ? tp_verify_place(&v->heap, err) : rc;
+        rc = tp_verify_begin_from(s, &from, rules, out, play, err);
+    tp_verify_start_close(s, &from);
+    return rc;
 }
 
 void tp_verify_stop(struct tp_verify_play *play)

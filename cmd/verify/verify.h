@@ -35,6 +35,12 @@ struct tp_verify_play;
 int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
                     struct tp_verified *out, struct tp_verify_play **play, struct tp_err *err);
 
+/* As tp_verify_begin, from a start that is used for several plays; out->device is set. */
+struct tp_verify_start;
+int tp_verify_begin_from(const struct tp_pytorch *s, const struct tp_verify_start *from,
+                         const struct tp_torch_rules *rules, struct tp_verified *out,
+                         struct tp_verify_play **play, struct tp_err *err);
+
 /* Plays up to and with an event: its number among those of the device, from 1. Beyond the last one
  * all are played. */
 int tp_verify_until(struct tp_verify_play *play, uint64_t event, struct tp_err *err);

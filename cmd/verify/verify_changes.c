@@ -13,10 +13,13 @@
  * same addresses the first in the table is named. */
 #include "cmd/verify/verify_changes.h"
 
+#include "cmd/verify/verify_heap.h"
+
 #include <string.h>
 
 #define MOST_EVENTS UINT64_C(20000000)
 #define MOST_PASSES 8
+#define PLAY_COSTS  1000 /* events, of one play beside its own */
 #define REACHES_END UINT64_MAX
 enum { SAMPLES = 12 };
 
@@ -41,6 +44,7 @@ struct change_search {
     const struct tp_torch_rules *rules;
     const char *recorded;
     struct tp_verified *v;
+    struct tp_verify_start start;
     uint64_t left;                                     /* events that may still be played */
     struct tp_torch_settings found[TP_VERIFY_CHANGES]; /* of v->changes */
     struct tp_torch_settings tried[CANDIDATES];
@@ -64,9 +68,9 @@ static void read_candidates(struct change_search *c)
 static int reach_of(struct change_search *c, const struct tp_torch_settings *conf, uint64_t from,
                     uint64_t *reach, struct tp_err *err)
 {
-    struct tp_verified v;
+    struct tp_verified v = {.device = c->v->device};
     struct tp_verify_play *play = NULL;
-    int rc = tp_verify_begin(c->snapshot, c->v->device, c->rules, &v, &play, err);
+    int rc = tp_verify_begin_from(c->snapshot, &c->start, c->rules, &v, &play, err);
     for (size_t i = 0; rc == TP_OK && i < c->v->change_count; i++)
         rc = tp_verify_set(play, c->v->changes[i].event, &c->found[i], err);
     if (rc == TP_OK && conf)
@@ -74,7 +78,8 @@ static int reach_of(struct change_search *c, const struct tp_torch_settings *con
     if (rc == TP_OK)
         rc = tp_verify_agreeing(play, err);
     tp_verify_stop(play);
-    c->left -= v.events < c->left ? v.events : c->left;
+    uint64_t spent = v.events + c->start.heap.blocks.count + PLAY_COSTS;
+    c->left -= spent < c->left ? spent : c->left;
     *reach = tp_agrees(&v) ? REACHES_END : v.first.event ? v.first.event : v.events + 1;
     return rc;
 }
@@ -157,11 +162,11 @@ static bool take_best(struct change_search *c, const struct change_place best[CA
 /* Counts the addresses of each change. */
 static int count_addresses(struct change_search *c, struct tp_err *err)
 {
-    struct tp_verified v;
+    struct tp_verified v = {.device = c->v->device};
     struct tp_verify_play *play = NULL;
     struct tp_verify_change *changes = c->v->changes;
     size_t count = c->v->change_count;
-    int rc = tp_verify_begin(c->snapshot, c->v->device, c->rules, &v, &play, err);
+    int rc = tp_verify_begin_from(c->snapshot, &c->start, c->rules, &v, &play, err);
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
         rc = tp_verify_set(play, changes[i].event, &c->found[i], err);
         changes[i].addresses = v.addresses.good;
@@ -208,5 +213,9 @@ int tp_verify_changes(const struct tp_pytorch *s, const struct tp_torch_rules *r
     if (tp_agrees(v) || v->first.kind == TP_START_UNPLACED)
         return TP_OK;
     read_candidates(&c);
-    return search_changes(&c, v->first.event ? v->first.event : v->events + 1, err);
+    int rc = tp_verify_start_open(s, v->device, rules->small_segment, &c.start, err);
+    if (rc == TP_OK)
+        rc = search_changes(&c, v->first.event ? v->first.event : v->events + 1, err);
+    tp_verify_start_close(s, &c.start);
+    return rc;
 }

@@ -2,8 +2,6 @@
 #include "cmd/verify/verify_heap.h"
 
 #include "cmd/verify/recorded_source.h"
-#include "cmd/verify/verify_spaces.h"
-#include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <stdlib.h>
 
@@ -107,24 +105,47 @@ static int place_all(const struct tp_verify_heap *h, const struct tp_pytorch_hea
     return rc;
 }
 
-int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err)
+/* Before any memory was taken, new segments grow as the first event that takes some shows. */
+static int find_mode(const struct tp_pytorch *s, uint32_t device, struct tp_verify_start *out,
+                     struct tp_err *err)
 {
-    struct tp_pytorch_heap heap = {.blocks = {.count = 0}};
+    const struct tp_pytorch_device *d = &s->devices[device];
+    const struct tp_pytorch_event *ev = NULL;
+    struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + d->count};
+    int rc = TP_OK;
+    while (rc == TP_OK && !out->takes && (ev = tp_spill_next(&c, &rc, err))) {
+        out->expands = ev->action == TP_PYTORCH_SEGMENT_MAP;
+        out->takes = out->expands ||
+                     (ev->action == TP_PYTORCH_SEGMENT_ALLOC && !tp_pytorch_pool_of(s, device, ev));
+    }
+    return rc;
+}
+
+int tp_verify_start_open(const struct tp_pytorch *s, uint32_t device, uint64_t small,
+                         struct tp_verify_start *out, struct tp_err *err)
+{
     bool taken[TP_PYTORCH_LISTS] = {false};
-    taken[h->out->device] = true;
-    int rc = tp_pytorch_heap_at_start(h->snapshot, taken, &heap, err);
-    struct tp_verify_spaces spaces = {.count = 0};
-    struct tp_torch_at *room = NULL;
+    taken[device] = true;
+    *out = (struct tp_verify_start){.takes = false};
+    int rc = tp_pytorch_heap_at_start(s, taken, &out->heap, err);
     if (rc == TP_OK)
-        rc = tp_verify_find_spaces(h->snapshot, h->out->device, h->rules->small_segment,
-                                   &heap.segments, &spaces, err);
-    if (rc == TP_OK && !(room = calloc(heap.blocks.count + 1, sizeof *room)))
-        rc = tp_fail(err, TP_ENOMEM, "out of memory");
-    if (rc == TP_OK)
-        rc = place_all(h, &heap, &spaces, room, err);
+        rc = tp_verify_find_spaces(s, device, small, &out->heap.segments, &out->spaces, err);
+    return rc == TP_OK ? find_mode(s, device, out, err) : rc;
+}
+
+void tp_verify_start_close(const struct tp_pytorch *s, struct tp_verify_start *start)
+{
+    tp_verify_spaces_release(s, &start->spaces);
+    tp_pytorch_heap_release(s, &start->heap);
+}
+
+int tp_verify_place(const struct tp_verify_heap *h, const struct tp_verify_start *start,
+                    struct tp_err *err)
+{
+    struct tp_torch_at *room = calloc(start->heap.blocks.count + 1, sizeof *room);
+    int rc = room ? place_all(h, &start->heap, &start->spaces, room, err)
+                  : tp_fail(err, TP_ENOMEM, "out of memory");
     free(room);
-    tp_verify_spaces_release(h->snapshot, &spaces);
-    tp_pytorch_heap_release(h->snapshot, &heap);
     return rc;
 }
 

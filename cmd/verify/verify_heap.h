@@ -5,7 +5,8 @@
 
 #include "alloc/base/id_map.h"
 #include "cmd/verify/verified.h"
-#include "traces/formats/pytorch/pytorch_snapshot.h"
+#include "cmd/verify/verify_spaces.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 
 /* The number of a stream on the instance, from 0 in the order of appearance. */
 int tp_verify_stream(struct tp_id_map *streams, int64_t stream, uint16_t *out, struct tp_err *err);
@@ -19,7 +20,22 @@ struct tp_verify_heap {
     struct tp_verified *out;
 };
 
-int tp_verify_place(const struct tp_verify_heap *h, struct tp_err *err);
+/* What was there when the recording began, and what the events show of it. It can be placed on
+ * several instances. */
+struct tp_verify_start {
+    struct tp_pytorch_heap heap;
+    struct tp_verify_spaces spaces;
+    bool takes;   /* memory was taken later on */
+    bool expands; /* ... and the first of it in a segment that grows */
+};
+
+/* `small`: bytes of a page of the small pool. To be closed in every case. */
+int tp_verify_start_open(const struct tp_pytorch *s, uint32_t device, uint64_t small,
+                         struct tp_verify_start *out, struct tp_err *err);
+void tp_verify_start_close(const struct tp_pytorch *s, struct tp_verify_start *start);
+
+int tp_verify_place(const struct tp_verify_heap *h, const struct tp_verify_start *start,
+                    struct tp_err *err);
 int tp_verify_end(const struct tp_verify_heap *h, struct tp_err *err);
 
 /* Keeps a difference if it is the first one. */

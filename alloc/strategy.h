@@ -158,8 +158,9 @@ struct tp_strategy {
     void (*choose_pool)(void *st, void *thr, uint64_t pool);
 
     /* Optional, both or neither, never timed. phases: once, behind init: the names of the program's
-     * phases, which are borrowed for the call. TP_EUSAGE: an option names one that is not there.
-     * phase: the one with this index of these names begins. */
+     * phases, with NULL behind the last, borrowed for the call. TP_EUSAGE: an option names one that
+     * is not there. phase: the one with this index of these names begins; UINT32_MAX: the program
+     * begins anew. */
     int (*phases)(void *st, const char *const *names, uint32_t count, struct tp_err *err);
     void (*phase)(void *st, uint32_t index);
 
@@ -180,7 +181,7 @@ struct tp_strategy {
  *
  * tapool plays a plug-in of its own TP_ABI and refuses others. Whatever changes in the headers that
  * are installed and could be noticed by a plug-in that was compiled before raises TP_ABI; the sizes
- * find it where that was forgotten. */
+ * find it where that was forgotten. It counts from the first release. */
 #define TP_ABI          1u
 #define TP_PLUGIN_MAGIC UINT64_C(0x6e6967756c707074) /* "tpplugin" */
 

@@ -144,13 +144,14 @@ static uint64_t torch_segment(uint64_t size)
     return most;
 }
 
-static struct tp_limit_rules torch_limits(const char *said)
+static struct tp_limit_rules torch_limits(const char *said, const char *device)
 {
-    struct tp_torch_rules rules = tp_torch_defaults;
+    const struct tp_torch_rules plain = tp_torch_rules_for(tp_torch_device(device));
+    struct tp_torch_rules rules = plain;
     const char *text = tp_torch_recorded(said);
     struct tp_err ignored;
     if (text && tp_torch_conf(&rules, text, &ignored))
-        rules = tp_torch_defaults;
+        rules = plain;
     return (struct tp_limit_rules){.segment = torch_segment,
                                    .unit = rules.expandable ? rules.large_segment : 0,
                                    .collect_above = rules.collect_above};

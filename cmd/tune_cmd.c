@@ -18,6 +18,7 @@
 #include "cmd/verify/fidelity.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
 
@@ -116,8 +117,9 @@ static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_e
         struct tp_tune_file *f = &t->files[i];
         uint64_t ns = tp_bound_time_by_default(f->trace.program);
         struct tp_offline *bounds = NULL;
-        if (t->target->gpu)
-            tp_fidelity_of(&f->trace, f->path, &o->open, true, &f->fidelity);
+        f->compared = t->target->gpu && !strcmp(f->trace.format, "pytorch");
+        if (f->compared && !tp_fidelity_of(&f->trace, f->path, &o->open, true, &f->fidelity))
+            f->fidelity = (struct tp_fidelity){0};
         if (ns)
             status = tp_bound(f->trace.program, ns, &bounds, err);
         for (uint16_t d = 0; ns && !status && d < tp_program_facts(f->trace.program)->devices; d++)
@@ -254,8 +256,12 @@ static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, 
                                       .exact = o->bytes};
     const struct found_malloc found = {.opts = o, .t = &t};
     struct tp_stop stop;
-    if (o->capacity != TP_OPT_KEYWORD(0))
-        return tp_fail(err, TP_EUSAGE, "--capacity is about a GPU: '%s' is a host trace",
+    const char *gpu = o->capacity != TP_OPT_KEYWORD(0) ? "capacity"
+                      : o->without.count               ? "without"
+                      : o->use                         ? "for"
+                                                       : NULL;
+    if (gpu)
+        return tp_fail(err, TP_EUSAGE, "--%s is about a GPU: '%s' is a host trace", gpu,
                        trace->file);
     if (tp_exports_asked(&o->exports, FORMAT_HTML))
         return tp_hint(err,
@@ -289,9 +295,11 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
     int status = tp_exports_asked(&o->exports, FORMAT_HTML) ? tp_html_check(err) : TP_OK;
     if (!status)
         status = tp_exports_look(&o->exports, format_words, err);
+    uint64_t capacity = o->capacity;
     if (!status)
-        status = tp_tune_open(&t, args->words, (size_t)args->count, &o->open, o->capacity,
-                              o->reserve, err);
+        status = tp_less_reserve(&capacity, o->reserve, err);
+    if (!status)
+        status = tp_tune_open(&t, args->words, (size_t)args->count, &o->open, capacity, err);
     if (!status)
         status = t.host ? tune_malloc(o, &t.files[0].trace, args->words[0], out, err)
                         : tune_device(o, &t, out, err);

@@ -173,7 +173,7 @@ static bool is_worth_trying(const struct tp_why *w)
 static uint64_t capacity_of(const struct why_opts *o, const struct tp_why *w)
 {
     if (o->capacity != TP_OPT_KEYWORD(0))
-        return o->capacity > o->reserve ? o->capacity - o->reserve : o->capacity > 0;
+        return o->capacity - o->reserve; /* checked before */
     return w->recording.capacity ? w->recording.capacity : w->moment.failed ? w->room.capacity : 0;
 }
 
@@ -183,9 +183,9 @@ static int answer_device(struct answers *a, struct tp_pytorch *s, uint32_t devic
 {
     struct tp_why *w = &a->list[a->count++];
     struct tp_why_trace trace;
-    int rc = tp_why_trace_open(&trace, a->path, device, a->opts->max_memory, err);
+    int rc = tp_why_trace_open(&trace, a->path, device, a->opts->conf, a->opts->max_memory, err);
     const struct tp_why_recording r = tp_why_recording_of(&trace, a->opts->bytes);
-    cfg->limit = r.capacity;
+    cfg->limit = r.limit;
     if (rc == TP_OK)
         rc = tp_why(s, device, cfg, places, w, err);
     w->recording = r;
@@ -282,6 +282,9 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
         rc = tp_html_check(err);
     if (rc == TP_OK)
         rc = tp_exports_look(&o->exports, format_words, err);
+    uint64_t capacity = o->capacity;
+    if (rc == TP_OK)
+        rc = tp_less_reserve(&capacity, o->reserve, err);
     return rc == TP_OK ? answer_file(o, args->words[0], out, err) : rc;
 }
 

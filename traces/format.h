@@ -38,7 +38,9 @@ struct tp_meta {
     uint64_t cpu_low_ns, cpu_high_ns; /* CPU time of the recorded program, without the recorder's */
     uint64_t wall_ns;                 /* time from its start to its end, with that */
     uint64_t malloc_low_ns, malloc_high_ns; /* of all its calls, 95% CI, by timed ones */
-    uint32_t spaces; /* memory spaces that have events; 0: the format has no spaces */
+    uint64_t
+        garbage_collections; /* devices of which PyTorch collected garbage, as far as it shows */
+    uint32_t spaces;         /* memory spaces that have events; 0: the format has no spaces */
     enum tp_kind kind;
     bool loop;    /* the trace declares itself one period of a loop */
     bool wrapped; /* a ring buffer was full: the trace begins mid-run */
@@ -73,6 +75,7 @@ enum tp_meta_numbers {
     TP_META_WALL_NS,
     TP_META_MALLOC_LOW_NS,
     TP_META_MALLOC_HIGH_NS,
+    TP_META_GARBAGE_COLLECTIONS,
     TP_META_NUMBERS
 };
 extern const char *const tp_meta_number_names[TP_META_NUMBERS];

@@ -16,7 +16,8 @@ const char *const tp_meta_text_names[TP_META_TEXTS] = {
     "name",     "program",   "capture",          "settings", "unknown", "space",
     "left_out", "allocator", "allocator_device", "written",  "nothing", "nothing_hint"};
 const char *const tp_meta_number_names[TP_META_NUMBERS] = {
-    "not_recorded", "cpu_low_ns", "cpu_high_ns", "wall_ns", "malloc_low_ns", "malloc_high_ns"};
+    "not_recorded",  "cpu_low_ns",     "cpu_high_ns",        "wall_ns",
+    "malloc_low_ns", "malloc_high_ns", "garbage_collections"};
 
 char **tp_meta_text(struct tp_meta *meta, size_t i)
 {
@@ -29,9 +30,9 @@ char **tp_meta_text(struct tp_meta *meta, size_t i)
 
 static uint64_t *number_of(struct tp_meta *meta, size_t i)
 {
-    uint64_t *const numbers[TP_META_NUMBERS] = {&meta->not_recorded,  &meta->cpu_low_ns,
-                                                &meta->cpu_high_ns,   &meta->wall_ns,
-                                                &meta->malloc_low_ns, &meta->malloc_high_ns};
+    uint64_t *const numbers[TP_META_NUMBERS] = {
+        &meta->not_recorded,  &meta->cpu_low_ns,     &meta->cpu_high_ns,        &meta->wall_ns,
+        &meta->malloc_low_ns, &meta->malloc_high_ns, &meta->garbage_collections};
     return numbers[i];
 }
 

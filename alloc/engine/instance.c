@@ -296,6 +296,8 @@ void tp_player_begin(struct tp_player *p)
 {
     /* now_ns is kept, so that fences of the last replay lie in the past */
     tp_cursor_rewind(p->cursor);
+    for (uint32_t d = 0; p->strategy->phase && d < p->facts->devices; d++)
+        p->strategy->phase(p->instances[d].state, UINT32_MAX);
     if (p->resets)
         tp_resets_begin(p->resets);
     p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;

@@ -222,8 +222,12 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
         begin(&s, &t->recorded);
     if (!status && (f->ops[TP_NOTE] || f->ops[TP_MARK]))
         status = tp_program_walk(t->program, scan_window, &s, err);
-    for (uint32_t i = 0; !status && i < out->count; i++)
+    for (uint32_t i = 0; !status && i < out->count; i++) {
         out->devices[i].end_reserved = s.reserved[i];
+        if (s.limits)
+            tp_limit_end(&s.limits[i], out->devices[i].peak_reserved,
+                         out->count == t->meta.garbage_collections);
+    }
     free(s.reserved);
     free(s.requested_at);
     free(s.live);
@@ -354,16 +358,37 @@ static uint64_t capacity_of(const struct tp_captured_device *d)
     return l->collections ? l->below - 1 : d->peak_reserved;
 }
 
-uint64_t tp_captured_capacity(const struct tp_captured *c)
+/* The most that a device could have. */
+static uint64_t most_of(const struct tp_captured_device *d)
+{
+    uint64_t least = capacity_of(d);
+    bool told = d->ooms && d->oom_free != UINT64_MAX;
+    bool exact = told && least == d->oom_reserved + d->oom_free;
+    return !least || exact || d->limit.below == UINT64_MAX ? least : d->limit.below - 1;
+}
+
+/* Of all devices the most by such a function, and at least what was reserved. */
+static uint64_t over_devices(const struct tp_captured *c,
+                             uint64_t (*of)(const struct tp_captured_device *d))
 {
     uint64_t known = 0, peak = 0;
     for (uint32_t i = 0; c->known && c->devices && i < c->count; i++) {
         const struct tp_captured_device *d = &c->devices[i];
-        uint64_t bytes = capacity_of(d);
+        uint64_t bytes = of(d);
         known = bytes > known ? bytes : known;
         peak = d->peak_reserved > peak ? d->peak_reserved : peak;
     }
     return known && peak > known ? peak : known;
+}
+
+uint64_t tp_captured_capacity(const struct tp_captured *c)
+{
+    return over_devices(c, capacity_of);
+}
+
+uint64_t tp_captured_capacity_most(const struct tp_captured *c)
+{
+    return over_devices(c, most_of);
 }
 
 struct tp_captured_retries tp_captured_retries(const struct tp_captured *c)
@@ -375,6 +400,7 @@ struct tp_captured_retries tp_captured_retries(const struct tp_captured *c)
         if (l->retries && (!all.count || l->first_retry < all.first_event))
             all.first_event = l->first_retry;
         all.count += l->retries;
+        all.undecided += l->undecided;
         all.ooms += d->ooms;
         all.by_limit |= d->ooms && d->oom_free != UINT64_MAX && l->below != UINT64_MAX &&
                         d->oom_reserved + d->oom_free >= l->below;

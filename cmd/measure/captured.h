@@ -85,11 +85,16 @@ uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_progra
  * known. With several devices the most of them. */
 uint64_t tp_captured_capacity(const struct tp_captured *c);
 
+/* The most that they leave possible: the same where a failed request says what was free. 0: not
+ * known. */
+uint64_t tp_captured_capacity_most(const struct tp_captured *c);
+
 /* Times that cudaMalloc failed, so that cached memory was freed, on all devices. */
 struct tp_captured_retries {
     uint64_t count, first_event;
-    uint64_t ooms; /* of them, those that did not help */
-    bool by_limit; /* the device had room: it was a limit of the process */
+    uint64_t ooms;      /* of them, those that did not help */
+    uint64_t undecided; /* times that cached memory was freed for that or as garbage */
+    bool by_limit;      /* the device had room: it was a limit of the process */
     /* what the program could have, on one device: at least, and less than; 0: not known */
     uint64_t least, below;
 };

@@ -39,7 +39,7 @@ struct tp_recorded_policy {
      * that is known of the device's size. */
     const char *shared;
     /* What the settings among what a trace says mean for limits of memory; NULL: not known. */
-    struct tp_limit_rules (*limits)(const char *said);
+    struct tp_limit_rules (*limits)(const char *said, const char *device);
 };
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by); /* NULL: there is none */
 

@@ -63,6 +63,6 @@ int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, st
     const struct tp_recorded_policy *by =
         rc == TP_OK ? tp_find_recorded_policy(out->recorded.by) : NULL;
     if (by && by->limits)
-        out->limits = by->limits(out->meta.settings);
+        out->limits = by->limits(out->meta.settings, out->meta.allocator_device);
     return rc;
 }

@@ -27,7 +27,9 @@ static struct policy_settings recorded_settings(const struct tp_trace *trace, bo
         return (struct policy_settings){.policy = NULL};
     r.row = tp_opt_find(spec->strategy->options, r.policy->option);
     r.there = text && snprintf(r.text, sizeof r.text, "%s%s", text,
-                               collects ? r.policy->shared : "") < (int)sizeof r.text;
+                               collects && !strstr(text, "per_process_memory_fraction")
+                                   ? r.policy->shared
+                                   : "") < (int)sizeof r.text;
     return r;
 }
 

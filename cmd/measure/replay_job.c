@@ -371,7 +371,9 @@ int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp
         status = add_usual(job, gpu, err);
     for (size_t i = 0; !status && i < job->spec_count; i++)
         status = tp_apply_recorded(&job->trace, &job->captured,
-                                   tp_source_spec_is_limited(&job->source), &job->specs[i], err);
+                                   o->capacity == TP_OPT_KEYWORD(0) &&
+                                       tp_source_spec_is_limited(&job->source),
+                                   &job->specs[i], err);
     if (status)
         return status;
     tp_strategy_specs_label(job->specs, job->spec_count);

@@ -143,6 +143,7 @@ static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_c
     tp_json_uint(j, o, "first_retry_event", d->limit.retries ? d->limit.first_retry : TP_NONE);
     tp_json_uint(j, o, "limit_below_bytes", d->limit.below);
     tp_json_uint(j, o, "garbage_collections", d->limit.collections);
+    tp_json_uint(j, o, "retries_or_collections", d->limit.undecided);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         tp_json_uint(j, o, ends[i].name, has_end ? ends[i].value : TP_NONE);
 }

@@ -155,9 +155,11 @@ static void print_frees(const struct tp_info_report *r, struct tp_page *page)
 static struct tp_text of_device(const struct tp_info_report *r, uint32_t index)
 {
     const struct tp_recorded *rec = &r->trace->recorded;
-    return index < rec->count && rec->count > 1
-               ? tp_text_of("device %u: ", (unsigned)rec->devices[index].number)
-               : (struct tp_text){""};
+    if (index >= rec->count || rec->count < 2)
+        return (struct tp_text){""};
+    return rec->devices[index].number >= TP_MAX_DEVICES
+               ? tp_text_of("pinned host memory: ")
+               : tp_text_of("device %u: ", (unsigned)rec->devices[index].number);
 }
 
 /* Prints "96 segments (67 large, 29 small), 3.947 GiB reserved throughout". */

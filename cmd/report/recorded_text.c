@@ -26,11 +26,13 @@ struct tp_text tp_difference_text(uint64_t peak, uint64_t recorded_peak, uint64_
     uint64_t by = calls > recorded_calls ? calls - recorded_calls : recorded_calls - calls;
     bool both = peak != recorded_peak && by;
     struct tp_text share = tp_text_of("%s", ""), count = share;
-    if (peak != recorded_peak)
-        share = tp_text_of("%+.1f%% reserved",
-                           recorded_peak ? 100 * ((double)peak / (double)recorded_peak - 1) : 0);
+    uint64_t apart = peak > recorded_peak ? peak - recorded_peak : recorded_peak - peak;
+    if (apart)
+        share = tp_text_of("%s %s reserved", tp_bytes(apart, false).s,
+                           peak > recorded_peak ? "more" : "less");
     if (by)
-        count = tp_plural(by, "driver call");
+        count = tp_text_of("%s %s driver call%s", tp_count(by).s,
+                           calls > recorded_calls ? "more" : "fewer", by == 1 ? "" : "s");
     return tp_text_of("%s%s%s", share.s, both ? " and " : "", count.s);
 }
 
@@ -41,7 +43,12 @@ void tp_retries_text(const struct tp_captured_retries *r, const char *settings, 
 {
     struct tp_str s = tp_str_in(text, size);
     bool all = !settings || !strstr(settings, "max_split_size_mb");
-    if (r->count <= r->ooms)
+    if (r->undecided)
+        tp_str_add(&s,
+                   "cached memory was freed right before a new segment %s: because cudaMalloc had "
+                   "failed, or by garbage_collection_threshold",
+                   tp_plural(r->undecided, "time").s);
+    if (r->undecided || r->count <= r->ooms)
         return;
     tp_str_add(&s, "%s %s, first at event %s: each time %s was freed",
                r->by_limit ? "the memory limit of the process was reached" : "cudaMalloc failed",

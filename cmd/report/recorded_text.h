@@ -6,8 +6,8 @@
 #include "cmd/measure/captured.h"
 #include "cmd/ui/text.h"
 
-/* How a replay as recorded differs from the recording: "+2.8% reserved and 1 driver call"; "" if it
- * does not. Peaks in bytes. */
+/* How a replay as recorded differs from the recording: "16 MiB more reserved and 1 more driver
+ * call"; "" if it does not. Peaks in bytes. */
 struct tp_text tp_difference_text(uint64_t peak, uint64_t recorded_peak, uint64_t calls,
                                   uint64_t recorded_calls);
 

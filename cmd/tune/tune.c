@@ -39,6 +39,7 @@ static void join(struct tp_tune_figures *all, const struct tp_tune_figures *one)
         all->failed_file = one->failed_file;
         all->too_big = one->too_big;
     }
+    all->files += one->files;
     all->calls += one->calls;
     all->retries += one->retries;
     all->failed += one->failed;
@@ -47,6 +48,7 @@ static void join(struct tp_tune_figures *all, const struct tp_tune_figures *one)
 static struct tp_tune_figures sum_devices(const struct tp_trial *trial, size_t file)
 {
     struct tp_tune_figures sum = no_figures(file);
+    sum.files = 1;
     for (uint32_t i = 0; i < trial->device_count; i++) {
         const struct tp_trial_device *d = &trial->devices[i];
         join(&sum, &(struct tp_tune_figures){.peak_reserved = d->peak_reserved,
@@ -87,7 +89,8 @@ static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
     if (!text || strlen(said) >= MAY_BE_CUT || !tp_torch_plain(text, plain, sizeof plain))
         return TP_OK;
     f->recorded = strdup(plain);
-    bool shared = f->capacity && tp_captured_collects(&f->captured);
+    bool shared = f->inferred && f->capacity && tp_captured_collects(&f->captured) &&
+                  !tp_grid_has(plain, "per_process_memory_fraction");
     struct tp_str played = {0};
     tp_str_add(&played, "%s%s", plain, shared ? TP_TORCH_WHOLE_SHARE : "");
     f->played = strdup(tp_str_text(&played));
@@ -109,6 +112,12 @@ static int check_kind(const struct tp_tune *all, const struct tp_trace *t, struc
         return tp_fail(err, TP_EINPUT,
                        "%s is of the strategy %s, %s of %s: tune takes files of one of them",
                        t->file, target->strategy, all->files[0].trace.file, all->target->strategy);
+    const char *device = t->meta.allocator_device;
+    const char *first = all->files[0].trace.meta.allocator_device;
+    if (tp_torch_device(device) != tp_torch_device(first))
+        return tp_fail(err, TP_EINPUT, "%s is of %s, %s of %s: tune takes files of one of them",
+                       t->file, tp_torch_device(device)->title, all->files[0].trace.file,
+                       tp_torch_device(first)->title);
     if (tp_program_facts(t->program)->kind == TP_KIND_DEVICE || is_pinned(t))
         return TP_OK;
     return tp_hint(err,
@@ -131,27 +140,26 @@ static void find_needs(struct tp_tune_file *f)
 }
 
 /* What each device has for PyTorch. What the recording tells is that already. */
-static void find_capacity(struct tp_tune_file *f, uint64_t capacity, uint64_t reserve)
+static void find_capacity(struct tp_tune_file *f, uint64_t capacity)
 {
     f->inferred = capacity == TP_OPT_KEYWORD(0);
-    f->capacity = f->inferred          ? tp_captured_capacity(&f->captured)
-                  : capacity > reserve ? capacity - reserve
-                                       : capacity > 0;
+    f->capacity = f->inferred ? tp_captured_capacity(&f->captured) : capacity;
+    f->most = f->inferred ? tp_captured_capacity_most(&f->captured) : capacity;
 }
 
 static int read_file(const struct tp_tune *t, struct tp_tune_file *f, uint64_t capacity,
-                     uint64_t reserve, struct tp_err *err)
+                     struct tp_err *err)
 {
     int status = check_kind(t, &f->trace, err);
     if (!status)
         status = tp_captured_scan(&f->trace, &f->captured, err);
     f->has_heap = tp_program_heap(f->trace.program) != NULL;
-    find_capacity(f, capacity, reserve);
+    find_capacity(f, capacity);
     return status ? status : find_recorded(f, err);
 }
 
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
-                 uint64_t capacity, uint64_t reserve, struct tp_err *err)
+                 uint64_t capacity, struct tp_err *err)
 {
     t->files = calloc(count, sizeof *t->files);
     int status = t->files ? TP_OK : no_memory(err);
@@ -167,7 +175,7 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
         t->target = i ? t->target : tp_grid_target(f->trace.recorded.by);
         if (t->host)
             return TP_OK;
-        status = read_file(t, f, capacity, reserve, err);
+        status = read_file(t, f, capacity, err);
         find_needs(f);
         find_did(f, i);
     }
@@ -240,14 +248,17 @@ int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_er
 
 /* ---- playing ---- */
 
-/* What a setting is played with on a file. With other kinds of segments or blocks a program would
- * not have made the recorded heap. */
-static void set_up(const struct tp_tune_file *f, const struct tp_tune_setting *s,
-                   struct tp_trial *out)
+/* With other kinds of segments or blocks a program would not have made the recorded heap. What
+ * holds for one file holds for all, which are compared together. */
+static bool begins_compacted(const struct tp_tune *t, const struct tp_tune_setting *s)
 {
-    const char *own = f->recorded ? f->recorded : "";
-    out->conf = s->recorded ? f->played : s->conf;
-    out->compacted = s->twin || (!s->recorded && !tp_torch_makes_alike(s->conf, own));
+    bool compacted = s->twin;
+    for (size_t i = 0; !s->recorded && i < t->file_count; i++) {
+        const struct tp_tune_file *f = &t->files[i];
+        compacted |= f->has_heap && !tp_torch_makes_alike(f->trace.meta.allocator_device, s->conf,
+                                                          f->recorded ? f->recorded : "");
+    }
+    return compacted;
 }
 
 static void take(struct tp_tune *t, const struct tp_trial *trials, size_t file)
@@ -278,7 +289,9 @@ int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_er
         cfg.capacity = file->capacity;
         cfg.allocator = t->target->gpu ? file->trace.meta.allocator_device : NULL;
         for (size_t i = 0; trials && i < t->setting_count; i++)
-            set_up(file, &t->settings[i], &trials[i]);
+            trials[i] = (struct tp_trial){.conf = t->settings[i].recorded ? file->played
+                                                                          : t->settings[i].conf,
+                                          .compacted = begins_compacted(t, &t->settings[i])};
         status = trials ? tp_trials_play(&cfg, trials, t->setting_count, err) : no_memory(err);
         if (!status)
             take(t, trials, f);
@@ -321,11 +334,13 @@ const struct tp_tune_file *tp_tune_largest(const struct tp_tune *t)
 
 struct tp_tune_case tp_tune_case(const struct tp_tune *t)
 {
-    struct tp_tune_case of = {false};
+    struct tp_tune_case of = {.inferred = true};
     for (size_t i = 0; i < t->file_count; i++) {
         const struct tp_tune_file *f = &t->files[i];
         const struct tp_fidelity *how = &f->fidelity;
-        of.too_big |= f->capacity && f->live > f->capacity;
+        of.too_big |= f->capacity && f->live > f->most;
+        of.inferred &= f->inferred && f->capacity;
+        of.unfaithful |= f->compared && !how->addresses;
         of.mid_run |= tp_program_facts(f->trace.program)->prologue > 0 && !f->has_heap;
         of.ran_out |= f->knows && f->did.failed;
         of.unfaithful |= (double)how->good_addresses < TP_FAITHFUL * (double)how->addresses;

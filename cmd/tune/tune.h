@@ -32,6 +32,7 @@ struct tp_tune_figures {
     uint64_t first_failed_event; /* in the file `failed_file`; TP_NONE: none failed */
     size_t failed_file;
     bool too_big; /* at that event the program itself needed more than the device has */
+    size_t files; /* that were joined */
 };
 
 struct tp_tune_file {
@@ -42,10 +43,12 @@ struct tp_tune_file {
     char *played;      /* owned: the same with the share of the device that the program had set */
     bool has_heap;     /* the heap that it began with is known */
     uint64_t capacity; /* bytes that each device has for PyTorch; 0: not known */
-    bool inferred;     /* the recording tells the capacity */
+    bool inferred;     /* the recording tells the capacity, as the least that it was */
+    uint64_t most;     /* that it may have been */
     uint64_t live;     /* the most bytes that the program needed on one device */
     uint64_t live_event;
     uint64_t packed; /* the best packing found of that device (cmd/measure/bound.h); 0: unknown */
+    bool compared;   /* the format has addresses to compare */
     struct tp_fidelity fidelity; /* of the rules with the recorded setting; zeros: not compared */
     struct tp_tune_figures did;  /* what the recorded allocator did */
     bool knows;                  /* the file says so */
@@ -85,12 +88,12 @@ struct tp_tune {
 };
 
 /* Opens the files, at least one. The caller releases `t` in every case. `capacity` is that of each
- * device, 0 for no limit, TP_OPT_KEYWORD(0) for the recorded one; `reserve` of a given one is not
- * PyTorch's. TP_EINPUT: one is no trace of a device nor of pinned memory, has no events, or is of
- * another allocator. A single host trace is opened, and nothing else is read of it. */
+ * device, 0 for no limit, TP_OPT_KEYWORD(0) for the recorded one. TP_EINPUT: one is no trace of a
+ * device nor of pinned memory, has no events, or is of another allocator. A single host trace is
+ * opened, and nothing else is read of it. */
 struct tp_open_opts;
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
-                 uint64_t capacity, uint64_t reserve, struct tp_err *err);
+                 uint64_t capacity, struct tp_err *err);
 
 /* Makes the settings of the texts, after all files are open, without those that have one of the
  * keys in `without`, which ends with NULL. */
@@ -117,6 +120,10 @@ const struct tp_tune_file *tp_tune_largest(const struct tp_tune *t);
  * not. */
 void tp_tune_front(struct tp_tune_setting *settings, size_t count);
 
+/* Above 0: of two that run out of memory `a` reaches farther: of several files the one with fewer
+ * failed requests. */
+int tp_tune_reaches(const struct tp_tune_figures *a, const struct tp_tune_figures *b);
+
 /* What the answer says. */
 enum tp_tune_verdict {
     TP_TUNE_SET,        /* a setting needs less */
@@ -124,7 +131,8 @@ enum tp_tune_verdict {
     TP_TUNE_FINE,       /* what is set is as good as any */
     TP_TUNE_TOO_BIG,    /* none avoids it: the program itself needs more than the device has */
     TP_TUNE_NONE,       /* none of those that were tried avoids it */
-    TP_TUNE_UNTOLD,     /* the recording ran out of memory, its replay as recorded does not */
+    TP_TUNE_UNTOLD,     /* the recording ran out of memory and its replay does not, or the other way
+                           round */
     TP_TUNE_UNFAITHFUL, /* the rules do not do what the recorded allocator did */
     TP_TUNE_UNKNOWN     /* no setting could be played */
 };
@@ -137,9 +145,12 @@ struct tp_tune_answer {
     enum tp_tune_verdict verdict;
     const struct tp_tune_setting *base; /* what the others are compared with; NULL: unknown */
     const struct tp_tune_setting *twin; /* what those are that start compacted; NULL: unknown */
-    const struct tp_tune_setting *best; /* the one to set; the base where that is as good */
-    uint64_t choices;                   /* settings that were played and might be proposed */
-    bool cheaper;                       /* one of them needs less than the base, and more retries */
+    /* the one to set; the base where that is as good; NULL: the verdict is none of these */
+    const struct tp_tune_setting *best;
+    const struct tp_tune_setting *farthest; /* with TP_TUNE_NONE: reaches farthest; may be NULL */
+    const struct tp_tune_setting *refused;  /* the recorded one, where it could not be played */
+    uint64_t choices;                       /* settings that were played and might be proposed */
+    bool cheaper; /* one of them needs less than the base, and more retries */
     bool untold; /* one avoids an out of memory, but so does the recorded one from a compacted start
                   */
     double gain; /* share of the base's peak that the best setting found saves; below 0: more */
@@ -153,7 +164,8 @@ struct tp_tune_case {
     bool mid_run;    /* the base starts compacted mid-run: calls that warm it up say nothing */
     bool older;      /* settings with a newer key are not proposed */
     bool ran_out;    /* a recorded program ran out of memory */
-    bool unfaithful; /* see TP_FAITHFUL */
+    bool inferred;   /* the device is that of the recording, in all files */
+    bool unfaithful; /* see TP_FAITHFUL; or what could be compared was not */
 };
 struct tp_tune_case tp_tune_case(const struct tp_tune *t);
 

@@ -62,8 +62,8 @@ static struct tp_tune_figures score(const struct judging *j, const struct tp_tun
 {
     const struct tp_tune_setting *twin = twin_of(j, s);
     struct tp_tune_figures f = s->all;
-    if (!twin || !twin->all.peak_reserved)
-        return f;
+    if (!twin || !twin->all.peak_reserved || twin->all.failed)
+        return f; /* a peak that ended with a failure says nothing */
     f.peak_reserved = (uint64_t)((double)j->base->all.peak_reserved * (double)f.peak_reserved /
                                  (double)twin->all.peak_reserved);
     f.calls = changed(j->base->all.calls, f.calls, twin->all.calls);
@@ -112,11 +112,13 @@ static int compare(uint64_t a, uint64_t b)
     return (a < b) - (a > b);
 }
 
-/* Above 0: `a` reaches farther. Events of two files do not compare, so then it is how many fail. */
-static int reaches_farther(const struct tp_tune_figures *a, const struct tp_tune_figures *b)
+int tp_tune_reaches(const struct tp_tune_figures *a, const struct tp_tune_figures *b)
 {
+    int fewer = a->files > 1 ? compare(a->failed, b->failed) : 0;
+    if (fewer)
+        return fewer;
     if (a->failed_file != b->failed_file)
-        return compare(a->failed, b->failed);
+        return compare(b->failed_file, a->failed_file);
     return compare(b->first_failed_event, a->first_failed_event);
 }
 
@@ -126,7 +128,7 @@ static int beats(const struct judging *j, const struct tp_tune_setting *a,
 {
     struct tp_tune_figures x = score(j, a), y = score(j, b);
     if (!fits(a) || !fits(b))
-        return fits(a) || fits(b) ? fits(a) - fits(b) : reaches_farther(&x, &y);
+        return fits(a) || fits(b) ? fits(a) - fits(b) : tp_tune_reaches(&x, &y);
     const int by[] = {compare(x.peak_reserved, y.peak_reserved), compare(x.calls, y.calls),
                       compare(x.retries, y.retries)};
     int better = 0;
@@ -298,13 +300,14 @@ static void name(const struct judging *j, struct tp_tune_answer *a)
 
 static enum tp_tune_verdict judge(const struct judging *j, struct tp_tune_answer *a)
 {
-    if (!a->base || !a->best)
+    if (!a->base)
         return TP_TUNE_UNKNOWN;
-    if (j->of.unfaithful)
+    if (j->of.unfaithful || a->refused)
         return TP_TUNE_UNFAITHFUL;
-    if (j->of.ran_out && a->base->recorded && fits(a->base))
+    bool fails = !fits(a->base);
+    if (a->base->recorded && fails != j->of.ran_out && (!fails || j->of.inferred))
         return TP_TUNE_UNTOLD;
-    if (!fits(a->best))
+    if (!a->best || !fits(a->best))
         return j->of.too_big ? TP_TUNE_TOO_BIG : TP_TUNE_NONE;
     a->gain = gain_of(j, a->best);
     if (!fits(a->base))
@@ -329,6 +332,12 @@ struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, siz
         j.retries = j.base->all.retries;
     a.best = j.base ? find_best(&j) : NULL;
     count_choices(&j, &a);
+    for (size_t i = 0; i < count; i++)
+        if (settings[i].recorded && !settings[i].twin && !is_played(&settings[i]))
+            a.refused = &settings[i];
+    a.farthest = a.best;
     a.verdict = judge(&j, &a);
+    if (a.verdict != TP_TUNE_FINE && !tp_tune_is_order(&a))
+        a.best = NULL;
     return a;
 }

@@ -196,6 +196,7 @@ static void add_file(const struct tp_tune_page *p, struct tp_table *t, size_t i)
 {
     const struct tp_tune_file *f = &p->t->files[i];
     const struct tp_tune_setting *base = p->answers->any.base, *best = p->answers->any.best;
+    const struct tp_tune_figures *with = best ? &best->files[i] : NULL;
     tp_table_add(t, "%s", f->trace.file);
     tp_table_count(t, tp_program_facts(f->trace.program)->events);
     tp_table_bytes(t, f->live, p->exact);
@@ -203,8 +204,8 @@ static void add_file(const struct tp_tune_page *p, struct tp_table *t, size_t i)
     tp_table_bytes(t, f->capacity ? f->capacity : TP_NONE, p->exact);
     tp_table_bytes(t, f->knows ? f->did.peak_reserved : TP_NONE, p->exact);
     tp_table_bytes(t, base->files[i].peak_reserved, p->exact);
-    tp_table_bytes(t, best->files[i].peak_reserved, p->exact);
-    tp_table_count(t, best->files[i].calls);
+    tp_table_bytes(t, with ? with->peak_reserved : TP_NONE, p->exact);
+    tp_table_count(t, with ? with->calls : TP_NONE);
 }
 
 static int write_files(const void *of, FILE *out, struct tp_err *err)

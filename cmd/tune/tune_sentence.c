@@ -32,19 +32,27 @@ static void add_change(struct tp_str *out, uint64_t before, uint64_t now, const 
 
 const char *tp_tune_variable(const struct tp_tune *t)
 {
-    const struct tp_meta *m = &t->files[0].trace.meta;
-    return t->target && !t->target->gpu ? t->target->variable
-                                        : tp_torch_variable(m->allocator_device, m->settings);
+    const char *name = NULL;
+    if (t->target && !t->target->gpu)
+        return t->target->variable;
+    for (size_t i = 0; i < t->file_count; i++) {
+        const struct tp_meta *m = &t->files[i].trace.meta;
+        const char *own = tp_torch_variable(m->allocator_device, m->settings);
+        bool older = name && strlen(own) > strlen(name); /* all versions read that one */
+        name = !name || older ? own : name;
+    }
+    return name;
 }
 
 void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
 {
-    char word[1100];
-    struct tp_str set = TP_STR_IN(word);
+    const char *settings = t->files[0].trace.meta.settings;
+    bool unset = settings && strstr(settings, " is empty");
     if (a->best->keys) {
-        tp_str_add(&set, "%s=%s", tp_tune_variable(t), a->best->conf);
-        tp_str_add(out, "Set ");
-        tp_str_escape(out, TP_TO_SHELL, word);
+        tp_str_add(out, "Set %s=", tp_tune_variable(t));
+        tp_str_escape(out, TP_TO_SHELL, a->best->conf);
+    } else if (unset) {
+        tp_str_add(out, "Remove the call that sets expandable_segments");
     } else {
         tp_str_add(out, "Leave %s unset", tp_tune_variable(t));
     }
@@ -61,13 +69,16 @@ void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *o
     bool compacted = a->best->compacted && a->twin && !a->base->compacted;
     const struct tp_tune_figures *was = compacted ? &a->twin->all : &a->base->all;
     const struct tp_tune_figures *is = &a->best->all;
-    if (fabs(a->gain) < TP_TUNE_NOISE)
+    if (was->failed)
+        tp_str_add(out, "%s reserved", tp_bytes(is->peak_reserved, exact).s);
+    else if (fabs(a->gain) < TP_TUNE_NOISE)
         tp_str_add(out, "about as much reserved, %s", tp_bytes(is->peak_reserved, exact).s);
     else
         tp_str_add(out, "%s -> %s reserved (%s)", tp_bytes(was->peak_reserved, exact).s,
                    tp_bytes(is->peak_reserved, exact).s, change_of(a->gain).s);
-    add_change(out, was->calls, is->calls, "driver call");
-    if (was->retries != is->retries)
+    if (!was->failed)
+        add_change(out, was->calls, is->calls, "driver call");
+    if (!was->failed && was->retries != is->retries)
         tp_str_add(out, ", %s instead of %s", tp_count(is->retries).s,
                    tp_plural(was->retries, "retry").s);
     if (a->verdict == TP_TUNE_RESCUES)
@@ -93,6 +104,8 @@ static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, st
                    change_of(a->gain).s);
     if (a->choices > 1 && a->cheaper)
         tp_str_add(out, " without more retries");
+    else if (a->choices > 1 && a->named[TP_TUNE_LEAST_MEMORY])
+        tp_str_add(out, " without many more driver calls");
 }
 
 /* The file whose program needs more than its device has. */
@@ -116,11 +129,12 @@ static void add_too_big(const struct tp_tune *t, bool exact, struct tp_str *out)
 
 static void add_none(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
 {
-    const struct tp_tune_figures *best = &a->best->all, *base = &a->base->all;
+    const struct tp_tune_setting *s = a->farthest;
     tp_str_add(out, "No setting that was tried avoids the out of memory");
-    if (t->file_count == 1 && best->first_failed_event > base->first_failed_event)
-        tp_str_add(out, ": the best, %s, reaches event %s instead of %s", a->best->conf,
-                   tp_count(best->first_failed_event).s, tp_count(base->first_failed_event).s);
+    if (s && t->file_count == 1 && s->all.first_failed_event > a->base->all.first_failed_event)
+        tp_str_add(out, ": the best, %s, reaches event %s instead of %s", s->conf,
+                   tp_count(s->all.first_failed_event).s,
+                   tp_count(a->base->all.first_failed_event).s);
     if (a->untold)
         tp_str_add(out,
                    ". Some do from a compacted start, but so does what is set: record from the "
@@ -143,9 +157,32 @@ static const struct tp_tune_file *least_faithful(const struct tp_tune *t)
     return worst;
 }
 
-static void add_unfaithful(const struct tp_tune *t, struct tp_str *out)
+/* The file of which nothing could be compared; NULL: there is none. */
+static const struct tp_tune_file *uncompared(const struct tp_tune *t)
 {
-    const struct tp_tune_file *f = least_faithful(t);
+    for (size_t i = 0; i < t->file_count; i++)
+        if (t->files[i].compared && !t->files[i].fidelity.addresses)
+            return &t->files[i];
+    return NULL;
+}
+
+static void add_unfaithful(const struct tp_tune *t, const struct tp_tune_answer *a,
+                           struct tp_str *out)
+{
+    const struct tp_tune_file *f = uncompared(t);
+    if (a->refused) {
+        tp_str_add(out, "No advice: the recorded setting cannot be replayed: %s",
+                   a->refused->err.text);
+        return;
+    }
+    if (f) {
+        tp_str_add(out,
+                   "No advice: the addresses of %s could not be compared with the rules of torch, "
+                   "which takes a whole snapshot, and a file",
+                   f->trace.file);
+        return;
+    }
+    f = least_faithful(t);
     const struct tp_fidelity *how = &f->fidelity;
     tp_str_add(out,
                "No advice: the rules of torch reproduce %s of %s recorded addresses (%s), and part "
@@ -179,11 +216,14 @@ void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, b
         break;
     case TP_TUNE_UNTOLD:
         tp_str_add(out,
-                   "Not known: the recorded program ran out of memory, and its replay with the "
-                   "same setting does not, so no row says what would have avoided it");
+                   "Not known: the recorded program %s out of memory, and its replay with the same "
+                   "setting %s, so no row says what would have avoided it",
+                   a->base->all.failed ? "did not run" : "ran",
+                   a->base->all.failed ? "does, on the least device that the recording allows"
+                                       : "does not");
         break;
     case TP_TUNE_UNFAITHFUL:
-        add_unfaithful(t, out);
+        add_unfaithful(t, a, out);
         break;
     case TP_TUNE_UNKNOWN:
         tp_str_add(out, "No setting could be replayed");

@@ -35,8 +35,11 @@ void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page)
         tp_page_more(page, BESIDE, ": %s reserved at most, %s",
                      tp_bytes(f->did.peak_reserved, page->exact).s,
                      tp_plural(f->did.calls, "driver call").s);
-    if (f->knows && f->did.retries)
-        tp_page_more(page, BESIDE, ", cudaMalloc failed %s", tp_plural(f->did.retries, "time").s);
+    char full[300] = "";
+    const struct tp_captured_retries retries = tp_captured_retries(&f->captured);
+    tp_retries_text(&retries, m->settings, page->exact, full, sizeof full);
+    if (*full)
+        tp_page_more(page, BESIDE, ", %s", full);
     if (out)
         tp_page_more(page, BESIDE, ", out of memory at event %s (%s asked for)",
                      tp_count(out->oom_event).s, tp_bytes(out->oom_size, page->exact).s);
@@ -68,12 +71,15 @@ void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page)
 static void print_compacted(const struct tp_tune_answers *a, struct tp_page *page)
 {
     if (a->any.twin)
-        tp_page_put(page, INDENT,
-                    "compacted start: such a setting makes other segments or blocks than those of "
-                    "the recorded initial heap, so it begins with them side by side; compare with "
-                    "%s from there, %s",
-                    a->any.base->recorded ? "the recorded setting" : "the defaults",
-                    tp_bytes(a->any.twin->all.peak_reserved, page->exact).s);
+        tp_page_put(
+            page, INDENT,
+            "compacted start: this setting would have made another initial heap, so the "
+            "blocks of that start side by side; from there %s %s",
+            a->any.base->recorded ? "the recorded setting" : "PyTorch with its defaults",
+            a->any.twin->all.failed
+                ? "runs out of memory"
+                : tp_text_of("needs %s", tp_bytes(a->any.twin->all.peak_reserved, page->exact).s)
+                      .s);
 }
 
 /* Why a setting was refused; the strategy is named above. */
@@ -212,9 +218,7 @@ static int by_reach(const struct tp_tune_figures *x, const struct tp_tune_figure
 {
     if (!x->failed != !y->failed)
         return x->failed ? 1 : -1;
-    if (!x->failed || x->first_failed_event == y->first_failed_event)
-        return 0;
-    return x->first_failed_event > y->first_failed_event ? -1 : 1;
+    return x->failed ? -tp_tune_reaches(x, y) : 0;
 }
 
 int tp_tune_by_peak(const void *a, const void *b)
@@ -290,6 +294,18 @@ static void print_setting(const struct screen *s, int row, const struct tp_tune_
     tp_str_drop(&text);
 }
 
+/* Why rows are marked, each reason once. */
+static void print_dangers(const struct screen *s, struct tp_page *page)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        bool said = !s->rows[i]->danger;
+        for (size_t k = 0; !said && k < i; k++)
+            said = s->rows[k]->danger && !strcmp(s->rows[k]->danger, s->rows[i]->danger);
+        if (!said)
+            tp_page_put(page, INDENT, "!: %s", s->rows[i]->danger);
+    }
+}
+
 static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
                         struct tp_page *page)
 {
@@ -312,6 +328,7 @@ static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a
     } else {
         tp_page_put(page, INDENT, "out of memory: the table is missing");
     }
+    print_dangers(&s, page);
     if (s.compacted)
         print_compacted(a, page);
     tp_table_drop(&s.table);
@@ -377,11 +394,16 @@ static void print_answer(const struct tp_tune *t, const struct tp_tune_answer *a
 static void print_by_file(const struct tp_tune *t, const struct tp_tune_answer *a,
                           struct tp_page *page)
 {
-    const struct tp_tune_setting *from = a->best->compacted && a->twin ? a->twin : a->base;
+    const struct tp_tune_setting *from =
+        a->best && a->best->compacted && a->twin && !a->base->compacted ? a->twin : a->base;
     for (size_t i = 0; t->file_count > 1 && tp_tune_is_order(a) && i < t->file_count; i++)
-        tp_page_put(page, INDENT, "file %zu: %s -> %s", i + 1,
-                    tp_bytes(from->files[i].peak_reserved, page->exact).s,
-                    tp_bytes(a->best->files[i].peak_reserved, page->exact).s);
+        if (from->files[i].failed)
+            tp_page_put(page, INDENT, "file %zu: %s", i + 1,
+                        tp_bytes(a->best->files[i].peak_reserved, page->exact).s);
+        else
+            tp_page_put(page, INDENT, "file %zu: %s -> %s", i + 1,
+                        tp_bytes(from->files[i].peak_reserved, page->exact).s,
+                        tp_bytes(a->best->files[i].peak_reserved, page->exact).s);
 }
 
 /* ---- by what one wants ---- */

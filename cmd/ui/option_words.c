@@ -11,6 +11,20 @@ const char *const tp_capacity_words[] = {"recorded", NULL};
 const char *const tp_goal_words[] = {"both", "memory", "time", NULL}; /* by enum tp_goal */
 const char *const tp_threads_words[] = {"recorded", "auto", NULL};
 
+int tp_less_reserve(uint64_t *capacity, uint64_t reserve, struct tp_err *err)
+{
+    if (!reserve)
+        return TP_OK;
+    if (*capacity == TP_OPT_KEYWORD(0) || !*capacity)
+        return tp_fail(err, TP_EUSAGE,
+                       "--reserve needs --capacity SIZE: what a recording tells is "
+                       "what the program itself could have");
+    if (*capacity <= reserve)
+        return tp_fail(err, TP_EUSAGE, "--reserve leaves nothing of the capacity");
+    *capacity -= reserve;
+    return TP_OK;
+}
+
 enum tp_opt_from tp_strategy_from(const char *text)
 {
     static const char letters[] =

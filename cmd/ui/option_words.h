@@ -40,6 +40,9 @@ enum tp_opt_from tp_strategy_from(const char *text);
                .help =                                                                             \
                    "of --capacity SIZE so much is not the allocator's: the CUDA context, other "   \
                    "programs")
+/* What of a device is PyTorch's. TP_EUSAGE: nothing, or --reserve without the size of the device
+ * (`capacity` is the keyword). */
+int tp_less_reserve(uint64_t *capacity, uint64_t reserve, struct tp_err *err);
 #define TP_TOUCH_ROW(at, what)                                                                     \
     TP_CHOICE_AT("touch", at, .def = "auto", .choices = tp_touch_words, .arg = "HOW",              \
                  .help = "what is written into a new block inside the timed call" what)

@@ -37,8 +37,10 @@ struct tp_rank {
     struct tp_why_sum sum;         /* at that event */
     uint64_t largest;              /* free block, in bytes; 0: none */
     struct tp_agreement addresses; /* of requests up to there: those that are as in the file */
-    uint64_t differs_at;           /* event from which the rules part from the file; 0: none */
-    struct tp_sites sites;         /* owned */
+    /* event from which the rules part from the file, 0: its start; TP_NONE: they do not */
+    uint64_t differs_at;
+    bool judged;           /* the rules reproduce enough of it (TP_FAITHFUL) */
+    struct tp_sites sites; /* owned */
 };
 
 static inline uint64_t tp_rank_free(const struct tp_rank *r)
@@ -52,7 +54,7 @@ enum tp_rank_figure { TP_RANK_RESERVED, TP_RANK_REQUESTED, TP_RANK_FIGURES };
 struct tp_ranks {
     struct tp_rank *list; /* owned; in the order of the files, the odd one out first */
     size_t count, room;
-    size_t good;          /* that could be read; the members below are set where two could */
+    size_t good;          /* that are judged; the members below are set where two are */
     bool in_folders;      /* two files have the same name, in different folders */
     bool several_devices; /* some file has more than one */
     bool agree;

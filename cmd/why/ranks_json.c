@@ -29,7 +29,7 @@ static void write_good(struct tp_json *j, cJSON *o, const struct tp_ranks *r,
     tp_json_uint(j, o, "events", rank->events);
     tp_json_uint(j, o, "peak_event", rank->peak);
     write_memory(j, o, rank);
-    if (r->good > 1) {
+    if (r->good > 1 && rank->judged) {
         cJSON *apart = tp_json_object(j, o, "from_median");
         write_share(j, apart, "reserved", tp_rank_apart(r, rank, TP_RANK_RESERVED));
         write_share(j, apart, "requested", tp_rank_apart(r, rank, TP_RANK_REQUESTED));
@@ -37,7 +37,7 @@ static void write_good(struct tp_json *j, cJSON *o, const struct tp_ranks *r,
     cJSON *fidelity = tp_json_object(j, o, "fidelity");
     tp_json_uint(j, fidelity, "addresses", rank->addresses.all);
     tp_json_uint(j, fidelity, "as_recorded", rank->addresses.good);
-    tp_json_uint(j, fidelity, "differs_at_event", rank->differs_at ? rank->differs_at : TP_NONE);
+    tp_json_uint(j, fidelity, "differs_at_event", rank->differs_at);
 }
 
 static void write_rank(struct tp_json *j, cJSON *o, const struct tp_ranks *r,

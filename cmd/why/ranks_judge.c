@@ -152,7 +152,7 @@ static int find_medians(struct tp_ranks *r, struct tp_err *err)
     for (enum tp_rank_figure f = 0; f < TP_RANK_FIGURES; f++) {
         size_t count = 0;
         for (size_t i = 0; i < r->count; i++)
-            if (r->list[i].status == TP_OK)
+            if (r->list[i].judged)
                 values[count++] = tp_rank_value(&r->list[i], f);
         qsort(values, count, sizeof *values, by_value);
         r->medians[f] = values[(count - 1) / 2];
@@ -177,7 +177,7 @@ static void find_odd(struct tp_ranks *r)
 {
     for (enum tp_rank_figure f = 0; f < TP_RANK_FIGURES; f++)
         for (size_t i = 0; i < r->count; i++) {
-            double apart = r->list[i].status == TP_OK ? tp_rank_apart(r, &r->list[i], f) : 0;
+            double apart = r->list[i].judged ? tp_rank_apart(r, &r->list[i], f) : 0;
             if (fabs(apart) > fabs(r->apart[f]))
                 r->apart[f] = apart;
         }
@@ -187,7 +187,7 @@ static void find_odd(struct tp_ranks *r)
     r->agree = fabs(r->apart[r->figure]) <= TP_RANKS_AGREE;
     for (size_t i = r->count; i-- > 0;) {
         const struct tp_rank *rank = &r->list[i];
-        if (rank->status != TP_OK)
+        if (!rank->judged)
             continue;
         double apart = tp_rank_apart(r, rank, r->figure);
         if (apart == r->apart[r->figure])

@@ -3,6 +3,7 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
+#include "cmd/measure/result.h"
 #include "cmd/verify/snapshot_file.h"
 #include "cmd/verify/verify.h"
 #include "cmd/why/why_held.h"
@@ -65,7 +66,9 @@ static void fill_rank(const struct rank_reading *k, uint32_t device, struct tp_r
     out->sum = tp_why_sum(&k->layout);
     out->largest = largest_free(&k->layout);
     out->addresses = k->verified.addresses;
-    out->differs_at = tp_agrees(&k->verified) ? 0 : k->verified.first.event;
+    out->judged = (double)out->addresses.good >= TP_FAITHFUL * (double)out->addresses.all &&
+                  k->verified.first.kind != TP_START_UNPLACED;
+    out->differs_at = tp_agrees(&k->verified) ? TP_NONE : k->verified.first.event;
 }
 
 static int read_device(struct rank_reading *k, uint32_t device, struct tp_rank *out,
@@ -163,7 +166,8 @@ static int read_one(const struct tp_ranks_cfg *cfg, size_t i, struct tp_ranks *o
         return tp_fail(err, TP_ENOMEM, "out of memory");
     out->file_count = i + 1;
     int rc = read_file(cfg, cfg->paths[i], out, &own);
-    out->good += rc == TP_OK ? out->count - before : 0;
+    for (size_t k = before; rc == TP_OK && k < out->count; k++)
+        out->good += out->list[k].judged;
     if (rc == TP_OK)
         return TP_OK;
     if (rc != TP_EINPUT && rc != TP_EIO) {
@@ -185,7 +189,10 @@ int tp_ranks_read(const struct tp_ranks_cfg *cfg, struct tp_ranks *out, struct t
     int rc = out->files ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t i = 0; rc == TP_OK && i < cfg->count; i++)
         rc = read_one(cfg, i, out, &first, err);
-    if (rc == TP_OK && !out->good) {
+    bool readable = false;
+    for (size_t i = 0; i < out->count; i++)
+        readable |= out->list[i].status == TP_OK;
+    if (rc == TP_OK && !readable) {
         *err = first;
         return (int)first.status;
     }

@@ -2,6 +2,7 @@
  * allocation sites, and what the figures rest on. */
 #include "cmd/why/ranks_show.h"
 
+#include "alloc/base/units.h"
 #include "cmd/report/site_rows.h"
 #include "cmd/ui/table.h"
 
@@ -70,7 +71,8 @@ static void print_odd(const struct tp_ranks *r, struct tp_page *page)
 static void print_answer(const struct tp_ranks *r, struct tp_page *page)
 {
     if (r->good < 2)
-        tp_page_put(page, 0, "Only one snapshot can be used: there is nothing to compare it with");
+        tp_page_put(page, 0, "%s can be judged: there is nothing to compare",
+                    r->good ? "Only one rank" : "No rank");
     else if (r->agree)
         print_agreement(r, page);
     else
@@ -84,7 +86,7 @@ static void add_good(const struct tp_ranks *r, const struct tp_rank *rank, bool 
 {
     tp_table_bytes(t, rank->sum.reserved, exact);
     if (r->good > 1)
-        tp_table_add(t, "%s", apart_text(tp_rank_apart(r, rank, r->figure)).s);
+        tp_table_add(t, "%s", rank->judged ? apart_text(tp_rank_apart(r, rank, r->figure)).s : "-");
     tp_table_bytes(t, rank->sum.requested, exact);
     tp_table_bytes(t, rank->sum.rounding, exact);
     tp_table_bytes(t, tp_rank_free(rank), exact);
@@ -121,7 +123,7 @@ static void print_table(const struct tp_ranks *r, struct tp_page *page)
         bool good = rank->status == TP_OK;
         struct tp_text device = tp_text_of(" device %u", (unsigned)rank->device);
         tp_table_add(&table, "%s%s%s", rank->name, good && r->several_devices ? device.s : "",
-                     good && rank->differs_at ? " *" : "");
+                     good && rank->differs_at != TP_NONE ? " *" : "");
         if (good)
             add_good(r, rank, page->exact, &table);
         else
@@ -187,15 +189,15 @@ static void print_ground(const struct tp_ranks *r, struct tp_page *page)
     const struct tp_rank *worst = NULL;
     for (size_t i = 0; i < r->count; i++) {
         const struct tp_rank *rank = &r->list[i];
-        bool guessed = rank->status == TP_OK && rank->differs_at;
+        bool guessed = rank->status == TP_OK && rank->differs_at != TP_NONE;
         if (guessed && (!worst || share_as_recorded(rank) < share_as_recorded(worst)))
             worst = rank;
     }
     if (worst)
         tp_page_put(page, INDENT,
-                    "* rounding and free are estimates: by the rules some addresses are not those "
-                    "of the file, at worst %s of %s up to the peak (%s, from event %s on); "
-                    "'tapool verify' shows more",
+                    "* estimates: by the rules some addresses are not those of the file, at worst "
+                    "%s of %s up to the peak (%s, from event %s on); from 1%% on a rank is not "
+                    "judged; 'tapool verify' shows more",
                     tp_count(worst->addresses.all - worst->addresses.good).s,
                     tp_count(worst->addresses.all).s, worst->name, tp_count(worst->differs_at).s);
 }

@@ -18,7 +18,7 @@ struct tp_why_cfg {
     uint64_t at; /* event, for TP_WHY_AT */
     struct tp_holders_cfg holders;
     uint32_t pictures; /* that one page has; 0: none is wanted */
-    uint64_t limit;    /* bytes that the process could have, as its recording tells; 0: not known */
+    uint64_t limit;    /* bytes that a limit of the process allows at most; 0: there is none */
     int (*stop)(struct tp_err *err);
 };
 

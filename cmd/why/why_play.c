@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CONF_TEXT = 1024 };
+
 static const char *const settings[] = {"expandable_segments:True", "max_split_size_mb:128",
                                        "roundup_power2_divisions:4"};
 
-int tp_why_trace_open(struct tp_why_trace *t, const char *path, uint32_t device,
+int tp_why_trace_open(struct tp_why_trace *t, const char *path, uint32_t device, const char *given,
                       uint64_t max_memory, struct tp_err *err)
 {
     const struct tp_open_opts open = {.device = device, .max_memory = max_memory};
@@ -27,17 +29,23 @@ int tp_why_trace_open(struct tp_why_trace *t, const char *path, uint32_t device,
     int rc = tp_captured_scan(&t->trace, &t->captured, err);
     if (rc != TP_OK)
         return rc;
-    const char *said = tp_torch_recorded(t->trace.meta.settings);
-    tp_str_add(&conf, "%s%s", said ? said : "",
-               tp_captured_collects(&t->captured) ? TP_TORCH_WHOLE_SHARE : "");
-    t->conf = strdup(tp_str_text(&conf));
+    const char *said = given ? given : tp_torch_recorded(t->trace.meta.settings);
+    char plain[CONF_TEXT] = "";
+    if (said && !tp_torch_plain(said, plain, sizeof plain))
+        plain[0] = '\0';
+    bool shared =
+        tp_captured_collects(&t->captured) && !strstr(plain, "per_process_memory_fraction");
+    tp_str_add(&conf, "%s%s", plain, shared ? TP_TORCH_WHOLE_SHARE : "");
+    t->conf = strdup(plain);
+    t->shared = strdup(tp_str_text(&conf));
     tp_str_drop(&conf);
-    return t->conf ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    return t->conf && t->shared ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
 void tp_why_trace_close(struct tp_why_trace *t)
 {
     free(t->conf);
+    free(t->shared);
     if (!t->open)
         return;
     tp_captured_release(&t->captured);
@@ -54,6 +62,8 @@ struct tp_why_recording tp_why_recording_of(const struct tp_why_trace *t, bool e
     r.retries = retries.count;
     r.first_retry = retries.first_event;
     r.capacity = tp_captured_capacity(&t->captured);
+    r.limit = retries.by_limit ? tp_captured_capacity_most(&t->captured) : 0;
+    r.ran_out = retries.ooms > 0;
     r.peak = t->captured.known && t->captured.devices ? t->captured.devices[0].peak_reserved : 0;
     tp_retries_text(&retries, t->trace.meta.settings, exact, r.retries_text, sizeof r.retries_text);
     return r;
@@ -61,20 +71,32 @@ struct tp_why_recording tp_why_recording_of(const struct tp_why_trace *t, bool e
 
 /* ---- settings ---- */
 
+/* Whether a setting without blanks has a part. */
+static bool has_item(const char *conf, const char *part)
+{
+    size_t length = strlen(part);
+    for (const char *at = strstr(conf, part); at; at = strstr(at + 1, part))
+        if ((at == conf || at[-1] == ',') && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
 /* With other kinds of segments or blocks a program would not have made the recorded heap. The
  * recorded setting from a compacted start is for comparison. */
-static size_t list_trials(const struct tp_why_trace *t, struct tp_trial trials[TP_WHY_TRIES])
+static size_t list_trials(const struct tp_why_trace *t, const char *own,
+                          struct tp_trial trials[TP_WHY_TRIES])
 {
     bool heap = tp_program_heap(t->trace.program) != NULL;
     size_t count = 0;
-    trials[count++] = (struct tp_trial){.conf = t->conf};
+    trials[count++] = (struct tp_trial){.conf = own};
     if (heap)
-        trials[count++] = (struct tp_trial){.conf = t->conf, .compacted = true};
+        trials[count++] = (struct tp_trial){.conf = own, .compacted = true};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!strstr(t->conf, settings[i]))
-            trials[count++] =
-                (struct tp_trial){.conf = settings[i],
-                                  .compacted = heap && !tp_torch_makes_alike(settings[i], t->conf)};
+        if (!has_item(t->conf, settings[i]))
+            trials[count++] = (struct tp_trial){
+                .conf = settings[i],
+                .compacted = heap && !tp_torch_makes_alike(t->trace.meta.allocator_device,
+                                                           settings[i], t->conf)};
     return count;
 }
 
@@ -114,7 +136,8 @@ int tp_why_try(const struct tp_why_trace *t, uint64_t capacity, uint64_t memory,
                                      .timeout_ns =
                                          tp_timeout_of(TP_OPT_KEYWORD(TP_TIMEOUT_AUTO), events, 0),
                                      .interrupted = tp_stop_flag()};
-    size_t count = list_trials(t, trials);
+    bool own = capacity && capacity == tp_captured_capacity(&t->captured);
+    size_t count = list_trials(t, own ? t->shared : t->conf, trials);
     *out = (struct tp_why_tries){.capacity = capacity};
     int rc = tp_trials_play(&cfg, trials, count, err);
     if (rc == TP_OK)

@@ -9,12 +9,14 @@
 struct tp_why_trace {
     struct tp_trace trace;
     struct tp_captured captured;
-    char *conf; /* owned: what it is played with as recorded */
-    bool open;  /* it could be read; not from a pipe, which the snapshot itself came through */
+    char *conf;   /* owned: what it is played with as recorded */
+    char *shared; /* owned: the same with the share of the device that the program had set */
+    bool open;    /* it could be read; not from a pipe, which the snapshot itself came through */
 };
 
-/* Must be closed in every case. TP_ENOMEM; what cannot be read is no error. */
-int tp_why_trace_open(struct tp_why_trace *t, const char *path, uint32_t device,
+/* Must be closed in every case. `given`: the settings in place of the recorded ones, or NULL.
+ * TP_ENOMEM; what cannot be read is no error. */
+int tp_why_trace_open(struct tp_why_trace *t, const char *path, uint32_t device, const char *given,
                       uint64_t max_memory, struct tp_err *err);
 void tp_why_trace_close(struct tp_why_trace *t);
 

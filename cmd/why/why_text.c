@@ -122,11 +122,13 @@ static void print_sum(const struct tp_why *w, struct tp_page *page)
     for (int i = 0; i < TP_WHY_PARTS; i++)
         print_part(w, &parts[i], page);
     if (w->moment.failed && oom->has_free)
-        tp_page_put(
-            page, sum_end(page) + LABEL, "of %s that it could have%s: %s was free on the GPU",
-            size_of(page, w->room.capacity).s,
-            w->sum.reserved + oom->device_free > w->room.capacity ? ", a limit of the process" : "",
-            size_of(page, oom->device_free).s);
+        tp_page_put(page, sum_end(page) + LABEL,
+                    "of %s that it could have%s: %s was free on the GPU",
+                    size_of(page, w->room.capacity).s,
+                    w->sum.reserved + oom->device_free > w->room.capacity
+                        ? " at most, a limit of the process"
+                        : "",
+                    size_of(page, oom->device_free).s);
 }
 
 /* ---- the verdict ---- */
@@ -292,11 +294,13 @@ static bool any_compacted(const struct tp_why_tries *t)
 void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page)
 {
     const struct tp_why_tries *t = &w->tries;
-    if (w->moment.failed && t->capacity == w->recording.capacity && t->capacity &&
-        !t->rows[0].failed)
+    bool own = t->capacity && t->capacity == w->recording.capacity;
+    if (own && w->recording.ran_out != (t->rows[0].failed > 0))
         tp_page_put(page, column,
-                    "As recorded, the replay does not run out of memory: these rows do not tell "
-                    "what would have avoided it.");
+                    "The recorded program %s out of memory, the replay as recorded %s: these rows "
+                    "do not tell what would have avoided it.",
+                    w->recording.ran_out ? "ran" : "did not run",
+                    w->recording.ran_out ? "does not" : "does");
     else if (w->recording.peak && t->capacity == w->recording.capacity &&
              t->rows[0].peak_reserved != w->recording.peak)
         tp_page_put(page, column,
@@ -305,8 +309,8 @@ void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page
                     size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
     if (any_compacted(t) && !t->rows[0].compacted)
         tp_page_put(page, column,
-                    "Compacted start: such a setting makes other segments or blocks than those of "
-                    "the recorded initial heap; compare these rows with each other.");
+                    "Compacted start: this setting would have made another initial heap; compare "
+                    "these rows with each other.");
     else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
         tp_page_put(page, column,
                     "Each row starts with the blocks of the initial heap side by side; compare "

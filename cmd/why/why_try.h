@@ -25,8 +25,10 @@ struct tp_why_tries {
 /* What the recording tells of the device. */
 struct tp_why_recording {
     uint64_t retries, first_retry; /* times that cudaMalloc failed; event of the first one */
-    uint64_t capacity;             /* bytes that PyTorch could have; 0: not known */
-    uint64_t peak;                 /* most bytes that it reserved; 0: not known */
+    uint64_t capacity;             /* bytes that PyTorch could have at least; 0: not known */
+    uint64_t limit; /* of a limit of the process, bytes that it has at most; 0: there is none */
+    bool ran_out;   /* requests failed for good */
+    uint64_t peak;  /* most bytes that it reserved; 0: not known */
     char
         retries_text[TP_WHY_RETRIES_TEXT]; /* "cudaMalloc failed 39 times, ..."; "": it never did */
 };

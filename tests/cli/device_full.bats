@@ -45,7 +45,7 @@ as_recorded() {
     matches first '^Device full +cudaMalloc failed 4 times'
     ok "$TAPOOL" why share.pickle # the device had 80 GB, and what failed was a share of it
     matches "$out" '^Device full +the memory limit of the process was reached 13 times'
-    matches "$out" 'of 800 MiB that it could have, a limit of the process: '
+    matches "$out" 'of 80[0-9.]* MiB that it could have at most, a limit of the process: '
 }
 
 @test "empty_cache() is no failed cudaMalloc: by its frames, and where the device had given more before" {

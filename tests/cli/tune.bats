@@ -78,6 +78,7 @@ setup() {
     matches "$out" '^Keep the defaults: no other setting could be tried'
     ok "$TAPOOL" tune "$DATA/small-p4.pickle" --grid 'max_split_size_mb:20' --all
     matches "$out" '  max_split_size_mb:20 !'
+    matches "$out" '^  !: max_split_size_mb is not above the segment size: freed segments of that size are never reused'
 }
 
 @test "what cannot be used is left out" {

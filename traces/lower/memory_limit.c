@@ -1,5 +1,6 @@
-/* See memory_limit.h. With garbage_collection_threshold a group that goes back is garbage, unless
- * the request fails all the same: its limit follows from the share that was passed. */
+/* See memory_limit.h. With garbage_collection_threshold a group that goes back may also be garbage,
+ * if the program had set its share of the device: the limit then follows from the threshold that
+ * was passed. Both are followed, and where only one of them agrees with the peak, it was that. */
 #include "traces/lower/memory_limit.h"
 
 static void lower(struct tp_limit_scan *s, uint64_t bytes)
@@ -23,11 +24,13 @@ static bool collects(const struct tp_limit_scan *s)
 static void end_group(struct tp_limit_scan *s)
 {
     if (collects(s)) {
-        s->out->collections++;
-        lower(s, (uint64_t)((double)s->before / s->rules->collect_above));
-        return;
+        double limit = (double)s->before / s->rules->collect_above;
+        uint64_t bytes = limit < 0x1p63 ? (uint64_t)limit : UINT64_MAX;
+        s->collected = !s->out->undecided++ || bytes < s->collected ? bytes : s->collected;
+        s->first_group = s->first_group ? s->first_group : s->event;
+    } else {
+        note_retry(s, s->event);
     }
-    note_retry(s, s->event);
     s->mapping = true;
     s->taken = 0;
 }
@@ -95,4 +98,26 @@ void tp_limit_follow(struct tp_limit_scan *s, const struct tp_insn *in, uint64_t
         lower(s, s->before + s->taken);
     s->giving = s->mapping = false;
     s->asked = in->op == TP_TRIM;
+}
+
+void tp_limit_end(struct tp_limit_scan *s, uint64_t peak, bool garbage)
+{
+    struct tp_memory_limit *out = s->out;
+    bool collected = garbage || s->collected > peak;
+    bool retried = !garbage && out->below > peak;
+    if (!out->undecided)
+        return;
+    if (collected == retried) {
+        out->below = UINT64_MAX;
+        return;
+    }
+    if (collected) {
+        out->collections = out->undecided;
+        out->below = s->collected > peak ? s->collected : UINT64_MAX;
+    } else {
+        out->first_retry =
+            out->retries && out->first_retry < s->first_group ? out->first_retry : s->first_group;
+        out->retries += out->undecided;
+    }
+    out->undecided = 0;
 }

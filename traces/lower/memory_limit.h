@@ -23,6 +23,7 @@ struct tp_memory_limit {
     uint64_t retries; /* times that cudaMalloc failed and what was cached was freed, if anything */
     uint64_t first_retry; /* event; 0: there was none */
     uint64_t collections; /* times that garbage_collection_threshold freed cached memory */
+    uint64_t undecided;   /* times that it was one of these two */
     uint64_t below;       /* the limit is less than this; UINT64_MAX: not known */
 };
 
@@ -31,14 +32,20 @@ struct tp_memory_limit {
 struct tp_limit_scan {
     const struct tp_limit_rules *rules; /* those of the recording */
     struct tp_memory_limit *out;
-    uint64_t before; /* bytes reserved before the group that goes back */
-    uint64_t taken;  /* bytes mapped since then */
-    uint64_t event;  /* of the group's beginning */
+    uint64_t before;      /* bytes reserved before the group that goes back */
+    uint64_t taken;       /* bytes mapped since then */
+    uint64_t collected;   /* the limit is less than this, if undecided groups were garbage */
+    uint64_t first_group; /* event of the first of these */
+    uint64_t event;       /* of the group's beginning */
     bool giving, asked, mapping;
 };
 
 /* The next instruction of the device, before which `reserved` bytes were. */
 void tp_limit_follow(struct tp_limit_scan *s, const struct tp_insn *in, uint64_t event,
                      uint64_t reserved);
+
+/* Behind the last one; `peak`: most bytes that were reserved; `garbage`: undecided groups were seen
+ * to be garbage. */
+void tp_limit_end(struct tp_limit_scan *s, uint64_t peak, bool garbage);
 
 #endif

@@ -185,10 +185,12 @@ static inline int conf_each(const char *text, conf_item_fn *fn, void *ctx, struc
         char *end = conf_item_end(item), *next = *end ? end + 1 : end;
         *end = '\0';
         char *colon = strchr(item, ':');
-        if (!colon)
+        if (!colon && *item)
             return tp_fail(err, TP_EUSAGE, "'%.63s' is no setting of the form key:value", item);
-        *colon = '\0';
-        rc = fn(ctx, item, colon + 1, err);
+        if (colon) {
+            *colon = '\0';
+            rc = fn(ctx, item, colon + 1, err);
+        }
         item = next;
     }
     return rc;

@@ -316,9 +316,9 @@ int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err 
     return rc;
 }
 
-bool tp_torch_makes_alike(const char *one, const char *other)
+bool tp_torch_makes_alike(const char *device, const char *one, const char *other)
 {
-    struct tp_torch_rules a = tp_torch_defaults, b = tp_torch_defaults;
+    struct tp_torch_rules a = tp_torch_rules_for(tp_torch_device(device)), b = a;
     struct tp_err ignored;
     return !tp_torch_conf(&a, one, &ignored) && !tp_torch_conf(&b, other, &ignored) &&
            a.expandable == b.expandable && !memcmp(a.divisions, b.divisions, sizeof a.divisions);

@@ -119,7 +119,8 @@ struct torch_part {
 struct torch {
     const struct tp_env *env;
     struct tp_torch_rules rules;
-    char *conf; /* a copy of the text, cut into parts */
+    struct tp_torch_rules first_rules; /* as a replay begins */
+    char *conf;                        /* a copy of the text, cut into parts */
     size_t conf_size;
     struct torch_part *parts;
     size_t part_count, parts_room;

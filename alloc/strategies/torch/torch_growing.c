@@ -87,7 +87,7 @@ static uint64_t reserved_bytes(const struct torch *st)
     uint64_t capacity = tp_src_capacity(st->env->source), set = st->rules.reserve_bytes;
     uint64_t bytes = capacity ? capacity + capacity / 8 : TORCH_SPACE;
     if (st->rules.reserve_share > 0 && st->rules.reserve_share < 2)
-        set = (uint64_t)(st->rules.reserve_share * (double)capacity);
+        set = (uint64_t)(st->rules.reserve_share * (double)capacity) + 1;
     return set && set < bytes ? set : bytes;
 }
 

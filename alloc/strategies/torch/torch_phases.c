@@ -3,9 +3,8 @@
  *     conf    max_split_size_mb:20 ; expandable_segments:True@load weights ; @serve
  *             from the start         each time this phase begins             the empty text
  *
- * What a text does not name goes back to its default or stays, as torch_conf.c says. Known
- * weakness: a further replay on the same instance, which only times are taken from, begins with the
- * settings that the one before ended with. */
+ * What a text does not name goes back to its default or stays, as torch_conf.c says. A further
+ * replay on the same instance begins with the first text again. */
 #include "alloc/base/opt.h"
 #include "alloc/strategies/torch/torch_core.h"
 
@@ -114,6 +113,7 @@ static int no_phase(const struct torch_part *part, const char *const *names, uin
 int tp_torch_phases(void *state, const char *const *names, uint32_t count, struct tp_err *err)
 {
     struct torch *st = state;
+    st->first_rules = st->rules;
     for (size_t i = 0; i < st->part_count; i++) {
         struct torch_part *part = &st->parts[i];
         for (uint32_t n = 0; part->index == NO_INDEX && n < count; n++)
@@ -129,7 +129,9 @@ void tp_torch_phase(void *state, uint32_t index)
 {
     struct torch *st = state;
     tp_lock_take(&st->lock);
-    for (size_t i = 0; i < st->part_count; i++)
+    if (index == NO_INDEX)
+        st->rules = st->first_rules;
+    for (size_t i = 0; index != NO_INDEX && i < st->part_count; i++)
         if (st->parts[i].index == index)
             tp_torch_conf_set(&st->parts[i].settings, &st->rules);
     tp_lock_drop(&st->lock);

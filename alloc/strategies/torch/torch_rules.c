@@ -4,6 +4,7 @@
 
 #include "alloc/base/opt.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #define KIB(n) (UINT64_C(n) << 10)
@@ -77,7 +78,9 @@ int tp_torch_version(struct tp_torch_rules *rules, const char *version, struct t
 {
     unsigned major = 0, minor = 0;
     int used = 0;
-    if (sscanf(version, "%3u.%3u%n", &major, &minor, &used) != 2 ||
+    if (!isdigit((unsigned char)*version) ||
+        sscanf(version, "%3u.%3u%n", &major, &minor, &used) != 2 ||
+        !isdigit((unsigned char)version[strcspn(version, ".") + 1]) ||
         (version[used] && version[used] != '.' && version[used] != '+'))
         return tp_fail(err, TP_EUSAGE, "'%.63s' is no version of PyTorch such as 2.9", version);
     for (size_t i = 0; i < sizeof torch_releases / sizeof *torch_releases; i++) {

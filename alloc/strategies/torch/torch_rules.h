@@ -138,8 +138,9 @@ extern const struct tp_torch_mutation tp_torch_mutations[]; /* ends with a name 
 
 /* Whether a program with one of these settings would make blocks and segments of the same kinds as
  * with the other: segments grow with both or none, and sizes are rounded alike. Then it may begin
- * with a heap that the other one made. False where a text cannot be read. */
-bool tp_torch_makes_alike(const char *one, const char *other);
+ * with a heap that the other one made. `device` is a name, or NULL. False where a text cannot be
+ * read. */
+bool tp_torch_makes_alike(const char *device, const char *one, const char *other);
 
 /* Breaks the rule of this name. TP_EUSAGE names the nearest. */
 int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_err *err);

@@ -349,7 +349,7 @@ static int label_event(struct lowering *l, const struct tp_pytorch_event *from, 
     const int64_t id = id_of(l, from->address, device);
     struct tp_id_entry *entry = labels ? tp_id_map_find(&l->born, id) : NULL;
     int rc = labels ? tp_pytorch_labels_add(labels, l->snapshot, from, err) : TP_OK;
-    if (rc != TP_OK || !labels || event > UINT32_MAX)
+    if (rc != TP_OK || !labels || !l->snapshot->annotates || event > UINT32_MAX)
         return rc;
     if (from->action == TP_PYTORCH_ALLOC && entry)
         entry->index = (uint32_t)event;
@@ -530,7 +530,7 @@ static int begin_moments(struct lowering *l, struct tp_err *err)
         l->returns.devices[i].highest =
             l->moments[i].reserved + (uint64_t)l->snapshot->devices[l->numbers[i]].highest;
     }
-    return tp_pytorch_returns_begin(&l->returns, l->snapshot, l->places, err);
+    return tp_pytorch_returns_begin(&l->returns, l->snapshot, &l->heap, l->places, err);
 }
 
 /* Of the host it is not known: blocks are rounded up, and the rest of a segment serves nobody. */

@@ -352,7 +352,9 @@ static bool in_word(char c)
 static bool is_named(const char *function, const char *name)
 {
     const char *at = strstr(function, name);
-    return at && (at == function || !in_word(at[-1])) && !in_word(at[strlen(name)]);
+    while (at && ((at > function && in_word(at[-1])) || in_word(at[strlen(name)])))
+        at = strstr(at + 1, name);
+    return at != NULL;
 }
 
 static void look_for_function(struct search *s)
@@ -553,5 +555,6 @@ void tp_pytorch_places_give(struct tp_pytorch_places *p, struct tp_places *place
                                  .label = p->labelled ? label_of : NULL,
                                  .label_text = p->labelled ? label_text : NULL,
                                  .release = release,
-                                 .ctx = p};
+                                 .ctx = p,
+                                 .initial = framed ? tp_spill_count(&p->initial) : 0};
 }

@@ -19,6 +19,10 @@
  * looks like a block that is too large. */
 #include "traces/formats/pytorch/pytorch_returns.h"
 
+#include "traces/formats/pytorch/pytorch_idle.h"
+
+#include <string.h>
+
 enum { TRIES = 64 }; /* events whose frames are read to find out whether there are any */
 
 static const char *const empty_cache[] = {"empty_cache", "emptyCache", "THCPModule_emptyCache",
@@ -61,8 +65,13 @@ static int find_framed(struct tp_pytorch_returns *r, struct tp_err *err)
 }
 
 int tp_pytorch_returns_begin(struct tp_pytorch_returns *r, const struct tp_pytorch *s,
-                             struct tp_pytorch_places *places, struct tp_err *err)
+                             const struct tp_pytorch_heap *heap, struct tp_pytorch_places *places,
+                             struct tp_err *err)
 {
+    const char *conf = tp_pytorch_conf(s);
+    r->heap = heap;
+    r->collects =
+        conf && strstr(conf, "garbage_collection_threshold") && !strstr(conf, "max_split_size_mb");
     r->snapshot = s;
     r->places = places;
     return find_framed(r, err);
@@ -95,13 +104,33 @@ static int look_ahead(const struct tp_spill_cursor *now, struct following *out, 
     return rc;
 }
 
+/* `known`: the frames would have empty_cache(). In a file that has frames, those of a request that
+ * is made in the backward pass may be missing, those of a call from Python are not. */
 static bool is_asked(const struct tp_pytorch_returns *r, uint32_t device, uint64_t reserved,
-                     const struct following *f)
+                     bool known, const struct following *f)
 {
-    if (f->what != TAKEN || r->framed)
+    if (f->what != TAKEN || known)
         return f->what == NOTHING;
     return f->bytes <= r->devices[device].highest &&
            reserved <= r->devices[device].highest - f->bytes;
+}
+
+/* With garbage_collection_threshold the first group of a device that was not asked for tells
+ * whether it works, which it does only if the program had set its share of the device. With a split
+ * limit a failed cudaMalloc, too, leaves idle segments, so that nothing tells the two apart. */
+static int look_for_garbage(struct tp_pytorch_returns *r, uint32_t device, uint32_t number,
+                            const struct tp_spill_cursor *now, const struct following *f,
+                            struct tp_err *err)
+{
+    uint64_t behind = now->next - (now->there - now->at); /* the first event of the group */
+    bool idle = false;
+    if (!r->collects || r->devices[device].looked || f->what != TAKEN)
+        return TP_OK;
+    r->devices[device].looked = true;
+    int rc =
+        tp_pytorch_leaves_idle(r->snapshot, number, r->heap, behind + f->count - 1, &idle, err);
+    r->collections += idle;
+    return rc;
 }
 
 int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t number,
@@ -125,6 +154,7 @@ int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t 
     bool of_free = freed && f.count == 1 && freed == ev->address;
     *asked = rc == TP_OK && !of_free &&
              (found == TP_FRAMES_CALLED || number == TP_PYTORCH_HOST ||
-              is_asked(r, device, reserved, &f));
-    return rc;
+              is_asked(r, device, reserved, r->framed, &f));
+    return rc != TP_OK || *asked || of_free ? rc
+                                            : look_for_garbage(r, device, number, now, &f, err);
 }

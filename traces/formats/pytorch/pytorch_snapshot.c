@@ -513,6 +513,7 @@ static int on_begin(void *ctx, unsigned role, uint64_t offset, struct tp_err *er
     static const uint32_t once = 1u << ROLE_TOP | 1u << ROLE_SEGMENTS | 1u << ROLE_BLOCKS |
                                  1u << ROLE_DEVICES | 1u << ROLE_SETTINGS | 1u << ROLE_ANNOTATIONS |
                                  1u << ROLE_HOST_SEGMENTS | 1u << ROLE_HOST_TRACES;
+    static const uint32_t tops = 1u << ROLE_SEGMENTS | 1u << ROLE_DEVICES | 1u << ROLE_ANNOTATIONS;
     struct tp_pytorch *s = ctx;
     if (once >> role & s->seen >> role & 1)
         return tp_input_fail_byte(s->reading->in, offset, err, "%s is there twice", names[role]);
@@ -524,7 +525,8 @@ static int on_begin(void *ctx, unsigned role, uint64_t offset, struct tp_err *er
         s->segment.first_block = s->blocks.count;
         s->seen &= ~(1u << ROLE_BLOCKS);
     }
-    s->host |= is_host(role);
+    if (is_host(role) || tops >> role & 1)
+        s->host = is_host(role);
     if (role == ROLE_HOST_TRACES ||
         (role == ROLE_TRACE && !s->host && s->device_lists < TP_PYTORCH_DEVICES))
         s->devices[device_of(s)].first = tp_spill_count(&s->events);
@@ -541,7 +543,6 @@ static int on_end(void *ctx, unsigned role, struct tp_err *err)
     };
     struct tp_pytorch *s = ctx;
     s->device_lists += role == ROLE_TRACE && !s->host;
-    s->host &= !is_host(role);
     return ends[role] ? ends[role](s, err) : TP_OK;
 }
 
@@ -654,8 +655,11 @@ static void describe_settings(struct tp_pytorch *s)
     const struct tp_pytorch_values *v = &s->values[ROLE_SETTINGS];
     enum member conf = conf_of(s);
     const char *text = tp_pytorch_conf(s);
+    /* a later text without the key leaves segments growing */
+    bool beside = get(v, EXPANDABLE) && text && *text && !strstr(text, "expandable_segments");
     if (has(v, conf) && text && *text)
-        tp_meta_set(meta, &meta->settings, "%s=%s", words[INDEX(conf)], text);
+        tp_meta_set(meta, &meta->settings, "%s=%s%s", words[INDEX(conf)], text,
+                    beside ? ",expandable_segments:True" : "");
     else if (has(v, conf) && text)
         tp_meta_set(meta, &meta->settings, "%s is empty: defaults%s", words[INDEX(conf)],
                     !has(v, EXPANDABLE)  ? ""
@@ -680,8 +684,7 @@ void tp_pytorch_describe(struct tp_pytorch *s)
         tp_meta_remark(meta, "Blocks lie at addresses that are no multiples of 512 bytes: "
                              "PyTorch's allocator did not place them.");
     if (s->labelled)
-        tp_meta_remark(meta,
-                       "%s with metadata of the program: --by metadata shows who holds memory.",
+        tp_meta_remark(meta, "%s with metadata of the program (user_metadata).",
                        tp_plural(s->labelled, "event").s);
     if (s->annotates)
         tp_meta_remark(meta, "%s of live blocks (annotate), without effect on memory.",

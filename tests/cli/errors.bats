@@ -108,7 +108,9 @@ END
     for tool in xz bzip2:bz2 unzip:zip; do
         ! command -v "${tool%:*}" >/dev/null || way_out "packed.${tool#*:}"
     done
-    refused 3 " is a pickled list of segments, the state of one moment without its events$" "$TAPOOL" info state.pickle
+    ok "$TAPOOL" info state.pickle # torch.cuda.memory_snapshot()
+    refused 3 'no events: torch\.cuda\.memory_snapshot\(\) gives segments, without events$' play_once state.pickle
+    matches "$err" '_dump_snapshot\(\)'
 }
 
 @test "a space or a device is asked for where none can be chosen" {

@@ -82,12 +82,6 @@ static bool is_old_pickle(const unsigned char *data, size_t size)
            data[3] == '(';
 }
 
-static bool is_segment_list(const unsigned char *data, size_t size)
-{
-    return tp_pickle_outermost(data, size) == ']' && has(data, size, "segment_type") &&
-           has(data, size, "total_size");
-}
-
 static bool is_snapshot_json(const unsigned char *data, size_t size)
 {
     int mark = first_mark(data, size);
@@ -217,11 +211,6 @@ static const struct tp_stranger strangers[] = {
      .hint = RECORD},
     {MARK(LZ4), .name = "packed with lz4", .why = "which tapool does not unpack",
      .hint = UNPACK("lz4 -dc FILE")},
-    {.is = is_segment_list,
-     .name = "a pickled list of segments",
-     .why = "the state of one moment without its events",
-     .hint = "torch.cuda.memory._record_memory_history() and then _dump_snapshot() write both: "
-             "tapool help snapshots"},
     {.is = is_old_pickle,
      .name = "a pickle of protocol 0 or 1",
      .why = "and 2 to 5 can be read",

@@ -212,11 +212,6 @@ static const struct {
     ROW("(dp", no_trace),
     ROW("(dpx\n", no_trace),
     ROW("}q", no_trace),
-    ROW("\200\004\225\1\0\0\0\0\0\0\0]\224(}\224(\214\014segment_type\214\012total_size "
-        "segments",
-        "a.x is a pickled list of segments, the state of one moment without its events"),
-    ROW("\200\002]q\0(}q\1(X\014\0\0\0segment_typetotal_size",
-        "a.x is a pickled list of segments, the state of one moment without its events"),
     ROW("\n {\"segments\": [], \"device_traces\": []}",
         "a.x is PyTorch's memory state as JSON, and tapool reads it as a pickle"),
     ROW("[{\"total_size\": 1, \"segment_type\": \"large\"}]",

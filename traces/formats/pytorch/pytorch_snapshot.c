@@ -614,7 +614,7 @@ struct tp_pytorch_silence tp_pytorch_silence(const struct tp_pytorch *s)
     if (!(s->seen >> ROLE_TOP & 1))
         return (struct tp_pytorch_silence){
             "torch.cuda.memory_snapshot() gives segments, without events",
-            "torch.cuda.memory._dump_snapshot() writes both"};
+            "_record_memory_history() and then torch.cuda.memory._dump_snapshot() write both"};
     if (has(&s->values[ROLE_TOP], DEVICE_TRACES) && !s->device_lists && s->segments)
         return (struct tp_pytorch_silence){
             "they were left out of the snapshot (include_traces=False)",
@@ -622,8 +622,7 @@ struct tp_pytorch_silence tp_pytorch_silence(const struct tp_pytorch *s)
     if (s->framed_blocks)
         return (struct tp_pytorch_silence){
             "PyTorch was recording (blocks have stack frames) with enabled=\"state\", or was "
-            "stopped "
-            "before the dump, or they were left out (include_traces=False)",
+            "stopped before the dump, or they were left out (include_traces=False)",
             "record with enabled=\"all\", and dump while it records, with include_traces=True"};
     return (struct tp_pytorch_silence){"PyTorch was not recording when this snapshot was dumped",
                                        "call torch.cuda.memory._record_memory_history() first"};

@@ -202,6 +202,8 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
                        tp_fail(err, TP_EUSAGE, "%s takes one trace",
                                wants_stacks(o) ? "the format folded" : "--at"),
                        "--by line shows which allocation sites grew from one to the other");
+    if (args->count == 2 && o->holders.by == TP_BY_METADATA)
+        return tp_fail(err, TP_EUSAGE, "--by metadata takes one trace");
     int status = wants_stacks(o) ? tp_holders_have_stacks(o->holders.by, err) : TP_OK;
     if (!status)
         status = tp_exports_look(&o->exports, format_words, err);

@@ -177,19 +177,32 @@ static uint64_t capacity_of(const struct why_opts *o, const struct tp_why *w)
     return w->recording.capacity ? w->recording.capacity : w->moment.failed ? w->room.capacity : 0;
 }
 
-/* The answer for one device. */
+static int open_recording(const struct answers *a, uint32_t device, struct tp_why_trace *trace,
+                          struct tp_why_recording *out, struct tp_err *err)
+{
+    int rc = tp_why_trace_open(trace, a->path, device, a->opts->conf, a->opts->max_memory, err);
+    if (rc == TP_OK)
+        *out = tp_why_recording_of(trace, a->opts->bytes);
+    return rc;
+}
+
+/* The answer for one device. The file is only read as a trace, too, if memory may have been short,
+ * or for settings that are tried. */
 static int answer_device(struct answers *a, struct tp_pytorch *s, uint32_t device,
                          struct tp_why_cfg *cfg, struct tp_why_places *places, struct tp_err *err)
 {
     struct tp_why *w = &a->list[a->count++];
-    struct tp_why_trace trace;
-    int rc = tp_why_trace_open(&trace, a->path, device, a->opts->conf, a->opts->max_memory, err);
-    const struct tp_why_recording r = tp_why_recording_of(&trace, a->opts->bytes);
+    struct tp_why_trace trace = {.open = false};
+    struct tp_why_recording r = {.capacity = 0};
+    int rc = s->pressed ? open_recording(a, device, &trace, &r, err) : TP_OK;
     cfg->limit = r.limit;
     if (rc == TP_OK)
         rc = tp_why(s, device, cfg, places, w, err);
+    bool tries = rc == TP_OK && is_worth_trying(w);
+    if (tries && !s->pressed)
+        rc = open_recording(a, device, &trace, &r, err);
     w->recording = r;
-    if (rc == TP_OK && trace.open && is_worth_trying(w))
+    if (rc == TP_OK && trace.open && tries)
         rc = tp_why_try(&trace, capacity_of(a->opts, w), a->opts->max_memory, &w->tries, err);
     tp_why_trace_close(&trace);
     return rc;

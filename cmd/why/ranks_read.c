@@ -185,6 +185,10 @@ int tp_ranks_read(const struct tp_ranks_cfg *cfg, struct tp_ranks *out, struct t
     if (cfg->count > TP_RANKS_MAX)
         return tp_fail(err, TP_EUSAGE, "%s: at most %s snapshots are compared",
                        tp_count(cfg->count).s, tp_count(TP_RANKS_MAX).s);
+    for (size_t i = 0; i < cfg->count; i++)
+        if (!strcmp(cfg->paths[i], "-") || !strncmp(cfg->paths[i], "sample:", 7))
+            return tp_fail(err, TP_EUSAGE, "'%s': snapshots of ranks are files of PyTorch",
+                           cfg->paths[i]);
     *out = (struct tp_ranks){.files = calloc(cfg->count, sizeof *out->files)};
     int rc = out->files ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t i = 0; rc == TP_OK && i < cfg->count; i++)

@@ -266,7 +266,7 @@ END
     ok play_once ran_out.jsonl -s direct -s lru
     matches "$out" '^ran out +1 time when it was recorded; the request that failed is played too, and counts in$'
     matches "$out" '^  needed by program +7 MiB'
-    matches "$out" 'the simulated one has 5 MiB, what the recorded one had when it ran$'
+    matches "$out" 'the simulated one has 5 MiB, what the recorded program could have'
     matches "$out" 'OUT OF MEMORY +2 of 4 allocations failed; 1 later call on them skipped'
     matches "$out" '^  recorded, PyTorch +4 MiB'
     ok play_once ran_out.jsonl -s direct --json

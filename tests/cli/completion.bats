@@ -82,7 +82,7 @@ for command in commands:
         if "--" + option not in known or (letter and "-" + letter not in known):
             missing.append((command + " in bash", option))
         expect("--" + option, command + " in zsh", zsh)
-    for words in re.findall(r": (\w+(?:\s+\|\s+\w+)+)", page):
+    for words in re.findall(r": ([\w-]+(?:\s+\|\s+[\w-]+)+)", page):
         for word in re.split(r"\s+\|\s+", words):
             expect(word, command + " in bash", bash)
             expect(word, command + " in zsh", zsh)

@@ -88,7 +88,7 @@ assert d["verdict"]["agree"] and d["verdict"]["odd"] is None and "sites" not in 
     tool width 100 <"$out"
     capture "$TAPOOL" why rank0.pickle missing.pickle
     [ "$rc" -eq 3 ]
-    matches "$out" '^Only one snapshot can be used: there is nothing to compare it with$'
+    matches "$out" '^Only one rank can be judged: there is nothing to compare$'
     refused 3 '^tapool: missing\.pickle: no such file$' "$TAPOOL" why missing.pickle "$TAPOOL_ROOT/README.md"
     # what was read of a file before it turned out to be bad is dropped
     capture "$TAPOOL" why rank0.pickle rank1.pickle --json

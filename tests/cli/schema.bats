@@ -32,7 +32,7 @@ spaces() { cat "$TAPOOL_ROOT/tests/data/umpire/output-head.replay"; }
 # A recording of which calls are missing.
 missing_calls() {
     echo '{"format":"tapool-trace","version":1,"meta":{"kind":"host","not_recorded":5,"allocator":"glibc 2.36","written":"17:200000:100000",' \
-        '"cpu_low_ns":1000,"cpu_high_ns":1100,"wall_ns":2000,"malloc_low_ns":100,"malloc_high_ns":120}}'
+        '"cpu_low_ns":1000,"cpu_high_ns":1100,"wall_ns":2000,"malloc_low_ns":100,"malloc_high_ns":120,"garbage_collections":1}}'
     echo '{"op":"alloc","id":1,"size":8}'
 }
 

@@ -185,12 +185,10 @@ static inline int conf_each(const char *text, conf_item_fn *fn, void *ctx, struc
         char *end = conf_item_end(item), *next = *end ? end + 1 : end;
         *end = '\0';
         char *colon = strchr(item, ':');
-        if (!colon && *item)
+        if (!colon)
             return tp_fail(err, TP_EUSAGE, "'%.63s' is no setting of the form key:value", item);
-        if (colon) {
-            *colon = '\0';
-            rc = fn(ctx, item, colon + 1, err);
-        }
+        *colon = '\0';
+        rc = fn(ctx, item, colon + 1, err);
         item = next;
     }
     return rc;

@@ -72,13 +72,13 @@ static void refuse_one(struct rig *r, uint64_t size)
 }
 
 /* expandable_segments_reserve: what does not fit into the addresses of one segment gets another,
- * and what is larger than one fails. 0.1 of 1,000 MiB are 5 units, 1 GiB is above 9/8 of 400 MiB.
+ * and what is larger than one fails. 0.099 of 1,000 MiB are 5 units, 1 GiB is above 9/8 of 400 MiB.
  */
 static void a_segment_reserves_what_the_setting_says(void **state)
 {
     (void)state;
-    struct rig *r = open_limited("conf={expandable_segments:True,expandable_segments_reserve:0.1}",
-                                 "capacity=1000MiB");
+    struct rig *r = open_limited(
+        "conf={expandable_segments:True,expandable_segments_reserve:0.099}", "capacity=1000MiB");
     get(r, 0, 60 * MIB);
     get(r, 0, 40 * MIB);
     assert_int_equal(tp_torch_segments(r->st), 1);

@@ -412,11 +412,13 @@ static void variables_of_other_uses_are_no_options(void **state)
 /* Texts that were looked at: none of them names a file or a program. A new option that takes text
  * has to be put here, or to say that it is the user's alone. */
 static const char *const harmless[] = {
-    "strategy",     "source",  "map-device", "occupy-scale", "capacity",      "passes", "fail-on",
-    "grid",         "space",   "base",       "metric",       "sort",          "reason", "tolerance",
-    "input-format", "effect",  "alpha",      "require",      "base-strategy", "from",   "size",
-    "max-size",     "live",    "count",      "threads",      "streams",       "layers", "hidden",
-    "batch",        "lengths", "kv",         "output-format"};
+    "strategy", "source",        "map-device", "occupy-scale",  "capacity",
+    "passes",   "fail-on",       "grid",       "space",         "base",
+    "metric",   "sort",          "reason",     "tolerance",     "input-format",
+    "effect",   "alpha",         "require",    "base-strategy", "from",
+    "size",     "max-size",      "live",       "count",         "threads",
+    "streams",  "layers",        "hidden",     "batch",         "lengths",
+    "kv",       "output-format", "without"};
 
 static bool is_one_of(const char *word, const char *const *words, size_t count)
 {

@@ -28,6 +28,7 @@ static struct tp_ranks judge(const struct made *made, size_t count)
         r.list[r.count++] =
             (struct tp_rank){.file = r.files[i],
                              .status = made[i].reserved ? TP_OK : TP_EINPUT,
+                             .judged = made[i].reserved != 0,
                              .sum = {.reserved = made[i].reserved, .requested = made[i].requested}};
         r.good += made[i].reserved != 0;
     }

@@ -65,10 +65,9 @@ static void an_annotation_is_known_and_changes_no_memory(void **state)
     assert_int_equal(r.rc, TP_OK);
     write_program(r.program, program, sizeof program);
     assert_string_equal(program, "alloc 0 9 a8 @1; alloc 1 9 a8 @3; ");
-    assert_string_equal(
-        r.meta.remarks,
-        "2 events with metadata of the program: --by metadata shows who holds "
-        "memory.\n1 annotation of live blocks (annotate), without effect on memory.");
+    assert_string_equal(r.meta.remarks,
+                        "2 events with metadata of the program (user_metadata).\n"
+                        "1 annotation of live blocks (annotate), without effect on memory.");
     forget(&r);
 }
 

@@ -563,6 +563,7 @@ static int lower_all(struct lowering *l, struct tp_err *err)
     say_wrapped(l);
     for (size_t i = 0; rc == TP_OK && i < sizeof steps / sizeof *steps; i++)
         rc = steps[i](l, err);
+    l->reading->meta->garbage_collections = l->returns.collections;
     if (l->inferred_pools)
         tp_meta_remark(l->reading->meta,
                        "The private pool of %s is taken from the segment at their address at the "

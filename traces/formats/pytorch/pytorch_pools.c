@@ -2,6 +2,12 @@
  * graph is captured after empty_cache(), so that its pool takes what had gone back. */
 #include "traces/formats/pytorch/pytorch_pools.h"
 
+/* Those of the host lie before those of the devices, or behind them. */
+static uint32_t list_of(const struct tp_pytorch_block *span, bool host_first)
+{
+    return span->device != TP_PYTORCH_HOST || !host_first ? span->device + 1 : 0;
+}
+
 /* The segment at the end that holds an address; NULL: none. They are in the order of their
  * addresses in files of PyTorch; where they are not, some are not found. */
 static struct tp_pytorch_block *segment_at_end(const struct tp_pytorch *s, uint32_t device,
@@ -10,10 +16,12 @@ static struct tp_pytorch_block *segment_at_end(const struct tp_pytorch *s, uint3
     const struct tp_pytorch_block probe = {.address = address, .device = device};
     struct tp_pytorch_block *all = s->spans.items;
     size_t low = 0, high = s->spans.count;
+    bool host_first = high && all[0].device == TP_PYTORCH_HOST;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct tp_pytorch_block *at = &all[middle];
-        bool before = at->device != device ? at->device < device : at->address <= address;
+        bool before = at->device == device ? at->address <= address
+                                           : list_of(at, host_first) < list_of(&probe, host_first);
         low = before ? middle + 1 : low;
         high = before ? high : middle;
     }

@@ -441,6 +441,8 @@ static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
     s->framed_frees += ev->frames && (ev->action == TP_PYTORCH_FREE_REQUESTED ||
                                       ev->action == TP_PYTORCH_FREE_COMPLETED);
     s->pooled += ev->has_pool;
+    s->pressed += ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP ||
+                  ev->action == TP_PYTORCH_OOM;
     s->labelled += ev->user || ev->internal;
     s->annotates += ev->action == TP_PYTORCH_ANNOTATE;
     s->too_large += tp_pytorch_too_large(ev);
@@ -658,7 +660,9 @@ static void describe_settings(struct tp_pytorch *s)
     bool beside = get(v, EXPANDABLE) && text && *text && !strstr(text, "expandable_segments");
     if (has(v, conf) && text && *text)
         tp_meta_set(meta, &meta->settings, "%s=%s%s", words[INDEX(conf)], text,
-                    beside ? ",expandable_segments:True" : "");
+                    !beside                         ? ""
+                    : text[strlen(text) - 1] == ',' ? "expandable_segments:True"
+                                                    : ",expandable_segments:True");
     else if (has(v, conf) && text)
         tp_meta_set(meta, &meta->settings, "%s is empty: defaults%s", words[INDEX(conf)],
                     !has(v, EXPANDABLE)  ? ""

@@ -73,8 +73,8 @@ static void print_compacted(const struct tp_tune_answers *a, struct tp_page *pag
     if (a->any.twin)
         tp_page_put(
             page, INDENT,
-            "compacted start: this setting would have made another initial heap, so the "
-            "blocks of that start side by side; from there %s %s",
+            "compacted start: with this setting the initial heap would look different, so its "
+            "blocks start side by side; from there %s %s",
             a->any.base->recorded ? "the recorded setting" : "PyTorch with its defaults",
             a->any.twin->all.failed
                 ? "runs out of memory"

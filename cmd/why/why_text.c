@@ -309,8 +309,8 @@ void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page
                     size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
     if (any_compacted(t) && !t->rows[0].compacted)
         tp_page_put(page, column,
-                    "Compacted start: this setting would have made another initial heap; compare "
-                    "these rows with each other.");
+                    "Compacted start: with this setting the initial heap would look different; "
+                    "compare these rows with each other.");
     else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
         tp_page_put(page, column,
                     "Each row starts with the blocks of the initial heap side by side; compare "

@@ -335,6 +335,8 @@ const struct tp_tune_file *tp_tune_largest(const struct tp_tune *t)
 struct tp_tune_case tp_tune_case(const struct tp_tune *t)
 {
     struct tp_tune_case of = {.inferred = true};
+    struct tp_tune_figures did;
+    of.did = tp_tune_recorded(t, &did) ? did.peak_reserved : 0;
     for (size_t i = 0; i < t->file_count; i++) {
         const struct tp_tune_file *f = &t->files[i];
         const struct tp_fidelity *how = &f->fidelity;

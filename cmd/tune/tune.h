@@ -166,6 +166,9 @@ struct tp_tune_case {
     bool ran_out;    /* a recorded program ran out of memory */
     bool inferred;   /* the device is that of the recording, in all files */
     bool unfaithful; /* see TP_FAITHFUL; or what could be compared was not */
+    /* most bytes that the recorded allocator held; its replay may need more where it depends on
+     * addresses of the driver. 0: not known */
+    uint64_t did;
 };
 struct tp_tune_case tp_tune_case(const struct tp_tune *t);
 

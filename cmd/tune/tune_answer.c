@@ -263,12 +263,22 @@ static double gain_of(const struct judging *j, const struct tp_tune_setting *s)
     return was > 0 ? 1 - (double)score(j, s).peak_reserved / was : 0;
 }
 
+/* The share of what was really held, if that is less than the base's peak. */
+static double real_gain_of(const struct judging *j, const struct tp_tune_setting *s)
+{
+    uint64_t did = j->base->recorded ? j->of.did : 0;
+    double gain = gain_of(j, s);
+    return did && did < j->base->all.peak_reserved
+               ? 1 - (1 - gain) * (double)j->base->all.peak_reserved / (double)did
+               : gain;
+}
+
 /* Whether so little is gained by the change from the base that it is no advice. */
 static bool is_as_good(const struct judging *j, const struct tp_tune_setting *best)
 {
     uint64_t was = j->base->all.calls, is = score(j, best).calls;
     bool fewer = !j->of.mid_run && was >= is * CALLS_TIMES && was >= is + CALLS_MORE;
-    return is_choice(j, j->base) && gain_of(j, best) < TP_TUNE_GAIN &&
+    return is_choice(j, j->base) && real_gain_of(j, best) < TP_TUNE_GAIN &&
            j->base->all.retries <= score(j, best).retries && !fewer;
 }
 
@@ -316,8 +326,8 @@ static enum tp_tune_verdict judge(const struct judging *j, struct tp_tune_answer
     if (!is_as_good(j, a->best))
         return TP_TUNE_SET;
     a->best = a->base;
-    a->gain = gain_of(j, choose(j, (struct choosing){UINT64_MAX, SIZE_MAX, true}, is_smaller));
-    if (gain_of(j, a->named[TP_TUNE_LEAST_MEMORY]) < TP_TUNE_GAIN)
+    a->gain = real_gain_of(j, choose(j, (struct choosing){UINT64_MAX, SIZE_MAX, true}, is_smaller));
+    if (real_gain_of(j, a->named[TP_TUNE_LEAST_MEMORY]) < TP_TUNE_GAIN)
         memset(a->named, 0, sizeof a->named);
     return TP_TUNE_FINE;
 }

@@ -188,6 +188,22 @@ static void a_gain_under_2_percent_is_no_advice(void **state)
     answers(TP_TUNE_FINE, "Keep what is set (best of 2 settings: -0.9%).");
 }
 
+/* A replay that needs more than PyTorch really did makes no gain. */
+static void what_was_really_held_counts(void **state)
+{
+    (void)state;
+    setting("", 1000, 20, 0, 0);
+    setting("max_split_size_mb:64", 950, 20, 0, 0);
+    settings[0].recorded = true;
+    answers_of((struct tp_tune_case){.did = 1000 * GIB / 100}, TP_TUNE_SET,
+               "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: 10 GiB -> 9.5 GiB reserved "
+               "(-5.0%).");
+    answers_of((struct tp_tune_case){.did = 950 * GIB / 100}, TP_TUNE_FINE,
+               "Keep the defaults: none of 2 settings needs less.");
+    answers_of((struct tp_tune_case){.did = 960 * GIB / 100}, TP_TUNE_FINE,
+               "Keep the defaults (best of 2 settings: -1.0%).");
+}
+
 /* It is named, but not set. */
 static void memory_is_not_bought_with_many_driver_calls(void **state)
 {
@@ -413,6 +429,7 @@ int main(void)
         cmocka_unit_test(what_harms_together_is_known),
         cmocka_unit_test_setup(less_memory_is_worth_a_setting, setup),
         cmocka_unit_test_setup(a_gain_under_2_percent_is_no_advice, setup),
+        cmocka_unit_test_setup(what_was_really_held_counts, setup),
         cmocka_unit_test_setup(memory_is_not_bought_with_many_driver_calls, setup),
         cmocka_unit_test_setup(a_compacted_start_is_compared_with_another_one, setup),
         cmocka_unit_test_setup(where_it_cannot_tell_it_does_not_say_set, setup),

@@ -183,8 +183,7 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
     const char *other = tp_config_typed_other(args, rows, fitting);
     if (other)
         return tp_fail(err, TP_EUSAGE, "--%s takes one trace, or two that are compared", other);
-    int status = tp_exports_look(&o->exports, format_words, err);
-    return status ? status : tp_ranks_run(&ask, out, err);
+    return tp_ranks_run(&ask, out, err);
 }
 
 static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)

@@ -277,8 +277,7 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
     const char *other = tp_config_typed_other(args, rows, fitting);
     if (other)
         return tp_fail(err, TP_EUSAGE, "--%s takes one snapshot", other);
-    int rc = tp_exports_look(&o->exports, format_words, err);
-    return rc == TP_OK ? tp_ranks_run(&ask, out, err) : rc;
+    return tp_ranks_run(&ask, out, err);
 }
 
 static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)

@@ -115,7 +115,9 @@ int tp_ranks_run(const struct tp_ranks_ask *ask, FILE *out, struct tp_err *err)
 {
     struct tp_ranks ranks = {.count = 0};
     const struct showing s = {ask, &ranks};
-    int rc = check_formats(ask, err);
+    int rc = tp_exports_look(ask->exports, ask->words, err);
+    if (rc == TP_OK)
+        rc = check_formats(ask, err);
     if (rc == TP_OK)
         rc = tp_ranks_read(&ask->cfg, &ranks, err);
     if (rc == TP_OK)

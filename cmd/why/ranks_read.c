@@ -7,6 +7,7 @@
 #include "cmd/verify/snapshot_file.h"
 #include "cmd/verify/verify.h"
 #include "cmd/why/why_held.h"
+#include "traces/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +187,7 @@ int tp_ranks_read(const struct tp_ranks_cfg *cfg, struct tp_ranks *out, struct t
         return tp_fail(err, TP_EUSAGE, "%s: at most %s snapshots are compared",
                        tp_count(cfg->count).s, tp_count(TP_RANKS_MAX).s);
     for (size_t i = 0; i < cfg->count; i++)
-        if (!strcmp(cfg->paths[i], "-") || !strncmp(cfg->paths[i], "sample:", 7))
+        if (!strcmp(cfg->paths[i], "-") || tp_trace_is_sample(cfg->paths[i]))
             return tp_fail(err, TP_EUSAGE, "'%s': snapshots of ranks are files of PyTorch",
                            cfg->paths[i]);
     *out = (struct tp_ranks){.files = calloc(cfg->count, sizeof *out->files)};

@@ -18,7 +18,7 @@ int tp_ranks_json(const struct tp_ranks *r, FILE *out, struct tp_err *err);
 
 struct tp_ranks_ask {
     struct tp_ranks_cfg cfg;
-    const struct tp_exports *exports; /* looked at already; of formats only the two above */
+    const struct tp_exports *exports; /* of formats only the two above */
     const char *const *words;         /* of --format */
     bool exact;                       /* as of tp_bytes */
 };

@@ -157,6 +157,13 @@ static struct tp_limit_rules torch_limits(const char *said, const char *device)
                                    .collect_above = rules.collect_above};
 }
 
+static bool knows_torch(const char *text)
+{
+    struct tp_torch_rules rules = tp_torch_defaults;
+    struct tp_err ignored;
+    return !tp_torch_version(&rules, text, &ignored);
+}
+
 static int check_torch_pinned(const char *text, const char *device, struct tp_err *err)
 {
     (void)device;
@@ -166,15 +173,15 @@ static int check_torch_pinned(const char *text, const char *device, struct tp_er
 
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
 {
-    static const struct tp_recorded_policy policies[] = {{"PyTorch", &tp_strategy_torch, "conf",
-                                                          "allocator", torch_settings, check_torch,
-                                                          TP_TORCH_WHOLE_SHARE, torch_limits},
-                                                         {.by = "PyTorch (pinned)",
-                                                          .strategy = &tp_strategy_torch_pinned,
-                                                          .option = "conf",
-                                                          .settings = torch_settings,
-                                                          .check = check_torch_pinned,
-                                                          .shared = ""}};
+    static const struct tp_recorded_policy policies[] = {
+        {"PyTorch", &tp_strategy_torch, "conf", "allocator", "version", knows_torch, torch_settings,
+         check_torch, TP_TORCH_WHOLE_SHARE, torch_limits},
+        {.by = "PyTorch (pinned)",
+         .strategy = &tp_strategy_torch_pinned,
+         .option = "conf",
+         .settings = torch_settings,
+         .check = check_torch_pinned,
+         .shared = ""}};
     for (size_t i = 0; by && i < sizeof policies / sizeof *policies; i++)
         if (!strcmp(by, policies[i].by))
             return &policies[i];

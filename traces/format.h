@@ -33,6 +33,8 @@ struct tp_meta {
     char *allocator; /* that served the recorded program: "glibc 2.36" */
     /* whose allocator of PyTorch it was: "cuda", "hip", "xpu" or "npu"; NULL: not known */
     char *allocator_device;
+    /* the newest release of PyTorch that it can be of: "2.9"; NULL: the newest that is known */
+    char *allocator_release;
     /* Numbers up to TP_META_NUMBER_MAX; 0: none, or not known. */
     uint64_t not_recorded;            /* calls of the recorded program that are missing */
     uint64_t cpu_low_ns, cpu_high_ns; /* CPU time of the recorded program, without the recorder's */
@@ -50,7 +52,7 @@ void tp_meta_release(struct tp_meta *meta);
 
 /* Names of the texts that tapool's own formats keep. JSON keeps the first TP_META_JSON_TEXTS, .tpt
  * keeps all. */
-enum { TP_META_JSON_TEXTS = 10, TP_META_TEXTS = 12 };
+enum { TP_META_JSON_TEXTS = 11, TP_META_TEXTS = 13 };
 extern const char *const tp_meta_text_names[TP_META_TEXTS];
 
 /* The member of `meta` that tp_meta_text_names[i] names; i < TP_META_TEXTS. */

@@ -13,18 +13,28 @@
 #define META_TEXT_MAX 1000 /* bytes kept of one text */
 
 const char *const tp_meta_text_names[TP_META_TEXTS] = {
-    "name",     "program",   "capture",          "settings", "unknown", "space",
-    "left_out", "allocator", "allocator_device", "written",  "nothing", "nothing_hint"};
+    "name",    "program",  "capture",     "settings",         "unknown",
+    "space",   "left_out", "allocator",   "allocator_device", "allocator_release",
+    "written", "nothing",  "nothing_hint"};
 const char *const tp_meta_number_names[TP_META_NUMBERS] = {
     "not_recorded",  "cpu_low_ns",     "cpu_high_ns",        "wall_ns",
     "malloc_low_ns", "malloc_high_ns", "garbage_collections"};
 
 char **tp_meta_text(struct tp_meta *meta, size_t i)
 {
-    char **const texts[TP_META_TEXTS] = {&meta->name,     &meta->program,   &meta->capture,
-                                         &meta->settings, &meta->unknown,   &meta->space,
-                                         &meta->left_out, &meta->allocator, &meta->allocator_device,
-                                         &meta->written,  &meta->nothing,   &meta->nothing_hint};
+    char **const texts[TP_META_TEXTS] = {&meta->name,
+                                         &meta->program,
+                                         &meta->capture,
+                                         &meta->settings,
+                                         &meta->unknown,
+                                         &meta->space,
+                                         &meta->left_out,
+                                         &meta->allocator,
+                                         &meta->allocator_device,
+                                         &meta->allocator_release,
+                                         &meta->written,
+                                         &meta->nothing,
+                                         &meta->nothing_hint};
     return texts[i];
 }
 

@@ -31,6 +31,9 @@ struct tp_recorded_policy {
     const char *option; /* takes the settings as they are recorded */
     /* a choice whose word "recorded" leaves to the recording whose allocator it was; NULL: none */
     const char *device_option;
+    /* takes the release whose allocator it was, where that is not given; NULL: none */
+    const char *release_option;
+    bool (*knows_release)(const char *text);
     /* The text for it among the settings that a trace says; NULL: there is none. */
     const char *(*settings)(const char *said);
     /* TP_EUSAGE: they are not simulated. `device` may be NULL */

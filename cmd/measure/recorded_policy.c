@@ -65,11 +65,29 @@ static int apply_device(const struct tp_trace *trace, struct tp_strategy_spec *s
     return word ? tp_opt_set(row, spec->opts, word, err) : TP_OK;
 }
 
-static bool is_given(const struct policy_settings *r, const struct tp_strategy_spec *spec)
+static bool is_given(const struct tp_opt *row, const struct tp_strategy_spec *spec)
 {
     char given[2] = "";
-    tp_opt_format(r->row, spec->opts, given, sizeof given);
+    tp_opt_format(row, spec->opts, given, sizeof given);
     return *given;
+}
+
+const char *tp_recorded_version(const struct tp_trace *trace)
+{
+    const struct tp_recorded_policy *p = tp_find_recorded_policy(trace->recorded.by);
+    const char *said = trace->meta.allocator_release;
+    return p && p->release_option && said && p->knows_release(said) ? said : NULL;
+}
+
+static int apply_release(const struct tp_trace *trace, struct tp_strategy_spec *spec,
+                         struct tp_err *err)
+{
+    const struct tp_recorded_policy *p = tp_find_recorded_policy(trace->recorded.by);
+    const char *release = tp_recorded_version(trace);
+    if (!release || p->strategy != spec->strategy)
+        return TP_OK;
+    const struct tp_opt *row = tp_opt_find(spec->strategy->options, p->release_option);
+    return is_given(row, spec) ? TP_OK : tp_opt_set(row, spec->opts, release, err);
 }
 
 bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_captured *captured,
@@ -89,7 +107,7 @@ bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strateg
                            struct tp_err *why)
 {
     struct policy_settings r = recorded_settings(trace, false, spec);
-    return r.there && !is_given(&r, spec) &&
+    return r.there && !is_given(r.row, spec) &&
            r.policy->check(r.text, trace->meta.allocator_device, why);
 }
 
@@ -100,7 +118,9 @@ int tp_apply_recorded(const struct tp_trace *trace, const struct tp_captured *ca
         recorded_settings(trace, limited && tp_captured_collects(captured), spec);
     struct tp_err why;
     int status = apply_device(trace, spec, err);
-    if (status || !r.there || is_given(&r, spec) ||
+    if (!status)
+        status = apply_release(trace, spec, err);
+    if (status || !r.there || is_given(r.row, spec) ||
         r.policy->check(r.text, trace->meta.allocator_device, &why))
         return status;
     return tp_opt_set(r.row, spec->opts, r.text, err);

@@ -34,6 +34,7 @@ struct tp_trial_cfg {
     struct tp_program *program; /* of a device trace, or of pinned memory of the host */
     const char *strategy;       /* that takes a conf; NULL: torch */
     const char *allocator;      /* of torch, whose rules: a word of its option; NULL: CUDA's */
+    const char *release;        /* of it, as its option takes it; NULL: the newest */
     uint64_t capacity;          /* bytes of each device; 0: no limit */
     uint64_t memory;            /* bytes that the bookkeeping of all processes may take */
     uint64_t timeout_ns;        /* of each; 0: never */

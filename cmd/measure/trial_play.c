@@ -54,17 +54,22 @@ static const char *strategy_of(const struct batch *b)
 static int parse(const struct batch *b, struct tp_strategy_spec *spec, const char *conf,
                  struct tp_err *err)
 {
-    struct tp_str text = {0};
+    struct tp_str text = {0}, options = {0};
     if (!tp_opt_can_be_value(conf))
         return tp_fail(err, TP_EUSAGE, "the brackets of '%.200s' do not match", conf);
     tp_str_add(&text, "%s", strategy_of(b));
     if (b->cfg->allocator)
-        tp_str_add(&text, ":allocator=%s", b->cfg->allocator);
+        tp_str_item(&options, ",", "allocator=%s", b->cfg->allocator);
+    if (b->cfg->release)
+        tp_str_item(&options, ",", "version=%s", b->cfg->release);
     if (*conf)
-        tp_str_add(&text, "%cconf={%s}", b->cfg->allocator ? ',' : ':', conf);
+        tp_str_item(&options, ",", "conf={%s}", conf);
+    if (*tp_str_text(&options))
+        tp_str_add(&text, ":%s", tp_str_text(&options));
     int status = tp_str_status(&text, err);
     if (!status)
         status = tp_strategy_spec_parse(spec, tp_str_text(&text), err);
+    tp_str_drop(&options);
     tp_str_drop(&text);
     return status;
 }

@@ -471,6 +471,8 @@ int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const cha
     const char *text = conf ? conf : tp_pytorch_conf(s);
     *rules = tp_torch_rules_for(tp_torch_device(device ? device : tp_pytorch_allocator(s)));
     rules->expandable = !conf && tp_pytorch_grows(s);
+    if (!release)
+        release = tp_pytorch_newest(s);
     int rc = release ? tp_torch_version(rules, release, err) : TP_OK;
     if (rc != TP_OK || !text)
         return rc;

@@ -110,7 +110,7 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"^After event <C> the program held <S>", lambda d: [(holders(d)["event"], holders(d)["bytes"])]),
     (r"^When it needed most, the program held <S>", lambda d: [(holders(d)["bytes"],)]),
     (r"^Held at event <C> ", lambda d: [(holders(d)["event"],)]),
-    (r"^<S> <P>(?: .*?[:;] <C> blocks?(?:, (?:the )?oldest <T>)?)?", held),
+    (r"^<S> <P>(?: \D*?[:;] <C> blocks?(?:, (?:the )?oldest <T>)?)?", held),
     (r"NAME \(<P>", lambda d: [(share(p["bytes"], row["bytes"]),) for row in holders(d)["places"] for p in row["called_from"]]),
     (r"NAME \(by <C> blocks?\)", lambda d: [(row["blocks"],) for row in holders(d)["places"]]),
     (r"^ *<C> (?:places?|rows?) more: --json", lambda d: [(holders(d)["count"] - 8,)]),
@@ -169,7 +169,7 @@ def names_of(document):
 class Prose:
     def __init__(self, document, sentences):
         self.of, self.found, self.compared = document, [], 0
-        self.names = names_of(document)
+        self.names, self.whole = names_of(document), set(strings(document))
         self.lines = [" ".join(line.split()) for sentence in sentences for line in sentence.split("\n")]
 
     def check(self):
@@ -183,10 +183,19 @@ class Prose:
                 self.found.append("what no pattern knows, '%s': %s" % (rest.strip()[:100], line[:200]))
         return self.found, self.compared
 
+    def cut(self, text):
+        """Whether a text is the beginning of a name, or names and such a beginning."""
+        if any(name.startswith(text) for name in self.whole) or text in (",", ", ", ", from", ", from "):
+            return True
+        return any(text.startswith(name) and self.cut(re.sub("^ < |^, from ", "", text[len(name):])) for name in self.whole)
+
     def named(self, line):
         """A line without names and what has a figure of its own."""
         if line.startswith(("Next: ", "To get everything: ")): # commands
             return ""
+        cut = re.match(r"(\S+ \S+ <?\S+ %) (.*?)\.\.\.(?=;)", line)
+        if cut and self.cut(cut.group(2)):
+            line = cut.group(1) + " NAME" + line[cut.end():]
         rest = self.names.sub("NAME", line) if self.names else line
         hashed = re.search(r"program hash (\w+)", rest)
         if hashed:

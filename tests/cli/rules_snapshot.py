@@ -165,8 +165,8 @@ class Allocator:
                 blocks[k - 1].size += blocks[k].size
                 del blocks[k]
 
-    def snapshot(self, frames, conf, marks, framed=("segment_free",)):
-        """`framed`: the actions with frames, beside those that allocate."""
+    def snapshot(self, frames, conf, marks, framed=("segment_free",), members=()):
+        """`framed`: the actions with frames, beside those that allocate. `members`: what events of a release have."""
         def listed(stack):
             return [{"filename": f, "line": 7, "name": n} for f, n in stack]
 
@@ -175,6 +175,7 @@ class Allocator:
             event = dict(action=action, size=size, stream=0, time_us=1000000 + i)
             event["device_free" if action == "oom" else "addr"] = addr
             known = framed and (action in framed or action in ("alloc", "segment_alloc", "segment_map", "oom"))
+            event.update(members)
             trace.append(dict(event, frames=(listed(own) if own else frames) if known else []))
         segments = []
         for s in self.segments:
@@ -218,8 +219,11 @@ LOAD = {"load": {"limit": 20 * MIB}}
 SERVE = {"serve": {"limit": NO_LIMIT}}
 ALL = ("segment_free", "free_requested", "free_completed")
 OFTEN = {step: "empty_cache" for step in range(60, 900, 60)}
+DIVIDED = "roundup_power2_divisions:[8:1,16:1,>:4]"
 SHORT = {"capacity": 870 * MIB, "device": 870 * MIB}
-KINDS = {  # whose frames, whose rules, settings from a step on, the recorded settings; calls by step, actions with frames
+NEWER = {"user_metadata": ""}  # from 2.10 on
+KINDS = {  # whose frames, whose rules, settings from a step on, the recorded settings; calls by step, actions with frames,
+    # members of events
     "cuda": ("cuda", {}, {}, ""),
     "npu": ("npu", {"extra": 32}, {}, None),
     "npu-growing": ("npu", {"extra": 32, "grain": 16384}, {0: {"all": {"grows": True}}}, None),
@@ -233,7 +237,10 @@ KINDS = {  # whose frames, whose rules, settings from a step on, the recorded se
     "toggle": ("cuda", {}, {200: LOAD, 400: SERVE, 600: LOAD, 750: SERVE}, ""),
     "odd": ("cuda", {}, {300: {"load": {"limit": 37 * MIB, "divisions": 64}}}, ""),
     # before 2.10 '>' holds for the interval before it too
-    "older": ("cuda", {"divisions": 4, "divided": 16 * MIB}, {}, "roundup_power2_divisions:[8:1,16:1,>:4]"),
+    "older": ("cuda", {"divisions": 4, "divided": 16 * MIB}, {}, DIVIDED),
+    "older-as-newer": ("cuda", {"divisions": 4, "divided": 16 * MIB}, {}, DIVIDED, {}, ALL, NEWER),
+    "newer": ("cuda", {"divisions": 4, "divided": 32 * MIB}, {}, DIVIDED, {}, ALL, NEWER),
+    "newest": ("cuda", {"divisions": 4, "divided": 32 * MIB}, {}, DIVIDED, {}, ALL, dict(NEWER, pool_id=(0, 0))),
     "growing": ("cuda", {}, {300: {"grow": {"grows": True}}, 600: {"fixed": {"grows": False}}}, ""),
     "short": ("cuda", SHORT, {}, "", {}, ALL),
     "short-unframed": ("cuda", SHORT, {}, "", {}, ()),
@@ -246,7 +253,7 @@ KINDS = {  # whose frames, whose rules, settings from a step on, the recorded se
     "old-fixed": ("cuda", {}, {}, None, {}, ALL),
 }
 
-frames, rules, changes, conf, calls, framed = (*KINDS[sys.argv[1]], {}, ALL)[:6]
+frames, rules, changes, conf, calls, framed, members = (KINDS[sys.argv[1]] + ({}, ALL, {})[len(KINDS[sys.argv[1]]) - 4:])
 how = sys.argv[2] if len(sys.argv) > 2 else "900"
 allocator, marks = Allocator(), []
 vars(allocator).update(rules)
@@ -256,4 +263,4 @@ if how == "figures":
                       "returned": allocator.count("segment_free"), "retries": allocator.retries,
                       "failed": allocator.failed}))
 else:
-    sys.stdout.buffer.write(pickle.dumps(allocator.snapshot(FRAMES[frames], conf, marks, framed), protocol=4))
+    sys.stdout.buffer.write(pickle.dumps(allocator.snapshot(FRAMES[frames], conf, marks, framed, members), protocol=4))

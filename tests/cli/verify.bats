@@ -101,11 +101,26 @@ rules_snapshot() { python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" "$@"; }
 }
 
 @test "a release whose rules differ" {
-    rules_snapshot older >made.pickle
+    for kind in older:2.9 newer:2.11 newest:2.14; do
+        rules_snapshot "${kind%:*}" >made.pickle
+        for release in "" "--pytorch ${kind#*:}"; do
+            # shellcheck disable=SC2086 # words
+            ok "$TAPOOL" verify made.pickle $release
+            grep -q '^fidelity 463 of 463 addresses' "$out"
+        done
+        rules_snapshot "${kind%:*}" figures >figures
+        ok "$TAPOOL" replay made.pickle -s torch -s torch:version=2.9 -s torch:version=2.14 --export-json made.json -f
+        is made.json '[r["devices"][0]["memory"]["peak_reserved_bytes"] for r in d["runs"]][0]' "$(python3 -c 'import json
+print(json.load(open("figures"))["peak"])')"
+        is made.json 'len({r["devices"][0]["memory"]["peak_reserved_bytes"] for r in d["runs"]})' 2
+    done
+    rules_snapshot older-as-newer >made.pickle
     capture "$TAPOOL" verify made.pickle
     [ "$rc" -eq 1 ]
     ok "$TAPOOL" verify made.pickle --pytorch 2.9
-    grep -q '^fidelity 463 of 463 addresses' "$out"
+    rules_snapshot newer >made.pickle
+    capture "$TAPOOL" verify made.pickle --pytorch 2.9
+    [ "$rc" -eq 1 ]
     capture "$TAPOOL" verify made.pickle --pytorch two
     [ "$rc" -eq 2 ]
     grep -q "'two' is no version of PyTorch such as 2.9" "$err"

@@ -14,7 +14,8 @@
  *
  * Known weakness: cached memory of private pools never goes back, because a trace does not say when
  * the graph of a pool is gone. Of alignments above 512 bytes, which PyTorch does not know, more
- * memory is taken. */
+ * memory is taken. What a pool served because the device was full (use_on_oom) is recorded as that
+ * pool's, and is played so on a larger device too. */
 #include "alloc/strategies/torch/torch_core.h"
 #include "alloc/strategies/torch/torch_place.h"
 
@@ -27,8 +28,8 @@ struct torch_thread {
 struct torch_opts {
     char *conf;
     char *version;
-    struct tp_opt_list no_split; /* "A.B" */
-    uint32_t allocator;          /* index of torch_allocators */
+    struct tp_opt_list no_split, use_on_oom; /* "A.B" */
+    uint32_t allocator;                      /* index of torch_allocators */
 };
 
 /* Behind the first, the names of tp_torch_devices. */
@@ -47,9 +48,13 @@ static const struct tp_opt torch_rows[] = {
     TP_LIST_AT("no_split", offsetof(struct torch_opts, no_split), .arg = "POOL",
                .help = "id of a private pool whose blocks are never split, as 0.1:\n"
                        "MemPool(no_split=True), which no snapshot says"),
+    TP_LIST_AT("use_on_oom", offsetof(struct torch_opts, use_on_oom), .arg = "POOL",
+               .help = "id of a private pool whose free blocks serve all requests\n"
+                       "where the device is full: MemPool(use_on_oom=True), which no\n"
+                       "snapshot says"),
     TP_TEXT_AT("version", offsetof(struct torch_opts, version), .arg = "X.Y",
                .help = "release of PyTorch whose rules hold, where they differ: 2.9;\n"
-                       "without it the newest that is known (2.14)"),
+                       "without it the newest that the recording can be of"),
     {.name = NULL}};
 
 static int needs_size(const char *key, struct tp_err *err)
@@ -94,20 +99,23 @@ static int check_mapping(const struct torch *st, struct tp_err *err)
 }
 
 /* The numbers of pools, "0.1". */
-static int read_pools(struct torch *st, const struct tp_opt_list *list, struct tp_err *err)
+static int read_pools(const struct tp_env *env, const struct tp_opt_list *list,
+                      struct torch_pools *out, struct tp_err *err)
 {
-    st->whole_room = list->count;
-    st->whole_pools = tp_meta_get(st->env, st->whole_room * sizeof *st->whole_pools);
-    if (!st->whole_pools)
+    if (!list->count)
+        return TP_OK;
+    out->room = list->count;
+    out->numbers = tp_meta_get(env, out->room * sizeof *out->numbers);
+    if (!out->numbers)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    for (; st->whole_count < list->count; st->whole_count++) {
-        const char *text = list->items[st->whole_count];
+    for (; out->count < list->count; out->count++) {
+        const char *text = list->items[out->count];
         unsigned first = 0, second = 0;
         int used = 0;
         if (sscanf(text, "%8u.%8u%n", &first, &second, &used) != 2 || text[used] ||
             first > TP_POOL_MOST || second > TP_POOL_MOST || !(first | second))
             return tp_fail(err, TP_EUSAGE, "'%.63s' is no private pool such as 0.1", text);
-        st->whole_pools[st->whole_count] = tp_pool_number(first, second);
+        out->numbers[out->count] = tp_pool_number(first, second);
     }
     return TP_OK;
 }
@@ -115,15 +123,18 @@ static int read_pools(struct torch *st, const struct tp_opt_list *list, struct t
 static void release_options(struct torch *st)
 {
     tp_torch_phases_release(st);
-    tp_meta_put(st->env, st->whole_pools, st->whole_room * sizeof *st->whole_pools);
+    tp_meta_put(st->env, st->whole.numbers, st->whole.room * sizeof *st->whole.numbers);
+    tp_meta_put(st->env, st->spares.numbers, st->spares.room * sizeof *st->spares.numbers);
 }
 
 static int take_options(struct torch *st, const struct torch_opts *opts, struct tp_err *err)
 {
     int rc =
         opts->version && *opts->version ? tp_torch_version(&st->rules, opts->version, err) : TP_OK;
-    if (!rc && opts->no_split.count)
-        rc = read_pools(st, &opts->no_split, err);
+    if (!rc)
+        rc = read_pools(st->env, &opts->no_split, &st->whole, err);
+    if (!rc)
+        rc = read_pools(st->env, &opts->use_on_oom, &st->spares, err);
     if (!rc)
         rc = tp_torch_phases_read(st, opts->conf ? opts->conf : "", err);
     return rc ? tp_prefix(err, rc, "strategy 'torch'") : TP_OK;

@@ -61,6 +61,21 @@ static struct torch_block *on_grain_base(struct torch *st, struct torch_block *b
     return NULL;
 }
 
+/* Whether the rest is split off a block that serves `asked`: its own, or of a pool that serves
+ * where the device is full, as if no segments grew. */
+static bool is_split(const struct torch *st, const struct torch_pool *asked,
+                     const struct torch_block *b, uint64_t size)
+{
+    const struct torch_pool *pool = b->segment->pool;
+    if (pool->whole)
+        return false;
+    if (LIKELY(pool == asked))
+        return tp_torch_is_split(&st->rules, pool->small, size, b->size - size);
+    struct tp_torch_rules rules = st->rules;
+    rules.expandable = false;
+    return tp_torch_is_split(&rules, pool->small, size, b->size - size);
+}
+
 int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *out)
 {
     if (!request_is_sound(rq))
@@ -83,7 +98,7 @@ int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *o
         return rc;
     if (!(b = on_grain_base(st, b, size)))
         return TP_ENOMEM;
-    if (!pool->whole && tp_torch_is_split(&st->rules, pool->small, size, b->size - size))
+    if (is_split(st, pool, b, size))
         tp_torch_pool_add(tp_torch_split(st, b, size));
     tp_torch_hand_out(st, b, rq->size, rq->align);
     *out = (struct tp_block){b->addr + torch_lead(b), torch_granted(b)};

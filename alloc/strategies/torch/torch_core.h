@@ -116,6 +116,12 @@ struct torch_part {
     struct tp_torch_settings settings;
 };
 
+/* Numbers of private pools, as options name them. */
+struct torch_pools {
+    uint64_t *numbers;
+    size_t count, room;
+};
+
 struct torch {
     const struct tp_env *env;
     struct tp_torch_rules rules;
@@ -124,8 +130,8 @@ struct torch {
     size_t conf_size;
     struct torch_part *parts;
     size_t part_count, parts_room;
-    uint64_t *whole_pools; /* private pools whose blocks are never split */
-    size_t whole_count, whole_room;
+    struct torch_pools whole;  /* whose blocks are never split */
+    struct torch_pools spares; /* that serve any request where the device is full */
     struct torch_pool small, large;
     struct torch_private *privates; /* all */
     struct torch_private *chosen;   /* serves the next requests, where it is not NULL */
@@ -235,8 +241,8 @@ struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_add
 
 /* ---- torch_segments.c: memory from the source and back ---- */
 
-/* Gets a segment for `size` bytes, as one free block that is in no pool. The caller has reserved
- * the records. */
+/* Gets a segment for `size` bytes, or a block of another pool where the device is full: a free
+ * block that is in no pool's trees. The caller has reserved the records. */
 int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
                   struct torch_block **out);
 

@@ -12,12 +12,12 @@ int tp_torch_follow(void *state)
     return TP_OK;
 }
 
-static bool is_whole_pool(const struct torch *st, uint64_t pool)
+static bool has_pool(const struct torch_pools *pools, uint64_t number)
 {
     size_t i = 0;
-    while (i < st->whole_count && st->whole_pools[i] != pool)
+    while (i < pools->count && pools->numbers[i] != number)
         i++;
-    return i < st->whole_count;
+    return i < pools->count;
 }
 
 int tp_torch_choose_pool(void *state, uint64_t pool)
@@ -33,7 +33,7 @@ int tp_torch_choose_pool(void *state, uint64_t pool)
     p->small.small = true;
     p->small.number = p->large.number = pool;
     p->small.by_address = p->large.by_address = st->by_address;
-    p->small.whole = p->large.whole = is_whole_pool(st, pool);
+    p->small.whole = p->large.whole = has_pool(&st->whole, pool);
     p->next = st->privates;
     st->privates = st->chosen = p;
     tp_addr_map_insert(&st->private_of, pool, (uintptr_t)p);

@@ -29,6 +29,7 @@ const struct tp_torch_rules tp_torch_defaults = {
     .fit = TP_TORCH_BEST,
     .collect_rounds = UINT64_MAX,
     .behind_last = true,
+    .spare_first = true,
     .rest_follows = true,
 };
 
@@ -67,12 +68,14 @@ struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device)
     return rules;
 }
 
-/* What came with a release: pull requests 165304 (October 2025) and 172056 (January 2026). */
+/* What came with a release: pull requests 165304 (October 2025), 172056 (January 2026) and 169699
+ * (December 2025, when 2.10 was about to be released). */
 static const struct {
     unsigned major, minor;
     size_t offset; /* of a bool in the rules that is false before */
 } torch_releases[] = {{2, 10, offsetof(struct tp_torch_rules, behind_last)},
-                      {2, 11, offsetof(struct tp_torch_rules, rest_follows)}};
+                      {2, 11, offsetof(struct tp_torch_rules, rest_follows)},
+                      {2, 11, offsetof(struct tp_torch_rules, spare_first)}};
 
 int tp_torch_version(struct tp_torch_rules *rules, const char *version, struct tp_err *err)
 {

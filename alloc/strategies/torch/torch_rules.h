@@ -59,6 +59,9 @@ struct tp_torch_rules {
     uint64_t reserve_bytes;
     /* bool, of a release: '>' of roundup_power2_divisions begins behind the interval before it */
     uint64_t behind_last;
+    /* bool, of a release: pools that are to be used where the device is full (MemPool use_on_oom)
+     * are asked before cached memory is given back, not behind that */
+    uint64_t spare_first;
     uint64_t rest_follows; /* bool, of a release: a text without it sets oversize_rest */
 };
 

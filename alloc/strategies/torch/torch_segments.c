@@ -2,8 +2,11 @@
  * a program asks for it, or when garbage is collected.
  *
  *     (throw_on_cudamalloc_oom: above the share of the device EOOM at once)
- *     no fit --> collect garbage --> get --> refused: free one large enough --> get
- *                                                --> give back all that is idle --> get --> EOOM */
+ *     no fit --> collect garbage --> get --> refused: a pool to be used then (use_on_oom)
+ *                                                --> free one large enough --> get
+ *                                                --> give back all that is idle --> get --> EOOM
+ *
+ * Before PyTorch 2.11 such a pool came last. */
 #include "alloc/strategies/torch/torch_core.h"
 
 static bool is_lower(const struct tp_tree_node *a, const struct tp_tree_node *b)
@@ -203,22 +206,57 @@ static int get_block(struct torch *st, struct torch_pool *pool, uint16_t stream,
     return rc;
 }
 
+/* ---- where the source refuses ---- */
+
+/* A free block of a pool that serves others then. Those of segments that grow do not. */
+static struct torch_block *from_spares(struct torch *st, bool small, uint16_t stream, uint64_t size)
+{
+    uint64_t grows = st->rules.expandable;
+    struct torch_block *b = NULL;
+    st->rules.expandable = false;
+    for (size_t i = 0; !b && i < st->spares.count; i++) {
+        struct torch_private *p = meta_map_at(&st->private_of, st->spares.numbers[i]);
+        b = p ? tp_torch_pool_fit(st, small ? &p->small : &p->large, stream, size) : NULL;
+    }
+    st->rules.expandable = grows;
+    if (b)
+        tp_torch_pool_remove(b);
+    return b;
+}
+
+/* Gives cached memory back and tries again. */
+static int get_again(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
+                     struct torch_block **out)
+{
+    if (release_available(st, pool, stream, size)) {
+        int rc = get_block(st, pool, stream, size, out);
+        if (rc != TP_EOOM)
+            return rc;
+    }
+    int released = tp_torch_release_cached(st, 0);
+    if (released)
+        return released == TP_ENOMEM ? released : TP_EOOM;
+    st->retries++;
+    return get_block(st, pool, stream, size, out);
+}
+
 int tp_torch_grow(struct torch *st, struct torch_pool *pool, uint16_t stream, uint64_t size,
                   struct torch_block **out)
 {
+    bool spared = st->spares.count && !pool->number;
     collect(st);
     if (st->rules.rejects && !tp_torch_is_allowed(st, tp_torch_segment_bytes(&st->rules, size)))
         return TP_EOOM;
     int rc = get_block(st, pool, stream, size, out);
-    if (rc == TP_EOOM && release_available(st, pool, stream, size))
-        rc = get_block(st, pool, stream, size, out);
     if (rc != TP_EOOM)
         return rc;
-    int released = tp_torch_release_cached(st, 0);
-    if (released)
-        return released == TP_ENOMEM ? released : rc;
-    st->retries++;
-    return get_block(st, pool, stream, size, out);
+    if (spared && st->rules.spare_first && (*out = from_spares(st, pool->small, stream, size)))
+        return TP_OK;
+    rc = get_again(st, pool, stream, size, out);
+    if (rc != TP_EOOM || !spared || st->rules.spare_first)
+        return rc;
+    *out = from_spares(st, pool->small, stream, size);
+    return *out ? TP_OK : rc;
 }
 
 /* Two rounds: what the source refuses at first may go once the rest is gone. */

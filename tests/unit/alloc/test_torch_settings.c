@@ -212,6 +212,64 @@ static void a_pool_without_splitting(void **state)
     close_torch(r);
 }
 
+/* A pool that is to be used where the device is full serves then: before anything is given back, or
+ * in older releases after all is. */
+static void a_pool_for_a_full_device(void **state)
+{
+    (void)state;
+    static const char *const confs[] = {"use_on_oom=0.1", "use_on_oom=0.1,version=2.10", ""};
+    for (size_t i = 0; i < 3; i++) {
+        struct rig *r = open_limited(confs[i], "capacity=100MiB");
+        assert_int_equal(tp_torch_choose_pool(r->st, tp_pool_number(0, 1)), TP_OK);
+        tp_addr spare = get(r, 0, 40 * MIB);
+        put(r, 0, spare, 40 * MIB);
+        assert_int_equal(tp_torch_choose_pool(r->st, 0), TP_OK);
+        tp_addr first = get(r, 0, 30 * MIB);
+        put(r, 0, first, 30 * MIB);
+        tp_addr second = get(r, 0, 32 * MIB); /* 70 MiB are held */
+        assert_int_equal(second == spare, i == 0);
+        assert_int_equal(reserved(r), (i ? 72 : 70) * MIB);
+        struct tp_block b = {0};
+        const struct tp_req rq = {.size = 36 * MIB, .align = 1};
+        int rc = r->s->alloc(r->st, r->threads[0], &rq, &b);
+        assert_int_equal(rc, i == 2 ? TP_EOOM : TP_OK);
+        assert_int_equal(b.addr == spare, i == 1);
+        assert_int_equal(reserved(r), (i ? 72 : 76) * MIB);
+        rig_check(r);
+        if (!rc)
+            put(r, 0, b.addr, 36 * MIB);
+        put(r, 0, second, 32 * MIB);
+        close_torch(r);
+    }
+}
+
+/* Where a larger block of the pool serves, the rest stays the pool's; other pools do not use it. */
+static void a_spare_block_is_split(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("use_on_oom=0.1", "capacity=100MiB");
+    assert_int_equal(tp_torch_choose_pool(r->st, tp_pool_number(0, 1)), TP_OK);
+    tp_addr spare = get(r, 0, 80 * MIB);
+    put(r, 0, spare, 80 * MIB);
+    assert_int_equal(tp_torch_choose_pool(r->st, tp_pool_number(0, 2)), TP_OK);
+    struct tp_block b = {0};
+    const struct tp_req rq = {.size = 30 * MIB, .align = 1};
+    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &b), TP_EOOM);
+    assert_int_equal(tp_torch_choose_pool(r->st, 0), TP_OK);
+    assert_int_equal(get(r, 0, 30 * MIB), spare);
+    assert_int_equal(get(r, 0, 30 * MIB), spare + 30 * MIB);
+    assert_int_equal(reserved(r), 80 * MIB);
+    assert_int_equal(tp_torch_choose_pool(r->st, tp_pool_number(0, 1)), TP_OK);
+    assert_int_equal(get(r, 0, 20 * MIB), spare + 60 * MIB);
+    assert_int_equal(tp_torch_choose_pool(r->st, 0), TP_OK);
+    rig_check(r);
+    put(r, 0, spare, 30 * MIB);
+    put(r, 0, spare + 30 * MIB, 30 * MIB);
+    put(r, 0, spare + 60 * MIB, 20 * MIB);
+    rig_check(r);
+    close_torch(r);
+}
+
 /* What PyTorch's parser puts back at each call, and what it keeps. */
 static void a_second_text_resets_some_keys(void **state)
 {
@@ -373,6 +431,8 @@ int main(void)
         cmocka_unit_test(the_rules_of_older_releases),
         cmocka_unit_test(a_request_above_the_share_is_rejected),
         cmocka_unit_test(a_pool_without_splitting),
+        cmocka_unit_test(a_pool_for_a_full_device),
+        cmocka_unit_test(a_spare_block_is_split),
         cmocka_unit_test(a_second_text_resets_some_keys),
         cmocka_unit_test(the_rules_of_other_devices),
         cmocka_unit_test(an_ascend_request_takes_32_bytes_more),

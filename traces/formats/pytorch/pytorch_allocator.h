@@ -1,5 +1,6 @@
-/* Whose allocator a snapshot is of: CUDA's, or one that other devices made of it. The file does not
- * say that; files and functions of stack frames name it. */
+/* Whose allocator a snapshot is of: CUDA's, or one that other devices made of it, and of which
+ * release. The file does not say that; files and functions of stack frames name the device, and
+ * members of events came with releases. */
 #ifndef TP_PYTORCH_ALLOCATOR_H
 #define TP_PYTORCH_ALLOCATOR_H
 
@@ -8,5 +9,9 @@
 /* "cuda", "hip", "xpu" or "npu" (meta->allocator_device), by the texts that were kept while the
  * snapshot was read, at most 65,535; NULL: they name none, or there are no frames. */
 const char *tp_pytorch_allocator(const struct tp_pytorch *s);
+
+/* The newest release of PyTorch that writes such a file: "2.9" (meta->allocator_release); NULL: the
+ * newest that is known, or none can be told. */
+const char *tp_pytorch_newest(const struct tp_pytorch *s);
 
 #endif

@@ -157,6 +157,26 @@ static struct tp_limit_rules torch_limits(const char *said, const char *device)
                                    .collect_above = rules.collect_above};
 }
 
+static bool reuses_in_graphs(const char *text)
+{
+    struct tp_torch_rules rules = tp_torch_defaults;
+    struct tp_err ignored;
+    return text && !tp_torch_conf(&rules, text, &ignored) && rules.graph_reuse;
+}
+
+static const char *torch_unplayed(const char *text, const char *recorded)
+{
+    return reuses_in_graphs(text) != reuses_in_graphs(recorded)
+               ? "graph_capture_record_stream_reuse"
+               : NULL;
+}
+
+static const char *nothing_unplayed(const char *text, const char *recorded)
+{
+    (void)text, (void)recorded;
+    return NULL;
+}
+
 static bool knows_torch(const char *text)
 {
     struct tp_torch_rules rules = tp_torch_defaults;
@@ -175,12 +195,13 @@ const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
 {
     static const struct tp_recorded_policy policies[] = {
         {"PyTorch", &tp_strategy_torch, "conf", "allocator", "version", knows_torch, torch_settings,
-         check_torch, TP_TORCH_WHOLE_SHARE, torch_limits},
+         check_torch, torch_unplayed, TP_TORCH_WHOLE_SHARE, torch_limits},
         {.by = "PyTorch (pinned)",
          .strategy = &tp_strategy_torch_pinned,
          .option = "conf",
          .settings = torch_settings,
          .check = check_torch_pinned,
+         .unplayed = nothing_unplayed,
          .shared = ""}};
     for (size_t i = 0; by && i < sizeof policies / sizeof *policies; i++)
         if (!strcmp(by, policies[i].by))

@@ -76,12 +76,14 @@ static const struct tp_opt rows[] = {
 /* PyTorch's defaults are always among the settings. */
 static int read_grids(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err)
 {
+    struct tp_grid_whose whose = {t->target, t->files[0].trace.meta.allocator_device, false};
     const char *const *usual = t->target->usual;
-    int status = tp_grid_add(&t->texts, "", NULL, err);
+    int status = tp_grid_add(&t->texts, "", whose, err);
     for (size_t i = 0; !status && i < o->grid.count; i++)
-        status = tp_grid_add(&t->texts, o->grid.items[i], t->target, err);
+        status = tp_grid_add(&t->texts, o->grid.items[i], whose, err);
+    whose.usual = true;
     for (size_t i = 0; !status && !o->grid.count && usual[i]; i++)
-        status = tp_grid_add(&t->texts, usual[i], NULL, err);
+        status = tp_grid_add(&t->texts, usual[i], whose, err);
     return status;
 }
 

@@ -111,6 +111,16 @@ bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strateg
            r.policy->check(r.text, trace->meta.allocator_device, why);
 }
 
+const char *tp_recorded_unplayed(const struct tp_trace *trace, const struct tp_strategy_spec *spec)
+{
+    struct policy_settings r = recorded_settings(trace, false, spec);
+    char given[TP_SPEC_TEXT] = "";
+    if (!r.policy)
+        return NULL;
+    tp_opt_format(r.row, spec->opts, given, sizeof given);
+    return r.policy->unplayed(given, r.there ? r.text : NULL);
+}
+
 int tp_apply_recorded(const struct tp_trace *trace, const struct tp_captured *captured,
                       bool limited, struct tp_strategy_spec *spec, struct tp_err *err)
 {

@@ -12,6 +12,10 @@ struct tp_captured;
 bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strategy_spec *spec,
                            struct tp_err *why);
 
+/* What `spec`, if it is that strategy, sets otherwise than the recording and does not simulate: a
+ * key; NULL: nothing. */
+const char *tp_recorded_unplayed(const struct tp_trace *trace, const struct tp_strategy_spec *spec);
+
 /* Gives that strategy the recorded settings, where none are given and it simulates them. `limited`:
  * the device has a size, so that a share of it that the program had set can be set too. */
 int tp_apply_recorded(const struct tp_trace *trace, const struct tp_captured *captured,

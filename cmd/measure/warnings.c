@@ -171,10 +171,16 @@ static bool aged_heap(const struct tp_result *r, char *text, size_t size)
                heap ? " begins with it" : "");
 }
 
-/* The strategy of the recorded allocator, without what the recording says of its settings. */
+/* The strategy of the recorded allocator, without what the recording says of its settings, or with
+ * a setting that changes nothing here. */
 static bool recorded_settings(const struct tp_result *r, char *text, size_t size)
 {
     struct tp_err why = {0};
+    const char *unplayed = tp_recorded_unplayed(r->trace, r->spec);
+    if (unplayed)
+        return say(text, size,
+                   "'%s' is not simulated: the figures of %s are those of the recorded value.",
+                   unplayed, r->spec->label);
     return tp_recorded_unapplied(r->trace, r->spec, &why) &&
            say(text, size, "%s plays with its defaults, not as recorded: %s.", r->spec->label,
                why.text);
@@ -353,7 +359,9 @@ static const struct tp_warning warn_recorded_settings = {
     "are\n"
     "given. These it does not know, so it plays with its defaults: its figures are those of "
     "another\n"
-    "setting than the recorded one. -s torch:conf={...} with the part that is known is nearer.",
+    "setting than the recorded one. -s torch:conf={...} with the part that is known is nearer.\n"
+    "graph_capture_record_stream_reuse decides when blocks of a captured graph become free: a\n"
+    "snapshot has these times, but not the graph that another value would look at.",
     recorded_settings};
 static const struct tp_warning warn_wrapped = {
     "wrapped", "the recording's ring buffer was full",

@@ -195,24 +195,27 @@ int tp_grid_parts(const char *setting, tp_grid_visit *visit, void *ctx, struct t
 
 struct adding {
     struct tp_texts *set;
-    const struct tp_grid_target *checked;
+    struct tp_grid_whose whose;
 };
 
 static int add_text(void *ctx, const char *text, struct tp_err *err)
 {
     const struct adding *a = ctx;
+    struct tp_err refused;
     uint32_t number;
-    int status = a->checked ? a->checked->check(text, err) : TP_OK;
+    int status = a->whose.target->check(text, a->whose.device, a->whose.usual ? &refused : err);
+    if (status && a->whose.usual)
+        return TP_OK;
     if (!status && a->set->count >= TP_GRID_MOST)
         status = too_many(err);
     return status ? status : tp_texts_need(a->set, text, strlen(text), &number, err);
 }
 
-int tp_grid_add(struct tp_texts *set, const char *grid, const struct tp_grid_target *checked,
+int tp_grid_add(struct tp_texts *set, const char *grid, struct tp_grid_whose whose,
                 struct tp_err *err)
 {
     char plain[4096];
-    struct adding a = {.set = set, .checked = checked};
+    struct adding a = {.set = set, .whose = whose};
     if (!tp_torch_plain(grid, plain, sizeof plain))
         return tp_fail(err, TP_EUSAGE, "a grid has at most %zu characters", sizeof plain - 1);
     return tp_grid_each(plain, add_text, &a, err);
@@ -265,14 +268,20 @@ const char *tp_grid_newer(const char *conf)
 
 /* ---- whose settings they are ---- */
 
-static int check_gpu(const char *conf, struct tp_err *err)
+static int check_gpu(const char *conf, const char *device, struct tp_err *err)
 {
-    struct tp_torch_rules rules = tp_torch_defaults;
-    return tp_torch_conf(&rules, conf, err);
+    struct tp_torch_rules rules = tp_torch_rules_for(tp_torch_device(device));
+    int rc = tp_torch_conf(&rules, conf, err);
+    return rc || !rules.graph_reuse ? rc
+                                    : tp_fail(err, TP_EUSAGE,
+                                              "'graph_capture_record_stream_reuse:True' is not "
+                                              "simulated: what it frees depends on the captured "
+                                              "graph, which a snapshot does not have");
 }
 
-static int check_pinned_conf(const char *conf, struct tp_err *err)
+static int check_pinned_conf(const char *conf, const char *device, struct tp_err *err)
 {
+    (void)device;
     struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
     return tp_torch_pinned_conf(&rules, conf, err);
 }

@@ -25,8 +25,10 @@ struct tp_grid_target {
     const char *strategy;     /* that plays it */
     const char *variable;     /* to be set; NULL: that of the recorded device */
     const char *const *usual; /* the grids that are tried where the user names none */
-    int (*check)(const char *conf, struct tp_err *err); /* TP_EUSAGE: it is not simulated */
-    const char *(*danger)(const char *conf);            /* as tp_grid_danger */
+    /* TP_EUSAGE: PyTorch refuses it on this device (struct tp_torch_device, may be NULL), or it is
+     * not simulated */
+    int (*check)(const char *conf, const char *device, struct tp_err *err);
+    const char *(*danger)(const char *conf); /* as tp_grid_danger */
     bool gpu;
 };
 
@@ -41,11 +43,17 @@ int tp_grid_each(const char *grid, tp_grid_visit *visit, void *ctx, struct tp_er
 /* Visits the parts "key:value" of a setting. */
 int tp_grid_parts(const char *setting, tp_grid_visit *visit, void *ctx, struct tp_err *err);
 
+/* Whose settings are added. */
+struct tp_grid_whose {
+    const struct tp_grid_target *target;
+    const char *device; /* name of a struct tp_torch_device; NULL: not known */
+    bool usual;         /* settings that `check` refuses are left out, and no error */
+};
+
 /* Adds the settings of a grid of PYTORCH_CUDA_ALLOC_CONF that are not in the set yet; the text that
  * leaves out all keys is "". TP_EUSAGE: the grid names a key that PyTorch does not have, a value
- * that it refuses, or has too many settings. With a target settings that its strategy refuses are
- * an error too; otherwise they are added. */
-int tp_grid_add(struct tp_texts *set, const char *grid, const struct tp_grid_target *checked,
+ * that it refuses, what is not simulated, or has too many settings. */
+int tp_grid_add(struct tp_texts *set, const char *grid, struct tp_grid_whose whose,
                 struct tp_err *err);
 
 /* Keys in a setting without blanks. */

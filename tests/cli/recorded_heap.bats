@@ -104,6 +104,18 @@ END
     ! grep -q recorded-settings "$out" || fail "the settings were given"
 }
 
+@test "a setting that only the recording can tell is said where it is another one" {
+    local key=graph_capture_record_stream_reuse
+    snapshot "=$key:True"
+    for conf in False True; do
+        ok "$TAPOOL" replay settings.json -s "torch:conf=$key:$conf" "${FAST[@]}"
+        [ "$(grep -c "^ *! recorded-settings  '$key' is not simulated: the figures of torch" "$out")" -eq \
+            "$([ $conf = True ] && echo 0 || echo 1)" ] || fail "$conf: $(cat "$out")"
+    done
+    ok "$TAPOOL" replay settings.json -s torch "${FAST[@]}"
+    ! grep -q recorded-settings "$out" || fail "as recorded"
+}
+
 @test "a device that is too small for the heap" {
     snapshot " is empty: defaults"
     ok "$TAPOOL" replay settings.json -s torch "${FAST[@]}" --capacity 16MiB
@@ -184,6 +196,16 @@ END
         ok "$TAPOOL" replay "$file" -s torch "${FAST[@]}" --format json
         [ "$(value 'r["strategy"]["options"]["allocator"]')" = npu ]
     done
+    python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" older >older.pickle
+    ok "$TAPOOL" convert older.pickle -o older.tpt
+    ok "$TAPOOL" convert older.pickle -o older.json
+    for file in older.pickle older.tpt older.json; do
+        ok "$TAPOOL" replay "$file" -s torch "${FAST[@]}" --format json
+        [ "$(value 'r["strategy"]["options"]["version"]')" = 2.9 ]
+    done
+    sed 's/"allocator_release": "2.9"/"allocator_release": "two"/' older.json >odd.json
+    ok "$TAPOOL" replay odd.json -s torch "${FAST[@]}" --format json
+    [ "$(value 'r["strategy"]["options"]["version"]')" = "" ]
     ok "$TAPOOL" replay npu.pickle -s torch:allocator=cuda "${FAST[@]}" --format json
     [ "$(value 'r["strategy"]["options"]["allocator"], "fidelity" in r')" = "('cuda', False)" ]
     ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" -s torch "${FAST[@]}" --format json

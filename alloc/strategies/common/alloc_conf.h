@@ -33,7 +33,7 @@ enum { CONF_TEXT_MAX = 1024, CONF_NAMES = 40, CONF_THREADS_MOST = 128 };
     KEY("max_split_size_mb", set_split_limit, \
         (SETS(split_limit), .resets = true, .without = ON_XPU), conf_skip) \
     KEY("max_non_split_rounding_mb", set_oversize_rest, \
-        (SETS(oversize_rest), .without = ON_XPU), conf_skip) \
+        (SETS(oversize_rest), .without = ON_XPU, .only = ON_CUDA | ON_HIP | ON_XPU), conf_skip) \
     KEY("garbage_collection_threshold", set_collect, \
         (SETS(collect_above), .resets = true, .without = ON_XPU), conf_skip) \
     KEY("per_process_memory_fraction", set_fraction, (SETS(memory_fraction)), conf_skip) \
@@ -51,7 +51,7 @@ enum { CONF_TEXT_MAX = 1024, CONF_NAMES = 40, CONF_THREADS_MOST = 128 };
     KEY("expandable_segments_reserve_by_class", refuse_unplayed, (), conf_skip) \
     KEY("release_lock_on_cudamalloc", conf_skip_bool, (), conf_skip_bool) \
     KEY("release_lock_on_hipmalloc", conf_skip_bool, (), conf_skip_bool) \
-    KEY("graph_capture_record_stream_reuse", conf_skip_bool, (), conf_skip_bool) \
+    KEY("graph_capture_record_stream_reuse", set_graph_reuse, (SETS(graph_reuse)), conf_skip) \
     KEY("pinned_use_cuda_host_register", conf_skip_bool, (), conf_skip_bool) \
     KEY("pinned_use_hip_host_register", conf_skip_bool, (), conf_skip_bool) \
     KEY("pinned_use_background_threads", conf_skip_bool, (), set_pinned_background) \

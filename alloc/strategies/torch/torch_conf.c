@@ -170,6 +170,12 @@ static int set_divisions(void *rules, const char *name, char *value, struct tp_e
     return TP_OK;
 }
 
+static int set_graph_reuse(void *rules, const char *name, char *value, struct tp_err *err)
+{
+    struct tp_torch_rules *r = rules;
+    return conf_bool(name, value, &r->graph_reuse, err);
+}
+
 /* ---- keys that do not ---- */
 
 static int refuse_backend(void *rules, const char *name, char *value, struct tp_err *err)
@@ -198,7 +204,12 @@ static int refuse_true(void *rules, const char *name, char *value, struct tp_err
     return rc || !set ? rc : refuse_unplayed(rules, name, value, err);
 }
 
-enum { ON_XPU = 1 << 2, ON_NPU = 1 << 3 }; /* by their place in tp_torch_devices */
+enum {
+    ON_CUDA = 1,
+    ON_HIP = 1 << 1,
+    ON_XPU = 1 << 2,
+    ON_NPU = 1 << 3
+}; /* by their place in tp_torch_devices */
 
 #define SETS(member)                                                                               \
     .offset = offsetof(struct tp_torch_rules, member),                                             \
@@ -254,6 +265,17 @@ const char *tp_torch_recorded(const char *said)
     return NULL;
 }
 
+/* torch_npu ends a program that sets both. */
+static int check_growing(const struct tp_torch_rules *rules, struct tp_err *err)
+{
+    bool beside = rules->split_limit != TP_TORCH_NO_SPLIT_LIMIT || rules->collect_above > 0;
+    if (!(ON_NPU >> rules->device & 1) || !rules->expandable || !beside)
+        return TP_OK;
+    return tp_fail(err, TP_EUSAGE,
+                   "torch_npu refuses 'expandable_segments:True' beside 'max_split_size_mb' or "
+                   "'garbage_collection_threshold'");
+}
+
 int tp_torch_check_units(const struct tp_torch_rules *rules, struct tp_err *err)
 {
     if (!rules->expandable || rules->large_segment % rules->small_segment == 0)
@@ -283,6 +305,8 @@ int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rul
     int rc = conf_each(text, read_item, &first, err);
     if (rc == TP_OK)
         rc = conf_each(text, read_item, &others, err);
+    if (rc == TP_OK)
+        rc = check_growing(&conf->values, err);
     return rc == TP_OK ? tp_torch_check_units(&conf->values, err) : rc;
 }
 

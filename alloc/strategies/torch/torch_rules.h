@@ -52,6 +52,9 @@ struct tp_torch_rules {
     double collect_above;    /* garbage_collection_threshold; 0: off */
     double memory_fraction;  /* per_process_memory_fraction; 0: not set */
     uint64_t divisions[TP_TORCH_INTERVALS]; /* roundup_power2_divisions; 0 or 1: off */
+    /* bool, graph_capture_record_stream_reuse: decides when blocks of a graph that is being
+     * captured become free, which is recorded and not simulated */
+    uint64_t graph_reuse;
     uint64_t rejects; /* bool, throw_on_cudamalloc_oom: above the share nothing is freed for it */
     /* expandable_segments_reserve: addresses of one segment that grows, a share of the device or
      * bytes; both 0: 9/8 of the device */

@@ -312,6 +312,12 @@ static void the_rules_of_other_devices(void **state)
     assert_int_equal(tp_torch_conf(&npu, "base_addr_aligned_kb:8", &err), TP_OK);
     assert_int_equal(npu.base_grain, 8192);
     assert_int_equal(tp_torch_conf(&npu, "page_size:1g", &err), TP_EUSAGE);
+    assert_int_equal(tp_torch_conf(&npu, "max_non_split_rounding_mb:64", &err), TP_EUSAGE);
+    assert_int_equal(tp_torch_conf(&npu, "expandable_segments:True", &err), TP_OK);
+    assert_int_equal(tp_torch_conf(&npu, "expandable_segments:True,max_split_size_mb:64", &err),
+                     TP_EUSAGE);
+    assert_int_equal(tp_torch_conf(&xpu, "expandable_segments:True,max_split_size_mb:64", &err),
+                     TP_OK);
     assert_int_equal(tp_torch_conf(&xpu, "base_addr_aligned_kb:8", &err), TP_EUSAGE);
     assert_int_equal(tp_torch_conf(&xpu, "max_split_size_mb:32", &err), TP_OK);
     assert_int_equal(xpu.split_limit, TP_TORCH_NO_SPLIT_LIMIT);

@@ -14,13 +14,18 @@
 
 /* ---- grids ---- */
 
+static struct tp_grid_whose cuda(void)
+{
+    return (struct tp_grid_whose){.target = tp_grid_target(NULL)};
+}
+
 /* Reads a grid and compares its texts, with a line for each. */
 static void reads_as(const char *grid, const char *want)
 {
     struct tp_texts set = {0};
     struct tp_err err = {0};
     char have[4096] = "";
-    int status = tp_grid_add(&set, grid, tp_grid_target(NULL), &err);
+    int status = tp_grid_add(&set, grid, cuda(), &err);
     for (uint32_t i = 0; i < set.count; i++)
         snprintf(have + strlen(have), sizeof have - strlen(have), "%s\n", tp_texts_get(&set, i));
     tp_texts_release(&set);
@@ -48,15 +53,40 @@ static void refused(const char *grid, const char *text, const char *hint)
 {
     struct tp_texts set = {0};
     struct tp_err err = {0};
-    assert_int_equal(tp_grid_add(&set, grid, tp_grid_target(NULL), &err), TP_EUSAGE);
+    assert_int_equal(tp_grid_add(&set, grid, cuda(), &err), TP_EUSAGE);
     tp_texts_release(&set);
     if (!strstr(err.text, text) || !strstr(err.hint, hint))
         fail_msg("'%s': %s; %s", grid, err.text, err.hint);
 }
 
+/* Each device has keys of its own; what it refuses is no usual setting there. */
+static void a_grid_of_another_device(void **state)
+{
+    (void)state;
+    struct tp_grid_whose npu = cuda();
+    struct tp_texts set = {0};
+    struct tp_err err = {0};
+    static const char own[] = "base_addr_aligned_kb:0|8,expandable_segments:True";
+    static const char beside[] = "expandable_segments:True|False,max_split_size_mb:64";
+    npu.device = "npu";
+    assert_int_equal(tp_grid_add(&set, own, npu, &err), TP_OK);
+    assert_int_equal(set.count, 2);
+    assert_int_equal(tp_grid_add(&set, own, cuda(), &err), TP_EUSAGE);
+    assert_int_equal(tp_grid_add(&set, beside, npu, &err), TP_EUSAGE);
+    npu.usual = true;
+    assert_int_equal(tp_grid_add(&set, beside, npu, &err), TP_OK);
+    assert_int_equal(set.count, 3);
+    for (size_t i = 0; tp_grid_default[i]; i++)
+        assert_int_equal(tp_grid_add(&set, tp_grid_default[i], npu, &err), TP_OK);
+    for (uint32_t i = 0; i < set.count; i++)
+        assert_null(strstr(tp_texts_get(&set, i), "max_non_split_rounding_mb"));
+    tp_texts_release(&set);
+}
+
 static void a_grid_that_pytorch_refuses_is_refused(void **state)
 {
     (void)state;
+    refused("graph_capture_record_stream_reuse:True", "is not simulated", "");
     char large[4200] = "max_split_size_mb:21";
     refused("max_split_size:64", "no setting 'max_split_size'", "'max_split_size_mb'");
     refused("max_split_size_mb:19", "from 20 on", "");
@@ -84,7 +114,7 @@ static void the_usual_grid_has_64_settings(void **state)
     struct tp_texts set = {0};
     struct tp_err err = {0};
     for (size_t i = 0; tp_grid_default[i]; i++)
-        assert_int_equal(tp_grid_add(&set, tp_grid_default[i], NULL, &err), TP_OK);
+        assert_int_equal(tp_grid_add(&set, tp_grid_default[i], cuda(), &err), TP_OK);
     assert_int_equal(set.count, 64);
     assert_string_equal(tp_texts_get(&set, 0), "");
     for (uint32_t i = 0; i < set.count; i++)
@@ -400,6 +430,7 @@ static void test_pinned_settings(void **state)
 {
     (void)state;
     const struct tp_grid_target *pinned = tp_grid_target("PyTorch (pinned)");
+    const struct tp_grid_whose whose = {.target = pinned};
     struct tp_texts set = {0};
     struct tp_err err;
     assert_ptr_equal(tp_grid_target(NULL), tp_grid_target("PyTorch"));
@@ -407,11 +438,11 @@ static void test_pinned_settings(void **state)
     assert_string_equal(pinned->strategy, "torch-pinned");
     assert_string_equal(pinned->variable, "PYTORCH_ALLOC_CONF");
     for (size_t i = 0; pinned->usual[i]; i++)
-        assert_int_equal(tp_grid_add(&set, pinned->usual[i], pinned, &err), TP_OK);
+        assert_int_equal(tp_grid_add(&set, pinned->usual[i], whose, &err), TP_OK);
     assert_int_equal(set.count, 24);
     for (uint32_t i = 0; i < set.count; i++)
         assert_null(pinned->danger(tp_texts_get(&set, i)));
-    assert_int_equal(tp_grid_add(&set, "pinned_max_cached:1", pinned, &err), TP_EUSAGE);
+    assert_int_equal(tp_grid_add(&set, "pinned_max_cached:1", whose, &err), TP_EUSAGE);
     tp_texts_release(&set);
     assert_non_null(pinned->danger("pinned_max_round_threshold_mb:64"));
     assert_non_null(
@@ -425,6 +456,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_grid_is_every_combination),
         cmocka_unit_test(a_grid_that_pytorch_refuses_is_refused),
+        cmocka_unit_test(a_grid_of_another_device),
         cmocka_unit_test(the_usual_grid_has_64_settings),
         cmocka_unit_test(what_harms_together_is_known),
         cmocka_unit_test_setup(less_memory_is_worth_a_setting, setup),

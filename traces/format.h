@@ -33,7 +33,8 @@ struct tp_meta {
     char *allocator; /* that served the recorded program: "glibc 2.36" */
     /* whose allocator of PyTorch it was: "cuda", "hip", "xpu" or "npu"; NULL: not known */
     char *allocator_device;
-    /* the newest release of PyTorch that it can be of: "2.9"; NULL: the newest that is known */
+    /* the release of PyTorch whose rules it has, the newest that it can be of: "2.9"; NULL: not
+     * known */
     char *allocator_release;
     /* Numbers up to TP_META_NUMBER_MAX; 0: none, or not known. */
     uint64_t not_recorded;            /* calls of the recorded program that are missing */

@@ -4,6 +4,7 @@
 #include "cmd/measure/catalog.h"
 #include "cmd/ui/stop.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -34,6 +35,21 @@ static int check_choice(const struct tp_open_opts *o, const struct tp_trace *t, 
     return TP_OK;
 }
 
+/* What the strategy of the recorded allocator knows of it. A release that it does not know is none.
+ */
+static void ask_policy(struct tp_trace *t)
+{
+    const struct tp_recorded_policy *by = tp_find_recorded_policy(t->recorded.by);
+    struct tp_meta *meta = &t->meta;
+    const char *release = meta->allocator_release;
+    if (by && by->limits)
+        t->limits = by->limits(meta->settings, meta->allocator_device);
+    if (release && !(by && by->knows_release && by->knows_release(release))) {
+        free(meta->allocator_release);
+        meta->allocator_release = NULL;
+    }
+}
+
 int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, struct tp_trace *out,
                   struct tp_err *err)
 {
@@ -60,9 +76,7 @@ int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, st
     int rc = tp_trace_open(&cfg, out, err);
     if (rc == TP_OK && (rc = check_choice(o, out, err)) != TP_OK)
         tp_trace_close(out);
-    const struct tp_recorded_policy *by =
-        rc == TP_OK ? tp_find_recorded_policy(out->recorded.by) : NULL;
-    if (by && by->limits)
-        out->limits = by->limits(out->meta.settings, out->meta.allocator_device);
+    if (rc == TP_OK)
+        ask_policy(out);
     return rc;
 }

@@ -72,19 +72,12 @@ static bool is_given(const struct tp_opt *row, const struct tp_strategy_spec *sp
     return *given;
 }
 
-const char *tp_recorded_version(const struct tp_trace *trace)
-{
-    const struct tp_recorded_policy *p = tp_find_recorded_policy(trace->recorded.by);
-    const char *said = trace->meta.allocator_release;
-    return p && p->release_option && said && p->knows_release(said) ? said : NULL;
-}
-
 static int apply_release(const struct tp_trace *trace, struct tp_strategy_spec *spec,
                          struct tp_err *err)
 {
     const struct tp_recorded_policy *p = tp_find_recorded_policy(trace->recorded.by);
-    const char *release = tp_recorded_version(trace);
-    if (!release || p->strategy != spec->strategy)
+    const char *release = trace->meta.allocator_release;
+    if (!release || !p || p->strategy != spec->strategy || !p->release_option)
         return TP_OK;
     const struct tp_opt *row = tp_opt_find(spec->strategy->options, p->release_option);
     return is_given(row, spec) ? TP_OK : tp_opt_set(row, spec->opts, release, err);

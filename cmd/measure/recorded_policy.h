@@ -21,9 +21,6 @@ const char *tp_recorded_unplayed(const struct tp_trace *trace, const struct tp_s
 int tp_apply_recorded(const struct tp_trace *trace, const struct tp_captured *captured,
                       bool limited, struct tp_strategy_spec *spec, struct tp_err *err);
 
-/* The release whose rules it has, as its option takes it; NULL: the newest, or none is told. */
-const char *tp_recorded_version(const struct tp_trace *trace);
-
 /* Whether `spec` is that strategy with the recorded settings. */
 bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_captured *captured,
                           const struct tp_strategy_spec *spec);

@@ -3,7 +3,6 @@
 
 #include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/measure/open_trace.h"
-#include "cmd/measure/recorded_policy.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/text.h"
 
@@ -289,7 +288,7 @@ int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_er
         cfg.strategy = t->target->strategy;
         cfg.capacity = file->capacity;
         cfg.allocator = t->target->gpu ? file->trace.meta.allocator_device : NULL;
-        cfg.release = t->target->gpu ? tp_recorded_version(&file->trace) : NULL;
+        cfg.release = t->target->gpu ? file->trace.meta.allocator_release : NULL;
         for (size_t i = 0; trials && i < t->setting_count; i++)
             trials[i] = (struct tp_trial){.conf = t->settings[i].recorded ? file->played
                                                                           : t->settings[i].conf,

@@ -37,7 +37,7 @@ const char *tp_tune_variable(const struct tp_tune *t)
         return t->target->variable;
     for (size_t i = 0; i < t->file_count; i++) {
         const struct tp_meta *m = &t->files[i].trace.meta;
-        const char *own = tp_torch_variable(m->allocator_device, m->settings);
+        const char *own = tp_torch_variable(m->allocator_device, m->settings, m->allocator_release);
         bool older = name && strlen(own) > strlen(name); /* all versions read that one */
         name = !name || older ? own : name;
     }

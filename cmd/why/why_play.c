@@ -4,7 +4,6 @@
 #include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/measure/measure.h"
 #include "cmd/measure/open_trace.h"
-#include "cmd/measure/recorded_policy.h"
 #include "cmd/measure/trial.h"
 #include "cmd/report/recorded_text.h"
 #include "cmd/ui/stop.h"
@@ -132,7 +131,7 @@ int tp_why_try(const struct tp_why_trace *t, uint64_t capacity, uint64_t memory,
     uint64_t events = tp_program_facts(t->trace.program)->events;
     const struct tp_trial_cfg cfg = {.program = t->trace.program,
                                      .allocator = t->trace.meta.allocator_device,
-                                     .release = tp_recorded_version(&t->trace),
+                                     .release = t->trace.meta.allocator_release,
                                      .capacity = capacity,
                                      .memory = memory,
                                      .timeout_ns =

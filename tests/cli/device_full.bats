@@ -103,4 +103,10 @@ END
     matches "$out" '^Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True$'
     ok "$TAPOOL" tune newer.pickle --grid 'expandable_segments:True'
     matches "$out" '^Set PYTORCH_ALLOC_CONF=expandable_segments:True$'
+    # the file has the older name in every release; its events show that it is of 2.10 or newer
+    for kind in older:PYTORCH_CUDA_ALLOC_CONF newer:PYTORCH_ALLOC_CONF newest:PYTORCH_ALLOC_CONF; do
+        made "${kind%:*}"
+        ok "$TAPOOL" tune "${kind%:*}.pickle" --grid 'expandable_segments:True'
+        matches "$out" "^Set ${kind#*:}=expandable_segments:True\$"
+    done
 }

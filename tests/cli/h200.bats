@@ -6,6 +6,12 @@ load common
     diff -u "$TAPOOL_ROOT/tests/data/h200/predicted.csv" "$out" || fail "the predictions have changed"
 }
 
+# The files are of PyTorch 2.11.0, as their README says.
+@test "the release is read from the events of a snapshot" {
+    ok "$TAPOOL" convert "$TAPOOL_ROOT/tests/data/h200/gpt-bf16-ctx128.pickle.zst" -o - --to json
+    grep -q '"allocator_release": *"2.11"' "$out"
+}
+
 @test "what tune advises of a real run needed less in another real run" {
     for program in varlen varlen-streams; do
         ok "$TAPOOL" tune "$TAPOOL_ROOT/tests/data/h200/$program-default.pickle.zst" --json --grid \

@@ -51,10 +51,22 @@ const struct tp_torch_device *tp_torch_device(const char *name)
     return d->name ? d : tp_torch_devices;
 }
 
-const char *tp_torch_variable(const char *device, const char *said)
+/* A release, "2.10.1+cu130". False: it is none. */
+static bool read_release(const char *text, unsigned *major, unsigned *minor)
+{
+    int used = 0;
+    return isdigit((unsigned char)*text) && sscanf(text, "%3u.%3u%n", major, minor, &used) == 2 &&
+           isdigit((unsigned char)text[strcspn(text, ".") + 1]) &&
+           (!text[used] || text[used] == '.' || text[used] == '+');
+}
+
+const char *tp_torch_variable(const char *device, const char *said, const char *release)
 {
     static const char newer[] = "PYTORCH_ALLOC_CONF";
+    unsigned major = 0, minor = 0;
     bool is_newer = said && !strncmp(said, newer, sizeof newer - 1);
+    if (release && read_release(release, &major, &minor))
+        is_newer |= major > 2 || (major == 2 && minor >= 10);
     const struct tp_torch_device *d = tp_torch_device(device);
     return is_newer && d == tp_torch_devices ? newer : d->variable;
 }
@@ -80,11 +92,7 @@ static const struct {
 int tp_torch_version(struct tp_torch_rules *rules, const char *version, struct tp_err *err)
 {
     unsigned major = 0, minor = 0;
-    int used = 0;
-    if (!isdigit((unsigned char)*version) ||
-        sscanf(version, "%3u.%3u%n", &major, &minor, &used) != 2 ||
-        !isdigit((unsigned char)version[strcspn(version, ".") + 1]) ||
-        (version[used] && version[used] != '.' && version[used] != '+'))
+    if (!read_release(version, &major, &minor))
         return tp_fail(err, TP_EUSAGE, "'%.63s' is no version of PyTorch such as 2.9", version);
     for (size_t i = 0; i < sizeof torch_releases / sizeof *torch_releases; i++) {
         bool before = major < torch_releases[i].major ||

@@ -84,10 +84,11 @@ extern const struct tp_torch_device tp_torch_devices[];
 /* The device of this name; that of CUDA where the name is NULL, or none of them. */
 const struct tp_torch_device *tp_torch_device(const char *name);
 
-/* The environment variable that a recorded program's PyTorch reads, by the name of the device, or
- * NULL, and what its recording says of its settings, or NULL: on CUDA the newer name only where
- * the recording has it, because older versions ignore that one silently. */
-const char *tp_torch_variable(const char *device, const char *said);
+/* The environment variable that a recorded program's PyTorch reads, by the name of the device, what
+ * its recording says of its settings, and the release, each of which may be NULL: on CUDA the newer
+ * name only where the recording has it, or is of 2.10 or newer, because older versions ignore that
+ * one silently. */
+const char *tp_torch_variable(const char *device, const char *said, const char *release);
 
 /* The rules of a device without settings. */
 struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device);

@@ -71,8 +71,9 @@ const char *tp_pytorch_newest(const struct tp_pytorch *s)
     bool events = false;
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
         events |= tp_pytorch_has_events(&s->devices[i]);
-    if (!events || s->pooled || tp_pytorch_has_events(&s->devices[TP_PYTORCH_HOST]) ||
-        !is_of_gpus(s))
+    if (!events || !is_of_gpus(s))
         return NULL;
+    if (s->pooled || tp_pytorch_has_events(&s->devices[TP_PYTORCH_HOST]))
+        return "2.14";
     return s->noted ? "2.11" : "2.9";
 }

@@ -10,8 +10,8 @@
  * snapshot was read, at most 65,535; NULL: they name none, or there are no frames. */
 const char *tp_pytorch_allocator(const struct tp_pytorch *s);
 
-/* The newest release of PyTorch that writes such a file: "2.9" (meta->allocator_release); NULL: the
- * newest that is known, or none can be told. */
+/* The newest release of PyTorch that is known and writes such a file: "2.9", "2.11" or "2.14"
+ * (meta->allocator_release). NULL: it cannot be told. */
 const char *tp_pytorch_newest(const struct tp_pytorch *s);
 
 #endif

@@ -8,7 +8,7 @@ load common
 
 # The files are of PyTorch 2.11.0, as their README says.
 @test "the release is read from the events of a snapshot" {
-    ok "$TAPOOL" convert "$TAPOOL_ROOT/tests/data/h200/gpt-bf16-ctx128.pickle.zst" -o - --to json
+    ok "$TAPOOL" convert "$TAPOOL_ROOT/tests/data/h200/gpt-bf16-ctx128.pickle.zst" -o -
     grep -q '"allocator_release": *"2.11"' "$out"
 }
 

@@ -157,11 +157,12 @@ static struct tp_limit_rules torch_limits(const char *said, const char *device)
                                    .collect_above = rules.collect_above};
 }
 
+/* In any of its parts, where it has several for phases. */
 static bool reuses_in_graphs(const char *text)
 {
-    struct tp_torch_rules rules = tp_torch_defaults;
-    struct tp_err ignored;
-    return text && !tp_torch_conf(&rules, text, &ignored) && rules.graph_reuse;
+    char plain[1024];
+    return tp_torch_plain(text, plain, sizeof plain) &&
+           strstr(plain, "graph_capture_record_stream_reuse:True");
 }
 
 static const char *torch_unplayed(const char *text, const char *recorded)
@@ -193,16 +194,25 @@ static int check_torch_pinned(const char *text, const char *device, struct tp_er
 
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
 {
-    static const struct tp_recorded_policy policies[] = {
-        {"PyTorch", &tp_strategy_torch, "conf", "allocator", "version", knows_torch, torch_settings,
-         check_torch, torch_unplayed, TP_TORCH_WHOLE_SHARE, torch_limits},
-        {.by = "PyTorch (pinned)",
-         .strategy = &tp_strategy_torch_pinned,
-         .option = "conf",
-         .settings = torch_settings,
-         .check = check_torch_pinned,
-         .unplayed = nothing_unplayed,
-         .shared = ""}};
+    static const struct tp_recorded_policy policies[] = {{.by = "PyTorch",
+                                                          .strategy = &tp_strategy_torch,
+                                                          .option = "conf",
+                                                          .device_option = "allocator",
+                                                          .release_option = "version",
+                                                          .knows_release = knows_torch,
+                                                          .is_before = tp_torch_is_before,
+                                                          .settings = torch_settings,
+                                                          .check = check_torch,
+                                                          .unplayed = torch_unplayed,
+                                                          .shared = TP_TORCH_WHOLE_SHARE,
+                                                          .limits = torch_limits},
+                                                         {.by = "PyTorch (pinned)",
+                                                          .strategy = &tp_strategy_torch_pinned,
+                                                          .option = "conf",
+                                                          .settings = torch_settings,
+                                                          .check = check_torch_pinned,
+                                                          .unplayed = nothing_unplayed,
+                                                          .shared = ""}};
     for (size_t i = 0; by && i < sizeof policies / sizeof *policies; i++)
         if (!strcmp(by, policies[i].by))
             return &policies[i];

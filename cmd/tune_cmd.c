@@ -209,7 +209,7 @@ static int tune_device(const struct tune_opts *o, struct tp_tune *t, FILE *out, 
         status = find_bounds(o, t, err);
     if (status)
         return status;
-    tp_tune_front(t->settings, t->setting_count);
+    tp_tune_front(t->settings, t->setting_count, tp_tune_case(t).older);
     return report(o, t, out, err);
 }
 

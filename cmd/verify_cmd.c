@@ -25,8 +25,8 @@ static const struct tp_opt rows[] = {
         .help = "whose allocator it was, where the frames do not say it or say it wrongly"),
     TP_TEXT_AT("pytorch", ROW(pytorch), .from = TP_OPT_USER, .arg = "X.Y",
                .help =
-                   "release that recorded it, where the rules of releases differ: 2.9 (default: "
-                   "the newest that the file can be of)"),
+                   "release of PyTorch that recorded it, as 2.9 (default: the newest that writes "
+                   "such a snapshot)"),
     TP_TEXT_AT("mutate", ROW(mutate), .from = TP_OPT_USER, .arg = "RULE",
                .help = "break this rule on purpose: what still agrees does not depend on it"),
     TP_FLAG_AT("rules", ROW(rules), .help = "list the rules that --mutate can break"),

@@ -145,6 +145,12 @@ static bool is_setting(const char *name)
     return !strncmp(name, SETTING, sizeof SETTING - 1);
 }
 
+/* An option that the recording fills where it is not given: an older tapool left it empty. */
+static bool is_told(const char *name, const char *was, const char *is)
+{
+    return !strcmp(name, "version") && (!*was || !*is);
+}
+
 static int option_finding(const struct tp_gate_cell *cell, const char *name, const char *was,
                           const char *is, struct tp_findings *out)
 {
@@ -169,7 +175,7 @@ static int compare_options(const struct tp_record_options *held,
         const char *was = order > 0 ? NULL : held->items[i].value;
         const char *is = order < 0 ? NULL : now->items[j].value;
         const char *name = order < 0 ? held->items[i].name : now->items[j].name;
-        if (was && is ? strcmp(was, is) != 0 : !is_setting(name))
+        if (was && is ? strcmp(was, is) != 0 && !is_told(name, was, is) : !is_setting(name))
             status = option_finding(cell, name, was, is, out);
         i += order <= 0;
         j += order >= 0;

@@ -48,6 +48,8 @@ static const char text[] =
     "                 from which other settings explain the addresses\n"
     "  other devices  snapshots of torch_npu (Ascend), HIP and XPU are known by their stack\n"
     "                 frames, and torch has the rules of each: -s torch:allocator=npu\n"
+    "  release        inferred from events: without user_metadata PyTorch 2.9, without pool_id\n"
+    "                 2.11. torch plays the rules of that release: -s torch:version=2.9\n"
     "  safety         a pickle can run code when Python loads it. tapool's reader knows data\n"
     "                 only and refuses every other opcode.\n"
     "  sizes          a 2 GB snapshot is read in at most 256 MB of memory; .gz and .zst are fine\n"

@@ -34,12 +34,13 @@ struct tp_recorded_policy {
     /* takes the release whose allocator it was, where that is not given; NULL: none */
     const char *release_option;
     bool (*knows_release)(const char *text);
+    /* whether one that it knows is older than this one */
+    bool (*is_before)(const char *release, unsigned major, unsigned minor);
     /* The text for it among the settings that a trace says; NULL: there is none. */
     const char *(*settings)(const char *said);
     /* TP_EUSAGE: they are not simulated. `device` may be NULL */
     int (*check)(const char *text, const char *device, struct tp_err *err);
-    /* What a text sets otherwise than the recorded one and is not simulated; NULL: nothing. Both
-     * may be NULL. */
+    /* What a text sets otherwise than the recorded one and is not simulated; NULL: nothing. */
     const char *(*unplayed)(const char *text, const char *recorded);
     /* Added to the settings where the program had set its share of the device, which is then all
      * that is known of the device's size. */

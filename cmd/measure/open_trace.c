@@ -35,19 +35,28 @@ static int check_choice(const struct tp_open_opts *o, const struct tp_trace *t, 
     return TP_OK;
 }
 
-/* What the strategy of the recorded allocator knows of it. A release that it does not know is none.
- */
+/* Any text may stand in a file: what is no release is none, and one is X.Y. */
+static void check_release(struct tp_meta *meta)
+{
+    char *release = meta->allocator_release;
+    if (!release)
+        return;
+    if (tp_find_recorded_policy("PyTorch")->knows_release(release)) {
+        size_t major = strspn(release, "0123456789") + 1;
+        release[major + strspn(release + major, "0123456789")] = '\0';
+    } else {
+        free(release);
+        meta->allocator_release = NULL;
+    }
+}
+
+/* What the strategy of the recorded allocator knows of it. */
 static void ask_policy(struct tp_trace *t)
 {
     const struct tp_recorded_policy *by = tp_find_recorded_policy(t->recorded.by);
-    struct tp_meta *meta = &t->meta;
-    const char *release = meta->allocator_release;
+    check_release(&t->meta);
     if (by && by->limits)
-        t->limits = by->limits(meta->settings, meta->allocator_device);
-    if (release && !(by && by->knows_release && by->knows_release(release))) {
-        free(meta->allocator_release);
-        meta->allocator_release = NULL;
-    }
+        t->limits = by->limits(t->meta.settings, t->meta.allocator_device);
 }
 
 int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, struct tp_trace *out,

@@ -53,6 +53,18 @@ static bool has_recorded_device(const struct tp_trace *trace, const struct tp_re
     return tp_strategy_spec_says(spec, p->device_option, word ? word : leaves_it);
 }
 
+static bool has_recorded_release(const struct tp_trace *trace, const struct tp_recorded_policy *p,
+                                 const struct tp_strategy_spec *spec)
+{
+    const char *release = trace->meta.allocator_release;
+    char played[TP_SPEC_TEXT] = "";
+    if (!p->release_option || !release)
+        return true;
+    tp_opt_format(tp_opt_find(spec->strategy->options, p->release_option), spec->opts, played,
+                  sizeof played);
+    return !strcmp(played, release);
+}
+
 static int apply_device(const struct tp_trace *trace, struct tp_strategy_spec *spec,
                         struct tp_err *err)
 {
@@ -93,7 +105,8 @@ bool tp_plays_as_recorded(const struct tp_trace *trace, const struct tp_captured
         return false;
     tp_opt_format(plain.row, spec->opts, given, sizeof given);
     return (!strcmp(given, plain.text) || !strcmp(given, shared.text)) &&
-           has_recorded_device(trace, plain.policy, spec);
+           has_recorded_device(trace, plain.policy, spec) &&
+           has_recorded_release(trace, plain.policy, spec);
 }
 
 bool tp_recorded_unapplied(const struct tp_trace *trace, const struct tp_strategy_spec *spec,
@@ -111,7 +124,7 @@ const char *tp_recorded_unplayed(const struct tp_trace *trace, const struct tp_s
     if (!r.policy)
         return NULL;
     tp_opt_format(r.row, spec->opts, given, sizeof given);
-    return r.policy->unplayed(given, r.there ? r.text : NULL);
+    return r.policy->unplayed(given, r.there ? r.text : "");
 }
 
 int tp_apply_recorded(const struct tp_trace *trace, const struct tp_captured *captured,

@@ -70,6 +70,7 @@ struct snapshot {
     struct tp_spill *events; /* by device */
     struct tp_spill marks, segments, blocks;
     bool grows; /* memory was mapped */
+    bool noted; /* events have user_metadata, as from PyTorch 2.10 on: a reader tells the release */
     struct tp_snapshot_frames frames;
     uint32_t pool; /* number in the file + 1 of the id of pool 0; 0: not written yet */
     struct tp_pickler w;
@@ -254,8 +255,8 @@ static int write_metadata(struct snapshot *s, const struct tp_history_event *e, 
     int status = places->label && e->event && e->action == TP_HISTORY_ALLOC
                      ? places->label(places->ctx, e->event + places->before, &label, err)
                      : TP_OK;
-    if (label)
-        write_text(s, USER_METADATA, places->label_text(places->ctx, label));
+    if (label || s->noted)
+        write_text(s, USER_METADATA, label ? places->label_text(places->ctx, label) : "");
     return status;
 }
 
@@ -310,6 +311,17 @@ static int write_devices(struct snapshot *s, struct tp_err *err)
 }
 
 /* ---- settings and phases ---- */
+
+static void choose_members(struct snapshot *s)
+{
+    const struct tp_strategy_spec *spec = s->result->spec;
+    const struct tp_recorded_policy *p = tp_find_recorded_policy("PyTorch");
+    char release[TP_SPEC_TEXT] = "";
+    if (p && p->strategy == spec->strategy)
+        tp_opt_format(tp_opt_find(spec->strategy->options, p->release_option), spec->opts, release,
+                      sizeof release);
+    s->noted = !p || !p->is_before(release, 2, 10);
+}
 
 /* The text of PYTORCH_CUDA_ALLOC_CONF, where that is what sets the strategy. */
 static void write_conf(struct snapshot *s)
@@ -379,6 +391,7 @@ static int write_phases(struct snapshot *s, struct tp_err *err)
 
 static int write_all(struct snapshot *s, FILE *out, struct tp_err *err)
 {
+    choose_members(s);
     tp_pickler_begin(&s->w, out, words);
     tp_pickler_begin_dict(&s->w);
     int status = write_segments(s, err);

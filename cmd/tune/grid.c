@@ -36,7 +36,11 @@ static const char *const pinned_grid[] = {
     "pinned_reserve_segment_size_mb:default|256|1024",
     NULL};
 
-static const char *const newer[] = {"per_process_memory_fraction", "large_segment_size_mb", NULL};
+static const struct {
+    const char *key, *device; /* NULL: of any */
+} newer[] = {{"per_process_memory_fraction", NULL},
+             {"large_segment_size_mb", NULL},
+             {"max_non_split_rounding_mb", "npu"}};
 
 /* ---- reading a grid ---- */
 
@@ -241,28 +245,31 @@ size_t tp_grid_keys(const char *conf)
 
 /* A free segment of the usual size serves no request below the split limit, once that is not above
  * this size. */
-static bool never_reuses(const char *conf)
+static bool never_reuses(const char *conf, const char *device)
 {
-    struct tp_torch_rules r = tp_torch_defaults;
+    struct tp_torch_rules r = tp_torch_rules_named(device, NULL);
     struct tp_err ignored;
     return !tp_torch_conf(&r, conf, &ignored) && r.split_limit <= r.large_segment;
 }
 
-const char *tp_grid_danger(const char *conf)
+const char *tp_grid_danger(const char *conf, const char *device)
 {
     for (size_t i = 0; i < sizeof dangers / sizeof *dangers; i++)
         if (tp_grid_has(conf, dangers[i].one) && tp_grid_has(conf, dangers[i].other))
             return dangers[i].why;
-    return never_reuses(conf) ? "max_split_size_mb is not above the segment size: freed segments "
-                                "of that size are never reused"
-                              : NULL;
+    return never_reuses(conf, device)
+               ? "max_split_size_mb is not above the segment size: freed segments "
+                 "of that size are never reused"
+               : NULL;
 }
 
-const char *tp_grid_newer(const char *conf)
+const char *tp_grid_newer(const char *conf, const char *device)
 {
-    for (const char *const *key = newer; *key; key++)
-        if (tp_grid_has(conf, *key))
-            return *key;
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++) {
+        bool here = !newer[i].device || (device && !strcmp(device, newer[i].device));
+        if (here && tp_grid_has(conf, newer[i].key))
+            return newer[i].key;
+    }
     return NULL;
 }
 
@@ -270,7 +277,7 @@ const char *tp_grid_newer(const char *conf)
 
 static int check_gpu(const char *conf, const char *device, struct tp_err *err)
 {
-    struct tp_torch_rules rules = tp_torch_rules_for(tp_torch_device(device));
+    struct tp_torch_rules rules = tp_torch_rules_named(device, NULL);
     int rc = tp_torch_conf(&rules, conf, err);
     return rc || !rules.graph_reuse ? rc
                                     : tp_fail(err, TP_EUSAGE,
@@ -288,8 +295,9 @@ static int check_pinned_conf(const char *conf, const char *device, struct tp_err
 
 /* A cached block that was not rounded may be handed out for a larger request (pull request 192722
  * of PyTorch, which ends that). */
-static const char *danger_of_pinned(const char *conf)
+static const char *danger_of_pinned(const char *conf, const char *device)
 {
+    (void)device;
     struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
     struct tp_err ignored;
     bool read = !tp_torch_pinned_conf(&rules, conf, &ignored);
@@ -303,7 +311,8 @@ const struct tp_grid_target *tp_grid_target(const char *recorded_by)
 {
     static const struct tp_grid_target targets[] = {
         {"PyTorch (pinned)", "torch-pinned", "PYTORCH_ALLOC_CONF", pinned_grid, check_pinned_conf,
-         danger_of_pinned, false},
-        {"PyTorch", "torch", NULL, tp_grid_default, check_gpu, tp_grid_danger, true}};
+         danger_of_pinned, tp_torch_pinned_conf_kept, false},
+        {"PyTorch", "torch", NULL, tp_grid_default, check_gpu, tp_grid_danger, tp_torch_conf_kept,
+         true}};
     return &targets[!recorded_by || strcmp(recorded_by, targets[0].by) != 0];
 }

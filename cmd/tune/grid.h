@@ -9,6 +9,7 @@
 #ifndef TP_GRID_H
 #define TP_GRID_H
 
+#include "alloc/base/str.h"
 #include "alloc/base/texts.h"
 
 #include <stdbool.h>
@@ -28,7 +29,8 @@ struct tp_grid_target {
     /* TP_EUSAGE: PyTorch refuses it on this device (struct tp_torch_device, may be NULL), or it is
      * not simulated */
     int (*check)(const char *conf, const char *device, struct tp_err *err);
-    const char *(*danger)(const char *conf); /* as tp_grid_danger */
+    const char *(*danger)(const char *conf, const char *device); /* as tp_grid_danger */
+    void (*kept)(const char *conf, struct tp_str *out);          /* as tp_torch_conf_kept */
     bool gpu;
 };
 
@@ -63,10 +65,10 @@ size_t tp_grid_keys(const char *conf);
 bool tp_grid_has(const char *conf, const char *start);
 #define TP_GRID_GROWS "expandable_segments:True"
 
-/* Why a setting without blanks must not be used; NULL: no reason is known. */
-const char *tp_grid_danger(const char *conf);
+/* Why a setting without blanks must not be used on a device; NULL: no reason is known. */
+const char *tp_grid_danger(const char *conf, const char *device);
 
 /* The first key of a setting that only PyTorch from 2026 on has; NULL: none. */
-const char *tp_grid_newer(const char *conf);
+const char *tp_grid_newer(const char *conf, const char *device);
 
 #endif

@@ -188,9 +188,10 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
 static int add_setting(struct tp_tune *t, const char *conf, bool recorded, struct tp_err *err)
 {
     struct tp_tune_setting *s = &t->settings[t->setting_count];
+    const char *device = t->files[0].trace.meta.allocator_device;
     *s = (struct tp_tune_setting){.conf = conf,
-                                  .danger = t->target->danger(conf),
-                                  .newer = tp_grid_newer(conf),
+                                  .danger = t->target->danger(conf, device),
+                                  .newer = tp_grid_newer(conf, device),
                                   .keys = tp_grid_keys(conf),
                                   .recorded = recorded,
                                   .all = no_figures(0),
@@ -231,6 +232,7 @@ int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_er
     if (!t->settings)
         return no_memory(err);
     const char *own = known && !t->recorded_differs ? recorded : "";
+    t->target->kept(own, &t->kept);
     if (known)
         status = add_setting(t, own, true, err);
     for (uint32_t i = 0; !status && i < t->texts.count; i++) {
@@ -255,8 +257,9 @@ static bool begins_compacted(const struct tp_tune *t, const struct tp_tune_setti
     bool compacted = s->twin;
     for (size_t i = 0; !s->recorded && i < t->file_count; i++) {
         const struct tp_tune_file *f = &t->files[i];
-        compacted |= f->has_heap && !tp_torch_makes_alike(f->trace.meta.allocator_device, s->conf,
-                                                          f->recorded ? f->recorded : "");
+        const struct tp_meta *m = &f->trace.meta;
+        compacted |= f->has_heap && !tp_torch_makes_alike(m->allocator_device, m->allocator_release,
+                                                          s->conf, f->recorded ? f->recorded : "");
     }
     return compacted;
 }
@@ -346,6 +349,7 @@ struct tp_tune_case tp_tune_case(const struct tp_tune *t)
         of.unfaithful |= f->compared && !how->addresses;
         of.mid_run |= tp_program_facts(f->trace.program)->prologue > 0 && !f->has_heap;
         of.ran_out |= f->knows && f->did.failed;
+        of.older |= tp_torch_is_before(f->trace.meta.allocator_release, 2, 11);
         of.unfaithful |= (double)how->good_addresses < TP_FAITHFUL * (double)how->addresses;
     }
     return of;
@@ -357,6 +361,7 @@ void tp_tune_release(struct tp_tune *t)
         free(t->settings[i].files);
     free(t->settings);
     tp_texts_release(&t->texts);
+    tp_str_drop(&t->kept);
     for (size_t i = 0; i < t->file_count; i++) {
         free(t->files[i].recorded);
         free(t->files[i].played);

@@ -81,6 +81,7 @@ struct tp_tune {
     struct tp_tune_setting *settings;    /* the recorded one first, if it is known */
     size_t setting_count;
     bool recorded_differs; /* between files */
+    struct tp_str kept;    /* parts of the recorded setting that decide nothing which is tried */
     /* The driver's pool (tune_pool.h): its peak and its failures, where a GPU could play all. */
     int pool_status;
     struct tp_err pool_err;
@@ -117,8 +118,8 @@ const struct tp_tune_file *tp_tune_largest(const struct tp_tune *t);
 
 /* Marks the settings on the front: those that none beats in failed requests, peak, calls and
  * retries together. Of equal ones the first with the fewest keys is on it. Dangerous ones are
- * not. */
-void tp_tune_front(struct tp_tune_setting *settings, size_t count);
+ * not, nor with `older` those that an older PyTorch refuses. */
+void tp_tune_front(struct tp_tune_setting *settings, size_t count, bool older);
 
 /* Above 0: of two that run out of memory `a` reaches farther: of several files the one with fewer
  * failed requests. */
@@ -160,9 +161,9 @@ struct tp_tune_answer {
 };
 /* What an answer must know of the files. */
 struct tp_tune_case {
-    bool too_big;    /* the program itself needs more than the device has */
-    bool mid_run;    /* the base starts compacted mid-run: calls that warm it up say nothing */
-    bool older;      /* settings with a newer key are not proposed */
+    bool too_big; /* the program itself needs more than the device has */
+    bool mid_run; /* the base starts compacted mid-run: calls that warm it up say nothing */
+    bool older; /* settings with a newer key are not proposed, as one file is of an older PyTorch */
     bool ran_out;    /* a recorded program ran out of memory */
     bool inferred;   /* the device is that of the recording, in all files */
     bool unfaithful; /* see TP_FAITHFUL; or what could be compared was not */

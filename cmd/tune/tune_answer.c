@@ -150,12 +150,12 @@ static bool replaces(const struct judging *j, const struct tp_tune_setting *a,
 
 /* A setting with which requests fail holds less for that reason, and is no choice beside one that
  * serves all. */
-void tp_tune_front(struct tp_tune_setting *settings, size_t count)
+void tp_tune_front(struct tp_tune_setting *settings, size_t count, bool older)
 {
-    const struct judging j = judging_of(settings, count, (struct tp_tune_case){.older = false});
+    const struct judging j = judging_of(settings, count, (struct tp_tune_case){.older = older});
     for (size_t i = 0; i < count; i++) {
         struct tp_tune_setting *s = &settings[i];
-        s->on_front = meets(&j, s);
+        s->on_front = meets(&j, s) && !(older && s->newer);
         for (size_t k = 0; s->on_front && k < count; k++)
             if (k != i && is_choice(&j, &settings[k]))
                 s->on_front = !replaces(&j, &settings[k], s, k < i);

@@ -47,10 +47,14 @@ const char *tp_tune_variable(const struct tp_tune *t)
 void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
 {
     const char *settings = t->files[0].trace.meta.settings;
+    const char *kept = tp_str_text(&t->kept);
     bool unset = settings && strstr(settings, " is empty");
-    if (a->best->keys) {
+    if (a->best->keys || *kept) {
+        struct tp_str text = {0};
+        tp_str_add(&text, "%s%s%s", a->best->conf, a->best->keys && *kept ? "," : "", kept);
         tp_str_add(out, "Set %s=", tp_tune_variable(t));
-        tp_str_escape(out, TP_TO_SHELL, a->best->conf);
+        tp_str_escape(out, TP_TO_SHELL, tp_str_text(&text));
+        tp_str_drop(&text);
     } else if (unset) {
         tp_str_add(out, "Remove the call that sets expandable_segments");
     } else {

@@ -442,6 +442,8 @@ static void print_named(const struct tp_tune *t, const struct tp_tune_answer *a,
         tp_table_row_beside(&table, row++, tp_str_text(&text), page, INDENT);
         tp_str_drop(&text);
     }
+    if (*tp_str_text(&t->kept))
+        tp_page_put(page, INDENT, "each with %s, as recorded", tp_str_text(&t->kept));
     tp_table_drop(&table);
 }
 

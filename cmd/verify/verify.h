@@ -19,8 +19,8 @@
 int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,
                     struct tp_err *err);
 
-/* The same for the allocator of a device (struct tp_torch_device), of a release (tp_torch_version);
- * NULL: that of the frames, the newest. */
+/* The same for the allocator of a device (struct tp_torch_device), of a release (tp_torch_version).
+ * NULL: that of the frames, and the newest that writes such a snapshot. */
 int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const char *release,
                        const char *conf, struct tp_torch_rules *rules, struct tp_err *err);
 

@@ -264,7 +264,7 @@ static int write_tries(const void *of, FILE *out, struct tp_err *err)
     const struct device_part *d = of;
     bool limited = d->w->tries.capacity != 0;
     const struct tp_column columns[] = {
-        {.head = {"", "PYTORCH_CUDA_ALLOC_CONF"}, .left = true},
+        {.head = {"", "setting"}, .left = true},
         {.head = {"", "peak reserved"}},
         {.head = {"", "this request"}, .left = true},
     };
@@ -282,7 +282,7 @@ static int write_tries(const void *of, FILE *out, struct tp_err *err)
         tp_put(out, TP_TO_XML, "<p>Each is played on a device of %s.</p>\n",
                size_of(d, d->w->tries.capacity).s);
     write_flow(d, print_notes, "", out);
-    fputs("<p>64 settings, and which of them to set: <code>tapool tune</code></p>\n", out);
+    fputs("<p>More settings, and the text to set: <code>tapool tune</code></p>\n", out);
     return rc;
 }
 

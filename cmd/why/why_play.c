@@ -96,6 +96,7 @@ static size_t list_trials(const struct tp_why_trace *t, const char *own,
             trials[count++] = (struct tp_trial){
                 .conf = settings[i],
                 .compacted = heap && !tp_torch_makes_alike(t->trace.meta.allocator_device,
+                                                           t->trace.meta.allocator_release,
                                                            settings[i], t->conf)};
     return count;
 }

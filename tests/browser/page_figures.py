@@ -517,10 +517,10 @@ class Pick:
         self.rivals = []
         time = r"([\d.,]+) ns/op( of wall time)?(?:, SHARE vs LABEL)?"
         self.each(r"Fastest: LABEL \(%s(?:; [^)]*)?\)" % time, lambda one, *more: self.took([one], *more))
-        self.each(r"the only one of the COUNT that", lambda count: self.need(
-            count == text.count(len(self.runs)), count, "policies"))
         self.each(r"(?<=that )fits? in SIZE", lambda size: self.need(
             size == text.size(whole(self.answer.first["devices"][0]["memory"]["capacity_bytes"])), size))
+        self.each(r"the only one of the COUNT that", lambda count: self.need(
+            count == text.count(len(self.runs)), count, "policies"))
         self.each(r"(fits in|peak reserved|total resident) SIZE(?:, SHARE vs LABEL)?(?=[,)])", self.takes_memory)
         self.each(time, lambda *more: self.took(self.picked, *more))
         self.each(r"If time is what you lack: LABEL, (ns per call|wall time) SHARE"

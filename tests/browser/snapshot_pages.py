@@ -76,7 +76,7 @@ def try_rows(d):
     rows = [[(t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"],
              "-" if limited and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
              "no room" if t["failed_requests"] else "fits"] for t in d["settings"]]
-    return ["PYTORCH_CUDA_ALLOC_CONF", "peak reserved", "this request"][:3 if limited else 2], [
+    return ["setting", "peak reserved", "this request"][:3 if limited else 2], [
         row[:3 if limited else 2] for row in rows]
 
 

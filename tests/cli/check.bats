@@ -155,6 +155,18 @@ SCHEMA=$TAPOOL_ROOT/cmd/gate/baseline.schema.json
     matches "$out" 'option touch +all -> first'
 }
 
+@test "a release that the recording tells is no change of an option that an older tapool left empty" {
+    python3 "$CLI/rules_snapshot.py" newest >newest.pickle
+    ok "$TAPOOL" check newest.pickle -s torch --update
+    grep -q '"version": "2.14"' tapool-baseline.json
+    sed -i 's/"version": "2.14"/"version": ""/' tapool-baseline.json
+    ok "$TAPOOL" check
+    sed -i 's/"version": ""/"version": "2.9"/' tapool-baseline.json
+    capture "$TAPOOL" check
+    [ "$rc" -eq 1 ]
+    matches "$out" 'option version +2.9 -> 2.14'
+}
+
 @test "another program, a trace that is gone and damaged baselines are exit 3" {
     baseline
     cp tapool-baseline.json good.json

@@ -91,6 +91,33 @@ as_recorded() {
     lacks "$out" 'Would it help'
 }
 
+# with_conf FROM TO TEXT: a snapshot with other recorded settings.
+with_conf() {
+    python3 - "$@" <<'END'
+import pickle, sys
+d = pickle.load(open(sys.argv[1], "rb"))
+d["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"] = sys.argv[3]
+pickle.dump(d, open(sys.argv[2], "wb"), protocol=4)
+END
+}
+
+@test "the text to paste keeps recorded keys that decide nothing here, and has no key that the release refuses" {
+    local kept=graph_capture_record_stream_reuse:True,pinned_num_register_threads:8
+    made cuda
+    with_conf cuda.pickle kept.pickle "$kept"
+    ok "$TAPOOL" tune kept.pickle
+    matches "$out" "^Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,$kept\$"
+    matches "$out" "^  each with $kept, as recorded\$"
+    # no events with user_metadata: 2.9, which refuses large_segment_size_mb
+    lacks "$out" large_segment_size_mb
+    ok "$TAPOOL" tune cuda.pickle
+    lacks "$out" large_segment_size_mb
+    lacks "$out" 'each with'
+    made newest
+    ok "$TAPOOL" tune newest.pickle
+    matches "$out" 'large_segment_size_mb'
+}
+
 @test "settings are read for the variable that the recording names" {
     made cuda
     python3 - <<'END'

@@ -114,6 +114,10 @@ END
     done
     ok "$TAPOOL" replay settings.json -s torch "${FAST[@]}"
     ! grep -q recorded-settings "$out" || fail "as recorded"
+    # in any of several texts
+    python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" toggle >toggle.pickle
+    ok "$TAPOOL" replay toggle.pickle -s "torch:conf={max_split_size_mb:20;$key:True@load}" "${FAST[@]}"
+    grep -q "! recorded-settings  '$key'" "$out"
 }
 
 @test "a device that is too small for the heap" {
@@ -203,9 +207,15 @@ END
         ok "$TAPOOL" replay "$file" -s torch "${FAST[@]}" --format json
         [ "$(value 'r["strategy"]["options"]["version"]')" = 2.9 ]
     done
-    sed 's/"allocator_release": "2.9"/"allocator_release": "two"/' older.json >odd.json
-    ok "$TAPOOL" replay odd.json -s torch "${FAST[@]}" --format json
-    [ "$(value 'r["strategy"]["options"]["version"]')" = "" ]
+    ok "$TAPOOL" replay older.pickle -s torch -s torch:version=2.14 --min-time 0
+    [ "$(grep -c 'as recorded: fidelity' "$out")" -eq 1 ]
+    # a text that is no release is none, and one is cut behind X.Y
+    for said in two: 2.9+x,version=2.14:2.9 "2.9+x,conf={:2.9" 2.9.1:2.9; do
+        sed "s/\"allocator_release\": \"2.9\"/\"allocator_release\": \"${said%:*}\"/" older.json >odd.json
+        ok "$TAPOOL" replay odd.json -s torch "${FAST[@]}" --format json
+        [ "$(value 'r["strategy"]["options"]["version"]')" = "${said##*:}" ]
+        ok "$TAPOOL" tune odd.json --grid max_split_size_mb:64
+    done
     ok "$TAPOOL" replay npu.pickle -s torch:allocator=cuda "${FAST[@]}" --format json
     [ "$(value 'r["strategy"]["options"]["allocator"], "fidelity" in r')" = "('cuda', False)" ]
     ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" -s torch "${FAST[@]}" --format json

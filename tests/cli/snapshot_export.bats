@@ -28,6 +28,15 @@ snapshot() {
     snapshot "$DATA/complete-small.pickle" -s torch:conf=expandable_segments:True
     grep -q 'segment_map=10' facts
     ok "$TAPOOL" verify x.pickle
+    # rules of a release are found again
+    for kind in older newest; do
+        python3 "$CLI/rules_snapshot.py" $kind >$kind.pickle
+        snapshot $kind.pickle -s torch
+        ok "$TAPOOL" verify x.pickle
+        grep -q '^fidelity 463 of 463 addresses' "$out"
+    done
+    snapshot older.pickle -s torch:version=2.14
+    ok "$TAPOOL" verify x.pickle
 }
 
 @test "ordinary segments of the recorded heap beside new ones that grow, and those of a recorded heap" {

@@ -6,6 +6,7 @@
 
 #include "alloc/base/err.h"
 #include "alloc/base/opt.h"
+#include "alloc/base/str.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -33,7 +34,7 @@ enum { CONF_TEXT_MAX = 1024, CONF_NAMES = 40, CONF_THREADS_MOST = 128 };
     KEY("max_split_size_mb", set_split_limit, \
         (SETS(split_limit), .resets = true, .without = ON_XPU), conf_skip) \
     KEY("max_non_split_rounding_mb", set_oversize_rest, \
-        (SETS(oversize_rest), .without = ON_XPU, .only = ON_CUDA | ON_HIP | ON_XPU), conf_skip) \
+        (SETS(oversize_rest), .without = ON_XPU), conf_skip) \
     KEY("garbage_collection_threshold", set_collect, \
         (SETS(collect_above), .resets = true, .without = ON_XPU), conf_skip) \
     KEY("per_process_memory_fraction", set_fraction, (SETS(memory_fraction)), conf_skip) \
@@ -45,13 +46,15 @@ enum { CONF_TEXT_MAX = 1024, CONF_NAMES = 40, CONF_THREADS_MOST = 128 };
     KEY("multi_stream_lazy_reclaim", refuse_true, (.only = ON_NPU), conf_skip) \
     KEY("throw_on_npumalloc_oom", refuse_true, (.only = ON_NPU), conf_skip) \
     KEY("backend", refuse_backend, (), conf_skip) \
-    KEY("throw_on_cudamalloc_oom", set_rejects, (SETS(rejects)), conf_skip) \
+    KEY("throw_on_cudamalloc_oom", set_rejects, (SETS(rejects), .only = ON_CUDA | ON_HIP), \
+        conf_skip) \
     KEY("expandable_segments_reserve", set_reserve, \
         (SETS_BOTH(reserve_share, reserve_bytes)), conf_skip) \
     KEY("expandable_segments_reserve_by_class", refuse_unplayed, (), conf_skip) \
     KEY("release_lock_on_cudamalloc", conf_skip_bool, (), conf_skip_bool) \
     KEY("release_lock_on_hipmalloc", conf_skip_bool, (), conf_skip_bool) \
-    KEY("graph_capture_record_stream_reuse", set_graph_reuse, (SETS(graph_reuse)), conf_skip) \
+    KEY("graph_capture_record_stream_reuse", set_graph_reuse, (SETS(graph_reuse)), \
+        conf_skip_bool) \
     KEY("pinned_use_cuda_host_register", conf_skip_bool, (), conf_skip_bool) \
     KEY("pinned_use_hip_host_register", conf_skip_bool, (), conf_skip_bool) \
     KEY("pinned_use_background_threads", conf_skip_bool, (), set_pinned_background) \
@@ -64,11 +67,12 @@ enum { CONF_TEXT_MAX = 1024, CONF_NAMES = 40, CONF_THREADS_MOST = 128 };
 
 typedef int conf_set_fn(void *rules, const char *name, char *value, struct tp_err *err);
 
-/* A key that is none of these names, which end with NULL. */
-static inline int conf_unknown(const char *name, const char *const *names, struct tp_err *err)
+/* A key that is none of these names of `who`, which end with NULL. */
+static inline int conf_unknown(const char *who, const char *name, const char *const *names,
+                               struct tp_err *err)
 {
     const char *near = tp_nearest(name, names);
-    int rc = tp_fail(err, TP_EUSAGE, "PyTorch has no setting '%.63s'", name);
+    int rc = tp_fail(err, TP_EUSAGE, "%s has no setting '%.63s'", who, name);
     return near ? tp_hint(err, rc, "did you mean '%s'?", near) : rc;
 }
 
@@ -149,6 +153,13 @@ static inline int conf_skip_threads(void *rules, const char *name, char *value, 
     return TP_OK;
 }
 
+/* Whether a key of this function decides nothing. */
+static inline bool conf_is_skipped(conf_set_fn *set)
+{
+    return set == conf_skip || set == conf_skip_bool || set == conf_skip_count ||
+           set == conf_skip_number || set == conf_skip_threads;
+}
+
 /* ---- the text ---- */
 
 /* Copies a text without its blanks. False: it is cut. */
@@ -192,6 +203,32 @@ static inline int conf_each(const char *text, conf_item_fn *fn, void *ctx, struc
         item = next;
     }
     return rc;
+}
+
+struct conf_keeping {
+    bool (*is_played)(const char *name);
+    struct tp_str *out;
+};
+
+static inline int conf_keep(void *ctx, const char *name, char *value, struct tp_err *err)
+{
+    const struct conf_keeping *k = ctx;
+    (void)err;
+    if (!k->is_played(name))
+        tp_str_item(k->out, ",", "%s:%s", name, value);
+    return TP_OK;
+}
+
+/* Adds the items whose keys are not simulated. A text that is none adds nothing. */
+static inline void conf_kept(const char *text, bool (*is_played)(const char *name),
+                             struct tp_str *out)
+{
+    char room[CONF_TEXT_MAX];
+    struct tp_str kept = TP_STR_IN(room);
+    struct conf_keeping k = {is_played, &kept};
+    struct tp_err ignored;
+    if (!conf_each(text, conf_keep, &k, &ignored))
+        tp_str_add(out, "%s", tp_str_text(&kept));
 }
 
 #endif

@@ -49,12 +49,12 @@ static const struct tp_opt torch_rows[] = {
                .help = "id of a private pool whose blocks are never split, as 0.1:\n"
                        "MemPool(no_split=True), which no snapshot says"),
     TP_LIST_AT("use_on_oom", offsetof(struct torch_opts, use_on_oom), .arg = "POOL",
-               .help = "id of a private pool whose free blocks serve all requests\n"
-                       "where the device is full: MemPool(use_on_oom=True), which no\n"
-                       "snapshot says"),
+               .help = "id of a private pool whose free blocks serve requests of the\n"
+                       "default pool on a full device: MemPool(use_on_oom=True),\n"
+                       "which no snapshot says"),
     TP_TEXT_AT("version", offsetof(struct torch_opts, version), .arg = "X.Y",
-               .help = "release of PyTorch whose rules hold, where they differ: 2.9;\n"
-                       "without it the newest that the recording can be of"),
+               .help = "release of PyTorch whose rules are played, as 2.9; without it\n"
+                       "the newest release that writes such a snapshot"),
     {.name = NULL}};
 
 static int needs_size(const char *key, struct tp_err *err)

@@ -243,7 +243,22 @@ static int set_key(struct tp_torch_settings *conf, const char *name, char *value
         conf->named |= UINT64_C(1) << i;
         return keys[i].set(&conf->values, name, value, err);
     }
-    return conf_unknown(name, names, err);
+    return conf_unknown(ON_NPU >> conf->values.device & 1 ? "torch_npu" : "PyTorch", name, names,
+                        err);
+}
+
+/* Keys that another tapool knows are kept too. */
+static bool is_played(const char *name)
+{
+    for (size_t i = 0; keys[i].name; i++)
+        if (!strcmp(keys[i].name, name))
+            return !conf_is_skipped(keys[i].set) && keys[i].set != set_graph_reuse;
+    return false;
+}
+
+void tp_torch_conf_kept(const char *text, struct tp_str *out)
+{
+    conf_kept(text, is_played, out);
 }
 
 bool tp_torch_plain(const char *text, char *to, size_t room)
@@ -265,11 +280,21 @@ const char *tp_torch_recorded(const char *said)
     return NULL;
 }
 
-/* torch_npu ends a program that sets both. */
-static int check_growing(const struct tp_torch_rules *rules, struct tp_err *err)
+bool tp_torch_conf_has(const struct tp_torch_settings *conf, const char *key)
 {
-    bool beside = rules->split_limit != TP_TORCH_NO_SPLIT_LIMIT || rules->collect_above > 0;
-    if (!(ON_NPU >> rules->device & 1) || !rules->expandable || !beside)
+    for (size_t i = 0; keys[i].name; i++)
+        if (!strcmp(keys[i].name, key))
+            return conf->named >> i & 1;
+    return false;
+}
+
+/* torch_npu ends a program whose text sets both. */
+static int check_growing(const struct tp_torch_settings *conf, struct tp_err *err)
+{
+    bool beside = tp_torch_conf_has(conf, "max_split_size_mb") ||
+                  tp_torch_conf_has(conf, "garbage_collection_threshold");
+    bool grows = tp_torch_conf_has(conf, "expandable_segments") && conf->values.expandable;
+    if (!(ON_NPU >> conf->values.device & 1) || !grows || !beside)
         return TP_OK;
     return tp_fail(err, TP_EUSAGE,
                    "torch_npu refuses 'expandable_segments:True' beside 'max_split_size_mb' or "
@@ -306,16 +331,8 @@ int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rul
     if (rc == TP_OK)
         rc = conf_each(text, read_item, &others, err);
     if (rc == TP_OK)
-        rc = check_growing(&conf->values, err);
+        rc = check_growing(conf, err);
     return rc == TP_OK ? tp_torch_check_units(&conf->values, err) : rc;
-}
-
-bool tp_torch_conf_has(const struct tp_torch_settings *conf, const char *key)
-{
-    for (size_t i = 0; keys[i].name; i++)
-        if (!strcmp(keys[i].name, key))
-            return conf->named >> i & 1;
-    return false;
 }
 
 void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rules *rules)
@@ -327,7 +344,9 @@ void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rul
         if (from && obeyed)
             memcpy((char *)rules + k->offset, (const char *)from + k->offset, k->size);
     }
-    if (rules->rest_follows && !tp_torch_conf_has(conf, "max_non_split_rounding_mb"))
+    /* both came with one release */
+    bool follows = rules->rest_follows || tp_torch_conf_has(conf, keys[0].name);
+    if (follows && !tp_torch_conf_has(conf, "max_non_split_rounding_mb"))
         rules->oversize_rest = rules->large_segment;
 }
 
@@ -340,9 +359,10 @@ int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err 
     return rc;
 }
 
-bool tp_torch_makes_alike(const char *device, const char *one, const char *other)
+bool tp_torch_makes_alike(const char *device, const char *release, const char *one,
+                          const char *other)
 {
-    struct tp_torch_rules a = tp_torch_rules_for(tp_torch_device(device)), b = a;
+    struct tp_torch_rules a = tp_torch_rules_named(device, release), b = a;
     struct tp_err ignored;
     return !tp_torch_conf(&a, one, &ignored) && !tp_torch_conf(&b, other, &ignored) &&
            a.expandable == b.expandable && !memcmp(a.divisions, b.divisions, sizeof a.divisions);

@@ -131,7 +131,7 @@ struct torch {
     struct torch_part *parts;
     size_t part_count, parts_room;
     struct torch_pools whole;  /* whose blocks are never split */
-    struct torch_pools spares; /* that serve any request where the device is full */
+    struct torch_pools spares; /* that serve the default pool's requests on a full device */
     struct torch_pool small, large;
     struct torch_private *privates; /* all */
     struct torch_private *chosen;   /* serves the next requests, where it is not NULL */

@@ -60,13 +60,23 @@ static bool read_release(const char *text, unsigned *major, unsigned *minor)
            (!text[used] || text[used] == '.' || text[used] == '+');
 }
 
+static bool is_before(unsigned major, unsigned minor, unsigned than_major, unsigned than_minor)
+{
+    return major < than_major || (major == than_major && minor < than_minor);
+}
+
+bool tp_torch_is_before(const char *release, unsigned major, unsigned minor)
+{
+    unsigned own_major = 0, own_minor = 0;
+    return release && read_release(release, &own_major, &own_minor) &&
+           is_before(own_major, own_minor, major, minor);
+}
+
 const char *tp_torch_variable(const char *device, const char *said, const char *release)
 {
     static const char newer[] = "PYTORCH_ALLOC_CONF";
-    unsigned major = 0, minor = 0;
     bool is_newer = said && !strncmp(said, newer, sizeof newer - 1);
-    if (release && read_release(release, &major, &minor))
-        is_newer |= major > 2 || (major == 2 && minor >= 10);
+    is_newer |= release && !tp_torch_is_before(release, 2, 10);
     const struct tp_torch_device *d = tp_torch_device(device);
     return is_newer && d == tp_torch_devices ? newer : d->variable;
 }
@@ -95,11 +105,17 @@ int tp_torch_version(struct tp_torch_rules *rules, const char *version, struct t
     if (!read_release(version, &major, &minor))
         return tp_fail(err, TP_EUSAGE, "'%.63s' is no version of PyTorch such as 2.9", version);
     for (size_t i = 0; i < sizeof torch_releases / sizeof *torch_releases; i++) {
-        bool before = major < torch_releases[i].major ||
-                      (major == torch_releases[i].major && minor < torch_releases[i].minor);
+        bool before = is_before(major, minor, torch_releases[i].major, torch_releases[i].minor);
         *(uint64_t *)(void *)((char *)rules + torch_releases[i].offset) = !before;
     }
     return TP_OK;
+}
+
+struct tp_torch_rules tp_torch_rules_named(const char *device, const char *release)
+{
+    struct tp_torch_rules rules = tp_torch_rules_for(tp_torch_device(device)), newest = rules;
+    struct tp_err ignored;
+    return release && !tp_torch_version(&rules, release, &ignored) ? rules : newest;
 }
 
 #define BREAK(name, member, value, what)                                                           \

@@ -7,6 +7,7 @@
 #define TP_TORCH_RULES_H
 
 #include "alloc/base/err.h"
+#include "alloc/base/str.h"
 #include "alloc/program/heap.h"
 
 #include <stdbool.h>
@@ -93,6 +94,13 @@ const char *tp_torch_variable(const char *device, const char *said, const char *
 /* The rules of a device without settings. */
 struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device);
 
+/* The same by the names of the device and the release, each of which may be NULL. A release that
+ * cannot be read is the newest. */
+struct tp_torch_rules tp_torch_rules_named(const char *device, const char *release);
+
+/* Whether a release is older than this one; false where it is NULL or cannot be read. */
+bool tp_torch_is_before(const char *release, unsigned major, unsigned minor);
+
 /* Makes them those of a release of PyTorch: "2.9", "2.10.1". They begin as the newest that is
  * known. TP_EUSAGE: this is no version. */
 int tp_torch_version(struct tp_torch_rules *rules, const char *version, struct tp_err *err);
@@ -125,6 +133,10 @@ int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rul
  * back to their defaults, and all others keep their value. */
 void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rules *rules);
 
+/* Adds the parts of a text that decide nothing which is simulated, such as those of pinned memory:
+ * who sets another text keeps them. A text that cannot be read adds nothing. */
+void tp_torch_conf_kept(const char *text, struct tp_str *out);
+
 /* Whether a text that was read has a key. */
 bool tp_torch_conf_has(const struct tp_torch_settings *conf, const char *key);
 
@@ -145,9 +157,10 @@ extern const struct tp_torch_mutation tp_torch_mutations[]; /* ends with a name 
 
 /* Whether a program with one of these settings would make blocks and segments of the same kinds as
  * with the other: segments grow with both or none, and sizes are rounded alike. Then it may begin
- * with a heap that the other one made. `device` is a name, or NULL. False where a text cannot be
- * read. */
-bool tp_torch_makes_alike(const char *device, const char *one, const char *other);
+ * with a heap that the other one made. `device` and `release` are names, or NULL. False where a
+ * text cannot be read. */
+bool tp_torch_makes_alike(const char *device, const char *release, const char *one,
+                          const char *other);
 
 /* Breaks the rule of this name. TP_EUSAGE names the nearest. */
 int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_err *err);

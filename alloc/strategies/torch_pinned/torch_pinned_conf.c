@@ -45,7 +45,20 @@ static int set_pinned_key(void *rules, const char *name, char *value, struct tp_
         if (!strcmp(name, names[i]))
             return pinned_keys[i].set(rules, name, value, err);
     }
-    return conf_unknown(name, names, err);
+    return conf_unknown("PyTorch", name, names, err);
+}
+
+static bool is_played(const char *name)
+{
+    for (size_t i = 0; pinned_keys[i].name; i++)
+        if (!strcmp(pinned_keys[i].name, name))
+            return !conf_is_skipped(pinned_keys[i].set);
+    return false;
+}
+
+void tp_torch_pinned_conf_kept(const char *text, struct tp_str *out)
+{
+    conf_kept(text, is_played, out);
 }
 
 int tp_torch_pinned_conf(struct tp_torch_pinned_rules *rules, const char *text, struct tp_err *err)

@@ -3,6 +3,7 @@
 #define TP_TORCH_PINNED_RULES_H
 
 #include "alloc/base/err.h"
+#include "alloc/base/str.h"
 
 #include <stdint.h>
 
@@ -18,5 +19,8 @@ extern const struct tp_torch_pinned_rules tp_torch_pinned_defaults;
 
 /* Sets the rules that a text names. TP_EUSAGE: a key or a value that PyTorch does not have. */
 int tp_torch_pinned_conf(struct tp_torch_pinned_rules *rules, const char *text, struct tp_err *err);
+
+/* As tp_torch_conf_kept: the parts that decide nothing about pinned memory. */
+void tp_torch_pinned_conf_kept(const char *text, struct tp_str *out);
 
 #endif

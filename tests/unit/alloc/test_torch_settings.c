@@ -212,6 +212,44 @@ static void a_pool_without_splitting(void **state)
     close_torch(r);
 }
 
+static void keeps(const char *text, const char *wanted)
+{
+    struct tp_str kept = {0};
+    tp_torch_conf_kept(text, &kept);
+    assert_string_equal(tp_str_text(&kept), wanted);
+    tp_str_drop(&kept);
+}
+
+/* What decides nothing here stays set where another setting is advised. */
+static void what_a_new_text_keeps(void **state)
+{
+    (void)state;
+    keeps("", "");
+    keeps("max_split_size_mb:64,expandable_segments:True", "");
+    keeps("pinned_num_register_threads:8,max_split_size_mb:64,a_key:[1:2,>:3]",
+          "pinned_num_register_threads:8,a_key:[1:2,>:3]");
+    keeps("graph_capture_record_stream_reuse:True", "graph_capture_record_stream_reuse:True");
+    keeps("pinned_num_register_threads:8,no setting", "");
+}
+
+/* large_segment_size_mb came with the release in which a text without max_non_split_rounding_mb
+ * sets that one. */
+static void a_key_of_a_newer_release(void **state)
+{
+    (void)state;
+    struct tp_torch_rules old = tp_torch_rules_named(NULL, "2.9");
+    struct tp_err err = {0};
+    assert_int_equal(tp_torch_conf(&old, "large_segment_size_mb:64", &err), TP_OK);
+    assert_int_equal(old.oversize_rest, 64 * MIB);
+    old = tp_torch_rules_named("npu", "2.x");
+    assert_int_equal(old.extra, 32);
+    assert_true(old.rest_follows);
+    assert_true(tp_torch_is_before("2.9", 2, 10));
+    assert_false(tp_torch_is_before("2.10+cu130", 2, 10));
+    assert_false(tp_torch_is_before(NULL, 2, 10));
+    assert_false(tp_torch_is_before("two", 2, 10));
+}
+
 /* A pool that is to be used where the device is full serves then: before anything is given back, or
  * in older releases after all is. */
 static void a_pool_for_a_full_device(void **state)
@@ -312,10 +350,13 @@ static void the_rules_of_other_devices(void **state)
     assert_int_equal(tp_torch_conf(&npu, "base_addr_aligned_kb:8", &err), TP_OK);
     assert_int_equal(npu.base_grain, 8192);
     assert_int_equal(tp_torch_conf(&npu, "page_size:1g", &err), TP_EUSAGE);
-    assert_int_equal(tp_torch_conf(&npu, "max_non_split_rounding_mb:64", &err), TP_EUSAGE);
+    assert_int_equal(tp_torch_conf(&npu, "throw_on_cudamalloc_oom:True", &err), TP_EUSAGE);
+    assert_string_equal(err.text, "torch_npu has no setting 'throw_on_cudamalloc_oom'");
     assert_int_equal(tp_torch_conf(&npu, "expandable_segments:True", &err), TP_OK);
     assert_int_equal(tp_torch_conf(&npu, "expandable_segments:True,max_split_size_mb:64", &err),
                      TP_EUSAGE);
+    assert_int_equal(tp_torch_conf(&npu, "max_split_size_mb:64", &err), TP_OK); /* a second text */
+    assert_int_equal(tp_torch_conf(&npu, "expandable_segments:True", &err), TP_OK);
     assert_int_equal(tp_torch_conf(&xpu, "expandable_segments:True,max_split_size_mb:64", &err),
                      TP_OK);
     assert_int_equal(tp_torch_conf(&xpu, "base_addr_aligned_kb:8", &err), TP_EUSAGE);
@@ -437,6 +478,8 @@ int main(void)
         cmocka_unit_test(the_rules_of_older_releases),
         cmocka_unit_test(a_request_above_the_share_is_rejected),
         cmocka_unit_test(a_pool_without_splitting),
+        cmocka_unit_test(what_a_new_text_keeps),
+        cmocka_unit_test(a_key_of_a_newer_release),
         cmocka_unit_test(a_pool_for_a_full_device),
         cmocka_unit_test(a_spare_block_is_split),
         cmocka_unit_test(a_second_text_resets_some_keys),

@@ -78,8 +78,9 @@ static void a_grid_of_another_device(void **state)
     assert_int_equal(set.count, 3);
     for (size_t i = 0; tp_grid_default[i]; i++)
         assert_int_equal(tp_grid_add(&set, tp_grid_default[i], npu, &err), TP_OK);
-    for (uint32_t i = 0; i < set.count; i++)
-        assert_null(strstr(tp_texts_get(&set, i), "max_non_split_rounding_mb"));
+    assert_string_equal(tp_grid_newer("max_non_split_rounding_mb:64", "npu"),
+                        "max_non_split_rounding_mb");
+    assert_null(tp_grid_newer("max_non_split_rounding_mb:64", NULL));
     tp_texts_release(&set);
 }
 
@@ -118,20 +119,22 @@ static void the_usual_grid_has_64_settings(void **state)
     assert_int_equal(set.count, 64);
     assert_string_equal(tp_texts_get(&set, 0), "");
     for (uint32_t i = 0; i < set.count; i++)
-        assert_null(tp_grid_danger(tp_texts_get(&set, i)));
+        assert_null(tp_grid_danger(tp_texts_get(&set, i), NULL));
     tp_texts_release(&set);
 }
 
 static void what_harms_together_is_known(void **state)
 {
     (void)state;
-    assert_non_null(tp_grid_danger("max_split_size_mb:64,expandable_segments:True"));
-    assert_non_null(tp_grid_danger("expandable_segments:True,backend:native,max_split_size_mb:64"));
-    assert_null(tp_grid_danger("max_split_size_mb:64,expandable_segments:False"));
-    assert_null(tp_grid_danger("expandable_segments:True"));
-    assert_non_null(tp_grid_danger("max_split_size_mb:20")); /* a free segment of 20 MiB */
-    assert_null(tp_grid_danger("max_split_size_mb:21"));
-    assert_non_null(tp_grid_danger("large_segment_size_mb:40,max_split_size_mb:40"));
+    assert_non_null(tp_grid_danger("max_split_size_mb:64,expandable_segments:True", NULL));
+    assert_non_null(
+        tp_grid_danger("expandable_segments:True,backend:native,max_split_size_mb:64", NULL));
+    assert_null(tp_grid_danger("max_split_size_mb:64,expandable_segments:False", NULL));
+    assert_null(tp_grid_danger("expandable_segments:True", NULL));
+    assert_non_null(tp_grid_danger("max_split_size_mb:20", NULL)); /* a free segment of 20 MiB */
+    assert_non_null(tp_grid_danger("base_addr_aligned_kb:8,max_split_size_mb:20", "npu"));
+    assert_null(tp_grid_danger("max_split_size_mb:21", NULL));
+    assert_non_null(tp_grid_danger("large_segment_size_mb:40,max_split_size_mb:40", NULL));
     assert_int_equal(tp_grid_keys(""), 0);
     assert_int_equal(tp_grid_keys("a:[1:2,3:4],b:1"), 2);
 }
@@ -150,8 +153,8 @@ static void setting(const char *conf, uint64_t peak, uint64_t calls, uint64_t re
 {
     struct tp_tune_setting *s = &settings[tune.setting_count++];
     *s = (struct tp_tune_setting){.conf = conf,
-                                  .danger = tp_grid_danger(conf),
-                                  .newer = tp_grid_newer(conf),
+                                  .danger = tp_grid_danger(conf, NULL),
+                                  .newer = tp_grid_newer(conf, NULL),
                                   .keys = tp_grid_keys(conf),
                                   .recorded = s == settings,
                                   .all = {.peak_reserved = peak * GIB / 100,
@@ -410,7 +413,7 @@ static void the_front_has_what_none_beats(void **state)
     setting("max_split_size_mb:256", 901, 30, 1, 0);              /* beaten */
     setting("max_split_size_mb:512", 950, 40, 0, 0);              /* no retry */
     setting("max_split_size_mb:64,backend:native", 100, 1, 0, 1); /* out of memory */
-    tp_tune_front(settings, tune.setting_count);
+    tp_tune_front(settings, tune.setting_count, false);
     static const bool want[MOST] = {false, true, true, false, true, false};
     for (size_t i = 0; i < MOST; i++)
         assert_int_equal(settings[i].on_front, want[i]);
@@ -418,7 +421,7 @@ static void the_front_has_what_none_beats(void **state)
         settings[i].all.failed = 1;
         settings[i].all.first_failed_event = i == 0 || i == 4 ? 9 : 5;
     }
-    tp_tune_front(settings, tune.setting_count);
+    tp_tune_front(settings, tune.setting_count, false);
     static const bool failing[MOST] = {true, false, false, false, false, false};
     for (size_t i = 0; i < MOST; i++)
         assert_int_equal(settings[i].on_front, failing[i]);
@@ -441,14 +444,22 @@ static void test_pinned_settings(void **state)
         assert_int_equal(tp_grid_add(&set, pinned->usual[i], whose, &err), TP_OK);
     assert_int_equal(set.count, 24);
     for (uint32_t i = 0; i < set.count; i++)
-        assert_null(pinned->danger(tp_texts_get(&set, i)));
+        assert_null(pinned->danger(tp_texts_get(&set, i), NULL));
     assert_int_equal(tp_grid_add(&set, "pinned_max_cached:1", whose, &err), TP_EUSAGE);
     tp_texts_release(&set);
-    assert_non_null(pinned->danger("pinned_max_round_threshold_mb:64"));
+    struct tp_str kept = {0};
+    pinned->kept(
+        "expandable_segments:True,pinned_max_cached_size_mb:1,pinned_num_register_threads:8",
+        &kept);
+    assert_string_equal(tp_str_text(&kept),
+                        "expandable_segments:True,pinned_num_register_threads:8");
+    tp_str_drop(&kept);
+    assert_non_null(pinned->danger("pinned_max_round_threshold_mb:64", NULL));
     assert_non_null(
-        pinned->danger("pinned_max_cached_size_mb:65,pinned_max_round_threshold_mb:64"));
-    assert_null(pinned->danger("pinned_max_cached_size_mb:64,pinned_max_round_threshold_mb:64"));
-    assert_null(pinned->danger("max_split_size_mb:64,expandable_segments:True"));
+        pinned->danger("pinned_max_cached_size_mb:65,pinned_max_round_threshold_mb:64", NULL));
+    assert_null(
+        pinned->danger("pinned_max_cached_size_mb:64,pinned_max_round_threshold_mb:64", NULL));
+    assert_null(pinned->danger("max_split_size_mb:64,expandable_segments:True", NULL));
 }
 
 int main(void)

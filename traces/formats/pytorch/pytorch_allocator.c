@@ -73,7 +73,7 @@ const char *tp_pytorch_newest(const struct tp_pytorch *s)
         events |= tp_pytorch_has_events(&s->devices[i]);
     if (!events || !is_of_gpus(s))
         return NULL;
-    if (s->pooled || tp_pytorch_has_events(&s->devices[TP_PYTORCH_HOST]))
+    if (tp_pytorch_has_events(&s->devices[TP_PYTORCH_HOST]))
         return "2.14";
-    return s->noted ? "2.11" : "2.9";
+    return !s->noted ? "2.9" : s->numbered ? "2.14" : "2.11";
 }

@@ -232,6 +232,7 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
     if (!fits(type, value))
         return wrong_type(s, role, word, value, err);
     s->noted |= word == USER_METADATA;
+    s->numbered |= word == POOL_ID;
     struct tp_pytorch_values *v = &s->values[role];
     if ((type == POOL && !is_pool(value)) || (type == LABEL && !is_label(value)))
         return TP_OK;

@@ -102,7 +102,7 @@ struct tp_pytorch {
     uint64_t framed;         /* events with stack frames */
     uint64_t framed_frees;   /* of them, those that free a block */
     uint64_t pooled;         /* events that say their pool */
-    bool noted;              /* events have the member user_metadata, if it is empty */
+    bool noted, numbered;    /* events have user_metadata, pool_id, whatever it is */
     uint64_t pressed;        /* events that give a segment back or say that memory ran out */
     uint64_t private_spans;  /* segments of private pools at the end */
     uint64_t labelled;       /* events with metadata */

@@ -76,6 +76,7 @@
     ROW(type, of, why)                     \
     ROW(type, of, verify)                  \
     ROW(type, of, tune)                    \
+    ROW(type, of, predict)                 \
     ROW(type, of, convert)                 \
     ROW(type, of, record)                  \
     ROW(type, of, gen)                     \

@@ -3,11 +3,15 @@
 
 usage: record_torch.py [-o FILE] [--max-entries N] [--no-stacks] SCRIPT [ARGUMENT...]
        record_torch.py [OPTION...] -m MODULE [ARGUMENT...]
+       record_torch.py --sizes 2,4 [OPTION...] SCRIPT --batch {size}
 
 The program need not be changed: PyTorch's recording is switched on before its first line, and the
 snapshot is written when it ends, however it ends. When memory runs out the first time, a snapshot
 is written beside it at that moment (NAME-oom.pickle), because the stack that holds the tensors is
 unwound afterwards. The program's exit status stays its own.
+
+With --sizes the program runs once for each size, in a process of its own, with {size} replaced in
+its arguments and in FILE; tapool predict tells from these runs what a larger size needs.
 
 Then: tapool replay FILE. What the file says, and its limits: tapool help snapshots.
 
@@ -18,6 +22,7 @@ the program starts are not recorded; for torchrun, start this script by it, with
 import argparse
 import os
 import runpy
+import subprocess
 import sys
 
 
@@ -31,6 +36,8 @@ def arguments(words):
                       help="events that are kept, the newest (default 1000000)")
     what.add_argument("--no-stacks", action="store_true",
                       help="without the calls that led to each event: smaller, and faster")
+    what.add_argument("--sizes", metavar="N,N",
+                      help="run once for each of these sizes, which replace {size} in the arguments")
     what.add_argument("-m", dest="module", action="store_true",
                       help="SCRIPT is the name of a module")
     what.add_argument("script", metavar="SCRIPT")
@@ -78,8 +85,32 @@ def start(torch, args, output):
     return True
 
 
+def run_sizes(args):
+    """Each size in a process of its own, so that each begins with an empty GPU."""
+    output = args.output if "{size}" in args.output else "snapshot-{size}.pickle"
+    sizes = args.sizes.split(",")
+    if not all(size.isdigit() for size in sizes) or len(set(sizes)) < 2:
+        say("--sizes takes two or more whole numbers, as 2,4")
+        return 2
+    if not any("{size}" in word for word in args.rest):
+        say("no argument of the program has {size} in it: every run would be the same")
+        return 2
+    options = ["--max-entries", str(args.max_entries)] + ["--no-stacks"] * args.no_stacks + ["-m"] * args.module
+    for size in sizes:
+        words = [word.replace("{size}", size) for word in args.rest]
+        command = [sys.executable, os.path.abspath(__file__), "-o", output.replace("{size}", size)]
+        status = subprocess.call(command + options + [args.script] + words)
+        if status:
+            say("size %s ended with status %d" % (size, status))
+            return status if status > 0 else 1
+    say("next: tapool predict %s --at N" % " ".join(output.replace("{size}", size) + "@" + size for size in sizes))
+    return 0
+
+
 def main():
     args = arguments(sys.argv[1:])
+    if args.sizes:
+        return run_sizes(args)
     output = args.output.replace("{rank}", os.environ.get("RANK", "0"))
     try:
         import torch

@@ -55,6 +55,24 @@ END
     ok "$TAPOOL" info s3.pickle
 }
 
+@test "a program is recorded at several sizes, each in a process of its own" {
+    stand_in yes
+    echo 'import os, sys; print(sys.argv[1:], os.getpid()); sys.exit(sys.argv[2] == "13")' >train.py
+    run python3 "$SCRIPT" --sizes 2,4 -o 'b{size}.pickle' train.py --batch {size}
+    [ "$status" -eq 0 ] || fail "$output"
+    [[ $output == *"['--batch', '2']"*"['--batch', '4']"*"next: tapool predict b2.pickle@2 b4.pickle@4 --at N"* ]] || fail "$output"
+    [ "$(grep -o '\] [0-9]*' <<<"$output" | sort -u | wc -l)" -eq 2 ]
+    ok "$TAPOOL" predict b2.pickle@2 b4.pickle@4 --at 8
+    run python3 "$SCRIPT" --sizes 2,13,4 train.py --batch {size}
+    [ "$status" -eq 1 ] && [[ $output == *'size 13 ended with status 1'* ]] || fail "$output"
+    [ -e snapshot-2.pickle ] && [ ! -e snapshot-4.pickle ]
+    for words in '--sizes 2 train.py {size}' '--sizes 2,x train.py {size}' '--sizes 2,4 train.py'; do
+        # shellcheck disable=SC2086 # words
+        run python3 "$SCRIPT" $words
+        [ "$status" -eq 2 ] || fail "$words: $output"
+    done
+}
+
 @test "without a GPU, or without PyTorch, that is said" {
     stand_in no
     echo 'print("ran")' >train.py

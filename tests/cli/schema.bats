@@ -10,6 +10,7 @@ INFO=$TAPOOL_ROOT/cmd/report/info.schema.json
 PAIR=$TAPOOL_ROOT/cmd/report/info-pair.schema.json
 WHY=$TAPOOL_ROOT/cmd/why/why.schema.json
 RANKS=$TAPOOL_ROOT/cmd/why/ranks.schema.json
+PREDICT=$TAPOOL_ROOT/cmd/predict/predict.schema.json
 
 # replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.
 replayed() {
@@ -44,10 +45,12 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     schema shape "$PAIR"
     schema shape "$WHY"
     schema shape "$RANKS"
+    schema shape "$PREDICT"
     schema shared "$RESULT" "$INFO"
     schema shared "$RESULT" "$PAIR"
     schema shared "$INFO" "$WHY"
     schema shared "$INFO" "$RANKS"
+    schema shared "$INFO" "$PREDICT"
     schema shared "$PAIR" "$RANKS"
 }
 
@@ -310,4 +313,23 @@ END
     cp "$out" state.json
     schema valid "$RANKS" ./*.json
     schema covered "$RANKS" ./*.json
+}
+
+@test "predictions follow their schema, which has no member that none of them has" {
+    for n in 64 128 256; do python3 "$CLI/made_runs.py" $n >$n.trace; done
+    python3 "$CLI/made_runs.py" 128 layers=5 >other.trace
+    predicted() {
+        local name=$1
+        shift
+        "$TAPOOL" predict "$@" --json >"$name.json" || [ $? -eq 1 ]
+    }
+    predicted two 64.trace@64 128.trace@128 --at 512
+    predicted three 64.trace@len=64 128.trace@len=128 256.trace@len=256 --at 512 --fits 64MiB
+    predicted fits 64.trace@64 128.trace@128 --fits 4MiB
+    predicted refused 64.trace@64 other.trace@128 --at 512
+    predicted lost 64.trace@64 128.trace@128 256.trace@256 --at 512
+    data=$TAPOOL_ROOT/tests/data/h200
+    predicted gpu "$data/gpt-infer-ctx128.pickle.zst@128" "$data/gpt-infer-ctx256.pickle.zst@256" --at 1024
+    schema valid "$PREDICT" ./*.json
+    schema covered "$PREDICT" ./*.json
 }

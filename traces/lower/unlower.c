@@ -383,13 +383,10 @@ static int lower_skip(void *ctx, uint64_t count, struct tp_err *err)
     return tp_lower_skip_many(ctx, count, err);
 }
 
-int tp_relower(struct tp_program *p, const struct tp_unlower_cfg *cfg, struct tp_lower *lo,
-               struct tp_err *err)
+int tp_relower_begin(struct tp_program *p, bool heap, struct tp_lower *lo, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(p);
-    const struct tp_event_sink sink = tp_lower_sink(lo);
-    struct tp_unlower_cfg own = *cfg;
-    own.skip = lower_skip;
+    const struct tp_heap *own = heap ? tp_program_heap(p) : NULL;
     uint16_t *device_of = calloc(f->streams, sizeof *device_of);
     int rc = device_of ? tp_unlower_streams(p, device_of, err)
                        : tp_fail(err, TP_ENOMEM, "out of memory for the streams");
@@ -397,9 +394,18 @@ int tp_relower(struct tp_program *p, const struct tp_unlower_cfg *cfg, struct tp
         rc = tp_lower_kind(lo, (enum tp_kind)f->kind, err);
     for (uint32_t i = 0; rc == TP_OK && i < f->streams; i++)
         rc = tp_lower_stream(lo, i, device_of[i], err);
-    const struct tp_heap *heap = cfg->first > 1 ? NULL : tp_program_heap(p);
-    for (uint64_t i = 0; heap && rc == TP_OK && i < heap->segment_count; i++)
-        rc = tp_lower_segment(lo, heap->segments[i].stream, &heap->segments[i], err);
+    for (uint64_t i = 0; own && rc == TP_OK && i < own->segment_count; i++)
+        rc = tp_lower_segment(lo, own->segments[i].stream, &own->segments[i], err);
     free(device_of);
+    return rc;
+}
+
+int tp_relower(struct tp_program *p, const struct tp_unlower_cfg *cfg, struct tp_lower *lo,
+               struct tp_err *err)
+{
+    const struct tp_event_sink sink = tp_lower_sink(lo);
+    struct tp_unlower_cfg own = *cfg;
+    own.skip = lower_skip;
+    int rc = tp_relower_begin(p, cfg->first <= 1, lo, err);
     return rc == TP_OK ? tp_unlower(p, &own, &sink, err) : rc;
 }

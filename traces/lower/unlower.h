@@ -30,8 +30,11 @@ int tp_unlower_streams(struct tp_program *p, uint16_t *device_of, struct tp_err 
 int tp_unlower(struct tp_program *p, const struct tp_unlower_cfg *cfg,
                const struct tp_event_sink *sink, struct tp_err *err);
 
-/* Declares kind and streams of `p` and lowers its events into `lo`, which must not have taken
- * any. */
+/* Declares kind and streams of `p`, and with `heap` the heap that it begins with, to a lowering
+ * that has taken no event. */
+int tp_relower_begin(struct tp_program *p, bool heap, struct tp_lower *lo, struct tp_err *err);
+
+/* The same, and lowers the events of `p` into `lo`. */
 int tp_relower(struct tp_program *p, const struct tp_unlower_cfg *cfg, struct tp_lower *lo,
                struct tp_err *err);
 

@@ -1,0 +1,185 @@
+/* See law.h. All products stay below 2^127: a size is below 2^49, a value of the setting below
+ * 2^25. */
+#include "cmd/predict/law.h"
+
+#include "alloc/program/program.h"
+
+#include <stdio.h>
+
+__extension__ typedef __int128 wide;
+
+/* Most products have three factors of n: (2^24)^3 times 2^48 is 2^120. */
+static_assert(TP_LAW_N_MOST <= UINT64_C(1) << 24, "products fit");
+
+static wide power_of(uint64_t n, unsigned power)
+{
+    return power == 2 ? (wide)n * n : (wide)n;
+}
+
+static uint64_t padded(uint64_t n, unsigned multiple)
+{
+    return multiple ? (n + multiple - 1) / multiple * multiple : n;
+}
+
+/* The sizes of which a law is looked for. */
+struct sizes {
+    const uint64_t *n, *size;
+    size_t count;
+};
+
+static bool is_constant(const struct sizes *s)
+{
+    for (size_t i = 1; i < s->count; i++)
+        if (s->size[i] != s->size[0])
+            return false;
+    return true;
+}
+
+static bool is_power(const struct sizes *s, unsigned power, unsigned multiple)
+{
+    wide first = power_of(padded(s->n[0], multiple), power);
+    for (size_t i = 1; i < s->count; i++)
+        if ((wide)s->size[i] * first != s->size[0] * power_of(padded(s->n[i], multiple), power))
+            return false;
+    return s->count > 1;
+}
+
+/* The factor must be a whole number and nothing be below 0 bytes: of two sizes every line would be
+ * one otherwise. */
+static bool is_shifted(const struct sizes *s, unsigned power, unsigned multiple)
+{
+    wide x = power_of(padded(s->n[0], multiple), power);
+    wide run = power_of(padded(s->n[1], multiple), power) - x;
+    wide rise = (wide)s->size[1] - s->size[0];
+    if (!run || rise % run != 0 || rise / run < 0 || s->size[0] < rise / run * x)
+        return false;
+    for (size_t i = 2; i < s->count; i++)
+        if (s->size[i] !=
+            s->size[0] + rise / run * (power_of(padded(s->n[i], multiple), power) - x))
+            return false;
+    return true;
+}
+
+/* Newton's form, over one denominator: *numerator / *denominator is the size at `n`. */
+static void quadratic(const struct tp_law *law, uint64_t n, wide *numerator, wide *denominator)
+{
+    wide run = (wide)law->n[1] - law->n[0], rise = (wide)law->size[1] - law->size[0];
+    wide run2 = (wide)law->n[2] - law->n[1], rise2 = (wide)law->size[2] - law->size[1];
+    wide over = (wide)law->n[2] - law->n[0], at = (wide)n - law->n[0], behind = (wide)n - law->n[1];
+    wide bend = rise2 * run - rise * run2; /* times 1 / (run run2 over) */
+    *denominator = run * run2 * over;
+    *numerator = law->size[0] * *denominator + rise * at * run2 * over + bend * at * behind;
+}
+
+static struct tp_law law_of_kind(const struct sizes *s, enum tp_law_kind kind, unsigned power,
+                                 unsigned multiple)
+{
+    struct tp_law law = {.kind = kind, .power = power, .multiple = multiple};
+    for (size_t i = 0; i < 3; i++) {
+        size_t from = i < s->count ? i : s->count - 1;
+        law.n[i] = s->n[from];
+        law.size[i] = s->size[from];
+    }
+    return law;
+}
+
+/* Whether all three parts are whole and none is below 0: there is a parabola through any three
+ * sizes. */
+static bool has_whole_parts(const struct sizes *s)
+{
+    wide run = (wide)s->n[1] - s->n[0], rise = (wide)s->size[1] - s->size[0];
+    wide run2 = (wide)s->n[2] - s->n[1], rise2 = (wide)s->size[2] - s->size[1];
+    wide bend = rise2 * run - rise * run2, over = run * run2 * ((wide)s->n[2] - s->n[0]);
+    if (rise % run || bend % over)
+        return false;
+    wide square = bend / over, linear = rise / run - square * ((wide)s->n[0] + s->n[1]);
+    return square >= 0 && linear >= 0 &&
+           (wide)s->size[0] >= linear * s->n[0] + square * s->n[0] * s->n[0];
+}
+
+static bool is_quadratic(const struct sizes *s)
+{
+    struct tp_law law = law_of_kind(s, TP_LAW_QUADRATIC, 2, 0);
+    wide numerator = 0, denominator = 0;
+    if (s->count == 3 && !has_whole_parts(s))
+        return false;
+    for (size_t i = 0; i < s->count; i++) {
+        quadratic(&law, s->n[i], &numerator, &denominator);
+        if (numerator != denominator * (wide)s->size[i])
+            return false;
+    }
+    return s->count >= 3;
+}
+
+struct tp_law tp_law_of(const uint64_t *n, const uint64_t *size, size_t count)
+{
+    const struct sizes s = {n, size, count};
+    if (is_constant(&s))
+        return law_of_kind(&s, TP_LAW_CONSTANT, 0, 0);
+    for (unsigned power = 1; power <= 2; power++)
+        if (is_power(&s, power, 0))
+            return law_of_kind(&s, TP_LAW_POWER, power, 0);
+    for (unsigned multiple = 8; multiple <= 512; multiple *= 2)
+        for (unsigned power = 1; power <= 2; power++)
+            if (is_power(&s, power, multiple))
+                return law_of_kind(&s, TP_LAW_PADDED, power, multiple);
+    for (unsigned power = 1; power <= 2; power++)
+        if (is_shifted(&s, power, 0))
+            return law_of_kind(&s, TP_LAW_SHIFTED, power, 0);
+    for (unsigned multiple = 8; count > 2 && multiple <= 512; multiple *= 2)
+        for (unsigned power = 1; power <= 2; power++)
+            if (is_shifted(&s, power, multiple))
+                return law_of_kind(&s, TP_LAW_SHIFTED, power, multiple);
+    return law_of_kind(&s, is_quadratic(&s) ? TP_LAW_QUADRATIC : TP_LAW_NONE, 2, 0);
+}
+
+/* ---- sizes ---- */
+
+/* The size that a law with two points has: y0 + (y1 - y0) (n^p - x0) / (x1 - x0). */
+static void line(const struct tp_law *law, unsigned power, uint64_t n, wide *numerator,
+                 wide *denominator)
+{
+    wide x = power_of(padded(law->n[0], law->multiple), power);
+    wide at = power_of(padded(n, law->multiple), power);
+    *denominator = power_of(padded(law->n[1], law->multiple), power) - x;
+    *numerator = law->size[0] * *denominator + ((wide)law->size[1] - law->size[0]) * (at - x);
+}
+
+bool tp_law_at(const struct tp_law *law, uint64_t n, uint64_t *size)
+{
+    wide numerator = law->size[0], denominator = 1;
+    if (law->kind == TP_LAW_POWER || law->kind == TP_LAW_PADDED) {
+        numerator = law->size[0] * power_of(padded(n, law->multiple), law->power);
+        denominator = power_of(padded(law->n[0], law->multiple), law->power);
+    } else if (law->kind == TP_LAW_SHIFTED) {
+        line(law, law->power, n, &numerator, &denominator);
+    } else if (law->kind == TP_LAW_QUADRATIC) {
+        quadratic(law, n, &numerator, &denominator);
+    } else if (law->kind == TP_LAW_NONE) {
+        line(law, 1, n, &numerator, &denominator);
+    }
+    if (denominator < 0) {
+        numerator = -numerator;
+        denominator = -denominator;
+    }
+    wide bytes = numerator > 0 ? (numerator + denominator - 1) / denominator : 0;
+    *size = bytes <= (wide)TP_MAX_SIZE ? (uint64_t)bytes : TP_MAX_SIZE;
+    *size += !*size; /* an allocation of 0 bytes is none */
+    return bytes <= (wide)TP_MAX_SIZE;
+}
+
+void tp_law_text(const struct tp_law *law, char text[TP_LAW_TEXT])
+{
+    const char *n = law->power == 2 ? "n^2" : "n";
+    const char *shift = law->kind == TP_LAW_SHIFTED ? "a + k " : "";
+    if (law->multiple)
+        snprintf(text, TP_LAW_TEXT, "%s%s, padded to %u", shift, n, law->multiple);
+    else
+        snprintf(text, TP_LAW_TEXT, "%s%s",
+                 law->kind == TP_LAW_CONSTANT    ? "constant"
+                 : law->kind == TP_LAW_SHIFTED   ? shift
+                 : law->kind == TP_LAW_QUADRATIC ? "a + b n + c n^2"
+                 : law->kind == TP_LAW_NONE      ? "no law"
+                                                 : "",
+                 law->kind == TP_LAW_POWER || law->kind == TP_LAW_SHIFTED ? n : "");
+}

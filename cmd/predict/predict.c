@@ -1,0 +1,516 @@
+/* See predict.h. */
+#include "cmd/predict/predict.h"
+
+#include "cmd/predict/align.h"
+#include "cmd/ui/stop.h"
+#include "cmd/ui/text.h"
+#include "traces/lower/unlower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory for the prediction");
+}
+
+/* ---- the initial heap: what is live in no order ---- */
+
+struct initial_block {
+    uint64_t key, size;
+    size_t index;
+};
+
+static int by_key_and_size(const void *a, const void *b)
+{
+    const struct initial_block *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static struct initial_block *list_blocks(const struct tp_sample_run *r)
+{
+    struct initial_block *list = calloc(r->initial + 1, sizeof *list);
+    for (size_t i = 0; list && i < r->initial; i++)
+        list[i] = (struct initial_block){r->requests[i].key, r->requests[i].size, i};
+    if (list)
+        qsort(list, r->initial, sizeof *list, by_key_and_size);
+    return list;
+}
+
+/* Pairs blocks of one key: those of equal sizes first, the rest by their order, if both sides have
+ * as many of them. */
+static void pair_group(struct initial_block *a, size_t count, struct initial_block *b, size_t other,
+                       size_t *pairs)
+{
+    size_t left = 0, right = 0;
+    for (size_t i = 0, k = 0; i < count || k < other;) {
+        if (i < count && k < other && a[i].size == b[k].size)
+            pairs[a[i++].index] = b[k++].index;
+        else if (k == other || (i < count && a[i].size < b[k].size))
+            a[left++] = a[i++];
+        else
+            b[right++] = b[k++];
+    }
+    for (size_t i = 0; left == right && i < left; i++)
+        pairs[a[i].index] = b[i].index;
+}
+
+static size_t end_of_group(const struct initial_block *list, size_t from, size_t count)
+{
+    size_t end = from;
+    while (end < count && list[end].key == list[from].key)
+        end++;
+    return end;
+}
+
+static int pair_initial(const struct tp_sample_run *base, const struct tp_sample_run *other,
+                        size_t *pairs, struct tp_err *err)
+{
+    struct initial_block *a = list_blocks(base), *b = list_blocks(other);
+    int rc = a && b ? TP_OK : no_memory(err);
+    for (size_t i = 0; i < base->initial; i++)
+        pairs[i] = TP_UNPAIRED;
+    for (size_t i = 0, k = 0; rc == TP_OK && i < base->initial && k < other->initial;) {
+        size_t end = end_of_group(a, i, base->initial), last = end_of_group(b, k, other->initial);
+        bool same = a[i].key == b[k].key, before = a[i].key < b[k].key;
+        if (same)
+            pair_group(a + i, end - i, b + k, last - k, pairs);
+        i = same || before ? end : i;
+        k = same || !before ? last : k;
+    }
+    free(a);
+    free(b);
+    return rc;
+}
+
+/* ---- alignment ---- */
+
+static uint64_t *list_keys(const struct tp_sample_run *r)
+{
+    uint64_t *keys = calloc(r->count + 1, sizeof *keys);
+    for (size_t i = r->initial; keys && i < r->count; i++)
+        keys[i - r->initial] = r->requests[i].key;
+    return keys;
+}
+
+/* Sets pairs[i] to the request of the other recording that is request i of the base. */
+static int pair_requests(const struct tp_sample_run *base, const struct tp_sample_run *other,
+                         size_t *pairs, struct tp_err *err)
+{
+    uint64_t *first = list_keys(base), *second = list_keys(other);
+    size_t events = base->count - base->initial;
+    int rc = first && second ? pair_initial(base, other, pairs, err) : no_memory(err);
+    if (rc == TP_OK)
+        rc = tp_align(first, events, second, other->count - other->initial, pairs + base->initial,
+                      err);
+    for (size_t i = base->initial; rc == TP_OK && i < base->count; i++)
+        if (pairs[i] != TP_UNPAIRED)
+            pairs[i] += other->initial;
+    free(first);
+    free(second);
+    return rc;
+}
+
+static uint64_t bytes_of(const struct tp_sample_run *r)
+{
+    uint64_t bytes = r->bytes;
+    for (size_t i = 0; i < r->initial; i++)
+        bytes += r->requests[i].size;
+    return bytes;
+}
+
+static void set_share(struct tp_predict_gap *gap, const struct tp_sample_run *of)
+{
+    uint64_t all = bytes_of(of);
+    gap->share = all ? (double)gap->bytes / (double)all : 0;
+}
+
+/* What the other recording has and the base lacks. */
+static struct tp_predict_gap missing_in(const struct tp_sample_run *base,
+                                        const struct tp_sample_run *other, const size_t *pairs)
+{
+    struct tp_predict_gap gap = {bytes_of(other), other->count, 0};
+    for (size_t i = 0; i < base->count; i++)
+        if (pairs[i] != TP_UNPAIRED) {
+            gap.bytes -= other->requests[pairs[i]].size;
+            gap.requests--;
+        }
+    set_share(&gap, other);
+    return gap;
+}
+
+/* ---- laws ---- */
+
+/* The recorded sizes of one request of the base. */
+struct points {
+    uint64_t *n, *size;
+    size_t *order; /* of the recordings, the nearest to the value first */
+    size_t *pairs; /* by recording, then by request; those of the base are not set */
+};
+
+static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    size_t count = 0, used;
+    for (size_t place = 0; place < p->count; place++) {
+        size_t k = at->order[place];
+        size_t pair = k == p->base ? i : at->pairs[k * base->count + i];
+        if (pair == TP_UNPAIRED)
+            continue;
+        at->n[count] = p->recordings[k]->n;
+        at->size[count++] = p->recordings[k]->requests[pair].size;
+    }
+    struct tp_predicted *of = &p->requests[i];
+    *of = (struct tp_predicted){tp_law_of(at->n, at->size, count), (uint32_t)count, false};
+    for (used = count; of->law.kind == TP_LAW_NONE && used > 2;)
+        of->law = tp_law_of(at->n, at->size, --used);
+    of->narrowed = of->law.kind != TP_LAW_NONE && used < count;
+    p->narrowed += of->narrowed;
+    struct tp_predict_gap *gap = count < 2 ? &p->alone : &p->lawless;
+    p->aligned += count >= 2;
+    p->kinds[of->law.kind] += count >= 2;
+    if (count >= 2 && of->law.kind != TP_LAW_NONE)
+        return;
+    gap->bytes += base->requests[i].size;
+    gap->requests++;
+}
+
+static int take_alike(struct tp_prediction *p, size_t k, const struct tp_predict_gap *gap,
+                      const size_t *pairs, struct tp_err *err)
+{
+    free(p->shared);
+    p->missing = *gap;
+    p->alike = k;
+    p->shared = calloc(p->recordings[k]->count + 1, sizeof *p->shared);
+    for (size_t i = 0; p->shared && i < p->recordings[p->base]->count; i++)
+        if (pairs[i] != TP_UNPAIRED)
+            p->shared[pairs[i]] = true;
+    return p->shared ? TP_OK : no_memory(err);
+}
+
+static int align_all(struct tp_prediction *p, const struct points *at, struct tp_err *err)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    bool first = true;
+    int rc = TP_OK;
+    for (size_t k = 0; rc == TP_OK && k < p->count; k++) {
+        size_t *pairs = at->pairs + k * base->count;
+        if (k == p->base)
+            continue;
+        rc = pair_requests(base, p->recordings[k], pairs, err);
+        if (rc != TP_OK)
+            break;
+        struct tp_predict_gap gap = missing_in(base, p->recordings[k], pairs);
+        if (first || gap.share < p->missing.share)
+            rc = take_alike(p, k, &gap, pairs, err);
+        first = false;
+        if (rc == TP_OK)
+            rc = tp_stop_asked(err);
+    }
+    return rc;
+}
+
+/* From 0 to 1, the nearest. */
+static double nearness(const struct tp_sample_run *r, uint64_t n)
+{
+    double ratio = (double)r->n / (double)n;
+    return ratio > 1 ? 1 / ratio : ratio;
+}
+
+/* Of two that are as near by their ratio, the larger first. */
+static void order_by_nearness(const struct tp_prediction *p, size_t *order)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        size_t to = i;
+        for (;
+             to && nearness(p->recordings[order[to - 1]], p->n) <= nearness(p->recordings[i], p->n);
+             to--)
+            order[to] = order[to - 1];
+        order[to] = i;
+    }
+}
+
+int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count, uint64_t n,
+                    struct tp_prediction *out, struct tp_err *err)
+{
+    *out = (struct tp_prediction){.recordings = recordings, .count = count, .n = n};
+    size_t *order = calloc(count, sizeof *order);
+    if (!order)
+        return no_memory(err);
+    order_by_nearness(out, order);
+    out->base = order[0];
+    const struct tp_sample_run *base = recordings[out->base];
+    struct points at = {.n = calloc(count, sizeof *at.n),
+                        .order = order,
+                        .size = calloc(count, sizeof *at.size),
+                        .pairs = calloc(count * base->count + 1, sizeof *at.pairs)};
+    out->requests = calloc(base->count + 1, sizeof *out->requests);
+    int rc =
+        at.n && at.size && at.pairs && out->requests ? align_all(out, &at, err) : no_memory(err);
+    for (size_t i = 0; rc == TP_OK && i < base->count; i++)
+        find_law(out, &at, i);
+    set_share(&out->alone, base);
+    set_share(&out->lawless, base);
+    free(at.n);
+    free(at.order);
+    free(at.size);
+    free(at.pairs);
+    return rc;
+}
+
+void tp_predict_release(struct tp_prediction *p)
+{
+    free(p->requests);
+    free(p->shared);
+    p->requests = NULL;
+    p->shared = NULL;
+}
+
+bool tp_predict_is_apart(const struct tp_prediction *p, bool of_base, size_t request)
+{
+    return of_base ? p->requests[request].points < 2 : !p->shared[request];
+}
+
+bool tp_predict_is_sound(const struct tp_prediction *p)
+{
+    return p->alone.share + p->lawless.share <= TP_PREDICT_DOUBT &&
+           p->missing.share <= TP_PREDICT_DOUBT;
+}
+
+/* ---- sizes ---- */
+
+static int too_large(const struct tp_prediction *p, const struct tp_request *q, uint64_t n,
+                     struct tp_err *err)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    const char *place = tp_request_place(base, q);
+    return tp_fail(err, TP_EINPUT, "at %s the request of event %s of %s%s%s is above 2^48 bytes",
+                   tp_count(n).s, tp_count(q->event).s, base->trace.file, place ? ", " : "",
+                   place ? place : "");
+}
+
+int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    uint64_t *sizes = *out = calloc(base->count + 1, sizeof *sizes);
+    int rc = sizes ? TP_OK : no_memory(err);
+    for (size_t i = 0; rc == TP_OK && i < base->count; i++)
+        if (!tp_law_at(&p->requests[i].law, n, &sizes[i]))
+            rc = too_large(p, &base->requests[i], n, err);
+    return rc;
+}
+
+/* ---- the program ---- */
+
+struct changing {
+    const struct tp_sample_run *base;
+    const uint64_t *sizes;
+    struct tp_lower *lo;
+    size_t next; /* request of the next event */
+    bool with_heap;
+};
+
+static bool is_of_segment(const struct tp_event *ev)
+{
+    return ev->op == TP_EV_NOTE && ev->note >= TP_NOTE_SEGMENT_ALLOC &&
+           ev->note <= TP_NOTE_SEGMENT_UNMAP;
+}
+
+static bool is_sized(const struct tp_event *ev)
+{
+    return ev->op == TP_EV_NOTE ? ev->note == TP_NOTE_OOM
+                                : tp_op_is((uint8_t)tp_event_asks(ev->op), TP_ASKS);
+}
+
+/* Requests have the events of the base, so an event is found by its number. */
+static int change(void *ctx, const struct tp_event *was, struct tp_err *err)
+{
+    struct changing *c = ctx;
+    struct tp_event ev = *was;
+    if (ev.op == TP_EV_INITIAL) {
+        ev.size = c->sizes[ev.id];
+        ev.has_at &= c->with_heap;
+    } else if (is_of_segment(&ev)) {
+        ev.op = TP_EV_SKIP;
+        return ev.uncounted ? TP_OK : tp_lower_read_event(c->lo, &ev, err);
+    } else if (is_sized(&ev)) {
+        while (c->next < c->base->count && c->base->requests[c->next].event < ev.number)
+            c->next++;
+        if (c->next < c->base->count && c->base->requests[c->next].event == ev.number)
+            ev.size = c->sizes[c->next++];
+    }
+    return tp_lower_read_event(c->lo, &ev, err);
+}
+
+static int skip(void *ctx, uint64_t count, struct tp_err *err)
+{
+    struct changing *c = ctx;
+    return tp_lower_skip_many(c->lo, count, err);
+}
+
+/* Blocks that grow do not fit where they lay. */
+static bool keeps_heap(const struct tp_sample_run *base, const uint64_t *sizes)
+{
+    bool same = tp_program_heap(base->trace.program) != NULL;
+    for (size_t i = 0; i < base->initial; i++)
+        same &= sizes[i] == base->requests[i].size;
+    return same;
+}
+
+int tp_predict_program(const struct tp_prediction *p, const uint64_t *sizes,
+                       struct tp_program **out, struct tp_err *err)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    struct changing c = {
+        .base = base, .sizes = sizes, .next = base->initial, .with_heap = keeps_heap(base, sizes)};
+    const struct tp_unlower_cfg cfg = {.numbers = true, .skip = skip};
+    const struct tp_event_sink sink = {change, &c};
+    uint64_t repairs[TP_REPAIR_COUNT];
+    int rc = tp_lower_new(
+        &(struct tp_lower_cfg){.path = base->trace.file, .strict = true, .stop = tp_stop_asked},
+        &c.lo, err);
+    if (rc == TP_OK)
+        rc = tp_relower_begin(base->trace.program, c.with_heap, c.lo, err);
+    if (rc == TP_OK)
+        rc = tp_unlower(base->trace.program, &cfg, &sink, err);
+    if (rc == TP_OK)
+        rc = tp_lower_finish(c.lo, out, repairs, err);
+    tp_lower_free(c.lo);
+    return rc;
+}
+
+/* ---- the peak ---- */
+
+struct peak_walk {
+    const struct tp_sample_run *base;
+    const uint64_t *sizes;
+    size_t *live; /* by slot: request + 1; 0: none */
+    size_t slots;
+    size_t next;                        /* request */
+    uint64_t bytes, was, insn, stop_at; /* the instruction behind which the walk ends */
+    struct tp_predict_peak *peak;
+    uint64_t peak_insn;
+};
+
+static void drop(struct peak_walk *k, uint32_t slot)
+{
+    size_t request = k->live[slot];
+    if (request) {
+        k->bytes -= k->sizes[request - 1];
+        k->was -= k->base->requests[request - 1].size;
+    }
+    k->live[slot] = 0;
+}
+
+static void step(struct peak_walk *k, const struct tp_insn *in, uint64_t event)
+{
+    if (in->op == TP_FREE || in->op == TP_REALLOC)
+        drop(k, in->slot);
+    for (uint32_t slot = 0; in->op == TP_RESET && slot < k->slots; slot++)
+        drop(k, slot);
+    if (!tp_op_is(in->op, TP_ASKS))
+        return;
+    k->bytes += k->sizes[k->next];
+    k->was += k->base->requests[k->next].size;
+    k->live[in->slot] = ++k->next;
+    if (k->bytes > k->peak->bytes) {
+        k->peak->bytes = k->bytes;
+        k->peak->event = event;
+        k->peak->was = k->was;
+        k->peak_insn = k->insn;
+    }
+}
+
+static int walk_window(void *ctx, const struct tp_window *w, struct tp_err *err)
+{
+    struct peak_walk *k = ctx;
+    (void)err;
+    for (uint32_t i = 0; i < w->count && k->insn <= k->stop_at; i++, k->insn++)
+        step(k, &w->insns[i], w->prologue ? 0 : tp_window_event(w, i));
+    return TP_OK;
+}
+
+static int walk(struct peak_walk *k, uint64_t stop_at, struct tp_err *err)
+{
+    k->next = 0;
+    k->insn = k->bytes = k->was = 0;
+    k->stop_at = stop_at;
+    memset(k->live, 0, (k->slots + 1) * sizeof *k->live);
+    return tp_program_walk(k->base->trace.program, walk_window, k, err);
+}
+
+static uint64_t growth(uint64_t was, uint64_t is)
+{
+    return is > was ? is - was : 0;
+}
+
+static int by_growth(const void *a, const void *b)
+{
+    const struct tp_predict_site *x = a, *y = b;
+    uint64_t g = growth(x->was, x->is), h = growth(y->was, y->is);
+    if (g != h)
+        return g > h ? -1 : 1;
+    return x->is > y->is ? -1 : x->is < y->is;
+}
+
+/* Sums what is live by place; the last site is that of requests without one. */
+static int list_sites(const struct tp_prediction *p, const struct peak_walk *k, struct tp_err *err)
+{
+    const struct tp_sample_run *base = k->base;
+    size_t places = base->stacks ? tp_place_table_texts(base->stacks) : 0;
+    struct tp_predict_site *sites = calloc(places + 1, sizeof *sites);
+    uint64_t *most = calloc(places + 1, sizeof *most);
+    k->peak->sites = sites;
+    for (size_t slot = 0; sites && most && slot < k->slots; slot++) {
+        if (!k->live[slot])
+            continue;
+        size_t i = k->live[slot] - 1;
+        const struct tp_request *q = &base->requests[i];
+        size_t at = q->place == TP_NO_PLACE ? places : q->place;
+        uint64_t grown = growth(q->size, k->sizes[i]);
+        if (!sites[at].is || grown > most[at]) {
+            most[at] = grown;
+            sites[at].law = p->requests[i].law;
+        }
+        sites[at].place = tp_request_place(base, q);
+        sites[at].was += q->size;
+        sites[at].is += k->sizes[i];
+    }
+    bool done = sites && most;
+    free(most);
+    if (!done)
+        return no_memory(err);
+    qsort(sites, places + 1, sizeof *sites, by_growth);
+    for (size_t i = 0; i <= places; i++)
+        k->peak->count += sites[i].is > 0;
+    return TP_OK;
+}
+
+int tp_predict_peak(const struct tp_prediction *p, const uint64_t *sizes,
+                    struct tp_predict_peak *out, struct tp_err *err)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    *out = (struct tp_predict_peak){.bytes = 0};
+    struct peak_walk k = {.base = base,
+                          .sizes = sizes,
+                          .slots = tp_program_facts(base->trace.program)->slots,
+                          .peak = out};
+    k.live = calloc(k.slots + 1, sizeof *k.live);
+    int rc = k.live ? walk(&k, UINT64_MAX, err) : no_memory(err);
+    if (rc == TP_OK)
+        rc = walk(&k, k.peak_insn, err);
+    if (rc == TP_OK)
+        rc = list_sites(p, &k, err);
+    free(k.live);
+    return rc;
+}
+
+void tp_predict_peak_release(struct tp_predict_peak *peak)
+{
+    free(peak->sites);
+    *peak = (struct tp_predict_peak){.bytes = 0};
+}

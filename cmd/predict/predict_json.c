@@ -1,0 +1,117 @@
+/* The JSON of a prediction, which predict.schema.json describes. */
+#include "cmd/predict/predict_text.h"
+#include "cmd/ui/json_out.h"
+
+#include "alloc/base/units.h"
+
+static uint64_t known(uint64_t value)
+{
+    return value ? value : TP_NONE;
+}
+
+static void write_gap(struct tp_json *j, cJSON *in, const char *name,
+                      const struct tp_predict_gap *gap)
+{
+    cJSON *o = tp_json_object(j, in, name);
+    tp_json_uint(j, o, "requests", gap->requests);
+    tp_json_uint(j, o, "bytes", gap->bytes);
+    tp_json_real(j, o, "share", gap->share);
+}
+
+static void write_alignment(struct tp_json *j, cJSON *root, const struct tp_prediction *p)
+{
+    static const char *const names[TP_LAW_KINDS] = {
+        [TP_LAW_NONE] = "none",       [TP_LAW_CONSTANT] = "constant",
+        [TP_LAW_POWER] = "power",     [TP_LAW_PADDED] = "padded",
+        [TP_LAW_SHIFTED] = "shifted", [TP_LAW_QUADRATIC] = "quadratic"};
+    cJSON *o = tp_json_object(j, root, "alignment");
+    tp_json_uint(j, o, "base", p->base);
+    tp_json_bool(j, o, "by_call_stack", p->recordings[p->base]->placed);
+    tp_json_uint(j, o, "requests", p->recordings[p->base]->count);
+    tp_json_uint(j, o, "aligned", p->aligned);
+    tp_json_uint(j, o, "narrowed", p->narrowed);
+    write_gap(j, o, "only_in_base", &p->alone);
+    write_gap(j, o, "missing_in_base", &p->missing);
+    write_gap(j, o, "without_law", &p->lawless);
+    cJSON *laws = tp_json_object(j, o, "laws");
+    for (int kind = 0; kind < TP_LAW_KINDS; kind++)
+        tp_json_uint(j, laws, names[kind], p->kinds[kind]);
+}
+
+static void write_sites(struct tp_json *j, cJSON *o, const struct tp_predict_peak *peak)
+{
+    cJSON *sites = tp_json_array(j, o, "sites");
+    for (size_t i = 0; i < peak->count; i++) {
+        cJSON *s = tp_json_item(j, sites);
+        char law[TP_LAW_TEXT];
+        tp_law_text(&peak->sites[i].law, law);
+        tp_json_text(j, s, "place", peak->sites[i].place);
+        tp_json_text(j, s, "law", law);
+        tp_json_uint(j, s, "base_bytes", peak->sites[i].was);
+        tp_json_uint(j, s, "bytes", peak->sites[i].is);
+    }
+}
+
+static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict_answer *a)
+{
+    cJSON *o = tp_json_object(j, root, "predicted");
+    tp_json_uint(j, o, "peak_requested_bytes", a->peak.bytes);
+    tp_json_uint(j, o, "peak_requested_event", a->peak.event);
+    cJSON *settings = tp_json_array(j, o, "settings");
+    for (size_t i = 0; i < a->try_count; i++) {
+        const struct tp_predict_try *t = &a->tries[i];
+        cJSON *s = tp_json_item(j, settings);
+        tp_json_text(j, s, "setting", t->conf);
+        tp_json_bool(j, s, "recorded", t->recorded);
+        tp_json_uint(j, s, "peak_reserved_bytes", t->status ? TP_NONE : t->peak_reserved);
+    }
+    write_sites(j, o, &a->peak);
+}
+
+static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_fit *f)
+{
+    cJSON *o = tp_json_object(j, root, "fit");
+    tp_json_uint(j, o, "capacity_bytes", f->capacity);
+    tp_json_uint(j, o, "step", f->step);
+    tp_json_uint(j, o, "fits", known(f->fits));
+    tp_json_uint(j, o, "fails", known(f->fails));
+    tp_json_uint(j, o, "failed_event", known(f->event));
+    tp_json_uint(j, o, "failed_size_bytes", known(f->size));
+    tp_json_text(j, o, "failed_place", f->place);
+}
+
+static void write_recordings(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
+{
+    cJSON *list = tp_json_array(j, root, "recordings");
+    for (size_t i = 0; i < r->asking->count; i++) {
+        const struct tp_sample_run *of = r->asking->recordings[i];
+        cJSON *o = tp_json_item(j, list);
+        tp_json_text(j, o, "path", of->trace.path);
+        tp_json_uint(j, o, "value", of->n);
+        tp_json_uint(j, o, "requests", of->count);
+        if (!r->answer->check_count)
+            continue;
+        const struct tp_predict_check *c = &r->answer->checks[i];
+        tp_json_uint(j, o, "peak_requested_bytes", c->was);
+        tp_json_uint(j, o, "from_others_bytes", c->sound ? c->predicted : TP_NONE);
+    }
+}
+
+int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err *err)
+{
+    const struct tp_predict_answer *a = r->answer;
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.predict/1");
+    tp_json_tool(&j, root);
+    tp_json_text(&j, root, "axis", r->asking->recordings[0]->axis);
+    tp_json_uint(&j, root, "value", known(r->asking->n));
+    write_recordings(&j, root, r);
+    write_alignment(&j, root, &a->prediction);
+    tp_json_bool(&j, root, "sound", a->sound);
+    if (a->sound && r->asking->n)
+        write_memory(&j, root, a);
+    if (a->sound && a->fit.capacity)
+        write_fit(&j, root, &a->fit);
+    return tp_json_print(&j, root, out, err);
+}

@@ -1,0 +1,262 @@
+/* See predict_text.h. */
+#include "cmd/predict/predict_text.h"
+
+#include "alloc/base/str.h"
+#include "cmd/ui/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOTE = 16, INDENT = 2, SITES_SHOWN = 8 };
+#define row(page, name, ...) tp_page_row(page, 0, name, NOTE, __VA_ARGS__)
+
+static const struct tp_sample_run *base_of(const struct tp_predict_report *r)
+{
+    const struct tp_prediction *p = &r->answer->prediction;
+    return p->recordings[p->base];
+}
+
+/* "23.4%", as the standard of words has it. */
+static struct tp_text percent(double share)
+{
+    return tp_text_of("%.1f%%", 100 * share);
+}
+
+/* ---- what it is from ---- */
+
+static void print_head(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_asking *q = r->asking;
+    struct tp_str from = {0};
+    for (size_t i = 0; i < q->count; i++)
+        tp_str_item(&from, ", ", "%s at %s", q->recordings[i]->trace.file,
+                    tp_count(q->recordings[i]->n).s);
+    const char *axis = q->recordings[0]->axis;
+    if (q->n)
+        row(page, "prediction", "%s%s%s", axis ? axis : "", axis ? " = " : "at ", tp_count(q->n).s);
+    row(page, "recordings", "%s", tp_str_text(&from));
+    tp_str_drop(&from);
+}
+
+static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
+{
+    static const char *const names[TP_LAW_KINDS] = {
+        [TP_LAW_NONE] = "without a law", [TP_LAW_CONSTANT] = "constant",
+        [TP_LAW_POWER] = "power of n",   [TP_LAW_PADDED] = "padded",
+        [TP_LAW_SHIFTED] = "a + k n^p",  [TP_LAW_QUADRATIC] = "quadratic"};
+    const struct tp_prediction *p = &r->answer->prediction;
+    struct tp_str laws = {0};
+    for (int kind = TP_LAW_CONSTANT; kind < TP_LAW_KINDS; kind++)
+        if (p->kinds[kind])
+            tp_str_item(&laws, ", ", "%s %s", tp_count(p->kinds[kind]).s, names[kind]);
+    if (p->kinds[TP_LAW_NONE])
+        tp_str_item(&laws, ", ", "%s %s", tp_count(p->kinds[TP_LAW_NONE]).s, names[TP_LAW_NONE]);
+    row(page, "aligned", "%s of %s requests, by %s", tp_count(p->aligned).s,
+        tp_count(base_of(r)->count).s,
+        base_of(r)->placed ? "call stack" : "order alone: the recordings have no call stacks");
+    if (p->narrowed)
+        tp_str_item(&laws, "; ", "%s only for the nearest recordings", tp_count(p->narrowed).s);
+    row(page, "laws", "%s", tp_str_text(&laws));
+    tp_str_drop(&laws);
+}
+
+/* ---- memory ---- */
+
+static const char *place_of_event(const struct tp_sample_run *r, uint64_t event)
+{
+    for (size_t i = r->initial; i < r->count; i++)
+        if (r->requests[i].event == event)
+            return tp_request_place(r, &r->requests[i]);
+    return NULL;
+}
+
+static void print_tries(const struct tp_predict_answer *a, struct tp_page *page)
+{
+    for (size_t i = 0; i < a->try_count; i++) {
+        const struct tp_predict_try *t = &a->tries[i];
+        const char *setting = !t->recorded ? t->conf : *t->conf ? t->conf : "defaults";
+        if (t->status == TP_OK)
+            row(page, i ? "" : "peak reserved", "%-10s  %s%s",
+                tp_bytes(t->peak_reserved, page->exact).s, setting,
+                t->recorded ? " (as recorded)" : "");
+    }
+}
+
+static void print_memory(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_peak *peak = &r->answer->peak;
+    const char *place = place_of_event(base_of(r), peak->event);
+    tp_page_line(page);
+    row(page, "peak requested", "%-10s  event %s%s%s", tp_bytes(peak->bytes, page->exact).s,
+        tp_count(peak->event).s, place ? ": " : "", place ? place : "");
+    print_tries(r->answer, page);
+}
+
+/* ---- what grows ---- */
+
+static void add_site(struct tp_table *t, const struct tp_predict_site *s, uint64_t grown,
+                     bool exact)
+{
+    char law[TP_LAW_TEXT];
+    uint64_t more = s->is > s->was ? s->is - s->was : 0;
+    tp_law_text(&s->law, law);
+    tp_table_bytes(t, s->is, exact);
+    tp_table_add(t, "%s", grown ? percent((double)more / (double)grown).s : "-");
+    tp_table_add(t, "%s", law);
+}
+
+static void print_growth(const struct tp_predict_report *r, struct tp_page *page)
+{
+    static const struct tp_column columns[] = {{.head = {"", "bytes"}},
+                                               {.head = {"of the", "growth"}},
+                                               {.head = {"", "law"}, .left = true}};
+    const struct tp_predict_peak *peak = &r->answer->peak;
+    uint64_t grown = 0;
+    for (size_t i = 0; i < peak->count; i++)
+        grown +=
+            peak->sites[i].is > peak->sites[i].was ? peak->sites[i].is - peak->sites[i].was : 0;
+    size_t shown = peak->count < SITES_SHOWN ? peak->count : SITES_SHOWN;
+    struct tp_table table = {0};
+    if (!grown)
+        return;
+    tp_table_columns(&table, columns, 3);
+    for (size_t i = 0; i < shown; i++)
+        add_site(&table, &peak->sites[i], grown, page->exact);
+    tp_page_line(page);
+    tp_page_put(page, 0, "Live memory at the peak by site (%s at %s)",
+                tp_bytes(peak->was, page->exact).s, tp_count(base_of(r)->n).s);
+    for (size_t i = 0; i < shown; i++)
+        tp_table_row_beside(&table, (int)i, peak->sites[i].place ? peak->sites[i].place : "unknown",
+                            page, INDENT);
+    if (shown < peak->count)
+        tp_page_put(page, INDENT, "%s more: --json", tp_plural(peak->count - shown, "site").s);
+    tp_table_drop(&table);
+}
+
+/* ---- how far it holds ---- */
+
+static void print_checks(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_answer *a = r->answer;
+    tp_page_line(page);
+    if (!a->check_count) {
+        tp_page_put(page, 0, "Two recordings: no third one checks the laws.");
+        return;
+    }
+    for (size_t i = 0; i < a->check_count; i++) {
+        const struct tp_predict_check *c = &a->checks[i];
+        struct tp_text n = tp_count(r->asking->recordings[c->recording]->n);
+        if (c->sound)
+            row(page, i ? "" : "cross-check",
+                "%s from the others: %s requested, recorded %s (%+.1f%%)", n.s,
+                tp_bytes(c->predicted, page->exact).s, tp_bytes(c->was, page->exact).s,
+                c->was ? 100 * ((double)c->predicted / (double)c->was - 1) : 0.0);
+        else
+            row(page, i ? "" : "cross-check", "%s from the others: no prediction, they differ",
+                n.s);
+    }
+}
+
+static void print_fit(const struct tp_predict_fit *f, struct tp_page *page)
+{
+    struct tp_text capacity = tp_bytes(f->capacity, page->exact);
+    if (!f->capacity)
+        return;
+    tp_page_line(page);
+    if (!f->fails)
+        row(page, "max that fits", "every value up to %s fits in %s", tp_count(TP_LAW_N_MOST).s,
+            capacity.s);
+    else if (!f->fits)
+        row(page, "max that fits", "none: %s does not fit in %s", tp_count(f->fails).s, capacity.s);
+    else
+        row(page, "max that fits", "%s in %s (multiples of %s)", tp_count(f->fits).s, capacity.s,
+            tp_count(f->step).s);
+    if (f->fails)
+        row(page, "first OOM", "%s at event %s%s%s%s%s", tp_count(f->fails).s, tp_count(f->event).s,
+            f->size ? ", request of " : "", f->size ? tp_bytes(f->size, page->exact).s : "",
+            f->place ? ": " : "", f->place ? f->place : "");
+}
+
+/* ---- no prediction ---- */
+
+struct apart {
+    uint64_t bytes, requests;
+    const char *place;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct apart *x = a, *y = b;
+    return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+/* The sites of what one recording has alone. */
+static void print_apart(const struct tp_prediction *p, bool of_base, struct tp_page *page)
+{
+    const struct tp_sample_run *r = p->recordings[of_base ? p->base : p->alike];
+    size_t places = r->stacks ? tp_place_table_texts(r->stacks) : 0;
+    struct apart *list = calloc(places + 1, sizeof *list);
+    for (size_t i = 0; list && i < r->count; i++) {
+        const struct tp_request *q = &r->requests[i];
+        struct apart *at = &list[q->place == TP_NO_PLACE ? places : q->place];
+        if (!tp_predict_is_apart(p, of_base, i))
+            continue;
+        at->bytes += q->size;
+        at->requests++;
+        at->place = tp_request_place(r, q);
+    }
+    if (list)
+        qsort(list, places + 1, sizeof *list, by_bytes);
+    for (size_t i = 0; list && i <= places && i < SITES_SHOWN / 2 && list[i].requests; i++)
+        tp_page_put(page, INDENT, "%s in %s  %s", tp_bytes(list[i].bytes, page->exact).s,
+                    tp_plural(list[i].requests, "request").s,
+                    list[i].place ? list[i].place : "unknown");
+    free(list);
+}
+
+static void print_gap(const struct tp_prediction *p, bool of_base, struct tp_page *page)
+{
+    const struct tp_predict_gap *gap = of_base ? &p->alone : &p->missing;
+    if (!gap->requests)
+        return;
+    tp_page_put(page, 0, "Only %s has %s, %s of its bytes:",
+                p->recordings[of_base ? p->base : p->alike]->trace.file,
+                tp_plural(gap->requests, "request").s, percent(gap->share).s);
+    print_apart(p, of_base, page);
+}
+
+static void print_refusal(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_prediction *p = &r->answer->prediction;
+    uint64_t largest = r->asking->recordings[r->asking->count - 1]->n;
+    tp_page_line(page);
+    tp_page_put(page, 0, "No prediction: the recordings do not make the same requests.");
+    print_gap(p, true, page);
+    print_gap(p, false, page);
+    if (p->lawless.requests)
+        tp_page_put(page, 0, "%s of %s, %s of its bytes, follow no law.",
+                    tp_plural(p->lawless.requests, "request").s, base_of(r)->trace.file,
+                    percent(p->lawless.share).s);
+    tp_page_put(page, 0, "Record at %s too: two recordings above the change agree.",
+                tp_count(2 * largest).s);
+}
+
+void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_answer *a = r->answer;
+    print_head(r, page);
+    print_laws(r, page);
+    if (!a->sound) {
+        print_refusal(r, page);
+        return;
+    }
+    if (r->asking->n) {
+        print_memory(r, page);
+        print_growth(r, page);
+    }
+    print_fit(&a->fit, page);
+    print_checks(r, page);
+    if (r->output)
+        tp_page_command(page, "Next: tapool tune", r->output);
+}

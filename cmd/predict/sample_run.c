@@ -1,0 +1,219 @@
+/* See sample_run.h. */
+#include "cmd/predict/sample_run.h"
+
+#include "cmd/predict/law.h"
+#include "cmd/ui/stop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory for the recordings");
+}
+
+/* ---- names ---- */
+
+static int bad_value(const char *text, struct tp_err *err)
+{
+    return tp_hint(err,
+                   tp_fail(err, TP_EUSAGE, "'%.63s' is no value of a setting from 1 to %llu", text,
+                           (unsigned long long)TP_LAW_N_MOST),
+                   "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
+}
+
+int tp_sample_run_value(const char *text, uint64_t *n, char **axis, struct tp_err *err)
+{
+    const char *equals = strchr(text, '='), *digits = equals ? equals + 1 : text;
+    *axis = NULL;
+    if (equals == text || !*digits || strlen(digits) > 9 ||
+        strspn(digits, "0123456789") != strlen(digits))
+        return bad_value(text, err);
+    *n = strtoull(digits, NULL, 10);
+    if (!*n || *n > TP_LAW_N_MOST)
+        return bad_value(text, err);
+    if (equals && !(*axis = strndup(text, (size_t)(equals - text))))
+        return no_memory(err);
+    return TP_OK;
+}
+
+int tp_sample_run_name(struct tp_sample_run *r, const char *word, struct tp_err *err)
+{
+    const char *at = strrchr(word, '@');
+    if (!at || at == word)
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EUSAGE, "'%.200s' does not say at which value it was recorded", word),
+            "FILE@256, or FILE@batch=2 with a name");
+    r->path = strndup(word, (size_t)(at - word));
+    return r->path ? tp_sample_run_value(at + 1, &r->n, &r->axis, err) : no_memory(err);
+}
+
+/* ---- requests ---- */
+
+static bool is_request(const struct tp_insn *in)
+{
+    return tp_op_is(in->op, TP_ASKS);
+}
+
+static int add_request(struct tp_sample_run *r, const struct tp_insn *in, uint64_t event,
+                       struct tp_err *err)
+{
+    int rc = TP_GROW(&r->requests, &r->room, r->count + 1, err, .what = "requests");
+    if (rc != TP_OK)
+        return rc;
+    r->requests[r->count++] = (struct tp_request){.key = (uint64_t)in->op << 32 | in->device,
+                                                  .size = in->size,
+                                                  .event = event,
+                                                  .place = TP_NO_PLACE};
+    r->initial += !event;
+    r->bytes += event ? in->size : 0;
+    return TP_OK;
+}
+
+static int list_window(void *ctx, const struct tp_window *w, struct tp_err *err)
+{
+    const struct tp_sample_run *r = ctx;
+    int rc = TP_OK;
+    for (uint32_t i = 0; rc == TP_OK && i < w->count; i++) {
+        if (!is_request(&w->insns[i]))
+            continue;
+        if (w->prologue && w->insns[i].slot != r->count)
+            return tp_fail(err, TP_EBROKEN, "the initial heap is not in the order of its slots");
+        rc = add_request(ctx, &w->insns[i], w->prologue ? 0 : tp_window_event(w, i), err);
+    }
+    return rc == TP_OK ? tp_stop_asked(err) : rc;
+}
+
+/* ---- call stacks ---- */
+
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+    uint64_t h = (a ^ (b + UINT64_C(0x9e3779b97f4a7c15) + (a << 6) + (a >> 2))) *
+                 UINT64_C(0xff51afd7ed558ccd);
+    return h ^ h >> 32;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* "train.py:88 step" without the number of the line. */
+static uint64_t hash_function(const char *text)
+{
+    const char *colon = strchr(text, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    if (!digits)
+        return hash_text(text);
+    char head[TP_PLACE_TEXT] = "";
+    snprintf(head, sizeof head, "%.*s%s", (int)(colon - text), text, colon + 1 + digits);
+    return hash_text(head);
+}
+
+/* Keys of all stacks of the table, without lines: a caller stands before what it calls. */
+static uint64_t *stack_keys(const struct tp_place_table *t)
+{
+    uint32_t count = tp_place_table_stacks(t);
+    uint64_t *keys = calloc(count + UINT64_C(1), sizeof *keys);
+    for (uint32_t i = 0; keys && i < count; i++) {
+        const struct tp_place_stack *s = tp_place_table_stack(t, i);
+        uint64_t own = hash_function(tp_place_table_get(t, s->text));
+        keys[i] = mixed(own, s->caller ? keys[s->caller - 1] : 0);
+    }
+    return keys;
+}
+
+/* The place that asked counts with its line, those that called it by function alone: the script
+ * that starts the program is often edited between two recordings. */
+static uint64_t key_of(const struct tp_place_table *t, const struct tp_place_item *item,
+                       const uint64_t *keys)
+{
+    uint32_t caller = item->stack ? tp_place_table_stack(t, item->stack - 1)->caller : 0;
+    return mixed(hash_text(tp_place_table_get(t, item->text)), caller ? keys[caller - 1] : 0);
+}
+
+static int find_stack(struct tp_sample_run *r, struct tp_request *q, uint64_t asked,
+                      const uint64_t *keys, struct tp_err *err)
+{
+    struct tp_place_item item;
+    int rc = tp_place_table_find(r->stacks, asked, &item, err);
+    if (rc != TP_OK || item.text == TP_NO_PLACE)
+        return rc;
+    q->place = item.text;
+    q->key = mixed(q->key, key_of(r->stacks, &item, keys));
+    r->placed = true;
+    return TP_OK;
+}
+
+/* The number by which the place of a request is asked for; 0: it is not known. */
+static uint64_t number_of(const struct tp_sample_run *r, size_t i, bool initial)
+{
+    return r->requests[i].event ? r->requests[i].event : initial ? TP_PLACE_INITIAL + i : 0;
+}
+
+/* These numbers, each once and in ascending order: those of the initial heap are the highest. */
+static uint64_t *list_numbers(const struct tp_sample_run *r, bool initial, size_t *count)
+{
+    uint64_t *numbers = calloc(r->count + 1, sizeof *numbers);
+    *count = 0;
+    for (size_t i = 0; numbers && i < r->count; i++) {
+        uint64_t number = number_of(r, (r->initial + i) % r->count, initial);
+        if (number && (!*count || number > numbers[*count - 1]))
+            numbers[(*count)++] = number;
+    }
+    return numbers;
+}
+
+static int find_stacks(struct tp_sample_run *r, struct tp_err *err)
+{
+    bool initial = r->initial && r->trace.places.initial == r->initial;
+    size_t count = 0;
+    uint64_t *numbers = list_numbers(r, initial, &count), *keys = NULL;
+    int rc = numbers ? tp_place_table_gather_stacks(&r->trace.places, numbers, count, tp_stop_asked,
+                                                    &r->stacks, err)
+                     : no_memory(err);
+    if (rc == TP_OK && !(keys = stack_keys(r->stacks)))
+        rc = no_memory(err);
+    for (size_t i = 0; rc == TP_OK && i < r->count; i++)
+        if (number_of(r, i, initial))
+            rc = find_stack(r, &r->requests[i], number_of(r, i, initial), keys, err);
+    free(numbers);
+    free(keys);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err)
+{
+    if (tp_program_facts(r->trace.program)->devices > 1)
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT, "%s is of several devices: a prediction is of one",
+                               r->trace.file),
+                       "--device 0");
+    int rc = tp_program_walk(r->trace.program, list_window, r, err);
+    if (rc == TP_OK && r->trace.places.find)
+        rc = find_stacks(r, err);
+    return rc;
+}
+
+void tp_sample_run_close(struct tp_sample_run *r)
+{
+    tp_place_table_free(r->stacks);
+    free(r->requests);
+    free(r->path);
+    free(r->axis);
+    if (r->open)
+        tp_trace_close(&r->trace);
+    *r = (struct tp_sample_run){.path = NULL};
+}
+
+const char *tp_request_place(const struct tp_sample_run *r, const struct tp_request *q)
+{
+    return q->place == TP_NO_PLACE ? NULL : tp_place_table_get(r->stacks, q->place);
+}

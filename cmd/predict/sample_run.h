@@ -1,0 +1,47 @@
+/* One recording of a program at a known value of a setting: its requests in order, each with a key
+ * that says by what code it was made.
+ *
+ *     trace --> requests of the initial heap | requests of events */
+#ifndef TP_PREDICT_SAMPLE_RUN_H
+#define TP_PREDICT_SAMPLE_RUN_H
+
+#include "traces/lower/place_table.h"
+#include "traces/trace.h"
+
+/* A request for memory: a block of the initial heap, an ALLOC, an ADOPT or a REALLOC. */
+struct tp_request {
+    uint64_t key;   /* of operation, device and call stack; equal stacks have equal keys */
+    uint64_t size;  /* bytes */
+    uint64_t event; /* 0: of the initial heap */
+    uint32_t place; /* text of struct tp_place_table; TP_NO_PLACE: not known */
+};
+
+struct tp_sample_run {
+    char *path; /* without the value */
+    uint64_t n; /* value of the setting */
+    char *axis; /* its name, "batch"; NULL: none is given */
+    bool open;  /* the trace is */
+    struct tp_trace trace;
+    struct tp_place_table *stacks;
+    struct tp_request *requests;
+    size_t initial, count, room; /* requests of the initial heap, and all of them */
+    uint64_t bytes;              /* of all requests of events */
+    bool placed;                 /* some have a call stack */
+};
+
+/* Cuts "FILE@256" or "FILE@batch=2". TP_EUSAGE: it has no value, or none from 1 to
+ * TP_LAW_N_MOST. To be released in every case. */
+int tp_sample_run_name(struct tp_sample_run *r, const char *word, struct tp_err *err);
+
+/* Reads "256" or "batch=2". *axis is the caller's to free, NULL where none is given. */
+int tp_sample_run_value(const char *text, uint64_t *n, char **axis, struct tp_err *err);
+
+/* Lists the requests of the trace, which the caller has opened. TP_EINPUT: it is of several
+ * devices. */
+int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err);
+void tp_sample_run_close(struct tp_sample_run *r); /* a zeroed one is fine */
+
+/* The place of a request; NULL: not known. */
+const char *tp_request_place(const struct tp_sample_run *r, const struct tp_request *q);
+
+#endif

@@ -1,0 +1,291 @@
+/* tapool predict: what a program will need at a value of a setting at which it was not recorded. */
+#include "cmd/cli/commands.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/open_trace.h"
+#include "cmd/measure/save_trace.h"
+#include "cmd/predict/predict_text.h"
+#include "cmd/ui/exports.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/output.h"
+#include "cmd/ui/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct predict_opts {
+    struct tp_open_opts open;
+    struct tp_exports exports;
+    char *at, *output;
+    uint64_t fits, step;
+    bool bytes;
+};
+
+enum { FORMAT_TEXT, FORMAT_JSON };
+static const char *const format_words[] = {"text", "json", NULL};
+
+#define ROW(member) offsetof(struct predict_opts, member)
+static const struct tp_opt rows[] = {
+    TP_TEXT_AT("at", ROW(at), .from = TP_OPT_USER, .arg = "VALUE",
+               .help = "value of the setting that is predicted: 1024, or batch=32"),
+    TP_SIZE_AT("fits", ROW(fits), .def = "0", .max = UINT64_C(1) << 60,
+               .help = "find the largest value that fits a device of this size; 0 does not"),
+    TP_UINT_AT("step", ROW(step), .def = "0", .max = TP_LAW_N_MOST,
+               .help = "with --fits, values are multiples of it; 0 is an eighth of the greatest "
+                       "common divisor of the recorded values"),
+    TP_OUTPUT_ROW(ROW(output), "write the predicted trace as a .tpt, for replay, tune and why"),
+    TP_FORMAT_ROW(struct predict_opts, format_words, "what is printed"),
+    TP_JSON_ROW(struct predict_opts),
+    TP_EXPORT_ROW(struct predict_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
+    TP_FORCE_ROW(ROW(exports.force)),
+    TP_BYTES_ROW(ROW(bytes)),
+    TP_OPEN_ROWS(struct predict_opts),
+    {.name = NULL}};
+
+/* ---- the recordings ---- */
+
+struct recordings {
+    struct tp_sample_run *list;            /* owned */
+    const struct tp_sample_run **by_value; /* owned; points into the list */
+    size_t count;
+};
+
+static int no_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory for the recordings");
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct tp_sample_run *x = *(const struct tp_sample_run *const *)a;
+    const struct tp_sample_run *y = *(const struct tp_sample_run *const *)b;
+    return x->n < y->n ? -1 : x->n > y->n;
+}
+
+static bool same_axis(const char *one, const char *other)
+{
+    return !one == !other && (!one || !strcmp(one, other));
+}
+
+static int check_values(const struct recordings *all, struct tp_err *err)
+{
+    for (size_t i = 1; i < all->count; i++) {
+        const struct tp_sample_run *r = all->by_value[i], *before = all->by_value[i - 1];
+        if (!same_axis(r->axis, before->axis))
+            return tp_fail(err, TP_EUSAGE, "%s and %s name different settings", before->path,
+                           r->path);
+        if (r->n == before->n)
+            return tp_fail(err, TP_EUSAGE, "%s and %s are both at %s", before->path, r->path,
+                           tp_count(r->n).s);
+    }
+    return TP_OK;
+}
+
+static int check_kinds(const struct recordings *all, struct tp_err *err)
+{
+    const struct tp_trace *first = &all->list[0].trace;
+    for (size_t i = 1; i < all->count; i++) {
+        const struct tp_trace *t = &all->list[i].trace;
+        if (tp_program_facts(t->program)->kind != tp_program_facts(first->program)->kind)
+            return tp_fail(err, TP_EINPUT, "%s is a %s trace, %s a %s trace", first->file,
+                           first->meta.kind == TP_KIND_DEVICE ? "device" : "host", t->file,
+                           t->meta.kind == TP_KIND_DEVICE ? "device" : "host");
+    }
+    return TP_OK;
+}
+
+static int open_all(const struct tp_args *args, const struct predict_opts *o,
+                    struct recordings *all, struct tp_err *err)
+{
+    size_t count = (size_t)args->count;
+    all->list = calloc(count, sizeof *all->list);
+    all->by_value = calloc(count, sizeof *all->by_value);
+    int rc = all->list && all->by_value ? TP_OK : no_memory(err);
+    for (size_t i = 0; rc == TP_OK && i < count; i++) {
+        all->by_value[all->count] = &all->list[i];
+        rc = tp_sample_run_name(&all->list[all->count++], args->words[i], err);
+    }
+    if (rc == TP_OK) {
+        qsort(all->by_value, count, sizeof *all->by_value, by_value);
+        rc = check_values(all, err);
+    }
+    for (size_t i = 0; rc == TP_OK && i < count; i++) {
+        struct tp_sample_run *r = &all->list[i];
+        rc = tp_open_trace(r->path, &o->open, false, &r->trace, err);
+        r->open = rc == TP_OK;
+        if (rc == TP_OK)
+            rc = tp_sample_run_list(r, err);
+    }
+    return rc == TP_OK ? check_kinds(all, err) : rc;
+}
+
+static void close_all(struct recordings *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        tp_sample_run_close(&all->list[i]);
+    free(all->list);
+    free(all->by_value);
+}
+
+/* ---- the trace ---- */
+
+/* Says in the trace that nobody recorded it. The figures of the recorded allocator were those of
+ * another run. */
+static int describe(struct tp_trace *t, const struct tp_predict_asking *q, struct tp_err *err)
+{
+    struct tp_str from = {0};
+    for (size_t i = 0; i < q->count; i++)
+        tp_str_item(&from, ", ", "%s at %s", q->recordings[i]->trace.file,
+                    tp_count(q->recordings[i]->n).s);
+    tp_meta_remark(&t->meta, "Predicted at %s, not recorded: from %s.", tp_count(q->n).s,
+                   tp_str_text(&from));
+    tp_str_drop(&from);
+    struct tp_recorded none = {0};
+    int rc = t->recorded.by ? tp_recorded_init(&none, t->recorded.by, 0, err) : TP_OK;
+    tp_recorded_release(&t->recorded);
+    t->recorded = none;
+    return rc == TP_OK ? tp_meta_status(&t->meta, err) : rc;
+}
+
+static const struct tp_trace_writer *writer_of(const char *path)
+{
+    const char *suffix = strrchr(path, '.');
+    for (size_t i = 0; suffix && tp_trace_writers[i]; i++)
+        if (!strcmp(tp_trace_writers[i]->suffix, suffix) && tp_trace_writers[i]->whole)
+            return tp_trace_writers[i];
+    return NULL;
+}
+
+/* The trace of the base with the predicted program, whose events have the same numbers, so that
+ * code places stay. */
+static int save(const struct predict_opts *o, const struct recordings *all,
+                const struct tp_predict_asking *q, struct tp_predict_answer *a, FILE *out,
+                struct tp_err *err)
+{
+    const struct tp_sample_run *base = a->prediction.recordings[a->prediction.base];
+    struct tp_trace *t = &all->list[base - all->list].trace;
+    struct tp_program *recorded = t->program;
+    const struct tp_saving saving = {.writer = writer_of(o->output),
+                                     .trace = t,
+                                     .path = o->output,
+                                     .device = -1,
+                                     .force = o->exports.force};
+    int rc = describe(t, q, err);
+    t->program = a->program;
+    if (rc == TP_OK)
+        rc = tp_trace_save(&saving, out, err);
+    t->program = recorded;
+    return rc;
+}
+
+static int check_output(const struct predict_opts *o, struct tp_err *err)
+{
+    if (!o->output)
+        return TP_OK;
+    if (!o->at)
+        return tp_fail(err, TP_EUSAGE, "--output needs --at, the value that is predicted");
+    if (!writer_of(o->output))
+        return tp_fail(err, TP_EUSAGE, "'%s' does not end in .tpt, .json or .jsonl", o->output);
+    return tp_output_check(o->output, o->exports.force, err);
+}
+
+/* ---- the whole ---- */
+
+static int print(const struct tp_predict_report *r, const struct predict_opts *o, FILE *out)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    page.exact = o->bytes;
+    tp_predict_text(r, &page);
+    return TP_OK;
+}
+
+struct written {
+    const struct tp_predict_report *report;
+    const struct predict_opts *opts;
+};
+
+static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+{
+    const struct written *w = of;
+    return format == FORMAT_JSON ? tp_predict_json(w->report, out, err)
+                                 : print(w->report, w->opts, out);
+}
+
+static int answer(const struct predict_opts *o, const struct recordings *all,
+                  const struct tp_predict_asking *q, FILE *out, struct tp_err *err)
+{
+    struct tp_predict_answer a;
+    int rc = tp_predict_ask(q, &a, err);
+    if (rc == TP_OK && a.sound && o->output)
+        rc = save(o, all, q, &a, out, err);
+    const struct tp_predict_report report = {q, &a, rc == TP_OK && a.sound ? o->output : NULL};
+    const struct written w = {&report, o};
+    if (rc == TP_OK)
+        rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
+    if (rc == TP_OK && !a.sound)
+        rc = tp_fail(err, TP_EFOUND, "no prediction: the recordings do not make the same requests");
+    tp_predict_answer_release(&a);
+    return rc;
+}
+
+static int find_value(const struct predict_opts *o, const struct recordings *all, uint64_t *n,
+                      struct tp_err *err)
+{
+    const char *own = all->list[0].axis;
+    char *axis = NULL;
+    int rc = o->at ? tp_sample_run_value(o->at, n, &axis, err) : TP_OK;
+    if (rc == TP_OK && axis && (!own || strcmp(axis, own) != 0))
+        rc = tp_fail(err, TP_EUSAGE, "--at names '%s', the recordings %s%s%s", axis,
+                     own ? "'" : "nothing", own ? own : "", own ? "'" : "");
+    free(axis);
+    return rc;
+}
+
+static int run_predict(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct predict_opts *o = args->opts;
+    struct recordings all = {0};
+    struct tp_predict_asking q = {
+        .capacity = o->fits, .step = o->step, .memory = o->open.max_memory};
+    if (args->count < 2)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "predict takes two or more recordings of a program"),
+                       "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
+    if (!o->at && !o->fits)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "predict needs --at VALUE or --fits SIZE"),
+                       "--at 1024 predicts the memory there, --fits 24GiB the largest value that "
+                       "fits");
+    int rc = check_output(o, err);
+    if (rc == TP_OK)
+        rc = tp_exports_look(&o->exports, format_words, err);
+    if (rc == TP_OK)
+        rc = open_all(args, o, &all, err);
+    if (rc == TP_OK)
+        rc = find_value(o, &all, &q.n, err);
+    q.recordings = all.by_value;
+    q.count = all.count;
+    if (rc == TP_OK)
+        rc = answer(o, &all, &q, out, err);
+    close_all(&all);
+    return rc;
+}
+
+const struct tp_command tp_command_predict = {
+    .name = "predict",
+    .usage = "predict FILE@VALUE FILE@VALUE... --at VALUE [OPTION]...",
+    .summary = "predict memory at a batch size or length from recordings at smaller ones",
+    .about =
+        "Takes two or more recordings of one program, each at another value of a setting such as "
+        "batch size or context length. Aligns their requests by call stack, finds how the size of "
+        "each grows (constant, n, n^2, a + k n), and replays the program at the value of --at: "
+        "peak requested, peak reserved under the recorded and two other settings, and the sites "
+        "that grow.\n\n"
+        "Refuses to answer if the recordings do not make the same requests for 99% of their "
+        "bytes: exit code 1, with the call stacks that differ. With three or more recordings each "
+        "is predicted from the others, and the error is printed.\n\n"
+        "  tapool predict ctx128.pickle@128 ctx256.pickle@256 --at 1024\n"
+        "  tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --fits 24GiB",
+    .opts_size = sizeof(struct predict_opts),
+    .options = rows,
+    .run = run_predict,
+};

@@ -1,0 +1,48 @@
+"""Writes a trace of a made-up training to stdout, as JSON lines with the code that asked: no program was recorded.
+
+    made_runs.py N [KEY=VALUE]...    N is the length of its sequences
+
+    layers=4 width=64 bytes=4 optimizer=sgd|adam order=mask-first|mask-last steps=2 pad=1 shift=0 extra=0
+
+Sizes are products of whole numbers: weights of width * width, activations of N * width, scores of N * N. pad: lengths are
+rounded up to its multiples. shift: bytes more for each score. extra: requests more of this many bytes for each step."""
+import json
+import sys
+
+
+def main(n, layers=4, width=64, size=4, optimizer="sgd", order="mask-first", steps=2, pad=1, shift=0, extra=0):
+    lines, live, at = [{"format": "tapool-trace", "version": 1, "meta": {"kind": "device", "name": "made-run-%d" % n}}], 0, 0
+    length = -(-n // pad) * pad
+
+    def ask(bytes_, place):
+        nonlocal live, at
+        live, at = live + 1, at + 1000
+        lines.append({"t": at, "op": "alloc", "id": live, "size": bytes_, "place": place})
+        return live
+
+    def free(ids):
+        nonlocal at
+        for one in ids:
+            at += 1000
+            lines.append({"t": at, "op": "free", "id": one})
+
+    weights = [ask(width * width * size, "model.py:%d weight" % (10 + i % 3)) for i in range(3 * layers)]
+    for _ in range(steps):
+        kept = []
+        for _ in range(layers):
+            query = ask(length * width * size, "model.py:39 forward")
+            scores = ask(length * length * size + shift, "model.py:41 softmax")
+            masks = [("model.py:44 dropout", length * length), ("model.py:46 scale", length * width * size)]
+            both = [ask(bytes_, place) for place, bytes_ in (masks if order == "mask-first" else masks[::-1])]
+            kept += [query, scores] + both
+        temporary = [ask(extra, "model.py:60 workspace")] if extra else []
+        free(temporary)
+        free(kept[::-1])
+        if optimizer == "adam":
+            free([ask(width * width * size, "optimizer.py:78 step") for _ in weights])
+    free(weights)
+    print("\n".join(map(json.dumps, lines)))
+
+
+words = dict(word.split("=") for word in sys.argv[2:])
+main(int(sys.argv[1]), **{{"bytes": "size"}.get(k, k): v if k in ("optimizer", "order") else int(v) for k, v in words.items()})

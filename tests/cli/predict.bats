@@ -1,0 +1,166 @@
+# tapool predict: what is not recorded, from what is. Runs that nobody recorded are made_runs.py's and gen's; recorded
+# ones are those of tests/data/h200, where PyTorch says what it really took.
+load common
+
+setup() { enter_folder; }
+
+made() { python3 "$CLI/made_runs.py" "$@"; }
+
+# requests FILE: sizes of all requests, in order.
+requests() { "$TAPOOL" convert "$1" -o - | grep '"op": "alloc"' | sed 's/.*"size": \([0-9]*\).*/\1/'; }
+
+@test "every size is that of the recorded run at this value" {
+    for n in 64 128 256 1024; do made $n >$n.jsonl; done
+    ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 1024 -o big.jsonl
+    matches "$out" '^aligned +44 of 44 requests, by call stack$'
+    diff <(requests big.jsonl) <(requests 1024.jsonl)
+    ok "$TAPOOL" info big.jsonl --json
+    is "$out" 'd["peak_requested_bytes"]' "$("$TAPOOL" info 1024.jsonl --json | python3 -c '
+import json, sys; print(json.load(sys.stdin)["peak_requested_bytes"])')"
+    grep -q 'Predicted at 1,024, not recorded: from 64.jsonl at 64, 128.jsonl at 128' big.jsonl
+    # downwards too, and in any order
+    ok "$TAPOOL" predict 1024.jsonl@len=1024 128.jsonl@len=128 256.jsonl@len=256 --at len=64 -o small.tpt
+    diff <(requests small.tpt) <(requests 64.jsonl)
+    [ "$(grep -c '(+0.0%)' "$out")" -eq 3 ]
+    ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 256.jsonl@256 --at 1024 --json
+    is "$out" '[d["sound"], d["alignment"]["laws"]["none"], d["predicted"]["sites"][0]["law"]]' "[True, 0, 'n^2']"
+}
+
+@test "laws: a constant part, and lengths that are padded" {
+    for n in 100 150 300; do made $n pad=64 shift=24 >$n.jsonl; done
+    made 1000 pad=64 shift=24 >1000.jsonl
+    ok "$TAPOOL" predict 100.jsonl@100 150.jsonl@150 300.jsonl@300 --at 1000 -o big.tpt
+    diff <(requests big.tpt) <(requests 1000.jsonl)
+    for n in 100 150 300 1000; do made $n pad=64 >$n.jsonl; done
+    ok "$TAPOOL" predict 100.jsonl@100 150.jsonl@150 300.jsonl@300 --at 1000 -o big.tpt -f
+    diff <(requests big.tpt) <(requests 1000.jsonl)
+    for n in 64 128 1024; do made $n shift=24 >$n.jsonl; done
+    ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 1024 -o big.tpt -f
+    diff <(requests big.tpt) <(requests 1024.jsonl)
+}
+
+# refused WORD...: exit 1 with these words on the screen, and no figure.
+refused() {
+    capture "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 512 -o never.tpt
+    [ "$rc" -eq 1 ] || fail "exit $rc: $(cat "$out" "$err")"
+    matches "$out" '^No prediction: '
+    for word in "$@"; do matches "$out" "$word"; done
+    lacks "$out" 'peak requested'
+    [ ! -e never.tpt ]
+}
+
+@test "runs of other programs are refused, with what differs" {
+    made 64 >a.jsonl
+    made 128 layers=5 >b.jsonl
+    refused 'Only b.jsonl has 11 requests' 'model.py:41 softmax'
+    made 128 bytes=2 >b.jsonl
+    refused 'follow no law'
+    made 128 optimizer=adam >b.jsonl
+    refused 'Only b.jsonl has 24 requests' 'optimizer.py:78 step'
+    made 128 order=mask-last >b.jsonl
+    refused 'model.py:4[46] '
+    made 128 extra=4000000 >b.jsonl
+    refused 'Only b.jsonl has 2 requests' 'model.py:60 workspace' 'Record at 256 too'
+    # less than 1% of the bytes is none of these
+    made 128 extra=512 >b.jsonl
+    ok "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 512
+    matches "$out" '^aligned +44 of 46 requests'
+}
+
+@test "the largest value that fits, and the request that does not" {
+    for n in 64 128; do made $n >$n.jsonl; done
+    ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 64MiB --json
+    fits=$(python3 -c 'import json; print(json.load(open("'"$out"'"))["fit"]["fits"])')
+    fails=$(python3 -c 'import json; print(json.load(open("'"$out"'"))["fit"]["fails"])')
+    [ "$fails" -eq $((fits + 8)) ]
+    for n in $fits $fails; do
+        made "$n" >real.jsonl
+        ok "$TAPOOL" replay real.jsonl -s torch --capacity 64MiB --no-fits --min-time 0 --json
+        is "$out" 'd["runs"][0]["failed_allocations"] > 0' "$([ "$n" -eq "$fails" ] && echo True || echo False)"
+    done
+    ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 64MiB --step 1
+    matches "$out" '^max that fits +[0-9,]+ in 64 MiB \(multiples of 1\)$'
+    matches "$out" '^first OOM +[0-9,]+ at event [0-9,]+, request of .*: model.py'
+    for n in 64 128; do made $n width=1024 >$n.jsonl; done
+    ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 4MiB
+    matches "$out" '^max that fits +none: 8 does not fit in 4 MiB$'
+}
+
+@test "profiles of gen at three settings tell a fourth" {
+    for b in 1 2 4 8; do
+        "$TAPOOL" gen training-step --batch $b --layers 2 --count 3 -o $b.tpt >gen.out
+        "$TAPOOL" gen llm-decode --hidden $((256 * b)) --layers 2 --count 20 -o h$b.tpt >gen.out
+    done
+    ok "$TAPOOL" predict 1.tpt@1 2.tpt@2 4.tpt@4 --at 8 -o p.tpt
+    matches "$out" 'by order alone: the recordings have no call stacks'
+    diff <(requests p.tpt) <(requests 8.tpt)
+    ok "$TAPOOL" predict h1.tpt@1 h2.tpt@2 h4.tpt@4 --at 8 -o h.tpt
+    diff <(requests h.tpt) <(requests h8.tpt)
+}
+
+@test "runs on a GPU, predicted from smaller ones, beside what PyTorch took" {
+    data=$TAPOOL_ROOT/tests/data/h200
+    while read -r run one other n; do
+        ok "$TAPOOL" predict "$data/$run$one.pickle.zst@$one" "$data/$run$other.pickle.zst@$other" --at "$n" --json
+        python3 - "$out" "$data/measured.csv" "$run$n" <<'END' || fail "$run$n: $(cat "$out")"
+import csv, json, sys
+d = json.load(open(sys.argv[1]))
+real, = [row for row in csv.DictReader(open(sys.argv[2])) if row["run"] == sys.argv[3]]
+assert d["sound"] and d["alignment"]["only_in_base"]["requests"] == 0, d["alignment"]
+reserved = d["predicted"]["settings"][0]
+assert reserved["recorded"] and reserved["peak_reserved_bytes"] == int(real["max_reserved_bytes"]), (reserved, real)
+END
+    done <<'END'
+gpt-infer-ctx 128 256 1024
+gpt-train-ctx 256 512 1024
+gpt-train-b 4 8 32
+graph-b 2 4 16
+END
+    # at 128 PyTorch chose other kernels than from 256 on
+    capture "$TAPOOL" predict "$data/gpt-train-ctx128.pickle.zst@128" "$data/gpt-train-ctx256.pickle.zst@256" --at 512
+    [ "$rc" -eq 1 ]
+    matches "$out" '^Only gpt-train-ctx256.pickle.zst has 96 requests, '
+    matches "$out" '^Record at 512 too'
+}
+
+@test "a pair of recordings of inference, and the recorded heap" {
+    corpus=$(dirname "$TAPOOL_ROOT")/shared/corpus/pytorch
+    [ -d "$corpus" ] || skip "the corpus is not there"
+    ok "$TAPOOL" predict "$corpus/inference-ctx128.pickle.gz@128" "$corpus/inference-ctx256.pickle.gz@256" --at 1024 --json
+    is "$out" '[d["alignment"]["aligned"], d["alignment"]["laws"]["none"]]' '[1503, 0]'
+    is "$out" 'round(d["predicted"]["peak_requested_bytes"] / 2**30, 3)' 2.68
+    is "$out" 'abs(d["predicted"]["settings"][0]["peak_reserved_bytes"] / 2**30 / 2.984 - 1) < 0.01' True
+}
+
+@test "what is asked wrongly is exit 2, what cannot be read exit 3" {
+    made 64 >a.jsonl
+    made 128 >b.jsonl
+    while read -r want words; do
+        # shellcheck disable=SC2086 # words
+        capture "$TAPOOL" predict $words
+        [ "$rc" -eq "$want" ] || fail "exit $rc: $words: $(cat "$err")"
+    done <<'END'
+2 a.jsonl@64 --at 128
+2 a.jsonl@64 b.jsonl@128
+2 a.jsonl@64 b.jsonl --at 512
+2 a.jsonl@64 b.jsonl@ --at 512
+2 a.jsonl@64 b.jsonl@0 --at 512
+2 a.jsonl@64 b.jsonl@x --at 512
+2 a.jsonl@64 b.jsonl@-3 --at 512
+2 a.jsonl@64 b.jsonl@16777217 --at 512
+2 a.jsonl@64 b.jsonl@99999999999999999999 --at 512
+2 a.jsonl@64 b.jsonl@64 --at 512
+2 a.jsonl@batch=64 b.jsonl@128 --at 512
+2 a.jsonl@batch=64 b.jsonl@len=128 --at 512
+2 a.jsonl@64 b.jsonl@128 --at len=512
+2 a.jsonl@64 b.jsonl@128 --at 0
+2 a.jsonl@64 b.jsonl@128 --fits 1GiB -o x.tpt
+2 a.jsonl@64 b.jsonl@128 --at 512 -o x.csv
+3 a.jsonl@64 none.jsonl@128 --at 512
+END
+    capture "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 16777216
+    [ "$rc" -eq 3 ]
+    matches "$err" 'at 16,777,216 the request of event [0-9,]+ of b.jsonl, model.py:41 softmax is above 2\^48 bytes'
+    capture "$TAPOOL" predict a.jsonl@64 sample:jq@128 --at 512
+    [ "$rc" -eq 3 ]
+}

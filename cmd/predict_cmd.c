@@ -216,6 +216,8 @@ static int answer(const struct predict_opts *o, const struct recordings *all,
 {
     struct tp_predict_answer a;
     int rc = tp_predict_ask(q, &a, err);
+    if (rc == TP_EUNSUP)
+        rc = err->status = TP_EFOUND;
     if (rc == TP_OK && a.sound && o->output)
         rc = save(o, all, q, &a, out, err);
     const struct tp_predict_report report = {q, &a, rc == TP_OK && a.sound ? o->output : NULL};

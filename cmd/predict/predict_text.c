@@ -33,8 +33,14 @@ static void print_head(const struct tp_predict_report *r, struct tp_page *page)
         tp_str_item(&from, ", ", "%s at %s", q->recordings[i]->trace.file,
                     tp_count(q->recordings[i]->n).s);
     const char *axis = q->recordings[0]->axis;
+    uint64_t least = q->recordings[0]->n, most = q->recordings[q->count - 1]->n;
+    struct tp_text far =
+        q->n > most    ? tp_text_of(", %.3gx the largest recording", (double)q->n / (double)most)
+        : q->n < least ? tp_text_of(", below the smallest recording")
+                       : tp_text_of("%s", "");
     if (q->n)
-        row(page, "prediction", "%s%s%s", axis ? axis : "", axis ? " = " : "at ", tp_count(q->n).s);
+        row(page, "prediction", "%s%s%s%s", axis ? axis : "", axis ? " = " : "at ",
+            tp_count(q->n).s, far.s);
     row(page, "recordings", "%s", tp_str_text(&from));
     tp_str_drop(&from);
 }
@@ -118,8 +124,12 @@ static void print_growth(const struct tp_predict_report *r, struct tp_page *page
             peak->sites[i].is > peak->sites[i].was ? peak->sites[i].is - peak->sites[i].was : 0;
     size_t shown = peak->count < SITES_SHOWN ? peak->count : SITES_SHOWN;
     struct tp_table table = {0};
-    if (!grown)
+    if (!grown) {
+        tp_page_line(page);
+        tp_page_put(page, 0,
+                    "No request grows with the setting: the recordings may be of one value.");
         return;
+    }
     tp_table_columns(&table, columns, 3);
     for (size_t i = 0; i < shown; i++)
         add_site(&table, &peak->sites[i], grown, page->exact);

@@ -13,6 +13,7 @@ requests() { "$TAPOOL" convert "$1" -o - | grep '"op": "alloc"' | sed 's/.*"size
     for n in 64 128 256 1024; do made $n >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 1024 -o big.jsonl
     matches "$out" '^aligned +44 of 44 requests, by call stack$'
+    matches "$out" '^prediction +at 1,024, 8x the largest recording$'
     diff <(requests big.jsonl) <(requests 1024.jsonl)
     ok "$TAPOOL" info big.jsonl --json
     is "$out" 'd["peak_requested_bytes"]' "$("$TAPOOL" info 1024.jsonl --json | python3 -c '
@@ -22,8 +23,15 @@ import json, sys; print(json.load(sys.stdin)["peak_requested_bytes"])')"
     ok "$TAPOOL" predict 1024.jsonl@len=1024 128.jsonl@len=128 256.jsonl@len=256 --at len=64 -o small.tpt
     diff <(requests small.tpt) <(requests 64.jsonl)
     [ "$(grep -c '(+0.0%)' "$out")" -eq 3 ]
+    matches "$out" '^prediction +len = 64, below the smallest recording$'
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 256.jsonl@256 --at 1024 --json
     is "$out" '[d["sound"], d["alignment"]["laws"]["none"], d["predicted"]["sites"][0]["law"]]' "[True, 0, 'n^2']"
+}
+
+@test "recordings of one value are not taken for a setting without effect" {
+    made 64 >a.jsonl
+    ok "$TAPOOL" predict a.jsonl@64 a.jsonl@128 --at 512
+    matches "$out" '^No request grows with the setting: the recordings may be of one value\.$'
 }
 
 @test "laws: a constant part, and lengths that are padded" {
@@ -61,6 +69,15 @@ refused() {
     refused 'model.py:4[46] '
     made 128 extra=4000000 >b.jsonl
     refused 'Only b.jsonl has 2 requests' 'model.py:60 workspace' 'Record at 256 too'
+    # hopeless ones end soon
+    python3 -c '
+print("{\"format\": \"tapool-trace\", \"version\": 1}")
+for i in range(60000): print("{\"op\": \"alloc\", \"id\": %d, \"size\": 64, \"place\": \"b.py:%d f\"}" % (i, i))' >b.jsonl
+    sed 's/b.py/a.py/' b.jsonl >a.jsonl
+    capture "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 512
+    [ "$rc" -eq 1 ]
+    matches "$err" 'too many allocations to be aligned'
+    made 64 >a.jsonl
     # less than 1% of the bytes is none of these
     made 128 extra=512 >b.jsonl
     ok "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 512
@@ -119,6 +136,10 @@ END
     # at 128 PyTorch chose other kernels than from 256 on
     capture "$TAPOOL" predict "$data/gpt-train-ctx128.pickle.zst@128" "$data/gpt-train-ctx256.pickle.zst@256" --at 512
     [ "$rc" -eq 1 ]
+    golden predict-refused <"$out"
+    shown predict-gpu "$TAPOOL" predict "$data"/gpt-train-ctx{128.pickle.zst@128,256.pickle.zst@256,512.pickle.zst@512} \
+        --at 1024 --fits 24GiB
+    capture "$TAPOOL" predict "$data/gpt-train-ctx128.pickle.zst@128" "$data/gpt-train-ctx256.pickle.zst@256" --at 512
     matches "$out" '^Only gpt-train-ctx256.pickle.zst has 96 requests, '
     matches "$out" '^Record at 512 too'
 }

@@ -16,7 +16,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 struct convert_opts {
@@ -57,29 +56,20 @@ static void list_writers(char *out, size_t size, bool suffixes)
                     suffixes ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name);
 }
 
-/* Finds a writer by its name, or by the suffix of its files if `suffix` is true. */
-static const struct tp_trace_writer *find_writer(const char *text, bool suffix)
-{
-    for (size_t i = 0; text && tp_trace_writers[i]; i++)
-        if (!strcasecmp(suffix ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name, text))
-            return tp_trace_writers[i];
-    return NULL;
-}
-
 static int choose_writer(const struct convert_opts *o, const char *output,
                          const struct tp_trace_writer **out, struct tp_err *err)
 {
     char all[256];
     if (o->to_format) {
-        *out = find_writer(o->to_format, false);
+        *out = tp_find_writer(o->to_format, false);
         list_writers(all, sizeof all, false);
         return *out ? TP_OK
                     : tp_hint(err,
                               tp_fail(err, TP_EUSAGE, "unknown output format '%s'", o->to_format),
                               "there are: %s", all);
     }
-    *out =
-        strcmp(output, "-") ? find_writer(strrchr(output, '.'), true) : find_writer("jsonl", false);
+    *out = strcmp(output, "-") ? tp_find_writer(strrchr(output, '.'), true)
+                               : tp_find_writer("jsonl", false);
     if (*out)
         return TP_OK;
     list_writers(all, sizeof all, true);

@@ -1,6 +1,5 @@
 /* tapool predict: what a program will need at a value of a setting at which it was not recorded. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/save_trace.h"
 #include "cmd/predict/predict_text.h"
@@ -32,7 +31,8 @@ static const struct tp_opt rows[] = {
     TP_UINT_AT("step", ROW(step), .def = "0", .max = TP_LAW_N_MOST,
                .help = "with --fits, values are multiples of it; 0 is an eighth of the greatest "
                        "common divisor of the recorded values"),
-    TP_OUTPUT_ROW(ROW(output), "write the predicted trace as a .tpt, for replay, tune and why"),
+    TP_OUTPUT_ROW(ROW(output),
+                  "write the predicted trace, for replay and tune: .tpt, .json or .jsonl"),
     TP_FORMAT_ROW(struct predict_opts, format_words, "what is printed"),
     TP_JSON_ROW(struct predict_opts),
     TP_EXPORT_ROW(struct predict_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
@@ -133,9 +133,7 @@ static void close_all(struct recordings *all)
 static int describe(struct tp_trace *t, const struct tp_predict_asking *q, struct tp_err *err)
 {
     struct tp_str from = {0};
-    for (size_t i = 0; i < q->count; i++)
-        tp_str_item(&from, ", ", "%s at %s", q->recordings[i]->trace.file,
-                    tp_count(q->recordings[i]->n).s);
+    tp_predict_sources(q, &from);
     tp_meta_remark(&t->meta, "Predicted at %s, not recorded: from %s.", tp_count(q->n).s,
                    tp_str_text(&from));
     tp_str_drop(&from);
@@ -148,11 +146,8 @@ static int describe(struct tp_trace *t, const struct tp_predict_asking *q, struc
 
 static const struct tp_trace_writer *writer_of(const char *path)
 {
-    const char *suffix = strrchr(path, '.');
-    for (size_t i = 0; suffix && tp_trace_writers[i]; i++)
-        if (!strcmp(tp_trace_writers[i]->suffix, suffix) && tp_trace_writers[i]->whole)
-            return tp_trace_writers[i];
-    return NULL;
+    const struct tp_trace_writer *writer = tp_find_writer(strrchr(path, '.'), true);
+    return writer && writer->whole ? writer : NULL;
 }
 
 /* The trace of the base with the predicted program, whose events have the same numbers, so that

@@ -173,12 +173,6 @@ static const char *torch_unplayed(const char *text, const char *recorded)
                : NULL;
 }
 
-static const char *nothing_unplayed(const char *text, const char *recorded)
-{
-    (void)text, (void)recorded;
-    return NULL;
-}
-
 static bool knows_torch(const char *text)
 {
     struct tp_torch_rules rules = tp_torch_defaults;
@@ -212,7 +206,6 @@ const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
                                                           .option = "conf",
                                                           .settings = torch_settings,
                                                           .check = check_torch_pinned,
-                                                          .unplayed = nothing_unplayed,
                                                           .shared = ""}};
     for (size_t i = 0; by && i < sizeof policies / sizeof *policies; i++)
         if (!strcmp(by, policies[i].by))

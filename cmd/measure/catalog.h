@@ -40,7 +40,8 @@ struct tp_recorded_policy {
     const char *(*settings)(const char *said);
     /* TP_EUSAGE: they are not simulated. `device` may be NULL */
     int (*check)(const char *text, const char *device, struct tp_err *err);
-    /* What a text sets otherwise than the recorded one and is not simulated; NULL: nothing. */
+    /* What a text sets otherwise than the recorded one and is not simulated; NULL: nothing. May be
+     * NULL itself. */
     const char *(*unplayed)(const char *text, const char *recorded);
     /* Added to the settings where the program had set its share of the device, which is then all
      * that is known of the device's size. */

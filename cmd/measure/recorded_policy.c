@@ -121,7 +121,7 @@ const char *tp_recorded_unplayed(const struct tp_trace *trace, const struct tp_s
 {
     struct policy_settings r = recorded_settings(trace, false, spec);
     char given[TP_SPEC_TEXT] = "";
-    if (!r.policy)
+    if (!r.policy || !r.policy->unplayed)
         return NULL;
     tp_opt_format(r.row, spec->opts, given, sizeof given);
     return r.policy->unplayed(given, r.there ? r.text : "");

@@ -1,10 +1,20 @@
 /* See save_trace.h. */
 #include "cmd/measure/save_trace.h"
 
+#include "cmd/measure/catalog.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 
 #include <string.h>
+#include <strings.h>
+
+const struct tp_trace_writer *tp_find_writer(const char *text, bool suffix)
+{
+    for (size_t i = 0; text && tp_trace_writers[i]; i++)
+        if (!strcasecmp(suffix ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name, text))
+            return tp_trace_writers[i];
+    return NULL;
+}
 
 struct save_job {
     const struct tp_trace_writer *writer;

@@ -13,6 +13,10 @@ struct tp_saving {
     bool compress, force;
 };
 
+/* The writer of this name, or whose files end so, in any case of letters. `text` may be NULL. NULL:
+ * there is none. */
+const struct tp_trace_writer *tp_find_writer(const char *text, bool suffix);
+
 /* The file appears whole or not at all. */
 int tp_trace_save(const struct tp_saving *s, FILE *out, struct tp_err *err);
 

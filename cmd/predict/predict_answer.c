@@ -6,6 +6,7 @@
 #include "cmd/measure/trial.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
+#include "cmd/ui/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,13 @@ static int no_memory(struct tp_err *err)
 static const struct tp_sample_run *base_of(const struct tp_predict_answer *a)
 {
     return a->prediction.recordings[a->prediction.base];
+}
+
+void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out)
+{
+    for (size_t i = 0; i < q->count; i++)
+        tp_str_item(out, ", ", "%s at %s", q->recordings[i]->trace.file,
+                    tp_count(q->recordings[i]->n).s);
 }
 
 /* ---- settings ---- */
@@ -180,12 +188,11 @@ static int play_value(const struct tp_predict_asking *q, const struct tp_predict
 static void name_failed(struct tp_predict_answer *a)
 {
     const struct tp_sample_run *base = base_of(a);
-    for (size_t i = base->initial; a->fit.event && i < base->count; i++) {
-        if (base->requests[i].event != a->fit.event)
-            continue;
-        a->fit.place = tp_request_place(base, &base->requests[i]);
-        tp_law_at(&a->prediction.requests[i].law, a->fit.fails, &a->fit.size);
-    }
+    const struct tp_request *q = tp_request_at(base, a->fit.event);
+    if (!q)
+        return;
+    a->fit.place = tp_request_place(base, q);
+    tp_law_at(&a->prediction.requests[q - base->requests].law, a->fit.fails, &a->fit.size);
 }
 
 /* Memory is taken to grow with the value, as it does where all laws do. */

@@ -3,6 +3,7 @@
 #ifndef TP_PREDICT_ANSWER_H
 #define TP_PREDICT_ANSWER_H
 
+#include "alloc/base/str.h"
 #include "cmd/predict/predict.h"
 
 enum { TP_PREDICT_TRIES = 3 };
@@ -53,6 +54,9 @@ struct tp_predict_answer {
     size_t check_count;
     struct tp_predict_fit fit;
 };
+
+/* Adds "a.pickle at 2, b.pickle at 4". */
+void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out);
 
 /* `out` is to be released in every case. TP_EUNSUP: as tp_predict_make. */
 int tp_predict_ask(const struct tp_predict_asking *asking, struct tp_predict_answer *out,

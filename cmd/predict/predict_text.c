@@ -29,9 +29,7 @@ static void print_head(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_asking *q = r->asking;
     struct tp_str from = {0};
-    for (size_t i = 0; i < q->count; i++)
-        tp_str_item(&from, ", ", "%s at %s", q->recordings[i]->trace.file,
-                    tp_count(q->recordings[i]->n).s);
+    tp_predict_sources(q, &from);
     const char *axis = q->recordings[0]->axis;
     uint64_t least = q->recordings[0]->n, most = q->recordings[q->count - 1]->n;
     struct tp_text far =
@@ -69,14 +67,6 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
 
 /* ---- memory ---- */
 
-static const char *place_of_event(const struct tp_sample_run *r, uint64_t event)
-{
-    for (size_t i = r->initial; i < r->count; i++)
-        if (r->requests[i].event == event)
-            return tp_request_place(r, &r->requests[i]);
-    return NULL;
-}
-
 static void print_tries(const struct tp_predict_answer *a, struct tp_page *page)
 {
     for (size_t i = 0; i < a->try_count; i++) {
@@ -92,7 +82,8 @@ static void print_tries(const struct tp_predict_answer *a, struct tp_page *page)
 static void print_memory(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_peak *peak = &r->answer->peak;
-    const char *place = place_of_event(base_of(r), peak->event);
+    const struct tp_request *last = tp_request_at(base_of(r), peak->event);
+    const char *place = last ? tp_request_place(base_of(r), last) : NULL;
     tp_page_line(page);
     row(page, "peak requested", "%-10s  event %s%s%s", tp_bytes(peak->bytes, page->exact).s,
         tp_count(peak->event).s, place ? ": " : "", place ? place : "");

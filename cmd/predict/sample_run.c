@@ -213,6 +213,18 @@ void tp_sample_run_close(struct tp_sample_run *r)
     *r = (struct tp_sample_run){.path = NULL};
 }
 
+const struct tp_request *tp_request_at(const struct tp_sample_run *r, uint64_t event)
+{
+    size_t low = r->initial, high = r->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool before = r->requests[middle].event < event;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low < r->count && r->requests[low].event == event ? &r->requests[low] : NULL;
+}
+
 const char *tp_request_place(const struct tp_sample_run *r, const struct tp_request *q)
 {
     return q->place == TP_NO_PLACE ? NULL : tp_place_table_get(r->stacks, q->place);

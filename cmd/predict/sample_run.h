@@ -41,6 +41,9 @@ int tp_sample_run_value(const char *text, uint64_t *n, char **axis, struct tp_er
 int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err);
 void tp_sample_run_close(struct tp_sample_run *r); /* a zeroed one is fine */
 
+/* The request of an event; NULL: it makes none. */
+const struct tp_request *tp_request_at(const struct tp_sample_run *r, uint64_t event);
+
 /* The place of a request; NULL: not known. */
 const char *tp_request_place(const struct tp_sample_run *r, const struct tp_request *q);
 

@@ -469,10 +469,11 @@ int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const cha
                        const char *conf, struct tp_torch_rules *rules, struct tp_err *err)
 {
     const char *text = conf ? conf : tp_pytorch_conf(s);
-    *rules = tp_torch_rules_for(tp_torch_device(device ? device : tp_pytorch_allocator(s)));
+    const char *own = tp_pytorch_allocator(s);
+    *rules = tp_torch_rules_for(tp_torch_device(device ? device : own));
     rules->expandable = !conf && tp_pytorch_grows(s);
     if (!release)
-        release = tp_pytorch_newest(s);
+        release = tp_pytorch_newest(s, own);
     int rc = release ? tp_torch_version(rules, release, err) : TP_OK;
     if (rc != TP_OK || !text)
         return rc;

@@ -58,20 +58,19 @@ const char *tp_pytorch_allocator(const struct tp_pytorch *s)
     return counts[best] ? devices[best].device : NULL;
 }
 
-static bool is_of_gpus(const struct tp_pytorch *s)
+static bool is_of_gpus(const char *device)
 {
-    const char *device = tp_pytorch_allocator(s);
     return !device || !strcmp(device, "cuda") || !strcmp(device, "hip");
 }
 
 /* user_metadata came with 2.10 (pull request 165490, October 2025), pool_id with 2.12 (177717,
  * March 2026), events of the host with 2.14. Other devices write snapshots of their own. */
-const char *tp_pytorch_newest(const struct tp_pytorch *s)
+const char *tp_pytorch_newest(const struct tp_pytorch *s, const char *device)
 {
     bool events = false;
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
         events |= tp_pytorch_has_events(&s->devices[i]);
-    if (!events || !is_of_gpus(s))
+    if (!events || !is_of_gpus(device))
         return NULL;
     if (tp_pytorch_has_events(&s->devices[TP_PYTORCH_HOST]))
         return "2.14";

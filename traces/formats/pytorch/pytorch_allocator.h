@@ -11,7 +11,8 @@
 const char *tp_pytorch_allocator(const struct tp_pytorch *s);
 
 /* The newest release of PyTorch that is known and writes such a file: "2.9", "2.11" or "2.14"
- * (meta->allocator_release). NULL: it cannot be told. */
-const char *tp_pytorch_newest(const struct tp_pytorch *s);
+ * (meta->allocator_release). `device` is what tp_pytorch_allocator says. NULL: it cannot be told.
+ */
+const char *tp_pytorch_newest(const struct tp_pytorch *s, const char *device);
 
 #endif

@@ -47,7 +47,7 @@ static int open_places(struct tp_pytorch *s, struct tp_pytorch_places **out, str
 static void describe(struct tp_pytorch *s)
 {
     struct tp_meta *meta = s->reading->meta;
-    const char *device = tp_pytorch_allocator(s), *release = tp_pytorch_newest(s);
+    const char *device = tp_pytorch_allocator(s), *release = tp_pytorch_newest(s, device);
     tp_pytorch_describe(s);
     if (device)
         tp_meta_set(meta, &meta->allocator_device, "%s", device);

@@ -3,10 +3,13 @@
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/save_trace.h"
 #include "cmd/predict/predict_text.h"
+#include "cmd/tune/grid.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/text.h"
+
+#include "alloc/strategies/torch/torch_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,7 @@
 struct predict_opts {
     struct tp_open_opts open;
     struct tp_exports exports;
-    char *at, *output;
+    char *at, *check, *output;
     uint64_t fits, step;
     bool bytes;
 };
@@ -28,6 +31,8 @@ static const struct tp_opt rows[] = {
                .help = "value of the setting that is predicted: 1024, or batch=32"),
     TP_SIZE_AT("fits", ROW(fits), .def = "0", .max = UINT64_C(1) << 60,
                .help = "find the largest value that fits a device of this size; 0 does not"),
+    TP_TEXT_AT("check", ROW(check), .from = TP_OPT_USER, .arg = "VALUE=FILE",
+               .help = "predict at VALUE and compare with a recording made there"),
     TP_UINT_AT("step", ROW(step), .def = "0", .max = TP_LAW_N_MOST,
                .help = "with --fits, values are multiples of it; 0 is an eighth of the greatest "
                        "common divisor of the recorded values"),
@@ -44,6 +49,9 @@ static const struct tp_opt rows[] = {
 /* ---- the recordings ---- */
 
 struct recordings {
+    struct tp_sample_run real;             /* what --check names */
+    struct tp_texts settings;              /* that are tried */
+    const char **setting_list;             /* owned; of their texts */
     struct tp_sample_run *list;            /* owned */
     const struct tp_sample_run **by_value; /* owned; points into the list */
     size_t count;
@@ -80,21 +88,22 @@ static int check_values(const struct recordings *all, struct tp_err *err)
     return TP_OK;
 }
 
-static int check_kinds(const struct recordings *all, struct tp_err *err)
+static int open_one(struct tp_sample_run *r, const struct predict_opts *o,
+                    const struct tp_trace *first, struct tp_err *err)
 {
-    const struct tp_trace *first = &all->list[0].trace;
-    for (size_t i = 1; i < all->count; i++) {
-        const struct tp_trace *t = &all->list[i].trace;
-        if (tp_program_facts(t->program)->kind != tp_program_facts(first->program)->kind)
-            return tp_fail(err, TP_EINPUT, "%s is a %s trace, %s a %s trace", first->file,
-                           first->meta.kind == TP_KIND_DEVICE ? "device" : "host", t->file,
-                           t->meta.kind == TP_KIND_DEVICE ? "device" : "host");
-    }
-    return TP_OK;
+    const struct tp_trace *t = &r->trace;
+    int rc = tp_open_trace(r->path, &o->open, false, &r->trace, err);
+    r->open = rc == TP_OK;
+    if (rc == TP_OK)
+        rc = tp_sample_run_list(r, err);
+    if (rc != TP_OK || tp_program_facts(t->program)->kind == tp_program_facts(first->program)->kind)
+        return rc;
+    return tp_fail(err, TP_EINPUT, "%s is a %s trace, %s a %s trace", first->file,
+                   first->meta.kind == TP_KIND_DEVICE ? "device" : "host", t->file,
+                   t->meta.kind == TP_KIND_DEVICE ? "device" : "host");
 }
 
-static int open_all(const struct tp_args *args, const struct predict_opts *o,
-                    struct recordings *all, struct tp_err *err)
+static int name_all(const struct tp_args *args, struct recordings *all, struct tp_err *err)
 {
     size_t count = (size_t)args->count;
     all->list = calloc(count, sizeof *all->list);
@@ -104,24 +113,27 @@ static int open_all(const struct tp_args *args, const struct predict_opts *o,
         all->by_value[all->count] = &all->list[i];
         rc = tp_sample_run_name(&all->list[all->count++], args->words[i], err);
     }
-    if (rc == TP_OK) {
-        qsort(all->by_value, count, sizeof *all->by_value, by_value);
-        rc = check_values(all, err);
-    }
-    for (size_t i = 0; rc == TP_OK && i < count; i++) {
-        struct tp_sample_run *r = &all->list[i];
-        rc = tp_open_trace(r->path, &o->open, false, &r->trace, err);
-        r->open = rc == TP_OK;
-        if (rc == TP_OK)
-            rc = tp_sample_run_list(r, err);
-    }
-    return rc == TP_OK ? check_kinds(all, err) : rc;
+    if (rc != TP_OK)
+        return rc;
+    qsort(all->by_value, count, sizeof *all->by_value, by_value);
+    return check_values(all, err);
+}
+
+static int open_all(const struct predict_opts *o, struct recordings *all, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < all->count; i++)
+        rc = open_one(&all->list[i], o, &all->list[0].trace, err);
+    return rc == TP_OK && o->check ? open_one(&all->real, o, &all->list[0].trace, err) : rc;
 }
 
 static void close_all(struct recordings *all)
 {
     for (size_t i = 0; i < all->count; i++)
         tp_sample_run_close(&all->list[i]);
+    tp_sample_run_close(&all->real);
+    tp_texts_release(&all->settings);
+    free(all->setting_list);
     free(all->list);
     free(all->by_value);
 }
@@ -176,7 +188,7 @@ static int check_output(const struct predict_opts *o, struct tp_err *err)
 {
     if (!o->output)
         return TP_OK;
-    if (!o->at)
+    if (!o->at && !o->check)
         return tp_fail(err, TP_EUSAGE, "--output needs --at, the value that is predicted");
     if (!writer_of(o->output))
         return tp_fail(err, TP_EUSAGE, "'%s' does not end in .tpt, .json or .jsonl", o->output);
@@ -212,7 +224,7 @@ static int answer(const struct predict_opts *o, const struct recordings *all,
     struct tp_predict_answer a;
     int rc = tp_predict_ask(q, &a, err);
     if (rc == TP_EUNSUP)
-        rc = err->status = TP_EFOUND;
+        rc = err->status = TP_EINPUT;
     if (rc == TP_OK && a.sound && o->output)
         rc = save(o, all, q, &a, out, err);
     const struct tp_predict_report report = {q, &a, rc == TP_OK && a.sound ? o->output : NULL};
@@ -220,22 +232,98 @@ static int answer(const struct predict_opts *o, const struct recordings *all,
     if (rc == TP_OK)
         rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
     if (rc == TP_OK && !a.sound)
-        rc = tp_fail(err, TP_EFOUND, "no prediction: the recordings do not make the same requests");
+        rc = tp_fail(err, TP_EINPUT, "no prediction: the recordings do not make the same requests");
     tp_predict_answer_release(&a);
     return rc;
 }
 
-static int find_value(const struct predict_opts *o, const struct recordings *all, uint64_t *n,
-                      struct tp_err *err)
+static int read_value(const char *option, const char *text, const struct recordings *all,
+                      uint64_t *n, struct tp_err *err)
 {
     const char *own = all->list[0].axis;
     char *axis = NULL;
-    int rc = o->at ? tp_sample_run_value(o->at, n, &axis, err) : TP_OK;
+    int rc = tp_sample_run_value(text, n, &axis, err);
     if (rc == TP_OK && axis && (!own || strcmp(axis, own) != 0))
-        rc = tp_fail(err, TP_EUSAGE, "--at names '%s', the recordings %s%s%s", axis,
+        rc = tp_fail(err, TP_EUSAGE, "--%s names '%s', the recordings %s%s%s", option, axis,
                      own ? "'" : "nothing", own ? own : "", own ? "'" : "");
     free(axis);
     return rc;
+}
+
+/* The value may have '=' itself, and so may the file: the first '=' behind a value is taken. */
+static const char *end_of_value(const char *text)
+{
+    const char *name = strpbrk(text, "=");
+    bool named = name && (*text < '0' || *text > '9');
+    return named ? strchr(name + 1, '=') : name;
+}
+
+static int name_real(const char *text, struct recordings *all, uint64_t *n, struct tp_err *err)
+{
+    const char *end = end_of_value(text);
+    if (!end || !end[1])
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--check takes VALUE=FILE, not '%s'", text),
+                       "--check 1024=real.pickle");
+    char *value = strndup(text, (size_t)(end - text));
+    all->real.path = strdup(end + 1);
+    int rc = value && all->real.path ? read_value("check", value, all, n, err) : no_memory(err);
+    free(value);
+    return rc;
+}
+
+static int find_value(const struct predict_opts *o, struct recordings *all, uint64_t *n,
+                      struct tp_err *err)
+{
+    uint64_t real = 0;
+    int rc = o->at ? read_value("at", o->at, all, n, err) : TP_OK;
+    if (rc == TP_OK && o->check)
+        rc = name_real(o->check, all, &real, err);
+    if (rc == TP_OK && *n && real && *n != real)
+        rc = tp_fail(err, TP_EUSAGE, "--at is %s, --check %s", tp_count(*n).s, tp_count(real).s);
+    *n = real ? real : *n;
+    all->real.n = real;
+    return rc;
+}
+
+/* Settings that are worth a try: tune's, without those that harm, that this release lacks, or that
+ * do nothing on a device without a limit. */
+static int find_settings(struct recordings *all, struct tp_predict_asking *q, struct tp_err *err)
+{
+    const struct tp_trace *t = &all->list[0].trace;
+    const struct tp_meta *m = &t->meta;
+    const struct tp_grid_target *target = tp_grid_target(t->recorded.by);
+    const struct tp_grid_whose whose = {target, m->allocator_device, true};
+    bool older = tp_torch_is_before(m->allocator_release, 2, 11);
+    int rc = TP_OK;
+    for (const char *const *grid = target->usual; rc == TP_OK && *grid; grid++)
+        rc = tp_grid_add(&all->settings, *grid, whose, err);
+    all->setting_list = calloc(all->settings.count + 1, sizeof *all->setting_list);
+    if (rc == TP_OK && !all->setting_list)
+        rc = no_memory(err);
+    for (uint32_t i = 0; rc == TP_OK && i < all->settings.count; i++) {
+        const char *conf = tp_texts_get(&all->settings, i);
+        if (!target->danger(conf, m->allocator_device) &&
+            !tp_grid_has(conf, "garbage_collection_threshold:") &&
+            !(older && tp_grid_newer(conf, m->allocator_device)))
+            all->setting_list[q->setting_count++] = conf;
+    }
+    q->settings = all->setting_list;
+    return rc;
+}
+
+static int check_words(const struct tp_args *args, struct tp_err *err)
+{
+    const struct predict_opts *o = args->opts;
+    if (args->count < 2)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "predict takes two or more recordings of a program"),
+                       "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
+    if (!o->at && !o->fits && !o->check)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "predict needs --at VALUE or --fits SIZE"),
+                       "--at 1024 predicts the memory there, --fits 24GiB the largest value that "
+                       "fits");
+    int rc = check_output(o, err);
+    return rc == TP_OK ? tp_exports_look(&o->exports, format_words, err) : rc;
 }
 
 static int run_predict(const struct tp_args *args, FILE *out, struct tp_err *err)
@@ -244,23 +332,18 @@ static int run_predict(const struct tp_args *args, FILE *out, struct tp_err *err
     struct recordings all = {0};
     struct tp_predict_asking q = {
         .capacity = o->fits, .step = o->step, .memory = o->open.max_memory};
-    if (args->count < 2)
-        return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "predict takes two or more recordings of a program"),
-                       "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
-    if (!o->at && !o->fits)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "predict needs --at VALUE or --fits SIZE"),
-                       "--at 1024 predicts the memory there, --fits 24GiB the largest value that "
-                       "fits");
-    int rc = check_output(o, err);
+    int rc = check_words(args, err);
     if (rc == TP_OK)
-        rc = tp_exports_look(&o->exports, format_words, err);
-    if (rc == TP_OK)
-        rc = open_all(args, o, &all, err);
+        rc = name_all(args, &all, err);
     if (rc == TP_OK)
         rc = find_value(o, &all, &q.n, err);
+    if (rc == TP_OK)
+        rc = open_all(o, &all, err);
+    if (rc == TP_OK)
+        rc = find_settings(&all, &q, err);
     q.recordings = all.by_value;
     q.count = all.count;
+    q.real = o->check ? &all.real : NULL;
     if (rc == TP_OK)
         rc = answer(o, &all, &q, out, err);
     close_all(&all);
@@ -275,13 +358,14 @@ const struct tp_command tp_command_predict = {
         "Takes two or more recordings of one program, each at another value of a setting such as "
         "batch size or context length. Aligns their requests by call stack, finds how the size of "
         "each grows (constant, n, n^2, a + k n), and replays the program at the value of --at: "
-        "peak requested, peak reserved under the recorded and two other settings, and the sites "
-        "that grow.\n\n"
+        "peak requested, peak reserved under the recorded setting and the best of those that tune "
+        "tries, and the sites that grow.\n\n"
         "Refuses to answer if the recordings do not make the same requests for 99% of their "
-        "bytes: exit code 1, with the call stacks that differ. With three or more recordings each "
+        "bytes: exit code 3, with the call stacks that differ. With three or more recordings each "
         "is predicted from the others, and the error is printed.\n\n"
         "  tapool predict ctx128.pickle@128 ctx256.pickle@256 --at 1024\n"
-        "  tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --fits 24GiB",
+        "  tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --fits 24GiB\n"
+        "  tapool predict b2.pickle@2 b4.pickle@4 --check 8=b8.pickle",
     .opts_size = sizeof(struct predict_opts),
     .options = rows,
     .run = run_predict,

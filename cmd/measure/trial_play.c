@@ -80,7 +80,7 @@ static struct tp_replay_cfg configure(const struct batch *b, const struct play *
     struct tp_replay_cfg cfg = {.program = b->cfg->program,
                                 .strategy = spec->strategy,
                                 .strategy_opts = spec->opts,
-                                .passes = TP_PASS_USAGE,
+                                .passes = TP_PASS_USAGE | (p->trial->fits ? TP_PASS_FITS : 0),
                                 .packed = p->trial->compacted,
                                 .layer_count = b->source.count,
                                 .timeout_ns = b->cfg->timeout_ns,
@@ -102,7 +102,8 @@ static struct tp_trial_device figures_of(const struct tp_device_run *d)
                                     .failed = d->failed_allocations,
                                     .first_failed_event = d->first_failed_event,
                                     .too_big =
-                                        failed && d->first_failure.oom_class == TP_OOM_DEMAND};
+                                        failed && d->first_failure.oom_class == TP_OOM_DEMAND,
+                                    .fits_in = d->fits_in};
 }
 
 static int take(struct tp_trial *t, const struct tp_run *run, struct tp_err *err)

@@ -97,9 +97,8 @@ static uint64_t *list_keys(const struct tp_sample_run *r)
     return keys;
 }
 
-/* Sets pairs[i] to the request of the other recording that is request i of the base. */
-static int pair_requests(const struct tp_sample_run *base, const struct tp_sample_run *other,
-                         size_t *pairs, struct tp_err *err)
+int tp_predict_pairs(const struct tp_sample_run *base, const struct tp_sample_run *other,
+                     size_t *pairs, struct tp_err *err)
 {
     uint64_t *first = list_keys(base), *second = list_keys(other);
     size_t events = base->count - base->initial;
@@ -201,7 +200,7 @@ static int align_all(struct tp_prediction *p, const struct points *at, struct tp
         size_t *pairs = at->pairs + k * base->count;
         if (k == p->base)
             continue;
-        rc = pair_requests(base, p->recordings[k], pairs, err);
+        rc = tp_predict_pairs(base, p->recordings[k], pairs, err);
         if (rc != TP_OK)
             break;
         struct tp_predict_gap gap = missing_in(base, p->recordings[k], pairs);

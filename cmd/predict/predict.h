@@ -48,6 +48,11 @@ int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
                     struct tp_prediction *out, struct tp_err *err);
 void tp_predict_release(struct tp_prediction *p); /* a zeroed one is fine */
 
+/* Sets pairs[i] to the request of the other recording that is request i of `base`, or TP_UNPAIRED
+ * (align.h). TP_EUNSUP: as tp_predict_make. */
+int tp_predict_pairs(const struct tp_sample_run *base, const struct tp_sample_run *other,
+                     size_t *pairs, struct tp_err *err);
+
 /* Whether so much is aligned and has a law that a figure means something. */
 bool tp_predict_is_sound(const struct tp_prediction *p);
 

@@ -1,9 +1,12 @@
 /* See predict_answer.h. */
 #include "cmd/predict/predict_answer.h"
 
+#include "alloc/base/units.h"
 #include "alloc/strategies/torch/torch_rules.h"
+#include "cmd/measure/captured.h"
 #include "cmd/measure/measure.h"
 #include "cmd/measure/trial.h"
+#include "cmd/predict/align.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
@@ -29,9 +32,6 @@ void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out)
 }
 
 /* ---- settings ---- */
-
-/* Settings that are tried beside the recorded one. */
-static const char *const settings[] = {"expandable_segments:True", "max_split_size_mb:128"};
 
 static bool is_pytorch(const struct tp_sample_run *r)
 {
@@ -63,31 +63,104 @@ static struct tp_trial_cfg trials_of(const struct tp_predict_answer *a, struct t
                                  .interrupted = tp_stop_flag()};
 }
 
-static void take_try(const struct tp_trial *t, const char *conf, bool recorded,
+static void take_try(const struct tp_trial *t, enum tp_predict_try_of of,
                      struct tp_predict_answer *a)
 {
-    struct tp_predict_try *to = &a->tries[a->try_count++];
-    *to = (struct tp_predict_try){.conf = conf, .recorded = recorded, .status = t->status};
-    for (uint32_t i = 0; t->devices && i < t->device_count; i++) {
-        to->peak_reserved += t->devices[i].peak_reserved;
-        to->failed += t->devices[i].failed;
-        to->first_failed_event = t->devices[i].first_failed_event;
-    }
+    if (t->status == TP_OK && t->device_count)
+        a->tries[of] = (struct tp_predict_try){.conf = t->conf,
+                                               .compacted = !t->aged,
+                                               .peak_reserved = t->devices[0].peak_reserved,
+                                               .min_capacity = t->devices[0].fits_in};
 }
 
+/* The first of those that reserve least is the simplest: so the settings are listed. */
+static void take_best(const struct tp_trial *trials, size_t count, struct tp_predict_answer *a)
+{
+    const struct tp_trial *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_trial *t = &trials[i];
+        if (t->status == TP_OK && t->device_count &&
+            (!best || t->devices[0].peak_reserved < best->devices[0].peak_reserved))
+            best = t;
+    }
+    if (best)
+        take_try(best, TP_PREDICT_BEST, a);
+}
+
+/* With other settings the recorded heap would not have come to lie as it did: they begin with a
+ * compacted one, and so does the recorded setting once more, to compare. */
 static int try_settings(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                         struct tp_err *err)
 {
-    struct tp_trial trials[TP_PREDICT_TRIES] = {{.conf = a->conf}};
-    size_t count = 1;
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!strstr(a->conf, settings[i]))
-            trials[count++] = (struct tp_trial){.conf = settings[i]};
+    size_t count = TP_PREDICT_BEST + q->setting_count;
+    struct tp_trial *trials = calloc(count, sizeof *trials);
     const struct tp_trial_cfg cfg = trials_of(a, a->program, q->memory, 0);
+    if (!trials)
+        return no_memory(err);
+    trials[TP_PREDICT_RECORDED] = (struct tp_trial){.conf = a->conf, .fits = true};
+    trials[TP_PREDICT_COMPACTED] = (struct tp_trial){.conf = a->conf, .compacted = true};
+    for (size_t i = TP_PREDICT_BEST; i < count; i++)
+        trials[i] = (struct tp_trial){.conf = q->settings[i - TP_PREDICT_BEST], .compacted = true};
     int rc = tp_trials_play(&cfg, trials, count, err);
-    for (size_t i = 0; rc == TP_OK && i < count; i++)
-        take_try(&trials[i], trials[i].conf, i == 0, a);
+    if (rc == TP_OK) {
+        take_try(&trials[TP_PREDICT_RECORDED], TP_PREDICT_RECORDED, a);
+        if (trials[TP_PREDICT_RECORDED].aged)
+            take_try(&trials[TP_PREDICT_COMPACTED], TP_PREDICT_COMPACTED, a);
+        take_best(trials + TP_PREDICT_BEST, count - TP_PREDICT_BEST, a);
+    }
     tp_trials_release(trials, count);
+    free(trials);
+    return rc;
+}
+
+/* ---- a recording at the value, beside the prediction ---- */
+
+static int count_exact(const struct tp_prediction *p, const uint64_t *sizes,
+                       const struct tp_sample_run *real, struct tp_predict_real *out,
+                       struct tp_err *err)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    size_t *pairs = calloc(base->count + 1, sizeof *pairs);
+    int rc = pairs ? tp_predict_pairs(base, real, pairs, err) : no_memory(err);
+    for (size_t i = 0; rc == TP_OK && i < base->count; i++)
+        out->exact += pairs[i] != TP_UNPAIRED && sizes[i] == real->requests[pairs[i]].size;
+    out->requests = real->count;
+    out->peak = tp_program_demand(real->trace.program, 0)->bytes;
+    free(pairs);
+    return rc;
+}
+
+static int find_recorded_peak(const struct tp_sample_run *real, struct tp_predict_real *out,
+                              struct tp_err *err)
+{
+    struct tp_captured captured;
+    int rc = tp_captured_scan(&real->trace, &captured, err);
+    out->recorded = TP_NONE;
+    if (rc != TP_OK)
+        return rc;
+    if (captured.known && captured.count)
+        out->recorded = captured.devices[0].peak_reserved;
+    tp_captured_release(&captured);
+    return TP_OK;
+}
+
+/* Replays the real program as the predicted one was: under the same setting, from the same start.
+ */
+static int compare(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                   const uint64_t *sizes, struct tp_err *err)
+{
+    const struct tp_predict_try *recorded = &a->tries[TP_PREDICT_RECORDED];
+    struct tp_trial trial = {.conf = a->conf, .compacted = recorded->compacted};
+    const struct tp_trial_cfg cfg = trials_of(a, q->real->trace.program, q->memory, 0);
+    a->real.peak_reserved = TP_NONE;
+    int rc = count_exact(&a->prediction, sizes, q->real, &a->real, err);
+    if (rc == TP_OK)
+        rc = find_recorded_peak(q->real, &a->real, err);
+    if (rc == TP_OK && recorded->conf)
+        rc = tp_trials_play(&cfg, &trial, 1, err);
+    if (rc == TP_OK && recorded->conf && trial.status == TP_OK && trial.device_count)
+        a->real.peak_reserved = trial.devices[0].peak_reserved;
+    tp_trials_release(&trial, 1);
     return rc;
 }
 
@@ -195,29 +268,86 @@ static void name_failed(struct tp_predict_answer *a)
     tp_law_at(&a->prediction.requests[q - base->requests].law, a->fit.fails, &a->fit.size);
 }
 
-/* Memory is taken to grow with the value, as it does where all laws do. */
+/* What is requested grows with the value where all laws do, so that values that cannot fit are told
+ * without a replay: the first multiple above which the requests alone are too many, or 0. */
+static int find_hopeless(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                         uint64_t *out, struct tp_err *err)
+{
+    uint64_t low = 0, high = TP_LAW_N_MOST / a->fit.step + 1;
+    int rc = TP_OK;
+    while (rc == TP_OK && high - low > 1) {
+        uint64_t middle = low + (high - low) / 2, *sizes = NULL;
+        struct tp_predict_peak peak = {.bytes = 0};
+        rc = tp_predict_sizes(&a->prediction, middle * a->fit.step, &sizes, err);
+        if (rc == TP_OK)
+            rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
+        bool fits = rc == TP_OK && peak.bytes <= q->capacity;
+        low = fits ? middle : low;
+        high = fits ? high : middle;
+        rc = rc == TP_EINPUT ? TP_OK : rc; /* larger than any device */
+        tp_predict_peak_release(&peak);
+        free(sizes);
+    }
+    *out = high;
+    return rc;
+}
+
+enum { SCANNED = 128 }; /* values at one distance */
+
+/* From the top down, the first value that fits; 0 where none does. The first SCANNED values are
+ * tried one by one, then every second, and so on. *high becomes the last one that failed. */
+static int scan_down(const struct tp_predict_asking *q, struct tp_predict_answer *a, uint64_t low,
+                     uint64_t *high, uint64_t *fits, struct tp_err *err)
+{
+    uint64_t stride = 1, tries = 0;
+    int rc = TP_OK;
+    for (uint64_t at = *high - 1; rc == TP_OK && at > low && !*fits;) {
+        struct tried tried;
+        rc = play_value(q, a, at * a->fit.step, &tried, err);
+        if (tried.fits) {
+            *fits = at;
+            break;
+        }
+        a->fit.apart = stride > a->fit.apart ? stride : a->fit.apart;
+        a->fit.event = tried.event;
+        *high = at;
+        stride *= ++tries % SCANNED ? 1 : 2;
+        at -= at - low > stride ? stride : at - low;
+    }
+    return rc;
+}
+
+/* What is reserved may fall where the value grows, so it is no search by halves. What was passed
+ * over above the value that fits is looked through once more. */
+static int scan(const struct tp_predict_asking *q, struct tp_predict_answer *a, uint64_t high,
+                struct tp_err *err)
+{
+    uint64_t low = 0, most = TP_LAW_N_MOST / a->fit.step;
+    int rc = TP_OK;
+    for (a->fit.apart = 1; rc == TP_OK && high - low > 1;) {
+        uint64_t fits = 0;
+        rc = scan_down(q, a, low, &high, &fits, err);
+        low = fits ? fits : low;
+    }
+    a->fit.fits = low * a->fit.step;
+    a->fit.fails = high > most ? 0 : high * a->fit.step;
+    return rc;
+}
+
+/* The request that fails at the next value; a value that was not played is played for it. */
 static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                     struct tp_err *err)
 {
-    uint64_t step = step_of(q), low = 0, high = 0, at = q->recordings[0]->n / step;
-    struct tried tried;
-    int rc = TP_OK;
-    a->fit = (struct tp_predict_fit){.capacity = q->capacity, .step = step};
-    for (at += !at; rc == TP_OK && !high && at * step <= TP_LAW_N_MOST; at *= 2) {
-        rc = play_value(q, a, at * step, &tried, err);
-        low = tried.fits ? at : low;
-        high = tried.fits ? 0 : at;
+    uint64_t high;
+    struct tried tried = {.fits = false};
+    a->fit = (struct tp_predict_fit){.capacity = q->capacity, .step = step_of(q)};
+    int rc = find_hopeless(q, a, &high, err);
+    if (rc == TP_OK)
+        rc = scan(q, a, high, err);
+    if (rc == TP_OK && a->fit.fails && !a->fit.event) {
+        rc = play_value(q, a, a->fit.fails, &tried, err);
         a->fit.event = tried.event;
     }
-    while (rc == TP_OK && high - low > 1 && high) {
-        uint64_t middle = low + (high - low) / 2;
-        rc = play_value(q, a, middle * step, &tried, err);
-        low = tried.fits ? middle : low;
-        high = tried.fits ? high : middle;
-        a->fit.event = tried.fits ? a->fit.event : tried.event;
-    }
-    a->fit.fits = low * step;
-    a->fit.fails = high * step;
     name_failed(a);
     return rc;
 }
@@ -233,8 +363,12 @@ static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_a
         rc = tp_predict_program(&a->prediction, sizes, &a->program, err);
     if (rc == TP_OK)
         rc = tp_predict_peak(&a->prediction, sizes, &a->peak, err);
+    if (rc == TP_OK && is_pytorch(base_of(a)))
+        rc = try_settings(q, a, err);
+    if (rc == TP_OK && q->real)
+        rc = compare(q, a, sizes, err);
     free(sizes);
-    return rc == TP_OK && is_pytorch(base_of(a)) ? try_settings(q, a, err) : rc;
+    return rc;
 }
 
 /* Without a value to predict the base is the largest recording, which is nearest to most. */

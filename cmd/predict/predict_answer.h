@@ -6,14 +6,27 @@
 #include "alloc/base/str.h"
 #include "cmd/predict/predict.h"
 
-enum { TP_PREDICT_TRIES = 3 };
+/* Replays of the predicted program under settings of the recorded allocator. */
+enum tp_predict_try_of {
+    TP_PREDICT_RECORDED,  /* the recorded setting, or the defaults where none is recorded */
+    TP_PREDICT_COMPACTED, /* the same without the gaps of the recorded heap; where that was there */
+    TP_PREDICT_BEST,      /* the one of all settings tried that reserves least, where some does */
+    TP_PREDICT_TRIES
+};
 
-/* The predicted program under settings of the recorded allocator. */
 struct tp_predict_try {
-    const char *conf; /* "" for the defaults; static or owned by the asking */
-    bool recorded;    /* the recorded setting, or the defaults where none is recorded */
-    uint64_t peak_reserved, failed, first_failed_event;
-    int status; /* of the trial; its figures are known where it is TP_OK */
+    const char *conf; /* "" for the defaults; owned by the answer or the asking. NULL: not played */
+    bool compacted;   /* it began with a heap without gaps */
+    uint64_t peak_reserved; /* bytes */
+    uint64_t min_capacity;  /* smallest device on which nothing fails, bytes; TP_NONE: not known */
+};
+
+/* A recording at the value that is predicted, beside the prediction. */
+struct tp_predict_real {
+    uint64_t requests, exact; /* of it, and those whose size was predicted */
+    uint64_t peak;            /* requested, bytes */
+    uint64_t peak_reserved;   /* of its replay from the start of the prediction; TP_NONE: none */
+    uint64_t recorded;        /* what PyTorch reserved at the peak, bytes; TP_NONE: not known */
 };
 
 /* A recording, predicted from the others. */
@@ -28,7 +41,8 @@ struct tp_predict_fit {
     uint64_t capacity;    /* bytes; 0: not asked */
     uint64_t step;        /* values are multiples of it */
     uint64_t fits;        /* 0: not even the smallest */
-    uint64_t fails;       /* 0: all up to TP_LAW_N_MOST fit */
+    uint64_t fails;       /* the next value tried; 0: all up to TP_LAW_N_MOST fit */
+    uint64_t apart;       /* values above it that were tried are so far apart, in steps */
     uint64_t event, size; /* of the first request that fails there */
     const char *place;    /* of it; NULL: not known */
 };
@@ -40,6 +54,9 @@ struct tp_predict_asking {
     uint64_t capacity; /* of --fits, bytes; 0: not asked */
     uint64_t step;     /* 0: an eighth of the greatest common divisor of the recorded values */
     uint64_t memory;   /* bytes that trials may take */
+    const char *const *settings; /* that are tried beside the recorded one */
+    size_t setting_count;
+    const struct tp_sample_run *real; /* recorded at n, to be compared; NULL: none */
 };
 
 struct tp_predict_answer {
@@ -47,9 +64,9 @@ struct tp_predict_answer {
     bool sound;
     struct tp_program *program; /* owned; NULL unless sound */
     struct tp_predict_peak peak;
-    struct tp_predict_try tries[TP_PREDICT_TRIES];
-    size_t try_count;                /* 0: not a GPU trace of PyTorch */
-    char *conf;                      /* owned: the recorded setting */
+    struct tp_predict_try tries[TP_PREDICT_TRIES]; /* none unless of PyTorch's GPU allocator */
+    struct tp_predict_real real;                   /* where the asking has a recording for it */
+    char *conf;                                    /* owned: the recorded setting */
     struct tp_predict_check *checks; /* owned: with three or more recordings, one for each */
     size_t check_count;
     struct tp_predict_fit fit;

@@ -52,20 +52,37 @@ static void write_sites(struct tp_json *j, cJSON *o, const struct tp_predict_pea
     }
 }
 
+static void write_try(struct tp_json *j, cJSON *o, const struct tp_predict_try *t, bool recorded)
+{
+    tp_json_text(j, o, "setting", t->conf);
+    tp_json_bool(j, o, "recorded", recorded);
+    tp_json_bool(j, o, "compacted_start", t->compacted);
+    tp_json_uint(j, o, "peak_reserved_bytes", t->peak_reserved);
+    tp_json_uint(j, o, "min_capacity_bytes", t->min_capacity);
+}
+
 static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict_answer *a)
 {
     cJSON *o = tp_json_object(j, root, "predicted");
     tp_json_uint(j, o, "peak_requested_bytes", a->peak.bytes);
     tp_json_uint(j, o, "peak_requested_event", a->peak.event);
     cJSON *settings = tp_json_array(j, o, "settings");
-    for (size_t i = 0; i < a->try_count; i++) {
-        const struct tp_predict_try *t = &a->tries[i];
-        cJSON *s = tp_json_item(j, settings);
-        tp_json_text(j, s, "setting", t->conf);
-        tp_json_bool(j, s, "recorded", t->recorded);
-        tp_json_uint(j, s, "peak_reserved_bytes", t->status ? TP_NONE : t->peak_reserved);
-    }
+    for (size_t i = 0; i < TP_PREDICT_TRIES; i++)
+        if (a->tries[i].conf)
+            write_try(j, tp_json_item(j, settings), &a->tries[i], i != TP_PREDICT_BEST);
     write_sites(j, o, &a->peak);
+}
+
+static void write_real(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
+{
+    const struct tp_predict_real *real = &r->answer->real;
+    cJSON *o = tp_json_object(j, root, "recorded");
+    tp_json_text(j, o, "path", r->asking->real->trace.path);
+    tp_json_uint(j, o, "requests", real->requests);
+    tp_json_uint(j, o, "sizes_exact", real->exact);
+    tp_json_uint(j, o, "peak_requested_bytes", real->peak);
+    tp_json_uint(j, o, "replayed_peak_reserved_bytes", real->peak_reserved);
+    tp_json_uint(j, o, "recorded_peak_reserved_bytes", real->recorded);
 }
 
 static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_fit *f)
@@ -73,6 +90,7 @@ static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_fi
     cJSON *o = tp_json_object(j, root, "fit");
     tp_json_uint(j, o, "capacity_bytes", f->capacity);
     tp_json_uint(j, o, "step", f->step);
+    tp_json_uint(j, o, "scan_step", f->apart * f->step);
     tp_json_uint(j, o, "fits", known(f->fits));
     tp_json_uint(j, o, "fails", known(f->fails));
     tp_json_uint(j, o, "failed_event", known(f->event));
@@ -111,6 +129,8 @@ int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err 
     tp_json_bool(&j, root, "sound", a->sound);
     if (a->sound && r->asking->n)
         write_memory(&j, root, a);
+    if (a->sound && r->asking->real)
+        write_real(&j, root, r);
     if (a->sound && a->fit.capacity)
         write_fit(&j, root, &a->fit);
     return tp_json_print(&j, root, out, err);

@@ -2,6 +2,7 @@
 #include "cmd/predict/predict_text.h"
 
 #include "alloc/base/str.h"
+#include "alloc/base/units.h"
 #include "cmd/ui/table.h"
 
 #include <math.h>
@@ -67,17 +68,60 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
 
 /* ---- memory ---- */
 
-static void print_tries(const struct tp_predict_answer *a, struct tp_page *page)
+/* "as recorded, compacted start"; the start is said where there is more than one. */
+static void print_tries(const struct tp_predict_report *r, struct tp_page *page)
 {
-    for (size_t i = 0; i < a->try_count; i++) {
-        const struct tp_predict_try *t = &a->tries[i];
-        const char *setting = !t->recorded ? t->conf : *t->conf ? t->conf : "defaults";
-        if (t->status == TP_OK)
-            row(page, i ? "" : "peak reserved", "%-10s  %s%s",
-                tp_bytes(t->peak_reserved, page->exact).s, setting,
-                t->recorded ? " (as recorded)" : "");
-    }
+    const struct tp_predict_try *tries = r->answer->tries, *of = &tries[TP_PREDICT_RECORDED];
+    const char *own = !of->conf ? "" : *of->conf ? of->conf : "defaults";
+    const bool starts = tries[TP_PREDICT_COMPACTED].conf;
+    if (!of->conf)
+        return;
+    row(page, "peak reserved", "%-10s  %s (as recorded%s)",
+        tp_bytes(of->peak_reserved, page->exact).s, own, starts ? ", recorded heap" : "");
+    if (starts)
+        row(page, "", "%-10s  %s (as recorded, compacted start)",
+            tp_bytes(tries[TP_PREDICT_COMPACTED].peak_reserved, page->exact).s, own);
+    const struct tp_predict_try *same = starts ? &tries[TP_PREDICT_COMPACTED] : of;
+    const struct tp_predict_try *best = &tries[TP_PREDICT_BEST];
+    struct tp_text tried = tp_plural(r->asking->setting_count, "setting");
+    if (best->conf && best->peak_reserved < same->peak_reserved)
+        row(page, "", "%-10s  %s (lowest of %s%s)", tp_bytes(best->peak_reserved, page->exact).s,
+            best->conf, tried.s, starts ? ", compacted start" : "");
+    else if (best->conf)
+        row(page, "", "%-10s  none of %s reserves less", "", tried.s);
+    if (of->min_capacity != TP_NONE)
+        row(page, "min capacity", "%-10s  smallest device without OOM, as recorded",
+            tp_bytes(of->min_capacity, page->exact).s);
 }
+
+/* ---- beside a recording ---- */
+
+static void print_difference(const char *name, uint64_t predicted, uint64_t real, const char *of,
+                             struct tp_page *page)
+{
+    if (real != TP_NONE)
+        row(page, name, "%-10s  %s (%+.2f%%)", tp_bytes(real, page->exact).s, of,
+            real ? 100 * ((double)predicted / (double)real - 1) : 0.0);
+}
+
+static void print_real(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_real *real = &r->answer->real;
+    const struct tp_predict_try *of = &r->answer->tries[TP_PREDICT_RECORDED];
+    const struct tp_sample_run *run = r->asking->real;
+    if (!run)
+        return;
+    tp_page_line(page);
+    tp_page_put(page, 0, "Recorded at %s: %s (prediction against it)", tp_count(run->n).s,
+                run->trace.file);
+    row(page, "sizes", "%s of %s exact", tp_count(real->exact).s, tp_count(real->requests).s);
+    print_difference("peak requested", r->answer->peak.bytes, real->peak, "recorded", page);
+    print_difference("peak reserved", of->peak_reserved, real->peak_reserved,
+                     "replayed from the same start", page);
+    print_difference("", of->peak_reserved, real->recorded, "by PyTorch, when recorded", page);
+}
+
+/* ---- at the peak ---- */
 
 static void print_memory(const struct tp_predict_report *r, struct tp_page *page)
 {
@@ -87,7 +131,8 @@ static void print_memory(const struct tp_predict_report *r, struct tp_page *page
     tp_page_line(page);
     row(page, "peak requested", "%-10s  event %s%s%s", tp_bytes(peak->bytes, page->exact).s,
         tp_count(peak->event).s, place ? ": " : "", place ? place : "");
-    print_tries(r->answer, page);
+    print_tries(r, page);
+    print_real(r, page);
 }
 
 /* ---- what grows ---- */
@@ -171,8 +216,9 @@ static void print_fit(const struct tp_predict_fit *f, struct tp_page *page)
     else if (!f->fits)
         row(page, "max that fits", "none: %s does not fit in %s", tp_count(f->fails).s, capacity.s);
     else
-        row(page, "max that fits", "%s in %s (multiples of %s)", tp_count(f->fits).s, capacity.s,
-            tp_count(f->step).s);
+        row(page, "max that fits", "%s in %s (multiples of %s%s)", tp_count(f->fits).s, capacity.s,
+            tp_count(f->step).s,
+            f->apart > 1 ? tp_text_of("; 1 in %s above it was tried", tp_count(f->apart).s).s : "");
     if (f->fails)
         row(page, "first OOM", "%s at event %s%s%s%s%s", tp_count(f->fails).s, tp_count(f->event).s,
             f->size ? ", request of " : "", f->size ? tp_bytes(f->size, page->exact).s : "",
@@ -216,6 +262,18 @@ static void print_apart(const struct tp_prediction *p, bool of_base, struct tp_p
     free(list);
 }
 
+/* Where the two programs part. */
+static void print_first(const struct tp_prediction *p, bool of_base, struct tp_page *page)
+{
+    const struct tp_sample_run *r = p->recordings[of_base ? p->base : p->alike];
+    size_t i = 0;
+    while (!tp_predict_is_apart(p, of_base, i))
+        i++;
+    const char *place = tp_request_place(r, &r->requests[i]);
+    tp_page_put(page, INDENT, "first: event %s%s%s", tp_count(r->requests[i].event).s,
+                place ? ", " : "", place ? place : "");
+}
+
 static void print_gap(const struct tp_prediction *p, bool of_base, struct tp_page *page)
 {
     const struct tp_predict_gap *gap = of_base ? &p->alone : &p->missing;
@@ -225,6 +283,7 @@ static void print_gap(const struct tp_prediction *p, bool of_base, struct tp_pag
                 p->recordings[of_base ? p->base : p->alike]->trace.file,
                 tp_plural(gap->requests, "request").s, percent(gap->share).s);
     print_apart(p, of_base, page);
+    print_first(p, of_base, page);
 }
 
 static void print_refusal(const struct tp_predict_report *r, struct tp_page *page)

@@ -47,10 +47,10 @@ import json, sys; print(json.load(sys.stdin)["peak_requested_bytes"])')"
     diff <(requests big.tpt) <(requests 1024.jsonl)
 }
 
-# refused WORD...: exit 1 with these words on the screen, and no figure.
+# refused WORD...: exit 3 with these words on the screen, and no figure.
 refused() {
     capture "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 512 -o never.tpt
-    [ "$rc" -eq 1 ] || fail "exit $rc: $(cat "$out" "$err")"
+    [ "$rc" -eq 3 ] || fail "exit $rc: $(cat "$out" "$err")"
     matches "$out" '^No prediction: '
     for word in "$@"; do matches "$out" "$word"; done
     lacks "$out" 'peak requested'
@@ -60,7 +60,7 @@ refused() {
 @test "runs of other programs are refused, with what differs" {
     made 64 >a.jsonl
     made 128 layers=5 >b.jsonl
-    refused 'Only b.jsonl has 11 requests' 'model.py:41 softmax'
+    refused 'Only b.jsonl has 11 requests' '^  first: event [0-9]+, model.py:[0-9]+' 'model.py:41 softmax'
     made 128 bytes=2 >b.jsonl
     refused 'follow no law'
     made 128 optimizer=adam >b.jsonl
@@ -75,13 +75,43 @@ print("{\"format\": \"tapool-trace\", \"version\": 1}")
 for i in range(60000): print("{\"op\": \"alloc\", \"id\": %d, \"size\": 64, \"place\": \"b.py:%d f\"}" % (i, i))' >b.jsonl
     sed 's/b.py/a.py/' b.jsonl >a.jsonl
     capture "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 512
-    [ "$rc" -eq 1 ]
+    [ "$rc" -eq 3 ]
     matches "$err" 'too many allocations to be aligned'
     made 64 >a.jsonl
     # less than 1% of the bytes is none of these
     made 128 extra=512 >b.jsonl
     ok "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 512
     matches "$out" '^aligned +44 of 46 requests'
+}
+
+@test "a prediction beside what was recorded there" {
+    data=$TAPOOL_ROOT/tests/data/h200
+    ok "$TAPOOL" predict "$data"/gpt-train-ctx{256.pickle.zst@256,512.pickle.zst@512} --json \
+        --check "1024=$data/gpt-train-ctx1024.pickle.zst"
+    is "$out" 'd["value"]' 1024
+    is "$out" 'd["recorded"]["peak_requested_bytes"] == d["predicted"]["peak_requested_bytes"]' True
+    is "$out" 'd["recorded"]["replayed_peak_reserved_bytes"] == d["recorded"]["recorded_peak_reserved_bytes"]' True
+    is "$out" '[d["recorded"][k] for k in ("requests", "sizes_exact")]' '[1176, 1129]'
+    for n in 64 128; do made $n >$n.jsonl; done
+    made 500 pad=64 >other=500.jsonl
+    ok "$TAPOOL" predict 64.jsonl@len=64 128.jsonl@len=128 --check len=500=other=500.jsonl
+    matches "$out" '^Recorded at 500: other=500.jsonl \(prediction against it\)$'
+    matches "$out" '^sizes +12 of 44 exact$'
+    matches "$out" '^peak requested +[0-9.]+ MiB +recorded \(-[1-9]'
+    lacks "$out" 'reserved'
+}
+
+@test "settings that are tried, and the smallest device" {
+    data=$TAPOOL_ROOT/tests/data/h200
+    ok "$TAPOOL" predict "$data"/gpt-infer-ctx{128.pickle.zst@128,256.pickle.zst@256} --at 1024 -o p.tpt --json
+    cp "$out" predicted.json
+    ok "$TAPOOL" replay p.tpt -s torch --fits --min-time 0 --json
+    is "$out" 'd["runs"][0]["devices"][0]["memory"]["fits_in_bytes"] == '"$(python3 -c '
+import json; print(json.load(open("predicted.json"))["predicted"]["settings"][0]["min_capacity_bytes"])')" True
+    best=$(python3 -c 'import json; print(json.load(open("predicted.json"))["predicted"]["settings"][-1]["setting"])')
+    ok "$TAPOOL" replay p.tpt -s "torch:conf={$best}" --min-time 0 --json
+    is "$out" 'd["runs"][0]["devices"][0]["memory"]["peak_reserved_bytes"] == '"$(python3 -c '
+import json; print(json.load(open("predicted.json"))["predicted"]["settings"][-1]["peak_reserved_bytes"])')" True
 }
 
 @test "the largest value that fits, and the request that does not" {
@@ -135,7 +165,7 @@ graph-b 2 4 16
 END
     # at 128 PyTorch chose other kernels than from 256 on
     capture "$TAPOOL" predict "$data/gpt-train-ctx128.pickle.zst@128" "$data/gpt-train-ctx256.pickle.zst@256" --at 512
-    [ "$rc" -eq 1 ]
+    [ "$rc" -eq 3 ]
     golden predict-refused <"$out"
     shown predict-gpu "$TAPOOL" predict "$data"/gpt-train-ctx{128.pickle.zst@128,256.pickle.zst@256,512.pickle.zst@512} \
         --at 1024 --fits 24GiB
@@ -151,6 +181,14 @@ END
     is "$out" '[d["alignment"]["aligned"], d["alignment"]["laws"]["none"]]' '[1503, 0]'
     is "$out" 'round(d["predicted"]["peak_requested_bytes"] / 2**30, 3)' 2.68
     is "$out" 'abs(d["predicted"]["settings"][0]["peak_reserved_bytes"] / 2**30 / 2.984 - 1) < 0.01' True
+    # the recorded setting from both starts, where the heap was recorded
+    same=$corpus/training-22k.pickle.gz
+    ok "$TAPOOL" predict "$same@64" "$same@128" --at 512 --json
+    is "$out" '[s["compacted_start"] for s in d["predicted"]["settings"]]' '[False, True, True]'
+    ok "$TAPOOL" replay "$same" -s torch --min-time 0 --json
+    is "$out" 'd["runs"][0]["devices"][0]["memory"]["peak_reserved_bytes"] == '"$("$TAPOOL" predict \
+        "$same@64" "$same@128" --at 512 --json | python3 -c '
+import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_reserved_bytes"])')" True
 }
 
 @test "what is asked wrongly is exit 2, what cannot be read exit 3" {
@@ -176,6 +214,12 @@ END
 2 a.jsonl@64 b.jsonl@128 --at len=512
 2 a.jsonl@64 b.jsonl@128 --at 0
 2 a.jsonl@64 b.jsonl@128 --fits 1GiB -o x.tpt
+2 a.jsonl@64 b.jsonl@128 --check b.jsonl
+2 a.jsonl@64 b.jsonl@128 --check 128=
+2 a.jsonl@64 b.jsonl@128 --check batch=128
+2 a.jsonl@64 b.jsonl@128 --check batch=128=b.jsonl
+2 a.jsonl@64 b.jsonl@128 --at 256 --check 512=b.jsonl
+3 a.jsonl@64 b.jsonl@128 --check 512=none.jsonl
 2 a.jsonl@64 b.jsonl@128 --at 512 -o x.csv
 3 a.jsonl@64 none.jsonl@128 --at 512
 END

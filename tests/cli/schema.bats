@@ -321,7 +321,7 @@ END
     predicted() {
         local name=$1
         shift
-        "$TAPOOL" predict "$@" --json >"$name.json" || [ $? -eq 1 ]
+        "$TAPOOL" predict "$@" --json >"$name.json" || [ $? -eq 3 ]
     }
     predicted two 64.trace@64 128.trace@128 --at 512
     predicted three 64.trace@len=64 128.trace@len=128 256.trace@len=256 --at 512 --fits 64MiB
@@ -329,7 +329,8 @@ END
     predicted refused 64.trace@64 other.trace@128 --at 512
     predicted lost 64.trace@64 128.trace@128 256.trace@256 --at 512
     data=$TAPOOL_ROOT/tests/data/h200
-    predicted gpu "$data/gpt-infer-ctx128.pickle.zst@128" "$data/gpt-infer-ctx256.pickle.zst@256" --at 1024
+    predicted gpu "$data/gpt-infer-ctx128.pickle.zst@128" "$data/gpt-infer-ctx256.pickle.zst@256" --at 1024 \
+        --check "1024=$data/gpt-infer-ctx1024.pickle.zst"
     schema valid "$PREDICT" ./*.json
     schema covered "$PREDICT" ./*.json
 }

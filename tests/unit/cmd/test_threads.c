@@ -83,10 +83,12 @@ static void threads_share_what_they_hold(void **state)
 #define UNDER_THREAD_SANITIZER 0
 #endif
 
-/* A list that lost an entry to a race may end in a circle; nobody waits for that longer than this. */
+/* A list that lost an entry to a race may end in a circle; nobody waits for that longer than this.
+ */
 #define HANG_S 100
 
-/* One list without a lock, in a process of its own: it may crash or hang, too, and either is found. */
+/* One list without a lock, in a process of its own: it may crash or hang, too, and either is found.
+ */
 static void a_lock_that_is_missing_is_found(void **state)
 {
     (void)state;

@@ -7,6 +7,7 @@
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
+#include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
@@ -94,6 +95,7 @@ static int open_one(struct tp_sample_run *r, const struct predict_opts *o,
     const struct tp_trace *t = &r->trace;
     int rc = tp_open_trace(r->path, &o->open, false, &r->trace, err);
     r->open = rc == TP_OK;
+    r->stop = tp_stop_asked;
     if (rc == TP_OK)
         rc = tp_sample_run_list(r, err);
     if (rc != TP_OK || tp_program_facts(t->program)->kind == tp_program_facts(first->program)->kind)
@@ -111,7 +113,7 @@ static int name_all(const struct tp_args *args, struct recordings *all, struct t
     int rc = all->list && all->by_value ? TP_OK : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
         all->by_value[all->count] = &all->list[i];
-        rc = tp_sample_run_name(&all->list[all->count++], args->words[i], err);
+        rc = tp_sample_run_name(&all->list[all->count++], args->words[i], TP_LAW_N_MOST, err);
     }
     if (rc != TP_OK)
         return rc;
@@ -218,20 +220,34 @@ static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *e
                                  : print(w->report, w->opts, out);
 }
 
+static int refuse(const struct tp_predict_asking *q, struct tp_err *err)
+{
+    struct tp_str advice = {0};
+    tp_predict_advice(q, &advice);
+    err->status = TP_EINPUT;
+    tp_hint(err, TP_EINPUT, "%s", tp_str_text(&advice));
+    tp_str_drop(&advice);
+    return TP_EINPUT;
+}
+
 static int answer(const struct predict_opts *o, const struct recordings *all,
                   const struct tp_predict_asking *q, FILE *out, struct tp_err *err)
 {
     struct tp_predict_answer a;
     int rc = tp_predict_ask(q, &a, err);
     if (rc == TP_EUNSUP)
-        rc = err->status = TP_EINPUT;
+        rc = refuse(q, err);
     if (rc == TP_OK && a.sound && o->output)
         rc = save(o, all, q, &a, out, err);
+    if (rc == TP_OK && a.by_totals && o->output)
+        rc = tp_fail(err, TP_EINPUT,
+                     "no trace to write: the recordings do not make the same "
+                     "requests, and only totals are predicted");
     const struct tp_predict_report report = {q, &a, rc == TP_OK && a.sound ? o->output : NULL};
     const struct written w = {&report, o};
     if (rc == TP_OK)
         rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
-    if (rc == TP_OK && !a.sound)
+    if (rc == TP_OK && !a.sound && !a.by_totals)
         rc = tp_fail(err, TP_EINPUT, "no prediction: the recordings do not make the same requests");
     tp_predict_answer_release(&a);
     return rc;
@@ -242,7 +258,7 @@ static int read_value(const char *option, const char *text, const struct recordi
 {
     const char *own = all->list[0].axis;
     char *axis = NULL;
-    int rc = tp_sample_run_value(text, n, &axis, err);
+    int rc = tp_sample_run_value(text, TP_LAW_N_MOST, n, &axis, err);
     if (rc == TP_OK && axis && (!own || strcmp(axis, own) != 0))
         rc = tp_fail(err, TP_EUSAGE, "--%s names '%s', the recordings %s%s%s", option, axis,
                      own ? "'" : "nothing", own ? own : "", own ? "'" : "");

@@ -31,6 +31,19 @@ void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out)
                     tp_count(q->recordings[i]->n).s);
 }
 
+static bool is_host(const struct tp_predict_asking *q)
+{
+    return tp_program_facts(q->recordings[0]->trace.program)->kind == TP_KIND_HOST;
+}
+
+void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out)
+{
+    bool few = is_host(q) && q->count < TP_TOTALS_LEAST;
+    tp_str_add(out, "record at %s too: %s", tp_count(2 * q->recordings[q->count - 1]->n).s,
+               few ? "three recordings of a host are predicted by totals of allocation sites"
+                   : "two recordings above the change agree");
+}
+
 /* ---- settings ---- */
 
 static bool is_pytorch(const struct tp_sample_run *r)
@@ -371,6 +384,23 @@ static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_a
     return rc;
 }
 
+/* Programs of the host make other requests by each run: threads and hash seeds see to that. */
+static bool may_total(const struct tp_predict_asking *q)
+{
+    return q->n && !q->capacity && q->count >= TP_TOTALS_LEAST && is_host(q);
+}
+
+static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                          struct tp_err *err)
+{
+    int rc = find_conf(a, err);
+    if (rc == TP_OK)
+        rc = check_all(q, a, err);
+    if (rc == TP_OK && q->n)
+        rc = predict_memory(q, a, err);
+    return rc == TP_OK && q->capacity ? find_fit(q, a, err) : rc;
+}
+
 /* Without a value to predict the base is the largest recording, which is nearest to most. */
 int tp_predict_ask(const struct tp_predict_asking *q, struct tp_predict_answer *out,
                    struct tp_err *err)
@@ -378,22 +408,24 @@ int tp_predict_ask(const struct tp_predict_asking *q, struct tp_predict_answer *
     *out = (struct tp_predict_answer){.sound = false};
     uint64_t n = q->n ? q->n : q->recordings[q->count - 1]->n;
     int rc = tp_predict_make(q->recordings, q->count, n, &out->prediction, err);
-    if (rc == TP_OK)
-        rc = find_conf(out, err);
-    if (rc == TP_OK)
-        rc = check_all(q, out, err);
     out->sound = rc == TP_OK && tp_predict_is_sound(&out->prediction);
-    if (out->sound && q->n)
-        rc = predict_memory(q, out, err);
-    if (rc == TP_OK && out->sound && q->capacity)
-        rc = find_fit(q, out, err);
-    return rc;
+    if (out->sound)
+        return answer_exactly(q, out, err);
+    if ((rc != TP_OK && rc != TP_EUNSUP) || !may_total(q))
+        return rc;
+    struct tp_err apart = *err;
+    int total = tp_site_totals_find(q->recordings, q->count, q->n, &out->totals, err);
+    out->by_totals = total == TP_OK && out->totals.sound;
+    if (total == TP_OK && !out->by_totals && rc != TP_OK)
+        *err = apart;
+    return total == TP_OK && out->by_totals ? TP_OK : total == TP_OK ? rc : total;
 }
 
 void tp_predict_answer_release(struct tp_predict_answer *a)
 {
     tp_predict_release(&a->prediction);
     tp_predict_peak_release(&a->peak);
+    tp_site_totals_release(&a->totals);
     tp_program_release(a->program);
     free(a->conf);
     free(a->checks);

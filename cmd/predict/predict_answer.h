@@ -5,6 +5,7 @@
 
 #include "alloc/base/str.h"
 #include "cmd/predict/predict.h"
+#include "cmd/predict/site_totals.h"
 
 /* Replays of the predicted program under settings of the recorded allocator. */
 enum tp_predict_try_of {
@@ -61,8 +62,10 @@ struct tp_predict_asking {
 
 struct tp_predict_answer {
     struct tp_prediction prediction;
-    bool sound;
-    struct tp_program *program; /* owned; NULL unless sound */
+    bool sound;                   /* the recordings make the same requests */
+    bool by_totals;               /* they do not, and are of a host: `totals` has the answer */
+    struct tp_site_totals totals; /* only then */
+    struct tp_program *program;   /* owned; NULL unless sound */
     struct tp_predict_peak peak;
     struct tp_predict_try tries[TP_PREDICT_TRIES]; /* none unless of PyTorch's GPU allocator */
     struct tp_predict_real real;                   /* where the asking has a recording for it */
@@ -74,6 +77,9 @@ struct tp_predict_answer {
 
 /* Adds "a.pickle at 2, b.pickle at 4". */
 void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out);
+
+/* Adds which recording would help where there is no prediction, a sentence without its stop. */
+void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out);
 
 /* `out` is to be released in every case. TP_EUNSUP: as tp_predict_make. */
 int tp_predict_ask(const struct tp_predict_asking *asking, struct tp_predict_answer *out,

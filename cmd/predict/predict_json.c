@@ -98,6 +98,28 @@ static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_fi
     tp_json_text(j, o, "failed_place", f->place);
 }
 
+static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
+{
+    const struct tp_site_totals *t = &r->answer->totals;
+    const struct tp_sample_run *real = r->asking->real;
+    cJSON *o = tp_json_object(j, root, "totals"), *others, *sites;
+    tp_json_uint(j, o, "peak_requested_bytes", t->bytes);
+    tp_json_real(j, o, "cross_check", t->difference);
+    tp_json_uint(j, o, "recorded_peak_requested_bytes",
+                 real ? tp_program_demand(real->trace.program, 0)->bytes : TP_NONE);
+    others = tp_json_array(j, o, "from_others_bytes");
+    for (size_t i = 0; i < r->asking->count; i++)
+        tp_json_push(j, others, tp_json_number(j, t->others[i]));
+    sites = tp_json_array(j, o, "sites");
+    for (size_t i = 0; i < t->count; i++) {
+        cJSON *s = tp_json_item(j, sites);
+        tp_json_text(j, s, "place", t->sites[i].place);
+        tp_json_uint(j, s, "power", t->sites[i].power);
+        tp_json_uint(j, s, "largest_recording_bytes", t->sites[i].was);
+        tp_json_uint(j, s, "bytes", t->sites[i].bytes);
+    }
+}
+
 static void write_recordings(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
 {
     cJSON *list = tp_json_array(j, root, "recordings");
@@ -127,6 +149,8 @@ int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err 
     write_recordings(&j, root, r);
     write_alignment(&j, root, &a->prediction);
     tp_json_bool(&j, root, "sound", a->sound);
+    if (a->by_totals)
+        write_totals(&j, root, r);
     if (a->sound && r->asking->n)
         write_memory(&j, root, a);
     if (a->sound && r->asking->real)

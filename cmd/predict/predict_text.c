@@ -289,7 +289,7 @@ static void print_gap(const struct tp_prediction *p, bool of_base, struct tp_pag
 static void print_refusal(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_prediction *p = &r->answer->prediction;
-    uint64_t largest = r->asking->recordings[r->asking->count - 1]->n;
+    struct tp_str advice = {0};
     tp_page_line(page);
     tp_page_put(page, 0, "No prediction: the recordings do not make the same requests.");
     print_gap(p, true, page);
@@ -298,14 +298,79 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
         tp_page_put(page, 0, "%s of %s, %s of its bytes, follow no law.",
                     tp_plural(p->lawless.requests, "request").s, base_of(r)->trace.file,
                     percent(p->lawless.share).s);
-    tp_page_put(page, 0, "Record at %s too: two recordings above the change agree.",
-                tp_count(2 * largest).s);
+    if (r->answer->totals.count)
+        tp_page_put(page, 0,
+                    "Nor by totals of allocation sites: they err by %.1f%% in the "
+                    "recordings themselves.",
+                    100 * r->answer->totals.difference);
+    tp_predict_advice(r->asking, &advice);
+    tp_page_put(page, 0, "To predict, %s.", tp_str_text(&advice));
+    tp_str_drop(&advice);
+}
+
+/* ---- by the totals of sites ---- */
+
+static void print_other(const struct tp_predict_report *r, size_t i, struct tp_page *page)
+{
+    const struct tp_sample_run *of = r->asking->recordings[i];
+    uint64_t was = tp_program_demand(of->trace.program, 0)->bytes;
+    uint64_t predicted = r->answer->totals.others[i];
+    row(page, i ? "" : "cross-check", "%s from the others: %s requested, recorded %s (%+.1f%%)",
+        tp_count(of->n).s, tp_bytes(predicted, page->exact).s, tp_bytes(was, page->exact).s,
+        was ? 100 * ((double)predicted / (double)was - 1) : 0.0);
+}
+
+static void print_total_sites(const struct tp_predict_report *r, struct tp_page *page)
+{
+    static const struct tp_column columns[] = {{.head = {"", "bytes"}},
+                                               {.head = {"largest", "recording"}},
+                                               {.head = {"", "law"}, .left = true}};
+    static const char *const laws[] = {"constant", "a + k n", "a + k n^2"};
+    const struct tp_site_totals *t = &r->answer->totals;
+    size_t shown = t->count < SITES_SHOWN ? t->count : SITES_SHOWN;
+    struct tp_table table = {0};
+    tp_table_columns(&table, columns, 3);
+    for (size_t i = 0; i < shown; i++) {
+        tp_table_bytes(&table, t->sites[i].bytes, page->exact);
+        tp_table_bytes(&table, t->sites[i].was, page->exact);
+        tp_table_add(&table, "%s", laws[t->sites[i].power]);
+    }
+    for (size_t i = 0; i < shown; i++)
+        tp_table_row_beside(&table, (int)i, t->sites[i].place ? t->sites[i].place : "unknown", page,
+                            INDENT);
+    if (shown < t->count)
+        tp_page_put(page, INDENT, "%s more: --json", tp_plural(t->count - shown, "site").s);
+    tp_table_drop(&table);
+}
+
+static void print_totals(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_site_totals *t = &r->answer->totals;
+    row(page, "method",
+        "by totals of allocation sites, approximate: the runs do not make the same "
+        "requests");
+    tp_page_line(page);
+    row(page, "peak requested", "%s  (cross-check within %.1f%%)",
+        tp_bytes(t->bytes, page->exact).s, 100 * t->difference);
+    if (r->asking->real)
+        print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
+                         "recorded there", page);
+    tp_page_line(page);
+    tp_page_put(page, 0, "Live memory at the peak by site");
+    print_total_sites(r, page);
+    tp_page_line(page);
+    for (size_t i = 0; i < r->asking->count; i++)
+        print_other(r, i, page);
 }
 
 void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
     print_head(r, page);
+    if (a->by_totals) {
+        print_totals(r, page);
+        return;
+    }
     print_laws(r, page);
     if (!a->sound) {
         print_refusal(r, page);

@@ -1,9 +1,6 @@
 /* See sample_run.h. */
 #include "cmd/predict/sample_run.h"
 
-#include "cmd/predict/law.h"
-#include "cmd/ui/stop.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,30 +12,31 @@ static int no_memory(struct tp_err *err)
 
 /* ---- names ---- */
 
-static int bad_value(const char *text, struct tp_err *err)
+static int bad_value(const char *text, uint64_t most, struct tp_err *err)
 {
     return tp_hint(err,
                    tp_fail(err, TP_EUSAGE, "'%.63s' is no value of a setting from 1 to %llu", text,
-                           (unsigned long long)TP_LAW_N_MOST),
+                           (unsigned long long)most),
                    "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
 }
 
-int tp_sample_run_value(const char *text, uint64_t *n, char **axis, struct tp_err *err)
+int tp_sample_run_value(const char *text, uint64_t most, uint64_t *n, char **axis,
+                        struct tp_err *err)
 {
     const char *equals = strchr(text, '='), *digits = equals ? equals + 1 : text;
     *axis = NULL;
     if (equals == text || !*digits || strlen(digits) > 9 ||
         strspn(digits, "0123456789") != strlen(digits))
-        return bad_value(text, err);
+        return bad_value(text, most, err);
     *n = strtoull(digits, NULL, 10);
-    if (!*n || *n > TP_LAW_N_MOST)
-        return bad_value(text, err);
+    if (!*n || *n > most)
+        return bad_value(text, most, err);
     if (equals && !(*axis = strndup(text, (size_t)(equals - text))))
         return no_memory(err);
     return TP_OK;
 }
 
-int tp_sample_run_name(struct tp_sample_run *r, const char *word, struct tp_err *err)
+int tp_sample_run_name(struct tp_sample_run *r, const char *word, uint64_t most, struct tp_err *err)
 {
     const char *at = strrchr(word, '@');
     if (!at || at == word)
@@ -47,7 +45,7 @@ int tp_sample_run_name(struct tp_sample_run *r, const char *word, struct tp_err 
             tp_fail(err, TP_EUSAGE, "'%.200s' does not say at which value it was recorded", word),
             "FILE@256, or FILE@batch=2 with a name");
     r->path = strndup(word, (size_t)(at - word));
-    return r->path ? tp_sample_run_value(at + 1, &r->n, &r->axis, err) : no_memory(err);
+    return r->path ? tp_sample_run_value(at + 1, most, &r->n, &r->axis, err) : no_memory(err);
 }
 
 /* ---- requests ---- */
@@ -83,7 +81,7 @@ static int list_window(void *ctx, const struct tp_window *w, struct tp_err *err)
             return tp_fail(err, TP_EBROKEN, "the initial heap is not in the order of its slots");
         rc = add_request(ctx, &w->insns[i], w->prologue ? 0 : tp_window_event(w, i), err);
     }
-    return rc == TP_OK ? tp_stop_asked(err) : rc;
+    return rc == TP_OK ? r->stop(err) : rc;
 }
 
 /* ---- call stacks ---- */
@@ -174,7 +172,7 @@ static int find_stacks(struct tp_sample_run *r, struct tp_err *err)
     bool initial = r->initial && r->trace.places.initial == r->initial;
     size_t count = 0;
     uint64_t *numbers = list_numbers(r, initial, &count), *keys = NULL;
-    int rc = numbers ? tp_place_table_gather_stacks(&r->trace.places, numbers, count, tp_stop_asked,
+    int rc = numbers ? tp_place_table_gather_stacks(&r->trace.places, numbers, count, r->stop,
                                                     &r->stacks, err)
                      : no_memory(err);
     if (rc == TP_OK && !(keys = stack_keys(r->stacks)))

@@ -24,20 +24,24 @@ struct tp_sample_run {
     struct tp_trace trace;
     struct tp_place_table *stacks;
     struct tp_request *requests;
-    size_t initial, count, room; /* requests of the initial heap, and all of them */
-    uint64_t bytes;              /* of all requests of events */
-    bool placed;                 /* some have a call stack */
+    size_t initial, count, room;     /* requests of the initial heap, and all of them */
+    uint64_t bytes;                  /* of all requests of events */
+    bool placed;                     /* some have a call stack */
+    int (*stop)(struct tp_err *err); /* while it is listed: TP_ESTOP once the user ends it */
 };
 
-/* Cuts "FILE@256" or "FILE@batch=2". TP_EUSAGE: it has no value, or none from 1 to
- * TP_LAW_N_MOST. To be released in every case. */
-int tp_sample_run_name(struct tp_sample_run *r, const char *word, struct tp_err *err);
+/* Cuts "FILE@256" or "FILE@batch=2". TP_EUSAGE: it has no value, or none from 1 to `most`. To be
+ * released in every case. */
+int tp_sample_run_name(struct tp_sample_run *r, const char *word, uint64_t most,
+                       struct tp_err *err);
 
-/* Reads "256" or "batch=2". *axis is the caller's to free, NULL where none is given. */
-int tp_sample_run_value(const char *text, uint64_t *n, char **axis, struct tp_err *err);
+/* Reads "256" or "batch=2", from 1 to `most`. *axis is the caller's to free, NULL where none is
+ * given. */
+int tp_sample_run_value(const char *text, uint64_t most, uint64_t *n, char **axis,
+                        struct tp_err *err);
 
-/* Lists the requests of the trace, which the caller has opened. TP_EINPUT: it is of several
- * devices. */
+/* Lists the requests of the trace, which the caller has opened; `stop` is set, too. TP_EINPUT: it
+ * is of several devices. */
 int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err);
 void tp_sample_run_close(struct tp_sample_run *r); /* a zeroed one is fine */
 

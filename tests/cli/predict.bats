@@ -68,7 +68,7 @@ refused() {
     made 128 order=mask-last >b.jsonl
     refused 'model.py:4[46] '
     made 128 extra=4000000 >b.jsonl
-    refused 'Only b.jsonl has 2 requests' 'model.py:60 workspace' 'Record at 256 too'
+    refused 'Only b.jsonl has 2 requests' 'model.py:60 workspace' '^To predict, record at 256 too'
     # hopeless ones end soon
     python3 -c '
 print("{\"format\": \"tapool-trace\", \"version\": 1}")
@@ -171,7 +171,7 @@ END
         --at 1024 --fits 24GiB
     capture "$TAPOOL" predict "$data/gpt-train-ctx128.pickle.zst@128" "$data/gpt-train-ctx256.pickle.zst@256" --at 512
     matches "$out" '^Only gpt-train-ctx256.pickle.zst has 96 requests, '
-    matches "$out" '^Record at 512 too'
+    matches "$out" '^To predict, record at 512 too'
 }
 
 @test "a pair of recordings of inference, and the recorded heap" {
@@ -189,6 +189,37 @@ END
     is "$out" 'd["runs"][0]["devices"][0]["memory"]["peak_reserved_bytes"] == '"$("$TAPOOL" predict \
         "$same@64" "$same@128" --at 512 --json | python3 -c '
 import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_reserved_bytes"])')" True
+}
+
+@test "runs of a host in any order are predicted by the totals of their sites, with the error" {
+    for n in 500 1000 2000 16000; do python3 "$CLI/made_host.py" $n $n >$n.jsonl; done
+    three="500.jsonl@500 1000.jsonl@1000 2000.jsonl@2000"
+    # shellcheck disable=SC2086 # words
+    ok "$TAPOOL" predict $three --check 16000=16000.jsonl
+    matches "$out" '^method +by totals of allocation sites, approximate'
+    matches "$out" '^  750 KiB +93.75 KiB +a \+ k n +table.c:20 insert$'
+    matches "$out" '^  64 KiB +64 KiB +constant +cache.c:3 open$'
+    # shellcheck disable=SC2086 # words
+    ok "$TAPOOL" predict $three --check 16000=16000.jsonl --json
+    is "$out" '[d["sound"], abs(d["totals"]["peak_requested_bytes"] / d["totals"]["recorded_peak_requested_bytes"] - 1) < 0.01]' \
+        '[False, True]'
+    is "$out" 'd["totals"]["cross_check"] < 0.05' True
+    # two tell no error, a trace cannot be made of totals, nor what fits
+    for words in "500.jsonl@500 1000.jsonl@1000 --at 16000" "$three --at 16000 -o big.tpt" "$three --at 16000 --fits 1MiB"; do
+        # shellcheck disable=SC2086 # words
+        capture "$TAPOOL" predict $words
+        [ "$rc" -eq 3 ] || fail "exit $rc: $words"
+    done
+    [ ! -e big.tpt ]
+    capture "$TAPOOL" predict 500.jsonl@500 1000.jsonl@1000 --at 16000
+    matches "$out" '^To predict, record at 2,000 too: three recordings of a host are predicted by totals'
+    # and nothing is said where the totals contradict themselves
+    for n in 500 1000 2000; do python3 "$CLI/made_host.py" $n $n growing >$n.jsonl; done
+    # shellcheck disable=SC2086 # words
+    capture "$TAPOOL" predict $three --at 16000
+    [ "$rc" -eq 3 ]
+    lacks "$out" 'peak requested'
+    matches "$err" 'too many allocations to be aligned|no prediction'
 }
 
 @test "what is asked wrongly is exit 2, what cannot be read exit 3" {

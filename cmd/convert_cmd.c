@@ -120,30 +120,6 @@ static int parse_piece(const char *text, struct tp_unlower_cfg *cfg, struct tp_e
 
 /* ---- a piece ---- */
 
-/* Replaces the program of `t` by a piece of it. */
-static int cut_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, struct tp_err *err)
-{
-    const struct tp_program_facts *f = tp_program_facts(t->program);
-    struct tp_lower *lo = NULL;
-    struct tp_program *cut = NULL;
-    uint64_t repairs[TP_REPAIR_COUNT];
-    if (piece->first > f->events)
-        return tp_fail(err, TP_EUSAGE, "--from begins at event %s: there are only %s",
-                       tp_count(piece->first).s, tp_count(f->events).s);
-    int status = tp_lower_new(&(struct tp_lower_cfg){.path = t->file, .strict = true}, &lo, err);
-    if (!status)
-        status = tp_relower(t->program, piece, lo, err);
-    if (!status)
-        status = tp_lower_finish(lo, &cut, repairs, err);
-    tp_lower_free(lo);
-    if (status)
-        return status;
-    tp_program_release(t->program);
-    t->program = cut;
-    t->places.before += piece->first ? piece->first - 1 : 0;
-    return TP_OK;
-}
-
 /* Notes in the trace that it is a piece, and drops the figures of the recorded allocator, which
  * were those of the whole trace. */
 static int describe_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, uint64_t events,
@@ -176,7 +152,7 @@ static int prepare(struct tp_trace *t, const struct convert_opts *o,
     uint64_t events = tp_program_facts(t->program)->events;
     int status = TP_OK;
     if (piece->first || piece->last || piece->strip)
-        status = cut_piece(t, piece, err);
+        status = tp_trace_cut(t, piece, err);
     if (!status)
         status = describe_piece(t, piece, events, err);
     if (!status && o->strip)

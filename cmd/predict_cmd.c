@@ -3,6 +3,7 @@
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/save_trace.h"
 #include "cmd/predict/predict_text.h"
+#include "cmd/predict/run_steps.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
@@ -230,11 +231,97 @@ static int refuse(const struct tp_predict_asking *q, struct tp_err *err)
     return TP_EINPUT;
 }
 
-static int answer(const struct predict_opts *o, const struct recordings *all,
-                  const struct tp_predict_asking *q, FILE *out, struct tp_err *err)
+/* ---- steps ---- */
+
+/* Whole steps of all recordings; 0: of one of them none is known. */
+static size_t common_steps(const struct tp_steps *steps, size_t count)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < count; i++)
+        least = steps[i].count < least ? steps[i].count : least;
+    return least ? least - 1 : 0;
+}
+
+static int find_steps(const struct recordings *all, struct tp_steps *steps, bool *midway,
+                      struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < all->count; i++) {
+        rc = tp_steps_find(all->list[i].trace.program, &steps[i], err);
+        *midway |= steps[i].midway;
+    }
+    return rc;
+}
+
+/* Cuts the last steps that all have out of each recording: where it begins in the middle of a step,
+ * and, unless `only_midway`, in every case. */
+static int cut_steps(struct recordings *all, bool only_midway, size_t *cut, struct tp_err *err)
+{
+    struct tp_steps *steps = calloc(all->count, sizeof *steps);
+    bool midway = false;
+    int rc = steps ? find_steps(all, steps, &midway, err) : no_memory(err);
+    size_t keep = rc == TP_OK && (midway || !only_midway) ? common_steps(steps, all->count) : 0;
+    for (size_t i = 0; rc == TP_OK && keep && i < all->count; i++) {
+        const uint64_t *last = &steps[i].after[steps[i].count - 1];
+        rc = tp_sample_run_cut(&all->list[i], last[-(ptrdiff_t)keep], *last, tp_trace_cut, err);
+    }
+    for (size_t i = 0; steps && i < all->count; i++)
+        tp_steps_release(&steps[i]);
+    free(steps);
+    *cut = keep;
+    return rc;
+}
+
+static int open_again(const struct predict_opts *o, struct recordings *all, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (size_t i = 0; i < all->count; i++)
+        tp_sample_run_forget(&all->list[i]);
+    for (size_t i = 0; rc == TP_OK && i < all->count; i++)
+        rc = open_one(&all->list[i], o, &all->list[0].trace, err);
+    return rc;
+}
+
+static bool is_refused(int rc, const struct tp_predict_answer *a)
+{
+    return rc == TP_EUNSUP || (rc == TP_OK && !a->sound && !a->by_totals);
+}
+
+static int ask_again(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                     struct tp_err *err)
+{
+    tp_predict_answer_release(a);
+    return tp_predict_ask(q, a, err);
+}
+
+/* Recordings that do not agree as a whole may do so in their steps: they begin and end elsewhere,
+ * or warm up in another way. If they do not, it is the whole of which is said why. */
+static int ask(const struct predict_opts *o, struct recordings *all, struct tp_predict_asking *q,
+               struct tp_predict_answer *a, struct tp_err *err)
+{
+    *a = (struct tp_predict_answer){.sound = false};
+    int rc = cut_steps(all, true, &q->steps, err);
+    if (rc == TP_OK)
+        rc = tp_predict_ask(q, a, err);
+    if (is_refused(rc, a) && !q->steps) {
+        struct tp_err whole = *err;
+        int cut = cut_steps(all, false, &q->steps, err);
+        if (cut == TP_OK && !q->steps)
+            *err = whole;
+        rc = cut != TP_OK ? cut : q->steps ? ask_again(q, a, err) : rc;
+    }
+    if (!is_refused(rc, a) || !q->steps)
+        return rc;
+    q->steps = 0;
+    rc = open_again(o, all, err);
+    return rc == TP_OK ? ask_again(q, a, err) : rc;
+}
+
+static int answer(const struct predict_opts *o, struct recordings *all, struct tp_predict_asking *q,
+                  FILE *out, struct tp_err *err)
 {
     struct tp_predict_answer a;
-    int rc = tp_predict_ask(q, &a, err);
+    int rc = ask(o, all, q, &a, err);
     if (rc == TP_EUNSUP)
         rc = refuse(q, err);
     if (rc == TP_OK && a.sound && o->output)

@@ -4,6 +4,7 @@
 #include "cmd/measure/catalog.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
+#include "cmd/ui/text.h"
 
 #include <string.h>
 #include <strings.h>
@@ -51,4 +52,27 @@ int tp_trace_save(const struct tp_saving *s, FILE *out, struct tp_err *err)
                          : write_job(&job, out, err);
     tp_place_table_free(places);
     return status;
+}
+
+int tp_trace_cut(struct tp_trace *t, const struct tp_unlower_cfg *piece, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    struct tp_lower *lo = NULL;
+    struct tp_program *cut = NULL;
+    uint64_t repairs[TP_REPAIR_COUNT];
+    if (piece->first > f->events)
+        return tp_fail(err, TP_EUSAGE, "--from begins at event %s: there are only %s",
+                       tp_count(piece->first).s, tp_count(f->events).s);
+    int status = tp_lower_new(&(struct tp_lower_cfg){.path = t->file, .strict = true}, &lo, err);
+    if (!status)
+        status = tp_relower(t->program, piece, lo, err);
+    if (!status)
+        status = tp_lower_finish(lo, &cut, repairs, err);
+    tp_lower_free(lo);
+    if (status)
+        return status;
+    tp_program_release(t->program);
+    t->program = cut;
+    t->places.before += piece->first ? piece->first - 1 : 0;
+    return TP_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef TP_SAVE_TRACE_H
 #define TP_SAVE_TRACE_H
 
+#include "traces/lower/unlower.h"
 #include "traces/trace.h"
 #include "traces/trace_writer.h"
 
@@ -16,6 +17,10 @@ struct tp_saving {
 /* The writer of this name, or whose files end so, in any case of letters. `text` may be NULL. NULL:
  * there is none. */
 const struct tp_trace_writer *tp_find_writer(const char *text, bool suffix);
+
+/* Replaces the program of `t` by the events that `piece` names; places of code stay. TP_EUSAGE: it
+ * begins behind the last event. */
+int tp_trace_cut(struct tp_trace *t, const struct tp_unlower_cfg *piece, struct tp_err *err);
 
 /* The file appears whole or not at all. */
 int tp_trace_save(const struct tp_saving *s, FILE *out, struct tp_err *err);

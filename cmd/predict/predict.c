@@ -164,7 +164,8 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
         at->size[count++] = p->recordings[k]->requests[pair].size;
     }
     struct tp_predicted *of = &p->requests[i];
-    *of = (struct tp_predicted){tp_law_of(at->n, at->size, count), (uint32_t)count, false};
+    *of = (struct tp_predicted){tp_law_of(at->n, at->size, count), (uint32_t)count, false, false,
+                                false};
     for (used = count; of->law.kind == TP_LAW_NONE && used > 2;)
         of->law = tp_law_of(at->n, at->size, --used);
     of->narrowed = of->law.kind != TP_LAW_NONE && used < count;
@@ -174,9 +175,123 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
     p->kinds[of->law.kind] += count >= 2;
     if (count >= 2 && of->law.kind != TP_LAW_NONE)
         return;
+    of->doubtful = count >= 2;
     gap->bytes += base->requests[i].size;
     gap->requests++;
 }
+
+/* ---- twins ---- */
+
+struct twin {
+    uint64_t key, size;
+    size_t request;
+};
+
+static int by_twin(const void *a, const void *b)
+{
+    const struct twin *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* Requests with a law, of one call stack and size each beside the others. */
+static struct twin *list_twins(const struct tp_prediction *p, size_t *count)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    struct twin *list = calloc(base->count + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = base->initial; list && i < base->count; i++)
+        if (p->requests[i].points > 1 && p->requests[i].law.kind != TP_LAW_NONE)
+            list[(*count)++] = (struct twin){base->requests[i].key, base->requests[i].size, i};
+    if (list)
+        qsort(list, *count, sizeof *list, by_twin);
+    return list;
+}
+
+static bool is_same_law(const struct tp_law *a, const struct tp_law *b)
+{
+    return a->kind == b->kind && a->power == b->power && a->multiple == b->multiple &&
+           a->size[1] == b->size[1];
+}
+
+/* The law that all twins of a request have; NULL: there is none, or they differ. */
+static const struct tp_law *law_of_twins(const struct tp_prediction *p, const struct twin *list,
+                                         size_t count, const struct tp_request *of)
+{
+    const struct twin key = {of->key, of->size, 0};
+    const struct twin *at = bsearch(&key, list, count, sizeof *list, by_twin);
+    if (!at)
+        return NULL;
+    while (at > list && !by_twin(at - 1, &key))
+        at--;
+    const struct tp_law *law = &p->requests[at->request].law;
+    for (; at < list + count && !by_twin(at, &key); at++)
+        if (!is_same_law(&p->requests[at->request].law, law))
+            return NULL;
+    return law;
+}
+
+static void move_gap(struct tp_predict_gap *from, struct tp_predict_gap *to, uint64_t bytes)
+{
+    from->bytes -= bytes;
+    from->requests--;
+    to->bytes += bytes;
+    to->requests++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* The call stacks of the recording that is most like the base. */
+static uint64_t *known_stacks(const struct tp_prediction *p)
+{
+    const struct tp_sample_run *r = p->recordings[p->alike];
+    uint64_t *keys = list_keys(r);
+    if (keys)
+        qsort(keys, r->count - r->initial, sizeof *keys, by_number);
+    return keys;
+}
+
+static void settle(struct tp_prediction *p, size_t i, const struct tp_law *law, bool known)
+{
+    struct tp_predicted *of = &p->requests[i];
+    uint64_t size = p->recordings[p->base]->requests[i].size;
+    if (law) {
+        of->law = *law;
+        of->twin = true;
+        move_gap(&p->alone, &p->twins, size);
+    } else if (known) {
+        of->doubtful = true;
+        move_gap(&p->alone, &p->doubtful, size);
+    }
+}
+
+static int find_twins(struct tp_prediction *p, struct tp_err *err)
+{
+    const struct tp_sample_run *base = p->recordings[p->base], *alike = p->recordings[p->alike];
+    size_t count = 0;
+    if (!p->alone.requests)
+        return TP_OK;
+    struct twin *list = list_twins(p, &count);
+    uint64_t *keys = known_stacks(p);
+    for (size_t i = base->initial; list && keys && i < base->count; i++) {
+        const struct tp_request *q = &base->requests[i];
+        if (p->requests[i].points < 2)
+            settle(p, i, law_of_twins(p, list, count, q),
+                   alike->placed && bsearch(&q->key, keys, alike->count - alike->initial,
+                                            sizeof *keys, by_number));
+    }
+    bool done = list && keys;
+    free(list);
+    free(keys);
+    return done ? TP_OK : no_memory(err);
+}
+
+/* ---- all recordings ---- */
 
 static int take_alike(struct tp_prediction *p, size_t k, const struct tp_predict_gap *gap,
                       const size_t *pairs, struct tp_err *err)
@@ -252,6 +367,10 @@ int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
         at.n && at.size && at.pairs && out->requests ? align_all(out, &at, err) : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < base->count; i++)
         find_law(out, &at, i);
+    if (rc == TP_OK)
+        rc = find_twins(out, err);
+    set_share(&out->twins, base);
+    set_share(&out->doubtful, base);
     set_share(&out->alone, base);
     set_share(&out->lawless, base);
     free(at.n);
@@ -269,6 +388,11 @@ void tp_predict_release(struct tp_prediction *p)
     p->shared = NULL;
 }
 
+bool tp_predict_has_doubts(const struct tp_prediction *p)
+{
+    return p->doubtful.requests || p->lawless.requests;
+}
+
 bool tp_predict_is_apart(const struct tp_prediction *p, bool of_base, size_t request)
 {
     return of_base ? p->requests[request].points < 2 : !p->shared[request];
@@ -276,8 +400,7 @@ bool tp_predict_is_apart(const struct tp_prediction *p, bool of_base, size_t req
 
 bool tp_predict_is_sound(const struct tp_prediction *p)
 {
-    return p->alone.share + p->lawless.share <= TP_PREDICT_DOUBT &&
-           p->missing.share <= TP_PREDICT_DOUBT;
+    return p->alone.share <= TP_PREDICT_DOUBT && p->missing.share <= TP_PREDICT_DOUBT;
 }
 
 /* ---- sizes ---- */
@@ -292,15 +415,42 @@ static int too_large(const struct tp_prediction *p, const struct tp_request *q, 
                    place ? place : "");
 }
 
-int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err)
+/* A doubtful request is taken to grow with this power of n. */
+static struct tp_law law_of(const struct tp_prediction *p, size_t i, unsigned power)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    struct tp_law law = p->requests[i].law;
+    if (p->requests[i].doubtful)
+        law = (struct tp_law){.kind = TP_LAW_POWER,
+                              .power = power,
+                              .n = {base->n, base->n, base->n},
+                              .size = {base->requests[i].size}};
+    return law;
+}
+
+static int list_sizes(const struct tp_prediction *p, uint64_t n, bool most, uint64_t **out,
+                      struct tp_err *err)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
     uint64_t *sizes = *out = calloc(base->count + 1, sizeof *sizes);
     int rc = sizes ? TP_OK : no_memory(err);
-    for (size_t i = 0; rc == TP_OK && i < base->count; i++)
-        if (!tp_law_at(&p->requests[i].law, n, &sizes[i]))
+    for (size_t i = 0; rc == TP_OK && i < base->count; i++) {
+        const struct tp_law law = law_of(p, i, most ? 2 : 1);
+        if (!tp_law_at(&law, n, &sizes[i]))
             rc = too_large(p, &base->requests[i], n, err);
+    }
     return rc;
+}
+
+int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err)
+{
+    return list_sizes(p, n, false, out, err);
+}
+
+int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **out,
+                          struct tp_err *err)
+{
+    return list_sizes(p, n, true, out, err);
 }
 
 /* ---- the program ---- */
@@ -478,6 +628,7 @@ static int list_sites(const struct tp_prediction *p, const struct peak_walk *k, 
         sites[at].place = tp_request_place(base, q);
         sites[at].was += q->size;
         sites[at].is += k->sizes[i];
+        k->peak->alone += p->requests[i].points < 2 ? k->sizes[i] : 0;
     }
     bool done = sites && most;
     free(most);

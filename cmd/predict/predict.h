@@ -18,7 +18,17 @@ struct tp_predicted {
     struct tp_law law;
     uint32_t points; /* recordings that have it, the base included */
     bool narrowed;   /* the law holds for those nearest to the value, and not for all of them */
+    bool twin;       /* no other recording has it: the law is that of its twins */
+    bool
+        doubtful; /* its law is not known: sizes follow none, or only its call stack is in others */
 };
+
+/* A request that only the base has takes the law of its twins: aligned requests of the same call
+ * stack and size, if they all have one law. So kernels that keep one more buffer than they did at a
+ * smaller value are predicted. One without twins, whose call stack other recordings have, is
+ * doubtful, as is one whose sizes follow no law: kernels need such workspaces from some size on.
+ * Its law may be anything from constant to n^2, which matters only where it is live at the peak; it
+ * is taken to be n. */
 
 /* What kept requests from being predicted, in bytes and requests. */
 struct tp_predict_gap {
@@ -29,17 +39,19 @@ struct tp_predict_gap {
 struct tp_prediction {
     const struct tp_sample_run *const *recordings; /* at least two, by value ascending */
     size_t count;
-    uint64_t n;                    /* value that is predicted */
-    size_t base;                   /* index of the nearest recording */
-    struct tp_predicted *requests; /* owned: of the base, in its order */
-    uint64_t aligned;              /* requests with a law of two or more recordings */
-    uint64_t narrowed;             /* of these, with a law of the nearest recordings only */
-    uint64_t kinds[TP_LAW_KINDS];  /* requests of each kind of law */
-    struct tp_predict_gap alone;   /* requests of the base that no other recording has */
-    struct tp_predict_gap missing; /* those of the recording most like it that the base lacks */
-    size_t alike;                  /* index of that recording */
-    bool *shared;                  /* owned: by request of it, whether the base has it too */
-    struct tp_predict_gap lawless; /* requests whose sizes follow no law */
+    uint64_t n;                     /* value that is predicted */
+    size_t base;                    /* index of the nearest recording */
+    struct tp_predicted *requests;  /* owned: of the base, in its order */
+    uint64_t aligned;               /* requests with a law of two or more recordings */
+    uint64_t narrowed;              /* of these, with a law of the nearest recordings only */
+    uint64_t kinds[TP_LAW_KINDS];   /* requests of each kind of law */
+    struct tp_predict_gap twins;    /* requests of the base alone, with a law of twins */
+    struct tp_predict_gap doubtful; /* and those of a known call stack, without a law */
+    struct tp_predict_gap alone;    /* requests of the base that no other recording has */
+    struct tp_predict_gap missing;  /* those of the recording most like it that the base lacks */
+    size_t alike;                   /* index of that recording */
+    bool *shared;                   /* owned: by request of it, whether the base has it too */
+    struct tp_predict_gap lawless;  /* requests whose sizes follow no law */
 };
 
 /* Aligns the recordings and finds the laws. `out` is to be released in every case. TP_EUNSUP: they
@@ -56,12 +68,19 @@ int tp_predict_pairs(const struct tp_sample_run *base, const struct tp_sample_ru
 /* Whether so much is aligned and has a law that a figure means something. */
 bool tp_predict_is_sound(const struct tp_prediction *p);
 
+/* Whether requests of the base are doubtful. */
+bool tp_predict_has_doubts(const struct tp_prediction *p);
+
 /* Whether a request of the base, or of the recording most like it, is in no other. */
 bool tp_predict_is_apart(const struct tp_prediction *p, bool of_base, size_t request);
 
 /* The sizes at a value, by request of the base, which the caller frees in every case. TP_EINPUT:
  * one is too large, which is named. */
 int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err);
+
+/* The same, with doubtful requests growing as n^2: what they are at most. */
+int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **out,
+                          struct tp_err *err);
 
 /* The program with these sizes. It begins with the recorded heap where no block of that grows, and
  * is without the recorded allocator's segments. The caller releases it. */
@@ -79,6 +98,7 @@ struct tp_predict_site {
 struct tp_predict_peak {
     uint64_t bytes, event;         /* event 0: in the initial heap */
     uint64_t was;                  /* live in the base at the same event, bytes */
+    uint64_t alone;                /* of `bytes`, those of requests that only the base has */
     struct tp_predict_site *sites; /* owned; the most growth first */
     size_t count;
 };

@@ -80,10 +80,11 @@ static void take_try(const struct tp_trial *t, enum tp_predict_try_of of,
                      struct tp_predict_answer *a)
 {
     if (t->status == TP_OK && t->device_count)
-        a->tries[of] = (struct tp_predict_try){.conf = t->conf,
-                                               .compacted = !t->aged,
-                                               .peak_reserved = t->devices[0].peak_reserved,
-                                               .min_capacity = t->devices[0].fits_in};
+        a->tries[of] =
+            (struct tp_predict_try){.conf = t->conf,
+                                    .compacted = !t->aged && tp_program_facts(a->program)->prologue,
+                                    .peak_reserved = t->devices[0].peak_reserved,
+                                    .min_capacity = t->devices[0].fits_in};
 }
 
 /* The first of those that reserve least is the simplest: so the settings are listed. */
@@ -179,6 +180,45 @@ static int compare(const struct tp_predict_asking *q, struct tp_predict_answer *
 
 /* ---- the recordings, predicted from one another ---- */
 
+static bool is_far(uint64_t a, uint64_t b)
+{
+    uint64_t apart = a > b ? a - b : b - a;
+    return (double)apart > TP_PREDICT_DOUBT * (double)a;
+}
+
+/* The peak with doubtful requests as they would be with n^2. */
+static int find_most(const struct tp_prediction *p, uint64_t n, const struct tp_predict_peak *peak,
+                     struct tp_predict_most *out, struct tp_err *err)
+{
+    uint64_t *sizes = NULL;
+    struct tp_predict_peak most = {.bytes = 0};
+    *out = (struct tp_predict_most){.peak = peak->bytes};
+    out->matters = (double)peak->alone > TP_PREDICT_DOUBT * (double)peak->bytes;
+    if (!tp_predict_has_doubts(p))
+        return TP_OK;
+    int rc = tp_predict_sizes_most(p, n, &sizes, err);
+    if (rc == TP_OK)
+        rc = tp_predict_peak(p, sizes, &most, err);
+    out->peak = most.bytes;
+    out->matters |= rc != TP_OK || is_far(peak->bytes, most.bytes);
+    tp_predict_peak_release(&most);
+    free(sizes);
+    return rc == TP_EINPUT ? TP_OK : rc; /* too large is far, too */
+}
+
+static int find_peak(const struct tp_prediction *p, uint64_t n, struct tp_predict_peak *peak,
+                     struct tp_predict_most *most, struct tp_err *err)
+{
+    uint64_t *sizes = NULL;
+    int rc = tp_predict_sizes(p, n, &sizes, err);
+    if (rc == TP_OK)
+        rc = tp_predict_peak(p, sizes, peak, err);
+    if (rc == TP_OK)
+        rc = find_most(p, n, peak, most, err);
+    free(sizes);
+    return rc;
+}
+
 static int check_one(const struct tp_predict_asking *q, size_t left_out,
                      struct tp_predict_check *to, struct tp_err *err)
 {
@@ -186,6 +226,7 @@ static int check_one(const struct tp_predict_asking *q, size_t left_out,
     const struct tp_sample_run *of = q->recordings[left_out];
     struct tp_prediction p = {.count = 0};
     struct tp_predict_peak peak = {.bytes = 0};
+    struct tp_predict_most most = {.peak = 0};
     size_t count = 0;
     *to = (struct tp_predict_check){.recording = left_out,
                                     .was = tp_program_demand(of->trace.program, 0)->bytes};
@@ -194,16 +235,12 @@ static int check_one(const struct tp_predict_asking *q, size_t left_out,
             others[count++] = q->recordings[i];
     int rc = others ? tp_predict_make(others, count, of->n, &p, err) : no_memory(err);
     to->sound = rc == TP_OK && tp_predict_is_sound(&p);
-    uint64_t *sizes = NULL;
     if (to->sound)
-        rc = tp_predict_sizes(&p, of->n, &sizes, err);
-    if (to->sound && rc == TP_OK)
-        rc = tp_predict_peak(&p, sizes, &peak, err);
-    to->sound &= rc == TP_OK;
+        rc = find_peak(&p, of->n, &peak, &most, err);
+    to->sound &= rc == TP_OK && !most.matters;
     to->predicted = peak.bytes;
     tp_predict_peak_release(&peak);
     tp_predict_release(&p);
-    free(sizes);
     free(others);
     return rc == TP_EUNSUP || rc == TP_EINPUT ? TP_OK : rc; /* of that recording alone */
 }
@@ -289,17 +326,15 @@ static int find_hopeless(const struct tp_predict_asking *q, const struct tp_pred
     uint64_t low = 0, high = TP_LAW_N_MOST / a->fit.step + 1;
     int rc = TP_OK;
     while (rc == TP_OK && high - low > 1) {
-        uint64_t middle = low + (high - low) / 2, *sizes = NULL;
+        uint64_t middle = low + (high - low) / 2;
         struct tp_predict_peak peak = {.bytes = 0};
-        rc = tp_predict_sizes(&a->prediction, middle * a->fit.step, &sizes, err);
-        if (rc == TP_OK)
-            rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
+        struct tp_predict_most most;
+        rc = find_peak(&a->prediction, middle * a->fit.step, &peak, &most, err);
         bool fits = rc == TP_OK && peak.bytes <= q->capacity;
         low = fits ? middle : low;
         high = fits ? high : middle;
         rc = rc == TP_EINPUT ? TP_OK : rc; /* larger than any device */
         tp_predict_peak_release(&peak);
-        free(sizes);
     }
     *out = high;
     return rc;
@@ -347,6 +382,17 @@ static int scan(const struct tp_predict_asking *q, struct tp_predict_answer *a, 
     return rc;
 }
 
+/* Whether doubtful requests decide at the value that fits. */
+static int doubt_fit(struct tp_predict_answer *a, struct tp_err *err)
+{
+    struct tp_predict_peak peak = {.bytes = 0};
+    struct tp_predict_most most = {.peak = 0};
+    int rc = a->fit.fits ? find_peak(&a->prediction, a->fit.fits, &peak, &most, err) : TP_OK;
+    a->most.matters |= most.matters;
+    tp_predict_peak_release(&peak);
+    return rc;
+}
+
 /* The request that fails at the next value; a value that was not played is played for it. */
 static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                     struct tp_err *err)
@@ -362,22 +408,50 @@ static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer 
         a->fit.event = tried.event;
     }
     name_failed(a);
-    return rc;
+    return rc == TP_OK && !a->most.matters ? doubt_fit(a, err) : rc;
 }
 
 /* ---- the whole ---- */
+
+/* The recorded setting once more, with doubtful requests as they would be with n^2. */
+static int play_most(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                     struct tp_err *err)
+{
+    const struct tp_predict_try *recorded = &a->tries[TP_PREDICT_RECORDED];
+    struct tp_trial trial = {.conf = a->conf, .compacted = recorded->compacted};
+    struct tp_program *program = NULL;
+    uint64_t *sizes = NULL;
+    if (!tp_predict_has_doubts(&a->prediction) || a->most.matters || !recorded->conf)
+        return TP_OK;
+    int rc = tp_predict_sizes_most(&a->prediction, q->n, &sizes, err);
+    if (rc == TP_OK)
+        rc = tp_predict_program(&a->prediction, sizes, &program, err);
+    if (rc == TP_OK) {
+        const struct tp_trial_cfg cfg = trials_of(a, program, q->memory, 0);
+        rc = tp_trials_play(&cfg, &trial, 1, err);
+    }
+    if (rc == TP_OK && trial.status == TP_OK && trial.device_count)
+        a->most.peak_reserved = trial.devices[0].peak_reserved;
+    tp_trials_release(&trial, 1);
+    tp_program_release(program);
+    free(sizes);
+    return rc;
+}
 
 static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
     uint64_t *sizes = NULL;
-    int rc = tp_predict_sizes(&a->prediction, q->n, &sizes, err);
+    int rc = find_peak(&a->prediction, q->n, &a->peak, &a->most, err);
+    if (rc != TP_OK || a->most.matters)
+        return rc;
+    rc = tp_predict_sizes(&a->prediction, q->n, &sizes, err);
     if (rc == TP_OK)
         rc = tp_predict_program(&a->prediction, sizes, &a->program, err);
-    if (rc == TP_OK)
-        rc = tp_predict_peak(&a->prediction, sizes, &a->peak, err);
     if (rc == TP_OK && is_pytorch(base_of(a)))
         rc = try_settings(q, a, err);
+    if (rc == TP_OK)
+        rc = play_most(q, a, err);
     if (rc == TP_OK && q->real)
         rc = compare(q, a, sizes, err);
     free(sizes);
@@ -398,7 +472,10 @@ static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_a
         rc = check_all(q, a, err);
     if (rc == TP_OK && q->n)
         rc = predict_memory(q, a, err);
-    return rc == TP_OK && q->capacity ? find_fit(q, a, err) : rc;
+    if (rc == TP_OK && q->capacity && !a->most.matters)
+        rc = find_fit(q, a, err);
+    a->sound = !a->most.matters;
+    return rc;
 }
 
 /* Without a value to predict the base is the largest recording, which is nearest to most. */
@@ -410,8 +487,8 @@ int tp_predict_ask(const struct tp_predict_asking *q, struct tp_predict_answer *
     int rc = tp_predict_make(q->recordings, q->count, n, &out->prediction, err);
     out->sound = rc == TP_OK && tp_predict_is_sound(&out->prediction);
     if (out->sound)
-        return answer_exactly(q, out, err);
-    if ((rc != TP_OK && rc != TP_EUNSUP) || !may_total(q))
+        rc = answer_exactly(q, out, err);
+    if (out->sound || (rc != TP_OK && rc != TP_EUNSUP) || !may_total(q))
         return rc;
     struct tp_err apart = *err;
     int total = tp_site_totals_find(q->recordings, q->count, q->n, &out->totals, err);

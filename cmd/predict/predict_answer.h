@@ -57,7 +57,16 @@ struct tp_predict_asking {
     uint64_t memory;   /* bytes that trials may take */
     const char *const *settings; /* that are tried beside the recorded one */
     size_t setting_count;
+    size_t steps;                     /* that were cut out of each recording; 0: they are whole */
     const struct tp_sample_run *real; /* recorded at n, to be compared; NULL: none */
+};
+
+/* What doubtful requests (predict.h) make of the answer, if they grow as n^2. */
+struct tp_predict_most {
+    uint64_t peak, peak_reserved; /* bytes; peak_reserved 0: not replayed */
+    /* it is more than TP_PREDICT_DOUBT off the answer, or as much of the peak is of requests that
+     * only the base has: then that is another program */
+    bool matters;
 };
 
 struct tp_predict_answer {
@@ -67,6 +76,7 @@ struct tp_predict_answer {
     struct tp_site_totals totals; /* only then */
     struct tp_program *program;   /* owned; NULL unless sound */
     struct tp_predict_peak peak;
+    struct tp_predict_most most;                   /* where there are doubtful requests */
     struct tp_predict_try tries[TP_PREDICT_TRIES]; /* none unless of PyTorch's GPU allocator */
     struct tp_predict_real real;                   /* where the asking has a recording for it */
     char *conf;                                    /* owned: the recorded setting */

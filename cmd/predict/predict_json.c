@@ -31,6 +31,8 @@ static void write_alignment(struct tp_json *j, cJSON *root, const struct tp_pred
     tp_json_uint(j, o, "aligned", p->aligned);
     tp_json_uint(j, o, "narrowed", p->narrowed);
     write_gap(j, o, "only_in_base", &p->alone);
+    write_gap(j, o, "by_twins", &p->twins);
+    write_gap(j, o, "doubtful", &p->doubtful);
     write_gap(j, o, "missing_in_base", &p->missing);
     write_gap(j, o, "without_law", &p->lawless);
     cJSON *laws = tp_json_object(j, o, "laws");
@@ -66,6 +68,8 @@ static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict
     cJSON *o = tp_json_object(j, root, "predicted");
     tp_json_uint(j, o, "peak_requested_bytes", a->peak.bytes);
     tp_json_uint(j, o, "peak_requested_event", a->peak.event);
+    tp_json_uint(j, o, "most_requested_bytes", a->most.peak);
+    tp_json_uint(j, o, "most_reserved_bytes", known(a->most.peak_reserved));
     cJSON *settings = tp_json_array(j, o, "settings");
     for (size_t i = 0; i < TP_PREDICT_TRIES; i++)
         if (a->tries[i].conf)
@@ -73,10 +77,10 @@ static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict
     write_sites(j, o, &a->peak);
 }
 
-static void write_real(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
+static void write_check(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
 {
     const struct tp_predict_real *real = &r->answer->real;
-    cJSON *o = tp_json_object(j, root, "recorded");
+    cJSON *o = tp_json_object(j, root, "check");
     tp_json_text(j, o, "path", r->asking->real->trace.path);
     tp_json_uint(j, o, "requests", real->requests);
     tp_json_uint(j, o, "sizes_exact", real->exact);
@@ -146,6 +150,7 @@ int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err 
     tp_json_tool(&j, root);
     tp_json_text(&j, root, "axis", r->asking->recordings[0]->axis);
     tp_json_uint(&j, root, "value", known(r->asking->n));
+    tp_json_uint(&j, root, "steps", known(r->asking->steps));
     write_recordings(&j, root, r);
     write_alignment(&j, root, &a->prediction);
     tp_json_bool(&j, root, "sound", a->sound);
@@ -154,7 +159,7 @@ int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err 
     if (a->sound && r->asking->n)
         write_memory(&j, root, a);
     if (a->sound && r->asking->real)
-        write_real(&j, root, r);
+        write_check(&j, root, r);
     if (a->sound && a->fit.capacity)
         write_fit(&j, root, &a->fit);
     return tp_json_print(&j, root, out, err);

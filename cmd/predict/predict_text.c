@@ -41,6 +41,9 @@ static void print_head(const struct tp_predict_report *r, struct tp_page *page)
         row(page, "prediction", "%s%s%s%s", axis ? axis : "", axis ? " = " : "at ",
             tp_count(q->n).s, far.s);
     row(page, "recordings", "%s", tp_str_text(&from));
+    if (q->steps)
+        row(page, "steps", "the last %s of each recording, without what came before",
+            q->steps > 1 ? tp_count(q->steps).s : "one");
     tp_str_drop(&from);
 }
 
@@ -92,6 +95,31 @@ static void print_tries(const struct tp_predict_report *r, struct tp_page *page)
     if (of->min_capacity != TP_NONE)
         row(page, "min capacity", "%-10s  smallest device without OOM, as recorded",
             tp_bytes(of->min_capacity, page->exact).s);
+}
+
+/* ---- requests of an unknown law ---- */
+
+/* Requests of an unknown law: where they do not matter, or why there is no answer. */
+static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_answer *a = r->answer;
+    const struct tp_prediction *p = &a->prediction;
+    bool reserved = a->most.peak_reserved;
+    uint64_t low = reserved ? a->tries[TP_PREDICT_RECORDED].peak_reserved : a->peak.bytes;
+    uint64_t high = reserved ? a->most.peak_reserved : a->most.peak;
+    struct tp_text many = tp_plural(p->doubtful.requests + p->lawless.requests, "request");
+    if (a->most.matters && a->peak.alone)
+        tp_page_put(page, 0, "%s of requests that only %s has are live at the peak.",
+                    tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
+    else if (a->most.matters)
+        tp_page_put(page, 0,
+                    "%s of %s, %s of its bytes, have an unknown law, and decide: %s "
+                    "at the peak if they grow with n, up to %s with n^2.",
+                    many.s, base_of(r)->trace.file, percent(p->doubtful.share + p->lawless.share).s,
+                    tp_bytes(low, page->exact).s, tp_bytes(high, page->exact).s);
+    else if (tp_predict_has_doubts(p) && a->sound)
+        row(page, "doubt", "%s of unknown law: peak %s up to %s if they grow with n^2", many.s,
+            reserved ? "reserved" : "requested", tp_bytes(high, page->exact).s);
 }
 
 /* ---- beside a recording ---- */
@@ -276,7 +304,10 @@ static void print_first(const struct tp_prediction *p, bool of_base, struct tp_p
 
 static void print_gap(const struct tp_prediction *p, bool of_base, struct tp_page *page)
 {
-    const struct tp_predict_gap *gap = of_base ? &p->alone : &p->missing;
+    const struct tp_predict_gap own = {p->alone.bytes + p->twins.bytes + p->doubtful.bytes,
+                                       p->alone.requests + p->twins.requests + p->doubtful.requests,
+                                       p->alone.share + p->twins.share + p->doubtful.share};
+    const struct tp_predict_gap *gap = of_base ? &own : &p->missing;
     if (!gap->requests)
         return;
     tp_page_put(page, 0, "Only %s has %s, %s of its bytes:",
@@ -294,6 +325,7 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
     tp_page_put(page, 0, "No prediction: the recordings do not make the same requests.");
     print_gap(p, true, page);
     print_gap(p, false, page);
+    print_doubt(r, page);
     if (p->lawless.requests)
         tp_page_put(page, 0, "%s of %s, %s of its bytes, follow no law.",
                     tp_plural(p->lawless.requests, "request").s, base_of(r)->trace.file,
@@ -378,6 +410,7 @@ void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
     }
     if (r->asking->n) {
         print_memory(r, page);
+        print_doubt(r, page);
         print_growth(r, page);
     }
     print_fit(&a->fit, page);

@@ -1,6 +1,8 @@
 /* See sample_run.h. */
 #include "cmd/predict/sample_run.h"
 
+#include "traces/lower/unlower.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,14 +202,93 @@ int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err)
     return rc;
 }
 
-void tp_sample_run_close(struct tp_sample_run *r)
+/* ---- a piece of it ---- */
+
+/* Which requests are live where the piece begins, in the order of their slots: so they come in its
+ * initial heap. */
+struct live_walk {
+    const struct tp_sample_run *run;
+    size_t *live; /* by slot: request + 1; 0: none */
+    size_t slots, next;
+    uint64_t after;
+};
+
+static int live_window(void *ctx, const struct tp_window *w, struct tp_err *err)
+{
+    struct live_walk *k = ctx;
+    (void)err;
+    for (uint32_t i = 0; i < w->count; i++) {
+        const struct tp_insn *in = &w->insns[i];
+        if (!w->prologue && tp_window_event(w, i) > k->after)
+            break;
+        if (in->op == TP_FREE || in->op == TP_REALLOC)
+            k->live[in->slot] = 0;
+        if (in->op == TP_RESET)
+            memset(k->live, 0, k->slots * sizeof *k->live);
+        if (is_request(in))
+            k->live[in->slot] = ++k->next;
+    }
+    return TP_OK;
+}
+
+/* The keys of these requests, which the piece itself no longer knows. */
+static int live_keys(const struct tp_sample_run *r, uint64_t after, uint64_t **out, size_t *count,
+                     struct tp_err *err)
+{
+    struct live_walk k = {
+        .run = r, .slots = tp_program_facts(r->trace.program)->slots, .after = after};
+    k.live = calloc(k.slots + 1, sizeof *k.live);
+    uint64_t *keys = *out = calloc(k.slots + 1, sizeof *keys);
+    int rc =
+        k.live && keys ? tp_program_walk(r->trace.program, live_window, &k, err) : no_memory(err);
+    *count = 0;
+    for (size_t slot = 0; rc == TP_OK && slot < k.slots; slot++)
+        if (k.live[slot])
+            keys[(*count)++] = r->requests[k.live[slot] - 1].key;
+    free(k.live);
+    return rc;
+}
+
+static void drop_requests(struct tp_sample_run *r)
 {
     tp_place_table_free(r->stacks);
+    r->stacks = NULL;
+    r->initial = r->count = 0;
+    r->bytes = 0;
+}
+
+void tp_sample_run_forget(struct tp_sample_run *r)
+{
+    drop_requests(r);
+    if (r->open)
+        tp_trace_close(&r->trace);
+    r->open = false;
+}
+
+int tp_sample_run_cut(struct tp_sample_run *r, uint64_t after, uint64_t last, tp_cut_trace *cut,
+                      struct tp_err *err)
+{
+    const struct tp_unlower_cfg piece = {.first = after + 1, .last = last, .numbers = true};
+    uint64_t *keys = NULL;
+    size_t count = 0;
+    int rc = live_keys(r, after, &keys, &count, err);
+    if (rc == TP_OK)
+        rc = cut(&r->trace, &piece, err);
+    drop_requests(r);
+    if (rc == TP_OK)
+        rc = tp_sample_run_list(r, err);
+    for (size_t i = 0; rc == TP_OK && r->initial == count && i < count; i++)
+        r->requests[i].key = keys[i];
+    free(keys);
+    return rc;
+}
+
+void tp_sample_run_close(struct tp_sample_run *r)
+{
+    tp_sample_run_forget(r);
     free(r->requests);
     free(r->path);
     free(r->axis);
-    if (r->open)
-        tp_trace_close(&r->trace);
     *r = (struct tp_sample_run){.path = NULL};
 }
 

@@ -45,6 +45,16 @@ int tp_sample_run_value(const char *text, uint64_t most, uint64_t *n, char **axi
 int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err);
 void tp_sample_run_close(struct tp_sample_run *r); /* a zeroed one is fine */
 
+/* Closes the trace and forgets its requests, so that it can be opened and listed again. */
+void tp_sample_run_forget(struct tp_sample_run *r);
+
+/* Keeps only what is behind the event `after`, up to `last`, with tp_trace_cut (save_trace.h);
+ * lists the requests again. */
+struct tp_unlower_cfg;
+typedef int tp_cut_trace(struct tp_trace *, const struct tp_unlower_cfg *, struct tp_err *);
+int tp_sample_run_cut(struct tp_sample_run *r, uint64_t after, uint64_t last, tp_cut_trace *cut,
+                      struct tp_err *err);
+
 /* The request of an event; NULL: it makes none. */
 const struct tp_request *tp_request_at(const struct tp_sample_run *r, uint64_t event);
 

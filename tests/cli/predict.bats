@@ -60,9 +60,9 @@ refused() {
 @test "runs of other programs are refused, with what differs" {
     made 64 >a.jsonl
     made 128 layers=5 >b.jsonl
-    refused 'Only b.jsonl has 11 requests' '^  first: event [0-9]+, model.py:[0-9]+' 'model.py:41 softmax'
+    refused 'Only b.jsonl has 11 requests' '^  first: event [0-9]+, model.py:[0-9]+' 'model.py:41 softmax' 'of requests that only b.jsonl has are live at the peak'
     made 128 bytes=2 >b.jsonl
-    refused 'follow no law'
+    refused 'follow no law' 'have an unknown law, and decide: '
     made 128 optimizer=adam >b.jsonl
     refused 'Only b.jsonl has 24 requests' 'optimizer.py:78 step'
     made 128 order=mask-last >b.jsonl
@@ -89,9 +89,9 @@ for i in range(60000): print("{\"op\": \"alloc\", \"id\": %d, \"size\": 64, \"pl
     ok "$TAPOOL" predict "$data"/gpt-train-ctx{256.pickle.zst@256,512.pickle.zst@512} --json \
         --check "1024=$data/gpt-train-ctx1024.pickle.zst"
     is "$out" 'd["value"]' 1024
-    is "$out" 'd["recorded"]["peak_requested_bytes"] == d["predicted"]["peak_requested_bytes"]' True
-    is "$out" 'd["recorded"]["replayed_peak_reserved_bytes"] == d["recorded"]["recorded_peak_reserved_bytes"]' True
-    is "$out" '[d["recorded"][k] for k in ("requests", "sizes_exact")]' '[1176, 1129]'
+    is "$out" 'd["check"]["peak_requested_bytes"] == d["predicted"]["peak_requested_bytes"]' True
+    is "$out" 'd["check"]["replayed_peak_reserved_bytes"] == d["check"]["recorded_peak_reserved_bytes"]' True
+    is "$out" '[d["check"][k] for k in ("requests", "sizes_exact")]' '[1176, 1129]'
     for n in 64 128; do made $n >$n.jsonl; done
     made 500 pad=64 >other=500.jsonl
     ok "$TAPOOL" predict 64.jsonl@len=64 128.jsonl@len=128 --check len=500=other=500.jsonl
@@ -112,6 +112,43 @@ import json; print(json.load(open("predicted.json"))["predicted"]["settings"][0]
     ok "$TAPOOL" replay p.tpt -s "torch:conf={$best}" --min-time 0 --json
     is "$out" 'd["runs"][0]["devices"][0]["memory"]["peak_reserved_bytes"] == '"$(python3 -c '
 import json; print(json.load(open("predicted.json"))["predicted"]["settings"][-1]["peak_reserved_bytes"])')" True
+}
+
+# ring EVENTS: a trace as if the oldest events had been overwritten.
+ring() {
+    python3 -c '
+import json, sys
+head, *events = [json.loads(line) for line in sys.stdin]
+first, live = int(sys.argv[1]), {}
+for e in events[:first]:
+    if e["op"] == "alloc": live[e["id"]] = e
+    else: del live[e["id"]]
+kept = [{"op": "initial", **{k: e[k] for k in ("id", "size", "place")}} for e in live.values()]
+print("\n".join(map(json.dumps, [head] + kept + events[first:])))' "$1"
+}
+
+@test "recordings that begin in other steps are predicted by their whole steps" {
+    for n in 64 128 512; do made $n steps=6 >$n.jsonl; done
+    made 64 steps=9 >long.jsonl
+    while read -r first second steps; do
+        ring "$first" <64.jsonl >a.jsonl
+        ring "$second" <128.jsonl >b.jsonl
+        ok "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --check 512=512.jsonl --json
+        is "$out" '[d["steps"], d["check"]["peak_requested_bytes"] - d["predicted"]["peak_requested_bytes"]]' "[$steps, 0]"
+    done <<'END'
+12 12 None
+20 50 4
+55 90 3
+150 100 1
+END
+    # and so are those of more steps
+    ok "$TAPOOL" predict long.jsonl@64 128.jsonl@128 --check 512=512.jsonl
+    matches "$out" '^steps +the last 5 of each recording, without what came before$'
+    matches "$out" '^peak requested .* recorded \(\+0\.00%\)$'
+    # the middle of a single step says nothing
+    ring 200 <64.jsonl >a.jsonl
+    capture "$TAPOOL" predict a.jsonl@64 b.jsonl@128 --at 512
+    [ "$rc" -eq 3 ]
 }
 
 @test "the largest value that fits, and the request that does not" {
@@ -162,16 +199,16 @@ gpt-infer-ctx 128 256 1024
 gpt-train-ctx 256 512 1024
 gpt-train-b 4 8 32
 graph-b 2 4 16
+gpt-train-ctx 128 256 1024
+gpt-fp16-b 2 4 16
+hf-gpt2-b 2 4 16
 END
-    # at 128 PyTorch chose other kernels than from 256 on
-    capture "$TAPOOL" predict "$data/gpt-train-ctx128.pickle.zst@128" "$data/gpt-train-ctx256.pickle.zst@256" --at 512
+    # from 8 on PyTorch chose other kernels
+    capture "$TAPOOL" predict "$data"/resnet-b{4.pickle.zst@4,8.pickle.zst@8} --at 32
     [ "$rc" -eq 3 ]
     golden predict-refused <"$out"
     shown predict-gpu "$TAPOOL" predict "$data"/gpt-train-ctx{128.pickle.zst@128,256.pickle.zst@256,512.pickle.zst@512} \
         --at 1024 --fits 24GiB
-    capture "$TAPOOL" predict "$data/gpt-train-ctx128.pickle.zst@128" "$data/gpt-train-ctx256.pickle.zst@256" --at 512
-    matches "$out" '^Only gpt-train-ctx256.pickle.zst has 96 requests, '
-    matches "$out" '^To predict, record at 512 too'
 }
 
 @test "a pair of recordings of inference, and the recorded heap" {

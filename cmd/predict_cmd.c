@@ -21,7 +21,7 @@ struct predict_opts {
     struct tp_exports exports;
     char *at, *check, *output;
     uint64_t fits, step;
-    bool bytes;
+    bool bytes, curve;
 };
 
 enum { FORMAT_TEXT, FORMAT_JSON };
@@ -35,6 +35,7 @@ static const struct tp_opt rows[] = {
                .help = "find the largest value that fits a device of this size; 0 does not"),
     TP_TEXT_AT("check", ROW(check), .from = TP_OPT_USER, .arg = "VALUE=FILE",
                .help = "predict at VALUE and compare with a recording made there"),
+    TP_FLAG_AT("curve", ROW(curve), .help = "memory at values from the smallest recording on, too"),
     TP_UINT_AT("step", ROW(step), .def = "0", .max = TP_LAW_N_MOST,
                .help = "with --fits, values are multiples of it; 0 is an eighth of the greatest "
                        "common divisor of the recorded values"),
@@ -434,7 +435,7 @@ static int run_predict(const struct tp_args *args, FILE *out, struct tp_err *err
     const struct predict_opts *o = args->opts;
     struct recordings all = {0};
     struct tp_predict_asking q = {
-        .capacity = o->fits, .step = o->step, .memory = o->open.max_memory};
+        .capacity = o->fits, .step = o->step, .memory = o->open.max_memory, .curve = o->curve};
     int rc = check_words(args, err);
     if (rc == TP_OK)
         rc = name_all(args, &all, err);

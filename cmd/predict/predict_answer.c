@@ -411,6 +411,80 @@ static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer 
     return rc == TP_OK && !a->most.matters ? doubt_fit(a, err) : rc;
 }
 
+/* ---- memory by value ---- */
+
+static void add_value(struct tp_predict_answer *a, uint64_t n, uint64_t recorded)
+{
+    size_t at = a->point_count;
+    for (size_t i = 0; i < a->point_count; i++)
+        if (a->points[i].n == n)
+            return;
+    if (!n || a->point_count == TP_PREDICT_POINTS)
+        return;
+    for (; at && a->points[at - 1].n > n; at--)
+        a->points[at] = a->points[at - 1];
+    a->points[at] = (struct tp_predict_point){n, TP_NONE, TP_NONE, recorded};
+    a->point_count++;
+}
+
+/* What was recorded and what is asked first, then doublings of the smallest between them. */
+static void choose_values(const struct tp_predict_asking *q, struct tp_predict_answer *a)
+{
+    uint64_t least = q->recordings[0]->n, last = q->n > a->fit.fits ? q->n : a->fit.fits;
+    add_value(a, q->n, TP_NONE);
+    add_value(a, a->fit.fits, TP_NONE);
+    for (size_t i = 0; i < q->count; i++) {
+        const struct tp_sample_run *r = q->recordings[i];
+        add_value(a, r->n, tp_program_demand(r->trace.program, 0)->bytes);
+    }
+    for (uint64_t n = least; n < last; n *= 2)
+        add_value(a, n, TP_NONE);
+}
+
+static int replay_point(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                        const uint64_t *sizes, struct tp_predict_point *to, struct tp_err *err)
+{
+    struct tp_program *program = NULL;
+    struct tp_trial trial = {.conf = a->conf};
+    int rc = tp_predict_program(&a->prediction, sizes, &program, err);
+    if (rc == TP_OK) {
+        const struct tp_trial_cfg cfg = trials_of(a, program, q->memory, 0);
+        rc = tp_trials_play(&cfg, &trial, 1, err);
+    }
+    if (rc == TP_OK && trial.status == TP_OK && trial.device_count)
+        to->reserved = trial.devices[0].peak_reserved;
+    tp_trials_release(&trial, 1);
+    tp_program_release(program);
+    return rc;
+}
+
+static int find_point(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                      struct tp_predict_point *to, struct tp_err *err)
+{
+    uint64_t *sizes = NULL;
+    struct tp_predict_peak peak = {.bytes = 0};
+    int rc = tp_predict_sizes(&a->prediction, to->n, &sizes, err);
+    if (rc == TP_OK)
+        rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
+    if (rc == TP_OK)
+        to->requested = peak.bytes;
+    if (rc == TP_OK && is_pytorch(base_of(a)))
+        rc = replay_point(q, a, sizes, to, err);
+    tp_predict_peak_release(&peak);
+    free(sizes);
+    return rc == TP_EINPUT ? TP_OK : rc; /* too large */
+}
+
+static int find_points(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                       struct tp_err *err)
+{
+    int rc = TP_OK;
+    choose_values(q, a);
+    for (size_t i = 0; rc == TP_OK && i < a->point_count; i++)
+        rc = find_point(q, a, &a->points[i], err);
+    return rc;
+}
+
 /* ---- the whole ---- */
 
 /* The recorded setting once more, with doubtful requests as they would be with n^2. */
@@ -475,6 +549,8 @@ static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_a
     if (rc == TP_OK && q->capacity && !a->most.matters)
         rc = find_fit(q, a, err);
     a->sound = !a->most.matters;
+    if (rc == TP_OK && q->curve && a->sound)
+        rc = find_points(q, a, err);
     return rc;
 }
 

@@ -37,6 +37,15 @@ struct tp_predict_check {
     uint64_t predicted, was; /* peak requested, bytes */
 };
 
+/* Memory at one of several values, up to the one that is predicted. */
+struct tp_predict_point {
+    uint64_t n;
+    uint64_t requested; /* peak, bytes; TP_NONE: above 2^48 */
+    uint64_t reserved;  /* under the recorded setting, bytes; TP_NONE: not replayed */
+    uint64_t recorded; /* requested in the recording of this value, bytes; TP_NONE: there is none */
+};
+enum { TP_PREDICT_POINTS = 24 };
+
 /* The largest value that fits, and the first one behind it that does not. */
 struct tp_predict_fit {
     uint64_t capacity;    /* bytes; 0: not asked */
@@ -55,6 +64,7 @@ struct tp_predict_asking {
     uint64_t capacity; /* of --fits, bytes; 0: not asked */
     uint64_t step;     /* 0: an eighth of the greatest common divisor of the recorded values */
     uint64_t memory;   /* bytes that trials may take */
+    bool curve;        /* points are to be found */
     const char *const *settings; /* that are tried beside the recorded one */
     size_t setting_count;
     size_t steps;                     /* that were cut out of each recording; 0: they are whole */
@@ -83,6 +93,8 @@ struct tp_predict_answer {
     struct tp_predict_check *checks; /* owned: with three or more recordings, one for each */
     size_t check_count;
     struct tp_predict_fit fit;
+    struct tp_predict_point points[TP_PREDICT_POINTS]; /* by value ascending */
+    size_t point_count;
 };
 
 /* Adds "a.pickle at 2, b.pickle at 4". */

@@ -77,6 +77,18 @@ static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict
     write_sites(j, o, &a->peak);
 }
 
+static void write_points(struct tp_json *j, cJSON *root, const struct tp_predict_answer *a)
+{
+    cJSON *points = tp_json_array(j, root, "curve");
+    for (size_t i = 0; i < a->point_count; i++) {
+        cJSON *o = tp_json_item(j, points);
+        tp_json_uint(j, o, "value", a->points[i].n);
+        tp_json_uint(j, o, "peak_requested_bytes", a->points[i].requested);
+        tp_json_uint(j, o, "peak_reserved_bytes", a->points[i].reserved);
+        tp_json_uint(j, o, "recorded_requested_bytes", a->points[i].recorded);
+    }
+}
+
 static void write_check(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
 {
     const struct tp_predict_real *real = &r->answer->real;
@@ -162,5 +174,7 @@ int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err 
         write_check(&j, root, r);
     if (a->sound && a->fit.capacity)
         write_fit(&j, root, &a->fit);
+    if (a->point_count)
+        write_points(&j, root, a);
     return tp_json_print(&j, root, out, err);
 }

@@ -208,6 +208,30 @@ static void print_growth(const struct tp_predict_report *r, struct tp_page *page
     tp_table_drop(&table);
 }
 
+/* ---- memory by value ---- */
+
+static void print_points(const struct tp_predict_report *r, struct tp_page *page)
+{
+    static const struct tp_column columns[] = {{.head = {"", "value"}},
+                                               {.head = {"peak", "requested"}},
+                                               {.head = {"peak", "reserved"}},
+                                               {.head = {"requested,", "recorded"}}};
+    const struct tp_predict_answer *a = r->answer;
+    struct tp_table table = {0};
+    if (!a->point_count)
+        return;
+    tp_table_columns(&table, columns, 4);
+    for (size_t i = 0; i < a->point_count; i++) {
+        tp_table_count(&table, a->points[i].n);
+        tp_table_bytes(&table, a->points[i].requested, page->exact);
+        tp_table_bytes(&table, a->points[i].reserved, page->exact);
+        tp_table_bytes(&table, a->points[i].recorded, page->exact);
+    }
+    tp_page_line(page);
+    tp_table_print(&table, page, INDENT, TP_TABLE_WIDE);
+    tp_table_drop(&table);
+}
+
 /* ---- how far it holds ---- */
 
 static void print_checks(const struct tp_predict_report *r, struct tp_page *page)
@@ -414,6 +438,7 @@ void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
         print_growth(r, page);
     }
     print_fit(&a->fit, page);
+    print_points(r, page);
     print_checks(r, page);
     if (r->output)
         tp_page_command(page, "Next: tapool tune", r->output);

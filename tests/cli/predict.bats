@@ -101,6 +101,18 @@ for i in range(60000): print("{\"op\": \"alloc\", \"id\": %d, \"size\": 64, \"pl
     lacks "$out" 'reserved'
 }
 
+@test "memory by value" {
+    data=$TAPOOL_ROOT/tests/data/h200
+    ok "$TAPOOL" predict "$data"/gpt-train-ctx{128.pickle.zst@128,256.pickle.zst@256,512.pickle.zst@512} --at 1024 --curve --json
+    is "$out" '[p["value"] for p in d["curve"]]' '[128, 256, 512, 1024]'
+    is "$out" '[p["value"] for p in d["curve"] if p["peak_requested_bytes"] == p["recorded_requested_bytes"]]' '[128, 256, 512]'
+    is "$out" 'd["curve"][-1]["peak_reserved_bytes"] == d["predicted"]["settings"][0]["peak_reserved_bytes"]' True
+    for n in 64 128; do made $n >$n.jsonl; done
+    ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 65536 --curve --fits 64MiB
+    matches "$out" '^ +1,024 +[0-9.]+ MiB +- +-$'
+    matches "$out" '^ +65,536 +[0-9.]+ GiB +- +-$'
+}
+
 @test "settings that are tried, and the smallest device" {
     data=$TAPOOL_ROOT/tests/data/h200
     ok "$TAPOOL" predict "$data"/gpt-infer-ctx{128.pickle.zst@128,256.pickle.zst@256} --at 1024 -o p.tpt --json

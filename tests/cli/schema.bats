@@ -332,7 +332,7 @@ END
     predicted host 500.host@500 1000.host@1000 2000.host@2000 --at 4000
     data=$TAPOOL_ROOT/tests/data/h200
     predicted gpu "$data/gpt-infer-ctx128.pickle.zst@128" "$data/gpt-infer-ctx256.pickle.zst@256" --at 1024 \
-        --check "1024=$data/gpt-infer-ctx1024.pickle.zst"
+        --check "1024=$data/gpt-infer-ctx1024.pickle.zst" --curve
     schema valid "$PREDICT" ./*.json
     schema covered "$PREDICT" ./*.json
 }

@@ -72,23 +72,84 @@ static int by_value(const void *a, const void *b)
     return x->n < y->n ? -1 : x->n > y->n;
 }
 
-static bool same_axis(const char *one, const char *other)
+/* Puts values in the order of the names of the first recording; what is not given becomes 0. */
+static int match_names(struct tp_axis_values *at, char *axes[TP_AXES],
+                       const struct tp_sample_run *first, const char *whose, struct tp_err *err)
 {
-    return !one == !other && (!one || !strcmp(one, other));
+    struct tp_axis_values in_order = {.count = first->at.count};
+    char *names[TP_AXES] = {NULL};
+    for (size_t i = 0; i < at->count; i++) {
+        size_t k = 0;
+        while (k < in_order.count && axes[i] &&
+               (!first->axes[k] || strcmp(axes[i], first->axes[k]) != 0))
+            k++;
+        if (k == in_order.count)
+            return tp_fail(err, TP_EUSAGE, "%s names '%s', %s %s%s%s", whose, axes[i], first->path,
+                           first->axes[0] ? "'" : "nothing", first->axes[0] ? first->axes[0] : "",
+                           first->axes[0] ? "'" : "");
+        in_order.values[k] = at->values[i];
+        names[k] = axes[i];
+    }
+    *at = in_order;
+    memcpy(axes, names, sizeof names);
+    return TP_OK;
 }
 
-static int check_values(const struct recordings *all, struct tp_err *err)
+static int lacks_value(const struct tp_axis_values *at, const struct tp_sample_run *first,
+                       const char *whose, struct tp_err *err)
 {
-    for (size_t i = 1; i < all->count; i++) {
-        const struct tp_sample_run *r = all->by_value[i], *before = all->by_value[i - 1];
-        if (!same_axis(r->axis, before->axis))
-            return tp_fail(err, TP_EUSAGE, "%s and %s name different settings", before->path,
-                           r->path);
-        if (r->n == before->n)
-            return tp_fail(err, TP_EUSAGE, "%s and %s are both at %s", before->path, r->path,
-                           tp_count(r->n).s);
+    for (size_t i = 0; i < at->count; i++)
+        if (!at->values[i])
+            return tp_fail(err, TP_EUSAGE, "%s has no value of '%s'", whose, first->axes[i]);
+    return TP_OK;
+}
+
+static int check_pairs(const struct recordings *all, struct tp_err *err)
+{
+    for (size_t i = 1; i < all->count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct tp_sample_run *a = &all->list[i], *b = &all->list[k];
+            if (!memcmp(&a->at, &b->at, sizeof a->at))
+                return tp_fail(err, TP_EUSAGE, "%s and %s are both at %s", b->path, a->path,
+                               tp_axis_text(&a->at, a->axes).s);
+        }
+    return TP_OK;
+}
+
+/* Of several settings each must vary, or nothing tells how memory grows with it. */
+static int check_each_varies(const struct recordings *all, struct tp_err *err)
+{
+    const struct tp_sample_run *first = &all->list[0];
+    for (size_t axis = 0; axis < first->at.count; axis++) {
+        bool varies = false;
+        for (size_t i = 1; i < all->count; i++)
+            varies |= all->list[i].at.values[axis] != first->at.values[axis];
+        if (!varies)
+            return tp_fail(err, TP_EUSAGE, "all recordings are at %s %s: record at %s %s, too",
+                           first->axes[axis], tp_count(first->at.values[axis]).s, first->axes[axis],
+                           tp_count(2 * first->at.values[axis]).s);
     }
     return TP_OK;
+}
+
+static int check_values(struct recordings *all, struct tp_err *err)
+{
+    const struct tp_sample_run *first = &all->list[0];
+    int rc = all->count > TP_LAW_POINTS
+                 ? tp_fail(err, TP_EUSAGE, "predict takes up to %d recordings", TP_LAW_POINTS)
+                 : TP_OK;
+    for (size_t i = 1; rc == TP_OK && i < all->count; i++) {
+        struct tp_sample_run *r = &all->list[i];
+        if (!r->axes[0] != !first->axes[0])
+            return tp_fail(err, TP_EUSAGE, "%s and %s name different settings", first->path,
+                           r->path);
+        rc = match_names(&r->at, r->axes, first, r->path, err);
+        if (rc == TP_OK)
+            rc = lacks_value(&r->at, first, r->path, err);
+    }
+    if (rc == TP_OK)
+        rc = check_pairs(all, err);
+    return rc == TP_OK && first->at.count > 1 ? check_each_varies(all, err) : rc;
 }
 
 static int open_one(struct tp_sample_run *r, const struct predict_opts *o,
@@ -115,11 +176,10 @@ static int name_all(const struct tp_args *args, struct recordings *all, struct t
     int rc = all->list && all->by_value ? TP_OK : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
         all->by_value[all->count] = &all->list[i];
-        rc = tp_sample_run_name(&all->list[all->count++], args->words[i], TP_LAW_N_MOST, err);
+        rc = tp_sample_run_name(&all->list[all->count++], args->words[i], err);
     }
     if (rc != TP_OK)
         return rc;
-    qsort(all->by_value, count, sizeof *all->by_value, by_value);
     return check_values(all, err);
 }
 
@@ -150,8 +210,8 @@ static int describe(struct tp_trace *t, const struct tp_predict_asking *q, struc
 {
     struct tp_str from = {0};
     tp_predict_sources(q, &from);
-    tp_meta_remark(&t->meta, "Predicted at %s, not recorded: from %s.", tp_count(q->n).s,
-                   tp_str_text(&from));
+    tp_meta_remark(&t->meta, "Predicted at %s, not recorded: from %s.",
+                   tp_axis_text(&q->target, q->recordings[0]->axes).s, tp_str_text(&from));
     tp_str_drop(&from);
     struct tp_recorded none = {0};
     int rc = t->recorded.by ? tp_recorded_init(&none, t->recorded.by, 0, err) : TP_OK;
@@ -285,7 +345,7 @@ static int open_again(const struct predict_opts *o, struct recordings *all, stru
 
 static bool is_refused(int rc, const struct tp_predict_answer *a)
 {
-    return rc == TP_EUNSUP || (rc == TP_OK && !a->sound && !a->by_totals);
+    return rc == TP_EUNSUP || (rc == TP_OK && !a->sound);
 }
 
 static int ask_again(const struct tp_predict_asking *q, struct tp_predict_answer *a,
@@ -318,51 +378,79 @@ static int ask(const struct predict_opts *o, struct recordings *all, struct tp_p
     return rc == TP_OK ? ask_again(q, a, err) : rc;
 }
 
+/* Programs of the host make other requests by each run: threads and hash seeds see to that. */
+static bool may_total(const struct tp_predict_asking *q)
+{
+    return q->n && !q->capacity && q->target.count == 1 && q->count >= TP_TOTALS_LEAST &&
+           tp_program_facts(q->recordings[0]->trace.program)->kind == TP_KIND_HOST;
+}
+
+static int write_report(const struct predict_opts *o, const struct tp_predict_report *r, FILE *out,
+                        struct tp_err *err)
+{
+    const struct written w = {r, o};
+    bool totals = r->totals && r->totals->sound;
+    if (totals && o->output)
+        return tp_fail(err, TP_EINPUT,
+                       "no trace to write: the recordings do not make the same "
+                       "requests, and only totals are predicted");
+    int rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
+    if (rc == TP_OK && !r->answer->sound && !totals)
+        rc = tp_fail(err, TP_EINPUT, "no prediction: the recordings do not make the same requests");
+    return rc;
+}
+
 static int answer(const struct predict_opts *o, struct recordings *all, struct tp_predict_asking *q,
                   FILE *out, struct tp_err *err)
 {
     struct tp_predict_answer a;
+    struct tp_site_totals totals = {.sound = false};
     int rc = ask(o, all, q, &a, err);
-    if (rc == TP_EUNSUP)
-        rc = refuse(q, err);
+    bool total = is_refused(rc, &a) && may_total(q);
+    struct tp_err apart = *err;
+    int found = total ? tp_site_totals_find(q->recordings, q->count, q->n, &totals, err) : TP_OK;
+    if (found == TP_OK && total && !totals.sound)
+        *err = apart;
+    rc = found != TP_OK || totals.sound ? found : rc == TP_EUNSUP ? refuse(q, err) : rc;
     if (rc == TP_OK && a.sound && o->output)
         rc = save(o, all, q, &a, out, err);
-    if (rc == TP_OK && a.by_totals && o->output)
-        rc = tp_fail(err, TP_EINPUT,
-                     "no trace to write: the recordings do not make the same "
-                     "requests, and only totals are predicted");
-    const struct tp_predict_report report = {q, &a, rc == TP_OK && a.sound ? o->output : NULL};
-    const struct written w = {&report, o};
+    const struct tp_predict_report report = {q, &a, total ? &totals : NULL,
+                                             a.sound ? o->output : NULL};
     if (rc == TP_OK)
-        rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
-    if (rc == TP_OK && !a.sound && !a.by_totals)
-        rc = tp_fail(err, TP_EINPUT, "no prediction: the recordings do not make the same requests");
+        rc = write_report(o, &report, out, err);
+    tp_site_totals_release(&totals);
     tp_predict_answer_release(&a);
     return rc;
 }
 
 static int read_value(const char *option, const char *text, const struct recordings *all,
-                      uint64_t *n, struct tp_err *err)
+                      struct tp_axis_values *at, struct tp_err *err)
 {
-    const char *own = all->list[0].axis;
-    char *axis = NULL;
-    int rc = tp_sample_run_value(text, TP_LAW_N_MOST, n, &axis, err);
-    if (rc == TP_OK && axis && (!own || strcmp(axis, own) != 0))
-        rc = tp_fail(err, TP_EUSAGE, "--%s names '%s', the recordings %s%s%s", option, axis,
-                     own ? "'" : "nothing", own ? own : "", own ? "'" : "");
-    free(axis);
+    char *axes[TP_AXES] = {NULL};
+    int rc = tp_axis_read(text, at, axes, err);
+    if (rc == TP_OK)
+        rc = match_names(at, axes, &all->list[0], option, err);
+    for (size_t i = 0; i < TP_AXES; i++)
+        free(axes[i]);
     return rc;
 }
 
-/* The value may have '=' itself, and so may the file: the first '=' behind a value is taken. */
+/* Where VALUE ends in VALUE=FILE, either of which may have '=': behind the last number that a ','
+ * does not follow. */
 static const char *end_of_value(const char *text)
 {
-    const char *name = strpbrk(text, "=");
-    bool named = name && (*text < '0' || *text > '9');
-    return named ? strchr(name + 1, '=') : name;
+    const char *at = text;
+    for (;;) {
+        at += *at >= '0' && *at <= '9' ? 0 : strcspn(at, "=,");
+        at += *at == '=';
+        at += strspn(at, "0123456789");
+        if (*at != ',')
+            return *at == '=' ? at : NULL;
+        at++;
+    }
 }
 
-static int name_real(const char *text, struct recordings *all, uint64_t *n, struct tp_err *err)
+static int name_real(const char *text, struct recordings *all, struct tp_err *err)
 {
     const char *end = end_of_value(text);
     if (!end || !end[1])
@@ -370,22 +458,56 @@ static int name_real(const char *text, struct recordings *all, uint64_t *n, stru
                        "--check 1024=real.pickle");
     char *value = strndup(text, (size_t)(end - text));
     all->real.path = strdup(end + 1);
-    int rc = value && all->real.path ? read_value("check", value, all, n, err) : no_memory(err);
+    int rc = value && all->real.path ? read_value("--check", value, all, &all->real.at, err)
+                                     : no_memory(err);
     free(value);
-    return rc;
+    return rc == TP_OK ? lacks_value(&all->real.at, &all->list[0], "--check", err) : rc;
 }
 
-static int find_value(const struct predict_opts *o, struct recordings *all, uint64_t *n,
-                      struct tp_err *err)
+/* The setting that --at leaves open, for --fits; the first one where all are given. */
+static int find_axis(const struct predict_opts *o, const struct recordings *all,
+                     struct tp_predict_asking *q, struct tp_err *err)
 {
-    uint64_t real = 0;
-    int rc = o->at ? read_value("at", o->at, all, n, err) : TP_OK;
+    const struct tp_sample_run *first = &all->list[0];
+    size_t open = 0;
+    q->target.count = first->at.count;
+    for (size_t i = first->at.count; i-- > 0;)
+        if (!q->target.values[i]) {
+            q->axis = i;
+            open++;
+        }
+    q->n = open ? 0 : q->target.values[0];
+    if (!open || (open == 1 && o->fits))
+        return TP_OK;
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "--at has no value of '%s'", first->axes[q->axis]),
+                   "with --fits one setting may be left out: the largest value of it is found");
+}
+
+/* Orders the recordings along the setting that is looked along. */
+static void order(struct recordings *all, struct tp_predict_asking *q)
+{
+    for (size_t i = 0; i < all->count; i++)
+        all->list[i].n = all->list[i].at.values[q->axis];
+    qsort(all->by_value, all->count, sizeof *all->by_value, by_value);
+    if (!q->n)
+        q->target.values[q->axis] = all->by_value[all->count - 1]->n;
+    all->real.n = all->real.at.values[q->axis];
+}
+
+static int find_value(const struct predict_opts *o, struct recordings *all,
+                      struct tp_predict_asking *q, struct tp_err *err)
+{
+    int rc = o->at ? read_value("--at", o->at, all, &q->target, err) : TP_OK;
     if (rc == TP_OK && o->check)
-        rc = name_real(o->check, all, &real, err);
-    if (rc == TP_OK && *n && real && *n != real)
-        rc = tp_fail(err, TP_EUSAGE, "--at is %s, --check %s", tp_count(*n).s, tp_count(real).s);
-    *n = real ? real : *n;
-    all->real.n = real;
+        rc = name_real(o->check, all, err);
+    if (rc == TP_OK && o->check && !o->at)
+        q->target = all->real.at;
+    if (rc == TP_OK && o->check && memcmp(&q->target, &all->real.at, sizeof q->target) != 0)
+        rc = tp_fail(err, TP_EUSAGE, "--at and --check have different values");
+    if (rc == TP_OK)
+        rc = find_axis(o, all, q, err);
+    if (rc == TP_OK)
+        order(all, q);
     return rc;
 }
 
@@ -440,7 +562,7 @@ static int run_predict(const struct tp_args *args, FILE *out, struct tp_err *err
     if (rc == TP_OK)
         rc = name_all(args, &all, err);
     if (rc == TP_OK)
-        rc = find_value(o, &all, &q.n, err);
+        rc = find_value(o, &all, &q, err);
     if (rc == TP_OK)
         rc = open_all(o, &all, err);
     if (rc == TP_OK)

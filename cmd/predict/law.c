@@ -5,6 +5,7 @@
 #include "alloc/program/program.h"
 
 #include <stdio.h>
+#include <string.h>
 
 __extension__ typedef __int128 wide;
 
@@ -168,8 +169,152 @@ bool tp_law_at(const struct tp_law *law, uint64_t n, uint64_t *size)
     return bytes <= (wide)TP_MAX_SIZE;
 }
 
-void tp_law_text(const struct tp_law *law, char text[TP_LAW_TEXT])
+/* ---- several settings ---- */
+
+enum { TOTAL_POWER = 3, X_BITS = 60 };
+
+/* The product of the powers; 0: it is above 2^X_BITS. */
+static uint64_t product(const struct tp_axis_values *at, const uint8_t *powers)
 {
+    wide x = 1;
+    for (size_t i = 0; i < at->count; i++)
+        for (unsigned k = 0; k < powers[i] && x; k++) {
+            x *= at->values[i];
+            x = x >> X_BITS ? 0 : x;
+        }
+    return (uint64_t)x;
+}
+
+static unsigned total_power(const uint8_t *powers)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < TP_AXES; i++)
+        sum += powers[i];
+    return sum;
+}
+
+/* Counts in threes: the next powers of 0 to 2 each; false behind the last ones. */
+static bool next_powers(uint8_t *powers, size_t count)
+{
+    size_t i = 0;
+    while (i < count && powers[i] == 2)
+        powers[i++] = 0;
+    if (i < count)
+        powers[i]++;
+    return i < count;
+}
+
+static void swap(uint64_t *list, size_t a, size_t b)
+{
+    uint64_t was = list[a];
+    list[a] = list[b];
+    list[b] = was;
+}
+
+/* Whether the sizes are k x, or with `shifted` a + k x; three of them at least tell a shift. */
+static bool is_product(const struct tp_axis_values *at, const uint64_t *size, size_t count,
+                       const uint8_t *powers, bool shifted, struct tp_law *out)
+{
+    uint64_t x[TP_LAW_POINTS], y[TP_LAW_POINTS];
+    const struct sizes s = {x, y, count};
+    size_t other = 0; /* a point that lies elsewhere becomes the second one */
+    for (size_t i = 0; i < count; i++) {
+        if (!(x[i] = product(&at[i], powers)))
+            return false;
+        y[i] = size[i];
+        other = !other && x[i] != x[0] ? i : other;
+    }
+    if (!other)
+        return false;
+    swap(x, 1, other);
+    swap(y, 1, other);
+    if (shifted ? count < 3 || !is_shifted(&s, 1, 0) : !is_power(&s, 1, 0))
+        return false;
+    *out = law_of_kind(&s, TP_LAW_PRODUCT, 1, 0);
+    memcpy(out->powers, powers, sizeof out->powers);
+    return true;
+}
+
+/* How many products hold, and the first of them. */
+static size_t count_products(const struct tp_axis_values *at, const uint64_t *size, size_t count,
+                             bool shifted, struct tp_law *out)
+{
+    uint8_t powers[TP_AXES] = {0};
+    size_t found = 0;
+    struct tp_law law;
+    while (next_powers(powers, at->count))
+        if (total_power(powers) <= TOTAL_POWER &&
+            is_product(at, size, count, powers, shifted, &law) && !found++)
+            *out = law;
+    return found;
+}
+
+struct tp_law tp_law_of_settings(const struct tp_axis_values *at, const uint64_t *size,
+                                 size_t count)
+{
+    uint64_t n[TP_LAW_POINTS];
+    const struct sizes s = {n, size, count < TP_LAW_POINTS ? count : TP_LAW_POINTS};
+    struct tp_law law;
+    for (size_t i = 0; i < s.count; i++)
+        n[i] = at[i].values[0];
+    if (at->count == 1 || is_constant(&s))
+        return tp_law_of(n, size, s.count);
+    size_t found = count_products(at, size, s.count, false, &law);
+    found = found ? found : count_products(at, size, s.count, true, &law);
+    return found == 1 ? law : law_of_kind(&s, TP_LAW_NONE, 1, 0);
+}
+
+struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size, unsigned power)
+{
+    struct tp_law law = {.kind = at->count == 1 ? TP_LAW_POWER : TP_LAW_PRODUCT,
+                         .power = at->count == 1 ? power : 1,
+                         .size = {size, size, size}};
+    for (size_t i = 0; i < TP_AXES; i++)
+        law.powers[i] = i < at->count ? (uint8_t)power : 0;
+    law.n[0] = law.n[1] = law.n[2] = at->count == 1 ? at->values[0] : product(at, law.powers);
+    return law;
+}
+
+/* Of a + k x, the line through two points; of k x, one of them. */
+bool tp_law_at_setting(const struct tp_law *law, const struct tp_axis_values *at, uint64_t *size)
+{
+    if (at->count == 1)
+        return tp_law_at(law, at->values[0], size);
+    if (law->kind != TP_LAW_PRODUCT) {
+        *size = law->size[0];
+        return true;
+    }
+    uint64_t x = product(at, law->powers);
+    struct tp_law line = *law;
+    line.kind = law->n[0] == law->n[1] ? TP_LAW_POWER : TP_LAW_SHIFTED;
+    line.power = 1;
+    *size = TP_MAX_SIZE;
+    return x && law->n[0] && tp_law_at(&line, x, size);
+}
+
+/* ---- in reports ---- */
+
+static void product_text(const struct tp_law *law, char *const axes[TP_AXES],
+                         char text[TP_LAW_TEXT])
+{
+    bool whole = (wide)law->size[0] * law->n[1] == (wide)law->size[1] * law->n[0];
+    const char *between = whole ? "" : "a + k ";
+    size_t used = 0;
+    for (size_t i = 0; i < TP_AXES; i++)
+        if (law->powers[i]) {
+            int more = snprintf(text + used, TP_LAW_TEXT - used, "%s%.20s%s", between, axes[i],
+                                law->powers[i] == 2 ? "^2" : "");
+            used += more > 0 ? (size_t)more : 0;
+            between = " ";
+        }
+}
+
+void tp_law_text(const struct tp_law *law, char *const axes[TP_AXES], char text[TP_LAW_TEXT])
+{
+    if (law->kind == TP_LAW_PRODUCT) {
+        product_text(law, axes, text);
+        return;
+    }
     const char *n = law->power == 2 ? "n^2" : "n";
     const char *shift = law->kind == TP_LAW_SHIFTED ? "a + k " : "";
     if (law->multiple)

@@ -14,6 +14,16 @@
 #include <stdint.h>
 
 #define TP_LAW_N_MOST (UINT64_C(1) << 24) /* largest value of a setting */
+enum {
+    TP_AXES = 4,       /* settings of a program that vary at once, at most */
+    TP_LAW_POINTS = 64 /* sizes that a law is found from, at most */
+};
+
+/* The values of all settings that vary, such as batch size and length. */
+struct tp_axis_values {
+    uint64_t values[TP_AXES]; /* 1 to TP_LAW_N_MOST each */
+    size_t count;
+};
 
 enum tp_law_kind {
     TP_LAW_NONE, /* the sizes contradict all of them; predicted sizes lie on a line */
@@ -22,25 +32,40 @@ enum tp_law_kind {
     TP_LAW_PADDED,    /* the same, of n rounded up to `multiple` */
     TP_LAW_SHIFTED,   /* a + k n^power */
     TP_LAW_QUADRATIC, /* a + b n + c n^2 */
+    TP_LAW_PRODUCT,   /* k x or a + k x of several settings: x is the product of their powers */
     TP_LAW_KINDS
 };
 
 struct tp_law {
     enum tp_law_kind kind;
-    unsigned power;         /* 1 or 2 */
-    unsigned multiple;      /* that n is rounded up to; 0: none */
-    uint64_t n[3], size[3]; /* the sizes that define it */
+    unsigned power;          /* 1 or 2 */
+    unsigned multiple;       /* that n is rounded up to; 0: none */
+    uint64_t n[3], size[3];  /* the sizes that define it; of a product, n are values of x */
+    uint8_t powers[TP_AXES]; /* of a product: 0 to 2 each, 1 to 3 together */
 };
 
 /* Finds the law of `count` sizes, at least one, in bytes; `n` are the values of the setting, from 1
- * to TP_LAW_N_MOST, none twice. Of a single size it is the constant. */
+ * to TP_LAW_N_MOST, none twice; at most TP_LAW_POINTS of them. Of a single size it is the constant.
+ */
 struct tp_law tp_law_of(const uint64_t *n, const uint64_t *size, size_t count);
+
+/* The same of several settings. Of two products that hold for all sizes, none is taken. With one
+ * setting it is tp_law_of. */
+struct tp_law tp_law_of_settings(const struct tp_axis_values *at, const uint64_t *size,
+                                 size_t count);
+
+/* The size at these values, as tp_law_at. */
+bool tp_law_at_setting(const struct tp_law *law, const struct tp_axis_values *at, uint64_t *size);
+
+/* A law of a single size, which grows with this power of each setting. */
+struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size, unsigned power);
 
 /* The size at `n`. False: it is above TP_MAX_SIZE. A part of a byte counts as a whole one. */
 bool tp_law_at(const struct tp_law *law, uint64_t n, uint64_t *size);
 
-/* In reports: "constant", "n", "n^2", "n, padded to 64", "a + k n^2". */
-enum { TP_LAW_TEXT = 40 };
-void tp_law_text(const struct tp_law *law, char text[TP_LAW_TEXT]);
+/* In reports: "constant", "n", "n^2", "n, padded to 64", "a + k n^2", and with the names of several
+ * settings "batch seq^2". */
+enum { TP_LAW_TEXT = 120 };
+void tp_law_text(const struct tp_law *law, char *const axes[TP_AXES], char text[TP_LAW_TEXT]);
 
 #endif

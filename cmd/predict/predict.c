@@ -146,7 +146,8 @@ static struct tp_predict_gap missing_in(const struct tp_sample_run *base,
 
 /* The recorded sizes of one request of the base. */
 struct points {
-    uint64_t *n, *size;
+    struct tp_axis_values *at;
+    uint64_t *size;
     size_t *order; /* of the recordings, the nearest to the value first */
     size_t *pairs; /* by recording, then by request; those of the base are not set */
 };
@@ -160,14 +161,14 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
         size_t pair = k == p->base ? i : at->pairs[k * base->count + i];
         if (pair == TP_UNPAIRED)
             continue;
-        at->n[count] = p->recordings[k]->n;
+        at->at[count] = p->recordings[k]->at;
         at->size[count++] = p->recordings[k]->requests[pair].size;
     }
     struct tp_predicted *of = &p->requests[i];
-    *of = (struct tp_predicted){tp_law_of(at->n, at->size, count), (uint32_t)count, false, false,
-                                false};
+    *of = (struct tp_predicted){tp_law_of_settings(at->at, at->size, count), (uint32_t)count, false,
+                                false, false};
     for (used = count; of->law.kind == TP_LAW_NONE && used > 2;)
-        of->law = tp_law_of(at->n, at->size, --used);
+        of->law = tp_law_of_settings(at->at, at->size, --used);
     of->narrowed = of->law.kind != TP_LAW_NONE && used < count;
     p->narrowed += of->narrowed;
     struct tp_predict_gap *gap = count < 2 ? &p->alone : &p->lawless;
@@ -212,7 +213,7 @@ static struct twin *list_twins(const struct tp_prediction *p, size_t *count)
 static bool is_same_law(const struct tp_law *a, const struct tp_law *b)
 {
     return a->kind == b->kind && a->power == b->power && a->multiple == b->multiple &&
-           a->size[1] == b->size[1];
+           a->size[1] == b->size[1] && !memcmp(a->powers, b->powers, sizeof a->powers);
 }
 
 /* The law that all twins of a request have; NULL: there is none, or they differ. */
@@ -329,10 +330,14 @@ static int align_all(struct tp_prediction *p, const struct points *at, struct tp
 }
 
 /* From 0 to 1, the nearest. */
-static double nearness(const struct tp_sample_run *r, uint64_t n)
+static double nearness(const struct tp_sample_run *r, const struct tp_axis_values *target)
 {
-    double ratio = (double)r->n / (double)n;
-    return ratio > 1 ? 1 / ratio : ratio;
+    double all = 1;
+    for (size_t i = 0; i < target->count; i++) {
+        double ratio = (double)r->at.values[i] / (double)target->values[i];
+        all *= ratio > 1 ? 1 / ratio : ratio;
+    }
+    return all;
 }
 
 /* Of two that are as near by their ratio, the larger first. */
@@ -340,31 +345,36 @@ static void order_by_nearness(const struct tp_prediction *p, size_t *order)
 {
     for (size_t i = 0; i < p->count; i++) {
         size_t to = i;
-        for (;
-             to && nearness(p->recordings[order[to - 1]], p->n) <= nearness(p->recordings[i], p->n);
+        for (; to && nearness(p->recordings[order[to - 1]], &p->target) <=
+                         nearness(p->recordings[i], &p->target);
              to--)
             order[to] = order[to - 1];
         order[to] = i;
     }
 }
 
-int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count, uint64_t n,
-                    struct tp_prediction *out, struct tp_err *err)
+int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
+                    const struct tp_axis_values *target, size_t axis, struct tp_prediction *out,
+                    struct tp_err *err)
 {
-    *out = (struct tp_prediction){.recordings = recordings, .count = count, .n = n};
+    *out = (struct tp_prediction){.recordings = recordings,
+                                  .count = count,
+                                  .target = *target,
+                                  .axis = axis,
+                                  .n = target->values[axis]};
     size_t *order = calloc(count, sizeof *order);
     if (!order)
         return no_memory(err);
     order_by_nearness(out, order);
     out->base = order[0];
     const struct tp_sample_run *base = recordings[out->base];
-    struct points at = {.n = calloc(count, sizeof *at.n),
+    struct points at = {.at = calloc(count, sizeof *at.at),
                         .order = order,
                         .size = calloc(count, sizeof *at.size),
                         .pairs = calloc(count * base->count + 1, sizeof *at.pairs)};
     out->requests = calloc(base->count + 1, sizeof *out->requests);
     int rc =
-        at.n && at.size && at.pairs && out->requests ? align_all(out, &at, err) : no_memory(err);
+        at.at && at.size && at.pairs && out->requests ? align_all(out, &at, err) : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < base->count; i++)
         find_law(out, &at, i);
     if (rc == TP_OK)
@@ -373,7 +383,7 @@ int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
     set_share(&out->doubtful, base);
     set_share(&out->alone, base);
     set_share(&out->lawless, base);
-    free(at.n);
+    free(at.at);
     free(at.order);
     free(at.size);
     free(at.pairs);
@@ -415,17 +425,12 @@ static int too_large(const struct tp_prediction *p, const struct tp_request *q, 
                    place ? place : "");
 }
 
-/* A doubtful request is taken to grow with this power of n. */
+/* A doubtful request is taken to grow with this power of all settings. */
 static struct tp_law law_of(const struct tp_prediction *p, size_t i, unsigned power)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
-    struct tp_law law = p->requests[i].law;
-    if (p->requests[i].doubtful)
-        law = (struct tp_law){.kind = TP_LAW_POWER,
-                              .power = power,
-                              .n = {base->n, base->n, base->n},
-                              .size = {base->requests[i].size}};
-    return law;
+    return p->requests[i].doubtful ? tp_law_grown(&base->at, base->requests[i].size, power)
+                                   : p->requests[i].law;
 }
 
 static int list_sizes(const struct tp_prediction *p, uint64_t n, bool most, uint64_t **out,
@@ -433,10 +438,12 @@ static int list_sizes(const struct tp_prediction *p, uint64_t n, bool most, uint
 {
     const struct tp_sample_run *base = p->recordings[p->base];
     uint64_t *sizes = *out = calloc(base->count + 1, sizeof *sizes);
+    struct tp_axis_values at = p->target;
+    at.values[p->axis] = n;
     int rc = sizes ? TP_OK : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < base->count; i++) {
         const struct tp_law law = law_of(p, i, most ? 2 : 1);
-        if (!tp_law_at(&law, n, &sizes[i]))
+        if (!tp_law_at_setting(&law, &at, &sizes[i]))
             rc = too_large(p, &base->requests[i], n, err);
     }
     return rc;

@@ -39,7 +39,9 @@ struct tp_predict_gap {
 struct tp_prediction {
     const struct tp_sample_run *const *recordings; /* at least two, by value ascending */
     size_t count;
-    uint64_t n;                     /* value that is predicted */
+    struct tp_axis_values target; /* values that are predicted */
+    size_t axis;                  /* the setting that is looked along: `n` is its value */
+    uint64_t n;
     size_t base;                    /* index of the nearest recording */
     struct tp_predicted *requests;  /* owned: of the base, in its order */
     uint64_t aligned;               /* requests with a law of two or more recordings */
@@ -56,8 +58,9 @@ struct tp_prediction {
 
 /* Aligns the recordings and finds the laws. `out` is to be released in every case. TP_EUNSUP: they
  * differ too much to be aligned. */
-int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count, uint64_t n,
-                    struct tp_prediction *out, struct tp_err *err);
+int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
+                    const struct tp_axis_values *target, size_t axis, struct tp_prediction *out,
+                    struct tp_err *err);
 void tp_predict_release(struct tp_prediction *p); /* a zeroed one is fine */
 
 /* Sets pairs[i] to the request of the other recording that is request i of `base`, or TP_UNPAIRED

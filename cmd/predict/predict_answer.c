@@ -28,20 +28,7 @@ void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out)
 {
     for (size_t i = 0; i < q->count; i++)
         tp_str_item(out, ", ", "%s at %s", q->recordings[i]->trace.file,
-                    tp_count(q->recordings[i]->n).s);
-}
-
-static bool is_host(const struct tp_predict_asking *q)
-{
-    return tp_program_facts(q->recordings[0]->trace.program)->kind == TP_KIND_HOST;
-}
-
-void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out)
-{
-    bool few = is_host(q) && q->count < TP_TOTALS_LEAST;
-    tp_str_add(out, "record at %s too: %s", tp_count(2 * q->recordings[q->count - 1]->n).s,
-               few ? "three recordings of a host are predicted by totals of allocation sites"
-                   : "two recordings above the change agree");
+                    tp_axis_text(&q->recordings[i]->at, q->recordings[i]->axes).s);
 }
 
 /* ---- settings ---- */
@@ -233,7 +220,7 @@ static int check_one(const struct tp_predict_asking *q, size_t left_out,
     for (size_t i = 0; others && i < q->count; i++)
         if (i != left_out)
             others[count++] = q->recordings[i];
-    int rc = others ? tp_predict_make(others, count, of->n, &p, err) : no_memory(err);
+    int rc = others ? tp_predict_make(others, count, &of->at, q->axis, &p, err) : no_memory(err);
     to->sound = rc == TP_OK && tp_predict_is_sound(&p);
     if (to->sound)
         rc = find_peak(&p, of->n, &peak, &most, err);
@@ -315,7 +302,9 @@ static void name_failed(struct tp_predict_answer *a)
     if (!q)
         return;
     a->fit.place = tp_request_place(base, q);
-    tp_law_at(&a->prediction.requests[q - base->requests].law, a->fit.fails, &a->fit.size);
+    struct tp_axis_values at = a->prediction.target;
+    at.values[a->prediction.axis] = a->fit.fails;
+    tp_law_at_setting(&a->prediction.requests[q - base->requests].law, &at, &a->fit.size);
 }
 
 /* What is requested grows with the value where all laws do, so that values that cannot fit are told
@@ -427,6 +416,15 @@ static void add_value(struct tp_predict_answer *a, uint64_t n, uint64_t recorded
     a->point_count++;
 }
 
+/* Whether a recording differs from what is asked in one setting alone. */
+static bool is_on_the_way(const struct tp_sample_run *r, const struct tp_predict_asking *q)
+{
+    bool same = true;
+    for (size_t i = 0; i < r->at.count; i++)
+        same &= i == q->axis || r->at.values[i] == q->target.values[i];
+    return same;
+}
+
 /* What was recorded and what is asked first, then doublings of the smallest between them. */
 static void choose_values(const struct tp_predict_asking *q, struct tp_predict_answer *a)
 {
@@ -435,7 +433,8 @@ static void choose_values(const struct tp_predict_asking *q, struct tp_predict_a
     add_value(a, a->fit.fits, TP_NONE);
     for (size_t i = 0; i < q->count; i++) {
         const struct tp_sample_run *r = q->recordings[i];
-        add_value(a, r->n, tp_program_demand(r->trace.program, 0)->bytes);
+        if (is_on_the_way(r, q))
+            add_value(a, r->n, tp_program_demand(r->trace.program, 0)->bytes);
     }
     for (uint64_t n = least; n < last; n *= 2)
         add_value(a, n, TP_NONE);
@@ -532,12 +531,6 @@ static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_a
     return rc;
 }
 
-/* Programs of the host make other requests by each run: threads and hash seeds see to that. */
-static bool may_total(const struct tp_predict_asking *q)
-{
-    return q->n && !q->capacity && q->count >= TP_TOTALS_LEAST && is_host(q);
-}
-
 static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
@@ -559,26 +552,15 @@ int tp_predict_ask(const struct tp_predict_asking *q, struct tp_predict_answer *
                    struct tp_err *err)
 {
     *out = (struct tp_predict_answer){.sound = false};
-    uint64_t n = q->n ? q->n : q->recordings[q->count - 1]->n;
-    int rc = tp_predict_make(q->recordings, q->count, n, &out->prediction, err);
+    int rc = tp_predict_make(q->recordings, q->count, &q->target, q->axis, &out->prediction, err);
     out->sound = rc == TP_OK && tp_predict_is_sound(&out->prediction);
-    if (out->sound)
-        rc = answer_exactly(q, out, err);
-    if (out->sound || (rc != TP_OK && rc != TP_EUNSUP) || !may_total(q))
-        return rc;
-    struct tp_err apart = *err;
-    int total = tp_site_totals_find(q->recordings, q->count, q->n, &out->totals, err);
-    out->by_totals = total == TP_OK && out->totals.sound;
-    if (total == TP_OK && !out->by_totals && rc != TP_OK)
-        *err = apart;
-    return total == TP_OK && out->by_totals ? TP_OK : total == TP_OK ? rc : total;
+    return out->sound ? answer_exactly(q, out, err) : rc;
 }
 
 void tp_predict_answer_release(struct tp_predict_answer *a)
 {
     tp_predict_release(&a->prediction);
     tp_predict_peak_release(&a->peak);
-    tp_site_totals_release(&a->totals);
     tp_program_release(a->program);
     free(a->conf);
     free(a->checks);

@@ -5,7 +5,6 @@
 
 #include "alloc/base/str.h"
 #include "cmd/predict/predict.h"
-#include "cmd/predict/site_totals.h"
 
 /* Replays of the predicted program under settings of the recorded allocator. */
 enum tp_predict_try_of {
@@ -60,11 +59,13 @@ struct tp_predict_fit {
 struct tp_predict_asking {
     const struct tp_sample_run *const *recordings; /* at least two, by value ascending */
     size_t count;
-    uint64_t n;        /* 0: only what fits */
-    uint64_t capacity; /* of --fits, bytes; 0: not asked */
-    uint64_t step;     /* 0: an eighth of the greatest common divisor of the recorded values */
-    uint64_t memory;   /* bytes that trials may take */
-    bool curve;        /* points are to be found */
+    uint64_t n;                   /* of the setting that is looked along; 0: only what fits */
+    struct tp_axis_values target; /* with n, or where that is 0 with the largest recorded one */
+    size_t axis;                  /* of target: the setting that is looked along */
+    uint64_t capacity;            /* of --fits, bytes; 0: not asked */
+    uint64_t step;   /* 0: an eighth of the greatest common divisor of the recorded values */
+    uint64_t memory; /* bytes that trials may take */
+    bool curve;      /* points are to be found */
     const char *const *settings; /* that are tried beside the recorded one */
     size_t setting_count;
     size_t steps;                     /* that were cut out of each recording; 0: they are whole */
@@ -81,10 +82,8 @@ struct tp_predict_most {
 
 struct tp_predict_answer {
     struct tp_prediction prediction;
-    bool sound;                   /* the recordings make the same requests */
-    bool by_totals;               /* they do not, and are of a host: `totals` has the answer */
-    struct tp_site_totals totals; /* only then */
-    struct tp_program *program;   /* owned; NULL unless sound */
+    bool sound;                 /* the recordings make the same requests */
+    struct tp_program *program; /* owned; NULL unless sound */
     struct tp_predict_peak peak;
     struct tp_predict_most most;                   /* where there are doubtful requests */
     struct tp_predict_try tries[TP_PREDICT_TRIES]; /* none unless of PyTorch's GPU allocator */
@@ -99,9 +98,6 @@ struct tp_predict_answer {
 
 /* Adds "a.pickle at 2, b.pickle at 4". */
 void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out);
-
-/* Adds which recording would help where there is no prediction, a sentence without its stop. */
-void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out);
 
 /* `out` is to be released in every case. TP_EUNSUP: as tp_predict_make. */
 int tp_predict_ask(const struct tp_predict_asking *asking, struct tp_predict_answer *out,

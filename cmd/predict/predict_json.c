@@ -9,6 +9,24 @@ static uint64_t known(uint64_t value)
     return value ? value : TP_NONE;
 }
 
+/* The setting `unknown` has no value. */
+static void write_setting(struct tp_json *j, cJSON *list, const struct tp_axis_values *at,
+                          char *const axes[TP_AXES], size_t unknown)
+{
+    for (size_t i = 0; i < at->count; i++) {
+        cJSON *o = tp_json_item(j, list);
+        tp_json_text(j, o, "name", axes[i]);
+        tp_json_uint(j, o, "value", i == unknown ? TP_NONE : at->values[i]);
+    }
+}
+
+static void write_values(struct tp_json *j, cJSON *o, const struct tp_axis_values *at)
+{
+    cJSON *values = tp_json_array(j, o, "values");
+    for (size_t i = 0; i < at->count; i++)
+        tp_json_push(j, values, tp_json_number(j, at->values[i]));
+}
+
 static void write_gap(struct tp_json *j, cJSON *in, const char *name,
                       const struct tp_predict_gap *gap)
 {
@@ -23,7 +41,8 @@ static void write_alignment(struct tp_json *j, cJSON *root, const struct tp_pred
     static const char *const names[TP_LAW_KINDS] = {
         [TP_LAW_NONE] = "none",       [TP_LAW_CONSTANT] = "constant",
         [TP_LAW_POWER] = "power",     [TP_LAW_PADDED] = "padded",
-        [TP_LAW_SHIFTED] = "shifted", [TP_LAW_QUADRATIC] = "quadratic"};
+        [TP_LAW_SHIFTED] = "shifted", [TP_LAW_QUADRATIC] = "quadratic",
+        [TP_LAW_PRODUCT] = "product"};
     cJSON *o = tp_json_object(j, root, "alignment");
     tp_json_uint(j, o, "base", p->base);
     tp_json_bool(j, o, "by_call_stack", p->recordings[p->base]->placed);
@@ -40,13 +59,14 @@ static void write_alignment(struct tp_json *j, cJSON *root, const struct tp_pred
         tp_json_uint(j, laws, names[kind], p->kinds[kind]);
 }
 
-static void write_sites(struct tp_json *j, cJSON *o, const struct tp_predict_peak *peak)
+static void write_sites(struct tp_json *j, cJSON *o, const struct tp_predict_peak *peak,
+                        char *const axes[TP_AXES])
 {
     cJSON *sites = tp_json_array(j, o, "sites");
     for (size_t i = 0; i < peak->count; i++) {
         cJSON *s = tp_json_item(j, sites);
         char law[TP_LAW_TEXT];
-        tp_law_text(&peak->sites[i].law, law);
+        tp_law_text(&peak->sites[i].law, axes, law);
         tp_json_text(j, s, "place", peak->sites[i].place);
         tp_json_text(j, s, "law", law);
         tp_json_uint(j, s, "base_bytes", peak->sites[i].was);
@@ -74,7 +94,7 @@ static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict
     for (size_t i = 0; i < TP_PREDICT_TRIES; i++)
         if (a->tries[i].conf)
             write_try(j, tp_json_item(j, settings), &a->tries[i], i != TP_PREDICT_BEST);
-    write_sites(j, o, &a->peak);
+    write_sites(j, o, &a->peak, a->prediction.recordings[0]->axes);
 }
 
 static void write_points(struct tp_json *j, cJSON *root, const struct tp_predict_answer *a)
@@ -116,7 +136,7 @@ static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_fi
 
 static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
 {
-    const struct tp_site_totals *t = &r->answer->totals;
+    const struct tp_site_totals *t = r->totals;
     const struct tp_sample_run *real = r->asking->real;
     cJSON *o = tp_json_object(j, root, "totals"), *others, *sites;
     tp_json_uint(j, o, "peak_requested_bytes", t->bytes);
@@ -143,7 +163,7 @@ static void write_recordings(struct tp_json *j, cJSON *root, const struct tp_pre
         const struct tp_sample_run *of = r->asking->recordings[i];
         cJSON *o = tp_json_item(j, list);
         tp_json_text(j, o, "path", of->trace.path);
-        tp_json_uint(j, o, "value", of->n);
+        write_values(j, o, &of->at);
         tp_json_uint(j, o, "requests", of->count);
         if (!r->answer->check_count)
             continue;
@@ -160,13 +180,13 @@ int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err 
     cJSON *root = tp_json_object(&j, NULL, NULL);
     tp_json_text(&j, root, "schema", "tapool.predict/1");
     tp_json_tool(&j, root);
-    tp_json_text(&j, root, "axis", r->asking->recordings[0]->axis);
-    tp_json_uint(&j, root, "value", known(r->asking->n));
+    write_setting(&j, tp_json_array(&j, root, "settings"), &r->asking->target,
+                  r->asking->recordings[0]->axes, r->asking->n ? SIZE_MAX : r->asking->axis);
     tp_json_uint(&j, root, "steps", known(r->asking->steps));
     write_recordings(&j, root, r);
     write_alignment(&j, root, &a->prediction);
     tp_json_bool(&j, root, "sound", a->sound);
-    if (a->by_totals)
+    if (r->totals && r->totals->sound)
         write_totals(&j, root, r);
     if (a->sound && r->asking->n)
         write_memory(&j, root, a);

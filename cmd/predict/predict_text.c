@@ -31,15 +31,17 @@ static void print_head(const struct tp_predict_report *r, struct tp_page *page)
     const struct tp_predict_asking *q = r->asking;
     struct tp_str from = {0};
     tp_predict_sources(q, &from);
-    const char *axis = q->recordings[0]->axis;
+    char *const *axes = q->recordings[0]->axes;
     uint64_t least = q->recordings[0]->n, most = q->recordings[q->count - 1]->n;
+    const char *axis = axes[0] && q->target.count == 1 ? axes[0] : NULL;
     struct tp_text far =
-        q->n > most    ? tp_text_of(", %.3gx the largest recording", (double)q->n / (double)most)
+        q->target.count > 1 ? tp_text_of("%s", "")
+        : q->n > most  ? tp_text_of(", %.3gx the largest recording", (double)q->n / (double)most)
         : q->n < least ? tp_text_of(", below the smallest recording")
                        : tp_text_of("%s", "");
     if (q->n)
         row(page, "prediction", "%s%s%s%s", axis ? axis : "", axis ? " = " : "at ",
-            tp_count(q->n).s, far.s);
+            tp_axis_text(&q->target, axes).s, far.s);
     row(page, "recordings", "%s", tp_str_text(&from));
     if (q->steps)
         row(page, "steps", "the last %s of each recording, without what came before",
@@ -52,7 +54,8 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
     static const char *const names[TP_LAW_KINDS] = {
         [TP_LAW_NONE] = "without a law", [TP_LAW_CONSTANT] = "constant",
         [TP_LAW_POWER] = "power of n",   [TP_LAW_PADDED] = "padded",
-        [TP_LAW_SHIFTED] = "a + k n^p",  [TP_LAW_QUADRATIC] = "quadratic"};
+        [TP_LAW_SHIFTED] = "a + k n^p",  [TP_LAW_QUADRATIC] = "quadratic",
+        [TP_LAW_PRODUCT] = "products"};
     const struct tp_prediction *p = &r->answer->prediction;
     struct tp_str laws = {0};
     for (int kind = TP_LAW_CONSTANT; kind < TP_LAW_KINDS; kind++)
@@ -140,8 +143,8 @@ static void print_real(const struct tp_predict_report *r, struct tp_page *page)
     if (!run)
         return;
     tp_page_line(page);
-    tp_page_put(page, 0, "Recorded at %s: %s (prediction against it)", tp_count(run->n).s,
-                run->trace.file);
+    tp_page_put(page, 0, "Recorded at %s: %s (prediction against it)",
+                tp_axis_text(&run->at, r->asking->recordings[0]->axes).s, run->trace.file);
     row(page, "sizes", "%s of %s exact", tp_count(real->exact).s, tp_count(real->requests).s);
     print_difference("peak requested", r->answer->peak.bytes, real->peak, "recorded", page);
     print_difference("peak reserved", of->peak_reserved, real->peak_reserved,
@@ -166,11 +169,11 @@ static void print_memory(const struct tp_predict_report *r, struct tp_page *page
 /* ---- what grows ---- */
 
 static void add_site(struct tp_table *t, const struct tp_predict_site *s, uint64_t grown,
-                     bool exact)
+                     char *const axes[TP_AXES], bool exact)
 {
     char law[TP_LAW_TEXT];
     uint64_t more = s->is > s->was ? s->is - s->was : 0;
-    tp_law_text(&s->law, law);
+    tp_law_text(&s->law, axes, law);
     tp_table_bytes(t, s->is, exact);
     tp_table_add(t, "%s", grown ? percent((double)more / (double)grown).s : "-");
     tp_table_add(t, "%s", law);
@@ -196,10 +199,11 @@ static void print_growth(const struct tp_predict_report *r, struct tp_page *page
     }
     tp_table_columns(&table, columns, 3);
     for (size_t i = 0; i < shown; i++)
-        add_site(&table, &peak->sites[i], grown, page->exact);
+        add_site(&table, &peak->sites[i], grown, base_of(r)->axes, page->exact);
     tp_page_line(page);
     tp_page_put(page, 0, "Live memory at the peak by site (%s at %s)",
-                tp_bytes(peak->was, page->exact).s, tp_count(base_of(r)->n).s);
+                tp_bytes(peak->was, page->exact).s,
+                tp_axis_text(&base_of(r)->at, base_of(r)->axes).s);
     for (size_t i = 0; i < shown; i++)
         tp_table_row_beside(&table, (int)i, peak->sites[i].place ? peak->sites[i].place : "unknown",
                             page, INDENT);
@@ -244,7 +248,8 @@ static void print_checks(const struct tp_predict_report *r, struct tp_page *page
     }
     for (size_t i = 0; i < a->check_count; i++) {
         const struct tp_predict_check *c = &a->checks[i];
-        struct tp_text n = tp_count(r->asking->recordings[c->recording]->n);
+        const struct tp_sample_run *of = r->asking->recordings[c->recording];
+        struct tp_axis_words n = tp_axis_text(&of->at, of->axes);
         if (c->sound)
             row(page, i ? "" : "cross-check",
                 "%s from the others: %s requested, recorded %s (%+.1f%%)", n.s,
@@ -278,6 +283,17 @@ static void print_fit(const struct tp_predict_fit *f, struct tp_page *page)
 }
 
 /* ---- no prediction ---- */
+
+void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out)
+{
+    bool host = tp_program_facts(q->recordings[0]->trace.program)->kind == TP_KIND_HOST;
+    struct tp_axis_values larger = q->recordings[q->count - 1]->at;
+    larger.values[q->axis] *= 2;
+    tp_str_add(out, "record at %s too: %s", tp_axis_text(&larger, q->recordings[0]->axes).s,
+               host && q->count < TP_TOTALS_LEAST
+                   ? "three recordings of a host are predicted by totals of allocation sites"
+                   : "two recordings above the change agree");
+}
 
 struct apart {
     uint64_t bytes, requests;
@@ -354,11 +370,11 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
         tp_page_put(page, 0, "%s of %s, %s of its bytes, follow no law.",
                     tp_plural(p->lawless.requests, "request").s, base_of(r)->trace.file,
                     percent(p->lawless.share).s);
-    if (r->answer->totals.count)
+    if (r->totals)
         tp_page_put(page, 0,
                     "Nor by totals of allocation sites: they err by %.1f%% in the "
                     "recordings themselves.",
-                    100 * r->answer->totals.difference);
+                    100 * r->totals->difference);
     tp_predict_advice(r->asking, &advice);
     tp_page_put(page, 0, "To predict, %s.", tp_str_text(&advice));
     tp_str_drop(&advice);
@@ -370,7 +386,7 @@ static void print_other(const struct tp_predict_report *r, size_t i, struct tp_p
 {
     const struct tp_sample_run *of = r->asking->recordings[i];
     uint64_t was = tp_program_demand(of->trace.program, 0)->bytes;
-    uint64_t predicted = r->answer->totals.others[i];
+    uint64_t predicted = r->totals->others[i];
     row(page, i ? "" : "cross-check", "%s from the others: %s requested, recorded %s (%+.1f%%)",
         tp_count(of->n).s, tp_bytes(predicted, page->exact).s, tp_bytes(was, page->exact).s,
         was ? 100 * ((double)predicted / (double)was - 1) : 0.0);
@@ -382,7 +398,7 @@ static void print_total_sites(const struct tp_predict_report *r, struct tp_page 
                                                {.head = {"largest", "recording"}},
                                                {.head = {"", "law"}, .left = true}};
     static const char *const laws[] = {"constant", "a + k n", "a + k n^2"};
-    const struct tp_site_totals *t = &r->answer->totals;
+    const struct tp_site_totals *t = r->totals;
     size_t shown = t->count < SITES_SHOWN ? t->count : SITES_SHOWN;
     struct tp_table table = {0};
     tp_table_columns(&table, columns, 3);
@@ -401,7 +417,7 @@ static void print_total_sites(const struct tp_predict_report *r, struct tp_page 
 
 static void print_totals(const struct tp_predict_report *r, struct tp_page *page)
 {
-    const struct tp_site_totals *t = &r->answer->totals;
+    const struct tp_site_totals *t = r->totals;
     row(page, "method",
         "by totals of allocation sites, approximate: the runs do not make the same "
         "requests");
@@ -423,7 +439,7 @@ void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
     print_head(r, page);
-    if (a->by_totals) {
+    if (r->totals && r->totals->sound) {
         print_totals(r, page);
         return;
     }

@@ -3,6 +3,8 @@
 
 #include "traces/lower/unlower.h"
 
+#include "alloc/base/numbers.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,31 +16,62 @@ static int no_memory(struct tp_err *err)
 
 /* ---- names ---- */
 
-static int bad_value(const char *text, uint64_t most, struct tp_err *err)
+static int bad_value(const char *text, struct tp_err *err)
 {
     return tp_hint(err,
                    tp_fail(err, TP_EUSAGE, "'%.63s' is no value of a setting from 1 to %llu", text,
-                           (unsigned long long)most),
+                           (unsigned long long)TP_LAW_N_MOST),
                    "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
 }
 
-int tp_sample_run_value(const char *text, uint64_t most, uint64_t *n, char **axis,
-                        struct tp_err *err)
+/* Adds "batch=2" or, as the only one, "2". */
+static int add_value(char *part, struct tp_axis_values *at, char *axes[TP_AXES], struct tp_err *err)
 {
-    const char *equals = strchr(text, '='), *digits = equals ? equals + 1 : text;
-    *axis = NULL;
-    if (equals == text || !*digits || strlen(digits) > 9 ||
+    char *equals = strchr(part, '='), *digits = equals ? equals + 1 : part;
+    if (equals == part || !*digits || strlen(digits) > 9 ||
         strspn(digits, "0123456789") != strlen(digits))
-        return bad_value(text, most, err);
-    *n = strtoull(digits, NULL, 10);
-    if (!*n || *n > most)
-        return bad_value(text, most, err);
-    if (equals && !(*axis = strndup(text, (size_t)(equals - text))))
+        return bad_value(part, err);
+    uint64_t n = strtoull(digits, NULL, 10);
+    if (!n || n > TP_LAW_N_MOST)
+        return bad_value(part, err);
+    if (at->count == TP_AXES || (at->count && (!equals || !axes[0])))
+        return tp_fail(err, TP_EUSAGE, "'%.63s': up to %d settings, each with a name", part,
+                       TP_AXES);
+    for (size_t i = 0; equals && i < at->count; i++)
+        if (strlen(axes[i]) == (size_t)(equals - part) && !strncmp(axes[i], part, strlen(axes[i])))
+            return tp_fail(err, TP_EUSAGE, "the setting '%.63s' has two values", axes[i]);
+    if (equals && !(axes[at->count] = strndup(part, (size_t)(equals - part))))
         return no_memory(err);
+    at->values[at->count++] = n;
     return TP_OK;
 }
 
-int tp_sample_run_name(struct tp_sample_run *r, const char *word, uint64_t most, struct tp_err *err)
+int tp_axis_read(const char *text, struct tp_axis_values *at, char *axes[TP_AXES],
+                 struct tp_err *err)
+{
+    char *copy = strdup(text), *rest = copy;
+    int rc = copy ? TP_OK : no_memory(err);
+    *at = (struct tp_axis_values){.count = 0};
+    for (char *part; rc == TP_OK && (part = strsep(&rest, ",")) != NULL;)
+        rc = add_value(part, at, axes, err);
+    free(copy);
+    return rc;
+}
+
+struct tp_axis_words tp_axis_text(const struct tp_axis_values *at, char *const axes[TP_AXES])
+{
+    struct tp_axis_words all = {""};
+    size_t used = 0;
+    for (size_t i = 0; i < at->count; i++) {
+        bool named = at->count > 1 && axes[i];
+        int more = snprintf(all.s + used, sizeof all.s - used, "%s%.24s%s%s", i ? ", " : "",
+                            named ? axes[i] : "", named ? " = " : "", tp_count(at->values[i]).s);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    return all;
+}
+
+int tp_sample_run_name(struct tp_sample_run *r, const char *word, struct tp_err *err)
 {
     const char *at = strrchr(word, '@');
     if (!at || at == word)
@@ -47,7 +80,9 @@ int tp_sample_run_name(struct tp_sample_run *r, const char *word, uint64_t most,
             tp_fail(err, TP_EUSAGE, "'%.200s' does not say at which value it was recorded", word),
             "FILE@256, or FILE@batch=2 with a name");
     r->path = strndup(word, (size_t)(at - word));
-    return r->path ? tp_sample_run_value(at + 1, most, &r->n, &r->axis, err) : no_memory(err);
+    int rc = r->path ? tp_axis_read(at + 1, &r->at, r->axes, err) : no_memory(err);
+    r->n = r->at.values[0];
+    return rc;
 }
 
 /* ---- requests ---- */
@@ -288,7 +323,8 @@ void tp_sample_run_close(struct tp_sample_run *r)
     tp_sample_run_forget(r);
     free(r->requests);
     free(r->path);
-    free(r->axis);
+    for (size_t i = 0; i < TP_AXES; i++)
+        free(r->axes[i]);
     *r = (struct tp_sample_run){.path = NULL};
 }
 

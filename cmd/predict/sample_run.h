@@ -5,6 +5,7 @@
 #ifndef TP_PREDICT_SAMPLE_RUN_H
 #define TP_PREDICT_SAMPLE_RUN_H
 
+#include "cmd/predict/law.h"
 #include "traces/lower/place_table.h"
 #include "traces/trace.h"
 
@@ -18,9 +19,10 @@ struct tp_request {
 
 struct tp_sample_run {
     char *path; /* without the value */
-    uint64_t n; /* value of the setting */
-    char *axis; /* its name, "batch"; NULL: none is given */
-    bool open;  /* the trace is */
+    struct tp_axis_values at;
+    uint64_t n;          /* of `at`, the value of the setting that is looked along */
+    char *axes[TP_AXES]; /* names of the settings, "batch"; NULL: the only one has none */
+    bool open;           /* the trace is */
     struct tp_trace trace;
     struct tp_place_table *stacks;
     struct tp_request *requests;
@@ -30,15 +32,19 @@ struct tp_sample_run {
     int (*stop)(struct tp_err *err); /* while it is listed: TP_ESTOP once the user ends it */
 };
 
-/* Cuts "FILE@256" or "FILE@batch=2". TP_EUSAGE: it has no value, or none from 1 to `most`. To be
- * released in every case. */
-int tp_sample_run_name(struct tp_sample_run *r, const char *word, uint64_t most,
-                       struct tp_err *err);
+/* Cuts "FILE@256", "FILE@batch=2" or "FILE@batch=2,len=512". TP_EUSAGE: it has no value, or none
+ * from 1 to TP_LAW_N_MOST. To be released in every case. */
+int tp_sample_run_name(struct tp_sample_run *r, const char *word, struct tp_err *err);
 
-/* Reads "256" or "batch=2", from 1 to `most`. *axis is the caller's to free, NULL where none is
- * given. */
-int tp_sample_run_value(const char *text, uint64_t most, uint64_t *n, char **axis,
-                        struct tp_err *err);
+/* Reads "256", "batch=2" or "batch=2,len=512". The names are the caller's to free in every case. */
+int tp_axis_read(const char *text, struct tp_axis_values *at, char *axes[TP_AXES],
+                 struct tp_err *err);
+
+/* "1,024", or "batch = 2, len = 512" where there are several. */
+struct tp_axis_words {
+    char s[TP_AXES * 48];
+};
+struct tp_axis_words tp_axis_text(const struct tp_axis_values *at, char *const axes[TP_AXES]);
 
 /* Lists the requests of the trace, which the caller has opened; `stop` is set, too. TP_EINPUT: it
  * is of several devices. */

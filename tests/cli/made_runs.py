@@ -2,15 +2,16 @@
 
     made_runs.py N [KEY=VALUE]...    N is the length of its sequences
 
-    layers=4 width=64 bytes=4 optimizer=sgd|adam order=mask-first|mask-last steps=2 pad=1 shift=0 extra=0
+    batch=1 layers=4 width=64 bytes=4 optimizer=sgd|adam order=mask-first|mask-last steps=2 pad=1 shift=0 extra=0
 
-Sizes are products of whole numbers: weights of width * width, activations of N * width, scores of N * N. pad: lengths are
-rounded up to its multiples. shift: bytes more for each score. extra: requests more of this many bytes for each step."""
+Sizes are products of whole numbers: weights of width * width, activations of batch * N * width, scores of
+batch * N * N. pad: lengths are rounded up to its multiples. shift: bytes more for each score. extra: requests more of
+this many bytes for each step."""
 import json
 import sys
 
 
-def main(n, layers=4, width=64, size=4, optimizer="sgd", order="mask-first", steps=2, pad=1, shift=0, extra=0):
+def main(n, batch=1, layers=4, width=64, size=4, optimizer="sgd", order="mask-first", steps=2, pad=1, shift=0, extra=0):
     lines, live, at = [{"format": "tapool-trace", "version": 1, "meta": {"kind": "device", "name": "made-run-%d" % n}}], 0, 0
     length = -(-n // pad) * pad
 
@@ -30,9 +31,9 @@ def main(n, layers=4, width=64, size=4, optimizer="sgd", order="mask-first", ste
     for _ in range(steps):
         kept = []
         for _ in range(layers):
-            query = ask(length * width * size, "model.py:39 forward")
-            scores = ask(length * length * size + shift, "model.py:41 softmax")
-            masks = [("model.py:44 dropout", length * length), ("model.py:46 scale", length * width * size)]
+            query = ask(batch * length * width * size, "model.py:39 forward")
+            scores = ask(batch * length * length * size + shift, "model.py:41 softmax")
+            masks = [("model.py:44 dropout", batch * length * length), ("model.py:46 scale", batch * length * width * size)]
             both = [ask(bytes_, place) for place, bytes_ in (masks if order == "mask-first" else masks[::-1])]
             kept += [query, scores] + both
         temporary = [ask(extra, "model.py:60 workspace")] if extra else []

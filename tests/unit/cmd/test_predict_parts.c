@@ -51,7 +51,7 @@ static void laws_are_exact_in_integers(void **state)
         struct tp_law law = tp_law_of(c->n, c->size, c->count);
         char text[TP_LAW_TEXT];
         uint64_t size = 0;
-        tp_law_text(&law, text);
+        tp_law_text(&law, NULL, text);
         assert_string_equal(text, c->text);
         assert_true(tp_law_at(&law, c->at, &size));
         assert_int_equal(size, c->predicted);

@@ -13,7 +13,7 @@ load common
     ok "$TAPOOL" strategies
     matches "$out" '^  system +libjemalloc.so.2 +host'
     ok play_once sample:sqlite -s system -s arena
-    matches "$out" '^  system +[0-9.]+ .iB +[0-9.]+ +[0-9.]+ .* - +- +- +-$' # resident, as of every row
+    matches "$out" '^  system +[0-9.]+ .iB +[0-9.]+ +([0-9.]+|[(]c[)]) .* - +- +- +-$' # resident, as of every row
     matches "$out" '^  system is libjemalloc.so.2: its address space and its calls are not seen[.]$'
     lacks "$out" '0 B'
     ok play_once sample:sqlite -s system

@@ -24,6 +24,8 @@ static int bad_value(const char *text, struct tp_err *err)
                    "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
 }
 
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+
 /* Adds "batch=2" or, as the only one, "2". */
 static int add_value(char *part, struct tp_axis_values *at, char *axes[TP_AXES], struct tp_err *err)
 {
@@ -37,6 +39,9 @@ static int add_value(char *part, struct tp_axis_values *at, char *axes[TP_AXES],
     if (at->count == TP_AXES || (at->count && (!equals || !axes[0])))
         return tp_fail(err, TP_EUSAGE, "'%.63s': up to %d settings, each with a name", part,
                        TP_AXES);
+    if (equals && strspn(part, NAME_CHARACTERS) < (size_t)(equals - part))
+        return tp_fail(err, TP_EUSAGE,
+                       "'%.63s': a name of a setting has letters, digits, _, - and .", part);
     for (size_t i = 0; equals && i < at->count; i++)
         if (strlen(axes[i]) == (size_t)(equals - part) && !strncmp(axes[i], part, strlen(axes[i])))
             return tp_fail(err, TP_EUSAGE, "the setting '%.63s' has two values", axes[i]);

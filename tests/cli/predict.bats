@@ -335,6 +335,7 @@ import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_r
 2 a.jsonl@64 b.jsonl@16777217 --at 512
 2 a.jsonl@64 b.jsonl@99999999999999999999 --at 512
 2 a.jsonl@64 b.jsonl@64 --at 512
+2 a.jsonl@b\e[1m=64 b.jsonl@b\e[1m=128 --at 512
 2 a.jsonl@batch=64 b.jsonl@128 --at 512
 2 a.jsonl@batch=64 b.jsonl@len=128 --at 512
 2 a.jsonl@64 b.jsonl@128 --at len=512

@@ -80,6 +80,9 @@ static int match_names(struct tp_axis_values *at, char *axes[TP_AXES],
     char *names[TP_AXES] = {NULL};
     for (size_t i = 0; i < at->count; i++) {
         size_t k = 0;
+        if (!axes[i] && in_order.count > 1)
+            return tp_fail(err, TP_EUSAGE, "%s has a value without a name, as in %s=%llu", whose,
+                           first->axes[0], (unsigned long long)at->values[i]);
         while (k < in_order.count && axes[i] &&
                (!first->axes[k] || strcmp(axes[i], first->axes[k]) != 0))
             k++;

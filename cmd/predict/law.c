@@ -169,17 +169,29 @@ bool tp_law_at(const struct tp_law *law, uint64_t n, uint64_t *size)
     return bytes <= (wide)TP_MAX_SIZE;
 }
 
-/* ---- several settings ---- */
+/* ---- several settings: products ---- */
 
-enum { TOTAL_POWER = 3, X_BITS = 60 };
+enum { X_BITS = 60 };
+
+/* The sizes of which a law of several settings is looked for. */
+struct varied_sizes {
+    const struct tp_axis_values *at;
+    const uint64_t *size;
+    size_t count;
+};
+
+static uint64_t axis_value(const struct tp_law *law, const struct tp_axis_values *at, size_t i)
+{
+    return padded(at->values[i], law->padded >> i & 1 ? law->multiple : 0);
+}
 
 /* The product of the powers; 0: it is above 2^X_BITS. */
-static uint64_t product(const struct tp_axis_values *at, const uint8_t *powers)
+static uint64_t product(const struct tp_law *law, const struct tp_axis_values *at)
 {
     wide x = 1;
     for (size_t i = 0; i < at->count; i++)
-        for (unsigned k = 0; k < powers[i] && x; k++) {
-            x *= at->values[i];
+        for (unsigned k = 0; k < law->powers[i] && x; k++) {
+            x *= axis_value(law, at, i);
             x = x >> X_BITS ? 0 : x;
         }
     return (uint64_t)x;
@@ -211,57 +223,222 @@ static void swap(uint64_t *list, size_t a, size_t b)
     list[b] = was;
 }
 
-/* Whether the sizes are k x, or with `shifted` a + k x; three of them at least tell a shift. */
-static bool is_product(const struct tp_axis_values *at, const uint64_t *size, size_t count,
-                       const uint8_t *powers, bool shifted, struct tp_law *out)
+/* Whether the sizes are k x, or with `shifted` a + k x, of the powers and the padding of `form`. */
+static bool is_product(const struct varied_sizes *of, const struct tp_law *form, bool shifted,
+                       struct tp_law *out)
 {
     uint64_t x[TP_LAW_POINTS], y[TP_LAW_POINTS];
-    const struct sizes s = {x, y, count};
+    const struct sizes s = {x, y, of->count};
     size_t other = 0; /* a point that lies elsewhere becomes the second one */
-    for (size_t i = 0; i < count; i++) {
-        if (!(x[i] = product(&at[i], powers)))
+    for (size_t i = 0; i < of->count; i++) {
+        if (!(x[i] = product(form, &of->at[i])))
             return false;
-        y[i] = size[i];
+        y[i] = of->size[i];
         other = !other && x[i] != x[0] ? i : other;
     }
     if (!other)
         return false;
     swap(x, 1, other);
     swap(y, 1, other);
-    if (shifted ? count < 3 || !is_shifted(&s, 1, 0) : !is_power(&s, 1, 0))
+    if (shifted ? !is_shifted(&s, 1, 0) : !is_power(&s, 1, 0))
         return false;
-    *out = law_of_kind(&s, TP_LAW_PRODUCT, 1, 0);
-    memcpy(out->powers, powers, sizeof out->powers);
+    *out = law_of_kind(&s, TP_LAW_PRODUCT, 1, form->multiple);
+    memcpy(out->powers, form->powers, sizeof out->powers);
+    out->padded = form->padded;
     return true;
 }
 
-/* How many products hold, and the first of them. */
-static size_t count_products(const struct tp_axis_values *at, const uint64_t *size, size_t count,
-                             bool shifted, struct tp_law *out)
+static bool pads_a_factor(const struct tp_law *form)
 {
-    uint8_t powers[TP_AXES] = {0};
+    for (size_t i = 0; i < TP_AXES; i++)
+        if (form->padded >> i & 1 && !form->powers[i])
+            return false;
+    return true;
+}
+
+/* How many products hold, and the first of them. One square beside a factor of each other setting
+ * is the most that programs do: with more, a + k x would often hold for the square of x, too. */
+static size_t count_products(const struct varied_sizes *of, struct tp_law form, bool shifted,
+                             struct tp_law *out)
+{
     size_t found = 0;
     struct tp_law law;
-    while (next_powers(powers, at->count))
-        if (total_power(powers) <= TOTAL_POWER &&
-            is_product(at, size, count, powers, shifted, &law) && !found++)
+    while (next_powers(form.powers, of->at->count))
+        if (total_power(form.powers) <= of->at->count + 1 && pads_a_factor(&form) &&
+            is_product(of, &form, shifted, &law) && !found++)
             *out = law;
     return found;
 }
 
+/* Whether the recordings tell that these settings are padded: of each, rounding changes a value and
+ * leaves two different ones. */
+static bool shows_padding(const struct varied_sizes *of, const struct tp_law *form)
+{
+    for (size_t axis = 0; axis < of->at->count; axis++) {
+        bool changes = false, varies = false;
+        for (size_t i = 0; i < of->count; i++) {
+            uint64_t value = axis_value(form, &of->at[i], axis);
+            changes |= value != of->at[i].values[axis];
+            varies |= value != axis_value(form, of->at, axis);
+        }
+        if (form->padded >> axis & 1 && !(changes && varies))
+            return false;
+    }
+    return true;
+}
+
+/* The smallest multiple counts, as with one setting. */
+static size_t count_padded(const struct varied_sizes *of, struct tp_law *out)
+{
+    size_t found = 0;
+    for (unsigned multiple = 8; !found && multiple <= 512; multiple *= 2)
+        for (unsigned mask = 1; mask < 1u << of->at->count; mask++) {
+            const struct tp_law form = {.multiple = multiple, .padded = (uint8_t)mask};
+            struct tp_law law;
+            size_t more = shows_padding(of, &form) ? count_products(of, form, false, &law) : 0;
+            if (more && !found)
+                *out = law;
+            found += more;
+        }
+    return found;
+}
+
+/* ---- two settings: a + b x + c y + d x y ---- */
+
+/* A point from the first one: its x, y and x y, which are below 2^24, 2^24 and 2^48, so that a
+ * determinant with sizes in a column is below 6 * 2^120. */
+struct offset {
+    wide part[3], size;
+};
+
+static struct offset offset_of(const struct varied_sizes *of, size_t i, bool crossed)
+{
+    const uint64_t *from = of->at[0].values, *to = of->at[i].values;
+    wide cross = (wide)to[0] * to[1] - (wide)from[0] * from[1];
+    return (struct offset){{(wide)to[0] - from[0], (wide)to[1] - from[1], crossed ? cross : 0},
+                           (wide)of->size[i] - of->size[0]};
+}
+
+enum { NO_COLUMN = 3 };
+
+static wide entry(const struct offset *o, size_t column, size_t replaced)
+{
+    return column == replaced ? o->size : o->part[column];
+}
+
+/* Of three offsets, with the sizes in the place of a column; NO_COLUMN: with none. */
+static wide determinant(const struct offset o[3], size_t replaced)
+{
+    wide sum = 0;
+    for (size_t i = 0; i < 3; i++) {
+        size_t k = (i + 1) % 3, l = (i + 2) % 3;
+        sum += entry(&o[0], i, replaced) * (entry(&o[1], k, replaced) * entry(&o[2], l, replaced) -
+                                            entry(&o[1], l, replaced) * entry(&o[2], k, replaced));
+    }
+    return sum;
+}
+
+/* Whether the last of these offsets leads out of the line or plane of those before it. */
+static bool leads_out(const struct offset *o, size_t count)
+{
+    bool out = false;
+    for (size_t i = 0; i < 3; i++) {
+        size_t k = (i + 1) % 3;
+        out |= count == 1 ? o[0].part[i] != 0
+                          : o[0].part[i] * o[1].part[k] != o[0].part[k] * o[1].part[i];
+    }
+    return count == 3 ? determinant(o, NO_COLUMN) != 0 : out;
+}
+
+/* Three offsets that decide the factors. Without x y the third one says that its factor is 0. */
+static bool choose_offsets(const struct varied_sizes *of, bool crossed, struct offset o[3])
+{
+    size_t chosen = 0, most = crossed ? 3 : 2;
+    for (size_t i = 1; i < of->count && chosen < most; i++) {
+        o[chosen] = offset_of(of, i, crossed);
+        chosen += leads_out(o, chosen + 1);
+    }
+    if (!crossed)
+        o[2] = (struct offset){{0, 0, 1}, 0};
+    return chosen == most;
+}
+
+static wide bilinear(const uint64_t parts[4], const struct tp_axis_values *at)
+{
+    const uint64_t *n = at->values;
+    return parts[0] + (wide)parts[1] * n[0] + (wide)parts[2] * n[1] + (wide)parts[3] * n[0] * n[1];
+}
+
+/* Factors above the largest size cannot be those of parts that are not negative. */
+static bool find_factors(const struct offset o[3], uint64_t parts[4])
+{
+    wide all = determinant(o, NO_COLUMN);
+    for (size_t i = 0; i < 3; i++) {
+        wide part = determinant(o, i);
+        if (part % all || part / all < 0 || part / all > (wide)TP_MAX_SIZE)
+            return false;
+        parts[i + 1] = (uint64_t)(part / all);
+    }
+    return true;
+}
+
+static bool is_bilinear(const struct varied_sizes *of, bool crossed, struct tp_law *out)
+{
+    struct offset o[3];
+    struct tp_law law = {.kind = TP_LAW_BILINEAR, .power = 1, .size = {of->size[0]}};
+    if (of->at->count != 2 || of->count < 4 || !choose_offsets(of, crossed, o) ||
+        !find_factors(o, law.parts))
+        return false;
+    wide rest = of->size[0] - bilinear(law.parts, of->at);
+    if (rest < 0)
+        return false;
+    law.parts[0] = (uint64_t)rest;
+    for (size_t i = 0; i < of->count; i++)
+        if (bilinear(law.parts, &of->at[i]) != (wide)of->size[i])
+            return false;
+    *out = law;
+    return true;
+}
+
+/* ---- several settings ---- */
+
+bool tp_law_decides(const struct tp_axis_values *at, size_t count)
+{
+    bool all = count > at->count;
+    for (size_t axis = 0; axis < at->count; axis++) {
+        bool varies = false;
+        for (size_t i = 1; i < count; i++)
+            varies |= at[i].values[axis] != at->values[axis];
+        all &= varies;
+    }
+    return all;
+}
+
+static struct tp_law law_of_several(const struct varied_sizes *of, const struct sizes *s)
+{
+    const struct tp_law plain = {.multiple = 0};
+    struct tp_law law;
+    size_t found = count_products(of, plain, false, &law);
+    found = found ? found : count_padded(of, &law);
+    found = found ? found : count_products(of, plain, true, &law);
+    found = found ? found : is_bilinear(of, false, &law) || is_bilinear(of, true, &law);
+    return found == 1 ? law : law_of_kind(s, TP_LAW_NONE, 1, 0);
+}
+
+/* A constant, too, must be recorded at other values of each setting. */
 struct tp_law tp_law_of_settings(const struct tp_axis_values *at, const uint64_t *size,
                                  size_t count)
 {
     uint64_t n[TP_LAW_POINTS];
-    const struct sizes s = {n, size, count < TP_LAW_POINTS ? count : TP_LAW_POINTS};
-    struct tp_law law;
+    const struct varied_sizes of = {at, size, count < TP_LAW_POINTS ? count : TP_LAW_POINTS};
+    const struct sizes s = {n, size, of.count};
     for (size_t i = 0; i < s.count; i++)
         n[i] = at[i].values[0];
-    if (at->count == 1 || is_constant(&s))
+    if (at->count == 1 || s.count == 1)
         return tp_law_of(n, size, s.count);
-    size_t found = count_products(at, size, s.count, false, &law);
-    found = found ? found : count_products(at, size, s.count, true, &law);
-    return found == 1 ? law : law_of_kind(&s, TP_LAW_NONE, 1, 0);
+    if (!tp_law_decides(at, s.count))
+        return law_of_kind(&s, TP_LAW_NONE, 1, 0);
+    return is_constant(&s) ? tp_law_of(n, size, s.count) : law_of_several(&of, &s);
 }
 
 struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size, unsigned power)
@@ -271,48 +448,75 @@ struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size, unsig
                          .size = {size, size, size}};
     for (size_t i = 0; i < TP_AXES; i++)
         law.powers[i] = i < at->count ? (uint8_t)power : 0;
-    law.n[0] = law.n[1] = law.n[2] = at->count == 1 ? at->values[0] : product(at, law.powers);
+    law.n[0] = law.n[1] = law.n[2] = at->count == 1 ? at->values[0] : product(&law, at);
     return law;
 }
 
 /* Of a + k x, the line through two points; of k x, one of them. */
-bool tp_law_at_setting(const struct tp_law *law, const struct tp_axis_values *at, uint64_t *size)
+static bool product_at(const struct tp_law *law, const struct tp_axis_values *at, uint64_t *size)
 {
-    if (at->count == 1)
-        return tp_law_at(law, at->values[0], size);
-    if (law->kind != TP_LAW_PRODUCT) {
-        *size = law->size[0];
-        return true;
-    }
-    uint64_t x = product(at, law->powers);
+    uint64_t x = product(law, at);
     struct tp_law line = *law;
     line.kind = law->n[0] == law->n[1] ? TP_LAW_POWER : TP_LAW_SHIFTED;
     line.power = 1;
+    line.multiple = 0; /* x is of rounded values */
     *size = TP_MAX_SIZE;
     return x && law->n[0] && tp_law_at(&line, x, size);
 }
 
+bool tp_law_at_setting(const struct tp_law *law, const struct tp_axis_values *at, uint64_t *size)
+{
+    if (at->count == 1)
+        return tp_law_at(law, at->values[0], size);
+    if (law->kind == TP_LAW_PRODUCT)
+        return product_at(law, at, size);
+    wide bytes = law->kind == TP_LAW_BILINEAR ? bilinear(law->parts, at) : law->size[0];
+    *size = bytes <= (wide)TP_MAX_SIZE ? (uint64_t)bytes : TP_MAX_SIZE;
+    return bytes <= (wide)TP_MAX_SIZE;
+}
+
 /* ---- in reports ---- */
+
+static void add_text(char text[TP_LAW_TEXT], const char *between, const char *word,
+                     const char *behind)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, TP_LAW_TEXT - used, "%s%.20s%s", between, word, behind);
+}
 
 static void product_text(const struct tp_law *law, char *const axes[TP_AXES],
                          char text[TP_LAW_TEXT])
 {
     bool whole = (wide)law->size[0] * law->n[1] == (wide)law->size[1] * law->n[0];
     const char *between = whole ? "" : "a + k ";
-    size_t used = 0;
+    char behind[32];
     for (size_t i = 0; i < TP_AXES; i++)
         if (law->powers[i]) {
-            int more = snprintf(text + used, TP_LAW_TEXT - used, "%s%.20s%s", between, axes[i],
-                                law->powers[i] == 2 ? "^2" : "");
-            used += more > 0 ? (size_t)more : 0;
+            add_text(text, between, axes[i], law->powers[i] == 2 ? "^2" : "");
             between = " ";
+        }
+    snprintf(behind, sizeof behind, " padded to %u", law->multiple);
+    for (size_t i = 0; i < TP_AXES; i++)
+        if (law->padded >> i & 1)
+            add_text(text, ", ", axes[i], behind);
+}
+
+static void bilinear_text(const struct tp_law *law, char *const axes[TP_AXES],
+                          char text[TP_LAW_TEXT])
+{
+    static const char *const factors[] = {"a", "b ", "c ", "d "};
+    for (size_t i = 0; i < 4; i++)
+        if (law->parts[i]) {
+            add_text(text, *text ? " + " : "", factors[i], i & 1 ? axes[0] : "");
+            add_text(text, i == 3 ? " " : "", i & 2 ? axes[1] : "", "");
         }
 }
 
 void tp_law_text(const struct tp_law *law, char *const axes[TP_AXES], char text[TP_LAW_TEXT])
 {
-    if (law->kind == TP_LAW_PRODUCT) {
-        product_text(law, axes, text);
+    text[0] = '\0';
+    if (law->kind == TP_LAW_PRODUCT || law->kind == TP_LAW_BILINEAR) {
+        (law->kind == TP_LAW_PRODUCT ? product_text : bilinear_text)(law, axes, text);
         return;
     }
     const char *n = law->power == 2 ? "n^2" : "n";

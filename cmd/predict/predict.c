@@ -213,7 +213,9 @@ static struct twin *list_twins(const struct tp_prediction *p, size_t *count)
 static bool is_same_law(const struct tp_law *a, const struct tp_law *b)
 {
     return a->kind == b->kind && a->power == b->power && a->multiple == b->multiple &&
-           a->size[1] == b->size[1] && !memcmp(a->powers, b->powers, sizeof a->powers);
+           a->size[1] == b->size[1] && a->padded == b->padded &&
+           !memcmp(a->powers, b->powers, sizeof a->powers) &&
+           !memcmp(a->parts, b->parts, sizeof a->parts);
 }
 
 /* The law that all twins of a request have; NULL: there is none, or they differ. */
@@ -396,6 +398,14 @@ void tp_predict_release(struct tp_prediction *p)
     free(p->shared);
     p->requests = NULL;
     p->shared = NULL;
+}
+
+bool tp_predict_decides(const struct tp_sample_run *const *recordings, size_t count)
+{
+    struct tp_axis_values at[TP_LAW_POINTS];
+    for (size_t i = 0; i < count && i < TP_LAW_POINTS; i++)
+        at[i] = recordings[i]->at;
+    return count && tp_law_decides(at, count < TP_LAW_POINTS ? count : TP_LAW_POINTS);
 }
 
 bool tp_predict_has_doubts(const struct tp_prediction *p)

@@ -63,6 +63,9 @@ int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
                     struct tp_err *err);
 void tp_predict_release(struct tp_prediction *p); /* a zeroed one is fine */
 
+/* Whether recordings at these values, up to TP_LAW_POINTS, decide laws (law.h). */
+bool tp_predict_decides(const struct tp_sample_run *const *recordings, size_t count);
+
 /* Sets pairs[i] to the request of the other recording that is request i of `base`, or TP_UNPAIRED
  * (align.h). TP_EUNSUP: as tp_predict_make. */
 int tp_predict_pairs(const struct tp_sample_run *base, const struct tp_sample_run *other,

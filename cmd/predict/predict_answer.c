@@ -220,8 +220,11 @@ static int check_one(const struct tp_predict_asking *q, size_t left_out,
     for (size_t i = 0; others && i < q->count; i++)
         if (i != left_out)
             others[count++] = q->recordings[i];
-    int rc = others ? tp_predict_make(others, count, &of->at, q->axis, &p, err) : no_memory(err);
-    to->sound = rc == TP_OK && tp_predict_is_sound(&p);
+    to->decided = others && tp_predict_decides(others, count);
+    int rc = others ? TP_OK : no_memory(err);
+    if (to->decided)
+        rc = tp_predict_make(others, count, &of->at, q->axis, &p, err);
+    to->sound = rc == TP_OK && to->decided && tp_predict_is_sound(&p);
     if (to->sound)
         rc = find_peak(&p, of->n, &peak, &most, err);
     to->sound &= rc == TP_OK && !most.matters;

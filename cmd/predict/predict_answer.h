@@ -32,7 +32,8 @@ struct tp_predict_real {
 /* A recording, predicted from the others. */
 struct tp_predict_check {
     size_t recording;
-    bool sound;              /* the others align well enough */
+    bool decided;            /* the others decide laws */
+    bool sound;              /* and align well enough */
     uint64_t predicted, was; /* peak requested, bytes */
 };
 

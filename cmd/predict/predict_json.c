@@ -42,7 +42,7 @@ static void write_alignment(struct tp_json *j, cJSON *root, const struct tp_pred
         [TP_LAW_NONE] = "none",       [TP_LAW_CONSTANT] = "constant",
         [TP_LAW_POWER] = "power",     [TP_LAW_PADDED] = "padded",
         [TP_LAW_SHIFTED] = "shifted", [TP_LAW_QUADRATIC] = "quadratic",
-        [TP_LAW_PRODUCT] = "product"};
+        [TP_LAW_PRODUCT] = "product", [TP_LAW_BILINEAR] = "bilinear"};
     cJSON *o = tp_json_object(j, root, "alignment");
     tp_json_uint(j, o, "base", p->base);
     tp_json_bool(j, o, "by_call_stack", p->recordings[p->base]->placed);

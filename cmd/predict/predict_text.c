@@ -55,7 +55,7 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
         [TP_LAW_NONE] = "without a law", [TP_LAW_CONSTANT] = "constant",
         [TP_LAW_POWER] = "power of n",   [TP_LAW_PADDED] = "padded",
         [TP_LAW_SHIFTED] = "a + k n^p",  [TP_LAW_QUADRATIC] = "quadratic",
-        [TP_LAW_PRODUCT] = "products"};
+        [TP_LAW_PRODUCT] = "products",   [TP_LAW_BILINEAR] = "bilinear"};
     const struct tp_prediction *p = &r->answer->prediction;
     struct tp_str laws = {0};
     for (int kind = TP_LAW_CONSTANT; kind < TP_LAW_KINDS; kind++)
@@ -256,8 +256,8 @@ static void print_checks(const struct tp_predict_report *r, struct tp_page *page
                 tp_bytes(c->predicted, page->exact).s, tp_bytes(c->was, page->exact).s,
                 c->was ? 100 * ((double)c->predicted / (double)c->was - 1) : 0.0);
         else
-            row(page, i ? "" : "cross-check", "%s from the others: no prediction, they differ",
-                n.s);
+            row(page, i ? "" : "cross-check", "%s from the others: no prediction, they %s", n.s,
+                c->decided ? "differ" : "do not decide");
     }
 }
 

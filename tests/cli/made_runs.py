@@ -2,16 +2,16 @@
 
     made_runs.py N [KEY=VALUE]...    N is the length of its sequences
 
-    batch=1 layers=4 width=64 bytes=4 optimizer=sgd|adam order=mask-first|mask-last steps=2 pad=1 shift=0 extra=0
+    batch=1 layers=4 width=64 bytes=4 optimizer=sgd|adam order=mask-first|mask-last steps=2 pad=1 shift=0 extra=0 sum=0
 
 Sizes are products of whole numbers: weights of width * width, activations of batch * N * width, scores of
 batch * N * N. pad: lengths are rounded up to its multiples. shift: bytes more for each score. extra: requests more of
-this many bytes for each step."""
+this many bytes for each step. sum: one of sum * (batch + 3 * N) bytes more for each step."""
 import json
 import sys
 
 
-def main(n, batch=1, layers=4, width=64, size=4, optimizer="sgd", order="mask-first", steps=2, pad=1, shift=0, extra=0):
+def main(n, batch=1, layers=4, width=64, size=4, optimizer="sgd", order="mask-first", steps=2, pad=1, shift=0, extra=0, both=0):
     lines, live, at = [{"format": "tapool-trace", "version": 1, "meta": {"kind": "device", "name": "made-run-%d" % n}}], 0, 0
     length = -(-n // pad) * pad
 
@@ -34,9 +34,10 @@ def main(n, batch=1, layers=4, width=64, size=4, optimizer="sgd", order="mask-fi
             query = ask(batch * length * width * size, "model.py:39 forward")
             scores = ask(batch * length * length * size + shift, "model.py:41 softmax")
             masks = [("model.py:44 dropout", batch * length * length), ("model.py:46 scale", batch * length * width * size)]
-            both = [ask(bytes_, place) for place, bytes_ in (masks if order == "mask-first" else masks[::-1])]
-            kept += [query, scores] + both
+            masked = [ask(bytes_, place) for place, bytes_ in (masks if order == "mask-first" else masks[::-1])]
+            kept += [query, scores] + masked
         temporary = [ask(extra, "model.py:60 workspace")] if extra else []
+        temporary += [ask(both * (batch + 3 * n), "model.py:62 table")] if both else []
         free(temporary)
         free(kept[::-1])
         if optimizer == "adam":
@@ -46,4 +47,4 @@ def main(n, batch=1, layers=4, width=64, size=4, optimizer="sgd", order="mask-fi
 
 
 words = dict(word.split("=") for word in sys.argv[2:])
-main(int(sys.argv[1]), **{{"bytes": "size"}.get(k, k): v if k in ("optimizer", "order") else int(v) for k, v in words.items()})
+main(int(sys.argv[1]), **{{"bytes": "size", "sum": "both"}.get(k, k): v if k in ("optimizer", "order") else int(v) for k, v in words.items()})

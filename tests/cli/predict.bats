@@ -147,6 +147,61 @@ for i in range(60000): print("{\"op\": \"alloc\", \"id\": %d, \"size\": 64, \"pl
 END
 }
 
+# at BATCH LEN [KEY=VALUE]...: BATCH-LEN.jsonl, a made run.
+at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
+
+@test "laws of several settings: padded lengths, sums, three at once" {
+    for v in "2 100" "4 100" "2 160" "8 500"; do
+        # shellcheck disable=SC2086 # words
+        at $v pad=64
+    done
+    ok "$TAPOOL" predict 2-100.jsonl@batch=2,len=100 4-100.jsonl@batch=4,len=100 2-160.jsonl@batch=2,len=160 \
+        --at batch=8,len=500 -o p.tpt
+    matches "$out" ' batch len\^2, len padded to 64 '
+    diff <(requests p.tpt) <(requests 8-500.jsonl)
+    for v in "2 64" "4 64" "2 128" "6 256" "8 512"; do
+        # shellcheck disable=SC2086 # words
+        at $v sum=1000
+    done
+    ok "$TAPOOL" predict 2-64.jsonl@batch=2,len=64 4-64.jsonl@batch=4,len=64 2-128.jsonl@batch=2,len=128 \
+        6-256.jsonl@batch=6,len=256 --check batch=8,len=512=8-512.jsonl --json
+    is "$out" '[d["alignment"]["laws"]["bilinear"], d["check"]["sizes_exact"] == d["check"]["requests"]]' '[2, True]'
+    for v in "2 64 64" "4 64 64" "2 128 64" "2 64 128" "8 512 256"; do
+        set -- $v
+        made "$2" batch="$1" width="$3" >"$1-$2-$3.jsonl"
+    done
+    ok "$TAPOOL" predict 2-64-64.jsonl@b=2,l=64,w=64 4-64-64.jsonl@b=4,l=64,w=64 2-128-64.jsonl@b=2,l=128,w=64 \
+        2-64-128.jsonl@b=2,l=64,w=128 --at w=256,b=8,l=512 -o p.tpt -f
+    matches "$out" ' b l w '
+    diff <(requests p.tpt) <(requests 8-512-256.jsonl)
+}
+
+@test "several settings: what the recordings do not decide is not predicted" {
+    at 2 64 extra=1000000
+    at 4 64 extra=1777777
+    at 4 128 extra=1777777
+    # two recordings at batch 4 have one size: that says nothing about batch
+    capture "$TAPOOL" predict 2-64.jsonl@batch=2,len=64 4-64.jsonl@batch=4,len=64 4-128.jsonl@batch=4,len=128 \
+        --at batch=8,len=128
+    [ "$rc" -eq 3 ]
+    matches "$out" 'have an unknown law, and decide: '
+    at 2 64
+    at 4 64
+    at 2 128
+    at 4 256
+    three="2-64.jsonl@batch=2,len=64 4-64.jsonl@batch=4,len=64 2-128.jsonl@batch=2,len=128"
+    capture "$TAPOOL" predict 2-64.jsonl@batch=2,len=64 4-256.jsonl@batch=4,len=256 --at batch=8,len=512
+    [ "$rc" -eq 3 ]
+    # shellcheck disable=SC2086 # words
+    ok "$TAPOOL" predict $three --at batch=8,len=512
+    [ "$(grep -c 'from the others: no prediction, they do not decide$' "$out")" -eq 3 ]
+    # a value without a name is not the first setting
+    # shellcheck disable=SC2086 # words
+    capture "$TAPOOL" predict $three --at 64 --fits 64MiB
+    [ "$rc" -eq 2 ]
+    matches "$err" 'value without a name, as in batch=64$'
+}
+
 @test "memory by value" {
     data=$TAPOOL_ROOT/tests/data/h200
     ok "$TAPOOL" predict "$data"/gpt-train-ctx{128.pickle.zst@128,256.pickle.zst@256,512.pickle.zst@512} --at 1024 --curve --json

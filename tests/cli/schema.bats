@@ -325,6 +325,9 @@ END
     }
     predicted two 64.trace@64 128.trace@128 --at 512
     predicted three 64.trace@len=64 128.trace@len=128 256.trace@len=256 --at 512 --fits 64MiB
+    for n in 64 128; do python3 "$CLI/made_runs.py" $n batch=2 >two-$n.trace; done
+    predicted several 64.trace@batch=1,len=64 two-64.trace@batch=2,len=64 128.trace@batch=1,len=128 \
+        two-128.trace@batch=2,len=128 --at batch=4,len=256
     predicted fits 64.trace@64 128.trace@128 --fits 4MiB
     predicted refused 64.trace@64 other.trace@128 --at 512
     predicted lost 64.trace@64 128.trace@128 256.trace@256 --at 512

@@ -85,6 +85,169 @@ static void a_size_that_is_too_large_is_told(void **state)
     assert_int_equal(size, (TP_LAW_N_MOST - 1) * (TP_LAW_N_MOST - 1) + 2);
 }
 
+/* ---- laws of several settings ---- */
+
+#define AT2(n, m)                                                                                  \
+    {                                                                                              \
+        {n, m}, 2                                                                                  \
+    }
+#define AT3(n, m, l)                                                                               \
+    {                                                                                              \
+        {n, m, l}, 3                                                                               \
+    }
+
+static char *const axis_names[TP_AXES] = {"batch", "len", "heads", "width"};
+
+struct several_case {
+    struct tp_axis_values at[6];
+    uint64_t size[6];
+    size_t count;
+    const char *text;
+    struct tp_axis_values target;
+    uint64_t predicted;
+};
+
+static const struct several_case several[] = {
+    {{AT2(2, 64), AT2(4, 64), AT2(2, 128)}, {512, 512, 512}, 3, "constant", AT2(8, 512), 512},
+    {{AT2(2, 64), AT2(4, 64), AT2(2, 128)},
+     {256, 512, 512},
+     3,
+     "batch len",
+     AT2(8, 512),
+     8 * 512 * 2},
+    {{AT2(2, 64), AT2(4, 64), AT2(2, 128)},
+     {8192, 16384, 32768},
+     3,
+     "batch len^2",
+     AT2(8, 512),
+     8 * 512 * 512},
+    {{AT2(4, 128), AT2(2, 128), AT2(4, 64)}, {12, 12, 6}, 3, "len", AT2(32, 256), 24},
+    {{AT2(2, 64), AT2(4, 64), AT2(2, 128)},
+     {8192 + 24, 16384 + 24, 32768 + 24},
+     3,
+     "a + k batch len^2",
+     AT2(8, 512),
+     8 * 512 * 512 + 24},
+    {{AT2(2, 100), AT2(4, 100), AT2(2, 160)},
+     {256, 512, 384},
+     3,
+     "batch len, len padded to 64",
+     AT2(8, 500),
+     8 * 512},
+    {{AT2(2, 64), AT2(4, 64), AT2(2, 128), AT2(6, 256)},
+     {3 + 10 + 448, 3 + 20 + 448, 3 + 10 + 896, 3 + 30 + 1792},
+     4,
+     "a + b batch + c len",
+     AT2(8, 512),
+     3 + 40 + 3584},
+    {{AT2(2, 64), AT2(4, 64), AT2(2, 128), AT2(4, 128)},
+     {10 + 448 + 384, 20 + 448 + 768, 10 + 896 + 768, 20 + 896 + 1536},
+     4,
+     "b batch + c len + d batch len",
+     AT2(8, 512),
+     40 + 3584 + 3 * 4096},
+    /* one square beside two factors, as of attention */
+    {{AT3(2, 64, 4), AT3(4, 64, 4), AT3(2, 128, 4), AT3(2, 64, 8)},
+     {32768, 65536, 131072, 65536},
+     4,
+     "batch len^2 heads",
+     AT3(3, 100, 5),
+     150000},
+    /* contradictions */
+    {{AT2(2, 64), AT2(4, 64), AT2(2, 128)}, {1000, 1001, 1777}, 3, "no law", AT2(8, 512), 1000},
+    {{AT2(2, 64), AT2(4, 64), AT2(2, 128), AT2(4, 128)},
+     {1000, 900, 800, 10},
+     4,
+     "no law",
+     AT2(8, 512),
+     1000},
+    /* what does not decide: a setting of one value, as many sizes as settings, both grow together
+     */
+    {{AT2(2, 64), AT2(4, 64), AT2(8, 64)}, {5, 5, 5}, 3, "no law", AT2(8, 512), 5},
+    {{AT2(2, 64), AT2(4, 256)}, {128, 1024}, 2, "no law", AT2(8, 512), 128},
+    {{AT2(2, 64), AT2(4, 128), AT2(8, 256)}, {2, 4, 8}, 3, "no law", AT2(8, 512), 2},
+    {{AT2(2, 64), AT2(4, 128), AT2(8, 256), AT2(16, 512)},
+     {2, 5, 9, 20},
+     4,
+     "no law",
+     AT2(8, 512),
+     2},
+    {{AT2(7, 9)}, {512}, 1, "constant", AT2(8, 512), 512},
+};
+
+static void laws_of_several_settings_are_exact(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(several); i++) {
+        const struct several_case *c = &several[i];
+        struct tp_law law = tp_law_of_settings(c->at, c->size, c->count);
+        char text[TP_LAW_TEXT];
+        uint64_t size = 0;
+        tp_law_text(&law, axis_names, text);
+        assert_string_equal(text, c->text);
+        assert_true(tp_law_at_setting(&law, &c->target, &size));
+        assert_int_equal(size, c->predicted);
+        for (size_t k = 0; law.kind != TP_LAW_NONE && k < c->count; k++) {
+            assert_true(tp_law_at_setting(&law, &c->at[k], &size));
+            assert_int_equal(size, c->size[k]);
+        }
+    }
+}
+
+/* A law that is found holds for all sizes, and one that was made is found or refused, never taken
+ * for another: settings and factors are random, up to the largest. */
+static void laws_of_random_settings_hold(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    size_t found = 0;
+    for (int round = 0; round < 20000; round++) {
+        struct tp_axis_values at[6];
+        uint64_t size[6], got = 0, bits = 1 + (unsigned)round % 24;
+        for (size_t i = 0; i < 6; i++) {
+            at[i] = (struct tp_axis_values){.count = 2};
+            for (size_t k = 0; k < 2; k++) {
+                seed = seed * 6364136223846793005u + 1442695040888963407u;
+                at[i].values[k] = (seed >> 40) % (UINT64_C(1) << bits) + 1;
+            }
+            size[i] = round % 2 ? (seed >> 16) + 1 : 7 + 3 * at[i].values[0] + 5 * at[i].values[1];
+        }
+        struct tp_law law = tp_law_of_settings(at, size, 5);
+        for (size_t i = 0; law.kind != TP_LAW_NONE && i < 5; i++) {
+            assert_true(tp_law_at_setting(&law, &at[i], &got));
+            assert_int_equal(got, size[i]);
+        }
+        if (law.kind != TP_LAW_BILINEAR || round % 2)
+            continue;
+        found++;
+        assert_true(tp_law_at_setting(&law, &at[5], &got));
+        assert_int_equal(got, size[5]);
+    }
+    assert_in_range(found, 9000, 10000);
+}
+
+static void sizes_of_several_settings_that_are_too_large_are_told(void **state)
+{
+    (void)state;
+    static const struct tp_axis_values at[4] = {AT2(1, 1), AT2(2, 1), AT2(1, 2), AT2(3, 3)};
+    static const uint64_t product[3] = {1 << 20, 1 << 21, 1 << 22};
+    static const uint64_t sum[4] = {1 + 2 + 4, 1 + 4 + 4, 1 + 2 + 8, 1 + 6 + 12};
+    static const struct tp_axis_values most = AT2(TP_LAW_N_MOST, TP_LAW_N_MOST),
+                                       fits = AT2(4, 8192);
+    uint64_t size = 0;
+    struct tp_law law = tp_law_of_settings(at, product, 3);
+    assert_int_equal(law.kind, TP_LAW_PRODUCT);
+    assert_false(tp_law_at_setting(&law, &most, &size));
+    assert_true(tp_law_at_setting(&law, &fits, &size));
+    assert_int_equal(size, UINT64_C(1) << 48);
+    law = tp_law_of_settings(at, sum, 4);
+    assert_int_equal(law.kind, TP_LAW_BILINEAR);
+    assert_true(tp_law_at_setting(&law, &most, &size));
+    assert_int_equal(size, 1 + 6 * TP_LAW_N_MOST);
+    law.parts[3] = UINT64_C(1) << 48; /* the largest parts at the largest values */
+    assert_false(tp_law_at_setting(&law, &most, &size));
+}
+
 /* ---- alignment ---- */
 
 static size_t longest(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
@@ -170,6 +333,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_are_exact_in_integers),
         cmocka_unit_test(a_size_that_is_too_large_is_told),
+        cmocka_unit_test(laws_of_several_settings_are_exact),
+        cmocka_unit_test(laws_of_random_settings_hold),
+        cmocka_unit_test(sizes_of_several_settings_that_are_too_large_are_told),
         cmocka_unit_test(pairs_are_a_longest_common_subsequence),
         cmocka_unit_test(work_is_bounded),
     };

@@ -311,10 +311,19 @@ static int find_steps(const struct recordings *all, struct tp_steps *steps, bool
 {
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < all->count; i++) {
-        rc = tp_steps_find(all->list[i].trace.program, &steps[i], err);
+        rc = tp_steps_find(&all->list[i], &steps[i], err);
         *midway |= steps[i].midway;
     }
     return rc;
+}
+
+/* What was live before the recording began tells that it may begin inside a step. */
+static bool any_initial(const struct recordings *all)
+{
+    bool some = false;
+    for (size_t i = 0; i < all->count; i++)
+        some |= all->list[i].initial > 0;
+    return some;
 }
 
 /* Cuts the last steps that all have out of each recording: where it begins in the middle of a step,
@@ -364,7 +373,7 @@ static int ask(const struct predict_opts *o, struct recordings *all, struct tp_p
                struct tp_predict_answer *a, struct tp_err *err)
 {
     *a = (struct tp_predict_answer){.sound = false};
-    int rc = cut_steps(all, true, &q->steps, err);
+    int rc = any_initial(all) ? cut_steps(all, true, &q->steps, err) : TP_OK;
     if (rc == TP_OK)
         rc = tp_predict_ask(q, a, err);
     if (is_refused(rc, a) && !q->steps) {

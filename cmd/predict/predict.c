@@ -14,36 +14,43 @@ static int no_memory(struct tp_err *err)
     return tp_fail(err, TP_ENOMEM, "out of memory for the prediction");
 }
 
-/* ---- the initial heap: what is live in no order ---- */
+/* ---- requests by call stack and size ---- */
 
-struct initial_block {
+struct sized_request {
     uint64_t key, size;
     size_t index;
 };
 
 static int by_key_and_size(const void *a, const void *b)
 {
-    const struct initial_block *x = a, *y = b;
+    const struct sized_request *x = a, *y = b;
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
-    if (x->size != y->size)
-        return x->size < y->size ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    return x->size < y->size ? -1 : x->size > y->size;
 }
 
-static struct initial_block *list_blocks(const struct tp_sample_run *r)
+static int by_all(const void *a, const void *b)
 {
-    struct initial_block *list = calloc(r->initial + 1, sizeof *list);
+    const struct sized_request *x = a, *y = b;
+    int order = by_key_and_size(a, b);
+    return order ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* ---- the initial heap: what is live in no order ---- */
+
+static struct sized_request *list_blocks(const struct tp_sample_run *r)
+{
+    struct sized_request *list = calloc(r->initial + 1, sizeof *list);
     for (size_t i = 0; list && i < r->initial; i++)
-        list[i] = (struct initial_block){r->requests[i].key, r->requests[i].size, i};
+        list[i] = (struct sized_request){r->requests[i].key, r->requests[i].size, i};
     if (list)
-        qsort(list, r->initial, sizeof *list, by_key_and_size);
+        qsort(list, r->initial, sizeof *list, by_all);
     return list;
 }
 
 /* Pairs blocks of one key: those of equal sizes first, the rest by their order, if both sides have
  * as many of them. */
-static void pair_group(struct initial_block *a, size_t count, struct initial_block *b, size_t other,
+static void pair_group(struct sized_request *a, size_t count, struct sized_request *b, size_t other,
                        size_t *pairs)
 {
     size_t left = 0, right = 0;
@@ -59,7 +66,7 @@ static void pair_group(struct initial_block *a, size_t count, struct initial_blo
         pairs[a[i].index] = b[i].index;
 }
 
-static size_t end_of_group(const struct initial_block *list, size_t from, size_t count)
+static size_t end_of_group(const struct sized_request *list, size_t from, size_t count)
 {
     size_t end = from;
     while (end < count && list[end].key == list[from].key)
@@ -70,7 +77,7 @@ static size_t end_of_group(const struct initial_block *list, size_t from, size_t
 static int pair_initial(const struct tp_sample_run *base, const struct tp_sample_run *other,
                         size_t *pairs, struct tp_err *err)
 {
-    struct initial_block *a = list_blocks(base), *b = list_blocks(other);
+    struct sized_request *a = list_blocks(base), *b = list_blocks(other);
     int rc = a && b ? TP_OK : no_memory(err);
     for (size_t i = 0; i < base->initial; i++)
         pairs[i] = TP_UNPAIRED;
@@ -166,7 +173,7 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
     }
     struct tp_predicted *of = &p->requests[i];
     *of = (struct tp_predicted){tp_law_of_settings(at->at, at->size, count), (uint32_t)count, false,
-                                false, false};
+                                false};
     for (used = count; of->law.kind == TP_LAW_NONE && used > 2;)
         of->law = tp_law_of_settings(at->at, at->size, --used);
     of->narrowed = of->law.kind != TP_LAW_NONE && used < count;
@@ -183,33 +190,6 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
 
 /* ---- twins ---- */
 
-struct twin {
-    uint64_t key, size;
-    size_t request;
-};
-
-static int by_twin(const void *a, const void *b)
-{
-    const struct twin *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->size < y->size ? -1 : x->size > y->size;
-}
-
-/* Requests with a law, of one call stack and size each beside the others. */
-static struct twin *list_twins(const struct tp_prediction *p, size_t *count)
-{
-    const struct tp_sample_run *base = p->recordings[p->base];
-    struct twin *list = calloc(base->count + 1, sizeof *list);
-    *count = 0;
-    for (size_t i = base->initial; list && i < base->count; i++)
-        if (p->requests[i].points > 1 && p->requests[i].law.kind != TP_LAW_NONE)
-            list[(*count)++] = (struct twin){base->requests[i].key, base->requests[i].size, i};
-    if (list)
-        qsort(list, *count, sizeof *list, by_twin);
-    return list;
-}
-
 static bool is_same_law(const struct tp_law *a, const struct tp_law *b)
 {
     return a->kind == b->kind && a->power == b->power && a->multiple == b->multiple &&
@@ -218,21 +198,44 @@ static bool is_same_law(const struct tp_law *a, const struct tp_law *b)
            !memcmp(a->parts, b->parts, sizeof a->parts);
 }
 
-/* The law that all twins of a request have; NULL: there is none, or they differ. */
-static const struct tp_law *law_of_twins(const struct tp_prediction *p, const struct twin *list,
-                                         size_t count, const struct tp_request *of)
+/* Of requests of one call stack and size the first stands for all; it has no index where their laws
+ * differ. */
+static size_t join_twins(const struct tp_prediction *p, struct sized_request *list, size_t count)
 {
-    const struct twin key = {of->key, of->size, 0};
-    const struct twin *at = bsearch(&key, list, count, sizeof *list, by_twin);
-    if (!at)
-        return NULL;
-    while (at > list && !by_twin(at - 1, &key))
-        at--;
-    const struct tp_law *law = &p->requests[at->request].law;
-    for (; at < list + count && !by_twin(at, &key); at++)
-        if (!is_same_law(&p->requests[at->request].law, law))
-            return NULL;
-    return law;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct sized_request *last = kept ? &list[kept - 1] : NULL;
+        if (!last || by_key_and_size(last, &list[i]) != 0)
+            list[kept++] = list[i];
+        else if (last->index != SIZE_MAX &&
+                 !is_same_law(&p->requests[last->index].law, &p->requests[list[i].index].law))
+            last->index = SIZE_MAX;
+    }
+    return kept;
+}
+
+static struct sized_request *list_twins(const struct tp_prediction *p, size_t *count)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
+    struct sized_request *list = calloc(base->count + 1, sizeof *list);
+    size_t all = 0;
+    for (size_t i = base->initial; list && i < base->count; i++)
+        if (p->requests[i].points > 1 && p->requests[i].law.kind != TP_LAW_NONE)
+            list[all++] = (struct sized_request){base->requests[i].key, base->requests[i].size, i};
+    if (list)
+        qsort(list, all, sizeof *list, by_all);
+    *count = list ? join_twins(p, list, all) : 0;
+    return list;
+}
+
+/* The law that all twins of a request have; NULL: there is none, or they differ. */
+static const struct tp_law *law_of_twins(const struct tp_prediction *p,
+                                         const struct sized_request *list, size_t count,
+                                         const struct tp_request *of)
+{
+    const struct sized_request key = {of->key, of->size, 0};
+    const struct sized_request *at = bsearch(&key, list, count, sizeof *list, by_key_and_size);
+    return at && at->index != SIZE_MAX ? &p->requests[at->index].law : NULL;
 }
 
 static void move_gap(struct tp_predict_gap *from, struct tp_predict_gap *to, uint64_t bytes)
@@ -265,7 +268,6 @@ static void settle(struct tp_prediction *p, size_t i, const struct tp_law *law, 
     uint64_t size = p->recordings[p->base]->requests[i].size;
     if (law) {
         of->law = *law;
-        of->twin = true;
         move_gap(&p->alone, &p->twins, size);
     } else if (known) {
         of->doubtful = true;
@@ -279,7 +281,7 @@ static int find_twins(struct tp_prediction *p, struct tp_err *err)
     size_t count = 0;
     if (!p->alone.requests)
         return TP_OK;
-    struct twin *list = list_twins(p, &count);
+    struct sized_request *list = list_twins(p, &count);
     uint64_t *keys = known_stacks(p);
     for (size_t i = base->initial; list && keys && i < base->count; i++) {
         const struct tp_request *q = &base->requests[i];
@@ -359,11 +361,8 @@ int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
                     const struct tp_axis_values *target, size_t axis, struct tp_prediction *out,
                     struct tp_err *err)
 {
-    *out = (struct tp_prediction){.recordings = recordings,
-                                  .count = count,
-                                  .target = *target,
-                                  .axis = axis,
-                                  .n = target->values[axis]};
+    *out = (struct tp_prediction){
+        .recordings = recordings, .count = count, .target = *target, .axis = axis};
     size_t *order = calloc(count, sizeof *order);
     if (!order)
         return no_memory(err);
@@ -554,59 +553,28 @@ int tp_predict_program(const struct tp_prediction *p, const uint64_t *sizes,
 struct peak_walk {
     const struct tp_sample_run *base;
     const uint64_t *sizes;
-    size_t *live; /* by slot: request + 1; 0: none */
-    size_t slots;
-    size_t next;                        /* request */
-    uint64_t bytes, was, insn, stop_at; /* the instruction behind which the walk ends */
+    uint64_t bytes, was; /* live, as predicted and as recorded */
     struct tp_predict_peak *peak;
     uint64_t peak_insn;
 };
 
-static void drop(struct peak_walk *k, uint32_t slot)
-{
-    size_t request = k->live[slot];
-    if (request) {
-        k->bytes -= k->sizes[request - 1];
-        k->was -= k->base->requests[request - 1].size;
-    }
-    k->live[slot] = 0;
-}
-
-static void step(struct peak_walk *k, const struct tp_insn *in, uint64_t event)
-{
-    if (in->op == TP_FREE || in->op == TP_REALLOC)
-        drop(k, in->slot);
-    for (uint32_t slot = 0; in->op == TP_RESET && slot < k->slots; slot++)
-        drop(k, slot);
-    if (!tp_op_is(in->op, TP_ASKS))
-        return;
-    k->bytes += k->sizes[k->next];
-    k->was += k->base->requests[k->next].size;
-    k->live[in->slot] = ++k->next;
-    if (k->bytes > k->peak->bytes) {
-        k->peak->bytes = k->bytes;
-        k->peak->event = event;
-        k->peak->was = k->was;
-        k->peak_insn = k->insn;
-    }
-}
-
-static int walk_window(void *ctx, const struct tp_window *w, struct tp_err *err)
+static void change_live(void *ctx, size_t request, bool begins)
 {
     struct peak_walk *k = ctx;
-    (void)err;
-    for (uint32_t i = 0; i < w->count && k->insn <= k->stop_at; i++, k->insn++)
-        step(k, &w->insns[i], w->prologue ? 0 : tp_window_event(w, i));
-    return TP_OK;
+    uint64_t is = k->sizes[request], was = k->base->requests[request].size;
+    k->bytes += begins ? is : -is;
+    k->was += begins ? was : -was;
 }
 
-static int walk(struct peak_walk *k, uint64_t stop_at, struct tp_err *err)
+static void look(void *ctx, uint64_t insn, uint64_t event)
 {
-    k->next = 0;
-    k->insn = k->bytes = k->was = 0;
-    k->stop_at = stop_at;
-    memset(k->live, 0, (k->slots + 1) * sizeof *k->live);
-    return tp_program_walk(k->base->trace.program, walk_window, k, err);
+    struct peak_walk *k = ctx;
+    if (k->bytes <= k->peak->bytes)
+        return;
+    k->peak->bytes = k->bytes;
+    k->peak->event = event;
+    k->peak->was = k->was;
+    k->peak_insn = insn;
 }
 
 static uint64_t growth(uint64_t was, uint64_t is)
@@ -624,17 +592,19 @@ static int by_growth(const void *a, const void *b)
 }
 
 /* Sums what is live by place; the last site is that of requests without one. */
-static int list_sites(const struct tp_prediction *p, const struct peak_walk *k, struct tp_err *err)
+static int list_sites(const struct tp_prediction *p, const struct peak_walk *k, const size_t *live,
+                      struct tp_err *err)
 {
     const struct tp_sample_run *base = k->base;
+    size_t slots = tp_program_facts(base->trace.program)->slots;
     size_t places = base->stacks ? tp_place_table_texts(base->stacks) : 0;
     struct tp_predict_site *sites = calloc(places + 1, sizeof *sites);
     uint64_t *most = calloc(places + 1, sizeof *most);
     k->peak->sites = sites;
-    for (size_t slot = 0; sites && most && slot < k->slots; slot++) {
-        if (!k->live[slot])
+    for (size_t slot = 0; sites && most && slot < slots; slot++) {
+        if (!live[slot])
             continue;
-        size_t i = k->live[slot] - 1;
+        size_t i = live[slot] - 1;
         const struct tp_request *q = &base->requests[i];
         size_t at = q->place == TP_NO_PLACE ? places : q->place;
         uint64_t grown = growth(q->size, k->sizes[i]);
@@ -662,17 +632,23 @@ int tp_predict_peak(const struct tp_prediction *p, const uint64_t *sizes,
 {
     const struct tp_sample_run *base = p->recordings[p->base];
     *out = (struct tp_predict_peak){.bytes = 0};
-    struct peak_walk k = {.base = base,
-                          .sizes = sizes,
-                          .slots = tp_program_facts(base->trace.program)->slots,
-                          .peak = out};
-    k.live = calloc(k.slots + 1, sizeof *k.live);
-    int rc = k.live ? walk(&k, UINT64_MAX, err) : no_memory(err);
+    struct peak_walk k = {.base = base, .sizes = sizes, .peak = out};
+    struct tp_live_play how = {.change = change_live,
+                               .after = look,
+                               .ctx = &k,
+                               .last_event = UINT64_MAX,
+                               .last_insn = UINT64_MAX};
+    size_t *live = NULL;
+    int rc = tp_sample_run_play(base, &how, &live, err);
+    free(live);
+    live = NULL;
+    how.after = NULL;
+    how.last_insn = k.peak_insn;
     if (rc == TP_OK)
-        rc = walk(&k, k.peak_insn, err);
+        rc = tp_sample_run_play(base, &how, &live, err);
     if (rc == TP_OK)
-        rc = list_sites(p, &k, err);
-    free(k.live);
+        rc = list_sites(p, &k, live, err);
+    free(live);
     return rc;
 }
 

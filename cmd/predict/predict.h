@@ -4,23 +4,21 @@
  *                            --> the program of the nearest recording, with the sizes at 1,024
  *
  * The order of the events is that of the nearest recording, the base. Where the recordings differ
- * in what they do, or no law holds, nothing is predicted above TP_PREDICT_DOUBT of the bytes. */
+ * in what they do, nothing is predicted above TP_PREDICT_DOUBT of the bytes. */
 #ifndef TP_PREDICT_H
 #define TP_PREDICT_H
 
 #include "cmd/predict/law.h"
 #include "cmd/predict/sample_run.h"
 
-#define TP_PREDICT_DOUBT 0.01 /* share of the bytes without a partner or a law that is accepted */
+#define TP_PREDICT_DOUBT 0.01 /* share of the bytes without a partner that is accepted */
 
 /* The law of a request of the base. */
 struct tp_predicted {
     struct tp_law law;
     uint32_t points; /* recordings that have it, the base included */
     bool narrowed;   /* the law holds for those nearest to the value, and not for all of them */
-    bool twin;       /* no other recording has it: the law is that of its twins */
-    bool
-        doubtful; /* its law is not known: sizes follow none, or only its call stack is in others */
+    bool doubtful;   /* its law is not known, see below */
 };
 
 /* A request that only the base has takes the law of its twins: aligned requests of the same call
@@ -39,9 +37,8 @@ struct tp_predict_gap {
 struct tp_prediction {
     const struct tp_sample_run *const *recordings; /* at least two, by value ascending */
     size_t count;
-    struct tp_axis_values target; /* values that are predicted */
-    size_t axis;                  /* the setting that is looked along: `n` is its value */
-    uint64_t n;
+    struct tp_axis_values target;   /* values that are predicted */
+    size_t axis;                    /* of target: the setting that is looked along */
     size_t base;                    /* index of the nearest recording */
     struct tp_predicted *requests;  /* owned: of the base, in its order */
     uint64_t aligned;               /* requests with a law of two or more recordings */

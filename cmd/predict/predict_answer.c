@@ -63,10 +63,39 @@ static struct tp_trial_cfg trials_of(const struct tp_predict_answer *a, struct t
                                  .interrupted = tp_stop_flag()};
 }
 
+/* Replays a program once under the recorded setting. `trial` is to be released in every case. */
+static int play_once(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                     struct tp_program *program, struct tp_trial *trial, uint64_t capacity,
+                     struct tp_err *err)
+{
+    const struct tp_trial_cfg cfg = trials_of(a, program, q->memory, capacity);
+    trial->conf = a->conf;
+    return tp_trials_play(&cfg, trial, 1, err);
+}
+
+/* The same of the predicted program with these sizes. */
+static int play_sizes(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                      const uint64_t *sizes, struct tp_trial *trial, uint64_t capacity,
+                      struct tp_err *err)
+{
+    struct tp_program *program = NULL;
+    int rc = tp_predict_program(&a->prediction, sizes, &program, err);
+    if (rc == TP_OK)
+        rc = play_once(q, a, program, trial, capacity, err);
+    tp_program_release(program);
+    return rc;
+}
+
+/* TP_NONE: it could not be played. */
+static uint64_t reserved_of(const struct tp_trial *t)
+{
+    return t->status == TP_OK && t->device_count ? t->devices[0].peak_reserved : TP_NONE;
+}
+
 static void take_try(const struct tp_trial *t, enum tp_predict_try_of of,
                      struct tp_predict_answer *a)
 {
-    if (t->status == TP_OK && t->device_count)
+    if (reserved_of(t) != TP_NONE)
         a->tries[of] =
             (struct tp_predict_try){.conf = t->conf,
                                     .compacted = !t->aged && tp_program_facts(a->program)->prologue,
@@ -77,15 +106,12 @@ static void take_try(const struct tp_trial *t, enum tp_predict_try_of of,
 /* The first of those that reserve least is the simplest: so the settings are listed. */
 static void take_best(const struct tp_trial *trials, size_t count, struct tp_predict_answer *a)
 {
-    const struct tp_trial *best = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct tp_trial *t = &trials[i];
-        if (t->status == TP_OK && t->device_count &&
-            (!best || t->devices[0].peak_reserved < best->devices[0].peak_reserved))
-            best = t;
-    }
-    if (best)
-        take_try(best, TP_PREDICT_BEST, a);
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (reserved_of(&trials[i]) < reserved_of(&trials[best]))
+            best = i;
+    if (count)
+        take_try(&trials[best], TP_PREDICT_BEST, a);
 }
 
 /* With other settings the recorded heap would not have come to lie as it did: they begin with a
@@ -151,16 +177,15 @@ static int compare(const struct tp_predict_asking *q, struct tp_predict_answer *
                    const uint64_t *sizes, struct tp_err *err)
 {
     const struct tp_predict_try *recorded = &a->tries[TP_PREDICT_RECORDED];
-    struct tp_trial trial = {.conf = a->conf, .compacted = recorded->compacted};
-    const struct tp_trial_cfg cfg = trials_of(a, q->real->trace.program, q->memory, 0);
+    struct tp_trial trial = {.compacted = recorded->compacted};
     a->real.peak_reserved = TP_NONE;
     int rc = count_exact(&a->prediction, sizes, q->real, &a->real, err);
     if (rc == TP_OK)
         rc = find_recorded_peak(q->real, &a->real, err);
-    if (rc == TP_OK && recorded->conf)
-        rc = tp_trials_play(&cfg, &trial, 1, err);
-    if (rc == TP_OK && recorded->conf && trial.status == TP_OK && trial.device_count)
-        a->real.peak_reserved = trial.devices[0].peak_reserved;
+    if (rc == TP_OK && recorded->conf) {
+        rc = play_once(q, a, q->real->trace.program, &trial, 0, err);
+        a->real.peak_reserved = reserved_of(&trial);
+    }
     tp_trials_release(&trial, 1);
     return rc;
 }
@@ -193,17 +218,22 @@ static int find_most(const struct tp_prediction *p, uint64_t n, const struct tp_
     return rc == TP_EINPUT ? TP_OK : rc; /* too large is far, too */
 }
 
-static int find_peak(const struct tp_prediction *p, uint64_t n, struct tp_predict_peak *peak,
-                     struct tp_predict_most *most, struct tp_err *err)
+static int find_requested(const struct tp_prediction *p, uint64_t n, struct tp_predict_peak *peak,
+                          struct tp_err *err)
 {
     uint64_t *sizes = NULL;
     int rc = tp_predict_sizes(p, n, &sizes, err);
     if (rc == TP_OK)
         rc = tp_predict_peak(p, sizes, peak, err);
-    if (rc == TP_OK)
-        rc = find_most(p, n, peak, most, err);
     free(sizes);
     return rc;
+}
+
+static int find_peak(const struct tp_prediction *p, uint64_t n, struct tp_predict_peak *peak,
+                     struct tp_predict_most *most, struct tp_err *err)
+{
+    int rc = find_requested(p, n, peak, err);
+    return rc == TP_OK ? find_most(p, n, peak, most, err) : rc;
 }
 
 static int check_one(const struct tp_predict_asking *q, size_t left_out,
@@ -272,20 +302,13 @@ struct tried {
 static int play_value(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
                       uint64_t n, struct tried *out, struct tp_err *err)
 {
-    struct tp_program *program = NULL;
-    struct tp_trial trial = {.conf = a->conf};
+    struct tp_trial trial = {.status = TP_OK};
     uint64_t *sizes = NULL;
     *out = (struct tried){.event = 0};
     int rc = tp_predict_sizes(&a->prediction, n, &sizes, err);
     if (rc == TP_OK)
-        rc = tp_predict_program(&a->prediction, sizes, &program, err);
+        rc = play_sizes(q, a, sizes, &trial, q->capacity, err);
     free(sizes);
-    if (rc == TP_EINPUT)
-        return TP_OK; /* larger than any device */
-    if (rc == TP_OK) {
-        const struct tp_trial_cfg cfg = trials_of(a, program, q->memory, q->capacity);
-        rc = tp_trials_play(&cfg, &trial, 1, err);
-    }
     if (rc == TP_OK && trial.status) {
         *err = trial.err;
         rc = trial.status;
@@ -293,9 +316,9 @@ static int play_value(const struct tp_predict_asking *q, const struct tp_predict
     out->fits = rc == TP_OK && trial.device_count && !trial.devices[0].failed;
     if (rc == TP_OK && trial.device_count && !out->fits)
         out->event = trial.devices[0].first_failed_event;
+    bool larger = rc == TP_EINPUT && !trial.status; /* than any device */
     tp_trials_release(&trial, 1);
-    tp_program_release(program);
-    return rc;
+    return larger ? TP_OK : rc;
 }
 
 static void name_failed(struct tp_predict_answer *a)
@@ -311,7 +334,8 @@ static void name_failed(struct tp_predict_answer *a)
 }
 
 /* What is requested grows with the value where all laws do, so that values that cannot fit are told
- * without a replay: the first multiple above which the requests alone are too many, or 0. */
+ * without a replay: *out is the first multiple of which the requests alone are too many, or the
+ * first behind TP_LAW_N_MOST. */
 static int find_hopeless(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
                          uint64_t *out, struct tp_err *err)
 {
@@ -320,8 +344,7 @@ static int find_hopeless(const struct tp_predict_asking *q, const struct tp_pred
     while (rc == TP_OK && high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         struct tp_predict_peak peak = {.bytes = 0};
-        struct tp_predict_most most;
-        rc = find_peak(&a->prediction, middle * a->fit.step, &peak, &most, err);
+        rc = find_requested(&a->prediction, middle * a->fit.step, &peak, err);
         bool fits = rc == TP_OK && peak.bytes <= q->capacity;
         low = fits ? middle : low;
         high = fits ? high : middle;
@@ -443,35 +466,22 @@ static void choose_values(const struct tp_predict_asking *q, struct tp_predict_a
         add_value(a, n, TP_NONE);
 }
 
-static int replay_point(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
-                        const uint64_t *sizes, struct tp_predict_point *to, struct tp_err *err)
-{
-    struct tp_program *program = NULL;
-    struct tp_trial trial = {.conf = a->conf};
-    int rc = tp_predict_program(&a->prediction, sizes, &program, err);
-    if (rc == TP_OK) {
-        const struct tp_trial_cfg cfg = trials_of(a, program, q->memory, 0);
-        rc = tp_trials_play(&cfg, &trial, 1, err);
-    }
-    if (rc == TP_OK && trial.status == TP_OK && trial.device_count)
-        to->reserved = trial.devices[0].peak_reserved;
-    tp_trials_release(&trial, 1);
-    tp_program_release(program);
-    return rc;
-}
-
 static int find_point(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
                       struct tp_predict_point *to, struct tp_err *err)
 {
     uint64_t *sizes = NULL;
     struct tp_predict_peak peak = {.bytes = 0};
+    struct tp_trial trial = {.status = TP_OK};
     int rc = tp_predict_sizes(&a->prediction, to->n, &sizes, err);
     if (rc == TP_OK)
         rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
     if (rc == TP_OK)
         to->requested = peak.bytes;
     if (rc == TP_OK && is_pytorch(base_of(a)))
-        rc = replay_point(q, a, sizes, to, err);
+        rc = play_sizes(q, a, sizes, &trial, 0, err);
+    if (rc == TP_OK)
+        to->reserved = reserved_of(&trial);
+    tp_trials_release(&trial, 1);
     tp_predict_peak_release(&peak);
     free(sizes);
     return rc == TP_EINPUT ? TP_OK : rc; /* too large */
@@ -494,42 +504,42 @@ static int play_most(const struct tp_predict_asking *q, struct tp_predict_answer
                      struct tp_err *err)
 {
     const struct tp_predict_try *recorded = &a->tries[TP_PREDICT_RECORDED];
-    struct tp_trial trial = {.conf = a->conf, .compacted = recorded->compacted};
-    struct tp_program *program = NULL;
+    struct tp_trial trial = {.compacted = recorded->compacted};
     uint64_t *sizes = NULL;
-    if (!tp_predict_has_doubts(&a->prediction) || a->most.matters || !recorded->conf)
+    if (!tp_predict_has_doubts(&a->prediction) || !recorded->conf)
         return TP_OK;
     int rc = tp_predict_sizes_most(&a->prediction, q->n, &sizes, err);
     if (rc == TP_OK)
-        rc = tp_predict_program(&a->prediction, sizes, &program, err);
-    if (rc == TP_OK) {
-        const struct tp_trial_cfg cfg = trials_of(a, program, q->memory, 0);
-        rc = tp_trials_play(&cfg, &trial, 1, err);
-    }
-    if (rc == TP_OK && trial.status == TP_OK && trial.device_count)
-        a->most.peak_reserved = trial.devices[0].peak_reserved;
+        rc = play_sizes(q, a, sizes, &trial, 0, err);
+    if (rc == TP_OK && reserved_of(&trial) != TP_NONE)
+        a->most.peak_reserved = reserved_of(&trial);
     tp_trials_release(&trial, 1);
-    tp_program_release(program);
     free(sizes);
     return rc;
+}
+
+static int replay(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                  const uint64_t *sizes, struct tp_err *err)
+{
+    int rc = tp_predict_program(&a->prediction, sizes, &a->program, err);
+    if (rc == TP_OK && is_pytorch(base_of(a)))
+        rc = try_settings(q, a, err);
+    if (rc == TP_OK)
+        rc = play_most(q, a, err);
+    return rc == TP_OK && q->real ? compare(q, a, sizes, err) : rc;
 }
 
 static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
     uint64_t *sizes = NULL;
-    int rc = find_peak(&a->prediction, q->n, &a->peak, &a->most, err);
-    if (rc != TP_OK || a->most.matters)
-        return rc;
-    rc = tp_predict_sizes(&a->prediction, q->n, &sizes, err);
+    int rc = tp_predict_sizes(&a->prediction, q->n, &sizes, err);
     if (rc == TP_OK)
-        rc = tp_predict_program(&a->prediction, sizes, &a->program, err);
-    if (rc == TP_OK && is_pytorch(base_of(a)))
-        rc = try_settings(q, a, err);
+        rc = tp_predict_peak(&a->prediction, sizes, &a->peak, err);
     if (rc == TP_OK)
-        rc = play_most(q, a, err);
-    if (rc == TP_OK && q->real)
-        rc = compare(q, a, sizes, err);
+        rc = find_most(&a->prediction, q->n, &a->peak, &a->most, err);
+    if (rc == TP_OK && !a->most.matters)
+        rc = replay(q, a, sizes, err);
     free(sizes);
     return rc;
 }

@@ -8,7 +8,7 @@
 #ifndef TP_RUN_STEPS_H
 #define TP_RUN_STEPS_H
 
-#include "alloc/program/program.h"
+#include "cmd/predict/sample_run.h"
 
 struct tp_steps {
     uint64_t
@@ -17,8 +17,9 @@ struct tp_steps {
     bool midway; /* the recording begins inside a step */
 };
 
-/* Finds the steps of a program of one device. `out` is to be released in every case. */
-int tp_steps_find(struct tp_program *p, struct tp_steps *out, struct tp_err *err);
+/* Finds the steps of a recording whose requests are listed. `out` is to be released in every case.
+ */
+int tp_steps_find(const struct tp_sample_run *r, struct tp_steps *out, struct tp_err *err);
 void tp_steps_release(struct tp_steps *s); /* a zeroed one is fine */
 
 #endif

@@ -242,50 +242,102 @@ int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err)
     return rc;
 }
 
-/* ---- a piece of it ---- */
+/* ---- what is live ---- */
 
-/* Which requests are live where the piece begins, in the order of their slots: so they come in its
- * initial heap. */
 struct live_walk {
-    const struct tp_sample_run *run;
-    size_t *live; /* by slot: request + 1; 0: none */
-    size_t slots, next;
-    uint64_t after;
+    const struct tp_live_play *how;
+    size_t *live;           /* by slot: request + 1; 0: none */
+    uint32_t *list, *where; /* the live slots, and by slot where it is in that list */
+    uint32_t count;
+    size_t next; /* request */
+    uint64_t insn;
 };
 
-static int live_window(void *ctx, const struct tp_window *w, struct tp_err *err)
+static void end(struct live_walk *k, uint32_t slot)
+{
+    size_t request = k->live[slot];
+    if (!request)
+        return;
+    uint32_t last = k->list[--k->count];
+    k->list[k->where[slot]] = last;
+    k->where[last] = k->where[slot];
+    k->live[slot] = 0;
+    k->how->change(k->how->ctx, request - 1, false);
+}
+
+static void begin(struct live_walk *k, uint32_t slot)
+{
+    k->where[slot] = k->count;
+    k->list[k->count++] = slot;
+    k->live[slot] = ++k->next;
+    k->how->change(k->how->ctx, k->next - 1, true);
+}
+
+static void play(struct live_walk *k, const struct tp_insn *in)
+{
+    if (in->op == TP_FREE || in->op == TP_REALLOC)
+        end(k, in->slot);
+    while (in->op == TP_RESET && k->count)
+        end(k, k->list[k->count - 1]);
+    if (is_request(in))
+        begin(k, in->slot);
+}
+
+static int play_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 {
     struct live_walk *k = ctx;
     (void)err;
-    for (uint32_t i = 0; i < w->count; i++) {
-        const struct tp_insn *in = &w->insns[i];
-        if (!w->prologue && tp_window_event(w, i) > k->after)
+    for (uint32_t i = 0; i < w->count && k->insn <= k->how->last_insn; i++, k->insn++) {
+        uint64_t event = w->prologue ? 0 : tp_window_event(w, i);
+        if (event > k->how->last_event)
             break;
-        if (in->op == TP_FREE || in->op == TP_REALLOC)
-            k->live[in->slot] = 0;
-        if (in->op == TP_RESET)
-            memset(k->live, 0, k->slots * sizeof *k->live);
-        if (is_request(in))
-            k->live[in->slot] = ++k->next;
+        play(k, &w->insns[i]);
+        if (k->how->after)
+            k->how->after(k->how->ctx, k->insn, event);
     }
     return TP_OK;
 }
 
-/* The keys of these requests, which the piece itself no longer knows. */
+int tp_sample_run_play(const struct tp_sample_run *r, const struct tp_live_play *how, size_t **live,
+                       struct tp_err *err)
+{
+    size_t slots = tp_program_facts(r->trace.program)->slots + UINT64_C(1);
+    struct live_walk k = {.how = how,
+                          .live = calloc(slots, sizeof *k.live),
+                          .list = calloc(slots, sizeof *k.list),
+                          .where = calloc(slots, sizeof *k.where)};
+    *live = k.live;
+    int rc = k.live && k.list && k.where ? tp_program_walk(r->trace.program, play_window, &k, err)
+                                         : no_memory(err);
+    free(k.list);
+    free(k.where);
+    return rc;
+}
+
+/* ---- a piece of it ---- */
+
+static void pass_over(void *ctx, size_t request, bool begins)
+{
+    (void)ctx;
+    (void)request;
+    (void)begins;
+}
+
+/* The keys of the requests that are live where the piece begins, which it no longer knows itself:
+ * in the order of their slots, as they come in its initial heap. */
 static int live_keys(const struct tp_sample_run *r, uint64_t after, uint64_t **out, size_t *count,
                      struct tp_err *err)
 {
-    struct live_walk k = {
-        .run = r, .slots = tp_program_facts(r->trace.program)->slots, .after = after};
-    k.live = calloc(k.slots + 1, sizeof *k.live);
-    uint64_t *keys = *out = calloc(k.slots + 1, sizeof *keys);
-    int rc =
-        k.live && keys ? tp_program_walk(r->trace.program, live_window, &k, err) : no_memory(err);
+    const struct tp_live_play how = {
+        .change = pass_over, .last_event = after, .last_insn = UINT64_MAX};
+    size_t slots = tp_program_facts(r->trace.program)->slots, *live = NULL;
+    uint64_t *keys = *out = calloc(slots + 1, sizeof *keys);
+    int rc = keys ? tp_sample_run_play(r, &how, &live, err) : no_memory(err);
     *count = 0;
-    for (size_t slot = 0; rc == TP_OK && slot < k.slots; slot++)
-        if (k.live[slot])
-            keys[(*count)++] = r->requests[k.live[slot] - 1].key;
-    free(k.live);
+    for (size_t slot = 0; rc == TP_OK && slot < slots; slot++)
+        if (live[slot])
+            keys[(*count)++] = r->requests[live[slot] - 1].key;
+    free(live);
     return rc;
 }
 

@@ -32,7 +32,7 @@ static int by_place(const void *a, const void *b)
 /* What a recording holds at its own peak: a prediction of it in which nothing changes. */
 static int find_peak(const struct tp_sample_run *r, struct tp_predict_peak *out, struct tp_err *err)
 {
-    struct tp_prediction same = {.recordings = &r, .count = 1, .n = r->n, .target = r->at};
+    struct tp_prediction same = {.recordings = &r, .count = 1, .target = r->at};
     uint64_t *sizes = calloc(r->count + 1, sizeof *sizes);
     same.requests = calloc(r->count + 1, sizeof *same.requests);
     *out = (struct tp_predict_peak){.bytes = 0};

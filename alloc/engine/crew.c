@@ -205,11 +205,11 @@ static void play_lane(struct hand *h)
         lack(h, lane);
         return;
     }
-    double before = core_ns();
+    double before = core_ns(); /* as much of the two readings lies between them as in wait_long() */
     h->begin = tp_stamp();
     crew->play(&h->p, &w);
     h->end = tp_stamp();
-    h->core_ns = core_ns() - before - h->turns.waited_ns;
+    h->core_ns = core_ns() - before - h->turns.reading_ns - h->turns.waited_ns;
     if (h->p.stop)
         __atomic_store_n(&crew->stop, true, __ATOMIC_RELAXED);
 }

@@ -225,23 +225,32 @@ def exit_code(status):
     return 128 - status if status < 0 else status
 
 
+END = b"\0the command has ended\0"
+
+
 def on_terminal(columns, command, check):
-    import fcntl, pty, struct, subprocess, termios
+    import fcntl, pty, struct, subprocess, termios, threading
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave)
-    os.close(slave)
+    codes = []
+
+    def ends():
+        codes.append(exit_code(child.wait()))
+        os.write(slave, END)
+
+    # A terminal whose last writer is gone may forget what was not read yet: the slave stays open,
+    # and what follows the command's own output says that it is complete.
+    waits = threading.Thread(target=ends)
+    waits.start()
     got = b""
-    while True:
-        try:
-            block = os.read(master, 65536)
-        except OSError:  # the last writer is gone
-            break
-        if not block:
-            break
-        got += block
-    got = got.replace(b"\r\n", b"\n")
-    code = exit_code(child.wait())
+    while not got.endswith(END):
+        got += os.read(master, 65536)
+    waits.join()
+    os.close(slave)
+    os.close(master)
+    got = got[:-len(END)].replace(b"\r\n", b"\n")
+    code = codes[0]
     if check:
         return code or width(columns, got.decode())
     sys.stdout.buffer.write(got)

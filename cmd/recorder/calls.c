@@ -107,7 +107,7 @@ static void choose_next(struct tp_writer *w)
 static __attribute__((noinline)) void begin_timing(struct tp_writer *w)
 {
     choose_next(w);
-    w->timing = w->until ? tp_recorder_stamp() : 0;
+    w->timing = w->until ? tp_recorder_stamp_if_on() : 0;
 }
 
 void tp_time_end(struct tp_writer *w, uint64_t from)

@@ -103,7 +103,7 @@ void *realloc(void *old, size_t size)
     if (!w)
         return realloc_unwritten(old, size);
     call.gone = old;
-    uint64_t began = tp_recorder_stamp();
+    uint64_t began = tp_recorder_stamp_if_on();
     void *p = below->realloc(old, size);
     if (p)
         tp_write_realloc(w, began, old, p, size);

@@ -172,6 +172,10 @@ void tp_writer_unhush(const struct tp_hush *hush);
 
 uint64_t tp_recorder_stamp(void); /* ticks of the recording's clock, not shifted */
 
+/* The same, or 0 once the recording has ended: a sandbox may forbid even the clock. To be used
+ * before it is known whether there is something to record. */
+uint64_t tp_recorder_stamp_if_on(void);
+
 /* Ends the timing of a call that began at `from`. */
 void tp_time_end(struct tp_writer *w, uint64_t from);
 static inline void tp_time_end_if(struct tp_writer *w, uint64_t from)

@@ -52,6 +52,12 @@ TP_INLINE struct draft begin_event(struct tp_writer *w, unsigned op, uint64_t ti
     return d;
 }
 
+uint64_t tp_recorder_stamp_if_on(void)
+{
+    uint32_t state = atomic_load_explicit(&tp_recorder.head->state, memory_order_relaxed);
+    return TP_LIKELY(state != TP_REC_ENDED) ? tp_recorder_stamp() : 0;
+}
+
 /* Ends an event: from here on, a reader takes it. `ticks` is the stamp that recording it began
  * with; 0: there was none. */
 TP_INLINE void end_event(struct tp_writer *w, const struct draft *d, uint64_t ticks)

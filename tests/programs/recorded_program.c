@@ -485,6 +485,9 @@ static int confines(const char *how)
         _exit(0);
     }
     take(40000, 105);
+    void *volatile p = malloc(107);
+    p = realloc(p, 109);
+    free(p);
     if (write(1, "done\n", 5) != 5)
         _exit(98);
     syscall(strcmp(how, "strict") ? SYS_exit_group : SYS_exit, 0L);

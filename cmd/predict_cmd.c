@@ -1,14 +1,14 @@
 /* tapool predict: what a program will need at a value of a setting at which it was not recorded. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/open_trace.h"
 #include "cmd/measure/save_trace.h"
-#include "cmd/predict/predict_text.h"
-#include "cmd/predict/run_steps.h"
+#include "cmd/page/html_page.h"
+#include "cmd/predict/predict_chart.h"
+#include "cmd/predict/predict_page.h"
+#include "cmd/predict/recordings.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
-#include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
@@ -24,8 +24,8 @@ struct predict_opts {
     bool bytes, curve;
 };
 
-enum { FORMAT_TEXT, FORMAT_JSON };
-static const char *const format_words[] = {"text", "json", NULL};
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
+static const char *const format_words[] = {"text", "json", "svg", "html", NULL};
 
 #define ROW(member) offsetof(struct predict_opts, member)
 static const struct tp_opt rows[] = {
@@ -44,166 +44,14 @@ static const struct tp_opt rows[] = {
     TP_FORMAT_ROW(struct predict_opts, format_words, "what is printed"),
     TP_JSON_ROW(struct predict_opts),
     TP_EXPORT_ROW(struct predict_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
+    TP_EXPORT_ROW(struct predict_opts, FORMAT_SVG - 1, "svg",
+                  "write memory by value as a picture to FILE"),
+    TP_HTML_ROW(struct predict_opts, FORMAT_HTML - 1),
+    TP_THEME_ROW(struct predict_opts),
     TP_FORCE_ROW(ROW(exports.force)),
     TP_BYTES_ROW(ROW(bytes)),
     TP_OPEN_ROWS(struct predict_opts),
     {.name = NULL}};
-
-/* ---- the recordings ---- */
-
-struct recordings {
-    struct tp_sample_run real;             /* what --check names */
-    struct tp_texts settings;              /* that are tried */
-    const char **setting_list;             /* owned; of their texts */
-    struct tp_sample_run *list;            /* owned */
-    const struct tp_sample_run **by_value; /* owned; points into the list */
-    size_t count;
-};
-
-static int no_memory(struct tp_err *err)
-{
-    return tp_fail(err, TP_ENOMEM, "out of memory for the recordings");
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const struct tp_sample_run *x = *(const struct tp_sample_run *const *)a;
-    const struct tp_sample_run *y = *(const struct tp_sample_run *const *)b;
-    return x->n < y->n ? -1 : x->n > y->n;
-}
-
-/* Puts values in the order of the names of the first recording; what is not given becomes 0. */
-static int match_names(struct tp_axis_values *at, char *axes[TP_AXES],
-                       const struct tp_sample_run *first, const char *whose, struct tp_err *err)
-{
-    struct tp_axis_values in_order = {.count = first->at.count};
-    char *names[TP_AXES] = {NULL};
-    for (size_t i = 0; i < at->count; i++) {
-        size_t k = 0;
-        if (!axes[i] && in_order.count > 1)
-            return tp_fail(err, TP_EUSAGE, "%s has a value without a name, as in %s=%llu", whose,
-                           first->axes[0], (unsigned long long)at->values[i]);
-        while (k < in_order.count && axes[i] &&
-               (!first->axes[k] || strcmp(axes[i], first->axes[k]) != 0))
-            k++;
-        if (k == in_order.count)
-            return tp_fail(err, TP_EUSAGE, "%s names '%s', %s %s%s%s", whose, axes[i], first->path,
-                           first->axes[0] ? "'" : "nothing", first->axes[0] ? first->axes[0] : "",
-                           first->axes[0] ? "'" : "");
-        in_order.values[k] = at->values[i];
-        names[k] = axes[i];
-    }
-    *at = in_order;
-    memcpy(axes, names, sizeof names);
-    return TP_OK;
-}
-
-static int lacks_value(const struct tp_axis_values *at, const struct tp_sample_run *first,
-                       const char *whose, struct tp_err *err)
-{
-    for (size_t i = 0; i < at->count; i++)
-        if (!at->values[i])
-            return tp_fail(err, TP_EUSAGE, "%s has no value of '%s'", whose, first->axes[i]);
-    return TP_OK;
-}
-
-static int check_pairs(const struct recordings *all, struct tp_err *err)
-{
-    for (size_t i = 1; i < all->count; i++)
-        for (size_t k = 0; k < i; k++) {
-            const struct tp_sample_run *a = &all->list[i], *b = &all->list[k];
-            if (!memcmp(&a->at, &b->at, sizeof a->at))
-                return tp_fail(err, TP_EUSAGE, "%s and %s are both at %s", b->path, a->path,
-                               tp_axis_text(&a->at, a->axes).s);
-        }
-    return TP_OK;
-}
-
-/* Of several settings each must vary, or nothing tells how memory grows with it. */
-static int check_each_varies(const struct recordings *all, struct tp_err *err)
-{
-    const struct tp_sample_run *first = &all->list[0];
-    for (size_t axis = 0; axis < first->at.count; axis++) {
-        bool varies = false;
-        for (size_t i = 1; i < all->count; i++)
-            varies |= all->list[i].at.values[axis] != first->at.values[axis];
-        if (!varies)
-            return tp_fail(err, TP_EUSAGE, "all recordings are at %s %s: record at %s %s, too",
-                           first->axes[axis], tp_count(first->at.values[axis]).s, first->axes[axis],
-                           tp_count(2 * first->at.values[axis]).s);
-    }
-    return TP_OK;
-}
-
-static int check_values(struct recordings *all, struct tp_err *err)
-{
-    const struct tp_sample_run *first = &all->list[0];
-    int rc = all->count > TP_LAW_POINTS
-                 ? tp_fail(err, TP_EUSAGE, "predict takes up to %d recordings", TP_LAW_POINTS)
-                 : TP_OK;
-    for (size_t i = 1; rc == TP_OK && i < all->count; i++) {
-        struct tp_sample_run *r = &all->list[i];
-        if (!r->axes[0] != !first->axes[0])
-            return tp_fail(err, TP_EUSAGE, "%s and %s name different settings", first->path,
-                           r->path);
-        rc = match_names(&r->at, r->axes, first, r->path, err);
-        if (rc == TP_OK)
-            rc = lacks_value(&r->at, first, r->path, err);
-    }
-    if (rc == TP_OK)
-        rc = check_pairs(all, err);
-    return rc == TP_OK && first->at.count > 1 ? check_each_varies(all, err) : rc;
-}
-
-static int open_one(struct tp_sample_run *r, const struct predict_opts *o,
-                    const struct tp_trace *first, struct tp_err *err)
-{
-    const struct tp_trace *t = &r->trace;
-    int rc = tp_open_trace(r->path, &o->open, false, &r->trace, err);
-    r->open = rc == TP_OK;
-    r->stop = tp_stop_asked;
-    if (rc == TP_OK)
-        rc = tp_sample_run_list(r, err);
-    if (rc != TP_OK || tp_program_facts(t->program)->kind == tp_program_facts(first->program)->kind)
-        return rc;
-    return tp_fail(err, TP_EINPUT, "%s is a %s trace, %s a %s trace", first->file,
-                   first->meta.kind == TP_KIND_DEVICE ? "device" : "host", t->file,
-                   t->meta.kind == TP_KIND_DEVICE ? "device" : "host");
-}
-
-static int name_all(const struct tp_args *args, struct recordings *all, struct tp_err *err)
-{
-    size_t count = (size_t)args->count;
-    all->list = calloc(count, sizeof *all->list);
-    all->by_value = calloc(count, sizeof *all->by_value);
-    int rc = all->list && all->by_value ? TP_OK : no_memory(err);
-    for (size_t i = 0; rc == TP_OK && i < count; i++) {
-        all->by_value[all->count] = &all->list[i];
-        rc = tp_sample_run_name(&all->list[all->count++], args->words[i], err);
-    }
-    if (rc != TP_OK)
-        return rc;
-    return check_values(all, err);
-}
-
-static int open_all(const struct predict_opts *o, struct recordings *all, struct tp_err *err)
-{
-    int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && i < all->count; i++)
-        rc = open_one(&all->list[i], o, &all->list[0].trace, err);
-    return rc == TP_OK && o->check ? open_one(&all->real, o, &all->list[0].trace, err) : rc;
-}
-
-static void close_all(struct recordings *all)
-{
-    for (size_t i = 0; i < all->count; i++)
-        tp_sample_run_close(&all->list[i]);
-    tp_sample_run_close(&all->real);
-    tp_texts_release(&all->settings);
-    free(all->setting_list);
-    free(all->list);
-    free(all->by_value);
-}
 
 /* ---- the trace ---- */
 
@@ -231,7 +79,7 @@ static const struct tp_trace_writer *writer_of(const char *path)
 
 /* The trace of the base with the predicted program, whose events have the same numbers, so that
  * code places stay. */
-static int save(const struct predict_opts *o, const struct recordings *all,
+static int save(const struct predict_opts *o, const struct tp_recordings *all,
                 const struct tp_predict_asking *q, struct tp_predict_answer *a, FILE *out,
                 struct tp_err *err)
 {
@@ -276,13 +124,29 @@ static int print(const struct tp_predict_report *r, const struct predict_opts *o
 struct written {
     const struct tp_predict_report *report;
     const struct predict_opts *opts;
+    const struct tp_args *args;
 };
+
+static int write_page(const struct written *w, FILE *out, struct tp_err *err)
+{
+    const struct tp_predict_page page = {.report = w->report,
+                                         .exact = w->opts->bytes,
+                                         .words = w->args->words,
+                                         .word_count = (size_t)w->args->count,
+                                         .rows = rows,
+                                         .opts = w->opts};
+    return tp_predict_page(&page, out, err);
+}
 
 static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
 {
     const struct written *w = of;
-    return format == FORMAT_JSON ? tp_predict_json(w->report, out, err)
-                                 : print(w->report, w->opts, out);
+    if (format == FORMAT_TEXT)
+        return print(w->report, w->opts, out);
+    if (format == FORMAT_JSON)
+        return tp_predict_json(w->report, out, err);
+    return format == FORMAT_SVG ? tp_predict_svg(w->report, w->opts->exports.theme, out, err)
+                                : write_page(w, out, err);
 }
 
 static int refuse(const struct tp_predict_asking *q, struct tp_err *err)
@@ -295,65 +159,7 @@ static int refuse(const struct tp_predict_asking *q, struct tp_err *err)
     return TP_EINPUT;
 }
 
-/* ---- steps ---- */
-
-/* Whole steps of all recordings; 0: of one of them none is known. */
-static size_t common_steps(const struct tp_steps *steps, size_t count)
-{
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < count; i++)
-        least = steps[i].count < least ? steps[i].count : least;
-    return least ? least - 1 : 0;
-}
-
-static int find_steps(const struct recordings *all, struct tp_steps *steps, bool *midway,
-                      struct tp_err *err)
-{
-    int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && i < all->count; i++) {
-        rc = tp_steps_find(&all->list[i], &steps[i], err);
-        *midway |= steps[i].midway;
-    }
-    return rc;
-}
-
-/* What was live before the recording began tells that it may begin inside a step. */
-static bool any_initial(const struct recordings *all)
-{
-    bool some = false;
-    for (size_t i = 0; i < all->count; i++)
-        some |= all->list[i].initial > 0;
-    return some;
-}
-
-/* Cuts the last steps that all have out of each recording: where it begins in the middle of a step,
- * and, unless `only_midway`, in every case. */
-static int cut_steps(struct recordings *all, bool only_midway, size_t *cut, struct tp_err *err)
-{
-    struct tp_steps *steps = calloc(all->count, sizeof *steps);
-    bool midway = false;
-    int rc = steps ? find_steps(all, steps, &midway, err) : no_memory(err);
-    size_t keep = rc == TP_OK && (midway || !only_midway) ? common_steps(steps, all->count) : 0;
-    for (size_t i = 0; rc == TP_OK && keep && i < all->count; i++) {
-        const uint64_t *last = &steps[i].after[steps[i].count - 1];
-        rc = tp_sample_run_cut(&all->list[i], last[-(ptrdiff_t)keep], *last, tp_trace_cut, err);
-    }
-    for (size_t i = 0; steps && i < all->count; i++)
-        tp_steps_release(&steps[i]);
-    free(steps);
-    *cut = keep;
-    return rc;
-}
-
-static int open_again(const struct predict_opts *o, struct recordings *all, struct tp_err *err)
-{
-    int rc = TP_OK;
-    for (size_t i = 0; i < all->count; i++)
-        tp_sample_run_forget(&all->list[i]);
-    for (size_t i = 0; rc == TP_OK && i < all->count; i++)
-        rc = open_one(&all->list[i], o, &all->list[0].trace, err);
-    return rc;
-}
+/* ---- asking ---- */
 
 static bool is_refused(int rc, const struct tp_predict_answer *a)
 {
@@ -369,16 +175,16 @@ static int ask_again(const struct tp_predict_asking *q, struct tp_predict_answer
 
 /* Recordings that do not agree as a whole may do so in their steps: they begin and end elsewhere,
  * or warm up in another way. If they do not, it is the whole of which is said why. */
-static int ask(const struct predict_opts *o, struct recordings *all, struct tp_predict_asking *q,
+static int ask(const struct predict_opts *o, struct tp_recordings *all, struct tp_predict_asking *q,
                struct tp_predict_answer *a, struct tp_err *err)
 {
     *a = (struct tp_predict_answer){.sound = false};
-    int rc = any_initial(all) ? cut_steps(all, true, &q->steps, err) : TP_OK;
+    int rc = tp_recordings_begin_late(all) ? tp_recordings_cut(all, true, &q->steps, err) : TP_OK;
     if (rc == TP_OK)
         rc = tp_predict_ask(q, a, err);
     if (is_refused(rc, a) && !q->steps) {
         struct tp_err whole = *err;
-        int cut = cut_steps(all, false, &q->steps, err);
+        int cut = tp_recordings_cut(all, false, &q->steps, err);
         if (cut == TP_OK && !q->steps)
             *err = whole;
         rc = cut != TP_OK ? cut : q->steps ? ask_again(q, a, err) : rc;
@@ -386,7 +192,7 @@ static int ask(const struct predict_opts *o, struct recordings *all, struct tp_p
     if (!is_refused(rc, a) || !q->steps)
         return rc;
     q->steps = 0;
-    rc = open_again(o, all, err);
+    rc = tp_recordings_open_again(all, &o->open, err);
     return rc == TP_OK ? ask_again(q, a, err) : rc;
 }
 
@@ -397,24 +203,43 @@ static bool may_total(const struct tp_predict_asking *q)
            tp_program_facts(q->recordings[0]->trace.program)->kind == TP_KIND_HOST;
 }
 
-static int write_report(const struct predict_opts *o, const struct tp_predict_report *r, FILE *out,
+static bool draws(const struct predict_opts *o)
+{
+    return tp_exports_asked(&o->exports, FORMAT_SVG) || tp_exports_asked(&o->exports, FORMAT_HTML);
+}
+
+/* Where there is nothing to draw, what is printed still says why. */
+static int check_drawn(const struct predict_opts *o, const struct tp_predict_report *r, FILE *out,
+                       struct tp_err *err)
+{
+    int rc = draws(o) ? tp_predict_chart_check(r, err) : TP_OK;
+    if (rc != TP_OK && o->exports.format == FORMAT_TEXT)
+        print(r, o, out);
+    return rc;
+}
+
+static int write_report(const struct tp_args *args, const struct tp_predict_report *r, FILE *out,
                         struct tp_err *err)
 {
-    const struct written w = {r, o};
+    const struct predict_opts *o = args->opts;
+    const struct written w = {r, o, args};
     bool totals = r->totals && r->totals->sound;
     if (totals && o->output)
         return tp_fail(err, TP_EINPUT,
                        "no trace to write: the recordings do not make the same "
                        "requests, and only totals are predicted");
-    int rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
+    int rc = check_drawn(o, r, out, err);
+    if (rc == TP_OK)
+        rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
     if (rc == TP_OK && !r->answer->sound && !totals)
         rc = tp_fail(err, TP_EINPUT, "no prediction: the recordings do not make the same requests");
     return rc;
 }
 
-static int answer(const struct predict_opts *o, struct recordings *all, struct tp_predict_asking *q,
-                  FILE *out, struct tp_err *err)
+static int answer(const struct tp_args *args, struct tp_recordings *all,
+                  struct tp_predict_asking *q, FILE *out, struct tp_err *err)
 {
+    const struct predict_opts *o = args->opts;
     struct tp_predict_answer a;
     struct tp_site_totals totals = {.sound = false};
     int rc = ask(o, all, q, &a, err);
@@ -429,55 +254,14 @@ static int answer(const struct predict_opts *o, struct recordings *all, struct t
     const struct tp_predict_report report = {q, &a, total ? &totals : NULL,
                                              a.sound ? o->output : NULL};
     if (rc == TP_OK)
-        rc = write_report(o, &report, out, err);
+        rc = write_report(args, &report, out, err);
     tp_site_totals_release(&totals);
     tp_predict_answer_release(&a);
     return rc;
 }
 
-static int read_value(const char *option, const char *text, const struct recordings *all,
-                      struct tp_axis_values *at, struct tp_err *err)
-{
-    char *axes[TP_AXES] = {NULL};
-    int rc = tp_axis_read(text, at, axes, err);
-    if (rc == TP_OK)
-        rc = match_names(at, axes, &all->list[0], option, err);
-    for (size_t i = 0; i < TP_AXES; i++)
-        free(axes[i]);
-    return rc;
-}
-
-/* Where VALUE ends in VALUE=FILE, either of which may have '=': behind the last number that a ','
- * does not follow. */
-static const char *end_of_value(const char *text)
-{
-    const char *at = text;
-    for (;;) {
-        at += *at >= '0' && *at <= '9' ? 0 : strcspn(at, "=,");
-        at += *at == '=';
-        at += strspn(at, "0123456789");
-        if (*at != ',')
-            return *at == '=' ? at : NULL;
-        at++;
-    }
-}
-
-static int name_real(const char *text, struct recordings *all, struct tp_err *err)
-{
-    const char *end = end_of_value(text);
-    if (!end || !end[1])
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--check takes VALUE=FILE, not '%s'", text),
-                       "--check 1024=real.pickle");
-    char *value = strndup(text, (size_t)(end - text));
-    all->real.path = strdup(end + 1);
-    int rc = value && all->real.path ? read_value("--check", value, all, &all->real.at, err)
-                                     : no_memory(err);
-    free(value);
-    return rc == TP_OK ? lacks_value(&all->real.at, &all->list[0], "--check", err) : rc;
-}
-
 /* The setting that --at leaves open, for --fits; the first one where all are given. */
-static int find_axis(const struct predict_opts *o, const struct recordings *all,
+static int find_axis(const struct predict_opts *o, const struct tp_recordings *all,
                      struct tp_predict_asking *q, struct tp_err *err)
 {
     const struct tp_sample_run *first = &all->list[0];
@@ -495,57 +279,54 @@ static int find_axis(const struct predict_opts *o, const struct recordings *all,
                    "with --fits one setting may be left out: the largest value of it is found");
 }
 
-/* Orders the recordings along the setting that is looked along. */
-static void order(struct recordings *all, struct tp_predict_asking *q)
-{
-    for (size_t i = 0; i < all->count; i++)
-        all->list[i].n = all->list[i].at.values[q->axis];
-    qsort(all->by_value, all->count, sizeof *all->by_value, by_value);
-    if (!q->n)
-        q->target.values[q->axis] = all->by_value[all->count - 1]->n;
-    all->real.n = all->real.at.values[q->axis];
-}
-
-static int find_value(const struct predict_opts *o, struct recordings *all,
+static int find_value(const struct predict_opts *o, struct tp_recordings *all,
                       struct tp_predict_asking *q, struct tp_err *err)
 {
-    int rc = o->at ? read_value("--at", o->at, all, &q->target, err) : TP_OK;
+    int rc = o->at ? tp_recordings_value(all, "--at", o->at, &q->target, err) : TP_OK;
     if (rc == TP_OK && o->check)
-        rc = name_real(o->check, all, err);
+        rc = tp_recordings_real(all, o->check, err);
     if (rc == TP_OK && o->check && !o->at)
         q->target = all->real.at;
     if (rc == TP_OK && o->check && memcmp(&q->target, &all->real.at, sizeof q->target) != 0)
         rc = tp_fail(err, TP_EUSAGE, "--at and --check have different values");
     if (rc == TP_OK)
         rc = find_axis(o, all, q, err);
-    if (rc == TP_OK)
-        order(all, q);
+    if (rc != TP_OK)
+        return rc;
+    tp_recordings_order(all, q->axis);
+    if (!q->n)
+        q->target.values[q->axis] = all->by_value[all->count - 1]->n;
     return rc;
 }
 
+struct tried_settings {
+    struct tp_texts texts;
+    const char **list; /* owned; of the texts */
+};
+
 /* Settings that are worth a try: tune's, without those that harm, that this release lacks, or that
  * do nothing on a device without a limit. */
-static int find_settings(struct recordings *all, struct tp_predict_asking *q, struct tp_err *err)
+static int find_settings(const struct tp_trace *t, struct tried_settings *tried,
+                         struct tp_predict_asking *q, struct tp_err *err)
 {
-    const struct tp_trace *t = &all->list[0].trace;
     const struct tp_meta *m = &t->meta;
     const struct tp_grid_target *target = tp_grid_target(t->recorded.by);
     const struct tp_grid_whose whose = {target, m->allocator_device, true};
     bool older = tp_torch_is_before(m->allocator_release, 2, 11);
     int rc = TP_OK;
     for (const char *const *grid = target->usual; rc == TP_OK && *grid; grid++)
-        rc = tp_grid_add(&all->settings, *grid, whose, err);
-    all->setting_list = calloc(all->settings.count + 1, sizeof *all->setting_list);
-    if (rc == TP_OK && !all->setting_list)
-        rc = no_memory(err);
-    for (uint32_t i = 0; rc == TP_OK && i < all->settings.count; i++) {
-        const char *conf = tp_texts_get(&all->settings, i);
+        rc = tp_grid_add(&tried->texts, *grid, whose, err);
+    tried->list = calloc(tried->texts.count + 1, sizeof *tried->list);
+    if (rc == TP_OK && !tried->list)
+        rc = tp_fail(err, TP_ENOMEM, "out of memory for the settings");
+    for (uint32_t i = 0; rc == TP_OK && i < tried->texts.count; i++) {
+        const char *conf = tp_texts_get(&tried->texts, i);
         if (!target->danger(conf, m->allocator_device) &&
             !tp_grid_has(conf, "garbage_collection_threshold:") &&
             !(older && tp_grid_newer(conf, m->allocator_device)))
-            all->setting_list[q->setting_count++] = conf;
+            tried->list[q->setting_count++] = conf;
     }
-    q->settings = all->setting_list;
+    q->settings = tried->list;
     return rc;
 }
 
@@ -561,30 +342,37 @@ static int check_words(const struct tp_args *args, struct tp_err *err)
                        "--at 1024 predicts the memory there, --fits 24GiB the largest value that "
                        "fits");
     int rc = check_output(o, err);
+    if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
+        rc = tp_html_check(err);
     return rc == TP_OK ? tp_exports_look(&o->exports, format_words, err) : rc;
 }
 
 static int run_predict(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct predict_opts *o = args->opts;
-    struct recordings all = {0};
-    struct tp_predict_asking q = {
-        .capacity = o->fits, .step = o->step, .memory = o->open.max_memory, .curve = o->curve};
+    struct tp_recordings all = {0};
+    struct tried_settings tried = {0};
+    struct tp_predict_asking q = {.capacity = o->fits,
+                                  .step = o->step,
+                                  .memory = o->open.max_memory,
+                                  .curve = o->curve || draws(o)};
     int rc = check_words(args, err);
     if (rc == TP_OK)
-        rc = name_all(args, &all, err);
+        rc = tp_recordings_name(&all, args->words, (size_t)args->count, err);
     if (rc == TP_OK)
         rc = find_value(o, &all, &q, err);
     if (rc == TP_OK)
-        rc = open_all(o, &all, err);
+        rc = tp_recordings_open(&all, &o->open, err);
     if (rc == TP_OK)
-        rc = find_settings(&all, &q, err);
+        rc = find_settings(&all.list[0].trace, &tried, &q, err);
     q.recordings = all.by_value;
     q.count = all.count;
     q.real = o->check ? &all.real : NULL;
     if (rc == TP_OK)
-        rc = answer(o, &all, &q, out, err);
-    close_all(&all);
+        rc = answer(args, &all, &q, out, err);
+    tp_recordings_close(&all);
+    tp_texts_release(&tried.texts);
+    free(tried.list);
     return rc;
 }
 

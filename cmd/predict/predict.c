@@ -577,17 +577,12 @@ static void look(void *ctx, uint64_t insn, uint64_t event)
     k->peak_insn = insn;
 }
 
-static uint64_t growth(uint64_t was, uint64_t is)
-{
-    return is > was ? is - was : 0;
-}
-
-static int by_growth(const void *a, const void *b)
+static int by_change(const void *a, const void *b)
 {
     const struct tp_predict_site *x = a, *y = b;
-    uint64_t g = growth(x->was, x->is), h = growth(y->was, y->is);
-    if (g != h)
-        return g > h ? -1 : 1;
+    uint64_t c = tp_predict_change(x->was, x->is), d = tp_predict_change(y->was, y->is);
+    if (c != d)
+        return c > d ? -1 : 1;
     return x->is > y->is ? -1 : x->is < y->is;
 }
 
@@ -607,9 +602,9 @@ static int list_sites(const struct tp_prediction *p, const struct peak_walk *k, 
         size_t i = live[slot] - 1;
         const struct tp_request *q = &base->requests[i];
         size_t at = q->place == TP_NO_PLACE ? places : q->place;
-        uint64_t grown = growth(q->size, k->sizes[i]);
-        if (!sites[at].is || grown > most[at]) {
-            most[at] = grown;
+        uint64_t change = tp_predict_change(q->size, k->sizes[i]);
+        if (!sites[at].is || change > most[at]) {
+            most[at] = change;
             sites[at].law = p->requests[i].law;
         }
         sites[at].place = tp_request_place(base, q);
@@ -621,7 +616,7 @@ static int list_sites(const struct tp_prediction *p, const struct peak_walk *k, 
     free(most);
     if (!done)
         return no_memory(err);
-    qsort(sites, places + 1, sizeof *sites, by_growth);
+    qsort(sites, places + 1, sizeof *sites, by_change);
     for (size_t i = 0; i <= places; i++)
         k->peak->count += sites[i].is > 0;
     return TP_OK;

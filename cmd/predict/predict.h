@@ -93,16 +93,21 @@ int tp_predict_program(const struct tp_prediction *p, const uint64_t *sizes,
 /* Live bytes by place at the peak of the predicted program. */
 struct tp_predict_site {
     const char *place; /* NULL: not known; owned by the base */
-    struct tp_law law; /* of the request with the most growth there */
+    struct tp_law law; /* of the request there that changes most */
     uint64_t was;      /* what the base had of these requests, bytes */
     uint64_t is;       /* what is predicted */
 };
+
+static inline uint64_t tp_predict_change(uint64_t was, uint64_t is)
+{
+    return is > was ? is - was : was - is;
+}
 
 struct tp_predict_peak {
     uint64_t bytes, event;         /* event 0: in the initial heap */
     uint64_t was;                  /* live in the base at the same event, bytes */
     uint64_t alone;                /* of `bytes`, those of requests that only the base has */
-    struct tp_predict_site *sites; /* owned; the most growth first */
+    struct tp_predict_site *sites; /* owned; those that change most first */
     size_t count;
 };
 

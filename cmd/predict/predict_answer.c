@@ -428,6 +428,8 @@ static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer 
 
 /* ---- memory by value ---- */
 
+enum { EVEN_VALUES = 12 }; /* between the smallest and the largest, at equal distances */
+
 static void add_value(struct tp_predict_answer *a, uint64_t n, uint64_t recorded)
 {
     size_t at = a->point_count;
@@ -451,10 +453,15 @@ static bool is_on_the_way(const struct tp_sample_run *r, const struct tp_predict
     return same;
 }
 
-/* What was recorded and what is asked first, then doublings of the smallest between them. */
+/* What was recorded and what is asked first, then multiples of a step between them. */
 static void choose_values(const struct tp_predict_asking *q, struct tp_predict_answer *a)
 {
-    uint64_t least = q->recordings[0]->n, last = q->n > a->fit.fits ? q->n : a->fit.fits;
+    uint64_t least = q->n && q->n < q->recordings[0]->n ? q->n : q->recordings[0]->n;
+    uint64_t last = q->recordings[q->count - 1]->n, step = step_of(q);
+    last = q->n > last ? q->n : last;
+    last = a->fit.fits > last ? a->fit.fits : last;
+    while ((last - least) / step >= EVEN_VALUES)
+        step *= 2;
     add_value(a, q->n, TP_NONE);
     add_value(a, a->fit.fits, TP_NONE);
     for (size_t i = 0; i < q->count; i++) {
@@ -462,7 +469,7 @@ static void choose_values(const struct tp_predict_asking *q, struct tp_predict_a
         if (is_on_the_way(r, q))
             add_value(a, r->n, tp_program_demand(r->trace.program, 0)->bytes);
     }
-    for (uint64_t n = least; n < last; n *= 2)
+    for (uint64_t n = (least / step + 1) * step; n < last; n += step)
         add_value(a, n, TP_NONE);
 }
 

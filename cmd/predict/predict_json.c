@@ -1,6 +1,5 @@
 /* The JSON of a prediction, which predict.schema.json describes. */
 #include "cmd/predict/predict_text.h"
-#include "cmd/ui/json_out.h"
 
 #include "alloc/base/units.h"
 
@@ -60,10 +59,10 @@ static void write_alignment(struct tp_json *j, cJSON *root, const struct tp_pred
 }
 
 static void write_sites(struct tp_json *j, cJSON *o, const struct tp_predict_peak *peak,
-                        char *const axes[TP_AXES])
+                        char *const axes[TP_AXES], size_t most)
 {
     cJSON *sites = tp_json_array(j, o, "sites");
-    for (size_t i = 0; i < peak->count; i++) {
+    for (size_t i = 0; i < peak->count && i < most; i++) {
         cJSON *s = tp_json_item(j, sites);
         char law[TP_LAW_TEXT];
         tp_law_text(&peak->sites[i].law, axes, law);
@@ -83,7 +82,8 @@ static void write_try(struct tp_json *j, cJSON *o, const struct tp_predict_try *
     tp_json_uint(j, o, "min_capacity_bytes", t->min_capacity);
 }
 
-static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict_answer *a)
+static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict_answer *a,
+                         size_t sites)
 {
     cJSON *o = tp_json_object(j, root, "predicted");
     tp_json_uint(j, o, "peak_requested_bytes", a->peak.bytes);
@@ -94,7 +94,7 @@ static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict
     for (size_t i = 0; i < TP_PREDICT_TRIES; i++)
         if (a->tries[i].conf)
             write_try(j, tp_json_item(j, settings), &a->tries[i], i != TP_PREDICT_BEST);
-    write_sites(j, o, &a->peak, a->prediction.recordings[0]->axes);
+    write_sites(j, o, &a->peak, a->prediction.recordings[0]->axes, sites);
 }
 
 static void write_points(struct tp_json *j, cJSON *root, const struct tp_predict_answer *a)
@@ -173,28 +173,33 @@ static void write_recordings(struct tp_json *j, cJSON *root, const struct tp_pre
     }
 }
 
-int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err *err)
+cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, size_t sites)
 {
     const struct tp_predict_answer *a = r->answer;
-    struct tp_json j = {false};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.predict/1");
-    tp_json_tool(&j, root);
-    write_setting(&j, tp_json_array(&j, root, "settings"), &r->asking->target,
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.predict/1");
+    tp_json_tool(j, root);
+    write_setting(j, tp_json_array(j, root, "settings"), &r->asking->target,
                   r->asking->recordings[0]->axes, r->asking->n ? SIZE_MAX : r->asking->axis);
-    tp_json_uint(&j, root, "steps", known(r->asking->steps));
-    write_recordings(&j, root, r);
-    write_alignment(&j, root, &a->prediction);
-    tp_json_bool(&j, root, "sound", a->sound);
+    tp_json_uint(j, root, "steps", known(r->asking->steps));
+    write_recordings(j, root, r);
+    write_alignment(j, root, &a->prediction);
+    tp_json_bool(j, root, "sound", a->sound);
     if (r->totals && r->totals->sound)
-        write_totals(&j, root, r);
+        write_totals(j, root, r);
     if (a->sound && r->asking->n)
-        write_memory(&j, root, a);
+        write_memory(j, root, a, sites);
     if (a->sound && r->asking->real)
-        write_check(&j, root, r);
+        write_check(j, root, r);
     if (a->sound && a->fit.capacity)
-        write_fit(&j, root, &a->fit);
+        write_fit(j, root, &a->fit);
     if (a->point_count)
-        write_points(&j, root, a);
-    return tp_json_print(&j, root, out, err);
+        write_points(j, root, a);
+    return root;
+}
+
+int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    return tp_json_print(&j, tp_predict_tree(&j, r, SIZE_MAX), out, err);
 }

@@ -26,26 +26,33 @@ static struct tp_text percent(double share)
 
 /* ---- what it is from ---- */
 
-static void print_head(const struct tp_predict_report *r, struct tp_page *page)
+void tp_predict_target(const struct tp_predict_asking *q, struct tp_str *out)
+{
+    char *const *axes = q->recordings[0]->axes;
+    bool named = axes[0] && q->target.count == 1;
+    tp_str_add(out, "%s%s%s", named ? axes[0] : "", named ? " = " : "",
+               tp_axis_text(&q->target, axes).s);
+}
+
+void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_asking *q = r->asking;
-    struct tp_str from = {0};
+    struct tp_str from = {0}, at = {0};
     tp_predict_sources(q, &from);
-    char *const *axes = q->recordings[0]->axes;
+    tp_predict_target(q, &at);
     uint64_t least = q->recordings[0]->n, most = q->recordings[q->count - 1]->n;
-    const char *axis = axes[0] && q->target.count == 1 ? axes[0] : NULL;
     struct tp_text far =
         q->target.count > 1 ? tp_text_of("%s", "")
         : q->n > most  ? tp_text_of(", %.3gx the largest recording", (double)q->n / (double)most)
         : q->n < least ? tp_text_of(", below the smallest recording")
                        : tp_text_of("%s", "");
     if (q->n)
-        row(page, "prediction", "%s%s%s%s", axis ? axis : "", axis ? " = " : "at ",
-            tp_axis_text(&q->target, axes).s, far.s);
+        row(page, "prediction", "at %s%s", tp_str_text(&at), far.s);
     row(page, "recordings", "%s", tp_str_text(&from));
     if (q->steps)
         row(page, "steps", "the last %s of each recording, without what came before",
             q->steps > 1 ? tp_count(q->steps).s : "one");
+    tp_str_drop(&at);
     tp_str_drop(&from);
 }
 
@@ -154,12 +161,11 @@ static void print_real(const struct tp_predict_report *r, struct tp_page *page)
 
 /* ---- at the peak ---- */
 
-static void print_memory(const struct tp_predict_report *r, struct tp_page *page)
+void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_peak *peak = &r->answer->peak;
     const struct tp_request *last = tp_request_at(base_of(r), peak->event);
     const char *place = last ? tp_request_place(base_of(r), last) : NULL;
-    tp_page_line(page);
     row(page, "peak requested", "%-10s  event %s%s%s", tp_bytes(peak->bytes, page->exact).s,
         tp_count(peak->event).s, place ? ": " : "", place ? place : "");
     print_tries(r, page);
@@ -168,69 +174,97 @@ static void print_memory(const struct tp_predict_report *r, struct tp_page *page
 
 /* ---- what grows ---- */
 
-static void add_site(struct tp_table *t, const struct tp_predict_site *s, uint64_t grown,
-                     char *const axes[TP_AXES], bool exact)
+static const char *place_of(const struct tp_predict_site *s)
 {
-    char law[TP_LAW_TEXT];
-    uint64_t more = s->is > s->was ? s->is - s->was : 0;
-    tp_law_text(&s->law, axes, law);
-    tp_table_bytes(t, s->is, exact);
-    tp_table_add(t, "%s", grown ? percent((double)more / (double)grown).s : "-");
-    tp_table_add(t, "%s", law);
+    return s->place ? s->place : "unknown";
+}
+
+/* How far the sites that change in the direction of the whole do so: all of them together. */
+static uint64_t change_of(const struct tp_predict_peak *peak, bool grows)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < peak->count; i++)
+        if ((peak->sites[i].is > peak->sites[i].was) == grows)
+            sum += tp_predict_change(peak->sites[i].was, peak->sites[i].is);
+    return sum;
+}
+
+void tp_predict_sites_table(const struct tp_predict_report *r, size_t most, bool places, bool exact,
+                            struct tp_table *t)
+{
+    const struct tp_predict_peak *peak = &r->answer->peak;
+    const bool grows = peak->bytes >= peak->was;
+    struct tp_column columns[] = {{.head = {"", "site"}, .left = true},
+                                  {.head = {"", "bytes"}},
+                                  {.head = {"of the", "growth"}},
+                                  {.head = {"", "law"}, .left = true}};
+    uint64_t change = change_of(peak, grows);
+    if (!grows)
+        snprintf(columns[2].head[1], TP_COLUMN_HEAD, "decrease");
+    tp_table_columns(t, columns + !places, 3 + places);
+    for (size_t i = 0; change && i < peak->count && i < most; i++) {
+        const struct tp_predict_site *s = &peak->sites[i];
+        char law[TP_LAW_TEXT];
+        tp_law_text(&s->law, base_of(r)->axes, law);
+        if (places)
+            tp_table_add(t, "%s", place_of(s));
+        tp_table_bytes(t, s->is, exact);
+        tp_table_add(t, "%s",
+                     s->is != s->was && (s->is > s->was) != grows
+                         ? percent(0).s
+                         : percent((double)tp_predict_change(s->was, s->is) / (double)change).s);
+        tp_table_add(t, "%s", law);
+    }
 }
 
 static void print_growth(const struct tp_predict_report *r, struct tp_page *page)
 {
-    static const struct tp_column columns[] = {{.head = {"", "bytes"}},
-                                               {.head = {"of the", "growth"}},
-                                               {.head = {"", "law"}, .left = true}};
     const struct tp_predict_peak *peak = &r->answer->peak;
-    uint64_t grown = 0;
-    for (size_t i = 0; i < peak->count; i++)
-        grown +=
-            peak->sites[i].is > peak->sites[i].was ? peak->sites[i].is - peak->sites[i].was : 0;
-    size_t shown = peak->count < SITES_SHOWN ? peak->count : SITES_SHOWN;
     struct tp_table table = {0};
-    if (!grown) {
-        tp_page_line(page);
+    tp_predict_sites_table(r, SITES_SHOWN, false, page->exact, &table);
+    int shown = tp_table_rows(&table);
+    tp_page_line(page);
+    if (!shown) {
         tp_page_put(page, 0,
-                    "No request grows with the setting: the recordings may be of one value.");
+                    "No request changes with the setting: the recordings may be of one value.");
+        tp_table_drop(&table);
         return;
     }
-    tp_table_columns(&table, columns, 3);
-    for (size_t i = 0; i < shown; i++)
-        add_site(&table, &peak->sites[i], grown, base_of(r)->axes, page->exact);
-    tp_page_line(page);
     tp_page_put(page, 0, "Live memory at the peak by site (%s at %s)",
                 tp_bytes(peak->was, page->exact).s,
                 tp_axis_text(&base_of(r)->at, base_of(r)->axes).s);
-    for (size_t i = 0; i < shown; i++)
-        tp_table_row_beside(&table, (int)i, peak->sites[i].place ? peak->sites[i].place : "unknown",
-                            page, INDENT);
-    if (shown < peak->count)
-        tp_page_put(page, INDENT, "%s more: --json", tp_plural(peak->count - shown, "site").s);
+    for (int i = 0; i < shown; i++)
+        tp_table_row_beside(&table, i, place_of(&peak->sites[i]), page, INDENT);
+    if ((size_t)shown < peak->count)
+        tp_page_put(page, INDENT, "%s more: --json",
+                    tp_plural(peak->count - (size_t)shown, "site").s);
     tp_table_drop(&table);
 }
 
 /* ---- memory by value ---- */
 
-static void print_points(const struct tp_predict_report *r, struct tp_page *page)
+void tp_predict_points_table(const struct tp_predict_report *r, bool exact, struct tp_table *t)
 {
     static const struct tp_column columns[] = {{.head = {"", "value"}},
                                                {.head = {"peak", "requested"}},
                                                {.head = {"peak", "reserved"}},
                                                {.head = {"requested,", "recorded"}}};
     const struct tp_predict_answer *a = r->answer;
-    struct tp_table table = {0};
-    if (!a->point_count)
-        return;
-    tp_table_columns(&table, columns, 4);
+    tp_table_columns(t, columns, 4);
     for (size_t i = 0; i < a->point_count; i++) {
-        tp_table_count(&table, a->points[i].n);
-        tp_table_bytes(&table, a->points[i].requested, page->exact);
-        tp_table_bytes(&table, a->points[i].reserved, page->exact);
-        tp_table_bytes(&table, a->points[i].recorded, page->exact);
+        tp_table_count(t, a->points[i].n);
+        tp_table_bytes(t, a->points[i].requested, exact);
+        tp_table_bytes(t, a->points[i].reserved, exact);
+        tp_table_bytes(t, a->points[i].recorded, exact);
     }
+}
+
+static void print_points(const struct tp_predict_report *r, struct tp_page *page)
+{
+    struct tp_table table = {0};
+    if (!r->answer->point_count)
+        return;
+    tp_predict_points_table(r, page->exact, &table);
     tp_page_line(page);
     tp_table_print(&table, page, INDENT, TP_TABLE_WIDE);
     tp_table_drop(&table);
@@ -238,10 +272,9 @@ static void print_points(const struct tp_predict_report *r, struct tp_page *page
 
 /* ---- how far it holds ---- */
 
-static void print_checks(const struct tp_predict_report *r, struct tp_page *page)
+void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
-    tp_page_line(page);
     if (!a->check_count) {
         tp_page_put(page, 0, "Two recordings: no third one checks the laws.");
         return;
@@ -261,12 +294,12 @@ static void print_checks(const struct tp_predict_report *r, struct tp_page *page
     }
 }
 
-static void print_fit(const struct tp_predict_fit *f, struct tp_page *page)
+void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *page)
 {
+    const struct tp_predict_fit *f = &r->answer->fit;
     struct tp_text capacity = tp_bytes(f->capacity, page->exact);
     if (!f->capacity)
         return;
-    tp_page_line(page);
     if (!f->fails)
         row(page, "max that fits", "every value up to %s fits in %s", tp_count(TP_LAW_N_MOST).s,
             capacity.s);
@@ -295,14 +328,14 @@ void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out)
                    : "two recordings above the change agree");
 }
 
-struct apart {
+struct gap_site {
     uint64_t bytes, requests;
     const char *place;
 };
 
 static int by_bytes(const void *a, const void *b)
 {
-    const struct apart *x = a, *y = b;
+    const struct gap_site *x = a, *y = b;
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
@@ -311,10 +344,10 @@ static void print_apart(const struct tp_prediction *p, bool of_base, struct tp_p
 {
     const struct tp_sample_run *r = p->recordings[of_base ? p->base : p->alike];
     size_t places = r->stacks ? tp_place_table_texts(r->stacks) : 0;
-    struct apart *list = calloc(places + 1, sizeof *list);
+    struct gap_site *list = calloc(places + 1, sizeof *list);
     for (size_t i = 0; list && i < r->count; i++) {
         const struct tp_request *q = &r->requests[i];
-        struct apart *at = &list[q->place == TP_NO_PLACE ? places : q->place];
+        struct gap_site *at = &list[q->place == TP_NO_PLACE ? places : q->place];
         if (!tp_predict_is_apart(p, of_base, i))
             continue;
         at->bytes += q->size;
@@ -438,7 +471,7 @@ static void print_totals(const struct tp_predict_report *r, struct tp_page *page
 void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
-    print_head(r, page);
+    tp_predict_head_print(r, page);
     if (r->totals && r->totals->sound) {
         print_totals(r, page);
         return;
@@ -449,13 +482,17 @@ void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
         return;
     }
     if (r->asking->n) {
-        print_memory(r, page);
+        tp_page_line(page);
+        tp_predict_memory_print(r, page);
         print_doubt(r, page);
         print_growth(r, page);
     }
-    print_fit(&a->fit, page);
+    if (a->fit.capacity)
+        tp_page_line(page);
+    tp_predict_fit_print(r, page);
     print_points(r, page);
-    print_checks(r, page);
+    tp_page_line(page);
+    tp_predict_checks_print(r, page);
     if (r->output)
         tp_page_command(page, "Next: tapool tune", r->output);
 }

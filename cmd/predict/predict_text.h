@@ -4,7 +4,8 @@
 
 #include "cmd/predict/predict_answer.h"
 #include "cmd/predict/site_totals.h"
-#include "cmd/ui/text.h"
+#include "cmd/ui/json_out.h"
+#include "cmd/ui/table.h"
 
 struct tp_predict_report {
     const struct tp_predict_asking *asking;
@@ -13,10 +14,29 @@ struct tp_predict_report {
     const char *output; /* file that the predicted trace was written to; NULL: none */
 };
 
+/* Adds the values that are predicted: "batch = 32", "1,024". */
+void tp_predict_target(const struct tp_predict_asking *q, struct tp_str *out);
+
 /* Adds which recording would help where there is no prediction, a sentence without its stop. */
 void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out);
 
+/* Parts of the screen: what it is from, memory at the value, what fits, and how well the recordings
+ * predict one another. */
+void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *page);
+void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *page);
+void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *page);
+void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *page);
+
+/* Its tables, to be dropped in every case. Memory by value: */
+void tp_predict_points_table(const struct tp_predict_report *r, bool exact, struct tp_table *t);
+/* Live memory at the peak by site, of so many at most, which are the first column where `places` is
+ * set. It is empty where nothing changes. */
+void tp_predict_sites_table(const struct tp_predict_report *r, size_t most, bool places, bool exact,
+                            struct tp_table *t);
+
 void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page);
+/* The document of --json with so many sites at most. */
+cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, size_t sites);
 int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* See chart.h. Lines are steps: a value holds until the next one. Where a column has several, the
- * line goes to the lowest and the highest of them, so no extreme is lost. Coordinates are integers
- * of tenths of a pixel: the same figures give the same bytes on every machine.
+/* See chart.h. Lines over columns are steps: a value holds until the next one. Where a column has
+ * several, the line goes to the lowest and the highest of them, so no extreme is lost. Coordinates
+ * are integers of tenths of a pixel: the same figures give the same bytes on every machine.
  *
  * Known weakness: how wide a text is depends on the reader's fonts. Names are cut at a width that
  * common ones fill. */
@@ -95,12 +95,27 @@ struct layout {
     uint32_t plot, base; /* y of the top and of the bottom of the plot */
 };
 
+static uint64_t peak_of(const struct tp_chart *c, const struct tp_chart_line *line)
+{
+    uint64_t most = 0;
+    if (line->at)
+        return line->at[tp_columns_peak(line->at, c->columns->count)].high;
+    for (uint32_t i = 0; i < line->point_count; i++)
+        most = line->points[i].bytes > most ? line->points[i].bytes : most;
+    return most;
+}
+
+static uint64_t end_of(const struct tp_chart *c, const struct tp_chart_line *line)
+{
+    return line->at ? line->at[c->columns->count - 1].last
+                    : line->points[line->point_count - 1].bytes;
+}
+
 uint64_t tp_chart_top(const struct tp_chart *c)
 {
     uint64_t top = 1;
     for (uint32_t i = 0; i < c->line_count; i++) {
-        const struct tp_stretch *at = c->lines[i].at;
-        uint64_t peak = at[tp_columns_peak(at, c->columns->count)].high;
+        uint64_t peak = peak_of(c, &c->lines[i]);
         top = peak > top ? peak : top;
     }
     for (uint32_t i = 0; i < c->level_count; i++)
@@ -127,6 +142,11 @@ static uint32_t y_of(const struct layout *l, uint64_t bytes)
 static uint32_t x_of(const struct layout *l, uint32_t column)
 {
     return 10 * LEFT + column * 10 * TP_CHART_COLUMNS / l->c->columns->count;
+}
+
+static uint32_t x_of_value(const struct layout *l, uint64_t value)
+{
+    return 10 * LEFT + (uint32_t)tp_scaled(value, l->c->across_most, 10 * TP_CHART_COLUMNS);
 }
 
 /* ---- texts ---- */
@@ -165,13 +185,14 @@ static void write_bytes_axis(const struct layout *l)
     }
 }
 
-/* The place of a time or an event on the axis; the first event is at its left end. */
+/* The place of a time, an event or a value on the axis; the first event is at its left end. */
 static void write_across_axis(const struct layout *l)
 {
     const struct tp_columns *columns = l->c->columns;
-    uint64_t of = columns->time_ns ? columns->time_ns : columns->events;
+    bool timed = columns && columns->time_ns;
+    uint64_t of = !columns ? l->c->across_most : timed ? columns->time_ns : columns->events;
     struct tp_ticks t;
-    (columns->time_ns ? tp_ticks_time : tp_ticks_count)(of, &t);
+    (timed ? tp_ticks_time : tp_ticks_count)(of, &t);
     for (uint32_t i = 0; i < t.count; i++) {
         uint32_t x = 10 * LEFT + (uint32_t)tp_scaled(t.at[i], of, 10 * TP_CHART_COLUMNS);
         fprintf(l->out, "<path class=\"muted\" d=\"M%s %sv4\"/>\n", tp_svg_px(x).s,
@@ -179,7 +200,9 @@ static void write_across_axis(const struct layout *l)
         write_text(l, "middle muted", x, l->base + 200, t.text[i].s);
     }
     write_text(l, "end muted", 10 * RIGHT, l->base + 370,
-               columns->time_ns ? "time of the trace" : "event");
+               !columns ? l->c->across_name
+               : timed  ? "time of the trace"
+                        : "event");
 }
 
 /* ---- lines ---- */
@@ -216,11 +239,25 @@ static void write_steps(const struct layout *l, const struct tp_stretch *at, uin
     fprintf(l->out, "H%u", RIGHT);
 }
 
-static void write_area(const struct layout *l, const struct tp_stretch *at)
+/* The line goes on with `command`, M or L, at its first point. */
+static void write_points(const struct layout *l, const struct tp_chart_line *line, char command)
 {
-    fprintf(l->out, "<path class=\"shade area\" d=\"M%u %s", LEFT, tp_svg_px(l->base).s);
-    write_steps(l, at, l->base);
-    fprintf(l->out, "V%sZ\"/>\n", tp_svg_px(l->base).s);
+    for (uint32_t i = 0; i < line->point_count; i++)
+        fprintf(l->out, "%c%s %s", i ? 'L' : command,
+                tp_svg_px(x_of_value(l, line->points[i].at)).s,
+                tp_svg_px(y_of(l, line->points[i].bytes)).s);
+}
+
+static void write_area(const struct layout *l, const struct tp_chart_line *line)
+{
+    const struct tp_text base = tp_svg_px(l->base);
+    uint32_t left = line->at ? 10 * LEFT : x_of_value(l, line->points->at);
+    fprintf(l->out, "<path class=\"shade area\" d=\"M%s %s", tp_svg_px(left).s, base.s);
+    if (line->at)
+        write_steps(l, line->at, l->base);
+    else
+        write_points(l, line, 'L');
+    fprintf(l->out, "V%sZ\"/>\n", base.s);
 }
 
 /* How a line looks: the class of its colour, and its dashes. */
@@ -248,27 +285,48 @@ static struct line_look look_of(const struct tp_chart *c, uint32_t line)
     return look;
 }
 
-static uint64_t peak_of(const struct layout *l, const struct tp_chart_line *line)
+static void begin_line(const struct layout *l, uint32_t index)
 {
-    return line->at[tp_columns_peak(line->at, l->c->columns->count)].high;
+    const struct tp_chart_line *line = &l->c->lines[index];
+    const struct line_look look = look_of(l->c, index);
+    fprintf(l->out, "<g class=\"%s\">\n<title>", look.color);
+    tp_put(l->out, TP_TO_XML, "%s: at most %s</title>\n", line->name,
+           tp_bytes(peak_of(l->c, line), false).s);
+    fprintf(l->out, "<path class=\"%s\"", look.kind);
+    if (look.dash)
+        fprintf(l->out, " stroke-dasharray=\"%s\"", look.dash);
+    fputs(" d=\"", l->out);
+}
+
+static void write_stepped(const struct layout *l, const struct tp_chart_line *line)
+{
+    uint32_t peak = tp_columns_peak(line->at, l->c->columns->count);
+    uint32_t y = y_of(l, line->at[0].low);
+    fprintf(l->out, "M%u %s", LEFT, tp_svg_px(y).s);
+    write_steps(l, line->at, y);
+    fprintf(l->out, "\"/>\n<circle cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n</g>\n",
+            tp_svg_px(x_of(l, peak)).s, tp_svg_px(y_of(l, line->at[peak].high)).s);
+}
+
+static void write_pointed(const struct layout *l, const struct tp_chart_line *line)
+{
+    write_points(l, line, 'M');
+    fputs("\"/>\n", l->out);
+    for (uint32_t i = 0; i < line->point_count; i++) {
+        const struct tp_chart_point *p = &line->points[i];
+        fprintf(l->out, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"><title>%s: %s%s</title></circle>\n",
+                tp_svg_px(x_of_value(l, p->at)).s, tp_svg_px(y_of(l, p->bytes)).s,
+                p->measured ? "4.5" : "2.2", tp_count(p->at).s, tp_bytes(p->bytes, false).s,
+                p->measured ? ", recorded" : "");
+    }
+    fputs("</g>\n", l->out);
 }
 
 static void write_line(const struct layout *l, uint32_t index)
 {
     const struct tp_chart_line *line = &l->c->lines[index];
-    const struct line_look look = look_of(l->c, index);
-    uint32_t peak = tp_columns_peak(line->at, l->c->columns->count);
-    uint32_t y = y_of(l, line->at[0].low);
-    fprintf(l->out, "<g class=\"%s\">\n<title>", look.color);
-    tp_put(l->out, TP_TO_XML, "%s: at most %s</title>\n", line->name,
-           tp_bytes(line->at[peak].high, false).s);
-    fprintf(l->out, "<path class=\"%s\"", look.kind);
-    if (look.dash)
-        fprintf(l->out, " stroke-dasharray=\"%s\"", look.dash);
-    fprintf(l->out, " d=\"M%u %s", LEFT, tp_svg_px(y).s);
-    write_steps(l, line->at, y);
-    fprintf(l->out, "\"/>\n<circle cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n</g>\n",
-            tp_svg_px(x_of(l, peak)).s, tp_svg_px(y_of(l, line->at[peak].high)).s);
+    begin_line(l, index);
+    (line->at ? write_stepped : write_pointed)(l, line);
 }
 
 static void write_level(const struct layout *l, const struct tp_chart_level *level)
@@ -336,7 +394,7 @@ static void write_label(const struct layout *l, const struct label *label)
     fprintf(l->out, "<g class=\"%s\"><path d=\"M%u %sL%u %s\"/>", look_of(l->c, label->line).color,
             RIGHT, tp_svg_px(label->end).s, RIGHT + LEAD - 3, tp_svg_px(label->y).s);
     fprintf(l->out, "<text x=\"%u\" y=\"%s\">%s</text>", RIGHT + LEAD, tp_svg_px(label->y + 45).s,
-            tp_bytes(peak_of(l, line), false).s);
+            tp_bytes(line->at ? peak_of(l->c, line) : end_of(l->c, line), false).s);
     fprintf(l->out, "<text class=\"name\" x=\"%u\" y=\"%s\">", RIGHT + LEAD + VALUE,
             tp_svg_px(label->y + 45).s);
     tp_svg_short(l->out, line->name, NAME_LONGEST);
@@ -346,9 +404,8 @@ static void write_label(const struct layout *l, const struct label *label)
 static void write_labels(const struct layout *l)
 {
     struct label labels[TP_CHART_LINES];
-    uint32_t last = l->c->columns->count - 1;
     for (uint32_t i = 0; i < l->c->line_count; i++)
-        labels[i] = (struct label){.line = i, .end = y_of(l, l->c->lines[i].at[last].last)};
+        labels[i] = (struct label){.line = i, .end = y_of(l, end_of(l->c, &l->c->lines[i]))};
     place_labels(l, labels, l->c->line_count);
     for (uint32_t i = 0; i < l->c->line_count; i++)
         write_label(l, &labels[i]);
@@ -362,7 +419,7 @@ static void write_lines(const struct layout *l)
     const struct tp_chart *c = l->c;
     for (uint32_t i = 0; i < c->line_count; i++)
         if (c->lines[i].kind == TP_CHART_REQUESTED)
-            write_area(l, c->lines[i].at);
+            write_area(l, &c->lines[i]);
     write_bytes_axis(l);
     write_across_axis(l);
     for (uint32_t i = 0; i < c->line_count; i++)
@@ -379,7 +436,7 @@ void tp_chart_write(const struct tp_chart *c, FILE *out)
     uint32_t plot = 10 * head_of(c);
     const struct layout l = {c, out, tp_chart_top(c), plot, plot + 10 * HEIGHT};
     assert(c->line_count <= TP_CHART_LINES && c->mark_count <= TP_CHART_MARKS);
-    assert(c->columns->count <= TP_CHART_COLUMNS);
+    assert(c->columns ? c->columns->count <= TP_CHART_COLUMNS : c->across_most && !c->mark_count);
     write_head(&l);
     write_lines(&l);
     for (uint32_t i = 0; i < c->note_count; i++)

@@ -1,4 +1,5 @@
-/* A chart of memory over time as an <svg> element: lines over columns of equal times or events.
+/* A chart of memory as an <svg> element: lines over columns of equal times or events, or over
+ * values of a setting.
  *
  *     title                                        One element without script, font, image or link,
  *     what is seen                                 so it can stand in a file of its own or in an
@@ -39,10 +40,19 @@ enum tp_chart_kind {
     TP_CHART_POLICY
 };
 
+/* Memory at a value of a setting. */
+struct tp_chart_point {
+    uint64_t at, bytes;
+    bool measured; /* drawn larger: it was recorded */
+};
+
+/* Steps over columns, or straight lines from point to point. */
 struct tp_chart_line {
     enum tp_chart_kind kind;
     const char *name;
-    const struct tp_stretch *at; /* bytes: an element for each column of the chart */
+    const struct tp_stretch *at; /* bytes: an element for each column of the chart; or NULL */
+    const struct tp_chart_point *points; /* by `at` ascending, 1 or more; or NULL */
+    uint32_t point_count;
 };
 
 /* A level that holds throughout, such as the capacity. */
@@ -62,13 +72,15 @@ struct tp_chart_mark {
 struct tp_chart {
     const char *title, *about; /* two lines at the top */
     const char *description;   /* what those read or hear who do not see it: all of its figures */
-    const struct tp_columns *columns; /* at most TP_CHART_COLUMNS */
+    const struct tp_columns *columns; /* at most TP_CHART_COLUMNS; NULL: lines have points */
+    uint64_t across_most;             /* without columns: the last value across */
+    const char *across_name;          /* and what it is of: "batch" */
     const struct tp_chart_line *lines;
     uint32_t line_count; /* 0..TP_CHART_LINES */
     const struct tp_chart_level *levels;
     uint32_t level_count;
     const struct tp_chart_mark *marks;
-    uint32_t mark_count;      /* 0..TP_CHART_MARKS */
+    uint32_t mark_count;      /* 0..TP_CHART_MARKS; without columns 0 */
     const char *const *notes; /* a line each, at the bottom */
     uint32_t note_count;
     uint32_t y; /* where the element lies within an outer <svg>, in pixels from its top */

@@ -70,7 +70,7 @@ static void write_picture(struct picture *p, const struct tp_report *r, FILE *ou
         height += tp_chart_height(&p->charts[i]->chart) + MARGIN;
     }
     height += tp_svg_foot(said);
-    tp_svg_begin(r, p->count ? p->charts[0]->chart.title : NULL, height, out);
+    tp_svg_begin(r->theme, p->count ? p->charts[0]->chart.title : NULL, height, out);
     tp_svg_paper(height, out);
     for (size_t i = 0; i < p->count; i++)
         tp_chart_write(&p->charts[i]->chart, out);

@@ -62,7 +62,7 @@ static void write_picture(const struct heap_picture *p, const struct tp_report *
     uint32_t height = tp_svg_foot(said), y = 0;
     for (size_t i = 0; i < p->count; i++)
         height += tp_heap_chart_height(p->charts[i]) + MARGIN;
-    tp_svg_begin(r, p->count ? tp_str_text(&p->charts[0]->title) : NULL, height, out);
+    tp_svg_begin(r->theme, p->count ? tp_str_text(&p->charts[0]->title) : NULL, height, out);
     tp_heap_chart_style(out);
     tp_svg_paper(height, out);
     for (size_t i = 0; i < p->count; i++) {

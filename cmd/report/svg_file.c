@@ -7,7 +7,7 @@
 
 enum { FOOT = 26, ABOVE_END = 18 };
 
-void tp_svg_begin(const struct tp_report *r, const char *title, uint32_t height, FILE *out)
+void tp_svg_begin(uint32_t theme, const char *title, uint32_t height, FILE *out)
 {
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
@@ -16,7 +16,7 @@ void tp_svg_begin(const struct tp_report *r, const char *title, uint32_t height,
     if (title)
         tp_put(out, TP_TO_XML, "<title>%s</title>\n", title);
     fputs("<style>\n", out);
-    tp_chart_style((enum tp_chart_theme)r->theme, out);
+    tp_chart_style((enum tp_chart_theme)theme, out);
 }
 
 void tp_svg_paper(uint32_t height, FILE *out)

@@ -2,16 +2,16 @@
 #ifndef TP_SVG_FILE_H
 #define TP_SVG_FILE_H
 
-#include "cmd/measure/result.h"
-
+#include <stdint.h>
 #include <stdio.h>
 
 /* A file of charts that are TP_CHART_WIDTH wide, `height` pixels in all:
  *
- *     tp_svg_begin    the head, and the styles of all charts; a chart's own ones may follow
+ *     tp_svg_begin    the head, and the styles of all charts; a chart's own ones may follow.
+ *                     `theme`: index of the keyword of --svg-theme
  *     tp_svg_paper    what lies below them; the charts follow
  *     tp_svg_end      the remark, which takes tp_svg_foot pixels at the bottom; NULL: none */
-void tp_svg_begin(const struct tp_report *r, const char *title, uint32_t height, FILE *out);
+void tp_svg_begin(uint32_t theme, const char *title, uint32_t height, FILE *out);
 void tp_svg_paper(uint32_t height, FILE *out);
 uint32_t tp_svg_foot(const char *remark);
 void tp_svg_end(const char *remark, uint32_t height, FILE *out);

@@ -25,7 +25,8 @@ static void draw(const struct tp_why *w, const struct tp_columns *columns, struc
     const struct tp_text text = mark_text(m), capacity = tp_bytes(w->room.capacity, false);
     const struct tp_text level = tp_text_of("could have %s", capacity.s);
     const struct tp_chart_line lines[LINES] = {
-        {TP_CHART_REQUESTED, "live", at}, {TP_CHART_RECORDED, "reserved", at + columns->count}};
+        {.kind = TP_CHART_REQUESTED, .name = "live", .at = at},
+        {.kind = TP_CHART_RECORDED, .name = "reserved", .at = at + columns->count}};
     const struct tp_chart_mark mark = {
         .text = text.s, .line = 1, .column = tp_columns_find(columns, m->event)};
     const struct tp_chart_level levels = {level.s, w->room.capacity};

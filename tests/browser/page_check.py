@@ -22,6 +22,7 @@ import page_figures  # noqa: E402
 import page_info  # noqa: E402
 import page_tables  # noqa: E402
 import page_verdicts  # noqa: E402
+import predict_page  # noqa: E402
 import snapshot_pages  # noqa: E402
 from chromium import Browser, find  # noqa: E402
 from page_look import LOOKS, Enough, Findings, has, hover_and_zoom, look, look_at_areas, number, option, sort_tables  # noqa: E402
@@ -142,6 +143,7 @@ PAGES = {
     "tapool.info/1": INFO, "tapool.info-pair/1": INFO,
     "tapool.why/1": (look_at_areas, no_more, snapshot_pages.compare_why, TOLD, snapshot_pages.getters_why),
     "tapool.tune/1": (look_at_areas, no_more, snapshot_pages.compare_tune, TOLD, snapshot_pages.getters_tune),
+    "tapool.predict/1": (look_at_areas, no_more, predict_page.compare, TOLD, predict_page.getters),
 }
 
 # What the data of a page lacks of the JSON of the same run.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The pages of why and tune. A real browser looks at them where there is one (tests/browser/page_check.py), and
+# The pages of why, tune and predict. A real browser looks at them where there is one (tests/browser/page_check.py), and
 # their figures are those of the JSON written in the same run.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
@@ -157,6 +157,30 @@ END
     matches "$out" '^<!DOCTYPE html>'
 }
 
+runs=("$TAPOOL_ROOT"/tests/data/h200/gpt-train-ctx{128.pickle.zst@ctx=128,256.pickle.zst@ctx=256,512.pickle.zst@ctx=512})
+
+@test "predict: the answer, the curve and the sites" {
+    pages predict "${runs[@]}" --at 1024 --fits 8GiB
+    compared_at
+    pages predict "${runs[@]:0:2}" --fits 8GiB
+    compared_at --once
+    pages predict "${runs[@]:1:2}" --at 64
+    compared_at --once
+    ok "$TAPOOL" predict "${runs[@]}" --at 1024 --format html
+    matches "$out" '^<!DOCTYPE html>'
+    capture "$TAPOOL" predict "${runs[1]/256.pickle/1024.pickle}" "${runs[2]}" --at 2048 --export-html none.html
+    [ "$rc" -eq 3 ] && [ ! -e none.html ]
+    matches "$err" 'no curve to draw: there is no prediction$'
+}
+
+# bats test_tags=nightly
+@test "predict: as many sites as a page holds" {
+    python3 "$CLI/made_runs.py" 64 sites=8000 >64.jsonl
+    python3 "$CLI/made_runs.py" 128 sites=8000 >128.jsonl
+    pages predict 64.jsonl@64 128.jsonl@128 --at 512
+    matches page.html '^<p>And [0-9,]+ more sites would make the page too large: --export-json has them\.</p>$'
+}
+
 @test "files are looked at before any work" {
     oom fragmented
     echo mine >page.html
@@ -214,5 +238,15 @@ s/page.view\("trade"/page.view("nothing"/
 s/<td class="n">3.041 GiB/<td class="n">3.042 GiB/
 s/\[back, on\] = /[on, back] = /
 s/on the front: none/none/
+END
+    pages predict "${runs[@]}" --at 1024
+    compared_at --once --cells
+    mv page.html predict.html && mv result.json predict.json
+    noticed predict.html --json predict.json <<'END'
+s/<td class="n">2.018 GiB/<td class="n">2.019 GiB/
+s/(<circle cx="[0-9.]+" cy=")([0-9]+)/\16\2/
+s/128: 521.5 MiB, recorded/128: 521.5 MiB/
+s/1.841 GiB   event/1.842 GiB   event/
+s/>1.898 GiB/>1.899 GiB/
 END
 }

@@ -23,7 +23,7 @@ import json, sys; print(json.load(sys.stdin)["peak_requested_bytes"])')"
     ok "$TAPOOL" predict 1024.jsonl@len=1024 128.jsonl@len=128 256.jsonl@len=256 --at len=64 -o small.tpt
     diff <(requests small.tpt) <(requests 64.jsonl)
     [ "$(grep -c '(+0.0%)' "$out")" -eq 3 ]
-    matches "$out" '^prediction +len = 64, below the smallest recording$'
+    matches "$out" '^prediction +at len = 64, below the smallest recording$'
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 256.jsonl@256 --at 1024 --json
     is "$out" '[d["sound"], d["alignment"]["laws"]["none"], d["predicted"]["sites"][0]["law"]]' "[True, 0, 'n^2']"
 }
@@ -31,7 +31,7 @@ import json, sys; print(json.load(sys.stdin)["peak_requested_bytes"])')"
 @test "recordings of one value are not taken for a setting without effect" {
     made 64 >a.jsonl
     ok "$TAPOOL" predict a.jsonl@64 a.jsonl@128 --at 512
-    matches "$out" '^No request grows with the setting: the recordings may be of one value\.$'
+    matches "$out" '^No request changes with the setting: the recordings may be of one value\.$'
 }
 
 @test "laws: a constant part, and lengths that are padded" {
@@ -205,13 +205,42 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
 @test "memory by value" {
     data=$TAPOOL_ROOT/tests/data/h200
     ok "$TAPOOL" predict "$data"/gpt-train-ctx{128.pickle.zst@128,256.pickle.zst@256,512.pickle.zst@512} --at 1024 --curve --json
-    is "$out" '[p["value"] for p in d["curve"]]' '[128, 256, 512, 1024]'
+    is "$out" '[p["value"] for p in d["curve"]]' '[128, 256, 384, 512, 640, 768, 896, 1024]'
     is "$out" '[p["value"] for p in d["curve"] if p["peak_requested_bytes"] == p["recorded_requested_bytes"]]' '[128, 256, 512]'
     is "$out" 'd["curve"][-1]["peak_reserved_bytes"] == d["predicted"]["settings"][0]["peak_reserved_bytes"]' True
     for n in 64 128; do made $n >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 65536 --curve --fits 64MiB
-    matches "$out" '^ +1,024 +[0-9.]+ MiB +- +-$'
+    matches "$out" '^ +16,384 +[0-9.]+ GiB +- +-$'
     matches "$out" '^ +65,536 +[0-9.]+ GiB +- +-$'
+}
+
+# Each file is one of a chart over values that svg_check.py takes; drawn CHANGE makes it one that it does not.
+@test "memory by value as a picture, with the device and what fits" {
+    data=$TAPOOL_ROOT/tests/data/h200
+    runs=("$data"/gpt-train-ctx{128.pickle.zst@ctx=128,256.pickle.zst@ctx=256,512.pickle.zst@ctx=512})
+    for at in "--at 1024" "--fits 8GiB" "--at 64 --fits 40GiB"; do
+        # shellcheck disable=SC2086 # words
+        ok "$TAPOOL" predict "${runs[@]:1}" $at --export-svg c.svg --force
+        ok python3 "$CLI/svg_check.py" c.svg
+        [ "$(cat "$out")" = 2 ]
+    done
+    matches c.svg 'The largest value that fits in 40 GiB: [0-9,]+\. First out of memory: [0-9,]+\.'
+    matches c.svg 'class="ink halo" [^>]*>Device 40 GiB<'
+    ok "$TAPOOL" predict "${runs[@]}" --at 1024 --format svg --svg-theme dark
+    cp "$out" dark.svg
+    ok python3 "$CLI/svg_check.py" dark.svg
+    for change in 's/cx="[0-9]+/&5/' 's/128: 521.5 MiB/129: 521.5 MiB/' 's/512: 978.5 MiB/512: 988.5 MiB/' 's/>1,000</>1,100</'; do
+        sed -E "$change" dark.svg >bad.svg
+        not cmp -s dark.svg bad.svg
+        not python3 "$CLI/svg_check.py" bad.svg
+    done
+    made 64 >64.jsonl
+    made 64 layers=5 >other.jsonl
+    capture "$TAPOOL" predict 64.jsonl@64 other.jsonl@128 --at 512 --export-svg none.svg
+    [ "$rc" -eq 3 ]
+    matches "$err" '^tapool: no curve to draw: there is no prediction$'
+    matches "$out" '^No prediction: '
+    [ ! -e none.svg ]
 }
 
 @test "settings that are tried, and the smallest device" {

@@ -58,6 +58,13 @@ def check_style(text):
 
 # ---- a chart ----
 
+def corners_of(path):
+    """Those of a path of straight lines."""
+    pairs = re.findall(r"([ML])(\d+(?:\.\d+)?) (\d+(?:\.\d+)?)", path)
+    need("".join("%s%s %s" % p for p in pairs) == path and path.startswith("M"), "path", path)
+    return [(float(x), float(y)) for _, x, y in pairs]
+
+
 def steps(path):
     """The corners of a path of horizontal and vertical lines."""
     tokens = re.findall(r"[MHVZ]|-?\d+(?:\.\d+)?", path)
@@ -109,6 +116,8 @@ class Chart:
     def line(self, group):
         """(name, (peak as text, the x and the y of its highest point, dashes))"""
         name, _, peak = group.findtext(SVG + "title").rpartition(": at most ")
+        if group.find(SVG + "circle").find(SVG + "title") is not None:
+            return name, self.points(group, peak)
         path, dot = group.find(SVG + "path"), group.find(SVG + "circle")
         corners = steps(path.get("d"))
         highest = min(y for _, y in corners)
@@ -120,6 +129,21 @@ class Chart:
         need(all(a <= b for (a, _), (b, _) in zip(corners, corners[1:])), "it goes back", name)
         need(all(0 <= y <= self.base for _, y in corners), "outside", name)
         return name, (peak, float(dot.get("cx")), highest, path.get("stroke-dasharray"), group.get("class"))
+
+    def points(self, group, peak):
+        """As line(), of one over values: each dot lies on it, as high as it says, where its value is."""
+        path, dots = group.find(SVG + "path"), group.findall(SVG + "circle")
+        corners = corners_of(path.get("d"))
+        need(corners == [(float(d.get("cx")), float(d.get("cy"))) for d in dots], "dots beside the line", corners)
+        x, last = self.times[-1]
+        for (at, y), dot in zip(corners, dots):
+            value, amount = re.match(r"([\d,]+): ([\d,.]+ \w+)", dot.findtext(SVG + "title")).groups()
+            right = self.left + (x - self.left) * float(value.replace(",", "")) / float(last.replace(",", ""))
+            need(abs(at - right) < 0.3, "a value lies elsewhere", value, at, right)
+            need(abs(y - self.y_of(in_bytes(amount))) < 0.4, "height", amount, y)
+        highest = min(corners, key=lambda c: c[1])
+        need(abs(highest[1] - self.y_of(in_bytes(peak))) < 0.4, "height", peak, highest)
+        return peak, highest[0], highest[1], path.get("stroke-dasharray"), group.get("class")
 
     def check_labels(self, labels):
         need(len(labels) == len(self.lines), "labels", labels, list(self.lines))

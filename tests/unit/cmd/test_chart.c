@@ -103,7 +103,7 @@ static void a_line_goes_to_both_extremes_of_a_column(void **state)
 {
     const struct tp_stretch at[COLUMNS] = {
         {100, 100, 100}, {20, 200, 100}, {100, 400, 150}, {150, 150, 150}};
-    const struct tp_chart_line line = {TP_CHART_POLICY, "arena", at};
+    const struct tp_chart_line line = {.kind = TP_CHART_POLICY, .name = "arena", .at = at};
     const struct tp_chart c = {.title = "t",
                                .about = "a",
                                .description = "d",
@@ -123,7 +123,7 @@ static void a_line_goes_to_both_extremes_of_a_column(void **state)
 static void what_was_requested_has_an_area_below_it(void **state)
 {
     const struct tp_stretch at[COLUMNS] = {{0, 0, 0}, {0, 100, 100}, {100, 100, 100}, {0, 100, 0}};
-    const struct tp_chart_line line = {TP_CHART_REQUESTED, "requested", at};
+    const struct tp_chart_line line = {.kind = TP_CHART_REQUESTED, .name = "requested", .at = at};
     const struct tp_chart c = {.title = "t",
                                .about = "a",
                                .description = "d",
@@ -146,7 +146,7 @@ static void labels_do_not_lie_on_each_other(void **state)
     for (uint64_t end = 0; end <= 9; end += 3) {
         at[COLUMNS - 1] = (struct tp_stretch){end, 9, end};
         for (uint32_t i = 0; i < TP_CHART_LINES; i++)
-            lines[i] = (struct tp_chart_line){TP_CHART_POLICY, "p", at};
+            lines[i] = (struct tp_chart_line){.kind = TP_CHART_POLICY, .name = "p", .at = at};
         const struct tp_chart c = {.title = "t",
                                    .about = "a",
                                    .description = "d",
@@ -170,7 +170,7 @@ static void marks_and_levels_lie_where_they_happened(void **state)
 {
     const struct tp_stretch at[COLUMNS] = {
         {100, 100, 100}, {100, 400, 400}, {400, 400, 400}, {400, 400, 400}};
-    const struct tp_chart_line line = {TP_CHART_POLICY, "arena", at};
+    const struct tp_chart_line line = {.kind = TP_CHART_POLICY, .name = "arena", .at = at};
     const struct tp_chart_level level = {"Capacity 800 B", 800};
     const struct tp_chart_mark mark = {"arena: <no> room", 0, 1};
     const char *const notes[] = {"a & b", "second"};
@@ -209,7 +209,7 @@ static void extremes_of_figures_are_drawn(void **state)
     const struct tp_stretch most[COLUMNS] = {
         {0, UINT64_MAX - 1, 0}, {0, 0, 0}, {0, UINT64_MAX - 1, 5}, {5, 5, 5}};
     const struct tp_stretch none[COLUMNS] = {{0, 0, 0}};
-    struct tp_chart_line line = {TP_CHART_POLICY, "p", none};
+    struct tp_chart_line line = {.kind = TP_CHART_POLICY, .name = "p", .at = none};
     struct tp_chart c = {.title = "t",
                          .about = "a",
                          .description = "d",

@@ -2,9 +2,12 @@
 #include "cmd/cli/commands.h"
 #include "cmd/measure/save_trace.h"
 #include "cmd/page/html_page.h"
+#include "cmd/predict/predict_answer.h"
 #include "cmd/predict/predict_chart.h"
 #include "cmd/predict/predict_page.h"
 #include "cmd/predict/recordings.h"
+#include "cmd/predict/site_totals.h"
+#include "cmd/report/svg_file.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
@@ -127,6 +130,21 @@ struct written {
     const struct tp_args *args;
 };
 
+static int write_picture(const struct written *w, FILE *out, struct tp_err *err)
+{
+    struct tp_predict_chart c;
+    int rc = tp_predict_chart_make(w->report, &c, err);
+    if (rc == TP_OK) {
+        uint32_t height = tp_chart_height(&c.chart);
+        tp_svg_begin(w->opts->exports.theme, c.chart.title, height, out);
+        tp_svg_paper(height, out);
+        tp_chart_write(&c.chart, out);
+        tp_svg_end(NULL, height, out);
+    }
+    tp_predict_chart_drop(&c);
+    return rc;
+}
+
 static int write_page(const struct written *w, FILE *out, struct tp_err *err)
 {
     const struct tp_predict_page page = {.report = w->report,
@@ -145,8 +163,7 @@ static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *e
         return print(w->report, w->opts, out);
     if (format == FORMAT_JSON)
         return tp_predict_json(w->report, out, err);
-    return format == FORMAT_SVG ? tp_predict_svg(w->report, w->opts->exports.theme, out, err)
-                                : write_page(w, out, err);
+    return format == FORMAT_SVG ? write_picture(w, out, err) : write_page(w, out, err);
 }
 
 static int refuse(const struct tp_predict_asking *q, struct tp_err *err)

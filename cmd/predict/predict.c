@@ -652,3 +652,10 @@ void tp_predict_peak_release(struct tp_predict_peak *peak)
     free(peak->sites);
     *peak = (struct tp_predict_peak){.bytes = 0};
 }
+
+void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out)
+{
+    for (size_t i = 0; i < q->count; i++)
+        tp_str_item(out, ", ", "%s at %s", q->recordings[i]->trace.file,
+                    tp_axis_text(&q->recordings[i]->at, q->recordings[i]->axes).s);
+}

@@ -24,13 +24,6 @@ static const struct tp_sample_run *base_of(const struct tp_predict_answer *a)
     return a->prediction.recordings[a->prediction.base];
 }
 
-void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out)
-{
-    for (size_t i = 0; i < q->count; i++)
-        tp_str_item(out, ", ", "%s at %s", q->recordings[i]->trace.file,
-                    tp_axis_text(&q->recordings[i]->at, q->recordings[i]->axes).s);
-}
-
 /* ---- settings ---- */
 
 static bool is_pytorch(const struct tp_sample_run *r)

@@ -3,17 +3,29 @@
 #ifndef TP_PREDICT_CHART_H
 #define TP_PREDICT_CHART_H
 
-#include "cmd/predict/predict_text.h"
+#include "cmd/predict/predict.h"
+#include "cmd/report/chart.h"
+
+enum { TP_PREDICT_LINES = 2, TP_PREDICT_NOTES = 2, TP_PREDICT_TEXTS = 6 };
+
+/* A chart with all that it points to; `chart` may be written while it lives. */
+struct tp_predict_chart {
+    struct tp_chart chart;
+    const struct tp_predict_report *of;
+    struct tp_chart_line lines[TP_PREDICT_LINES];
+    struct tp_chart_point points[TP_PREDICT_LINES][TP_PREDICT_POINTS];
+    struct tp_chart_level level;
+    const char *notes[TP_PREDICT_NOTES];
+    struct tp_str texts[TP_PREDICT_TEXTS];
+};
 
 /* TP_EINPUT: there is no prediction, or only of totals, so that there are no points. To be asked
  * before anything is drawn. */
 int tp_predict_chart_check(const struct tp_predict_report *r, struct tp_err *err);
 
-/* Writes a file; `theme`: index of the keyword of --svg-theme. */
-int tp_predict_svg(const struct tp_predict_report *r, uint32_t theme, FILE *out,
-                   struct tp_err *err);
-
-/* Writes the same with its styles into a page. */
-int tp_predict_chart_html(const struct tp_predict_report *r, FILE *out, struct tp_err *err);
+/* The caller drops `out` in every case, and does not move it. */
+int tp_predict_chart_make(const struct tp_predict_report *r, struct tp_predict_chart *out,
+                          struct tp_err *err);
+void tp_predict_chart_drop(struct tp_predict_chart *c);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
+#include "cmd/page/still_part.h"
 #include "cmd/predict/predict_chart.h"
 #include "cmd/ui/escape.h"
 
@@ -42,11 +43,19 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
 static int write_curve(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_predict_page *p = page_of(of);
+    struct tp_predict_chart chart;
     struct tp_table t = {0};
-    int rc = tp_predict_chart_html(p->report, out, err);
+    int rc = tp_predict_chart_make(p->report, &chart, err);
+    if (rc == TP_OK) {
+        fputs("<style>\n", out);
+        tp_chart_style(TP_CHART_AUTO, out);
+        fputs("</style>\n", out);
+        tp_still_html(&chart.chart, out);
+    }
+    tp_predict_chart_drop(&chart);
     tp_predict_points_table(p->report, p->exact, &t);
-    int drawn = tp_html_table(&t, out, err);
-    return rc == TP_OK ? drawn : rc;
+    int shown = tp_html_table(&t, out, err);
+    return rc == TP_OK ? shown : rc;
 }
 
 static bool has_sites(const void *of)

@@ -2,17 +2,9 @@
 #ifndef TP_PREDICT_TEXT_H
 #define TP_PREDICT_TEXT_H
 
-#include "cmd/predict/predict_answer.h"
-#include "cmd/predict/site_totals.h"
+#include "cmd/predict/predict.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/table.h"
-
-struct tp_predict_report {
-    const struct tp_predict_asking *asking;
-    const struct tp_predict_answer *answer;
-    const struct tp_site_totals *totals; /* they were tried; they answer where they are sound */
-    const char *output; /* file that the predicted trace was written to; NULL: none */
-};
 
 /* Adds the values that are predicted: "batch = 32", "1,024". */
 void tp_predict_target(const struct tp_predict_asking *q, struct tp_str *out);

@@ -13,25 +13,6 @@
 
 #include "cmd/predict/predict.h"
 
-#define TP_TOTALS_DOUBT 0.2   /* largest difference of a recording to what the others predict */
-enum { TP_TOTALS_LEAST = 3 }; /* recordings, without which no difference is known */
-
-struct tp_site_total {
-    const char *place; /* owned by a recording; NULL: not known */
-    uint64_t bytes;    /* predicted, live at the peak */
-    uint64_t was;      /* in the largest recording, bytes */
-    unsigned power;    /* of n; 0: constant */
-};
-
-struct tp_site_totals {
-    struct tp_site_total *sites; /* owned; the largest first */
-    size_t count;
-    uint64_t bytes;    /* of all sites: peak requested */
-    uint64_t *others;  /* owned: by recording, its peak as the others predict it, bytes */
-    double difference; /* the largest of these to what was recorded, as a share of it */
-    bool sound;        /* it is at most TP_TOTALS_DOUBT */
-};
-
 /* Predicts the peak at `n` of at least TP_TOTALS_LEAST recordings, ascending by value. `out` is to
  * be released in every case. */
 int tp_site_totals_find(const struct tp_sample_run *const *recordings, size_t count, uint64_t n,

@@ -12,6 +12,7 @@
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
+#include "cmd/ui/progress.h"
 #include "cmd/ui/text.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
@@ -259,7 +260,11 @@ static int answer(const struct tp_args *args, struct tp_recordings *all,
     const struct predict_opts *o = args->opts;
     struct tp_predict_answer a;
     struct tp_site_totals totals = {.sound = false};
+    struct tp_progress_line line;
+    q->progress = &line;
+    tp_progress_start(&line, "replays");
     int rc = ask(o, all, q, &a, err);
+    tp_progress_clear(&line);
     bool total = is_refused(rc, &a) && may_total(q);
     struct tp_err apart = *err;
     int found = total ? tp_site_totals_find(q->recordings, q->count, q->n, &totals, err) : TP_OK;

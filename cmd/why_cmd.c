@@ -15,6 +15,7 @@
 #include "cmd/why/why_json.h"
 #include "cmd/why/why_page.h"
 #include "cmd/why/why_play.h"
+#include "cmd/why/why_replayed.h"
 #include "cmd/why/why_text.h"
 
 #include <stdlib.h>
@@ -225,6 +226,27 @@ static int answer(struct answers *a, struct tp_pytorch *s, struct tp_why_cfg *cf
                                                  tp_input_name(s->reading->in), (unsigned)wanted);
 }
 
+/* Opens a snapshot, or the replay of a trace in its place. The error is that of the snapshot where
+ * the file is no trace either. */
+static int open_file(const struct why_opts *o, const char *path, struct tp_snapshot_file *file,
+                     struct tp_why_replayed *replayed, struct tp_err *err)
+{
+    struct tp_err other = {0};
+    uint64_t capacity = o->capacity == TP_OPT_KEYWORD(0) ? UINT64_MAX : o->capacity - o->reserve;
+    *replayed = (struct tp_why_replayed){.fd = -1};
+    int rc = tp_snapshot_open(file, path, o->max_memory, err);
+    if (rc != TP_EINPUT || !strcmp(path, "-"))
+        return rc;
+    int played = tp_why_replay(path, o->conf, capacity, o->max_memory, replayed, &other);
+    if (played == TP_EINPUT)
+        return rc;
+    *err = other;
+    if (played != TP_OK)
+        return played;
+    tp_snapshot_close(file);
+    return tp_snapshot_open(file, replayed->path, o->max_memory, err);
+}
+
 static int answer_file(const struct why_opts *o, const char *path, FILE *out, struct tp_err *err)
 {
     bool given = o->at < TP_OPT_KEYWORD(TP_WHY_AT - 1);
@@ -238,7 +260,13 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
                              .stop = tp_stop_asked};
     char *shown = tp_clean_copy(path, SHOWN_MAX);
     struct answers a = {.opts = o, .path = path, .shown = shown ? shown : ""};
-    int rc = tp_snapshot_open(&file, path, o->max_memory, err);
+    struct tp_why_replayed replayed;
+    int rc = open_file(o, path, &file, &replayed, err);
+    if (replayed.fd >= 0) {
+        a.path = replayed.path;
+        cfg.replayed = true;
+        cfg.remarks = replayed.remarks;
+    }
     if (rc == TP_OK)
         rc = tp_verify_rules(file.snapshot, o->conf, &rules, err);
     if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
@@ -254,6 +282,7 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     free(a.list);
     free(shown);
     tp_snapshot_close(&file);
+    tp_why_replayed_close(&replayed);
     return rc;
 }
 
@@ -317,7 +346,8 @@ const struct tp_command tp_command_why = {
         "from the median rank. The odd one is the rank whose peak reserved, or whose requested "
         "memory at that peak, is farthest from the median; within 2% of it all agree.\n\n"
         "What lay where follows from the heap that the recording began with and the events, played "
-        "by the rules of PyTorch's allocator as 'tapool verify' does. Nothing is measured.",
+        "by the rules of PyTorch's allocator as 'tapool verify' does. Nothing is measured. A trace "
+        "that does not say where blocks lay, as of 'tapool predict -o', is replayed first.",
     .opts_size = sizeof(struct why_opts),
     .options = rows,
     .run = run_why,

@@ -170,6 +170,7 @@ struct tp_predict_fit {
     const char *place;    /* of it; NULL: not known */
 };
 
+struct tp_progress_line;
 struct tp_predict_asking {
     const struct tp_sample_run *const *recordings; /* at least two, by value ascending */
     size_t count;
@@ -180,7 +181,8 @@ struct tp_predict_asking {
     uint64_t step;   /* 0: an eighth of the greatest common divisor of the recorded values */
     uint64_t memory; /* bytes that trials may take */
     bool curve;      /* points are to be found */
-    const char *const *settings; /* that are tried beside the recorded one */
+    struct tp_progress_line *progress; /* of replays; borrowed */
+    const char *const *settings;       /* that are tried beside the recorded one */
     size_t setting_count;
     size_t steps;                     /* that were cut out of each recording; 0: they are whole */
     const struct tp_sample_run *real; /* recorded at n, to be compared; NULL: none */

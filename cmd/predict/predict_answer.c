@@ -8,6 +8,7 @@
 #include "cmd/measure/trial.h"
 #include "cmd/predict/align.h"
 #include "cmd/ui/option_words.h"
+#include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 
@@ -42,18 +43,21 @@ static int find_conf(struct tp_predict_answer *a, struct tp_err *err)
     return a->conf ? TP_OK : no_memory(err);
 }
 
-static struct tp_trial_cfg trials_of(const struct tp_predict_answer *a, struct tp_program *program,
-                                     uint64_t memory, uint64_t capacity)
+static struct tp_trial_cfg trials_of(const struct tp_predict_asking *q,
+                                     const struct tp_predict_answer *a, struct tp_program *program,
+                                     uint64_t capacity)
 {
     const struct tp_meta *m = &base_of(a)->trace.meta;
     return (struct tp_trial_cfg){.program = program,
                                  .allocator = m->allocator_device,
                                  .release = m->allocator_release,
                                  .capacity = capacity,
-                                 .memory = memory,
+                                 .memory = q->memory,
                                  .timeout_ns = tp_timeout_of(TP_OPT_KEYWORD(TP_TIMEOUT_AUTO),
                                                              tp_program_facts(program)->events, 0),
-                                 .interrupted = tp_stop_flag()};
+                                 .interrupted = tp_stop_flag(),
+                                 .progress = tp_progress_show,
+                                 .progress_ctx = q->progress};
 }
 
 /* Replays a program once under the recorded setting. `trial` is to be released in every case. */
@@ -61,7 +65,7 @@ static int play_once(const struct tp_predict_asking *q, const struct tp_predict_
                      struct tp_program *program, struct tp_trial *trial, uint64_t capacity,
                      struct tp_err *err)
 {
-    const struct tp_trial_cfg cfg = trials_of(a, program, q->memory, capacity);
+    const struct tp_trial_cfg cfg = trials_of(q, a, program, capacity);
     trial->conf = a->conf;
     return tp_trials_play(&cfg, trial, 1, err);
 }
@@ -114,7 +118,7 @@ static int try_settings(const struct tp_predict_asking *q, struct tp_predict_ans
 {
     size_t count = TP_PREDICT_BEST + q->setting_count;
     struct tp_trial *trials = calloc(count, sizeof *trials);
-    const struct tp_trial_cfg cfg = trials_of(a, a->program, q->memory, 0);
+    const struct tp_trial_cfg cfg = trials_of(q, a, a->program, 0);
     if (!trials)
         return no_memory(err);
     trials[TP_PREDICT_RECORDED] = (struct tp_trial){.conf = a->conf, .fits = true};

@@ -105,7 +105,10 @@ int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
            struct tp_why_places *places, struct tp_why *out, struct tp_err *err)
 {
     struct asking a = {.snapshot = s, .cfg = cfg, .out = out, .layout = {.reading = s->reading}};
-    *out = (struct tp_why){.device = device, .silence = tp_pytorch_silence(s).why};
+    *out = (struct tp_why){.device = device,
+                           .silence = tp_pytorch_silence(s).why,
+                           .replayed = cfg->replayed,
+                           .remarks = cfg->remarks};
     int rc = tp_why_moment(s, device, cfg->when, cfg->at, &out->moment, err);
     if (rc == TP_OK)
         rc = play(&a, err);

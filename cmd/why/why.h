@@ -20,6 +20,8 @@ struct tp_why_cfg {
     uint32_t pictures; /* that one page has; 0: none is wanted */
     uint64_t limit;    /* bytes that a limit of the process allows at most; 0: there is none */
     int (*stop)(struct tp_err *err);
+    bool replayed;       /* nobody recorded the snapshot (why_replayed.h) */
+    const char *remarks; /* of what it was made from; borrowed by the answer; NULL: none */
 };
 
 /* `out` must be released in every case. TP_EUSAGE: there is no such event. TP_EINPUT: the rules do

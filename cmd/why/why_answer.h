@@ -33,6 +33,8 @@ struct tp_why {
     size_t named_count;
     struct tp_why_recording recording;
     struct tp_why_tries tries;
+    bool replayed;                  /* nobody recorded it: the rules made it */
+    const char *remarks;            /* borrowed: of the trace that was played; NULL: none */
     struct tp_why_picture *picture; /* owned; NULL: none is wanted */
 };
 

@@ -125,6 +125,7 @@ cJSON *tp_why_tree(struct tp_json *j, const struct tp_why *list, size_t count, c
     for (size_t i = 0; i < count; i++) {
         cJSON *o = tp_json_item(j, devices);
         tp_json_uint(j, o, "number", list[i].device);
+        tp_json_bool(j, o, "replayed", list[i].replayed);
         write_event(j, o, &list[i]);
         write_sum(j, o, &list[i].sum);
         write_request(j, o, &list[i]);

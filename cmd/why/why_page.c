@@ -335,7 +335,7 @@ static int write_ground(const void *of, FILE *out, struct tp_err *err)
                                                {.head = {"", "of"}}};
     struct tp_table t = {0};
     write_flow(d, tp_why_ground_print, "", out);
-    if (!v->addresses.all)
+    if (!v->addresses.all || d->w->replayed)
         return TP_OK;
     fputs("<p>From the heap that the recording began with, every event up to this one was played "
           "by the rules of PyTorch's allocator, and what they chose was compared with what the "

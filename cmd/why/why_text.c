@@ -346,7 +346,12 @@ void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_verified *v = &w->verified;
     tp_page_side(page, "Rests on", NAME);
-    if (!v->addresses.all)
+    if (w->replayed)
+        tp_page_at(page, NAME,
+                   "a replay by the rules of PyTorch's allocator: the trace does not say where "
+                   "blocks lay. %s",
+                   w->remarks ? w->remarks : "");
+    else if (!v->addresses.all)
         tp_page_at(page, NAME, "the segments of the file as it ended");
     else
         tp_page_at(page, NAME, "%s of %s addresses up to there as in the file",

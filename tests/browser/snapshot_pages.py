@@ -140,9 +140,11 @@ def rest_of(figures, part, d, tables):
     """The tables that are there."""
     way = (d.get("request") or {}).get("in_the_way")
     right = {"sum": True, "room": way, "tries": len(d.get("settings", [])) > 1, "holders": d.get("holders"),
-             "ground": d["fidelity"]["addresses"]}
+             "ground": d["fidelity"]["addresses"] and not d["replayed"]}
     figures.same("tables", tables, [name for name, there in right.items() if there])
-    if not d["fidelity"]["addresses"]:
+    if d["replayed"]:
+        figures.found.expect("a replay by the rules" in part["ground"]["words"], "that it is a replay is not said")
+    elif not d["fidelity"]["addresses"]:
         figures.found.expect("the segments of the file as it ended" in part["ground"]["words"], "what it rests on is not said")
 
 

@@ -173,6 +173,12 @@ runs=("$TAPOOL_ROOT"/tests/data/h200/gpt-train-ctx{128.pickle.zst@ctx=128,256.pi
     matches "$err" 'no curve to draw: there is no prediction$'
 }
 
+@test "why: of a trace that was predicted" {
+    ok "$TAPOOL" predict "${runs[@]:1}" --at 1024 -o p.tpt
+    pages why p.tpt --capacity 2GiB
+    compared_at --once
+}
+
 # bats test_tags=nightly
 @test "predict: as many sites as a page holds" {
     python3 "$CLI/made_runs.py" 64 sites=8000 >64.jsonl

@@ -243,6 +243,34 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
     [ ! -e none.svg ]
 }
 
+# What the recorded allocator did is not known of a run that was not made.
+@test "why and tune of a predicted trace: a replay, which says that it is one" {
+    data=$TAPOOL_ROOT/tests/data/h200
+    ok "$TAPOOL" predict "$data"/gpt-infer-ctx{128.pickle.zst@128,256.pickle.zst@256} --at 1024 -o p.tpt --json
+    reserved=$(tool json "$out" 'd["predicted"]["settings"][0]["peak_reserved_bytes"]')
+    ok "$TAPOOL" why p.tpt --json
+    is "$out" '[d["devices"][0]["replayed"], d["devices"][0]["memory"]["reserved_bytes"]]' "[True, $reserved]"
+    is "$out" 'd["devices"][0]["settings"][0]["peak_reserved_bytes"]' "$reserved"
+    ok "$TAPOOL" why p.tpt --capacity 400MiB
+    matches "$out" '^OUT OF MEMORY   asked for 128 MiB at event '
+    matches "$out" 'of 400 MiB that it could have: '
+    said=$(tr -s ' \n' ' ' <"$out")
+    [[ $said == *"Rests on a replay by the rules of PyTorch's allocator: the trace does not say where blocks lay. Predicted at 1,024, not recorded: from gpt-infer-ctx128"* ]]
+    ok "$TAPOOL" tune p.tpt
+    lacks "$out" 'what PyTorch did'
+    lacks "$out" 'reserved at most'
+    # a snapshot's own trace, and one that is of no PyTorch
+    ok "$TAPOOL" convert "$data"/gpt-infer-ctx128.pickle.zst -o 128.tpt
+    ok "$TAPOOL" why "$data"/gpt-infer-ctx128.pickle.zst --json
+    recorded=$(tool json "$out" 'd["devices"][0]["memory"]["reserved_bytes"]')
+    ok "$TAPOOL" why 128.tpt --json
+    is "$out" '[d["devices"][0]["replayed"], d["devices"][0]["memory"]["reserved_bytes"]]' "[True, $recorded]"
+    made 64 >64.jsonl
+    capture "$TAPOOL" why 64.jsonl
+    [ "$rc" -eq 3 ]
+    matches "$err" 'does not begin like a pickle'
+}
+
 @test "settings that are tried, and the smallest device" {
     data=$TAPOOL_ROOT/tests/data/h200
     ok "$TAPOOL" predict "$data"/gpt-infer-ctx{128.pickle.zst@128,256.pickle.zst@256} --at 1024 -o p.tpt --json

@@ -167,9 +167,20 @@ static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *e
     return format == FORMAT_SVG ? write_picture(w, out, err) : write_page(w, out, err);
 }
 
-static int refuse(const struct tp_predict_asking *q, struct tp_err *err)
+/* `totals`: those that were tried; NULL: none were. */
+static int refuse(const struct tp_predict_asking *q, const struct tp_site_totals *totals,
+                  struct tp_err *err)
 {
     struct tp_str advice = {0};
+    if (totals) {
+        struct tp_str why = {0};
+        tp_predict_totals_fail(totals, &why);
+        tp_fail(err, TP_EINPUT,
+                "the recordings differ in too many allocations to be aligned, and totals of their "
+                "allocation sites %s",
+                tp_str_text(&why));
+        tp_str_drop(&why);
+    }
     tp_predict_advice(q, &advice);
     err->status = TP_EINPUT;
     tp_hint(err, TP_EINPUT, "%s", tp_str_text(&advice));
@@ -270,7 +281,9 @@ static int answer(const struct tp_args *args, struct tp_recordings *all,
     int found = total ? tp_site_totals_find(q->recordings, q->count, q->n, &totals, err) : TP_OK;
     if (found == TP_OK && total && !totals.sound)
         *err = apart;
-    rc = found != TP_OK || totals.sound ? found : rc == TP_EUNSUP ? refuse(q, err) : rc;
+    rc = found != TP_OK || totals.sound ? found
+         : rc == TP_EUNSUP              ? refuse(q, total ? &totals : NULL, err)
+                                        : rc;
     if (rc == TP_OK && a.sound && o->output)
         rc = save(o, all, q, &a, out, err);
     const struct tp_predict_report report = {q, &a, total ? &totals : NULL,

@@ -191,16 +191,6 @@ static void begin(struct captured_scan *s, const struct tp_recorded *r)
     }
 }
 
-/* A trace that says nothing of segments, as one that was predicted, knows nothing of them: what is
- * live lies somewhere. */
-static bool tells_reserved(const struct captured_scan *s)
-{
-    bool any = !tp_program_facts(s->program)->objects;
-    for (uint32_t i = 0; i < s->out->count; i++)
-        any |= s->out->devices[i].peak_reserved > 0;
-    return any;
-}
-
 static int open_limits(struct captured_scan *s, const struct tp_trace *t, struct tp_err *err)
 {
     if (!t->limits.segment)
@@ -216,7 +206,7 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
     struct captured_scan s = {.program = t->program, .out = out, .mark = UINT32_MAX};
-    *out = (struct tp_captured){.count = f->devices, .known = t->recorded.by != NULL};
+    *out = (struct tp_captured){.count = f->devices, .known = t->recorded.by && t->recorded.count};
     if (!out->known && f->kind != TP_KIND_DEVICE && !f->ops[TP_NOTE])
         return TP_OK;
     out->devices = calloc(f->devices, sizeof *out->devices);
@@ -238,7 +228,6 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
             tp_limit_end(&s.limits[i], out->devices[i].peak_reserved,
                          out->count == t->meta.garbage_collections);
     }
-    out->known &= !status && tells_reserved(&s);
     free(s.reserved);
     free(s.requested_at);
     free(s.live);

@@ -217,7 +217,7 @@ struct tp_predict_answer {
 
 /* ---- where the runs do not agree (site_totals.h) ---- */
 
-#define TP_TOTALS_DOUBT 0.2   /* largest difference of a recording to what the others predict */
+#define TP_TOTALS_DOUBT 0.2   /* largest difference that is accepted */
 enum { TP_TOTALS_LEAST = 3 }; /* recordings, without which no difference is known */
 
 struct tp_site_total {
@@ -231,9 +231,10 @@ struct tp_site_totals {
     struct tp_site_total *sites; /* owned; the largest first */
     size_t count;
     uint64_t bytes;    /* of all sites: peak requested */
+    uint64_t bent;     /* the same, if growth goes on to change as it did between the recordings */
     uint64_t *others;  /* owned: by recording, its peak as the others predict it, bytes */
     double difference; /* the largest of these to what was recorded, as a share of it */
-    bool sound;        /* it is at most TP_TOTALS_DOUBT */
+    bool sound; /* it is at most TP_TOTALS_DOUBT, and so is the share of what `bent` differs */
 };
 
 /* ---- all that is shown ---- */

@@ -140,6 +140,7 @@ static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict
     const struct tp_sample_run *real = r->asking->real;
     cJSON *o = tp_json_object(j, root, "totals"), *others, *sites;
     tp_json_uint(j, o, "peak_requested_bytes", t->bytes);
+    tp_json_uint(j, o, "bent_bytes", t->bent);
     tp_json_real(j, o, "cross_check", t->difference);
     tp_json_uint(j, o, "recorded_peak_requested_bytes",
                  real ? tp_program_demand(real->trace.program, 0)->bytes : TP_NONE);

@@ -323,9 +323,19 @@ void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out)
     struct tp_axis_values larger = q->recordings[q->count - 1]->at;
     larger.values[q->axis] *= 2;
     tp_str_add(out, "record at %s too: %s", tp_axis_text(&larger, q->recordings[0]->axes).s,
-               host && q->count < TP_TOTALS_LEAST
+               !host ? "two recordings above the change agree"
+               : q->count < TP_TOTALS_LEAST
                    ? "three recordings of a host are predicted by totals of allocation sites"
-                   : "two recordings above the change agree");
+                   : "totals of allocation sites are better known then");
+}
+
+void tp_predict_totals_fail(const struct tp_site_totals *t, struct tp_str *out)
+{
+    if (t->difference > TP_TOTALS_DOUBT)
+        tp_str_add(out, "err by %.1f%% in the recordings themselves", 100 * t->difference);
+    else
+        tp_str_add(out, "say %s, or %s if growth goes on to change as between the recordings",
+                   tp_bytes(t->bytes, false).s, tp_bytes(t->bent, false).s);
 }
 
 struct gap_site {
@@ -403,11 +413,12 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
         tp_page_put(page, 0, "%s of %s, %s of its bytes, follow no law.",
                     tp_plural(p->lawless.requests, "request").s, base_of(r)->trace.file,
                     percent(p->lawless.share).s);
-    if (r->totals)
-        tp_page_put(page, 0,
-                    "Nor by totals of allocation sites: they err by %.1f%% in the "
-                    "recordings themselves.",
-                    100 * r->totals->difference);
+    if (r->totals) {
+        struct tp_str why = {0};
+        tp_predict_totals_fail(r->totals, &why);
+        tp_page_put(page, 0, "Nor by totals of allocation sites: they %s.", tp_str_text(&why));
+        tp_str_drop(&why);
+    }
     tp_predict_advice(r->asking, &advice);
     tp_page_put(page, 0, "To predict, %s.", tp_str_text(&advice));
     tp_str_drop(&advice);
@@ -457,6 +468,9 @@ static void print_totals(const struct tp_predict_report *r, struct tp_page *page
     tp_page_line(page);
     row(page, "peak requested", "%s  (cross-check within %.1f%%)",
         tp_bytes(t->bytes, page->exact).s, 100 * t->difference);
+    if (strcmp(tp_bytes(t->bent, page->exact).s, tp_bytes(t->bytes, page->exact).s) != 0)
+        row(page, "", "%s  if growth goes on to change as it did between the recordings",
+            tp_bytes(t->bent, page->exact).s);
     if (r->asking->real)
         print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
                          "recorded there", page);

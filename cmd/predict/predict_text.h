@@ -26,6 +26,9 @@ void tp_predict_points_table(const struct tp_predict_report *r, bool exact, stru
 void tp_predict_sites_table(const struct tp_predict_report *r, size_t most, bool places, bool exact,
                             struct tp_table *t);
 
+/* Adds why totals of allocation sites tell nothing: "err by 23.5% in the recordings themselves". */
+void tp_predict_totals_fail(const struct tp_site_totals *t, struct tp_str *out);
+
 void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page);
 /* The document of --json with so many sites at most. */
 cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, size_t sites);

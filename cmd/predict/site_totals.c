@@ -114,9 +114,9 @@ static double missed_by(const struct site_points *p, const struct fit *f)
     return sum;
 }
 
-/* The line with the least squares; through 0 where it would begin below, level where it would
- * fall. */
-static struct fit line(const struct site_points *p, unsigned power)
+/* The line with the least squares; through 0 where it would begin below and `below` is not set,
+ * level where it would fall. */
+static struct fit line(const struct site_points *p, unsigned power, bool below)
 {
     double count = 0, x = 0, y = 0, xx = 0, xy = 0;
     for (size_t i = 0; i < p->of->recorded; i++) {
@@ -130,7 +130,7 @@ static struct fit line(const struct site_points *p, unsigned power)
     double spread = count * xx - x * x;
     struct fit f = {.k = spread > 0 ? (count * xy - x * y) / spread : 0, .power = power};
     f.a = (y - f.k * x) / count;
-    if (f.a < 0)
+    if (f.a < 0 && !below)
         f = (struct fit){.k = xy / xx, .power = power};
     if (f.k <= 0)
         f = (struct fit){.a = y / count, .power = 0};
@@ -138,18 +138,28 @@ static struct fit line(const struct site_points *p, unsigned power)
     return f;
 }
 
-/* Tables that double as they grow look like a square over a short way: it must hold to a
- * millionth, and lie nearer than the line. */
-static struct fit best(const struct site_points *p)
+/* Whether all recordings of a site lie on it, to a millionth. */
+static bool is_exact(const struct fit *f, const struct site_points *all)
 {
-    struct fit one = line(p, 1), two = line(p, 2);
-    double least = 1e-6 * two.k * x_of(p, p->without ? 0 : 1, 2);
-    return two.power == 2 && two.missed < one.missed && two.missed < least * least ? two : one;
+    double least = 1e-6 * f->k * x_of(all, 0, f->power);
+    return f->power && f->missed < least * least;
+}
+
+/* Tables that double as they grow look like a square over a short way, or like a line that begins
+ * below 0: either must be exact. Any two points lie on both, so all of them tell what it is, also
+ * where one of them is to be predicted. */
+static struct fit best(const struct ledger *l, size_t site, size_t without)
+{
+    const double *bytes = l->bytes + site * l->recorded;
+    const struct site_points all = {l, bytes, l->recorded}, some = {l, bytes, without};
+    struct fit one = line(&all, 1, true), two = line(&all, 2, false);
+    bool below = is_exact(&one, &all);
+    return line(&some, !below && is_exact(&two, &all) ? 2 : 1, below);
 }
 
 static double at_value(const struct fit *f, uint64_t n)
 {
-    return f->a + f->k * pow((double)n, f->power);
+    return fmax(0, f->a + f->k * pow((double)n, f->power));
 }
 
 /* ---- the whole ---- */
@@ -158,7 +168,7 @@ static uint64_t predict_one(const struct ledger *l, size_t without)
 {
     double sum = 0;
     for (size_t i = 0; i < l->count; i++) {
-        const struct fit f = best(&(struct site_points){l, l->bytes + i * l->recorded, without});
+        const struct fit f = best(l, i, without);
         sum += at_value(&f, l->recordings[without]->n);
     }
     return (uint64_t)fmin(sum, (double)TP_MAX_SIZE);
@@ -175,8 +185,49 @@ static int check(const struct ledger *l, struct tp_site_totals *out, struct tp_e
         double by = was > 0 ? fabs((double)out->others[i] / was - 1) : 0;
         out->difference = by > out->difference ? by : out->difference;
     }
-    out->sound = out->difference <= TP_TOTALS_DOUBT;
     return TP_OK;
+}
+
+/* Growth from the last recording on, where its slope changes as a power of n: the one that it had
+ * between the first recordings and the last. That it had none before tells of none: then n^2. */
+static double bent_growth(double from, double to, double before, double after, double apart)
+{
+    double bend = before > 0 ? log(after / before) / log(apart) : 1;
+    bend = fmin(fmax(bend, -1), 1);
+    if (bend <= -1)
+        return after * from * log(to / from);
+    return after * from / (bend + 1) * (pow(to / from, bend + 1) - 1);
+}
+
+/* Whether a recording of the site is far from what the others predict: no law is known of it. */
+static bool is_lawless(const struct ledger *l, size_t site)
+{
+    const double *y = l->bytes + site * l->recorded;
+    bool far = false;
+    for (size_t i = 0; i < l->recorded; i++) {
+        const struct fit f = best(l, site, i);
+        far |= fabs(at_value(&f, l->recordings[i]->n) - y[i]) > TP_TOTALS_DOUBT * y[i];
+    }
+    return far;
+}
+
+/* A site at a value, if it goes on to bend as it does, or grows with n^2 where no law is known;
+ * `straight` where it does not bend, or lies between the recordings. */
+static double bent(const struct ledger *l, size_t site, uint64_t n, double straight)
+{
+    const double *y = l->bytes + site * l->recorded;
+    const size_t last = l->recorded - 1, middle = l->recorded / 2;
+    double x[] = {(double)l->recordings[0]->n, (double)l->recordings[middle]->n,
+                  (double)l->recordings[last]->n};
+    double before = (y[middle] - y[0]) / (x[1] - x[0]);
+    double after = (y[last] - y[middle]) / (x[2] - x[1]);
+    if (n <= l->recordings[last]->n || fabs(after - before) <= 1e-6 * fabs(after))
+        return straight;
+    if (is_lawless(l, site))
+        return y[last] * pow((double)n / x[2], 2);
+    if (after <= 0)
+        return y[last];
+    return y[last] + bent_growth(x[2], (double)n, before, after, (x[1] + x[2]) / (x[0] + x[1]));
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -189,18 +240,23 @@ static int extrapolate(const struct ledger *l, uint64_t n, struct tp_site_totals
                        struct tp_err *err)
 {
     out->sites = calloc(l->count + 1, sizeof *out->sites);
+    double all_bent = 0;
     if (!out->sites)
         return no_memory(err);
     for (size_t i = 0; i < l->count; i++) {
         const double *bytes = l->bytes + i * l->recorded;
-        const struct fit f = best(&(struct site_points){l, bytes, l->recorded});
+        const struct fit f = best(l, i, l->recorded);
         double at = at_value(&f, n);
         if (at + (double)out->bytes > (double)TP_MAX_SIZE)
             return tp_fail(err, TP_EINPUT, "more than 2^48 bytes would be live");
         out->sites[out->count++] = (struct tp_site_total){
             l->places[i], (uint64_t)at, (uint64_t)bytes[l->recorded - 1], f.power};
         out->bytes += (uint64_t)at;
+        all_bent += bent(l, i, n, at);
     }
+    out->bent = (uint64_t)fmin(all_bent, (double)TP_MAX_SIZE);
+    double apart = out->bytes ? fabs((double)out->bent / (double)out->bytes - 1) : 0;
+    out->sound = out->difference <= TP_TOTALS_DOUBT && apart <= TP_TOTALS_DOUBT;
     qsort(out->sites, out->count, sizeof *out->sites, by_bytes);
     return TP_OK;
 }

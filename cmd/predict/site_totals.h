@@ -5,8 +5,9 @@
  *     site                 1,000     2,000     4,000   -->   a + k n   -->   16,000
  *     w.py:5 split         125 KiB   250 KiB   501 KiB                       1.96 MiB
  *
- * A site's total is a + k n^p, p 1 or 2, with the least squares of the differences and no part
- * below 0. Figures are approximate; how much is told by predicting each recording from the others.
+ * A site's total is a + k n^p, p 1 or 2, with the least squares of the differences; a is below 0
+ * only where that is exact. Figures are approximate; how much is told by predicting each recording
+ * from the others.
  */
 #ifndef TP_SITE_TOTALS_H
 #define TP_SITE_TOTALS_H

@@ -25,7 +25,7 @@ struct tp_recorded_device {
 
 struct tp_recorded {
     char *by;       /* owned; name of the recorded allocator: "PyTorch"; NULL: nothing is known */
-    uint32_t count; /* number of devices */
+    uint32_t count; /* number of devices; 0: what it held is not known */
     bool has_end;
     struct tp_recorded_device *devices; /* owned; indexed by the program's device index */
 };

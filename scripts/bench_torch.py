@@ -4,14 +4,16 @@
   tune      64 settings on a snapshot
   why       the answer of a snapshot
   verify    a snapshot of VERIFY_BYTES (default 2e9), made here: time and memory
+  predict   two recordings of a program, of 20,000 and of 10^6 events, made here: time and memory
   packing   minimalloc's instances: the height found within 60 s, against the known 1,048,576
 
 The snapshots are those beside the repository (TAPOOL_SHARED); without them only what is made here
 and what is in tests/data is measured.
 """
+import json
 import os
 import pickle
-import resource
+import random
 import statistics
 import subprocess
 import time
@@ -109,13 +111,52 @@ def write_snapshot(path, least):
     return os.path.getsize(path)
 
 
+def time_and_memory(*command):
+    """Seconds, and MB of this process alone."""
+    start = time.monotonic()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status:
+        raise subprocess.CalledProcessError(status, command)
+    return time.monotonic() - start, used.ru_maxrss * 1024 / 1e6
+
+
+def write_run(tapool, folder, n, events):
+    """A snapshot of a made-up program at a length of n: 200 places of constant, linear and square sizes, 3,000 blocks
+    live at a time."""
+    choose, live, lines = random.Random(1), [], []
+    for at in range(events):
+        if live and (len(live) > 3000 or choose.random() < 0.45):
+            which = choose.randrange(len(live))
+            live[which], live[-1] = live[-1], live[which]
+            lines.append({"t": at, "op": "free", "id": live.pop()})
+        else:
+            place = choose.randrange(200)
+            size = (place % 7 + 1) * 256 * (1, n, n * n // 16)[place % 3]
+            lines.append({"t": at, "op": "alloc", "id": at, "size": size, "place": "model.py:%d forward" % place})
+            live.append(at)
+    trace, snapshot = (os.path.join(folder, "run-%d.%s" % (n, suffix)) for suffix in ("jsonl", "pickle"))
+    with open(trace, "w", encoding="utf-8") as file:
+        file.write('{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}}\n')
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    output_of(tapool, "replay", trace, "-s", "torch", "--min-time", "0", "--no-fits", "--bound-time", "0",
+              "--force", "--export-snapshot", snapshot)
+    os.unlink(trace)
+    return snapshot
+
+
+def bench_predict(tapool, folder):
+    for events, seconds, memory in ((20000, 2, 256), (1000000, None, None)):
+        runs = ["%s@%d" % (write_run(tapool, folder, n, events), n) for n in (64, 128)]
+        took, used = time_and_memory(tapool, "predict", *runs, "--at", "256")
+        print_goal("predict, two snapshots of %d events" % events, took, seconds, "s")
+        print_goal("its memory", used, memory, "MB")
+
+
 def bench_verify(tapool, folder):
     path = os.path.join(folder, "large.pickle")
     bytes_ = write_snapshot(path, VERIFY_BYTES)
-    start = time.monotonic()
-    output_of(tapool, "verify", path)
-    took = time.monotonic() - start
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
+    took, peak = time_and_memory(tapool, "verify", path)
     os.unlink(path)
     print_goal("verify, %.2f GB" % (bytes_ / 1e9), took, 60, "s")
     print_goal("its memory", peak, 512, "MB")
@@ -139,5 +180,6 @@ def print_torch(tapool, folder):
     bench_speed(tapool, folder, snapshot)
     if snapshot:
         bench_answers(tapool, snapshot)
+    bench_predict(tapool, folder)
     bench_verify(tapool, folder)
     bench_packing(tapool)

@@ -434,6 +434,17 @@ import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_r
     matches "$out" '^Nor by totals of allocation sites: they say 1.374 MiB, or 4.552 MiB if growth goes on'
 }
 
+@test "a host program that makes the same requests: its trace at another size, for any malloc" {
+    for n in 64 128 1024; do made $n | sed 's/"device"/"host"/' >$n.jsonl; done
+    ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 1024 -o p.tpt
+    lacks "$out" 'peak reserved'
+    for file in p.tpt 1024.jsonl; do
+        ok "$TAPOOL" replay $file -s arena -s lru -s system --threads 1 --min-time 0 --json
+        tool json "$out" '[r["devices"][0]["memory"][k] for r in d["runs"] for k in ("peak_requested_bytes", "peak_reserved_bytes")][:5]' >"$file.said"
+    done
+    cmp p.tpt.said 1024.jsonl.said
+}
+
 @test "what is asked wrongly is exit 2, what cannot be read exit 3" {
     made 64 >a.jsonl
     made 128 >b.jsonl

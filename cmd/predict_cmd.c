@@ -424,6 +424,10 @@ const struct tp_command tp_command_predict = {
         "Refuses to answer if the recordings do not make the same requests for 99% of their "
         "bytes: exit code 3, with the call stacks that differ. With three or more recordings each "
         "is predicted from the others, and the error is printed.\n\n"
+        "Not seen: values that are all wrong by one factor; kernels that change above the largest "
+        "recording; a program that does something else at the value; what the process did before. "
+        "Compared with an H200: training and inference of transformers, CUDA graphs. Not tried: "
+        "several GPUs.\n\n"
         "  tapool predict ctx128.pickle@128 ctx256.pickle@256 --at 1024\n"
         "  tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --fits 24GiB\n"
         "  tapool predict b2.pickle@2 b4.pickle@4 --check 8=b8.pickle",

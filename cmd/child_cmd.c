@@ -1,6 +1,6 @@
 /* tapool __child: the command by which tapool starts itself to play in a new process. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/child.h"
+#include "cmd/jobs/child.h"
 
 static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
 {

@@ -2,7 +2,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/doctor/doctor.h"
-#include "cmd/measure/report_json.h"
+#include "cmd/results/report_json.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/text.h"
 

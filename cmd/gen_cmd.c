@@ -6,7 +6,7 @@
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"

@@ -2,8 +2,8 @@
  * is a topic too. */
 #include "cmd/cli/cli.h"
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/warnings.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/results/warnings.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/exit.h"
 

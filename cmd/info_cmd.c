@@ -1,10 +1,10 @@
 /* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
-#include "cmd/measure/pair_growth.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/info_page.h"
 #include "cmd/report/info.h"
+#include "cmd/report/pair_growth.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"

@@ -1,7 +1,7 @@
 /* tapool: replays recorded allocations against allocator strategies. See cmd/cli/cli.c. */
 #include "cmd/cli/cli.h"
 
-#include "cmd/measure/child.h"
+#include "cmd/jobs/child.h"
 
 #include <string.h>
 

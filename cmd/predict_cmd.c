@@ -1,6 +1,6 @@
 /* tapool predict: what a program will need at a value of a setting at which it was not recorded. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/save_trace.h"
+#include "cmd/jobs/save_trace.h"
 #include "cmd/page/html_page.h"
 #include "cmd/predict/predict_answer.h"
 #include "cmd/predict/predict_chart.h"

@@ -3,12 +3,12 @@
 #include "alloc/strategies/torch/torch_rules.h"
 #include "alloc/strategies/torch_pinned/torch_pinned_rules.h"
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 
 #include "alloc/engine/replay.h"
 #include "cmd/gate/gate.h"
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/libraries.h"
+#include "cmd/jobs/libraries.h"
+#include "cmd/results/exporter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -213,7 +213,7 @@ const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
     return NULL;
 }
 
-/* The lists of exporters and gate writers are TP_EXPORTERS in cmd/measure/exporter.h and
+/* The lists of exporters and gate writers are TP_EXPORTERS in cmd/results/exporter.h and
  * TP_GATE_WRITERS in cmd/gate/gate.h, because options are made from them too. */
 #define DECLARE(of, id, ...) extern const struct tp_##of tp_##of##_##id;
 #define POINT(of, id, ...)   &tp_##of##_##id,

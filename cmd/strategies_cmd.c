@@ -1,11 +1,11 @@
 /* tapool strategies: lists the strategies, where they run and what they resemble; with a name,
  * shows the options of one. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/child.h"
-#include "cmd/measure/gpus.h"
-#include "cmd/measure/libraries.h"
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/jobs/child.h"
+#include "cmd/jobs/gpus.h"
+#include "cmd/jobs/libraries.h"
+#include "cmd/jobs/spec.h"
 #include "cmd/report/conformance_text.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"

@@ -1,11 +1,11 @@
 /* tapool tune: which setting would need less? On snapshots of a GPU of PYTORCH_CUDA_ALLOC_CONF, on
  * a host trace of the malloc libraries of this machine. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/bound.h"
-#include "cmd/measure/measure.h"
-#include "cmd/measure/open_trace.h"
-#include "cmd/measure/replay_job.h"
+#include "cmd/jobs/bound.h"
+#include "cmd/jobs/open_trace.h"
 #include "cmd/page/html_page.h"
+#include "cmd/results/replay_job.h"
+#include "cmd/stats/measure.h"
 #include "cmd/tune/grid.h"
 #include "cmd/tune/malloc_play.h"
 #include "cmd/tune/malloc_text.h"

@@ -2,7 +2,7 @@
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
-#include "cmd/measure/open_trace.h"
+#include "cmd/jobs/open_trace.h"
 #include "cmd/page/html_page.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/escape.h"

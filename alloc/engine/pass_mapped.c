@@ -1,6 +1,6 @@
 /* The mapped pass: untimed. It plays the program once, while another process follows this one, with
  * all threads that it starts, and counts its calls of mmap, munmap, mremap, brk and madvise
- * (cmd/measure/follow.h). That process reads how many bytes are mapped after each of them; this one
+ * (cmd/jobs/follow.h). That process reads how many bytes are mapped after each of them; this one
  * says when to count, and what is mapped at peak demand.
  *
  *     this process                          the one that follows

@@ -20,7 +20,7 @@
  * is requested than a step of 1 % of peak demand, and behind each end of a thread.
  *
  * The figure is that of the process, so it is one of a process that does nothing else: the caller
- * starts a fresh one (cmd/measure/memory_passes.h). Known weakness: a source's own table of ranges
+ * starts a fresh one (cmd/jobs/memory_passes.h). Known weakness: a source's own table of ranges
  * is in it, 64 bytes for each range that is held at once, and where several threads play a policy,
  * the heap that this process's malloc begins for the bookkeeping of each, 20 KiB. */
 #ifndef TP_PROCESS_WATCH_H

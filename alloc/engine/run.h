@@ -197,7 +197,7 @@ struct tp_resident {
     struct tp_spread peak;    /* the highest of all readings (process_watch.h) */
     struct tp_spread end;     /* after the last event, before live blocks are freed */
     /* What a preloaded library adds to the RSS of a process before its first event, which is in
-     * none of these: the caller's (cmd/measure/memory_passes.h); 0 without such a library */
+     * none of these: the caller's (cmd/jobs/memory_passes.h); 0 without such a library */
     uint64_t start;
     bool huge_pages;         /* transparent huge pages were as the machine has them; else off */
     struct tp_course course; /* of the pass whose peak is the middle one */

@@ -9,10 +9,10 @@
 #ifndef TP_COMPARE_H
 #define TP_COMPARE_H
 
-#include "cmd/measure/condition.h"
-#include "cmd/measure/record.h"
-#include "cmd/measure/rounds.h"
 #include "cmd/report/report.h"
+#include "cmd/results/condition.h"
+#include "cmd/results/record.h"
+#include "cmd/stats/rounds.h"
 #include "cmd/ui/table.h"
 
 enum { TP_COMPARE_SIDES = 32 }; /* strategies of a live table, at most */

@@ -2,7 +2,7 @@
 #include "cmd/compare/compare.h"
 #include "cmd/compare/compare_tree.h"
 
-#include "cmd/measure/report_json.h"
+#include "cmd/results/report_json.h"
 
 #include <math.h>
 

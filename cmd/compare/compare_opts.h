@@ -2,7 +2,7 @@
 #ifndef TP_COMPARE_OPTS_H
 #define TP_COMPARE_OPTS_H
 
-#include "cmd/measure/open_trace.h"
+#include "cmd/jobs/open_trace.h"
 #include "cmd/ui/option_words.h"
 
 #include <stdbool.h>

@@ -3,10 +3,10 @@
 #include "cmd/compare/compare_html.h"
 
 #include "cmd/compare/compare.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/metric_text.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/metric_text.h"
 #include "cmd/ui/escape.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
  * rows is faster is decided by a test over the pairs of the rounds, adjusted over all such tests of
  * the table. */
 #include "cmd/compare/compare.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/difference.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/report/pick.h"
+#include "cmd/stats/difference.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,11 +6,11 @@
  * need no test. All other changes are printed in brackets. */
 #include "alloc/base/grow.h"
 #include "cmd/compare/compare.h"
-#include "cmd/measure/metric_text.h"
+#include "cmd/results/metric_text.h"
 
-#include "cmd/measure/difference.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/known_values.h"
+#include "cmd/results/figures.h"
+#include "cmd/stats/difference.h"
+#include "cmd/stats/known_values.h"
 
 #include <math.h>
 #include <stdarg.h>

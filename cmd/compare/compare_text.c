@@ -2,8 +2,8 @@
  * warnings and notes. */
 #include "cmd/compare/compare.h"
 
-#include "cmd/measure/figures.h"
 #include "cmd/report/report.h"
+#include "cmd/results/figures.h"
 
 #include <math.h>
 #include <string.h>

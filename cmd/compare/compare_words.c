@@ -1,10 +1,10 @@
 /* The texts of a comparison: heads of columns, cells, and the legend of the marks; see compare.h.
  */
 #include "cmd/compare/compare.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/metric_heading.h"
-#include "cmd/measure/metric_text.h"
 #include "cmd/report/validated.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/metric_heading.h"
+#include "cmd/results/metric_text.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "alloc/base/clock.h"
 #include "alloc/engine/run.h"
-#include "cmd/measure/gpus.h"
-#include "cmd/measure/machine.h"
+#include "cmd/jobs/gpus.h"
+#include "cmd/jobs/machine.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
  * folder for large programs, the terminal. */
 #include "alloc/engine/counter.h"
 #include "cmd/doctor/doctor.h"
-#include "cmd/measure/callgrind.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/stats/callgrind.h"
 #include "cmd/ui/text.h"
 
 #include <dirent.h>

@@ -8,7 +8,7 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/opt.h"
-#include "cmd/measure/json_member.h"
+#include "cmd/results/json_member.h"
 
 #include <errno.h>
 #include <math.h>

@@ -16,8 +16,8 @@
 #ifndef TP_BASELINE_H
 #define TP_BASELINE_H
 
-#include "cmd/measure/record.h"
-#include "cmd/measure/stored.h"
+#include "cmd/results/record.h"
+#include "cmd/results/stored.h"
 #include "cmd/ui/text.h"
 
 #define TP_BASELINE_NAME   "tapool-baseline.json"

@@ -4,7 +4,7 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/units.h"
-#include "cmd/measure/machine.h"
+#include "cmd/jobs/machine.h"
 #include "traces/trace.h"
 
 #include <limits.h>

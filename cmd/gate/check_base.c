@@ -14,7 +14,7 @@
  *
  * Known weakness: only one gap is named with its reason. */
 #include "cmd/gate/check_job.h"
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/spec.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,8 +12,8 @@
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/grow.h"
-#include "cmd/measure/gpus.h"
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/gpus.h"
+#include "cmd/jobs/spec.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/option_words.h"
 #include "traces/trace.h"

@@ -2,7 +2,7 @@
  * tests need no processes. */
 #include "alloc/base/grow.h"
 #include "cmd/gate/check_job.h"
-#include "cmd/measure/metric_text.h"
+#include "cmd/results/metric_text.h"
 
 #include <math.h>
 #include <stdlib.h>

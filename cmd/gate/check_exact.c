@@ -7,8 +7,8 @@
 
 #include "alloc/base/random.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/replay_job.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/results/replay_job.h"
 #include "cmd/ui/stop.h"
 
 #include <math.h>

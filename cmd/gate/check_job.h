@@ -19,8 +19,8 @@
 #include "alloc/base/opt.h"
 #include "cmd/gate/baseline.h"
 #include "cmd/gate/gate.h"
-#include "cmd/measure/instructions.h"
-#include "cmd/measure/rounds.h"
+#include "cmd/stats/instructions.h"
+#include "cmd/stats/rounds.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 

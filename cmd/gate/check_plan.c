@@ -8,7 +8,7 @@
 
 #include "alloc/base/random.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/measure/known_values.h"
+#include "cmd/stats/known_values.h"
 
 #include <math.h>
 #include <stdlib.h>

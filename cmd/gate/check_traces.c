@@ -3,7 +3,7 @@
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/grow.h"
-#include "cmd/measure/open_trace.h"
+#include "cmd/jobs/open_trace.h"
 
 #include <stdlib.h>
 #include <string.h>

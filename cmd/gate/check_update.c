@@ -4,10 +4,10 @@
  * that is dropped and every tolerance that changes is listed, so that no hole in the gate goes
  * unnoticed. */
 #include "cmd/gate/check_job.h"
-#include "cmd/measure/metric_text.h"
+#include "cmd/results/metric_text.h"
 
 #include "alloc/base/clock.h"
-#include "cmd/measure/known_values.h"
+#include "cmd/stats/known_values.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 

@@ -3,7 +3,7 @@
 #ifndef TP_GATE_H
 #define TP_GATE_H
 
-#include "cmd/measure/difference.h"
+#include "cmd/stats/difference.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/text.h"
 

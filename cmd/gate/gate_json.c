@@ -2,7 +2,7 @@
  * major version members are only added, never renamed or removed. */
 #include "cmd/gate/gate_tree.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/measure/report_json.h"
+#include "cmd/results/report_json.h"
 #include "cmd/ui/json_out.h"
 
 #include "alloc/base/clean.h"

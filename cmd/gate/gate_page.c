@@ -10,10 +10,10 @@
 #include "alloc/base/units.h"
 #include "cmd/gate/gate_tree.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/measure/metric_heading.h"
-#include "cmd/measure/metric_text.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
+#include "cmd/results/metric_heading.h"
+#include "cmd/results/metric_text.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 

@@ -1,6 +1,6 @@
 /* Words of a gate's findings; see gate.h and gate_words.h. */
 #include "cmd/gate/gate_words.h"
-#include "cmd/measure/metric_text.h"
+#include "cmd/results/metric_text.h"
 
 #include "alloc/base/clean.h"
 #include "cmd/gate/baseline.h"

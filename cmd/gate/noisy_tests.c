@@ -9,7 +9,7 @@
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/grow.h"
-#include "cmd/measure/known_values.h"
+#include "cmd/stats/known_values.h"
 
 #include <math.h>
 #include <stdlib.h>

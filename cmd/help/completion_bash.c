@@ -8,7 +8,7 @@
  * Known weakness: an option and its value in one word, such as `-sarena`, are not completed. */
 #include "cmd/cli/commands.h"
 #include "cmd/help/completion.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 
 static void print_lists(FILE *out)
 {

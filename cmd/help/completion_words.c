@@ -2,9 +2,9 @@
 #include "cmd/help/completion.h"
 
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/metrics.h"
-#include "cmd/measure/warnings.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/results/metrics.h"
+#include "cmd/results/warnings.h"
 
 #include <dirent.h>
 #include <stdlib.h>

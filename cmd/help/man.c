@@ -6,8 +6,8 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/help/completion.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/warnings.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/results/warnings.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/exit.h"
 

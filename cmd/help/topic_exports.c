@@ -1,6 +1,6 @@
 /* tapool help exports: what can be written for other programs, and how each is read. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/exporter.h"
+#include "cmd/results/exporter.h"
 
 static const char how[] =
     "--format NAME prints it instead of the screen, --export-NAME FILE writes it to FILE beside "

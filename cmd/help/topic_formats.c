@@ -1,6 +1,6 @@
 /* tapool help formats: what can be read and written; the rows are those of the registry. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/ui/text.h"
 
 enum { NAME = 2, SUMMARY = 18 };

@@ -1,7 +1,7 @@
 /* tapool help metrics: every metric by the one name that it has everywhere. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/metrics.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/results/metrics.h"
 #include "cmd/ui/text.h"
 
 #include <string.h>

@@ -15,14 +15,9 @@
  * it is known of one device. The member `curve` of the result, which says the same at greater
  * length, is empty. Frames of the heap are as frames_json.h draws them. Where a page would be
  * larger than page_room.h says, curves have fewer points and there are fewer frames. */
-#include "cmd/measure/asked.h"
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/frames_json.h"
-#include "cmd/measure/holders_json.h"
-#include "cmd/measure/info_scan.h"
-#include "cmd/measure/report_json.h"
+#include "cmd/page/asked.h"
 #include "cmd/page/curve_data.h"
+#include "cmd/page/frames_json.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/page_room.h"
 #include "cmd/page/replay_page.h"
@@ -30,9 +25,14 @@
 #include "cmd/page/trace_data.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/info.h"
+#include "cmd/report/info_scan.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/report/timeline.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/holders_json.h"
+#include "cmd/results/report_json.h"
 #include "cmd/ui/stop.h"
 
 #include "alloc/engine/frames.h"

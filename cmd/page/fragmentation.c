@@ -1,9 +1,9 @@
 /* See fragmentation.h. */
 #include "cmd/page/fragmentation.h"
 
-#include "cmd/measure/figures.h"
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/spec.h"
 #include "cmd/page/html_parts.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/table.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef TP_FRAGMENTATION_H
 #define TP_FRAGMENTATION_H
 
-#include "cmd/measure/result.h"
+#include "cmd/results/result.h"
 
 /* Whether any of the results was followed on a device, so that its memory is known over time. */
 bool tp_fragmentation_known(const struct tp_result *results, size_t count);

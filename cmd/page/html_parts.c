@@ -1,8 +1,8 @@
 /* See html_parts.h. */
 #include "cmd/page/html_parts.h"
 
-#include "cmd/measure/machine.h"
-#include "cmd/measure/result.h"
+#include "cmd/jobs/machine.h"
+#include "cmd/results/result.h"
 #include "cmd/ui/escape.h"
 
 int tp_html_table(struct tp_table *t, FILE *out, struct tp_err *err)

@@ -1,9 +1,9 @@
 /* See page_room.h. */
 #include "cmd/page/page_room.h"
 
-#include "cmd/measure/asked.h"
-#include "cmd/measure/figures.h"
+#include "cmd/page/asked.h"
 #include "cmd/page/page_assets.h"
+#include "cmd/results/figures.h"
 
 #include <stdlib.h>
 #include <string.h>

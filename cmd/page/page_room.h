@@ -3,8 +3,8 @@
 #ifndef TP_PAGE_ROOM_H
 #define TP_PAGE_ROOM_H
 
-#include "cmd/measure/info_scan.h"
-#include "cmd/measure/result.h"
+#include "cmd/report/info_scan.h"
+#include "cmd/results/result.h"
 #include "cmd/ui/json_out.h"
 
 struct tp_page_room {

@@ -1,8 +1,6 @@
 /* See replay_page.h. */
 #include "cmd/page/replay_page.h"
 
-#include "cmd/measure/captured.h"
-#include "cmd/measure/figures.h"
 #include "cmd/page/fragmentation.h"
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
@@ -13,6 +11,8 @@
 #include "cmd/report/memory_chart.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
+#include "cmd/results/captured.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 

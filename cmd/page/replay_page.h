@@ -2,8 +2,8 @@
 #ifndef TP_REPLAY_PAGE_H
 #define TP_REPLAY_PAGE_H
 
-#include "cmd/measure/info_scan.h"
-#include "cmd/measure/result.h"
+#include "cmd/report/info_scan.h"
+#include "cmd/results/result.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* See source_calls.h. */
 #include "cmd/page/source_calls.h"
 
-#include "cmd/measure/figures.h"
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/spec.h"
 #include "cmd/page/html_parts.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 

@@ -3,7 +3,7 @@
 #ifndef TP_SOURCE_CALLS_H
 #define TP_SOURCE_CALLS_H
 
-#include "cmd/measure/result.h"
+#include "cmd/results/result.h"
 
 /* Whether the calls of any of the results are known over time. */
 bool tp_source_calls_known(const struct tp_result *results, size_t count);

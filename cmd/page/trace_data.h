@@ -4,7 +4,7 @@
 #define TP_TRACE_DATA_H
 
 #include "alloc/engine/curve.h"
-#include "cmd/measure/captured.h"
+#include "cmd/results/captured.h"
 #include "cmd/ui/json_out.h"
 
 /* Adds a curve (curve_data.h), of about `most` points at most; `calls`: with the calls to the

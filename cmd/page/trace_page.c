@@ -2,8 +2,8 @@
 #include "cmd/page/trace_page.h"
 
 #include "alloc/base/units.h"
-#include "cmd/measure/figures.h"
 #include "cmd/page/html_page.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/table.h"
 
 #include <stdlib.h>

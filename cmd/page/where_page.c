@@ -6,9 +6,9 @@
  * Parts have the words and the patterns of the map of the heap. */
 #include "cmd/page/where_page.h"
 
-#include "cmd/measure/figures.h"
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/spec.h"
 #include "cmd/page/html_parts.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 

@@ -2,7 +2,7 @@
 #ifndef TP_WHERE_PAGE_H
 #define TP_WHERE_PAGE_H
 
-#include "cmd/measure/result.h"
+#include "cmd/results/result.h"
 
 /* Whether it is known of one of the results what its memory was taken by. */
 bool tp_where_known(const struct tp_result *results, size_t count);

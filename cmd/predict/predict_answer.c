@@ -3,10 +3,10 @@
 
 #include "alloc/base/units.h"
 #include "alloc/strategies/torch/torch_rules.h"
-#include "cmd/measure/captured.h"
-#include "cmd/measure/measure.h"
-#include "cmd/measure/trial.h"
+#include "cmd/jobs/trial.h"
 #include "cmd/predict/align.h"
+#include "cmd/results/captured.h"
+#include "cmd/stats/measure.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"

@@ -1,7 +1,7 @@
 /* See recordings.h. */
 #include "cmd/predict/recordings.h"
 
-#include "cmd/measure/save_trace.h"
+#include "cmd/jobs/save_trace.h"
 #include "cmd/predict/run_steps.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"

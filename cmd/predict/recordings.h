@@ -3,7 +3,7 @@
 #ifndef TP_RECORDINGS_H
 #define TP_RECORDINGS_H
 
-#include "cmd/measure/open_trace.h"
+#include "cmd/jobs/open_trace.h"
 #include "cmd/predict/sample_run.h"
 
 struct tp_recordings {

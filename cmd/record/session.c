@@ -3,7 +3,7 @@
 
 #include "alloc/base/clock.h"
 #include "alloc/base/numbers.h"
-#include "cmd/measure/process.h"
+#include "cmd/jobs/process.h"
 #include "cmd/record/witness.h"
 #include "cmd/ui/stop.h"
 

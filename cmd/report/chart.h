@@ -16,7 +16,7 @@
 #ifndef TP_CHART_H
 #define TP_CHART_H
 
-#include "cmd/measure/columns.h"
+#include "cmd/report/columns.h"
 
 #include <stdio.h>
 

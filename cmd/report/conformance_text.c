@@ -1,7 +1,7 @@
 /* See conformance_text.h. */
 #include "cmd/report/conformance_text.h"
 
-#include "cmd/measure/conformance_run.h"
+#include "cmd/jobs/conformance_run.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 

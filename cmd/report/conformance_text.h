@@ -2,7 +2,7 @@
 #ifndef TP_CONFORMANCE_TEXT_H
 #define TP_CONFORMANCE_TEXT_H
 
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/spec.h"
 
 #include <stdio.h>
 

@@ -12,12 +12,12 @@
  *
  * Known weakness: the format cannot say that a value is at the limit of the clock, so percentiles
  * below ten steps of the clock are left out. */
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/machine.h"
-#include "cmd/measure/metrics.h"
+#include "cmd/jobs/machine.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/report.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/metrics.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/json_out.h"
 

@@ -7,9 +7,9 @@
  * the same digits. A column is named after its path there: `memory.peak_reserved_bytes` becomes
  * peak_reserved_bytes. Known weakness: values of the whole run, such as times, are repeated in the
  * row of each device. */
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/metrics.h"
-#include "cmd/measure/report_json.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/metrics.h"
+#include "cmd/results/report_json.h"
 #include "cmd/ui/table.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ struct csv_column {
 };
 
 /* The columns before and after those of the figures, which are in the order of their rows
- * (cmd/measure/figure_rows.h). */
+ * (cmd/results/figure_rows.h). */
 static const struct csv_column first[] = {
     {OF_RUN, "trace.name", NULL},       {OF_RUN, "trace.path", NULL},
     {OF_RUN, "strategy.label", NULL},   {OF_RUN, "strategy.name", NULL},

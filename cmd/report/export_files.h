@@ -2,7 +2,7 @@
 #ifndef TP_EXPORT_FILES_H
 #define TP_EXPORT_FILES_H
 
-#include "cmd/measure/exporter.h"
+#include "cmd/results/exporter.h"
 #include "cmd/ui/exports.h"
 
 /* Checks whether the formats can hold the results, and the file names of those that write several

@@ -6,9 +6,9 @@
  *
  * What the program holds is the same for every strategy, so a trace is written once. Known
  * weakness: a flame graph merges equal stacks, and two traces of one name are one. */
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
 #include "cmd/report/report_holders.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
 
 static int check(const struct tp_report *r, struct tp_err *err)
 {

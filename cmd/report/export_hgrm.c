@@ -11,9 +11,9 @@
  * and one for each kind of call. Readers skip lines that begin with '#'; they describe the result.
  * Known weakness: buckets are up to 3.2 % wide, and below ten steps of the clock a value is only
  * good to one step. */
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
 #include "cmd/report/export_text.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/escape.h"
 
 #include <math.h>

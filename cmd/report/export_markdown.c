@@ -11,12 +11,12 @@
  *
  * Names come from files and command lines, so they are escaped: none of them can begin a link, a
  * mention or a cell. */
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/warnings.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/warnings.h"
 #include "cmd/ui/escape.h"
 
 #include <limits.h>

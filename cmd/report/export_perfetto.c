@@ -9,10 +9,10 @@
  * microsecond. Other members of a result are in `otherData`, with their names in the JSON result.
  * Known weakness: a curve has at most TP_CURVE_POINTS points. No extreme is lost, but values
  * between extremes may be. */
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/report_json.h"
 #include "cmd/report/timeline.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/report_json.h"
 
 #include <string.h>
 

@@ -17,13 +17,13 @@
  * written as it is, and a reader that expects PyTorch's blocks may wonder. */
 #include "alloc/engine/history.h"
 #include "alloc/program/heap.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/process.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/jobs/process.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/pickler.h"
 #include "cmd/report/snapshot_frames.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/stop.h"
 #include "traces/event.h"
 

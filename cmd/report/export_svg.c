@@ -3,11 +3,11 @@
  *
  * A picture has at most CHARTS charts, and the more lines there are the coarser they are drawn, so
  * that it stays below 200 KB. */
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/memory_chart.h"
 #include "cmd/report/svg_file.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
 
 #include <stdlib.h>
 

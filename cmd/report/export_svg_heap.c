@@ -3,11 +3,11 @@
  * --format svg do.
  *
  * The more heaps there are the coarser they are drawn, so that a picture stays at some 100 KB. */
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/figures.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/heap_chart.h"
 #include "cmd/report/svg_file.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/figures.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* See export_text.h. */
 #include "cmd/report/export_text.h"
 
-#include "cmd/measure/warnings.h"
+#include "cmd/results/warnings.h"
 #include "cmd/ui/escape.h"
 
 #include <string.h>

@@ -2,11 +2,11 @@
  * dashes for its form: that takes a dozen bytes for each of them. */
 #include "cmd/report/heap_chart.h"
 
-#include "cmd/measure/figures.h"
 #include "cmd/report/chart.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/svg_parts.h"
 #include "cmd/report/ticks.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/escape.h"
 
 #include <stdlib.h>

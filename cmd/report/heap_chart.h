@@ -13,8 +13,8 @@
 #ifndef TP_HEAP_CHART_H
 #define TP_HEAP_CHART_H
 
-#include "cmd/measure/result.h"
 #include "cmd/report/heap_lines.h"
+#include "cmd/results/result.h"
 
 #include "alloc/base/str.h"
 

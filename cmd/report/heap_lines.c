@@ -6,7 +6,7 @@
 #include "cmd/report/heap_lines.h"
 
 #include "alloc/base/grow.h"
-#include "cmd/measure/columns.h"
+#include "cmd/report/columns.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #ifndef TP_INFO_H
 #define TP_INFO_H
 
-#include "cmd/measure/captured.h"
-#include "cmd/measure/info_scan.h"
+#include "cmd/report/info_scan.h"
+#include "cmd/results/captured.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/text.h"
 #include "traces/trace.h"

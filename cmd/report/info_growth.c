@@ -1,6 +1,6 @@
 /* See info.h: which allocation sites grew from one trace to another. */
-#include "cmd/measure/pair_growth.h"
 #include "cmd/report/info.h"
+#include "cmd/report/pair_growth.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/report/site_rows.h"
 #include "cmd/ui/table.h"

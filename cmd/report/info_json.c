@@ -1,8 +1,8 @@
 /* Writes tapool.info/1. Members that the result of a replay has too have the same names there
- * (cmd/measure/report_json.h). */
-#include "cmd/measure/report_json.h"
+ * (cmd/results/report_json.h). */
 #include "cmd/report/info.h"
 #include "cmd/report/report_head.h"
+#include "cmd/results/report_json.h"
 
 #include "alloc/base/clean.h"
 #include "alloc/engine/run.h"

@@ -1,10 +1,10 @@
 /* See info.h: two traces. */
-#include "cmd/measure/trace_pair.h"
 #include "cmd/report/info.h"
+#include "cmd/report/trace_pair.h"
 #include "cmd/ui/table.h"
 
 #include "alloc/base/numbers.h"
-#include "cmd/measure/metric_text.h"
+#include "cmd/results/metric_text.h"
 
 enum { NAME = 0, VALUE = 10 };
 

@@ -1,8 +1,8 @@
 /* See info.h: the document of two traces. */
-#include "cmd/measure/report_json.h"
-#include "cmd/measure/trace_pair.h"
 #include "cmd/report/info.h"
 #include "cmd/report/site_rows.h"
+#include "cmd/report/trace_pair.h"
+#include "cmd/results/report_json.h"
 
 static void write_traces(struct tp_json *j, cJSON *root, const struct tp_trace_pair *pair)
 {

@@ -1,13 +1,13 @@
 /* The screen of `tapool info`. It shows only what the trace has. What the format does not record is
  * listed in one line. */
 #include "alloc/base/clean.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/figures.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/report/curve_text.h"
 #include "cmd/report/info.h"
 #include "cmd/report/recorded_text.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"
+#include "cmd/results/figures.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * scan of the program. */
 #include "cmd/report/memory_chart.h"
 
-#include "cmd/measure/figures.h"
-#include "cmd/measure/info_scan.h"
+#include "cmd/report/info_scan.h"
 #include "cmd/report/report.h"
+#include "cmd/results/figures.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 #ifndef TP_MEMORY_CHART_H
 #define TP_MEMORY_CHART_H
 
-#include "cmd/measure/result.h"
 #include "cmd/report/chart.h"
 #include "cmd/report/info.h"
+#include "cmd/results/result.h"
 
 #include "alloc/base/str.h"
 

@@ -1,7 +1,7 @@
 /* See recorded_text.h. */
 #include "cmd/report/recorded_text.h"
 
-#include "cmd/measure/result.h"
+#include "cmd/results/result.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define TP_RECORDED_TEXT_H
 
 #include "alloc/base/str.h"
-#include "cmd/measure/captured.h"
+#include "cmd/results/captured.h"
 #include "cmd/ui/text.h"
 
 /* How a replay as recorded differs from the recording: "16 MiB more reserved and 1 more driver

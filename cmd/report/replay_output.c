@@ -1,9 +1,9 @@
 /* See replay_output.h. */
 #include "cmd/report/replay_output.h"
 
-#include "cmd/measure/figures.h"
 #include "cmd/report/export_files.h"
 #include "cmd/report/report.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/output.h"
 
 static void print_text(const struct tp_replay_output *o, FILE *out)

@@ -3,7 +3,7 @@
 #ifndef TP_REPLAY_OUTPUT_H
 #define TP_REPLAY_OUTPUT_H
 
-#include "cmd/measure/replay_job.h"
+#include "cmd/results/replay_job.h"
 
 struct tp_replay_output {
     const struct tp_replay_opts *opts;

@@ -2,7 +2,7 @@
 #ifndef TP_REPORT_H
 #define TP_REPORT_H
 
-#include "cmd/measure/result.h"
+#include "cmd/results/result.h"
 #include "cmd/ui/text.h"
 
 /* The screen of one result, and the screen of `count` results of one trace as a table. */

@@ -1,12 +1,12 @@
 /* The screen of one result: memory as a sum at peak demand, speed, and latencies by kind of call.
  */
 #include "alloc/engine/offline.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/warnings.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/report/validated.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/warnings.h"
 
 #include <math.h>
 #include <string.h>

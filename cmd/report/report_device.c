@@ -1,8 +1,8 @@
 /* What the screens say about a real device: its name, the calls to its driver, and what the driver
  * reported. Other processes may use the device too, so figures differ between the passes and are
  * shown as ranges. */
-#include "cmd/measure/figures.h"
 #include "cmd/report/report.h"
+#include "cmd/results/figures.h"
 
 #include <string.h>
 

@@ -3,11 +3,11 @@
 
 #include "alloc/base/units.h"
 #include "alloc/device_pages.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/figures.h"
-#include "cmd/measure/machine.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/jobs/machine.h"
 #include "cmd/report/recorded_text.h"
 #include "cmd/report/report.h"
+#include "cmd/results/figures.h"
 
 #include <string.h>
 

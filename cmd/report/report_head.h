@@ -2,7 +2,7 @@
 #ifndef TP_REPORT_HEAD_H
 #define TP_REPORT_HEAD_H
 
-#include "cmd/measure/captured.h"
+#include "cmd/results/captured.h"
 #include "cmd/ui/text.h"
 #include "traces/trace.h"
 

@@ -3,7 +3,7 @@
 #define TP_REPORT_HOLDERS_H
 
 #include "alloc/base/opt.h"
-#include "cmd/measure/captured.h"
+#include "cmd/results/captured.h"
 #include "cmd/ui/text.h"
 #include "traces/holders.h"
 

@@ -1,9 +1,9 @@
 /* Explains an out of memory: what was requested, how much was free in which pieces, and whether the
  * program needed too much or the policy kept too much. */
 #include "alloc/engine/replay.h"
-#include "cmd/measure/figures.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
+#include "cmd/results/figures.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* The Pick of a replay: makes records of the results for the rule of cmd/report/pick.h. */
-#include "cmd/measure/figures.h"
-#include "cmd/measure/warnings.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/warnings.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* The screen of several results of one trace. Rows are strategies, so that a further strategy does
  * not make the table wider. */
-#include "cmd/measure/figures.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/report/validated.h"
+#include "cmd/results/figures.h"
 #include "cmd/ui/table.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* What -v adds to the screens: all options, exact bytes, the hash of the program, memory over time,
  * latencies by size, and the slowest events. */
-#include "cmd/measure/figures.h"
-#include "cmd/measure/metrics.h"
 #include "cmd/report/curve_text.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/metrics.h"
 #include "cmd/ui/table.h"
 
 #include <string.h>

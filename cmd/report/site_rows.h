@@ -2,7 +2,7 @@
 #ifndef TP_SITE_ROWS_H
 #define TP_SITE_ROWS_H
 
-#include "cmd/measure/sites.h"
+#include "cmd/report/sites.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/text.h"
 

@@ -2,7 +2,7 @@
 #ifndef TP_TIMELINE_H
 #define TP_TIMELINE_H
 
-#include "cmd/measure/result.h"
+#include "cmd/results/result.h"
 
 /* Without recorded times an event takes a microsecond. */
 enum { TP_UNTIMED_NS = 1000 };

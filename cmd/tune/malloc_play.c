@@ -2,8 +2,8 @@
 #include "cmd/tune/malloc_play.h"
 
 #include "alloc/base/malloc_variables.h"
-#include "cmd/measure/known_values.h"
-#include "cmd/measure/rounds.h"
+#include "cmd/stats/known_values.h"
+#include "cmd/stats/rounds.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
 

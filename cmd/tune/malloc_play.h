@@ -2,7 +2,7 @@
 #ifndef TP_MALLOC_PLAY_H
 #define TP_MALLOC_PLAY_H
 
-#include "cmd/measure/measure.h"
+#include "cmd/stats/measure.h"
 #include "cmd/tune/malloc_tune.h"
 
 struct tp_malloc_cfg {

@@ -4,7 +4,7 @@
 #include "alloc/base/grow.h"
 #include "alloc/base/malloc_variables.h"
 #include "alloc/base/str.h"
-#include "cmd/measure/libraries.h"
+#include "cmd/jobs/libraries.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/environment.h"
 

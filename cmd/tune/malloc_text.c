@@ -1,8 +1,8 @@
 /* The screen of `tapool tune` on a host trace; see malloc_text.h. */
 #include "cmd/tune/malloc_text.h"
 
-#include "cmd/measure/libraries.h"
-#include "cmd/measure/machine.h"
+#include "cmd/jobs/libraries.h"
+#include "cmd/jobs/machine.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/validated.h"
 #include "cmd/ui/table.h"

@@ -1,7 +1,7 @@
 /* See malloc_tune.h. */
 #include "cmd/tune/malloc_tune.h"
 
-#include "cmd/measure/machine.h"
+#include "cmd/jobs/machine.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "cmd/tune/tune.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
-#include "cmd/measure/open_trace.h"
+#include "cmd/jobs/open_trace.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/text.h"
 

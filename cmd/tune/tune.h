@@ -1,13 +1,13 @@
 /* Which setting of PYTORCH_CUDA_ALLOC_CONF would need less? Settings are tried on all files of a
- * job (cmd/measure/trial.h), such as the snapshots of several ranks, and what they did on each is
+ * job (cmd/jobs/trial.h), such as the snapshots of several ranks, and what they did on each is
  * made one figure: the largest peak, the sum of all calls. Nothing is printed here. */
 #ifndef TP_TUNE_H
 #define TP_TUNE_H
 
 #include "alloc/base/texts.h"
-#include "cmd/measure/captured.h"
-#include "cmd/measure/result.h"
-#include "cmd/measure/trial.h"
+#include "cmd/jobs/trial.h"
+#include "cmd/results/captured.h"
+#include "cmd/results/result.h"
 #include "traces/trace.h"
 
 /* Peaks that differ by less than this share are taken as equal. */
@@ -47,7 +47,7 @@ struct tp_tune_file {
     uint64_t most;     /* that it may have been */
     uint64_t live;     /* the most bytes that the program needed on one device */
     uint64_t live_event;
-    uint64_t packed; /* the best packing found of that device (cmd/measure/bound.h); 0: unknown */
+    uint64_t packed; /* the best packing found of that device (cmd/jobs/bound.h); 0: unknown */
     bool compared;   /* the format has addresses to compare */
     struct tp_fidelity fidelity; /* of the rules with the recorded setting; zeros: not compared */
     struct tp_tune_figures did;  /* what the recorded allocator did */

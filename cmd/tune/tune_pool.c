@@ -2,10 +2,10 @@
  * fork, and what happens to it there happens to that process. */
 #include "cmd/tune/tune_pool.h"
 
-#include "cmd/measure/gpus.h"
-#include "cmd/measure/measure.h"
-#include "cmd/measure/open_trace.h"
-#include "cmd/measure/record.h"
+#include "cmd/jobs/gpus.h"
+#include "cmd/jobs/open_trace.h"
+#include "cmd/results/record.h"
+#include "cmd/stats/measure.h"
 #include "cmd/ui/text.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* See fidelity.h. The file is read once more, in its own terms: a program has no addresses. */
 #include "cmd/verify/fidelity.h"
 
-#include "cmd/measure/replay_job.h"
+#include "cmd/results/replay_job.h"
 #include "cmd/verify/snapshot_file.h"
 #include "cmd/verify/verify.h"
 

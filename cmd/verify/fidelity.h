@@ -3,8 +3,8 @@
 #ifndef TP_FIDELITY_H
 #define TP_FIDELITY_H
 
-#include "cmd/measure/open_trace.h"
-#include "cmd/measure/result.h"
+#include "cmd/jobs/open_trace.h"
+#include "cmd/results/result.h"
 
 /* Adds up all devices with events, or the one that was asked for, of a trace that was opened from
  * `path`. That reads the file again, so false of large ones unless `large`; and of what is no

@@ -17,7 +17,7 @@
 #define TP_RANKS_H
 
 #include "alloc/base/err.h"
-#include "cmd/measure/sites.h"
+#include "cmd/report/sites.h"
 #include "cmd/verify/verified.h"
 #include "cmd/why/why_layout.h"
 

@@ -3,7 +3,7 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
-#include "cmd/measure/result.h"
+#include "cmd/results/result.h"
 #include "cmd/verify/snapshot_file.h"
 #include "cmd/verify/verify.h"
 #include "cmd/why/why_held.h"

@@ -2,7 +2,7 @@
 #include "cmd/why/why_json.h"
 
 #include "alloc/base/units.h"
-#include "cmd/measure/holders_json.h"
+#include "cmd/results/holders_json.h"
 
 static void write_event(struct tp_json *j, cJSON *o, const struct tp_why *w)
 {

@@ -1,9 +1,9 @@
 /* See why_page_data.h. */
 #include "cmd/why/why_page_data.h"
 
-#include "cmd/measure/frame_events.h"
-#include "cmd/measure/frames_json.h"
 #include "cmd/page/curve_data.h"
+#include "cmd/page/frame_events.h"
+#include "cmd/page/frames_json.h"
 #include "cmd/page/html_page.h"
 #include "cmd/why/why_json.h"
 #include "cmd/why/why_picture.h"

@@ -2,10 +2,10 @@
 #include "cmd/why/why_play.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
-#include "cmd/measure/measure.h"
-#include "cmd/measure/open_trace.h"
-#include "cmd/measure/trial.h"
+#include "cmd/jobs/open_trace.h"
+#include "cmd/jobs/trial.h"
 #include "cmd/report/recorded_text.h"
+#include "cmd/stats/measure.h"
 #include "cmd/ui/stop.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TP_WHY_PLAY_H
 #define TP_WHY_PLAY_H
 
-#include "cmd/measure/captured.h"
+#include "cmd/results/captured.h"
 #include "cmd/why/why_try.h"
 
 struct tp_why_trace {

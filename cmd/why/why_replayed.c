@@ -2,11 +2,11 @@
 #include "cmd/why/why_replayed.h"
 
 #include "alloc/base/spool.h"
-#include "cmd/measure/captured.h"
-#include "cmd/measure/exporter.h"
-#include "cmd/measure/open_trace.h"
-#include "cmd/measure/recorded_policy.h"
-#include "cmd/measure/result.h"
+#include "cmd/jobs/open_trace.h"
+#include "cmd/results/captured.h"
+#include "cmd/results/exporter.h"
+#include "cmd/results/recorded_policy.h"
+#include "cmd/results/result.h"
 #include "cmd/ui/stop.h"
 
 #include <errno.h>

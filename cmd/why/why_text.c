@@ -2,8 +2,8 @@
  * memory, and at last what all that rests on. */
 #include "cmd/why/why_text.h"
 
-#include "cmd/measure/result.h"
 #include "cmd/report/report_holders.h"
+#include "cmd/results/result.h"
 
 #include <math.h>
 

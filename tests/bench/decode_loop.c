@@ -9,7 +9,7 @@
  * Each walk is a whole one with all its checks; the sum over the instructions keeps the compiler
  * from leaving any out. */
 #include "alloc/base/clock.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "traces/trace.h"
 
 #include <inttypes.h>

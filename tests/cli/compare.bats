@@ -97,7 +97,7 @@ small_trace() {
     ok compare sample:sqlite -s system -s arena --limit 100 --json
     cp "$out" served.json
     schema shape "$SCHEMA"
-    schema shared "$TAPOOL_ROOT/cmd/measure/result.schema.json" "$SCHEMA"
+    schema shared "$TAPOOL_ROOT/cmd/results/result.schema.json" "$SCHEMA"
     schema valid "$SCHEMA" live.json stored.json served.json
     schema covered "$SCHEMA" live.json stored.json served.json
     schema mutants "$SCHEMA" stored.json

@@ -1,4 +1,4 @@
-"""Reads the frames of the heap in a page as cmd/measure/frames_json.h draws them, and checks what must hold of each.
+"""Reads the frames of the heap in a page as cmd/page/frames_json.h draws them, and checks what must hold of each.
 Prints for each run its strategy with the number of frames, their checksum, and whether one is of a failure."""
 
 import json

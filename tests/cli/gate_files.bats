@@ -55,7 +55,7 @@ END
     schema valid "$CHECK" "$GATE"/*.json
     schema covered "$CHECK" "$GATE"/*.json
     schema mutants "$CHECK" "$GATE/failing.json"
-    "$python" - "$CHECK" "$TAPOOL_ROOT/cmd/measure/result.schema.json" <<'END'
+    "$python" - "$CHECK" "$TAPOOL_ROOT/cmd/results/result.schema.json" <<'END'
 import json, sys
 a, b = (json.load(open(p))["$defs"] for p in sys.argv[1:])
 both = a.keys() & b.keys()

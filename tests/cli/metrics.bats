@@ -394,7 +394,7 @@ END
         [ "$(wc -l <"$out")" -ge 3 ]
     done
     # the list is closed: each id in the source is in it
-    sed -n '/^static const struct tp_warning /{n;s/^ *"\([a-z-]*\)",.*/\1/p}' "$TAPOOL_ROOT/cmd/measure/warnings.c" | sort >in_source
+    sed -n '/^static const struct tp_warning /{n;s/^ *"\([a-z-]*\)",.*/\1/p}' "$TAPOOL_ROOT/cmd/results/warnings.c" | sort >in_source
     [ -s in_source ]
     sort ids | diff - in_source
 }

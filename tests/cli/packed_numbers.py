@@ -1,4 +1,4 @@
-"""The numbers in a text of base 64, as cmd/measure/frames_json.h says."""
+"""The numbers in a text of base 64, as cmd/page/frames_json.h says."""
 import base64
 
 

@@ -5,7 +5,7 @@
 load common
 load browser
 
-RESULT=$TAPOOL_ROOT/cmd/measure/result.schema.json
+RESULT=$TAPOOL_ROOT/cmd/results/result.schema.json
 INFO=$TAPOOL_ROOT/cmd/report/info.schema.json
 PAIR=$TAPOOL_ROOT/cmd/report/info-pair.schema.json
 WHY=$TAPOOL_ROOT/cmd/why/why.schema.json

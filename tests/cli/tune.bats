@@ -125,7 +125,7 @@ setup() {
         without=nothing
     fi
     schema shape "$SCHEMA"
-    schema shared "$TAPOOL_ROOT/cmd/measure/result.schema.json" "$SCHEMA"
+    schema shared "$TAPOOL_ROOT/cmd/results/result.schema.json" "$SCHEMA"
     schema valid "$SCHEMA" small.json two.json
     schema covered "$SCHEMA" "--without=$without" small.json two.json
     schema mutants "$SCHEMA" two.json

@@ -26,7 +26,7 @@ tuned() { "$TAPOOL" tune "$@" --rounds 3 --min-time 0; }
     query "$out" 'd["settings"][1]["total_resident_bytes"]["median"] * 2 < d["settings"][0]["total_resident_bytes"]["median"]' | grep -q True
     is "$out" '1 in d["answer"]["chosen"] and d["settings"][1]["on_front"]' True
     schema shape "$SCHEMA"
-    schema shared "$TAPOOL_ROOT/cmd/measure/result.schema.json" "$SCHEMA"
+    schema shared "$TAPOOL_ROOT/cmd/results/result.schema.json" "$SCHEMA"
     schema valid "$SCHEMA" turns.json
     schema covered "$SCHEMA" --without=refused turns.json
     schema mutants "$SCHEMA" turns.json

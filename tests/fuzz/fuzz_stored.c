@@ -1,8 +1,8 @@
 /* Fuzz target: results that are read back (tapool.result/1). Whatever the bytes are, the outcome is
  * a result all of whose texts are there, or TP_EINPUT with one clean sentence; a result compares
  * with itself, and nothing about it differs from itself. */
-#include "cmd/measure/record.h"
-#include "cmd/measure/stored.h"
+#include "cmd/results/record.h"
+#include "cmd/results/stored.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@ unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE # of a hook that runs the tests
 # A tree without findings.
 fresh_tree() {
     rm -rf -- "$TREE" "$OBJECTS"
-    mkdir -p -- "$TREE"/{alloc/{base,program,engine,strategies/six,sources},cuda,cmd/{ui,measure},tests/unit,scripts}
+    mkdir -p -- "$TREE"/{alloc/{base,program,engine,strategies/six,sources},cuda,cmd/{ui,stats},tests/unit,scripts}
     mkdir -p -- "$TREE"/traces/{input,lower,formats/seven,profiles}
     cd -- "$TREE"
     cp -- "$HERE/../../alloc/base/banned.h" alloc/base/
@@ -50,7 +50,7 @@ fresh_tree() {
     printf '#include "cuda/loader.h"\nvoid tp_load(void) {}\n' >cuda/loader.c
     printf '#include "cuda/loader.h"\nconst struct tp_source_ops tp_source_five = {"five"};\n' \
         >cuda/source_five.c
-    echo 'void tp_measure(void);' >cmd/measure/measure.h
+    echo 'void tp_measure(void);' >cmd/stats/measure.h
     echo 'void tp_show(void);' >cmd/ui/show.h
     printf '#include "alloc/engine/engine.h"\n#include <stdio.h>\nint main(void) { puts("x"); }\n' >cmd/main.c
     printf '#include <stdio.h>\nint main(void) { puts("x"); }\n' >tests/unit/test_x.c
@@ -118,7 +118,7 @@ plant traces/profiles/four.c '#include <cjson/cJSON.h>' "<cjson/cJSON.h> $may_no
 plant traces/input/bytes.h '#include "traces/format.h"' "\"traces/format.h\" $may_not"
 plant cuda/device.c '#include "traces/format.h"' "\"traces/format.h\" $may_not"
 plant cuda/device.c '#include "alloc/engine/engine.h"' "\"alloc/engine/engine.h\" $may_not"
-plant cmd/ui/show.h '#include "cmd/measure/measure.h"' "\"cmd/measure/measure.h\" $may_not"
+plant cmd/ui/show.h '#include "cmd/stats/measure.h"' "\"cmd/stats/measure.h\" $may_not"
 plant cmd/main.c '#include "main.h"' '"main.h" is not written from the root'
 plant cmd/main.c '#include "cmd/../alloc/base/err.h"' 'is not written from the root'
 

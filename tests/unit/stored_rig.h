@@ -3,8 +3,8 @@
 #ifndef TP_TEST_STORED_RIG_H
 #define TP_TEST_STORED_RIG_H
 
-#include "cmd/measure/record.h"
-#include "cmd/measure/stored.h"
+#include "cmd/results/record.h"
+#include "cmd/results/stored.h"
 
 #include <cjson/cJSON.h>
 #include <setjmp.h>

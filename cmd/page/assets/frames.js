@@ -1,4 +1,4 @@
-/* Frames of the heap, as cmd/measure/frames_json.h says how they are written.
+/* Frames of the heap, as cmd/page/frames_json.h says how they are written.
 
        page.frames.rowsOf(frame)             [{ number, ranges, size, pieces }], a piece with its kind,
                                              offset and size; a merged one with `parts` by kind

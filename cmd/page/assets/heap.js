@@ -2,7 +2,7 @@
 
        range   | live | idle (hatched) | live | cached (dotted) |      a row each, all to one scale
 
-   cmd/measure/frames_json.h says how a frame is written. */
+   cmd/page/frames_json.h says how a frame is written. */
 "use strict";
 page.view("heap", (figure, runs) => {
     const { make, choice, bytes, count } = page;

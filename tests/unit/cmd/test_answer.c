@@ -1,6 +1,6 @@
 /* Answers in shared memory: what was written over is not believed, and neither is a run that leads
  * out of its bounds. */
-#include "cmd/measure/replay_answer.h"
+#include "cmd/jobs/replay_answer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

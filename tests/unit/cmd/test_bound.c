@@ -8,7 +8,7 @@ static int counted_pack(struct tp_offline_object *objects, size_t count,
 
 #define tp_offline_pack counted_pack
 #define tp_bound        bound_under_test
-#include "cmd/measure/bound.c"
+#include "cmd/jobs/bound.c"
 
 #include "tests/unit/programs.h"
 

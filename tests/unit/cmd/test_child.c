@@ -1,7 +1,7 @@
 /* Waiting for a child that leads a group of its own, as those do that the gate measures: what stops
  * the one who waits stops the child, and lets it go on; what it leaves behind ends with it. */
-#include "cmd/measure/left_behind.h"
-#include "cmd/measure/process.h"
+#include "cmd/jobs/left_behind.h"
+#include "cmd/jobs/process.h"
 #include "tests/unit/process_state.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Conditions of --fail-on: what they mean, what is refused. */
-#include "cmd/measure/condition.h"
+#include "cmd/results/condition.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Configuration: which level decides, what a hostile file does, and the names of variables. */
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
-#include "cmd/measure/catalog.h"
-#include "cmd/measure/metrics.h"
+#include "cmd/jobs/catalog.h"
+#include "cmd/results/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

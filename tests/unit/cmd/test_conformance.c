@@ -4,7 +4,7 @@
  * A strategy of the registry is played as it comes; for each further set of options worth having
  * there is a line in `chosen`. */
 #include "alloc/conformance/conformance_suite.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "tests/unit/async_source.h"
 #include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"

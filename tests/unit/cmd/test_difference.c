@@ -1,5 +1,5 @@
 /* The verdict on two series, with series whose verdict is known. */
-#include "cmd/measure/difference.h"
+#include "cmd/stats/difference.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Libraries that are looked into without being loaded: cut anywhere, and with any byte changed. */
 #include "alloc/strategy.h"
-#include "cmd/measure/elf_file.h"
+#include "cmd/jobs/elf_file.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
  * HdrHistogram prints of the same readings, what Markdown may not take for markup, and files of
  * several results. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/captured.h"
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/spec.h"
 #include "cmd/report/export_files.h"
+#include "cmd/results/captured.h"
 #include "tests/unit/programs.h"
 
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* The registry of figures agrees with itself, and the schema of results with it: what a row says is
  * there, of that kind, and what the schema says of an object that rows make has a row. */
-#include "cmd/measure/metrics.h"
+#include "cmd/results/metrics.h"
 #include "tests/unit/stored_rig.h"
 
-#define SCHEMA TAPOOL_ROOT "/cmd/measure/result.schema.json"
+#define SCHEMA TAPOOL_ROOT "/cmd/results/result.schema.json"
 
 static size_t times_listed(const struct tp_metric *m)
 {

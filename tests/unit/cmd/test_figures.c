@@ -1,6 +1,6 @@
 /* Figures of a run on a real device: ranges over the passes, calls of the driver, what is not
  * known; and beside them those of a run that is exact. */
-#include "cmd/measure/figures.h"
+#include "cmd/results/figures.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Following a child: which of its calls count, and what they map. */
 #include "alloc/base/own.h"
 #include "alloc/base/process_memory.h"
-#include "cmd/measure/follow.h"
-#include "cmd/measure/process.h"
+#include "cmd/jobs/follow.h"
+#include "cmd/jobs/process.h"
 
 #include <pthread.h>
 #include <setjmp.h>

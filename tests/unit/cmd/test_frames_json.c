@@ -1,8 +1,8 @@
 /* Frames on their way to a page: a replay in another process fills them, and what is written of
  * them is read again from its text and says the same. */
-#include "cmd/measure/fork_replay.h"
-#include "cmd/measure/frame_events.h"
-#include "cmd/measure/frames_json.h"
+#include "cmd/jobs/fork_replay.h"
+#include "cmd/page/frame_events.h"
+#include "cmd/page/frames_json.h"
 #include "tests/unit/base64_reading.h"
 #include "tests/unit/one_run.h"
 #include "tests/unit/some_program.h"

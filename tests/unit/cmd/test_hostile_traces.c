@@ -8,7 +8,7 @@
  *
  * TAPOOL_SEED=N changes the random ones. TAPOOL_KEEP=FILE writes every input there before it is
  * read, so that after a crash the one that did it is left. */
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "tests/unit/trace_fixture.h"
 #include "traces/trace.h"
 

@@ -1,8 +1,8 @@
 /* Counting instructions: files of callgrind, whole and hostile; valgrinds that are none (scripts
  * that stand for them); and, where there is a real one, that a count is the same every time. */
 #include "alloc/engine/counter.h"
-#include "cmd/measure/callgrind.h"
-#include "cmd/measure/instructions.h"
+#include "cmd/stats/callgrind.h"
+#include "cmd/stats/instructions.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Writing JSON traces: what was written is read again as the same program, in both forms; texts and
  * numbers at their limits; writes that fail. */
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "tests/unit/trace_fixture.h"
 #include "traces/formats/json/json_write.h"
 

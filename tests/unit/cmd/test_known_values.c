@@ -1,5 +1,5 @@
 /* Series with values that are not known. */
-#include "cmd/measure/known_values.h"
+#include "cmd/stats/known_values.h"
 
 #include <math.h>
 #include <setjmp.h>

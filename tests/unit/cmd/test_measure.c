@@ -1,9 +1,9 @@
 /* Measuring in a process of its own: what the other program is given, and what becomes of all that
  * it can do. The other program is a shell script. */
-#include "cmd/measure/record.h"
-#include "cmd/measure/rounds.h"
+#include "cmd/results/record.h"
+#include "cmd/stats/rounds.h"
 
-#include "cmd/measure/open_trace.h"
+#include "cmd/jobs/open_trace.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* The passes in processes of their own: how many there are, where they are played, and how several
  * become one figure. */
 #include "alloc/base/own.h"
-#include "cmd/measure/memory_passes.h"
+#include "cmd/jobs/memory_passes.h"
 #include "tests/unit/one_run.h"
 
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* Which policy is picked, and in which words: a table of records, made by hand. Each is handed to
  * the rule as replay fills it and as compare fills it, and both must say the same. */
 #include "cmd/compare/compare.h"
-#include "cmd/measure/figures.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
+#include "cmd/results/figures.h"
 
 #include <math.h>
 #include <setjmp.h>

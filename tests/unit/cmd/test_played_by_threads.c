@@ -6,7 +6,7 @@
 #include "alloc/base/clock.h"
 #include "alloc/base/own.h"
 #include "alloc/engine/replay.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "tests/unit/profile_rig.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * are refused before the first event. What holds for all is asked of every profile in the registry.
  */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "tests/unit/profile_rig.h"
 #include "tests/unit/trace_fixture.h"
 #include "traces/profiles/distributions.h"

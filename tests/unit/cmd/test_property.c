@@ -10,7 +10,7 @@
  * The second half plants bugs and wants each found, made small and kept. */
 #include "tests/unit/property.h"
 
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "tests/unit/property_planted.h"
 #include "traces/trace.h"
 

@@ -1,9 +1,9 @@
 /* The record of a run in this process is the one that is read from its result: of one device and of
  * two, whichever passes were played. */
-#include "cmd/measure/played_record.h"
-#include "cmd/measure/report_json.h"
-#include "cmd/measure/spec.h"
-#include "cmd/measure/stored.h"
+#include "cmd/jobs/spec.h"
+#include "cmd/results/played_record.h"
+#include "cmd/results/report_json.h"
+#include "cmd/results/stored.h"
 #include "tests/unit/one_run.h"
 
 #include <math.h>

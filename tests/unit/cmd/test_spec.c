@@ -1,7 +1,7 @@
 /* Strategies and sources as they are named on the command line, and on the way to a child process.
  */
-#include "cmd/measure/child.h"
-#include "cmd/measure/spec.h"
+#include "cmd/jobs/child.h"
+#include "cmd/jobs/spec.h"
 
 #include "tests/unit/programs.h"
 

@@ -2,7 +2,7 @@
  * here and not in test_conformance, so that the thread sanitizer watches it. */
 #include "alloc/conformance/conformance_crowd.h"
 #include "alloc/conformance/conformance_suite.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "tests/unit/conformance.h"
 #include "tests/unit/property_planted.h"
 

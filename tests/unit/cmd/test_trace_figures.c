@@ -1,8 +1,8 @@
 /* The figures by which `tapool info` compares two traces: their values of a small program, their
  * names, and conditions on them. */
 #include "cmd/cli/commands.h"
-#include "cmd/measure/condition.h"
-#include "cmd/measure/trace_figures.h"
+#include "cmd/report/trace_figures.h"
+#include "cmd/results/condition.h"
 #include "tests/unit/trace_fixture.h"
 
 extern const struct tp_command tp_command_info;

@@ -1,7 +1,7 @@
 /* Opening traces by name: samples, detection, what is no trace, and the figures of the samples. */
 #include "tests/unit/input_rig.h"
 
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "traces/trace.h"
 
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 /* Settings that are tried on a program: figures derived by hand, and one that fails among others.
  */
-#include "cmd/measure/trial.h"
+#include "cmd/jobs/trial.h"
 
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "tests/unit/one_run.h"
 
 #define MIB (UINT64_C(1) << 20)

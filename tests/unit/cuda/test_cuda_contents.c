@@ -8,7 +8,7 @@
 #include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
 
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 
 #ifdef TAPOOL_HAS_CUDA
 #include <cuda.h>

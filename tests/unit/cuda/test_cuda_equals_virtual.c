@@ -5,7 +5,7 @@
 #include "tests/unit/one_run.h"
 
 #include "alloc/base/random.h"
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "traces/trace.h"
 
 enum { EVENTS = 60000 };              /* of each sample */

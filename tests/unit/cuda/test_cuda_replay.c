@@ -7,7 +7,7 @@
 #include "tests/unit/cuda_rig.h"
 #include "tests/unit/one_run.h"
 
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 #include "cuda/cuda_options.h"
 #ifdef TAPOOL_HAS_CUDA
 #include "cuda/driver.h"

@@ -7,7 +7,7 @@
 #include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
 
-#include "cmd/measure/catalog.h"
+#include "cmd/jobs/catalog.h"
 
 #define SEED  UINT64_C(20261121)
 #define STEPS 120

@@ -1,0 +1,162 @@
+/* See memory_passes.h. A policy is played in a fork of this process: all that the fork writes
+ * becomes its own page, so it is counted wherever it lies, and what it inherited is not. A real
+ * allocator is played in a tapool that is started afresh, because its heap would be inherited.
+ *
+ * The resident pass is played by the recorded threads: what a malloc keeps for each of them may be
+ * many times what one thread leaves. So is the mapped pass, unless one thread is asked for: then it
+ * is the same every time.
+ *
+ * The resident pass is played three times, and the middle of the three counts: what the kernel says
+ * may differ by a few pages. Where the first one took long it stays alone. */
+#include "cmd/jobs/memory_passes.h"
+
+#include "alloc/base/clock.h"
+#include "alloc/engine/crew.h"
+#include "alloc/engine/process_watch.h"
+#include "cmd/jobs/child.h"
+#include "cmd/jobs/fork_replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { PASSES = 3 };
+#define LONG_NS UINT64_C(500000000) /* a pass that took longer is not repeated */
+
+unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg)
+{
+    bool foreign = (cfg->strategy->caps & TP_CAP_FOREIGN) != 0;
+    unsigned without = !tp_watch_applies(cfg) ? TP_MEMORY_PASSES : foreign ? 0 : TP_PASS_MAPPED;
+    return cfg->passes & ~without;
+}
+
+/* ---- three passes as one ---- */
+
+static void sort_two(uint64_t *a, uint64_t *b)
+{
+    uint64_t less = *a < *b ? *a : *b;
+    *b = *a < *b ? *b : *a;
+    *a = less;
+}
+
+static struct tp_spread spread_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    sort_two(&a, &b);
+    sort_two(&b, &c);
+    sort_two(&a, &b);
+    if (c == TP_NONE) /* a pass did not get so far */
+        return (struct tp_spread){TP_NONE, TP_NONE, TP_NONE};
+    return (struct tp_spread){a, b, c};
+}
+
+/* The course is that of the pass whose peak is the middle one. */
+static void join(const struct tp_resident r[PASSES], struct tp_resident *out)
+{
+    struct tp_spread peak = spread_of(r[0].peak.median, r[1].peak.median, r[2].peak.median);
+    int middle = 0;
+    while (middle < PASSES - 1 && r[middle].peak.median != peak.median)
+        middle++;
+    *out = r[middle];
+    out->passes = PASSES;
+    out->at_peak = spread_of(r[0].at_peak.median, r[1].at_peak.median, r[2].at_peak.median);
+    out->peak = peak;
+    out->end = spread_of(r[0].end.median, r[1].end.median, r[2].end.median);
+}
+
+/* ---- playing ---- */
+
+static int play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                      struct tp_run *out, struct tp_err *err)
+{
+    return cfg->strategy->caps & TP_CAP_FOREIGN ? tp_child_replay(cfg, spec, out, err)
+                                                : tp_fork_replay(cfg, spec->label, out, err);
+}
+
+/* What the library adds to a process before the first event: the RSS of a process that it serves,
+ * less that of one under the C library, each the median of three, asked in turn. */
+static int ask_start(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                     uint64_t *out, struct tp_err *err)
+{
+    const struct tp_strategy_spec *asked[2] = {spec, NULL};
+    struct tp_strategy_spec plain;
+    uint64_t rss[2][PASSES];
+    int status = spec->preload ? tp_strategy_spec_parse(&plain, "system", err) : TP_OK;
+    *out = 0;
+    if (status || !spec->preload)
+        return status;
+    asked[1] = &plain;
+    for (int i = 0; !status && i < 2 * PASSES; i++)
+        status = tp_child_rss(asked[i % 2], cfg->interrupted, &rss[i % 2][i / 2], err);
+    tp_strategy_spec_release(&plain);
+    if (status)
+        return status;
+    uint64_t with = spread_of(rss[0][0], rss[0][1], rss[0][2]).median;
+    uint64_t without = spread_of(rss[1][0], rss[1][1], rss[1][2]).median;
+    bool known = with != TP_NONE && without != TP_NONE;
+    *out = !known ? TP_NONE : with > without ? with - without : 0;
+    return TP_OK;
+}
+
+/* Those that were recorded; calls of a device are not bound to threads. */
+static uint32_t recorded_threads(const struct tp_replay_cfg *cfg)
+{
+    return tp_program_facts(cfg->program)->kind == TP_KIND_HOST ? TP_CREW_MAX : 1;
+}
+
+static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                         struct tp_run *scratch, struct tp_resident *out, struct tp_err *err)
+{
+    struct tp_resident r[PASSES] = {{0}};
+    struct tp_replay_cfg one = *cfg;
+    uint64_t from = tp_wall_ns();
+    uint32_t count = 0;
+    int status = TP_OK;
+    one.passes = TP_PASS_RESIDENT;
+    one.threads = recorded_threads(cfg);
+    one.progress = NULL; /* the process that is measured would write what it prints */
+    while (!status && count < PASSES) {
+        if (cfg->progress)
+            cfg->progress(cfg->progress_ctx, "resident", (double)count / PASSES);
+        scratch->passes = 0;
+        status = play_apart(&one, spec, scratch, err);
+        r[count++] = scratch->resident;
+        if (!scratch->resident.passes || (count == 1 && tp_wall_ns() - from > LONG_NS))
+            break;
+    }
+    if (count == PASSES && r[PASSES - 1].passes)
+        join(r, out);
+    else
+        *out = r[0];
+    return status ? status : ask_start(cfg, spec, &out->start, err);
+}
+
+/* A child that cannot be followed is no error: what is mapped is then not known. */
+static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                       struct tp_run *scratch, struct tp_mapped *out, struct tp_err *err)
+{
+    struct tp_replay_cfg one = *cfg;
+    one.passes = TP_PASS_MAPPED;
+    one.threads = cfg->threads > 1 ? recorded_threads(cfg) : 1;
+    one.progress = NULL;
+    if (cfg->progress)
+        cfg->progress(cfg->progress_ctx, "mapped", 0);
+    scratch->passes = 0;
+    int status = tp_child_replay(&one, spec, scratch, err);
+    *out = scratch->mapped;
+    out->known &= !status;
+    out->why = status && !out->why ? EIO : out->why;
+    return status;
+}
+
+int tp_memory_passes(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                     struct tp_run *out, struct tp_err *err)
+{
+    struct tp_run *scratch = calloc(1, tp_run_size(tp_program_facts(cfg->program)->devices));
+    int status = scratch ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status && cfg->passes & TP_PASS_RESIDENT)
+        status = play_resident(cfg, spec, scratch, &out->resident, err);
+    if (!status && cfg->passes & TP_PASS_MAPPED)
+        status = play_mapped(cfg, spec, scratch, &out->mapped, err);
+    out->passes |= cfg->passes & TP_MEMORY_PASSES;
+    free(scratch);
+    return status;
+}

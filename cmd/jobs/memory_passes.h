@@ -1,0 +1,19 @@
+/* The passes that measure the memory of a whole process, each of them in a process of its own. */
+#ifndef TP_MEMORY_PASSES_H
+#define TP_MEMORY_PASSES_H
+
+#include "cmd/jobs/spec.h"
+
+/* enum tp_pass, or-ed: those of cfg->passes that tp_memory_passes plays. Where memory is not the
+ * host's, or there are several devices, they measure nothing. What is mapped is measured for real
+ * allocators alone, because for policies `reserved` is exact. */
+enum { TP_MEMORY_PASSES = TP_PASS_RESIDENT | TP_PASS_MAPPED };
+
+/* The passes of cfg that have a meaning: without those above where there is nothing to measure. */
+unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg);
+
+/* Plays those of TP_MEMORY_PASSES that cfg names, and adds what they measured to `out`. */
+int tp_memory_passes(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                     struct tp_run *out, struct tp_err *err);
+
+#endif

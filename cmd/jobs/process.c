@@ -1,0 +1,251 @@
+/* See process.h. */
+#include "cmd/jobs/process.h"
+
+#include "alloc/base/clock.h"
+#include "cmd/jobs/left_behind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define GRACE_NS NS_PER_S /* in which a tapool that was asked to end does so */
+
+bool tp_child_own_file(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size);
+    bool whole = length > 0 && (size_t)length < size;
+    path[whole ? length : 0] = '\0';
+    return whole && access(path, X_OK) == 0;
+}
+
+/* Under an emulator opening the link gives the emulator, but reading it still gives tapool's path.
+ * So the two differ exactly if there is an emulator. */
+const char *tp_child_own_executable(char *path, size_t size)
+{
+    static const char link[] = "/proc/self/exe";
+    struct stat kernel, named;
+    bool emulated = tp_child_own_file(path, size) && !stat(link, &kernel) && !stat(path, &named) &&
+                    (kernel.st_ino != named.st_ino || kernel.st_dev != named.st_dev);
+    return emulated ? path : link;
+}
+
+bool tp_child_begin(pid_t parent)
+{
+    static const int ignored[] = {SIGINT, SIGHUP, SIGTTIN, SIGTTOU};
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    return getppid() == parent;
+}
+
+void tp_child_begun(pid_t child)
+{
+    setpgid(child, child);
+}
+
+int tp_stdout_aside(void)
+{
+    fflush(stdout);
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (kept >= 0) /* else nothing is open there, or it could not be given back */
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    return kept;
+}
+
+void tp_stdout_back(int aside)
+{
+    fflush(stdout);
+    if (aside >= 0) {
+        dup2(aside, STDOUT_FILENO);
+        close(aside);
+    }
+}
+
+/* ---- waiting ---- */
+
+static void wake(int number)
+{
+    (void)number; /* the signal only has to interrupt ppoll */
+}
+
+/* How signals reach a waiting parent. */
+struct hearing {
+    sigset_t open; /* the signal mask while the parent sleeps */
+    int stops;     /* signalfd for SIGTSTP, which stays blocked; -1: not used */
+};
+
+/* Sleeps until a signal comes or the time `end` (0: none) is reached; false: `end` is past. */
+static bool sleep_until(uint64_t end, const struct hearing *h)
+{
+    struct pollfd stops = {.fd = h->stops, .events = POLLIN}; /* ppoll ignores an fd of -1 */
+    uint64_t now = end ? tp_wall_ns() : 0;
+    if (end && now >= end)
+        return false;
+    const struct timespec rest = {.tv_sec = (time_t)((end - now) / NS_PER_S),
+                                  .tv_nsec = (long)((end - now) % NS_PER_S)};
+    ppoll(&stops, 1, end ? &rest : NULL, &h->open);
+    return true;
+}
+
+static void tell_group(pid_t pid, int number)
+{
+    kill(-pid, number);
+}
+
+/* Tells the group of the child and of each beside it. */
+static void tell_all(pid_t pid, const struct tp_child_wait *w, int number)
+{
+    tell_group(pid, number);
+    for (size_t i = 0; i < w->beside_count; i++)
+        if (w->beside[i] && w->beside[i] != pid)
+            tell_group(w->beside[i], number);
+}
+
+/* Handles Ctrl-Z. The terminal only stops its foreground group, and a child that leads a group of
+ * its own is not in it. So the children's groups are stopped first, then this process. Returns how
+ * long they were stopped in ns, which does not count for the child's timeout. */
+static uint64_t stop_all(pid_t pid, const struct tp_child_wait *w, const struct hearing *h)
+{
+    struct signalfd_siginfo told;
+    sigset_t stop;
+    if (h->stops < 0 || read(h->stops, &told, sizeof told) != (ssize_t)sizeof told)
+        return 0;
+    uint64_t from = tp_wall_ns();
+    tell_all(pid, w, w->tapool ? SIGTSTP : SIGSTOP);
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP); /* pending, because the signal is blocked */
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    sigprocmask(SIG_BLOCK, &stop, NULL); /* the process goes on here after SIGCONT */
+    tell_all(pid, w, SIGCONT);
+    return tp_wall_ns() - from;
+}
+
+static bool is_late(uint64_t end)
+{
+    return end && tp_wall_ns() >= end;
+}
+
+/* Threads of a traced child are waited for as it is; they are in its group. */
+static int next_of(pid_t pid, const struct tp_child_wait *w, int flags, siginfo_t *out)
+{
+    out->si_pid = 0;
+    return w->stopped ? waitid(P_PGID, (id_t)pid, out, flags | WSTOPPED | WNOHANG | __WALL)
+                      : waitid(P_PID, (id_t)pid, out, flags | WSTOPPED | WNOHANG);
+}
+
+/* Tells of a thread that has ended. */
+static void take_thread(const struct tp_child_wait *w, pid_t tid)
+{
+    int how = 0;
+    if (waitpid(tid, &how, WNOHANG | __WALL) == tid)
+        w->stopped(w->ctx, tid, how);
+}
+
+/* Does as waitpid without waiting, and says so where a thread of a traced child has stopped. What a
+ * child has left behind is ended before the child is taken off, because its number may be another's
+ * afterwards. A stop is taken as a stop alone: the child may have ended since. */
+static pid_t look(pid_t pid, const struct tp_child_wait *w, int *how)
+{
+    siginfo_t info;
+    for (;;) {
+        if (next_of(pid, w, WEXITED | WNOWAIT, &info))
+            return -1;
+        if (!info.si_pid || info.si_code == CLD_STOPPED)
+            return 0;
+        if (info.si_code == CLD_TRAPPED)
+            break;
+        if (info.si_pid == pid) {
+            tell_group(pid, SIGKILL);
+            tp_left_behind_end(pid);
+            return waitpid(pid, how, WNOHANG);
+        }
+        take_thread(w, info.si_pid);
+    }
+    if (next_of(pid, w, 0, &info))
+        return -1;
+    *how = W_STOPCODE(info.si_status);
+    return info.si_pid;
+}
+
+/* Waits for the child, and ends it if it is interrupted or its time is over. */
+static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hearing *h, int *how)
+{
+    uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
+    int reason = TP_OK;
+    pid_t got;
+    while ((got = look(pid, w, how)) == 0 || (got < 0 && errno == EINTR) ||
+           (got > 0 && WIFSTOPPED(*how))) {
+        if (got > 0 && w->stopped)
+            w->stopped(w->ctx, got, *how);
+        if (got > 0 && !(w->interrupted && *w->interrupted) && !is_late(end))
+            continue;
+        uint64_t stopped = stop_all(pid, w, h);
+        end += end ? stopped : 0;
+        bool asks = !reason && w->tapool;
+        if (!reason && w->interrupted && *w->interrupted)
+            reason = TP_ESTOP;
+        else if (sleep_until(end, h))
+            continue;
+        else if (!reason)
+            reason = TP_ELATE;
+        tell_group(pid, asks ? SIGTERM : SIGKILL);
+        end = asks ? tp_wall_ns() + GRACE_NS : 0;
+    }
+    if (got < 0)
+        return TP_EIO;
+    return WIFSIGNALED(*how) || (w->tapool && *how) ? reason : TP_OK;
+}
+
+/* Whether a terminal may stop tapool; false if it was started with SIGTSTP ignored. */
+static bool can_be_stopped(void)
+{
+    struct sigaction now;
+    return sigaction(SIGTSTP, NULL, &now) == 0 && now.sa_handler != SIG_IGN;
+}
+
+/* Signals are blocked except while the parent sleeps. Otherwise one could arrive between looking at
+ * the child and going to sleep, and would not wake the parent. */
+int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
+{
+    const struct sigaction woken = {.sa_handler = wake};
+    struct sigaction before;
+    struct hearing h = {.stops = -1};
+    sigset_t held, mask, stop;
+    sigemptyset(&held);
+    sigaddset(&held, SIGCHLD);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    if (can_be_stopped())
+        h.stops = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (h.stops >= 0)
+        sigaddset(&held, SIGTSTP);
+    sigaction(SIGCHLD, &woken, &before);
+    sigprocmask(SIG_BLOCK, &held, &mask);
+    h.open = mask;
+    sigdelset(&h.open, SIGCHLD);
+    if (h.stops >= 0)
+        sigaddset(&h.open, SIGTSTP);
+    int status = await_end(pid, w, &h, how), error = errno;
+    if (h.stops >= 0)
+        close(h.stops);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    sigaction(SIGCHLD, &before, NULL);
+    errno = error;
+    /* A signal to the whole group ends the child first; this process hears of it only now. */
+    if (!status && WIFSIGNALED(*how) && w->interrupted && *w->interrupted)
+        return TP_ESTOP;
+    return status;
+}

@@ -1,0 +1,31 @@
+/* The JSON result: the whole document, its parts that other documents contain under the same names,
+ * and its head and runs for exports that show the same figures in another shape. */
+#ifndef TP_REPORT_JSON_H
+#define TP_REPORT_JSON_H
+
+#include "alloc/base/clock.h"
+#include "cmd/results/captured.h"
+#include "cmd/results/holders_json.h"
+#include "cmd/results/result.h"
+#include "cmd/ui/json_out.h"
+
+/* Each writes the member that it is named after into `in`. */
+void tp_json_machine(struct tp_json *j, cJSON *in);
+void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *clock);
+void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
+                   const struct tp_captured *captured);
+
+/* Writes the members "recorded", "peak_place" and "peak_holders" or "holders", each only if it is
+ * known. */
+void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
+                      const struct tp_captured *captured);
+
+/* The result without its runs, and one of its runs. The caller deletes them; they are incomplete if
+ * `j` has failed. */
+cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep);
+cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r);
+
+/* Writes the document tapool.result/1 (result.schema.json). Its names are fixed. */
+int tp_report_json(const struct tp_report *r, FILE *out, struct tp_err *err);
+
+#endif

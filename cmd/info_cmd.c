@@ -1,14 +1,14 @@
 /* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
+#include "cmd/info/info.h"
+#include "cmd/info/pair_growth.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/info_page.h"
-#include "cmd/report/info.h"
-#include "cmd/report/pair_growth.h"
+#include "cmd/pytorch/why/ranks_show.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
-#include "cmd/why/ranks_show.h"
 
 enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED, FORMAT_HTML };
 

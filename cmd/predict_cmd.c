@@ -1,4 +1,5 @@
 /* tapool predict: what a program will need at a value of a setting at which it was not recorded. */
+#include "cmd/charts/svg_file.h"
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/save_trace.h"
 #include "cmd/page/html_page.h"
@@ -7,7 +8,6 @@
 #include "cmd/predict/predict_page.h"
 #include "cmd/predict/recordings.h"
 #include "cmd/predict/site_totals.h"
-#include "cmd/report/svg_file.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"

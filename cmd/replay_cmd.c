@@ -2,6 +2,8 @@
 #include "alloc/base/grow.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
+#include "cmd/exports/export_files.h"
+#include "cmd/exports/replay_output.h"
 #include "cmd/jobs/bound.h"
 #include "cmd/jobs/child.h"
 #include "cmd/jobs/fork_replay.h"
@@ -10,8 +12,7 @@
 #include "cmd/jobs/process.h"
 #include "cmd/jobs/replay_ahead.h"
 #include "cmd/page/frame_events.h"
-#include "cmd/report/export_files.h"
-#include "cmd/report/replay_output.h"
+#include "cmd/pytorch/verify/fidelity.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/results/fail_on.h"
 #include "cmd/results/figures.h"
@@ -23,7 +24,6 @@
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
-#include "cmd/verify/fidelity.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,18 +4,18 @@
 #include "cmd/jobs/bound.h"
 #include "cmd/jobs/open_trace.h"
 #include "cmd/page/html_page.h"
+#include "cmd/pytorch/tune/tune_page.h"
+#include "cmd/pytorch/tune/tune_pool.h"
+#include "cmd/pytorch/tune/tune_text.h"
+#include "cmd/pytorch/verify/fidelity.h"
 #include "cmd/results/replay_job.h"
 #include "cmd/stats/measure.h"
 #include "cmd/tune/grid.h"
 #include "cmd/tune/malloc_play.h"
 #include "cmd/tune/malloc_text.h"
-#include "cmd/tune/tune_page.h"
-#include "cmd/tune/tune_pool.h"
-#include "cmd/tune/tune_text.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
-#include "cmd/verify/fidelity.h"
 
 #include <stdlib.h>
 #include <string.h>

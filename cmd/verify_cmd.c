@@ -1,9 +1,9 @@
 /* tapool verify: does the strategy `torch` do what PyTorch did, address by address? */
 #include "cmd/cli/commands.h"
+#include "cmd/pytorch/verify/snapshot_file.h"
+#include "cmd/pytorch/verify/verify_changes.h"
+#include "cmd/pytorch/verify/verify_text.h"
 #include "cmd/ui/option_words.h"
-#include "cmd/verify/snapshot_file.h"
-#include "cmd/verify/verify_changes.h"
-#include "cmd/verify/verify_text.h"
 
 struct verify_opts {
     char *conf, *mutate, *pytorch;

@@ -15,6 +15,10 @@
  * it is known of one device. The member `curve` of the result, which says the same at greater
  * length, is empty. Frames of the heap are as frames_json.h draws them. Where a page would be
  * larger than page_room.h says, curves have fewer points and there are fewer frames. */
+#include "cmd/exports/export_text.h"
+#include "cmd/exports/timeline.h"
+#include "cmd/info/info.h"
+#include "cmd/info/info_scan.h"
 #include "cmd/page/asked.h"
 #include "cmd/page/curve_data.h"
 #include "cmd/page/frames_json.h"
@@ -23,12 +27,8 @@
 #include "cmd/page/replay_page.h"
 #include "cmd/page/source_calls.h"
 #include "cmd/page/trace_data.h"
-#include "cmd/report/export_text.h"
-#include "cmd/report/info.h"
-#include "cmd/report/info_scan.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
-#include "cmd/report/timeline.h"
 #include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/holders_json.h"

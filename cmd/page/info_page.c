@@ -8,6 +8,8 @@
  * `places` are who asked for what at the points of the curves of that trace (places_json.h). */
 #include "cmd/page/info_page.h"
 
+#include "cmd/charts/memory_chart.h"
+#include "cmd/info/trace_pair.h"
 #include "cmd/page/asked.h"
 #include "cmd/page/curve_data.h"
 #include "cmd/page/holders_part.h"
@@ -16,8 +18,6 @@
 #include "cmd/page/still_part.h"
 #include "cmd/page/trace_data.h"
 #include "cmd/page/trace_page.h"
-#include "cmd/report/memory_chart.h"
-#include "cmd/report/trace_pair.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/table.h"

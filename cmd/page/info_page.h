@@ -3,7 +3,7 @@
 #define TP_INFO_PAGE_H
 
 #include "alloc/base/opt.h"
-#include "cmd/report/info.h"
+#include "cmd/info/info.h"
 
 /* The command line that makes a page again. */
 struct tp_info_command {

@@ -3,7 +3,7 @@
 #ifndef TP_PAGE_ROOM_H
 #define TP_PAGE_ROOM_H
 
-#include "cmd/report/info_scan.h"
+#include "cmd/info/info_scan.h"
 #include "cmd/results/result.h"
 #include "cmd/ui/json_out.h"
 

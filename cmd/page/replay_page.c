@@ -1,6 +1,7 @@
 /* See replay_page.h. */
 #include "cmd/page/replay_page.h"
 
+#include "cmd/charts/memory_chart.h"
 #include "cmd/page/fragmentation.h"
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
@@ -8,7 +9,6 @@
 #include "cmd/page/still_part.h"
 #include "cmd/page/trace_page.h"
 #include "cmd/page/where_page.h"
-#include "cmd/report/memory_chart.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/results/captured.h"

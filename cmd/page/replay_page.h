@@ -2,7 +2,7 @@
 #ifndef TP_REPLAY_PAGE_H
 #define TP_REPLAY_PAGE_H
 
-#include "cmd/report/info_scan.h"
+#include "cmd/info/info_scan.h"
 #include "cmd/results/result.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* See still_part.h. */
 #include "cmd/page/still_part.h"
 
-#include "cmd/report/chart.h"
+#include "cmd/charts/chart.h"
 
 enum { STILL_COLUMNS = 280, STILL_DEVICES = 4 };
 

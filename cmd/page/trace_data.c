@@ -2,9 +2,9 @@
 #include "cmd/page/trace_data.h"
 
 #include "alloc/base/clean.h"
+#include "cmd/exports/timeline.h"
 #include "cmd/page/curve_data.h"
 #include "cmd/page/html_page.h"
-#include "cmd/report/timeline.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef TP_TRACE_PAGE_H
 #define TP_TRACE_PAGE_H
 
-#include "cmd/report/info.h"
+#include "cmd/info/info.h"
 
 /* The row of the section: how it is written, and whether it is there. */
 #define TP_TRACE_SECTION(writer, is_there)                                                         \

@@ -3,8 +3,8 @@
 #ifndef TP_PREDICT_CHART_H
 #define TP_PREDICT_CHART_H
 
+#include "cmd/charts/chart.h"
 #include "cmd/predict/predict.h"
-#include "cmd/report/chart.h"
 
 enum { TP_PREDICT_LINES = 2, TP_PREDICT_NOTES = 2, TP_PREDICT_TEXTS = 6 };
 

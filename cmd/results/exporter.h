@@ -3,7 +3,7 @@
  *     tp_report --> tp_exporter.write --> standard output     (--format NAME)
  *                                     --> FILE                (--export-NAME FILE)
  *
- * To add one: a file cmd/report/export_NAME.c that exports `const struct tp_exporter
+ * To add one: a file cmd/exports/export_NAME.c that exports `const struct tp_exporter
  * tp_exporter_NAME`, and one line in TP_EXPORTERS. The options, their help and the table in
  * cmd/registry.c are made from that line. A writer takes its figures from cmd/results/figures.h or
  * from the JSON result and computes none that another writer would compute too. */

@@ -6,10 +6,10 @@ load common
 load browser
 
 RESULT=$TAPOOL_ROOT/cmd/results/result.schema.json
-INFO=$TAPOOL_ROOT/cmd/report/info.schema.json
-PAIR=$TAPOOL_ROOT/cmd/report/info-pair.schema.json
-WHY=$TAPOOL_ROOT/cmd/why/why.schema.json
-RANKS=$TAPOOL_ROOT/cmd/why/ranks.schema.json
+INFO=$TAPOOL_ROOT/cmd/info/info.schema.json
+PAIR=$TAPOOL_ROOT/cmd/info/info-pair.schema.json
+WHY=$TAPOOL_ROOT/cmd/pytorch/why/why.schema.json
+RANKS=$TAPOOL_ROOT/cmd/pytorch/why/ranks.schema.json
 PREDICT=$TAPOOL_ROOT/cmd/predict/predict.schema.json
 
 # replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.

@@ -1,6 +1,6 @@
 /* The geometry of charts: the marks of the axes, and where lines, labels and marks lie. */
-#include "cmd/report/chart.h"
-#include "cmd/report/ticks.h"
+#include "cmd/charts/chart.h"
+#include "cmd/charts/ticks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

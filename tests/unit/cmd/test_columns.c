@@ -1,6 +1,6 @@
 /* Events spread over columns, and curves thinned to them: against a slow count, and at the edges.
  */
-#include "cmd/report/columns.h"
+#include "alloc/engine/columns.h"
 
 #include "tests/unit/programs.h"
 

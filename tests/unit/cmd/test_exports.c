@@ -2,8 +2,8 @@
  * HdrHistogram prints of the same readings, what Markdown may not take for markup, and files of
  * several results. */
 #include "cmd/cli/commands.h"
+#include "cmd/exports/export_files.h"
 #include "cmd/jobs/spec.h"
-#include "cmd/report/export_files.h"
 #include "cmd/results/captured.h"
 #include "tests/unit/programs.h"
 

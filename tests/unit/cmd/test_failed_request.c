@@ -1,6 +1,6 @@
 /* Requests that failed when recorded: on a device they are made once more, and ended; in a program
  * they are recognised again, whatever stands around them. */
-#include "cmd/report/info_scan.h"
+#include "cmd/info/info_scan.h"
 #include "cmd/results/captured.h"
 #include "tests/unit/trace_fixture.h"
 #include "traces/lower/unlower.h"

@@ -1,6 +1,6 @@
 /* Heaps as lines of a picture: nothing lies outside or on another stretch, merged pieces keep the
  * length of each kind, and however many rows there are, they have room. */
-#include "cmd/report/heap_lines.h"
+#include "cmd/charts/heap_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* What `tapool info` counts: against a slow count of random programs, and at its edges: a prologue,
  * recycled threads, resets, more sizes than are told apart, sums beyond 64 bits. */
-#include "cmd/report/info.h"
+#include "cmd/info/info.h"
 
 #include "tests/unit/programs.h"
 

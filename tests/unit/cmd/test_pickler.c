@@ -1,6 +1,6 @@
 /* The bytes that the writer of pickles writes: the forms of numbers and texts, words that come
  * again, and lists in batches. */
-#include "cmd/report/pickler.h"
+#include "cmd/pytorch/snapshot/pickler.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Live memory by allocation site, and how two moments differ: what is random against a reckoning
  * that knows nothing of sites, what is estimated, what is left out, and the order of rows. */
-#include "cmd/report/sites.h"
+#include "cmd/info/sites.h"
 
 #include "alloc/base/random.h"
 #include "traces/lower/place_table.h"

@@ -1,7 +1,7 @@
 /* The figures by which `tapool info` compares two traces: their values of a small program, their
  * names, and conditions on them. */
 #include "cmd/cli/commands.h"
-#include "cmd/report/trace_figures.h"
+#include "cmd/info/trace_figures.h"
 #include "cmd/results/condition.h"
 #include "tests/unit/trace_fixture.h"
 

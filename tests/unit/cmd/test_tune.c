@@ -1,6 +1,6 @@
 /* Settings that are tried: reading a grid, the front, and the answer. */
+#include "cmd/pytorch/tune/tune_text.h"
 #include "cmd/tune/grid.h"
-#include "cmd/tune/tune_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

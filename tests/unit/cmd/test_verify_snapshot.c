@@ -1,6 +1,6 @@
 /* The comparison of the strategy `torch` with recordings: real ones, and small ones that contradict
  * the rules. */
-#include "cmd/verify/verify.h"
+#include "cmd/pytorch/verify/verify.h"
 
 #include "tests/unit/pickle_text.h"
 #include "tests/unit/snapshot_files.h"

@@ -1,11 +1,11 @@
 /* tapool why: the sum, the verdict, and the smallest set of blocks in the way against one that
  * tries all. The figures of real snapshots at the end. */
-#include "cmd/why/why.h"
-#include "cmd/why/why_room.h"
+#include "cmd/pytorch/why/why.h"
+#include "cmd/pytorch/why/why_room.h"
 
 #include "alloc/base/random.h"
-#include "cmd/verify/snapshot_file.h"
-#include "cmd/verify/verify.h"
+#include "cmd/pytorch/verify/snapshot_file.h"
+#include "cmd/pytorch/verify/verify.h"
 #include "tests/unit/snapshot_files.h"
 
 #include <setjmp.h>

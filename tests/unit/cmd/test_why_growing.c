@@ -1,6 +1,6 @@
 /* tapool why where segments grow: what makes room, against a reckoning that tries every set of
  * blocks, cell by cell. */
-#include "cmd/why/why_room.h"
+#include "cmd/pytorch/why/why_room.h"
 
 #include "alloc/base/random.h"
 

@@ -1,0 +1,445 @@
+/* See chart.h. Lines over columns are steps: a value holds until the next one. Where a column has
+ * several, the line goes to the lowest and the highest of them, so no extreme is lost. Coordinates
+ * are integers of tenths of a pixel: the same figures give the same bytes on every machine.
+ *
+ * Known weakness: how wide a text is depends on the reader's fonts. Names are cut at a width that
+ * common ones fill. */
+#include "cmd/charts/chart.h"
+
+#include "cmd/charts/svg_parts.h"
+#include "cmd/charts/ticks.h"
+#include "cmd/ui/escape.h"
+#include "cmd/ui/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    LEFT = 76,    /* pixels beside the axis of bytes */
+    HEIGHT = 300, /* of the plot */
+    HEAD = 62,    /* above the plot, without marks */
+    FOOT = 50,    /* below it, without notes */
+    ROW = 17,     /* of a line of text */
+    RIGHT = LEFT + TP_CHART_COLUMNS,
+    LEAD = 14,        /* from a line's end to its label */
+    VALUE = 70,       /* from the value of a label to its name */
+    NAME_LONGEST = 19 /* characters of a name in a label */
+};
+
+/* ---- colours ---- */
+
+enum { PAPER, INK, MUTED, GRID, SHADE, FIRST_LINE, LINE_COLORS = 8 };
+
+/* The class of each colour, and its value on a light and on a dark page. Those of texts, which are
+ * all but GRID and SHADE, have a contrast of 4.5 to the paper, or more. */
+static const struct {
+    const char *selector, *light, *dark;
+} colors[] = {[PAPER] = {".paper", "#ffffff", "#0d1117"},
+              [INK] = {".ink", "#1f2328", "#f0f3f6"},
+              [MUTED] = {".muted", "#59636e", "#9aa4b0"},
+              [GRID] = {".grid", "#dde1e6", "#2b323b"},
+              [SHADE] = {".shade", "#e8ebef", "#1d232b"},
+              [FIRST_LINE] = {".c0", "#0b62c4", "#62a8ff"},
+              {".c1", "#b34700", "#ff9850"},
+              {".c2", "#1f7a3a", "#4cc26a"},
+              {".c3", "#7a45c9", "#bb95ff"},
+              {".c4", "#b8264f", "#ff7d98"},
+              {".c5", "#0b7285", "#3cc4d8"},
+              {".c6", "#8a6100", "#dbae3d"},
+              {".c7", "#6b5876", "#b8a3c6"}};
+
+/* Of the dashes of the policies there is a number that has no divisor in common with that of their
+ * colours, so that the two together do not come again soon. */
+static const char *const dashes[] = {NULL, "7 3", "2 2", "10 3 2 3", "4 2", "12 4", "6 2 1 2"};
+enum { DASHES = sizeof dashes / sizeof *dashes };
+
+static void write_colors(bool dark, FILE *out)
+{
+    fprintf(out, ".tp-chart .halo{stroke:%s}\n", dark ? colors[PAPER].dark : colors[PAPER].light);
+    for (size_t i = 0; i < sizeof colors / sizeof *colors; i++)
+        fprintf(out, ".tp-chart %s{color:%s}\n", colors[i].selector,
+                dark ? colors[i].dark : colors[i].light);
+}
+
+void tp_chart_style(enum tp_chart_theme theme, FILE *out)
+{
+    fputs(
+        ".tp-chart text{font:13px system-ui,-apple-system,\"Segoe UI\",Helvetica,Arial,sans-serif;"
+        "fill:currentColor}\n"
+        ".tp-chart .title{font-size:16px;font-weight:600}\n"
+        ".tp-chart .name{font-weight:600}\n"
+        ".tp-chart .end{text-anchor:end}\n"
+        ".tp-chart .middle{text-anchor:middle}\n"
+        ".tp-chart path{fill:none;stroke:currentColor}\n"
+        ".tp-chart .line{stroke-width:1.6;stroke-linejoin:round}\n"
+        ".tp-chart .requested{stroke-width:2.2}\n"
+        ".tp-chart .area,.tp-chart rect,.tp-chart circle{fill:currentColor;stroke:none}\n"
+        ".tp-chart .cross{stroke-width:2.4}\n"
+        ".tp-chart .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}\n",
+        out);
+    write_colors(theme == TP_CHART_DARK, out);
+    if (theme != TP_CHART_AUTO)
+        return;
+    fputs("@media (prefers-color-scheme:dark){\n", out);
+    write_colors(true, out);
+    fputs("}\n", out);
+}
+
+/* ---- where things lie ---- */
+
+/* All in tenths of a pixel. */
+struct layout {
+    const struct tp_chart *c;
+    FILE *out;
+    uint64_t top;        /* bytes at the top of the axis */
+    uint32_t plot, base; /* y of the top and of the bottom of the plot */
+};
+
+static uint64_t peak_of(const struct tp_chart *c, const struct tp_chart_line *line)
+{
+    uint64_t most = 0;
+    if (line->at)
+        return line->at[tp_columns_peak(line->at, c->columns->count)].high;
+    for (uint32_t i = 0; i < line->point_count; i++)
+        most = line->points[i].bytes > most ? line->points[i].bytes : most;
+    return most;
+}
+
+static uint64_t end_of(const struct tp_chart *c, const struct tp_chart_line *line)
+{
+    return line->at ? line->at[c->columns->count - 1].last
+                    : line->points[line->point_count - 1].bytes;
+}
+
+uint64_t tp_chart_top(const struct tp_chart *c)
+{
+    uint64_t top = 1;
+    for (uint32_t i = 0; i < c->line_count; i++) {
+        uint64_t peak = peak_of(c, &c->lines[i]);
+        top = peak > top ? peak : top;
+    }
+    for (uint32_t i = 0; i < c->level_count; i++)
+        top = c->levels[i].bytes > top ? c->levels[i].bytes : top;
+    uint64_t room = top / 25 + 1; /* a line at the very top would look cut off */
+    return top < UINT64_MAX - room ? top + room : UINT64_MAX;
+}
+
+static uint32_t head_of(const struct tp_chart *c)
+{
+    return HEAD + c->mark_count * ROW;
+}
+
+uint32_t tp_chart_height(const struct tp_chart *c)
+{
+    return head_of(c) + HEIGHT + FOOT + (c->note_count ? c->note_count * ROW + ROW / 2 : 0);
+}
+
+static uint32_t y_of(const struct layout *l, uint64_t bytes)
+{
+    return l->base - (uint32_t)((tp_scaled(bytes, l->top, 20 * HEIGHT) + 1) / 2);
+}
+
+static uint32_t x_of(const struct layout *l, uint32_t column)
+{
+    return 10 * LEFT + column * 10 * TP_CHART_COLUMNS / l->c->columns->count;
+}
+
+static uint32_t x_of_value(const struct layout *l, uint64_t value)
+{
+    return 10 * LEFT + (uint32_t)tp_scaled(value, l->c->across_most, 10 * TP_CHART_COLUMNS);
+}
+
+/* ---- texts ---- */
+
+static void write_text(const struct layout *l, const char *classes, uint32_t x, uint32_t y,
+                       const char *text)
+{
+    tp_svg_text(l->out, classes, x, y, text);
+}
+
+static void write_head(const struct layout *l)
+{
+    const struct tp_chart *c = l->c;
+    uint32_t height = tp_chart_height(c);
+    fprintf(l->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tp-chart\" role=\"img\" y=\"%u\" "
+            "width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
+            c->y, TP_CHART_WIDTH, height, TP_CHART_WIDTH, height);
+    tp_put(l->out, TP_TO_XML, "<title>%s</title>\n<desc>%s</desc>\n", c->title, c->description);
+    fprintf(l->out, "<rect class=\"paper\" width=\"%u\" height=\"%u\"/>\n", TP_CHART_WIDTH, height);
+    write_text(l, "title ink", 140, 240, c->title);
+    write_text(l, "muted", 140, 440, c->about);
+}
+
+/* ---- axes ---- */
+
+static void write_bytes_axis(const struct layout *l)
+{
+    struct tp_ticks t;
+    tp_ticks_bytes(l->top, &t);
+    for (uint32_t i = 0; i < t.count; i++) {
+        uint32_t y = y_of(l, t.at[i]);
+        fprintf(l->out, "<path class=\"%s\" d=\"M%u %sH%u\"/>\n", i ? "grid" : "muted", LEFT,
+                tp_svg_px(y).s, RIGHT);
+        write_text(l, "end muted", 10 * LEFT - 80, y + 45, t.text[i].s);
+    }
+}
+
+/* The place of a time, an event or a value on the axis; the first event is at its left end. */
+static void write_across_axis(const struct layout *l)
+{
+    const struct tp_columns *columns = l->c->columns;
+    bool timed = columns && columns->time_ns;
+    uint64_t of = !columns ? l->c->across_most : timed ? columns->time_ns : columns->events;
+    struct tp_ticks t;
+    (timed ? tp_ticks_time : tp_ticks_count)(of, &t);
+    for (uint32_t i = 0; i < t.count; i++) {
+        uint32_t x = 10 * LEFT + (uint32_t)tp_scaled(t.at[i], of, 10 * TP_CHART_COLUMNS);
+        fprintf(l->out, "<path class=\"muted\" d=\"M%s %sv4\"/>\n", tp_svg_px(x).s,
+                tp_svg_px(l->base).s);
+        write_text(l, "middle muted", x, l->base + 200, t.text[i].s);
+    }
+    write_text(l, "end muted", 10 * RIGHT, l->base + 370,
+               !columns ? l->c->across_name
+               : timed  ? "time of the trace"
+                        : "event");
+}
+
+/* ---- lines ---- */
+
+/* A path that is written piece by piece; steps of no length are left out. */
+struct line_pen {
+    const struct layout *l;
+    uint32_t x, y; /* where it is */
+};
+
+static void go_up_or_down(struct line_pen *pen, uint32_t x, uint64_t bytes)
+{
+    uint32_t y = y_of(pen->l, bytes);
+    if (y == pen->y)
+        return;
+    if (x != pen->x)
+        fprintf(pen->l->out, "H%s", tp_svg_px(x).s);
+    fprintf(pen->l->out, "V%s", tp_svg_px(y).s);
+    pen->x = x;
+    pen->y = y;
+}
+
+/* The farther extreme comes first, so that the way back is short. */
+static void write_steps(const struct layout *l, const struct tp_stretch *at, uint32_t y)
+{
+    struct line_pen pen = {l, x_of(l, 0), y};
+    for (uint32_t i = 0; i < l->c->columns->count; i++) {
+        const struct tp_stretch *s = &at[i];
+        bool high_first = s->high - s->last >= s->last - s->low;
+        go_up_or_down(&pen, x_of(l, i), high_first ? s->high : s->low);
+        go_up_or_down(&pen, x_of(l, i), high_first ? s->low : s->high);
+        go_up_or_down(&pen, x_of(l, i), s->last);
+    }
+    fprintf(l->out, "H%u", RIGHT);
+}
+
+/* The line goes on with `command`, M or L, at its first point. */
+static void write_points(const struct layout *l, const struct tp_chart_line *line, char command)
+{
+    for (uint32_t i = 0; i < line->point_count; i++)
+        fprintf(l->out, "%c%s %s", i ? 'L' : command,
+                tp_svg_px(x_of_value(l, line->points[i].at)).s,
+                tp_svg_px(y_of(l, line->points[i].bytes)).s);
+}
+
+static void write_area(const struct layout *l, const struct tp_chart_line *line)
+{
+    const struct tp_text base = tp_svg_px(l->base);
+    uint32_t left = line->at ? 10 * LEFT : x_of_value(l, line->points->at);
+    fprintf(l->out, "<path class=\"shade area\" d=\"M%s %s", tp_svg_px(left).s, base.s);
+    if (line->at)
+        write_steps(l, line->at, l->base);
+    else
+        write_points(l, line, 'L');
+    fprintf(l->out, "V%sZ\"/>\n", base.s);
+}
+
+/* How a line looks: the class of its colour, and its dashes. */
+struct line_look {
+    char color[8];
+    const char *dash;
+    const char *kind;
+};
+
+static struct line_look look_of(const struct tp_chart *c, uint32_t line)
+{
+    static const struct line_look fixed[] = {
+        [TP_CHART_REQUESTED] = {"ink", NULL, "line requested"},
+        [TP_CHART_RECORDED] = {"muted", "1 3", "line"},
+        [TP_CHART_POLICY] = {"", NULL, "line"},
+    };
+    struct line_look look = fixed[c->lines[line].kind];
+    uint32_t nth = 0;
+    for (uint32_t i = 0; i < line; i++)
+        nth += c->lines[i].kind == TP_CHART_POLICY;
+    if (c->lines[line].kind == TP_CHART_POLICY) {
+        snprintf(look.color, sizeof look.color, "c%u", nth % LINE_COLORS);
+        look.dash = dashes[nth % DASHES];
+    }
+    return look;
+}
+
+static void begin_line(const struct layout *l, uint32_t index)
+{
+    const struct tp_chart_line *line = &l->c->lines[index];
+    const struct line_look look = look_of(l->c, index);
+    fprintf(l->out, "<g class=\"%s\">\n<title>", look.color);
+    tp_put(l->out, TP_TO_XML, "%s: at most %s</title>\n", line->name,
+           tp_bytes(peak_of(l->c, line), false).s);
+    fprintf(l->out, "<path class=\"%s\"", look.kind);
+    if (look.dash)
+        fprintf(l->out, " stroke-dasharray=\"%s\"", look.dash);
+    fputs(" d=\"", l->out);
+}
+
+static void write_stepped(const struct layout *l, const struct tp_chart_line *line)
+{
+    uint32_t peak = tp_columns_peak(line->at, l->c->columns->count);
+    uint32_t y = y_of(l, line->at[0].low);
+    fprintf(l->out, "M%u %s", LEFT, tp_svg_px(y).s);
+    write_steps(l, line->at, y);
+    fprintf(l->out, "\"/>\n<circle cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n</g>\n",
+            tp_svg_px(x_of(l, peak)).s, tp_svg_px(y_of(l, line->at[peak].high)).s);
+}
+
+static void write_pointed(const struct layout *l, const struct tp_chart_line *line)
+{
+    write_points(l, line, 'M');
+    fputs("\"/>\n", l->out);
+    for (uint32_t i = 0; i < line->point_count; i++) {
+        const struct tp_chart_point *p = &line->points[i];
+        fprintf(l->out, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"><title>%s: %s%s</title></circle>\n",
+                tp_svg_px(x_of_value(l, p->at)).s, tp_svg_px(y_of(l, p->bytes)).s,
+                p->measured ? "4.5" : "2.2", tp_count(p->at).s, tp_bytes(p->bytes, false).s,
+                p->measured ? ", recorded" : "");
+    }
+    fputs("</g>\n", l->out);
+}
+
+static void write_line(const struct layout *l, uint32_t index)
+{
+    const struct tp_chart_line *line = &l->c->lines[index];
+    begin_line(l, index);
+    (line->at ? write_stepped : write_pointed)(l, line);
+}
+
+static void write_level(const struct layout *l, const struct tp_chart_level *level)
+{
+    uint32_t y = y_of(l, level->bytes);
+    fprintf(l->out, "<path class=\"ink\" stroke-dasharray=\"14 4\" d=\"M%u %sH%u\"/>\n", LEFT,
+            tp_svg_px(y).s, RIGHT);
+    write_text(l, "ink halo", 10 * LEFT + 60, y - 50, level->name);
+}
+
+/* A mark: its text above the plot, a thin line down to its cross. */
+static void write_mark(const struct layout *l, uint32_t index)
+{
+    const struct tp_chart_mark *m = &l->c->marks[index];
+    const struct line_look look = look_of(l->c, m->line);
+    uint32_t x = x_of(l, m->column), y = y_of(l, l->c->lines[m->line].at[m->column].high);
+    uint32_t text = 10 * (HEAD + ROW * index) + 40;
+    bool right = m->column > l->c->columns->count / 2;
+    fprintf(l->out, "<g class=\"%s\">\n", look.color);
+    fprintf(l->out, "<path stroke-dasharray=\"1 2\" d=\"M%s %sV%s\"/>\n", tp_svg_px(x).s,
+            tp_svg_px(text - 100).s, tp_svg_px(y).s);
+    fprintf(l->out, "<path class=\"cross\" d=\"M%s %sl8 8m0 -8l-8 8\"/>\n", tp_svg_px(x - 40).s,
+            tp_svg_px(y - 40).s);
+    write_text(l, right ? "end" : "start", right ? x - 50 : x + 50, text, m->text);
+    fputs("</g>\n", l->out);
+}
+
+/* ---- labels at the ends of the lines ---- */
+
+struct label {
+    uint32_t line;
+    uint32_t end, y; /* where the line ends, and the middle of its label */
+};
+
+static void sort_labels(struct label *labels, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        struct label moved = labels[i];
+        uint32_t at = i;
+        for (; at && labels[at - 1].end > moved.end; at--)
+            labels[at] = labels[at - 1];
+        labels[at] = moved;
+    }
+}
+
+/* Puts labels beside the ends of their lines, and apart where those lie close: down from the top,
+ * then up from the bottom where that went too far. */
+static void place_labels(const struct layout *l, struct label *labels, uint32_t count)
+{
+    const uint32_t apart = 10 * ROW;
+    sort_labels(labels, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t least = i ? labels[i - 1].y + apart : l->plot;
+        labels[i].y = labels[i].end > least ? labels[i].end : least;
+    }
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t most = i + 1 < count ? labels[i + 1].y - apart : l->base;
+        labels[i].y = labels[i].y < most ? labels[i].y : most;
+    }
+}
+
+static void write_label(const struct layout *l, const struct label *label)
+{
+    const struct tp_chart_line *line = &l->c->lines[label->line];
+    fprintf(l->out, "<g class=\"%s\"><path d=\"M%u %sL%u %s\"/>", look_of(l->c, label->line).color,
+            RIGHT, tp_svg_px(label->end).s, RIGHT + LEAD - 3, tp_svg_px(label->y).s);
+    fprintf(l->out, "<text x=\"%u\" y=\"%s\">%s</text>", RIGHT + LEAD, tp_svg_px(label->y + 45).s,
+            tp_bytes(line->at ? peak_of(l->c, line) : end_of(l->c, line), false).s);
+    fprintf(l->out, "<text class=\"name\" x=\"%u\" y=\"%s\">", RIGHT + LEAD + VALUE,
+            tp_svg_px(label->y + 45).s);
+    tp_svg_short(l->out, line->name, NAME_LONGEST);
+    fputs("</text></g>\n", l->out);
+}
+
+static void write_labels(const struct layout *l)
+{
+    struct label labels[TP_CHART_LINES];
+    for (uint32_t i = 0; i < l->c->line_count; i++)
+        labels[i] = (struct label){.line = i, .end = y_of(l, end_of(l->c, &l->c->lines[i]))};
+    place_labels(l, labels, l->c->line_count);
+    for (uint32_t i = 0; i < l->c->line_count; i++)
+        write_label(l, &labels[i]);
+}
+
+/* ---- the whole ---- */
+
+/* The first line lies below the others; what is written lies above all. */
+static void write_lines(const struct layout *l)
+{
+    const struct tp_chart *c = l->c;
+    for (uint32_t i = 0; i < c->line_count; i++)
+        if (c->lines[i].kind == TP_CHART_REQUESTED)
+            write_area(l, &c->lines[i]);
+    write_bytes_axis(l);
+    write_across_axis(l);
+    for (uint32_t i = 0; i < c->line_count; i++)
+        write_line(l, i);
+    for (uint32_t i = 0; i < c->level_count; i++)
+        write_level(l, &c->levels[i]);
+    for (uint32_t i = 0; i < c->mark_count; i++)
+        write_mark(l, i);
+    write_labels(l);
+}
+
+void tp_chart_write(const struct tp_chart *c, FILE *out)
+{
+    uint32_t plot = 10 * head_of(c);
+    const struct layout l = {c, out, tp_chart_top(c), plot, plot + 10 * HEIGHT};
+    assert(c->line_count <= TP_CHART_LINES && c->mark_count <= TP_CHART_MARKS);
+    assert(c->columns ? c->columns->count <= TP_CHART_COLUMNS : c->across_most && !c->mark_count);
+    write_head(&l);
+    write_lines(&l);
+    for (uint32_t i = 0; i < c->note_count; i++)
+        write_text(&l, "muted", 140, l.base + 10 * (FOOT + ROW / 2 + i * ROW), c->notes[i]);
+    fputs("</svg>\n", out);
+}

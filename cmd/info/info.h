@@ -1,0 +1,79 @@
+/* What `tapool info` knows about one trace, or about two beside each other, as its writers read it.
+ */
+#ifndef TP_INFO_H
+#define TP_INFO_H
+
+#include "cmd/info/info_scan.h"
+#include "cmd/results/captured.h"
+#include "cmd/ui/json_out.h"
+#include "cmd/ui/text.h"
+#include "traces/trace.h"
+
+struct tp_info_report {
+    const struct tp_trace *trace;
+    const struct tp_info *info;
+    const struct tp_captured *captured;
+};
+
+void tp_info_text(const struct tp_info_report *r, struct tp_page *page);
+
+/* Parts of the screen, in their order: the name and what the trace is; what is in it, what was
+ * repaired and what is not known; the peaks of each device, with its curve on a page that is a
+ * screen; sizes and lifetimes; what is live at the end. */
+void tp_info_name(const struct tp_info_report *r, struct tp_page *page);
+void tp_info_contents(const struct tp_info_report *r, struct tp_page *page);
+void tp_info_live(const struct tp_info_report *r, struct tp_page *page);
+void tp_info_objects(const struct tp_info_report *r, struct tp_page *page);
+void tp_info_end(const struct tp_info_report *r, struct tp_page *page);
+
+/* Prints what tp_info_objects has beside its table of sizes: lifetimes, what the sizes mean for a
+ * cache, reallocations, frees by other threads; a sentence on each line. */
+void tp_info_sentences(const struct tp_info_report *r, struct tp_page *page);
+
+/* How many rows of r->info->threads, and of streams, say something; 0: the format of the trace does
+ * not record them. */
+uint64_t tp_info_thread_rows(const struct tp_info_report *r);
+uint64_t tp_info_stream_rows(const struct tp_info_report *r);
+
+/* Writes tapool.info/1, in which names never change and are only added. */
+int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err);
+
+/* The same as a tree, which the caller deletes; it is incomplete if `j` has failed. */
+cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r);
+
+/* Adds those of its members that say what the file knows of the recorded allocator, and who holds
+ * the memory. */
+void tp_info_captured(struct tp_json *j, cJSON *in, const struct tp_info_report *r);
+
+/* Adds a member with the parts of the document that tell operations, sizes, lifetimes, threads,
+ * streams, devices and phases, without curves and with long names cut. */
+void tp_info_parts(struct tp_json *j, cJSON *in, const char *name, const struct tp_info_report *r);
+
+/* ---- two traces ---- */
+
+struct tp_trace_pair;
+struct tp_pair_growth;
+struct tp_table;
+
+/* Prints the figures of both and by how much the second differs. */
+void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page);
+
+/* Its parts: which files they are, and the table, to be filled and dropped by the caller. */
+void tp_info_pair_files(const struct tp_trace_pair *pair, struct tp_page *page);
+void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_table *out);
+
+/* Prints which allocation sites grew, and by how much in the phases that both have. */
+void tp_info_growth_text(const struct tp_pair_growth *g, struct tp_page *page);
+
+/* Writes tapool.info-pair/1, in which names never change and are only added. `growth` NULL: it was
+ * not asked for. */
+int tp_info_pair_json(const struct tp_trace_pair *pair, const struct tp_pair_growth *growth,
+                      FILE *out, struct tp_err *err);
+
+/* Adds its members that tell the growth. */
+void tp_info_growth(struct tp_json *j, cJSON *in, const struct tp_pair_growth *g);
+
+/* The same as a tree, which the caller deletes; it is incomplete if `j` has failed. */
+cJSON *tp_info_pair_tree(struct tp_json *j, const struct tp_trace_pair *pair);
+
+#endif

@@ -1,0 +1,237 @@
+/* The sentence that answers; see tune_text.h. */
+#include "cmd/pytorch/tune/tune_text.h"
+
+#include "alloc/strategies/torch/torch_rules.h"
+#include "cmd/tune/grid.h"
+#include "cmd/ui/escape.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const tp_tune_verdicts[] = {
+    [TP_TUNE_SET] = "set",         [TP_TUNE_RESCUES] = "rescues",
+    [TP_TUNE_FINE] = "fine",       [TP_TUNE_TOO_BIG] = "too_big",
+    [TP_TUNE_NONE] = "none",       [TP_TUNE_UNTOLD] = "untold",
+    [TP_TUNE_UNKNOWN] = "unknown", [TP_TUNE_UNFAITHFUL] = "unfaithful"};
+
+const char *const tp_tune_names[TP_TUNE_NAMED] = {[TP_TUNE_LEAST_MEMORY] = "least memory",
+                                                  [TP_TUNE_FEWEST_CALLS] = "fewest driver calls",
+                                                  [TP_TUNE_SIMPLEST] = "simplest"};
+
+/* ---- another setting ---- */
+
+/* Adds ", 41 more driver calls". */
+static void add_change(struct tp_str *out, uint64_t before, uint64_t now, const char *noun)
+{
+    bool more = now > before;
+    uint64_t by = more ? now - before : before - now;
+    if (by)
+        tp_str_add(out, ", %s %s %s%s", tp_count(by).s, more ? "more" : "fewer", noun,
+                   by == 1 ? "" : "s");
+}
+
+const char *tp_tune_variable(const struct tp_tune *t)
+{
+    const char *name = NULL;
+    if (t->target && !t->target->gpu)
+        return t->target->variable;
+    for (size_t i = 0; i < t->file_count; i++) {
+        const struct tp_meta *m = &t->files[i].trace.meta;
+        const char *own = tp_torch_variable(m->allocator_device, m->settings, m->allocator_release);
+        bool older = name && strlen(own) > strlen(name); /* all versions read that one */
+        name = !name || older ? own : name;
+    }
+    return name;
+}
+
+void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
+{
+    const char *settings = t->files[0].trace.meta.settings;
+    const char *kept = tp_str_text(&t->kept);
+    bool unset = settings && strstr(settings, " is empty");
+    if (a->best->keys || *kept) {
+        struct tp_str text = {0};
+        tp_str_add(&text, "%s%s%s", a->best->conf, a->best->keys && *kept ? "," : "", kept);
+        tp_str_add(out, "Set %s=", tp_tune_variable(t));
+        tp_str_escape(out, TP_TO_SHELL, tp_str_text(&text));
+        tp_str_drop(&text);
+    } else if (unset) {
+        tp_str_add(out, "Remove the call that sets expandable_segments");
+    } else {
+        tp_str_add(out, "Leave %s unset", tp_tune_variable(t));
+    }
+}
+
+/* "-13.6%"; a change that rounds to nothing has no sign. */
+static struct tp_text change_of(double gain)
+{
+    return tp_text_of("%+.1f%%", fabs(gain) < 0.0005 ? 0.0 : -100 * gain);
+}
+
+void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *out)
+{
+    bool compacted = a->best->compacted && a->twin && !a->base->compacted;
+    const struct tp_tune_figures *was = compacted ? &a->twin->all : &a->base->all;
+    const struct tp_tune_figures *is = &a->best->all;
+    if (was->failed)
+        tp_str_add(out, "%s reserved", tp_bytes(is->peak_reserved, exact).s);
+    else if (fabs(a->gain) < TP_TUNE_NOISE)
+        tp_str_add(out, "about as much reserved, %s", tp_bytes(is->peak_reserved, exact).s);
+    else
+        tp_str_add(out, "%s -> %s reserved (%s)", tp_bytes(was->peak_reserved, exact).s,
+                   tp_bytes(is->peak_reserved, exact).s, change_of(a->gain).s);
+    if (!was->failed)
+        add_change(out, was->calls, is->calls, "driver call");
+    if (!was->failed && was->retries != is->retries)
+        tp_str_add(out, ", %s instead of %s", tp_count(is->retries).s,
+                   tp_plural(was->retries, "retry").s);
+    if (a->verdict == TP_TUNE_RESCUES)
+        tp_str_add(out, ", without running out of memory");
+    if (compacted)
+        tp_str_add(out, "; both from a compacted start");
+}
+
+/* ---- none ---- */
+
+static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
+{
+    if (!a->base->keys && !(a->base->recorded && t->recorded_differs))
+        tp_str_add(out, "Keep the defaults");
+    else
+        tp_str_add(out, "Keep what is set");
+    if (a->choices == 1)
+        tp_str_add(out, ": no other setting could be tried");
+    else if (a->gain < 0.0005)
+        tp_str_add(out, ": none of %s needs less", tp_plural(a->choices, "setting").s);
+    else
+        tp_str_add(out, " (best of %s: %s)", tp_plural(a->choices, "setting").s,
+                   change_of(a->gain).s);
+    if (a->choices > 1 && a->cheaper)
+        tp_str_add(out, " without more retries");
+    else if (a->choices > 1 && a->named[TP_TUNE_LEAST_MEMORY])
+        tp_str_add(out, " without many more driver calls");
+}
+
+/* The file whose program needs more than its device has. */
+static const struct tp_tune_file *find_too_big(const struct tp_tune *t)
+{
+    for (size_t i = 0; i < t->file_count; i++)
+        if (t->files[i].capacity && t->files[i].live > t->files[i].capacity)
+            return &t->files[i];
+    return tp_tune_largest(t);
+}
+
+static void add_too_big(const struct tp_tune *t, bool exact, struct tp_str *out)
+{
+    const struct tp_tune_file *most = find_too_big(t);
+    tp_str_add(out,
+               "No setting avoids the out of memory: at event %s the program itself needs %s, "
+               "and the device has %s",
+               tp_count(most->live_event).s, tp_bytes(most->live, exact).s,
+               tp_bytes(most->capacity, exact).s);
+}
+
+static void add_none(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
+{
+    const struct tp_tune_setting *s = a->farthest;
+    tp_str_add(out, "No setting that was tried avoids the out of memory");
+    if (s && t->file_count == 1 && s->all.first_failed_event > a->base->all.first_failed_event)
+        tp_str_add(out, ": the best, %s, reaches event %s instead of %s", s->conf,
+                   tp_count(s->all.first_failed_event).s,
+                   tp_count(a->base->all.first_failed_event).s);
+    if (a->untold)
+        tp_str_add(out,
+                   ". Some do from a compacted start, but so does what is set: record from the "
+                   "first step to find out");
+}
+
+/* The file of which the rules reproduce least. */
+static const struct tp_tune_file *least_faithful(const struct tp_tune *t)
+{
+    const struct tp_tune_file *worst = NULL;
+    double least = 2;
+    for (size_t i = 0; i < t->file_count; i++) {
+        const struct tp_fidelity *how = &t->files[i].fidelity;
+        double share = how->addresses ? (double)how->good_addresses / (double)how->addresses : 1;
+        if (share >= least)
+            continue;
+        least = share;
+        worst = &t->files[i];
+    }
+    return worst;
+}
+
+/* The file of which nothing could be compared; NULL: there is none. */
+static const struct tp_tune_file *uncompared(const struct tp_tune *t)
+{
+    for (size_t i = 0; i < t->file_count; i++)
+        if (t->files[i].compared && !t->files[i].fidelity.addresses)
+            return &t->files[i];
+    return NULL;
+}
+
+static void add_unfaithful(const struct tp_tune *t, const struct tp_tune_answer *a,
+                           struct tp_str *out)
+{
+    const struct tp_tune_file *f = uncompared(t);
+    if (a->refused) {
+        tp_str_add(out, "No advice: the recorded setting cannot be replayed: %s",
+                   a->refused->err.text);
+        return;
+    }
+    if (f) {
+        tp_str_add(out,
+                   "No advice: the addresses of %s could not be compared with the rules of torch, "
+                   "which takes a whole snapshot, and a file",
+                   f->trace.file);
+        return;
+    }
+    f = least_faithful(t);
+    const struct tp_fidelity *how = &f->fidelity;
+    tp_str_add(out,
+               "No advice: the rules of torch reproduce %s of %s recorded addresses (%s), and part "
+               "from the recording at event %s",
+               tp_count(how->good_addresses).s, tp_count(how->addresses).s,
+               tp_percent((double)how->good_addresses / (double)how->addresses).s,
+               tp_count(how->first_event).s);
+    if (t->file_count > 1)
+        tp_str_add(out, " of %s", f->trace.file);
+    tp_str_add(out, "; 'tapool verify' looks for settings that explain them");
+}
+
+void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
+                      struct tp_str *out)
+{
+    switch (a->verdict) {
+    case TP_TUNE_SET:
+    case TP_TUNE_RESCUES:
+        tp_tune_order(t, a, out);
+        tp_str_add(out, ": ");
+        tp_tune_effect(a, exact, out);
+        break;
+    case TP_TUNE_FINE:
+        add_keep(t, a, out);
+        break;
+    case TP_TUNE_TOO_BIG:
+        add_too_big(t, exact, out);
+        break;
+    case TP_TUNE_NONE:
+        add_none(t, a, out);
+        break;
+    case TP_TUNE_UNTOLD:
+        tp_str_add(out,
+                   "Not known: the recorded program %s out of memory, and its replay with the same "
+                   "setting %s, so no row says what would have avoided it",
+                   a->base->all.failed ? "did not run" : "ran",
+                   a->base->all.failed ? "does, on the least device that the recording allows"
+                                       : "does not");
+        break;
+    case TP_TUNE_UNFAITHFUL:
+        add_unfaithful(t, a, out);
+        break;
+    case TP_TUNE_UNKNOWN:
+        tp_str_add(out, "No setting could be replayed");
+        break;
+    }
+    tp_str_add(out, ".");
+}

@@ -1,0 +1,536 @@
+/* The screen of `tapool tune`; see tune_text.h. */
+#include "cmd/pytorch/tune/tune_text.h"
+
+#include "cmd/report/recorded_text.h"
+#include "cmd/tune/grid.h"
+#include "cmd/ui/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 5 };
+
+/* ---- the files ---- */
+
+/* The device that ran out of memory first; NULL: none did. */
+static const struct tp_captured_device *first_failed(const struct tp_captured *c)
+{
+    const struct tp_captured_device *first = NULL;
+    for (uint32_t i = 0; c->devices && i < c->count; i++)
+        if (c->devices[i].ooms && (!first || c->devices[i].oom_event < first->oom_event))
+            first = &c->devices[i];
+    return first;
+}
+
+void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page)
+{
+    const struct tp_tune_file *f = &t->files[i];
+    const struct tp_meta *m = &f->trace.meta;
+    const struct tp_captured_device *out = first_failed(&f->captured);
+    char name[300];
+    snprintf(name, sizeof name, t->file_count > 1 ? "%s (file %zu)" : "%s", f->trace.file, i + 1);
+    tp_page_side(page, name, BESIDE);
+    tp_page_at(page, BESIDE, "%s", m->capture ? m->capture : f->trace.format);
+    if (f->knows)
+        tp_page_more(page, BESIDE, ": %s reserved at most, %s",
+                     tp_bytes(f->did.peak_reserved, page->exact).s,
+                     tp_plural(f->did.calls, "driver call").s);
+    char full[300] = "";
+    const struct tp_captured_retries retries = tp_captured_retries(&f->captured);
+    tp_retries_text(&retries, m->settings, page->exact, full, sizeof full);
+    if (*full)
+        tp_page_more(page, BESIDE, ", %s", full);
+    if (out)
+        tp_page_more(page, BESIDE, ", out of memory at event %s (%s asked for)",
+                     tp_count(out->oom_event).s, tp_bytes(out->oom_size, page->exact).s);
+    if (m->settings)
+        tp_page_more(page, BESIDE, "; %s", m->settings);
+    tp_page_line(page);
+}
+
+/* ---- what was tried ---- */
+
+void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page)
+{
+    uint64_t blocks = 0, dropped = 0;
+    for (size_t i = 0; i < t->file_count; i++) {
+        blocks += t->files[i].has_heap ? 0 : tp_program_facts(t->files[i].trace.program)->prologue;
+        dropped += t->files[i].trace.initial_dropped;
+    }
+    if (blocks)
+        tp_page_row(page, 0, "compacted start", BESIDE,
+                    "every setting begins with the %s of the initial heap side by side: where %s "
+                    "lay is not in the file",
+                    tp_plural(blocks, "block").s, blocks == 1 ? "it" : "they");
+    else if (dropped)
+        tp_page_row(page, 0, "empty start", BESIDE, "without the %s of the initial heap",
+                    tp_plural(dropped, "block").s);
+}
+
+/* Which rows started otherwise, below the table that has some. */
+static void print_compacted(const struct tp_tune_answers *a, struct tp_page *page)
+{
+    if (a->any.twin)
+        tp_page_put(
+            page, INDENT,
+            "compacted start: with this setting the initial heap would look different, so its "
+            "blocks start side by side; from there %s %s",
+            a->any.base->recorded ? "the recorded setting" : "PyTorch with its defaults",
+            a->any.twin->all.failed
+                ? "runs out of memory"
+                : tp_text_of("needs %s", tp_bytes(a->any.twin->all.peak_reserved, page->exact).s)
+                      .s);
+}
+
+/* Why a setting was refused; the strategy is named above. */
+static const char *reason(const struct tp_tune_setting *s)
+{
+    static const char begin[] = "strategy '", end[] = "': ";
+    const char *behind = strncmp(s->err.text, begin, sizeof begin - 1) == 0
+                             ? strstr(s->err.text + sizeof begin - 1, end)
+                             : NULL;
+    return behind ? behind + sizeof end - 1 : s->err.text;
+}
+
+static void print_reason(const struct tp_tune_setting *s, size_t count, struct tp_page *page)
+{
+    tp_page_at(page, 0, "left out");
+    if (count > 1)
+        tp_page_at(page, BESIDE, "%s: ", tp_plural(count, "setting").s);
+    else
+        tp_page_at(page, BESIDE, "%s: ", s->recorded ? "the recorded one" : s->conf);
+    tp_page_more(page, BESIDE, *s->err.hint ? "%s (%s)" : "%s", reason(s), s->err.hint);
+    tp_page_line(page);
+}
+
+/* The settings that could not be replayed, a line for each reason. */
+void tp_tune_refused_print(const struct tp_tune *t, struct tp_page *page)
+{
+    for (size_t i = 0; i < t->setting_count; i++) {
+        const struct tp_tune_setting *s = &t->settings[i];
+        size_t count = 0, before = 0;
+        for (size_t k = 0; s->status && k < t->setting_count; k++) {
+            bool same = t->settings[k].status && !strcmp(t->settings[k].err.text, s->err.text);
+            count += same;
+            before += same && k < i;
+        }
+        if (count && !before)
+            print_reason(s, count, page);
+    }
+    if (t->pool_status && t->target->gpu)
+        tp_page_row(page, 0, "left out", BESIDE, "%s: %s", TP_TUNE_POOL, t->pool_err.text);
+}
+
+void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
+{
+    uint64_t capacity = tp_tune_capacity(t);
+    size_t played = 0;
+    for (size_t i = 0; i < t->setting_count; i++)
+        played += t->settings[i].status == TP_OK && !t->settings[i].twin;
+    tp_page_side(page, tp_plural(played, "setting").s, BESIDE);
+    tp_page_at(page, BESIDE, "replayed by the strategy %s", t->target->strategy);
+    if (capacity)
+        tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,
+                     t->files[0].inferred ? ", what the recorded program could have" : "");
+    else if (!t->files[0].capacity)
+        tp_page_more(page, BESIDE, "; --capacity SIZE asks about out of memory");
+    tp_page_line(page);
+}
+
+/* ---- the table ---- */
+
+/* The text to paste stands behind the table, because a line that is wrapped cannot be pasted. */
+struct screen {
+    const struct tp_tune *t;
+    struct tp_table table;
+    const struct tp_tune_setting **rows; /* those behind the recorded figures and the base */
+    size_t count;
+    bool limited, several, exact, knows;
+    bool compacted; /* some rows started compacted, and the base did not */
+};
+
+static void add_columns(struct screen *s)
+{
+    struct tp_column columns[COLUMNS_MOST] = {{.head = {"peak", "reserved"}}};
+    uint64_t capacity = tp_tune_capacity(s->t);
+    int n = 1;
+    if (s->limited) {
+        columns[n] = (struct tp_column){.head = {"fits in", "the device"}};
+        if (capacity)
+            snprintf(columns[n].head[1], TP_COLUMN_HEAD, "%.*s", TP_COLUMN_HEAD - 1,
+                     tp_bytes(capacity, s->exact).s);
+        n++;
+    }
+    columns[n++] = (struct tp_column){.head = {"driver", "calls"}};
+    if (s->limited)
+        columns[n++] = (struct tp_column){.head = {"", "retries"}};
+    if (s->several)
+        columns[n++] = (struct tp_column){.head = {"peak", "in file"}};
+    tp_table_columns(&s->table, columns, n);
+}
+
+struct tp_text tp_tune_fit(const struct tp_tune *t, const struct tp_tune_figures *f)
+{
+    uint64_t capacity = t->files[f->peak_file].capacity;
+    capacity = capacity ? capacity : UINT64_MAX;
+    if (f == &t->pool)
+        return tp_text_of(f->failed ? "no" : "yes");
+    if (!f->failed)
+        return tp_text_of(f->peak_reserved > capacity ? "no" : "yes");
+    if (!f->first_failed_event)
+        return tp_text_of("no, at the start");
+    if (t->file_count > 1)
+        return tp_text_of("no, file %zu: %s", f->failed_file + 1,
+                          tp_count(f->first_failed_event).s);
+    return tp_text_of("no, event %s", tp_count(f->first_failed_event).s);
+}
+
+bool tp_tune_limited(const struct tp_tune *t)
+{
+    bool limited = false;
+    for (size_t i = 0; i < t->file_count; i++)
+        limited |= t->files[i].capacity > 0;
+    return limited;
+}
+
+uint64_t tp_tune_peak(const struct tp_tune_setting *s)
+{
+    return s->all.failed ? TP_NONE : s->all.peak_reserved;
+}
+
+static void add_figures(struct screen *s, const struct tp_tune_figures *f, uint64_t peak,
+                        bool knows_retries)
+{
+    tp_table_bytes(&s->table, peak, s->exact);
+    if (s->limited)
+        tp_table_add(&s->table, "%s", tp_tune_fit(s->t, f).s);
+    tp_table_count(&s->table, f->calls);
+    if (s->limited && knows_retries)
+        tp_table_count(&s->table, f->retries);
+    else if (s->limited)
+        tp_table_add(&s->table, "-");
+    if (s->several)
+        tp_table_add(&s->table, "%zu", f->peak_file + 1);
+}
+
+/* Those that run out of memory come behind the others, the one that reaches farthest first. */
+static int by_reach(const struct tp_tune_figures *x, const struct tp_tune_figures *y)
+{
+    if (!x->failed != !y->failed)
+        return x->failed ? 1 : -1;
+    return x->failed ? -tp_tune_reaches(x, y) : 0;
+}
+
+int tp_tune_by_peak(const void *a, const void *b)
+{
+    const struct tp_tune_setting *x = *(const struct tp_tune_setting *const *)a;
+    const struct tp_tune_setting *y = *(const struct tp_tune_setting *const *)b;
+    int reach = by_reach(&x->all, &y->all);
+    if (reach)
+        return reach;
+    if (x->all.peak_reserved != y->all.peak_reserved)
+        return x->all.peak_reserved < y->all.peak_reserved ? -1 : 1;
+    if (x->all.calls != y->all.calls)
+        return x->all.calls < y->all.calls ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool all)
+{
+    const struct tp_tune *t = s->t;
+    s->rows = calloc(t->setting_count, sizeof *s->rows);
+    s->table.failed |= !s->rows;
+    for (size_t i = 0; s->rows && i < t->setting_count; i++) {
+        const struct tp_tune_setting *x = &t->settings[i];
+        bool named = x == a->any.best || x == a->older.best;
+        for (int n = 0; n < TP_TUNE_NAMED; n++)
+            named |= x == a->any.named[n];
+        bool shown = all || (a->any.verdict != TP_TUNE_UNFAITHFUL && (x->on_front || named));
+        if (x->status == TP_OK && x != a->any.base && !x->twin && shown) {
+            s->rows[s->count++] = x;
+            s->compacted |= x->compacted && !a->any.base->compacted;
+        }
+    }
+    if (s->count)
+        qsort(s->rows, s->count, sizeof *s->rows, tp_tune_by_peak);
+}
+
+static void add_rows(struct screen *s, const struct tp_tune_setting *base)
+{
+    struct tp_tune_figures did;
+    s->knows = tp_tune_recorded(s->t, &did);
+    if (s->knows)
+        add_figures(s, &did, did.peak_reserved, true);
+    add_figures(s, &base->all, tp_tune_peak(base), true);
+    for (size_t i = 0; i < s->count; i++)
+        add_figures(s, &s->rows[i]->all, tp_tune_peak(s->rows[i]), true);
+    if (!s->t->pool_status)
+        add_figures(s, &s->t->pool, s->t->pool.peak_reserved, false);
+}
+
+static void print_row(const struct screen *s, int row, const char *text, struct tp_page *page)
+{
+    tp_table_row_beside(&s->table, row, text, page, INDENT);
+}
+
+void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out)
+{
+    bool own = x->recorded && t->recorded_differs;
+    tp_str_add(out, "%s%s%s",
+               own        ? "each file's own"
+               : *x->conf ? x->conf
+                          : "defaults",
+               x->recorded ? " (as recorded)" : "", x->danger ? " !" : "");
+    if (x->compacted)
+        tp_str_add(out, " (compacted start)");
+}
+
+static void print_setting(const struct screen *s, int row, const struct tp_tune_setting *x,
+                          struct tp_page *page)
+{
+    struct tp_str text = {0};
+    tp_tune_name(s->t, x, &text);
+    print_row(s, row, tp_str_text(&text), page);
+    tp_str_drop(&text);
+}
+
+/* Why rows are marked, each reason once. */
+static void print_dangers(const struct screen *s, struct tp_page *page)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        bool said = !s->rows[i]->danger;
+        for (size_t k = 0; !said && k < i; k++)
+            said = s->rows[k]->danger && !strcmp(s->rows[k]->danger, s->rows[i]->danger);
+        if (!said)
+            tp_page_put(page, INDENT, "!: %s", s->rows[i]->danger);
+    }
+}
+
+static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
+                        struct tp_page *page)
+{
+    struct screen s = {.t = t, .several = t->file_count > 1, .exact = page->exact};
+    s.limited = tp_tune_limited(t);
+    add_columns(&s);
+    find_rows(&s, a, all);
+    add_rows(&s, a->any.base);
+    int row = 0, rows = tp_table_rows(&s.table);
+    if (rows == (int)s.count + 1 + s.knows + !t->pool_status) {
+        print_row(&s, -2, "", page);
+        print_row(&s, -1, tp_tune_variable(t), page);
+        if (s.knows)
+            print_row(&s, row++, "what PyTorch did", page);
+        print_setting(&s, row++, a->any.base, page);
+        for (size_t i = 0; i < s.count; i++)
+            print_setting(&s, row++, s.rows[i], page);
+        if (!t->pool_status)
+            print_row(&s, row++, TP_TUNE_POOL " (measured on this machine's GPU)", page);
+    } else {
+        tp_page_put(page, INDENT, "out of memory: the table is missing");
+    }
+    print_dangers(&s, page);
+    if (s.compacted)
+        print_compacted(a, page);
+    tp_table_drop(&s.table);
+    free(s.rows);
+}
+
+/* ---- below it ---- */
+
+void tp_tune_bound_print(const struct tp_tune *t, struct tp_page *page)
+{
+    const struct tp_tune_file *f = tp_tune_largest(t);
+    tp_page_at(page, INDENT, "lower bound: the program itself needs %s at event %s",
+               tp_bytes(f->live, page->exact).s, tp_count(f->live_event).s);
+    if (t->file_count > 1)
+        tp_page_more(page, INDENT, " of %s", f->trace.file);
+    tp_page_more(page, INDENT, "; no allocator can be below");
+    if (f->packed)
+        tp_page_more(page, INDENT, ", and the best packing found takes %s",
+                     tp_bytes(f->packed, page->exact).s);
+    tp_page_line(page);
+}
+
+/* How far the rules did what PyTorch did, where that was compared. */
+void tp_tune_fidelity_print(const struct tp_tune *t, size_t i, struct tp_page *page)
+{
+    const struct tp_tune_file *f = &t->files[i];
+    bool several = t->file_count > 1;
+    const struct tp_fidelity *how = &f->fidelity;
+    if (strcmp(f->trace.format, "pytorch") != 0 || !t->target->gpu)
+        return;
+    if (!how->addresses) {
+        tp_page_command(page, "Do these rules do what PyTorch did there?  tapool verify",
+                        f->trace.path);
+        return;
+    }
+    tp_page_at(page, 0, "fidelity of the rules%s%s: %s of %s recorded addresses reproduced",
+               several ? ", " : "", several ? f->trace.file : "", tp_count(how->good_addresses).s,
+               tp_count(how->addresses).s);
+    tp_page_line(page);
+}
+
+/* The text to paste stands on a line of its own, which is never wrapped. */
+static void print_answer(const struct tp_tune *t, const struct tp_tune_answer *a,
+                         struct tp_page *page)
+{
+    struct tp_str sentence = {0};
+    if (tp_tune_is_order(a)) {
+        tp_tune_order(t, a, &sentence);
+        tp_page_right(page, tp_text_width(tp_str_text(&sentence)), tp_str_text(&sentence));
+        tp_page_line(page);
+        tp_str_drop(&sentence);
+        sentence = (struct tp_str){0};
+        tp_tune_effect(a, page->exact, &sentence);
+    } else {
+        tp_tune_sentence(t, a, page->exact, &sentence);
+    }
+    tp_page_styled(page, tp_tune_is_order(a) ? INDENT : 0, TP_BOLD, "%s", tp_str_text(&sentence));
+    tp_page_line(page);
+    tp_str_drop(&sentence);
+}
+
+/* One setting for all files: what it does to each. */
+static void print_by_file(const struct tp_tune *t, const struct tp_tune_answer *a,
+                          struct tp_page *page)
+{
+    const struct tp_tune_setting *from =
+        a->best && a->best->compacted && a->twin && !a->base->compacted ? a->twin : a->base;
+    for (size_t i = 0; t->file_count > 1 && tp_tune_is_order(a) && i < t->file_count; i++)
+        if (from->files[i].failed)
+            tp_page_put(page, INDENT, "file %zu: %s", i + 1,
+                        tp_bytes(a->best->files[i].peak_reserved, page->exact).s);
+        else
+            tp_page_put(page, INDENT, "file %zu: %s -> %s", i + 1,
+                        tp_bytes(from->files[i].peak_reserved, page->exact).s,
+                        tp_bytes(a->best->files[i].peak_reserved, page->exact).s);
+}
+
+/* ---- by what one wants ---- */
+
+static void add_named(const struct tp_tune_answer *a, bool exact, struct tp_table *table)
+{
+    for (int i = 0; i < TP_TUNE_NAMED; i++) {
+        const struct tp_tune_setting *s = a->named[i];
+        if (!s)
+            continue;
+        tp_table_add(table, "%s", tp_tune_names[i]);
+        tp_table_bytes(table, s->all.peak_reserved, exact);
+        tp_table_add(table, "%s", tp_plural(s->all.calls, "driver call").s);
+    }
+}
+
+/* Three answers, where they are not all the same as the one above. */
+static void print_named(const struct tp_tune *t, const struct tp_tune_answer *a,
+                        struct tp_page *page)
+{
+    static const struct tp_column columns[] = {{.left = true}, {.left = false}, {.left = false}};
+    struct tp_table table = {0};
+    bool others = false;
+    int row = 0;
+    for (int i = 0; i < TP_TUNE_NAMED; i++)
+        others |= a->named[i] && a->named[i] != a->best;
+    if (!others)
+        return;
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
+    add_named(a, page->exact, &table);
+    for (int i = 0; i < TP_TUNE_NAMED; i++) {
+        struct tp_str text = {0};
+        if (!a->named[i])
+            continue;
+        tp_tune_name(t, a->named[i], &text);
+        tp_table_row_beside(&table, row++, tp_str_text(&text), page, INDENT);
+        tp_str_drop(&text);
+    }
+    if (*tp_str_text(&t->kept))
+        tp_page_put(page, INDENT, "each with %s, as recorded", tp_str_text(&t->kept));
+    tp_table_drop(&table);
+}
+
+/* ---- doubts ---- */
+
+/* What those can do whose PyTorch does not have a key of the answer. */
+static void print_older(const struct tp_tune *t, const struct tp_tune_answers *a,
+                        struct tp_page *page)
+{
+    if (!tp_tune_is_order(&a->any) || !a->any.best->newer)
+        return;
+    tp_page_put(page, 0, "%s is a key of PyTorch from 2026 on; an older one refuses it. Without:",
+                a->any.best->newer);
+    print_answer(t, &a->older, page);
+}
+
+static void print_doubts(const struct tp_tune_answer *a, struct tp_page *page)
+{
+    if (a->base->danger)
+        tp_page_put(page, 0, "! what is set: %s", a->base->danger);
+}
+
+void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers *a,
+                          struct tp_page *page)
+{
+    print_answer(t, &a->any, page);
+    print_by_file(t, &a->any, page);
+    print_named(t, &a->any, page);
+    print_older(t, a, page);
+    print_doubts(&a->any, page);
+}
+
+/* ---- what the replay as recorded does otherwise ---- */
+
+/* Of all files together; no addresses where one was not compared. */
+static struct tp_fidelity fidelity_of(const struct tp_tune *t)
+{
+    struct tp_fidelity all = {0};
+    for (size_t i = 0; i < t->file_count; i++) {
+        const struct tp_fidelity *one = &t->files[i].fidelity;
+        if (!one->addresses)
+            return (struct tp_fidelity){0};
+        all.addresses += one->addresses;
+        all.good_addresses += one->good_addresses;
+    }
+    return all;
+}
+
+void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_setting *base,
+                              struct tp_page *page)
+{
+    struct tp_tune_figures did;
+    struct tp_str reason = {0};
+    for (size_t i = 0; i < t->file_count; i++)
+        if (t->files[i].capacity && !t->files[i].inferred)
+            return; /* the device is another one */
+    if (!base->recorded || !tp_tune_recorded(t, &did))
+        return;
+    struct tp_text difference =
+        tp_difference_text(base->all.peak_reserved, did.peak_reserved, base->all.calls, did.calls);
+    const struct tp_fidelity all = fidelity_of(t);
+    if (!*difference.s)
+        return;
+    if (base->compacted)
+        tp_str_add(&reason, "it started compacted");
+    else
+        tp_fidelity_reason(&all, &reason);
+    tp_page_put(page, INDENT, "as recorded, the replay differs from PyTorch by %s: %s",
+                difference.s, tp_str_text(&reason));
+    tp_str_drop(&reason);
+}
+
+void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
+                  struct tp_page *page)
+{
+    for (size_t i = 0; i < t->file_count; i++)
+        tp_tune_file_print(t, i, page);
+    tp_tune_start_print(t, page);
+    tp_tune_tried_print(t, page);
+    if (all)
+        tp_tune_refused_print(t, page);
+    tp_page_line(page);
+    print_table(t, a, all, page);
+    tp_tune_difference_print(t, a->any.base, page);
+    tp_tune_bound_print(t, page);
+    tp_page_line(page);
+    tp_tune_answer_print(t, a, page);
+    for (size_t i = 0; i < t->file_count; i++)
+        tp_tune_fidelity_print(t, i, page);
+}

@@ -1,0 +1,129 @@
+/* See ranks_show.h: the document, and the way to it. */
+#include "cmd/pytorch/why/ranks_show.h"
+
+#include "alloc/base/units.h"
+#include "cmd/info/site_rows.h"
+
+#include <math.h>
+
+static void write_memory(struct tp_json *j, cJSON *in, const struct tp_rank *rank)
+{
+    cJSON *o = tp_json_object(j, in, "memory");
+    tp_json_uint(j, o, "reserved_bytes", rank->sum.reserved);
+    tp_json_uint(j, o, "requested_bytes", rank->sum.requested);
+    tp_json_uint(j, o, "rounding_bytes", rank->sum.rounding);
+    tp_json_uint(j, o, "free_bytes", tp_rank_free(rank));
+    tp_json_uint(j, o, "largest_free_bytes", rank->largest);
+    tp_json_uint(j, o, "live_blocks", rank->sum.live);
+}
+
+static void write_share(struct tp_json *j, cJSON *in, const char *name, double share)
+{
+    tp_json_real(j, in, name, isinf(share) ? (double)NAN : share);
+}
+
+static void write_good(struct tp_json *j, cJSON *o, const struct tp_ranks *r,
+                       const struct tp_rank *rank)
+{
+    tp_json_uint(j, o, "device", rank->device);
+    tp_json_uint(j, o, "events", rank->events);
+    tp_json_uint(j, o, "peak_event", rank->peak);
+    write_memory(j, o, rank);
+    if (r->good > 1 && rank->judged) {
+        cJSON *apart = tp_json_object(j, o, "from_median");
+        write_share(j, apart, "reserved", tp_rank_apart(r, rank, TP_RANK_RESERVED));
+        write_share(j, apart, "requested", tp_rank_apart(r, rank, TP_RANK_REQUESTED));
+    }
+    cJSON *fidelity = tp_json_object(j, o, "fidelity");
+    tp_json_uint(j, fidelity, "addresses", rank->addresses.all);
+    tp_json_uint(j, fidelity, "as_recorded", rank->addresses.good);
+    tp_json_uint(j, fidelity, "differs_at_event", rank->differs_at);
+}
+
+static void write_rank(struct tp_json *j, cJSON *o, const struct tp_ranks *r,
+                       const struct tp_rank *rank)
+{
+    tp_json_text(j, o, "name", rank->name);
+    tp_json_text(j, o, "file", rank->file);
+    if (rank->status != TP_OK)
+        tp_json_text(j, o, "error", rank->why);
+    else
+        write_good(j, o, r, rank);
+}
+
+static void write_verdict(struct tp_json *j, cJSON *root, const struct tp_ranks *r)
+{
+    static const char *const figures[TP_RANK_FIGURES] = {
+        [TP_RANK_RESERVED] = "reserved", [TP_RANK_REQUESTED] = "requested"};
+    if (r->good < 2)
+        return;
+    cJSON *o = tp_json_object(j, root, "verdict");
+    tp_json_bool(j, o, "agree", r->agree);
+    tp_json_real(j, o, "agree_within", TP_RANKS_AGREE);
+    tp_json_uint(j, o, "beyond", r->beyond);
+    tp_json_uint(j, o, "odd", r->agree ? TP_NONE : r->odd);
+    tp_json_uint(j, o, "median", r->median);
+    tp_json_text(j, o, "figure", figures[r->figure]);
+    tp_json_uint(j, o, "median_reserved_bytes", r->medians[TP_RANK_RESERVED]);
+    tp_json_uint(j, o, "median_requested_bytes", r->medians[TP_RANK_REQUESTED]);
+}
+
+int tp_ranks_json(const struct tp_ranks *r, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.ranks/1");
+    tp_json_tool(&j, root);
+    write_verdict(&j, root, r);
+    cJSON *ranks = tp_json_array(&j, root, "ranks");
+    for (size_t i = 0; i < r->count; i++)
+        write_rank(&j, tp_json_item(&j, ranks), r, &r->list[i]);
+    if (r->good > 1 && !r->agree)
+        tp_json_site_rows(&j, root, "sites", &r->sites, TP_BY_PLACE);
+    return tp_json_print(&j, root, out, err);
+}
+
+/* ---- from files to there ---- */
+
+struct showing {
+    const struct tp_ranks_ask *ask;
+    const struct tp_ranks *ranks;
+};
+
+static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+{
+    const struct showing *s = of;
+    struct tp_page page;
+    if (format == TP_RANKS_JSON)
+        return tp_ranks_json(s->ranks, out, err);
+    tp_page_init(&page, out, 2);
+    page.exact = s->ask->exact;
+    tp_ranks_text(s->ranks, &page);
+    return TP_OK;
+}
+
+/* What a command has beyond the two formats is about one snapshot. */
+static int check_formats(const struct tp_ranks_ask *ask, struct tp_err *err)
+{
+    for (uint32_t i = TP_RANKS_JSON + 1; ask->words[i]; i++)
+        if (tp_exports_asked(ask->exports, i))
+            return tp_fail(err, TP_EUSAGE, "the format %s takes one snapshot", ask->words[i]);
+    return TP_OK;
+}
+
+int tp_ranks_run(const struct tp_ranks_ask *ask, FILE *out, struct tp_err *err)
+{
+    struct tp_ranks ranks = {.count = 0};
+    const struct showing s = {ask, &ranks};
+    int rc = tp_exports_look(ask->exports, ask->words, err);
+    if (rc == TP_OK)
+        rc = check_formats(ask, err);
+    if (rc == TP_OK)
+        rc = tp_ranks_read(&ask->cfg, &ranks, err);
+    if (rc == TP_OK)
+        rc = tp_exports_all(ask->exports, ask->words, write_as, &s, out, err);
+    if (rc == TP_OK)
+        rc = tp_ranks_status(&ranks, err);
+    tp_ranks_release(&ranks);
+    return rc;
+}

@@ -1,0 +1,138 @@
+/* See why.h. */
+#include "cmd/pytorch/why/why.h"
+
+#include "cmd/pytorch/verify/verify.h"
+#include "cmd/pytorch/why/why_picture.h"
+#include "cmd/pytorch/why/why_room.h"
+#include "traces/lower/place_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct asking {
+    struct tp_pytorch *snapshot;
+    const struct tp_why_cfg *cfg;
+    struct tp_why *out;
+    struct tp_why_layout layout;
+    struct tp_why_held held;
+    uint16_t stream; /* of the failed request */
+};
+
+static int play(struct asking *a, struct tp_err *err)
+{
+    struct tp_verify_play *play = NULL;
+    const struct tp_why_moment *m = &a->out->moment;
+    int rc =
+        tp_verify_begin(a->snapshot, a->out->device, a->cfg->rules, &a->out->verified, &play, err);
+    if (rc == TP_OK)
+        rc = tp_verify_until(play, m->event, err);
+    if (rc == TP_OK)
+        rc = tp_why_layout_of(tp_verify_instance(play), &a->layout, err);
+    if (rc == TP_OK && m->failed)
+        rc = tp_verify_number(play, m->what.stream, &a->stream, err);
+    tp_verify_stop(play);
+    return rc;
+}
+
+/* ---- blocks in the way ---- */
+
+/* Keeps the largest blocks by their number among all live ones. */
+static void keep_largest(struct asking *a, size_t block, size_t live, size_t *numbers)
+{
+    struct tp_why *w = a->out;
+    uint64_t bytes = a->layout.blocks[block].size;
+    size_t at = w->named_count;
+    for (; at && w->named[at - 1].bytes < bytes; at--)
+        if (at < TP_WHY_NAMED) {
+            w->named[at] = w->named[at - 1];
+            numbers[at] = numbers[at - 1];
+        }
+    if (at < TP_WHY_NAMED) {
+        w->named[at].bytes = bytes;
+        numbers[at] = live;
+    }
+    w->named_count += w->named_count < TP_WHY_NAMED;
+}
+
+static int name_blocks(struct asking *a, struct tp_err *err)
+{
+    struct tp_why *w = a->out;
+    size_t numbers[TP_WHY_NAMED] = {0}, live = 0, next = 0;
+    int rc = TP_OK;
+    for (size_t k = 0; next < w->room.block_count; k++) {
+        if (k == w->room.blocks[next]) {
+            keep_largest(a, k, live, numbers);
+            next++;
+        }
+        live += a->layout.blocks[k].requested != 0;
+    }
+    for (size_t i = 0; rc == TP_OK && i < w->named_count; i++)
+        rc = tp_places_find(a->held.list.places, &a->held.list.blocks[numbers[i]].place, 1,
+                            &w->named[i].place, err);
+    return rc;
+}
+
+static int judge(struct asking *a, struct tp_err *err)
+{
+    const struct tp_pytorch_event *oom = &a->out->moment.what;
+    struct tp_why_request rq = {.size = oom->size,
+                                .pool = oom->pool,
+                                .stream = a->stream,
+                                .has_free = oom->has_free,
+                                .free = oom->device_free};
+    uint64_t limit = a->cfg->limit, reserved = a->out->sum.reserved;
+    uint64_t left = limit > reserved ? limit - reserved : 0;
+    if (limit && (!rq.has_free || left < rq.free)) { /* the device has more than the process may */
+        rq.has_free = true;
+        rq.free = left;
+    }
+    int rc = tp_why_room(&a->layout, a->cfg->rules, &rq, &a->out->room, err);
+    return rc == TP_OK ? name_blocks(a, err) : rc;
+}
+
+/* ---- what is drawn ---- */
+
+static int picture(struct asking *a, struct tp_err *err)
+{
+    struct tp_why *w = a->out;
+    int rc = tp_why_picture(&w->moment, &a->layout, &a->held, &w->room, a->cfg->pictures,
+                            &w->picture, err);
+    return rc == TP_OK ? tp_why_curve(a->snapshot, w->device, &w->moment, &w->sum, w->picture, err)
+                       : rc;
+}
+
+int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
+           struct tp_why_places *places, struct tp_why *out, struct tp_err *err)
+{
+    struct asking a = {.snapshot = s, .cfg = cfg, .out = out, .layout = {.reading = s->reading}};
+    *out = (struct tp_why){.device = device,
+                           .silence = tp_pytorch_silence(s).why,
+                           .replayed = cfg->replayed,
+                           .remarks = cfg->remarks};
+    int rc = tp_why_moment(s, device, cfg->when, cfg->at, &out->moment, err);
+    if (rc == TP_OK)
+        rc = play(&a, err);
+    if (rc == TP_OK)
+        rc = tp_why_held(s, device, &out->moment, &a.layout, places, &a.held, err);
+    struct tp_holders_cfg holders = cfg->holders;
+    holders.at = out->moment.event;
+    if (rc == TP_OK)
+        rc = tp_holders_of(&a.held.list, &holders, cfg->stop, &out->holders, err);
+    if (rc == TP_OK && places->from)
+        rc = tp_places_find(&places->places, &a.held.event, 1, &out->place, err);
+    out->sum = tp_why_sum(&a.layout);
+    if (rc == TP_OK && out->moment.failed)
+        rc = judge(&a, err);
+    if (rc == TP_OK && cfg->pictures)
+        rc = picture(&a, err);
+    tp_why_held_release(s->reading, &a.held);
+    tp_why_layout_release(&a.layout);
+    return rc;
+}
+
+void tp_why_release(struct tp_why *w)
+{
+    tp_holders_free(w->holders);
+    tp_why_room_release(&w->room);
+    tp_why_picture_free(w->picture);
+}

@@ -1,0 +1,390 @@
+/* See why_room.h. The smallest set is exact: in a segment by a window over its blocks, of whole
+ * segments by choosing among the largest ones of each number of blocks. Known weakness: rules that
+ * give single segments back early (garbage_collection_threshold) are not asked, and where segments
+ * grow (expandable_segments) beside a max_split_size_mb only the sums are compared. */
+#include "cmd/pytorch/why/why_room.h"
+
+#include "cmd/pytorch/why/why_growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct room_making {
+    const struct tp_why_layout *layout;
+    const struct tp_torch_rules *rules;
+    const struct tp_why_request *rq;
+    struct tp_why_sum sum;
+    struct tp_why_growing *growing; /* NULL: segments do not grow, or it is not told */
+    struct tp_why_room *out;
+    bool small; /* the request's pool */
+};
+
+static int no_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* ---- what serves ---- */
+
+/* Whether a free block of `hole` bytes serves a block of `size` bytes. */
+static bool serves(const struct tp_torch_rules *rules, uint64_t hole, uint64_t size)
+{
+    if (hole < size || (size < rules->split_limit && hole >= rules->split_limit))
+        return false;
+    return size < rules->split_limit || hole - size < rules->oversize_rest;
+}
+
+static bool is_of_pool(const struct room_making *m, const struct tp_why_segment *s)
+{
+    return s->at.small == m->small && s->at.stream == m->rq->stream && s->at.pool == m->rq->pool;
+}
+
+/* Bytes that the driver can give once what serves nothing went back. */
+static uint64_t driver_has(const struct room_making *m)
+{
+    return m->rq->free + m->sum.idle_bytes;
+}
+
+/* The largest request whose block has at most `bytes`. */
+static uint64_t largest_within(const struct tp_torch_rules *rules, uint64_t bytes)
+{
+    uint64_t low = 0, high = bytes;
+    while (low < high) {
+        uint64_t middle = high - (high - low) / 2;
+        if (tp_torch_rounded(rules, middle) <= bytes)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The largest block that a new segment of at most `bytes` serves. */
+static uint64_t largest_new(const struct room_making *m, uint64_t bytes)
+{
+    const struct tp_torch_rules *r = m->rules;
+    uint64_t own = bytes / r->own_grain * r->own_grain;
+    if (m->small)
+        return bytes >= r->small_segment ? r->small_most : 0;
+    if (own >= r->own_least)
+        return own;
+    return bytes >= r->large_segment ? r->own_least - r->grain : 0;
+}
+
+/* The largest block that new memory serves. */
+static uint64_t largest_fresh(const struct room_making *m)
+{
+    uint64_t most = m->small ? m->rules->small_most : UINT64_MAX;
+    uint64_t bytes = m->growing        ? tp_why_growing_largest(m->growing)
+                     : m->rq->has_free ? largest_new(m, driver_has(m))
+                                       : 0;
+    return bytes < most ? bytes : most;
+}
+
+static void look_at_holes(const struct room_making *m, bool *served)
+{
+    const struct tp_why_layout *l = m->layout;
+    *served = false;
+    for (size_t i = 0; i < l->segment_count; i++) {
+        const struct tp_why_segment *s = &l->segments[i];
+        for (size_t k = s->first; is_of_pool(m, s) && k < s->first + s->count; k++) {
+            const struct tp_why_block *b = &l->blocks[k];
+            if (b->requested)
+                continue;
+            m->out->largest = b->size > m->out->largest ? b->size : m->out->largest;
+            *served |= serves(m->rules, b->size, m->out->need);
+        }
+    }
+}
+
+static void judge(const struct room_making *m)
+{
+    struct tp_why_room *out = m->out;
+    const struct tp_why_request *rq = m->rq;
+    uint64_t taken = tp_why_taken(&m->sum);
+    bool served = false;
+    look_at_holes(m, &served);
+    out->there = m->sum.reserved - taken + (rq->has_free ? rq->free : 0);
+    out->capacity = rq->has_free ? m->sum.reserved + rq->free : 0;
+    uint64_t fresh = largest_fresh(m);
+    out->fitting = largest_within(m->rules, fresh > out->largest ? fresh : out->largest);
+    if (out->untold || (!m->small && out->fitting <= m->rules->small_most))
+        out->fitting = 0;
+    out->verdict = served                                          ? TP_WHY_HAD_ROOM
+                   : !rq->has_free                                 ? TP_WHY_NO_CAPACITY
+                   : !out->untold && out->segment <= driver_has(m) ? TP_WHY_REFUSED
+                   : taken + out->need > out->capacity             ? TP_WHY_TOO_BIG
+                                                                   : TP_WHY_FRAGMENTED;
+}
+
+/* ---- a hole in one segment ---- */
+
+struct window {
+    const struct tp_why_segment *segment;
+    size_t first, last; /* numbers of its blocks, from the first freed one to the last */
+    size_t live;
+    uint64_t bytes; /* of live ones */
+};
+
+static bool is_better(const struct window *a, const struct window *b)
+{
+    if (!b->segment || a->live != b->live)
+        return !b->segment || a->live < b->live;
+    return a->bytes < b->bytes;
+}
+
+/* Moves the end of the window to behind the block at `to`, or back from it. */
+static void count_block(struct window *w, const struct tp_why_block *b, bool in)
+{
+    uint64_t bytes = b->requested ? b->size : 0;
+    w->live += b->requested ? (in ? (size_t)1 : SIZE_MAX) : 0;
+    w->bytes += in ? bytes : (uint64_t)0 - bytes;
+}
+
+/* The best window of a segment: each begins behind a live block, or at the segment's beginning, and
+ * ends before one, or at its end. */
+static void try_segment(const struct room_making *m, const struct tp_why_segment *s,
+                        struct window *best)
+{
+    const struct tp_why_block *b = m->layout->blocks;
+    size_t end = s->first + s->count, to = s->first; /* the window is [from, to) */
+    struct window w = {.segment = s};
+    for (size_t from = s->first; from < end; count_block(&w, &b[from], false), from++) {
+        while (to < end && (b[to].addr - b[from].addr < m->out->need || !b[to].requested))
+            count_block(&w, &b[to++], true);
+        if (from > s->first && !b[from - 1].requested)
+            continue;
+        uint64_t limit = to < end ? b[to].addr : s->at.base + s->at.size;
+        w.first = from;
+        w.last = to - 1;
+        if (serves(m->rules, limit - b[from].addr, m->out->need) && is_better(&w, best))
+            *best = w;
+    }
+}
+
+static void try_holes(const struct room_making *m, struct window *best)
+{
+    const struct tp_why_layout *l = m->layout;
+    for (size_t i = 0; i < l->segment_count; i++)
+        if (is_of_pool(m, &l->segments[i]) && l->segments[i].at.size >= m->out->need)
+            try_segment(m, &l->segments[i], best);
+}
+
+/* ---- whole segments ---- */
+
+/* The segments worth looking at, and for each number of blocks to go the most bytes that they give:
+ * most[k] of the first segments with k blocks; taken[i][k]: segment i is among them. */
+struct choice {
+    const struct tp_why_segment **segments;
+    size_t count, most_blocks;
+    uint64_t *most;
+    unsigned char *taken;
+};
+
+static int by_live_and_size(const void *a, const void *b)
+{
+    const struct tp_why_segment *x = *(const struct tp_why_segment *const *)a;
+    const struct tp_why_segment *y = *(const struct tp_why_segment *const *)b;
+    if (x->live != y->live)
+        return x->live < y->live ? -1 : 1;
+    if (x->at.size != y->at.size)
+        return x->at.size > y->at.size ? -1 : 1;
+    return x->at.base < y->at.base ? -1 : x->at.base > y->at.base;
+}
+
+/* Of the segments with n live blocks at most `most_blocks` / n can go, so the largest of them do.
+ * Those of private pools never do. */
+static void keep_worthy(struct choice *c, const struct tp_why_layout *l)
+{
+    size_t all = 0, same = 0;
+    for (size_t i = 0; i < l->segment_count; i++)
+        if (l->segments[i].live && l->segments[i].live <= c->most_blocks && !l->segments[i].at.pool)
+            c->segments[all++] = &l->segments[i];
+    qsort(c->segments, all, sizeof(struct tp_why_segment *), by_live_and_size);
+    for (size_t i = 0; i < all; i++) {
+        same = i && c->segments[i]->live == c->segments[i - 1]->live ? same + 1 : 0;
+        if ((same + 1) * c->segments[i]->live <= c->most_blocks)
+            c->segments[c->count++] = c->segments[i];
+    }
+}
+
+static void add_up(struct choice *c)
+{
+    size_t width = c->most_blocks + 1;
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = c->most_blocks; k >= c->segments[i]->live; k--) {
+            uint64_t with = c->most[k - c->segments[i]->live] + c->segments[i]->at.size;
+            if (with <= c->most[k])
+                continue;
+            c->most[k] = with;
+            c->taken[i * width + k] = 1;
+        }
+}
+
+static int choose_segments(struct choice *c, const struct tp_why_layout *l, struct tp_err *err)
+{
+    c->segments = calloc(l->segment_count + 1, sizeof(struct tp_why_segment *));
+    c->most = calloc(c->most_blocks + 1, sizeof *c->most);
+    if (!c->segments || !c->most)
+        return no_memory(err);
+    keep_worthy(c, l);
+    c->taken = calloc(c->count + 1, c->most_blocks + 1);
+    if (!c->taken)
+        return no_memory(err);
+    add_up(c);
+    return TP_OK;
+}
+
+static void end_choice(struct choice *c)
+{
+    free(c->segments);
+    free(c->most);
+    free(c->taken);
+}
+
+/* ---- the smallest set ---- */
+
+static void take_live(struct tp_why_room *out, const struct tp_why_layout *l, size_t first,
+                      size_t last)
+{
+    for (size_t k = first; k <= last; k++) {
+        if (!l->blocks[k].requested)
+            continue;
+        out->blocks[out->block_count++] = k;
+        out->bytes += l->blocks[k].size;
+    }
+    out->segments++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const size_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static int take_segments(struct tp_why_room *out, const struct tp_why_layout *l,
+                         const struct choice *c, size_t blocks, struct tp_err *err)
+{
+    out->blocks = calloc(blocks + 1, sizeof *out->blocks);
+    if (!out->blocks)
+        return no_memory(err);
+    out->way = TP_WHY_SEGMENTS;
+    for (size_t i = c->count; i-- > 0;) {
+        const struct tp_why_segment *s = c->segments[i];
+        if (!c->taken[i * (c->most_blocks + 1) + blocks])
+            continue;
+        take_live(out, l, s->first, s->first + s->count - 1);
+        blocks -= s->live;
+    }
+    qsort(out->blocks, out->block_count, sizeof *out->blocks, by_number);
+    return TP_OK;
+}
+
+static int take_window(struct tp_why_room *out, const struct tp_why_layout *l,
+                       const struct window *w, struct tp_err *err)
+{
+    out->blocks = calloc(w->live + 1, sizeof *out->blocks);
+    if (!out->blocks)
+        return no_memory(err);
+    out->way = TP_WHY_HOLE;
+    take_live(out, l, w->first, w->last);
+    return TP_OK;
+}
+
+static int make_room(const struct room_making *m, struct tp_err *err)
+{
+    struct window w = {.segment = NULL};
+    struct choice c = {.most_blocks = TP_WHY_BLOCKS_MOST};
+    struct tp_why_room *out = m->out;
+    int rc = TP_OK;
+    try_holes(m, &w);
+    if (w.segment && w.live <= c.most_blocks)
+        c.most_blocks = w.live ? w.live - 1 : 0;
+    size_t blocks = 0;
+    if (m->rq->has_free && c.most_blocks) {
+        uint64_t missing = out->segment - driver_has(m);
+        rc = choose_segments(&c, m->layout, err);
+        for (blocks = 1; rc == TP_OK && blocks <= c.most_blocks && c.most[blocks] < missing;)
+            blocks++;
+    }
+    if (rc == TP_OK && blocks && blocks <= c.most_blocks)
+        rc = take_segments(out, m->layout, &c, blocks, err);
+    else if (rc == TP_OK && w.segment)
+        rc = take_window(out, m->layout, &w, err);
+    end_choice(&c);
+    return rc;
+}
+
+/* ---- where segments grow ---- */
+
+static void take_set(const struct room_making *m, struct tp_why_set *set)
+{
+    struct tp_why_room *out = m->out;
+    const struct tp_why_layout *l = m->layout;
+    const struct tp_why_segment *s = l->segments, *last = NULL;
+    out->way = set->side_by_side ? TP_WHY_HOLE : TP_WHY_UNITS;
+    out->blocks = set->blocks;
+    out->block_count = set->count;
+    for (size_t i = 0; i < set->count; i++) {
+        while (set->blocks[i] >= s->first + s->count)
+            s++;
+        out->bytes += l->blocks[set->blocks[i]].size;
+        out->segments += s != last;
+        last = s;
+    }
+}
+
+static int make_room_growing(const struct room_making *m, struct tp_err *err)
+{
+    struct window w = {.segment = NULL};
+    struct tp_why_set set;
+    try_holes(m, &w);
+    int rc = tp_why_growing_set(m->growing, w.segment ? w.live : SIZE_MAX, &set, err);
+    if (rc == TP_OK && set.count)
+        take_set(m, &set);
+    else
+        free(set.blocks);
+    return rc == TP_OK && !set.count && w.segment ? take_window(m->out, m->layout, &w, err) : rc;
+}
+
+static int look_at_growing(struct room_making *m, struct tp_err *err)
+{
+    const struct tp_torch_rules *r = m->rules;
+    const struct tp_why_growing_cfg cfg = {.layout = m->layout,
+                                           .need = m->out->need,
+                                           .unit = m->small ? r->small_segment : r->large_segment,
+                                           .driver = driver_has(m),
+                                           .stream = m->rq->stream,
+                                           .small = m->small};
+    int rc = tp_why_growing_new(&cfg, &m->growing, err);
+    m->out->segment = rc == TP_OK ? tp_why_growing_least(m->growing) : 0;
+    return rc;
+}
+
+int tp_why_room(const struct tp_why_layout *l, const struct tp_torch_rules *rules,
+                const struct tp_why_request *rq, struct tp_why_room *out, struct tp_err *err)
+{
+    struct room_making m = {
+        .layout = l, .rules = rules, .rq = rq, .sum = tp_why_sum(l), .out = out};
+    *out = (struct tp_why_room){.need = tp_torch_rounded(rules, rq->size)};
+    m.small = out->need <= rules->small_most;
+    out->segment = tp_torch_segment_bytes(rules, out->need);
+    out->grows = l->grows || rules->expandable;
+    out->untold = out->grows && rules->split_limit != TP_TORCH_NO_SPLIT_LIMIT;
+    int rc = out->grows && !out->untold ? look_at_growing(&m, err) : TP_OK;
+    if (rc == TP_OK)
+        judge(&m);
+    bool sought = !out->untold && out->verdict != TP_WHY_HAD_ROOM && out->verdict != TP_WHY_REFUSED;
+    if (rc == TP_OK && sought && m.growing)
+        rc = rq->has_free ? make_room_growing(&m, err) : TP_OK;
+    else if (rc == TP_OK && sought)
+        rc = make_room(&m, err);
+    tp_why_growing_free(m.growing);
+    return rc;
+}
+
+void tp_why_room_release(struct tp_why_room *r)
+{
+    free(r->blocks);
+    r->blocks = NULL;
+}

@@ -1,0 +1,380 @@
+/* See why_text.h. First what happened, then the sum, then what follows from it, then who holds the
+ * memory, and at last what all that rests on. */
+#include "cmd/pytorch/why/why_text.h"
+
+#include "cmd/report/report_holders.h"
+#include "cmd/results/result.h"
+
+#include <math.h>
+
+enum {
+    NAME = 16,
+    SUM_END = 13,
+    EXACT_END = 22,
+    LABEL = 3,
+    SHARE_END = 37,
+    NOTE = 40,
+    TRY_RESERVED = 57,
+    TRY_FATE = 60
+};
+
+/* Where the bytes of a row end. */
+static int sum_end(const struct tp_page *page)
+{
+    return page->exact ? EXACT_END : SUM_END;
+}
+
+static struct tp_text size_of(const struct tp_page *page, uint64_t bytes)
+{
+    return tp_bytes(bytes, page->exact);
+}
+
+/* ---- what happened ---- */
+
+static void print_where(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_moment *m = &w->moment;
+    if (m->event)
+        tp_page_more(page, NAME, "event %s of %s", tp_count(m->event).s, tp_count(m->events).s);
+    else
+        tp_page_more(page, NAME, "before the first event");
+    if (m->event && m->has_time)
+        tp_page_more(page, NAME, " (+%s)",
+                     tp_duration(tp_pytorch_ns_between(m->begin_us, m->time_us)).s);
+    tp_page_more(page, NAME, "%s%s", *w->place ? ", " : "", w->place);
+    tp_page_line(page);
+}
+
+void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_moment *m = &w->moment;
+    if (*w->recording.retries_text)
+        tp_page_row(page, 0, "Device full", NAME, "%s", w->recording.retries_text);
+    if (!m->events) {
+        tp_page_row(page, 0, "At the end", NAME, "no events: %s", w->silence);
+        return;
+    }
+    if (m->failed) {
+        tp_page_styled(page, 0, TP_RED, "OUT OF MEMORY");
+        tp_page_at(page, NAME, "asked for %s at ", size_of(page, m->what.size).s);
+    } else if (m->when == TP_WHY_PEAK) {
+        tp_page_side(page, "Peak", NAME);
+        tp_page_at(page, NAME, "most reserved memory: ");
+    } else {
+        tp_page_side(page, m->when == TP_WHY_END ? "At the end" : "At", NAME);
+        tp_page_at(page, NAME, "%s", "");
+    }
+    print_where(w, page);
+    if (m->failed && m->ooms > 1)
+        tp_page_put(page, NAME, "the device ran out of memory %s times: --at EVENT for another",
+                    tp_count(m->ooms).s);
+}
+
+/* ---- the sum ---- */
+
+static void print_part(const struct tp_why *w, const struct tp_why_part *p, struct tp_page *page)
+{
+    double share = w->sum.reserved ? (double)p->bytes / (double)w->sum.reserved : NAN;
+    int end = sum_end(page);
+    tp_page_at(page, 1, "%s", p->sign);
+    tp_page_right(page, end, size_of(page, p->bytes).s);
+    tp_page_at(page, end + LABEL, "%s", p->label.s);
+    if (*p->sign != '=')
+        tp_page_right(page, end + SHARE_END, tp_percent(share).s);
+    if (*p->note.s)
+        tp_page_at(page, end + NOTE, "%s", p->note.s);
+    tp_page_line(page);
+}
+
+/* "2 segments", "5 units", "2 segments, 5 units" */
+static struct tp_text idle_of(const struct tp_why_sum *s)
+{
+    struct tp_text segments = tp_plural(s->idle, "segment");
+    if (!s->idle_units)
+        return segments;
+    return tp_text_of("%s%s%s", s->idle ? segments.s : "", s->idle ? ", " : "",
+                      tp_plural(s->idle_units, "unit").s);
+}
+
+void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out[TP_WHY_PARTS])
+{
+    const struct tp_text none = tp_text_of("%s", "");
+    out[0] = (struct tp_why_part){" ", s->requested,
+                                  tp_text_of("live: %s", tp_plural(s->live, "block").s),
+                                  tp_text_of("asked for and not freed")};
+    out[1] = (struct tp_why_part){"+", s->rounding, tp_text_of("rounding"), none};
+    out[2] = (struct tp_why_part){
+        "+", s->hole_bytes, tp_text_of("%s in used segments", tp_plural(s->holes, "hole").s),
+        s->holes ? tp_text_of("fragmentation; the largest %s", tp_bytes(s->largest, exact).s)
+                 : none};
+    out[3] = (struct tp_why_part){
+        "+", s->idle_bytes, tp_text_of("%s wholly idle", idle_of(s).s),
+        s->idle_bytes ? tp_text_of("PyTorch gives these back before it fails") : none};
+    out[4] = (struct tp_why_part){
+        "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
+}
+
+static void print_sum(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_pytorch_event *oom = &w->moment.what;
+    struct tp_why_part parts[TP_WHY_PARTS];
+    tp_why_parts(&w->sum, page->exact, parts);
+    for (int i = 0; i < TP_WHY_PARTS; i++)
+        print_part(w, &parts[i], page);
+    if (w->moment.failed && oom->has_free)
+        tp_page_put(page, sum_end(page) + LABEL,
+                    "of %s that it could have%s: %s was free on the GPU",
+                    size_of(page, w->room.capacity).s,
+                    w->sum.reserved + oom->device_free > w->room.capacity
+                        ? " at most, a limit of the process"
+                        : "",
+                    size_of(page, oom->device_free).s);
+}
+
+/* ---- the verdict ---- */
+
+static void begin_verdict(const char *word, struct tp_page *page)
+{
+    tp_page_styled(page, 0, TP_BOLD, "%s", word);
+    tp_page_at(page, NAME, "%s", "");
+}
+
+static void print_waste(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_sum *s = &w->sum;
+    uint64_t waste = s->hole_bytes + s->idle_bytes;
+    begin_verdict("In short", page);
+    if (!waste) {
+        tp_page_more(page, NAME, "all that is reserved is in use");
+        tp_page_line(page);
+        return;
+    }
+    tp_page_more(page, NAME, "%s of what is reserved serves nothing",
+                 tp_percent((double)waste / (double)s->reserved).s);
+    if (s->idle_bytes)
+        tp_page_more(page, NAME, ": %s would go back with empty_cache()%s",
+                     size_of(page, s->idle_bytes).s, s->holes ? "," : "");
+    if (s->holes)
+        tp_page_more(page, NAME, "%s %s %s in holes between live blocks", s->idle_bytes ? "" : ":",
+                     size_of(page, s->hole_bytes).s, s->idle_bytes ? "lies" : "of it lies");
+    tp_page_line(page);
+}
+
+static void print_verdict(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_room *r = &w->room;
+    uint64_t taken = tp_why_taken(&w->sum);
+    struct tp_text needed = size_of(page, r->need);
+    switch (r->verdict) {
+    case TP_WHY_TOO_BIG:
+        begin_verdict("Too big", page);
+        tp_page_more(page, NAME, "live blocks and this request take %s, %s more than there is",
+                     size_of(page, taken + r->need).s,
+                     size_of(page, taken + r->need - r->capacity).s);
+        if (r->segment > r->capacity)
+            tp_page_more(page, NAME, "; even without any live block it would not fit");
+        break;
+    case TP_WHY_FRAGMENTED:
+        begin_verdict("Fragmented", page);
+        tp_page_more(page, NAME, "%s were there, but no %s in one piece", size_of(page, r->there).s,
+                     needed.s);
+        break;
+    case TP_WHY_NO_CAPACITY:
+        begin_verdict("Not known", page);
+        tp_page_more(page, NAME,
+                     "the file does not say what was free on the GPU; %s of what is reserved was, "
+                     "but no %s in one piece",
+                     size_of(page, r->there).s, needed.s);
+        break;
+    case TP_WHY_REFUSED:
+        begin_verdict("Refused", page);
+        tp_page_more(page, NAME,
+                     "%s were free for the driver, and it was asked for %s: a limit of the process "
+                     "(memory fraction), or another process was faster",
+                     size_of(page, w->moment.what.device_free + w->sum.idle_bytes).s,
+                     size_of(page, r->segment).s);
+        break;
+    default:
+        begin_verdict("Not clear", page);
+        tp_page_more(page, NAME,
+                     "by the rules a free block serves this request: the recording had other "
+                     "settings (--conf), or another pool");
+        break;
+    }
+    tp_page_line(page);
+}
+
+/* ---- what would have made room ---- */
+
+static void print_fitting(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_room *r = &w->room;
+    bool smaller = r->fitting && r->fitting < w->moment.what.size;
+    if (smaller)
+        tp_page_put(page, NAME, "a request of %s or less would have fitted",
+                    size_of(page, r->fitting).s);
+    if (r->untold)
+        tp_page_put(page, NAME,
+                    "segments grow here, beside max_split_size_mb: what would have made room is "
+                    "not looked for");
+}
+
+void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_room *r = &w->room;
+    if (!r->block_count)
+        return;
+    static const char *const rooms[][2] = {
+        [TP_WHY_HOLE] = {"there would have been room", "there would have been room"},
+        [TP_WHY_SEGMENTS] = {"its segment would have gone back, and the driver had room",
+                             "their segments would have gone back, and the driver had room"},
+        [TP_WHY_UNITS] = {"units of its segment would have gone back, and the driver had room",
+                          "units of segments would have gone back, and the driver had room"}};
+    const char *room = rooms[r->way][r->segments > 1];
+    if (r->block_count == 1)
+        tp_page_put(page, 0, "Without this block %s:", room);
+    else
+        tp_page_put(page, 0, "Without these %s (%s) %s:", tp_plural(r->block_count, "block").s,
+                    size_of(page, r->bytes).s, room);
+}
+
+static void print_way(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_room *r = &w->room;
+    if (!r->block_count)
+        return;
+    tp_page_line(page);
+    tp_why_way_print(w, page);
+    for (size_t i = 0; i < w->named_count; i++) {
+        tp_page_right(page, sum_end(page), size_of(page, w->named[i].bytes).s);
+        tp_page_put(page, sum_end(page) + LABEL, "%s",
+                    *w->named[i].place ? w->named[i].place : "not known");
+    }
+    if (r->block_count > w->named_count)
+        tp_page_put(page, sum_end(page) + LABEL, "%s more",
+                    tp_plural(r->block_count - w->named_count, "smaller block").s);
+}
+
+void tp_why_verdict_print(const struct tp_why *w, struct tp_page *page)
+{
+    if (w->moment.failed)
+        print_verdict(w, page);
+    else
+        print_waste(w, page);
+    print_fitting(w, page);
+}
+
+/* ---- would it help? ---- */
+
+bool tp_why_is_faithful(const struct tp_why *w)
+{
+    const struct tp_agreement *a = &w->verified.addresses;
+    return (double)a->good >= TP_FAITHFUL * (double)a->all;
+}
+
+struct tp_text tp_why_try_name(const struct tp_why_try *t)
+{
+    return tp_text_of("%s%s", t->recorded ? "as recorded" : t->conf,
+                      t->compacted ? " (compacted start)" : "");
+}
+
+const char *tp_why_fate(const struct tp_why *w, const struct tp_why_try *t)
+{
+    return !w->tries.capacity ? "" : t->failed ? "no room" : "fits";
+}
+
+static bool any_compacted(const struct tp_why_tries *t)
+{
+    bool some = false;
+    for (size_t i = 0; i < t->count; i++)
+        some |= t->rows[i].compacted;
+    return some;
+}
+
+void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page)
+{
+    const struct tp_why_tries *t = &w->tries;
+    bool own = t->capacity && t->capacity == w->recording.capacity;
+    if (own && w->recording.ran_out != (t->rows[0].failed > 0))
+        tp_page_put(page, column,
+                    "The recorded program %s out of memory, the replay as recorded %s: these rows "
+                    "do not tell what would have avoided it.",
+                    w->recording.ran_out ? "ran" : "did not run",
+                    w->recording.ran_out ? "does not" : "does");
+    else if (w->recording.peak && t->capacity == w->recording.capacity &&
+             t->rows[0].peak_reserved != w->recording.peak)
+        tp_page_put(page, column,
+                    "As recorded, the replay reserves %s and PyTorch %s: where new segments lie is "
+                    "the driver's choice.",
+                    size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
+    if (any_compacted(t) && !t->rows[0].compacted)
+        tp_page_put(page, column,
+                    "Compacted start: with this setting the initial heap would look different; "
+                    "compare these rows with each other.");
+    else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
+        tp_page_put(page, column,
+                    "Each row starts with the blocks of the initial heap side by side; compare "
+                    "them with each other.");
+}
+
+static void print_tries(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_why_tries *t = &w->tries;
+    if (t->count < 2)
+        return;
+    tp_page_line(page);
+    tp_page_at(page, 0, "Would it help?");
+    tp_page_right(page, TRY_RESERVED, "peak reserved");
+    if (t->capacity)
+        tp_page_at(page, TRY_FATE, "of %s", size_of(page, t->capacity).s);
+    tp_page_line(page);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tp_why_try *row = &t->rows[i];
+        tp_page_at(page, 2, "%s", tp_why_try_name(row).s);
+        if (!t->capacity || !row->failed)
+            tp_page_right(page, TRY_RESERVED, size_of(page, row->peak_reserved).s);
+        if (t->capacity)
+            tp_page_at(page, TRY_FATE, "%s", tp_why_fate(w, row));
+        tp_page_line(page);
+    }
+    tp_why_tries_print(w, 2, page);
+}
+
+/* ---- what it rests on ---- */
+
+void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_verified *v = &w->verified;
+    tp_page_side(page, "Rests on", NAME);
+    if (w->replayed)
+        tp_page_at(page, NAME,
+                   "a replay by the rules of PyTorch's allocator: the trace does not say where "
+                   "blocks lay. %s",
+                   w->remarks ? w->remarks : "");
+    else if (!v->addresses.all)
+        tp_page_at(page, NAME, "the segments of the file as it ended");
+    else
+        tp_page_at(page, NAME, "%s of %s addresses up to there as in the file",
+                   tp_count(v->addresses.good).s, tp_count(v->addresses.all).s);
+    if (!tp_agrees(v))
+        tp_page_more(page, NAME,
+                     "; the rules part from it at event %s, and sizes from there on are guesses: "
+                     "tapool verify shows more%s",
+                     tp_count(v->first.event).s,
+                     tp_why_is_faithful(w) ? "" : ". No settings are tried for that reason");
+    tp_page_line(page);
+}
+
+void tp_why_text(const struct tp_why *w, bool several, struct tp_page *page)
+{
+    if (several)
+        tp_page_put(page, 0, "device %u", w->device);
+    tp_why_head_print(w, page);
+    print_sum(w, page);
+    tp_why_verdict_print(w, page);
+    tp_holders_print(w->holders, page);
+    print_tries(w, page);
+    print_way(w, page);
+    tp_page_line(page);
+    tp_why_ground_print(w, page);
+}

@@ -10,7 +10,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 set(tapool_public alloc/strategy.h alloc/memory.h alloc/program/heap.h alloc/base/api.h alloc/base/err.h alloc/base/every.h
-  alloc/base/opt_row.h cmd/recorder/mark.h)
+  alloc/base/opt_row.h cmd/preload/mark.h)
 set(tapool_public_folder ${CMAKE_BINARY_DIR}/include/tapool)
 foreach(header ${tapool_public})
   get_filename_component(name ${header} NAME)

@@ -2,7 +2,7 @@
 """usage: scripts/statistics_golden.py [--check]
 
 Writes tests/data/statistics/golden.txt: what SciPy, NumPy and statsmodels say that the functions of
-alloc/engine/statistics.h should give. It needs python3-scipy and python3-statsmodels; building and testing
+alloc/numbers/statistics.h should give. It needs python3-scipy and python3-statsmodels; building and testing
 tapool need neither. --check writes nothing and compares the file with what comes out now.
 
 Inputs are made here from fixed seeds and rounded, so that the file has all of them. A line is

@@ -26,8 +26,8 @@
 #ifndef TP_PROCESS_WATCH_H
 #define TP_PROCESS_WATCH_H
 
-#include "alloc/engine/course.h"
 #include "alloc/engine/passes.h"
+#include "alloc/numbers/course.h"
 
 #define TP_WATCH_SPENT_NS  UINT64_C(250000000)
 #define TP_WATCH_COURSE_NS UINT64_C(10000000)

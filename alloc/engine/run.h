@@ -4,10 +4,10 @@
 #define TP_RUN_H
 
 #include "alloc/base/units.h"
-#include "alloc/engine/course.h"
-#include "alloc/engine/curve.h"
-#include "alloc/engine/histogram.h"
-#include "alloc/engine/series.h"
+#include "alloc/numbers/course.h"
+#include "alloc/numbers/curve.h"
+#include "alloc/numbers/histogram.h"
+#include "alloc/numbers/series.h"
 #include "alloc/program/program.h"
 #include "alloc/source.h"
 

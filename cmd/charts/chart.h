@@ -16,7 +16,7 @@
 #ifndef TP_CHART_H
 #define TP_CHART_H
 
-#include "alloc/engine/columns.h"
+#include "alloc/numbers/columns.h"
 
 #include <stdio.h>
 

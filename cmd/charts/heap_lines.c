@@ -6,7 +6,7 @@
 #include "cmd/charts/heap_lines.h"
 
 #include "alloc/base/grow.h"
-#include "alloc/engine/columns.h"
+#include "alloc/numbers/columns.h"
 
 #include <stdlib.h>
 

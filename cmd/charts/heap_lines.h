@@ -1,5 +1,5 @@
-/* The rows of a frame (alloc/engine/frame_rows.h) as lines of a picture, on which what is too small
- * to be seen is merged.
+/* The rows of a frame (alloc/heapmap/frame_rows.h) as lines of a picture, on which what is too
+ * small to be seen is merged.
  *
  *     |=======|  |==|          a line is a row of the frame; where there are more rows than lines,
  *     |====||=====|            they follow each other on a line: in the order of their numbers,
@@ -7,7 +7,7 @@
 #ifndef TP_HEAP_LINES_H
 #define TP_HEAP_LINES_H
 
-#include "alloc/engine/frames.h"
+#include "alloc/heapmap/frames.h"
 
 enum {
     TP_HEAP_LINES = 24,   /* at most, of a heap */

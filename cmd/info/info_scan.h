@@ -8,9 +8,9 @@
 #ifndef TP_INFO_SCAN_H
 #define TP_INFO_SCAN_H
 
-#include "alloc/engine/columns.h"
-#include "alloc/engine/curve.h"
-#include "alloc/engine/histogram.h"
+#include "alloc/numbers/columns.h"
+#include "alloc/numbers/curve.h"
+#include "alloc/numbers/histogram.h"
 #include "alloc/program/program.h"
 
 enum {

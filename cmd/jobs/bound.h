@@ -3,7 +3,7 @@
 #ifndef TP_BOUND_H
 #define TP_BOUND_H
 
-#include "alloc/engine/offline.h"
+#include "alloc/packing/offline.h"
 #include "alloc/program/program.h"
 
 /* The option row, for a command whose options struct has a member `uint64_t bound_time` in ns. */

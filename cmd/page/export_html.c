@@ -35,7 +35,7 @@
 #include "cmd/results/report_json.h"
 #include "cmd/ui/stop.h"
 
-#include "alloc/engine/frames.h"
+#include "alloc/heapmap/frames.h"
 
 #include <stdlib.h>
 #include <string.h>

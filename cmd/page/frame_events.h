@@ -3,7 +3,7 @@
 #ifndef TP_FRAME_EVENTS_H
 #define TP_FRAME_EVENTS_H
 
-#include "alloc/engine/frames.h"
+#include "alloc/heapmap/frames.h"
 #include "cmd/results/captured.h"
 #include "cmd/results/result.h"
 

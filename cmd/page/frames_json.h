@@ -9,7 +9,7 @@
  *         "ranges": 2,                        that are held
  *         "unit": 512,                        bytes: of the sizes in its rows
  *         "bundle": 1,                        ranges share a row where number / bundle is the same
- *         "rows": "AQDI..." } ] ] }           base 64 of what alloc/engine/frame_rows.h draws
+ *         "rows": "AQDI..." } ] ] }           base 64 of what alloc/heapmap/frame_rows.h draws
  *
  * In JavaScript:
  *

@@ -2,7 +2,7 @@
 #include "cmd/page/places_json.h"
 
 #include "alloc/base/grow.h"
-#include "alloc/engine/frame_rows.h"
+#include "alloc/heapmap/frame_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

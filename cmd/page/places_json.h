@@ -3,9 +3,8 @@
  *     "places": {
  *       "texts": ["optimizer.py:78 step"],    the most frequent first
  *       "events": "Rgc..." }                  base 64 of numbers as in the rows of a frame
- *                                             (alloc/engine/frame_rows.h): of each event that has a
- *                                             place its number, less that of the one before it, and
- *                                             2 * index of the text + freed
+ *                                             (alloc/heapmap/frame_rows.h): of each event that has
+ * a place its number, less that of the one before it, and 2 * index of the text + freed
  *
  * freed 1: the event frees what was asked for at that place. An index behind the last text: it is
  * one of many other places. */

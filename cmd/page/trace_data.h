@@ -3,7 +3,7 @@
 #ifndef TP_TRACE_DATA_H
 #define TP_TRACE_DATA_H
 
-#include "alloc/engine/curve.h"
+#include "alloc/numbers/curve.h"
 #include "cmd/results/captured.h"
 #include "cmd/ui/json_out.h"
 

@@ -8,7 +8,7 @@
 #ifndef TP_CURVE_TEXT_H
 #define TP_CURVE_TEXT_H
 
-#include "alloc/engine/columns.h"
+#include "alloc/numbers/columns.h"
 #include "cmd/ui/braille.h"
 #include "cmd/ui/text.h"
 

@@ -1,6 +1,6 @@
 /* The screen of one result: memory as a sum at peak demand, speed, and latencies by kind of call.
  */
-#include "alloc/engine/offline.h"
+#include "alloc/packing/offline.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_holders.h"

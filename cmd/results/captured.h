@@ -3,7 +3,7 @@
 #ifndef TP_CAPTURED_H
 #define TP_CAPTURED_H
 
-#include "alloc/engine/curve.h"
+#include "alloc/numbers/curve.h"
 #include "traces/holders.h"
 
 /* The recorded memory of one device. Sizes are bytes. "Peak demand" is the event at which the

@@ -1,5 +1,5 @@
 /* The registry of figures. metrics.h explains the members of a row, figure_rows.h has the rows. */
-#include "alloc/engine/offline.h"
+#include "alloc/packing/offline.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/metrics.h"
 

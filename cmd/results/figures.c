@@ -1,7 +1,7 @@
 /* Derived figures; see figures.h. */
 #include "cmd/results/figures.h"
 
-#include "alloc/engine/offline.h"
+#include "alloc/packing/offline.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/libraries.h"
 

@@ -3,7 +3,7 @@
 #ifndef TP_DIFFERENCE_H
 #define TP_DIFFERENCE_H
 
-#include "alloc/engine/statistics.h"
+#include "alloc/numbers/statistics.h"
 #include "cmd/results/metrics.h"
 
 enum tp_verdict {

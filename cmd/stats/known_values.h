@@ -3,7 +3,7 @@
 #ifndef TP_KNOWN_VALUES_H
 #define TP_KNOWN_VALUES_H
 
-#include "alloc/engine/statistics.h"
+#include "alloc/numbers/statistics.h"
 
 /* Copies the finite values to `out` in their order, at most TP_STAT_VALUES_MAX, and returns their
  * number. */

@@ -15,7 +15,7 @@
  * and only where both agree within 1 %; the figure is the median of these differences.
  * Weakness: where something else always runs beside it, few tries agree, and it says so. */
 #include "alloc/engine/replay.h"
-#include "alloc/engine/series.h"
+#include "alloc/numbers/series.h"
 #include "tests/unit/programs.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
  * freed once raises glibc's thresholds for good. The loop's share is that of the same loop without
  * the calls. Nothing of the replay engine is used. */
 #include "alloc/base/clock.h"
-#include "alloc/engine/series.h"
+#include "alloc/numbers/series.h"
 #include "traces/trace.h"
 
 #include <fcntl.h>

@@ -151,7 +151,7 @@ load record
 @test "marks of a program at a fixed address, and of one at any" {
     cat >marks.c <<'C'
 #include <stdlib.h>
-#include "cmd/recorder/mark.h"
+#include "cmd/preload/mark.h"
 int main(void)
 {
     TAPOOL_MARK("here");

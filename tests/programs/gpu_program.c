@@ -27,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/recorder/mark.h"
+#include "cmd/preload/mark.h"
 
 static struct {
     CUresult (*Init)(unsigned int);

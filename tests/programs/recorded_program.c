@@ -1,7 +1,7 @@
 /* What tests of `tapool record` run. Each task knows what it asks of malloc, and asks for odd sizes
  * only, or with an alignment, so that what the C library takes for itself is told apart. What it
  * knows it writes by the system, never by a stream, which would allocate. */
-#include "cmd/recorder/mark.h"
+#include "cmd/preload/mark.h"
 #include "traces/record/recording.h"
 
 #include <dlfcn.h>

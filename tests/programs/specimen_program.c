@@ -1,6 +1,6 @@
 /* What tests/fuzz/recording_specimens.sh records: one event of each kind. It ends `tapool record`,
  * which is its parent, and then itself, so that the recording is left as it is. */
-#include "cmd/recorder/mark.h"
+#include "cmd/preload/mark.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
  *      "allocator_settings": {...},                     the strategy and its options
  *      "external_annotations": [...]}                   the phases of the trace
  *
- * The program is played once more, untimed (alloc/engine/history.h); what that tells is kept in
+ * The program is played once more, untimed (alloc/heapmap/history.h); what that tells is kept in
  * lists that may be longer than memory, and nothing is written before it is over. Times count from
  * the beginning of the trace. Of what was live then, there is no event, as in PyTorch's own files.
  * What happened has the call stack of the event of the trace during which it did, a block and a
@@ -15,7 +15,7 @@
  *
  * Known weakness: a block of another allocator that does not lie on a multiple of 512 bytes is
  * written as it is, and a reader that expects PyTorch's blocks may wonder. */
-#include "alloc/engine/history.h"
+#include "alloc/heapmap/history.h"
 #include "alloc/program/heap.h"
 #include "cmd/exports/export_text.h"
 #include "cmd/jobs/catalog.h"

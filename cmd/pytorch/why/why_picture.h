@@ -3,8 +3,8 @@
 #ifndef TP_WHY_PICTURE_H
 #define TP_WHY_PICTURE_H
 
-#include "alloc/engine/curve.h"
-#include "alloc/engine/frames.h"
+#include "alloc/heapmap/frames.h"
+#include "alloc/numbers/curve.h"
 #include "cmd/pytorch/why/why_held.h"
 #include "cmd/pytorch/why/why_verdict.h"
 

@@ -1,5 +1,5 @@
 /* The bounded curve: whole while it is short, and no extreme lost when it is long. */
-#include "alloc/engine/curve.h"
+#include "alloc/numbers/curve.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

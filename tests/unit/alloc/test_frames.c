@@ -2,7 +2,7 @@
  * stay in their bounds whatever the program and the strategy do. */
 #include "tests/unit/random_program.h"
 
-#include "alloc/engine/frames.h"
+#include "alloc/heapmap/frames.h"
 
 extern const struct tp_source_ops tp_source_host, tp_source_shuffle;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,

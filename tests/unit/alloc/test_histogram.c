@@ -1,5 +1,5 @@
 /* The histogram: exact counts, bounded error, mergeable by addition. */
-#include "alloc/engine/histogram.h"
+#include "alloc/numbers/histogram.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "tests/unit/cells.h"
 #include "tests/unit/random_program.h"
 
-#include "alloc/engine/history.h"
+#include "alloc/heapmap/history.h"
 #include "alloc/range_table.h"
 
 extern const struct tp_source_ops tp_source_host, tp_source_shuffle;

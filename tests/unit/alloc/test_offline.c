@@ -1,6 +1,6 @@
 /* Packing: results are compared with all placements of small instances, and checked pair by pair on
  * larger ones. */
-#include "alloc/engine/offline.h"
+#include "alloc/packing/offline.h"
 
 #include "alloc/base/random.h"
 

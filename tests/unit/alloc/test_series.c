@@ -1,5 +1,5 @@
 /* The series of repeated measurements, its median and its interval. */
-#include "alloc/engine/series.h"
+#include "alloc/numbers/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * by scripts/statistics_golden.py), edges, and the whole rule on simulated jobs: how often it
  * alarms about nothing, and how often it finds what is there. */
 #include "alloc/base/random.h"
-#include "alloc/engine/statistics.h"
+#include "alloc/numbers/statistics.h"
 
 #include <math.h>
 #include <setjmp.h>

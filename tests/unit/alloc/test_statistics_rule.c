@@ -6,7 +6,7 @@
  * The noise is what runs of a benchmark have: a spread, a drift that both sides of a pair share,
  * and now and then a value far too long. Seeds are fixed: the counts are the same in every run. */
 #include "alloc/base/random.h"
-#include "alloc/engine/statistics.h"
+#include "alloc/numbers/statistics.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The search for the best packing has one budget for a trace, however many devices it has. The file
  * is compiled into this test, with a packing that only counts its steps. */
-#include "alloc/engine/offline.h"
+#include "alloc/packing/offline.h"
 
 static int counted_pack(struct tp_offline_object *objects, size_t count,
                         struct tp_offline_budget *budget, struct tp_offline *out,

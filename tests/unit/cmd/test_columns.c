@@ -1,6 +1,6 @@
 /* Events spread over columns, and curves thinned to them: against a slow count, and at the edges.
  */
-#include "alloc/engine/columns.h"
+#include "alloc/numbers/columns.h"
 
 #include "tests/unit/programs.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #ifdef TAPOOL_CUPTI_INCLUDE
-#include "cmd/recorder/cuda/cuda_calls.h"
+#include "cmd/preload/cuda/cuda_calls.h"
 
 #include <regex.h>
 

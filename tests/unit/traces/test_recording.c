@@ -1,7 +1,7 @@
 /* Recordings in progress: the code of events, threads in one order, blocks that move while others
  * take their places, what a program that was killed left, and what is no recording. The files are
  * written here, event by event, as the recorder does. */
-#include "cmd/recorder/recorder.h"
+#include "cmd/preload/recorder.h"
 #include "tests/unit/recording_rig.h"
 
 #include <math.h>

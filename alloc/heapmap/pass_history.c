@@ -1,0 +1,703 @@
+/* See history.h. A decorator on top of the source tells what passes; the observer of the player
+ * tells the rest.
+ *
+ *     alloc    what the strategy takes and gives back meanwhile, then the block
+ *     free     the block, then what the strategy gives back
+ *     realloc  the old block as freed, what passed meanwhile, the new block
+ *
+ * A range of the source has a place in the history, by which addresses are translated:
+ *
+ *     source   | 0x7f31...: range |    places   | 1 << 45: segment | segment | ...
+ *
+ * Known weakness: where memory was too short for the heap that was recorded, an idle segment of it
+ * may be told with the stream and the pool of another one of the same size. */
+#include "alloc/heapmap/history.h"
+
+#include "alloc/base/grow.h"
+#include "alloc/engine/passes.h"
+#include "alloc/program/heap_check.h"
+#include "alloc/range_table.h"
+
+#include <string.h>
+
+#define FIRST_PLACE (UINT64_C(1) << 45) /* of each device, times its number + 1 */
+#define PLACES_END  (UINT64_C(1) << 55)
+#define PLACE_ALIGN (UINT64_C(2) << 20) /* bytes */
+
+/* What is kept of a place; the tag_size of its range is its number. */
+struct history_place {
+    uint64_t event, pool; /* as in struct tp_history_segment */
+    uint16_t stream;
+    bool small, mapped;
+    bool starting;  /* taken before the first request */
+    uint32_t spare; /* number + 1 of the next one that is not used; 0: that was the last */
+};
+
+struct history_device {
+    struct range_table places; /* ranges and spaces; tag_addr: where they lie in the history */
+    struct range_table held;   /* memory, by the addresses of the source */
+    uint64_t next;             /* place */
+};
+
+/* Of a live object, beside what the player keeps of it. */
+struct history_slot {
+    uint64_t granted; /* bytes of its block */
+    uint64_t event;   /* of the call that asked for it; 0: live before the first */
+    uint64_t pool;    /* that served it */
+    bool asked;       /* its free was requested */
+};
+
+struct history {
+    struct tp_player player;
+    const struct tp_history_sink *sink;
+    struct history_device *devices;
+    struct history_place *places;
+    size_t place_count, place_room;
+    uint32_t spare;             /* number + 1 of a place that is not used; 0: none */
+    const struct tp_insn *insn; /* that is played; NULL: the strategy begins or ends */
+    uint64_t event, time_ns;    /* of it */
+    uint64_t pool;              /* that serves it */
+    uint64_t chosen;            /* pool of the next request; 0: none is chosen */
+    struct history_slot *slots;
+    bool begun, over;              /* the first event has come; the last one has */
+    struct tp_history_event *late; /* events about the source during a REALLOC */
+    size_t late_count, late_room;
+    struct tp_history_event old, fresh; /* the blocks of that REALLOC; size 0: none */
+    int status;
+    struct tp_err *err;
+};
+
+static void tell(struct history *h, const struct tp_history_event *e)
+{
+    if (h->begun && !h->over && !h->status)
+        h->status = h->sink->event(h->sink->ctx, e, h->err);
+}
+
+static void no_memory(struct history *h)
+{
+    if (!h->status)
+        h->status = tp_fail(h->err, TP_ENOMEM, "tapool itself ran out of memory");
+}
+
+static struct tp_history_event event_of(const struct history *h, enum tp_history_action action,
+                                        uint16_t device, uint64_t addr, uint64_t size)
+{
+    return (struct tp_history_event){.event = h->event,
+                                     .time_ns = h->time_ns,
+                                     .addr = addr,
+                                     .size = size,
+                                     .pool = h->pool,
+                                     .left = TP_NONE,
+                                     .device = device,
+                                     .stream = h->insn ? h->insn->stream : 0,
+                                     .action = (uint8_t)action};
+}
+
+/* ---- places ---- */
+
+static uint64_t new_place(struct history *h, struct history_device *d, uint64_t size)
+{
+    uint64_t at = d->next;
+    if (size > PLACES_END - at) {
+        if (!h->status)
+            h->status = tp_fail(h->err, TP_EINPUT,
+                                "the segments are together larger than the addresses of a device");
+        return at;
+    }
+    d->next = (at + size + PLACE_ALIGN - 1) & ~(PLACE_ALIGN - 1);
+    return at;
+}
+
+/* The address in the history. */
+static uint64_t placed(const struct history_device *d, tp_addr addr)
+{
+    const struct range_item *at = range_table_find(&d->places, addr);
+    return at ? at->tag_addr + (addr - at->addr) : 0;
+}
+
+/* Room for a place was kept. */
+static uint32_t keep_place(struct history *h, struct history_place place)
+{
+    uint32_t number = h->spare ? h->spare - 1 : (uint32_t)h->place_count++;
+    if (h->spare)
+        h->spare = h->places[number].spare;
+    h->places[number] = place;
+    return number;
+}
+
+static void add_place(struct history *h, uint16_t device, tp_addr addr, uint64_t size, bool mapped)
+{
+    struct history_device *d = &h->devices[device];
+    const struct tp_insn *for_one = h->insn;
+    bool asks = for_one && tp_op_is(for_one->op, TP_ASKS);
+    const struct history_place place = {.event = for_one ? h->event : 0,
+                                        .pool = for_one ? h->pool : 0,
+                                        .stream = for_one ? for_one->stream : 0,
+                                        .small = asks && for_one->size <= TP_HISTORY_SMALL,
+                                        .mapped = mapped,
+                                        .starting = !for_one};
+    range_table_insert(&d->places, (struct range_item){.addr = addr,
+                                                       .size = size,
+                                                       .tag_addr = new_place(h, d, size),
+                                                       .tag_size = keep_place(h, place)});
+}
+
+static void remove_place(struct history *h, uint16_t device, tp_addr addr)
+{
+    struct range_table *places = &h->devices[device].places;
+    const struct range_item *at = range_table_find(places, addr);
+    if (!at || at->addr != addr)
+        return;
+    h->places[at->tag_size].spare = h->spare;
+    h->spare = (uint32_t)at->tag_size + 1;
+    range_table_remove(places, at);
+}
+
+/* ---- the decorator ---- */
+
+struct told_source {
+    struct tp_source *inner;
+    struct history *history;
+    uint16_t device;
+};
+
+static int told_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
+{
+    struct told_source *s = state;
+    struct history *const *opts = cfg->opts;
+    (void)err;
+    *s = (struct told_source){.inner = cfg->inner, .history = *opts, .device = cfg->device};
+    return TP_OK;
+}
+
+/* Room for a place and for two ranges: an unmapping in the middle of one leaves two. */
+static int keep_room(struct told_source *s)
+{
+    struct history *h = s->history;
+    struct history_device *d = &h->devices[s->device];
+    int rc = range_table_reserve(&d->places);
+    if (!rc)
+        rc = range_table_reserve(&d->held);
+    return rc ? rc
+              : TP_GROW(&h->places, &h->place_room, h->place_count + 1, NULL, .what = "places");
+}
+
+static void tell_source(struct told_source *s, enum tp_history_action action, tp_addr addr,
+                        uint64_t size)
+{
+    struct history *h = s->history;
+    const struct range_item *place = range_table_find(&h->devices[s->device].places, addr);
+    struct tp_history_event e =
+        event_of(h, action, s->device, placed(&h->devices[s->device], addr), size);
+    e.pool = place ? h->places[place->tag_size].pool : 0;
+    if (!h->insn || h->insn->op != TP_REALLOC) {
+        tell(h, &e);
+        return;
+    }
+    if (TP_GROW(&h->late, &h->late_room, h->late_count + 1, NULL, .what = "segments"))
+        no_memory(h);
+    else
+        h->late[h->late_count++] = e;
+}
+
+static int told_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+{
+    struct told_source *s = state;
+    int rc = keep_room(s);
+    if (!rc)
+        rc = tp_src_get(s->inner, size, align, out);
+    if (rc)
+        return rc;
+    add_place(s->history, s->device, *out, size, false);
+    range_table_insert(&s->history->devices[s->device].held,
+                       (struct range_item){.addr = *out, .size = size, .tag_addr = *out});
+    tell_source(s, TP_HISTORY_SEGMENT_ALLOC, *out, size);
+    return TP_OK;
+}
+
+static int told_put(void *state, tp_addr addr, uint64_t size)
+{
+    struct told_source *s = state;
+    struct range_table *held = &s->history->devices[s->device].held;
+    int rc = tp_src_put(s->inner, addr, size);
+    const struct range_item *at = rc ? NULL : range_table_exact(held, addr, size);
+    if (!at)
+        return rc;
+    tell_source(s, TP_HISTORY_SEGMENT_FREE, addr, size);
+    range_table_remove(held, at);
+    remove_place(s->history, s->device, addr);
+    return TP_OK;
+}
+
+static int told_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
+{
+    struct told_source *s = state;
+    int rc = keep_room(s);
+    if (!rc)
+        rc = tp_src_space_get(s->inner, size, unit, out);
+    if (!rc)
+        add_place(s->history, s->device, *out, size, true);
+    return rc;
+}
+
+static int told_space_put(void *state, tp_addr base, uint64_t size)
+{
+    struct told_source *s = state;
+    int rc = tp_src_space_put(s->inner, base, size);
+    if (!rc)
+        remove_place(s->history, s->device, base);
+    return rc;
+}
+
+static int told_map(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct told_source *s = state;
+    int rc = keep_room(s);
+    if (!rc)
+        rc = tp_src_map(s->inner, base, from, size);
+    if (rc)
+        return rc;
+    range_table_widen(&s->history->devices[s->device].held, base + from, size, base);
+    tell_source(s, TP_HISTORY_SEGMENT_MAP, base + from, size);
+    return TP_OK;
+}
+
+static int told_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct told_source *s = state;
+    int rc = keep_room(s);
+    if (!rc)
+        rc = tp_src_unmap(s->inner, base, from, size);
+    if (rc)
+        return rc;
+    range_table_narrow(&s->history->devices[s->device].held, base + from, size);
+    tell_source(s, TP_HISTORY_SEGMENT_UNMAP, base + from, size);
+    return TP_OK;
+}
+
+static const struct tp_source_ops told_ops = {
+    .name = "told",
+    .summary = "tells what passes",
+    .flags = TP_SRC_DECORATOR,
+    .state_size = sizeof(struct told_source),
+    .init = told_init,
+    .get = told_get,
+    .put = told_put,
+    .space_get = told_space_get,
+    .space_put = told_space_put,
+    .map = told_map,
+    .unmap = told_unmap,
+};
+
+/* ---- the first event ---- */
+
+/* The segments that the strategy began with, in its order, and those of the recorded heap. */
+struct starting {
+    struct history *h;
+    struct history_device *d;
+    struct tp_heap heap;
+    uint64_t next; /* segment of the heap */
+};
+
+/* Whether a place may be that of a recorded segment: a space is known by its first stretch alone.
+ */
+static bool is_place_of(const struct history_place *place, uint64_t size,
+                        const struct tp_heap_segment *segment)
+{
+    bool grows = segment->flags & TP_HEAP_EXPANDABLE;
+    return place->mapped ? grows : !grows && segment->size == size;
+}
+
+static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+{
+    struct starting *s = ctx;
+    const struct range_item *at = range_table_find(&s->d->places, addr);
+    (void)kind, (void)size;
+    if (!at || !s->h->places[at->tag_size].starting)
+        return;
+    struct range_item range = *at;
+    struct history_place *place = &s->h->places[range.tag_size];
+    range_table_remove(&s->d->places, at);
+    while (s->next < s->heap.segment_count &&
+           !is_place_of(place, range.size, &s->heap.segments[s->next]))
+        s->next++;
+    const struct tp_heap_segment *from =
+        s->next < s->heap.segment_count ? &s->heap.segments[s->next++] : NULL;
+    range.tag_addr = new_place(s->h, s->d, range.size);
+    *place = (struct history_place){.mapped = place->mapped};
+    if (from) {
+        place->stream = from->stream;
+        place->small = from->flags & TP_HEAP_SMALL;
+        place->pool = tp_pool_number(from->pool[0], from->pool[1]);
+    }
+    while (from && from->flags & TP_HEAP_EXPANDABLE && s->next < s->heap.segment_count &&
+           tp_heap_reaches(from, range.size, &s->heap.segments[s->next]))
+        s->next++;
+    range_table_insert(&s->d->places, range);
+}
+
+/* Segments of a heap that was recorded were taken in some order: the strategy has them in that of
+ * its walk. */
+static void begin(struct history *h)
+{
+    const struct tp_strategy *s = h->player.strategy;
+    const struct tp_heap *heap = tp_program_heap(h->player.cfg->program);
+    for (uint16_t i = 0; h->player.aged && s->walk && i < h->player.facts->devices; i++) {
+        struct starting starting = {.h = h, .d = &h->devices[i], .heap = tp_heap_of(heap, i)};
+        s->walk(h->player.instances[i].state, start_place, &starting);
+    }
+    h->begun = true;
+}
+
+/* ---- the observer ---- */
+
+/* A pool serves the next request; a strategy that knows none serves it like all else. */
+static void choose_pool(struct history *h, const struct tp_insn *insn)
+{
+    if (insn->op == TP_POOL && h->player.strategy->choose_pool)
+        h->chosen = insn->size;
+    h->pool = insn->op == TP_ALLOC ? h->chosen : 0;
+    if (insn->op == TP_ALLOC)
+        h->chosen = 0;
+}
+
+static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct history *h = p->observer_state;
+    const struct tp_insn *insn = &w->insns[index];
+    if (!h->begun && !w->prologue)
+        begin(h);
+    h->insn = insn;
+    h->event = w->prologue ? 0 : tp_window_event(w, index);
+    h->time_ns = (index ? h->time_ns : w->first_time) + insn->gap_ns;
+    if (!p->facts->time_known)
+        h->time_ns = h->event * 1000;
+    h->late_count = 0;
+    h->old.size = h->fresh.size = 0;
+    choose_pool(h, insn);
+    struct tp_history_event e = event_of(h, TP_HISTORY_MARK, 0, 0, 0);
+    e.mark = insn->slot;
+    if (insn->op == TP_MARK)
+        tell(h, &e);
+}
+
+static struct tp_history_event block_event(const struct history *h, enum tp_history_action action,
+                                           uint32_t slot)
+{
+    const struct tp_slot *s = &h->player.slots[slot];
+    uint16_t device = tp_slot_device(s);
+    struct tp_history_event e =
+        event_of(h, action, device, placed(&h->devices[device], s->addr), tp_slot_size(s));
+    e.pool = h->slots[slot].pool;
+    return e;
+}
+
+static void ask_free(struct history *h, uint32_t slot)
+{
+    struct tp_history_event e = block_event(h, TP_HISTORY_FREE_REQUESTED, slot);
+    if (!h->slots[slot].asked)
+        tell(h, &e);
+    h->slots[slot].asked = true;
+}
+
+static void tell_free(struct history *h, uint32_t slot)
+{
+    struct tp_history_event e = block_event(h, TP_HISTORY_FREE_COMPLETED, slot);
+    ask_free(h, slot);
+    tell(h, &e);
+    h->slots[slot].asked = false;
+}
+
+static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+                  bool both)
+{
+    struct history *h = p->observer_state;
+    struct tp_history_event e =
+        event_of(h, TP_HISTORY_ALLOC, insn->device, placed(&h->devices[insn->device], block->addr),
+                 insn->size);
+    uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
+    (void)both;
+    h->slots[insn->slot].granted = granted > insn->size ? granted : insn->size;
+    h->slots[insn->slot].event = h->event;
+    h->slots[insn->slot].pool = h->pool;
+    if (insn->op == TP_REALLOC)
+        h->fresh = e;
+    else
+        tell(h, &e);
+}
+
+static void leaving(struct tp_player *p, uint32_t slot)
+{
+    struct history *h = p->observer_state;
+    if (h->insn->op == TP_REALLOC)
+        h->old = block_event(h, TP_HISTORY_FREE_REQUESTED, slot);
+    else
+        tell_free(h, slot);
+}
+
+static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
+{
+    (void)p, (void)slot, (void)insn;
+}
+
+static void failed(struct tp_player *p, const struct tp_insn *insn)
+{
+    struct history *h = p->observer_state;
+    struct tp_source *src = p->instances[insn->device].env.source;
+    struct tp_history_event e = event_of(h, TP_HISTORY_OOM, insn->device, 0, insn->size);
+    uint64_t capacity = tp_src_capacity(src), taken = tp_src_taken(src);
+    if (capacity)
+        e.left = capacity > taken ? capacity - taken : 0;
+    for (size_t i = 0; i < h->late_count; i++)
+        tell(h, &h->late[i]);
+    h->late_count = 0;
+    tell(h, &e);
+}
+
+static void tell_realloc(struct history *h, uint32_t slot)
+{
+    struct tp_history_event done = h->old;
+    done.action = TP_HISTORY_FREE_COMPLETED;
+    if (!h->slots[slot].asked)
+        tell(h, &h->old);
+    h->slots[slot].asked = false;
+    tell(h, &done);
+    for (size_t i = 0; i < h->late_count; i++)
+        tell(h, &h->late[i]);
+    tell(h, &h->fresh);
+}
+
+static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct history *h = p->observer_state;
+    const struct tp_insn *insn = &w->insns[index];
+    bool asks = insn->op == TP_NOTE && insn->align_log2 == TP_NOTE_FREE_REQUESTED;
+    if (asks && p->slots[insn->slot].addr)
+        ask_free(h, insn->slot);
+    if (insn->op == TP_REALLOC && h->fresh.size)
+        tell_realloc(h, insn->slot);
+    p->stop |= h->status != TP_OK;
+}
+
+static const struct tp_observer history_observer = {before, block, leaving, gone, failed, after};
+
+static int play_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                       struct tp_err *err)
+{
+    struct history *h = ctx;
+    tp_play_observed(p, w);
+    return h->status ? h->status : tp_player_check(p, w, err);
+}
+
+/* ---- the end ---- */
+
+/* What one device holds, in the order of the history. */
+struct history_end {
+    struct history *h;
+    struct history_device *d;
+    struct tp_history_block *live;   /* blocks of the program */
+    struct tp_history_block *pieces; /* what the walk names; without one, nothing */
+    struct tp_history_block *blocks; /* of one segment */
+    struct range_item *segments;
+    size_t live_count, live_room, piece_count, piece_room, block_count, block_room, segment_count,
+        segment_room;
+};
+
+static int by_addr(const void *a, const void *b)
+{
+    const struct tp_history_block *x = a, *y = b;
+    return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static int by_range(const void *a, const void *b)
+{
+    const struct range_item *x = a, *y = b;
+    return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static void add_block(struct history *h, struct tp_history_block **list, size_t *count,
+                      size_t *room, struct tp_history_block b)
+{
+    if (TP_GROW(list, room, *count + 1, NULL, .what = "blocks"))
+        no_memory(h);
+    else
+        (*list)[(*count)++] = b;
+}
+
+static void add_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+{
+    struct history_end *g = ctx;
+    const struct tp_history_block b = {.addr = placed(g->d, addr), .size = size};
+    if (kind != TP_WALK_LIVE && size)
+        add_block(g->h, &g->pieces, &g->piece_count, &g->piece_room, b);
+}
+
+static void add_live(struct history_end *g, uint16_t device)
+{
+    struct tp_player *p = &g->h->player;
+    for (uint32_t i = 0; !g->h->status && i < p->facts->slots; i++) {
+        const struct tp_slot *s = &p->slots[i];
+        if (!s->addr || tp_slot_device(s) != device)
+            continue;
+        add_block(g->h, &g->live, &g->live_count, &g->live_room,
+                  (struct tp_history_block){.addr = placed(g->d, s->addr),
+                                            .size = g->h->slots[i].granted,
+                                            .requested = tp_slot_size(s),
+                                            .event = g->h->slots[i].event,
+                                            .pending = g->h->slots[i].asked});
+    }
+}
+
+static void add_segments(struct history_end *g)
+{
+    const struct range_item *at = range_table_from(&g->d->held, 0);
+    for (; at && !g->h->status; at = range_table_from(&g->d->held, at->addr + at->size)) {
+        const struct range_item *place = range_table_find(&g->d->places, at->addr);
+        if (TP_GROW(&g->segments, &g->segment_room, g->segment_count + 1, NULL, .what = "segments"))
+            no_memory(g->h);
+        else
+            g->segments[g->segment_count++] =
+                (struct range_item){.addr = place->tag_addr + (at->addr - place->addr),
+                                    .size = at->size,
+                                    .tag_size = place->tag_size};
+    }
+}
+
+/* Adds the bytes from where the blocks of a segment end so far up to `to` as a free block. */
+static void fill_to(struct history_end *g, uint64_t *at, uint64_t to)
+{
+    if (*at < to)
+        add_block(g->h, &g->blocks, &g->block_count, &g->block_room,
+                  (struct tp_history_block){.addr = *at, .size = to - *at});
+    *at = to > *at ? to : *at;
+}
+
+/* The free bytes up to the next block, or to the end, in the pieces that the walk names. What it
+ * names of the bytes of a block is not free. */
+static void fill_pieces(struct history_end *g, uint64_t *at, uint64_t to, size_t *piece)
+{
+    for (; *piece < g->piece_count && g->pieces[*piece].addr < to; ++*piece) {
+        const struct tp_history_block *f = &g->pieces[*piece];
+        uint64_t end = f->addr + f->size;
+        fill_to(g, at, f->addr);
+        fill_to(g, at, end < to ? end : to);
+    }
+    fill_to(g, at, to);
+}
+
+/* Tells a segment. Blocks and pieces are in order; `live` and `piece` are the next ones. */
+static void tell_segment(struct history_end *g, const struct range_item *s, uint16_t device,
+                         size_t *live, size_t *piece)
+{
+    struct history *h = g->h;
+    uint64_t at = s->addr, end = s->addr + s->size;
+    const struct history_place *place = &h->places[s->tag_size];
+    const struct tp_history_segment told = {.addr = s->addr,
+                                            .size = s->size,
+                                            .event = place->event,
+                                            .pool = place->pool,
+                                            .device = device,
+                                            .stream = place->stream,
+                                            .small = place->small,
+                                            .mapped = place->mapped};
+    g->block_count = 0;
+    for (; *live < g->live_count && g->live[*live].addr < end; ++*live) {
+        const struct tp_history_block *b = &g->live[*live];
+        fill_pieces(g, &at, b->addr, piece);
+        add_block(h, &g->blocks, &g->block_count, &g->block_room, *b);
+        at = b->addr + b->size;
+    }
+    fill_pieces(g, &at, end, piece);
+    if (!h->status)
+        h->status = h->sink->segment(h->sink->ctx, &told, g->blocks, g->block_count, h->err);
+}
+
+static void tell_device(struct history *h, uint16_t device)
+{
+    const struct tp_strategy *s = h->player.strategy;
+    struct history_end g = {.h = h, .d = &h->devices[device]};
+    size_t live = 0, piece = 0;
+    add_live(&g, device);
+    if (!h->status && s->walk)
+        s->walk(h->player.instances[device].state, add_piece, &g);
+    add_segments(&g);
+    if (g.live_count)
+        qsort(g.live, g.live_count, sizeof *g.live, by_addr);
+    if (g.piece_count)
+        qsort(g.pieces, g.piece_count, sizeof *g.pieces, by_addr);
+    if (g.segment_count)
+        qsort(g.segments, g.segment_count, sizeof *g.segments, by_range);
+    for (size_t i = 0; !h->status && i < g.segment_count; i++)
+        tell_segment(&g, &g.segments[i], device, &live, &piece);
+    TP_GROW_END(&g.live, &g.live_room, .what = NULL);
+    TP_GROW_END(&g.pieces, &g.piece_room, .what = NULL);
+    TP_GROW_END(&g.blocks, &g.block_room, .what = NULL);
+    TP_GROW_END(&g.segments, &g.segment_room, .what = NULL);
+}
+
+/* ---- the whole ---- */
+
+static int open_history(struct history *h, const struct tp_program_facts *f, struct tp_err *err)
+{
+    h->devices = calloc(f->devices, sizeof *h->devices);
+    h->slots = calloc(f->slots ? f->slots : 1, sizeof *h->slots);
+    if (!h->devices || !h->slots)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (uint16_t i = 0; i < f->devices; i++)
+        h->devices[i].next = FIRST_PLACE * (i + 1u);
+    return TP_OK;
+}
+
+static void close_history(struct history *h, uint16_t devices)
+{
+    for (uint16_t i = 0; h->devices && i < devices; i++) {
+        range_table_fini(&h->devices[i].places);
+        range_table_fini(&h->devices[i].held);
+    }
+    TP_GROW_END(&h->late, &h->late_room, .what = NULL);
+    TP_GROW_END(&h->places, &h->place_room, .what = NULL);
+    free(h->devices);
+    free(h->slots);
+}
+
+static int play(struct history *h, const struct tp_replay_cfg *cfg, struct tp_err *err)
+{
+    struct tp_player *p = &h->player;
+    int status = tp_player_open(p, cfg, cfg->strategy, err);
+    if (status)
+        return status;
+    p->observer = &history_observer;
+    p->observer_state = h;
+    p->touch = TP_TOUCH_NONE;
+    status = tp_play_watched(p, "history", play_window, h, err);
+    if (!h->begun) /* there was no event */
+        begin(h);
+    h->insn = NULL;
+    h->over = true;
+    for (uint16_t i = 0; !status && !h->status && i < p->facts->devices; i++)
+        tell_device(h, i);
+    status = status ? status : h->status;
+    p->observer = NULL;
+    tp_player_drain(p);
+    status = status ? status : tp_player_lost(p, "after the last event", err);
+    return tp_player_end(p, status, err);
+}
+
+int tp_history(const struct tp_replay_cfg *cfg, const struct tp_history_sink *sink,
+               struct tp_err *err)
+{
+    const struct tp_program_facts *facts = tp_program_facts(cfg->program);
+    struct history h = {.sink = sink, .err = err};
+    const struct history *self = &h;
+    void *current = NULL;
+    struct tp_replay_cfg own = *cfg;
+    assert(!(cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC)));
+    own.shared.current = &current;
+    own.threads = 1;
+    own.layers[own.layer_count++] = (struct tp_source_layer){&told_ops, &self};
+    int status = open_history(&h, facts, err);
+    if (!status)
+        status = play(&h, &own, err);
+    close_history(&h, facts->devices);
+    return status;
+}

@@ -10,8 +10,8 @@
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/text.h"
-#include "traces/lower/place_table.h"
 #include "traces/lower/unlower.h"
+#include "traces/places/place_table.h"
 #include "traces/record/recording.h"
 
 #include <stdlib.h>

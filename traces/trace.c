@@ -9,9 +9,9 @@
 #include "alloc/base/numbers.h"
 #include "alloc/base/opt.h"
 #include "alloc/base/str.h"
-#include "traces/lower/place_table.h"
 #include "traces/lower/strangers.h"
 #include "traces/lower/unlower.h"
+#include "traces/places/place_table.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #ifndef TP_TRACE_WRITER_H
 #define TP_TRACE_WRITER_H
 
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 /* Everything that a writer may use; all borrowed. */
 struct tp_writing {

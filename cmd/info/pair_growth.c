@@ -2,7 +2,7 @@
 #include "cmd/info/pair_growth.h"
 
 #include "traces/event.h"
-#include "traces/holders.h"
+#include "traces/places/holders.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef TP_SITES_H
 #define TP_SITES_H
 
-#include "traces/holder_groups.h"
+#include "traces/places/holder_groups.h"
 
 #define TP_SITES_ALL SIZE_MAX
 

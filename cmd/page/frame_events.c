@@ -3,7 +3,7 @@
 
 #include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

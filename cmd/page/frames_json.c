@@ -5,7 +5,7 @@
 #include "cmd/page/frame_events.h"
 #include "cmd/results/captured.h"
 #include "traces/event.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define TP_HOLDERS_PART_H
 
 #include "alloc/base/err.h"
-#include "traces/holders.h"
+#include "traces/places/holders.h"
 
 #include <stdio.h>
 

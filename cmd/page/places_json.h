@@ -12,7 +12,7 @@
 #define TP_PLACES_JSON_H
 
 #include "cmd/ui/json_out.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 enum { TP_PLACES_NAMED = 512 }; /* texts of one table */
 

@@ -6,7 +6,7 @@
 #define TP_PREDICT_SAMPLE_RUN_H
 
 #include "cmd/predict/law.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 #include "traces/trace.h"
 
 /* A request for memory: a block of the initial heap, an ALLOC, an ADOPT or a REALLOC. */

@@ -2,7 +2,7 @@
 #include "cmd/report/report_holders.h"
 
 #include "alloc/base/numbers.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "alloc/base/opt.h"
 #include "cmd/results/captured.h"
 #include "cmd/ui/text.h"
-#include "traces/holders.h"
+#include "traces/places/holders.h"
 
 /* All three write nothing where `h` is NULL: a part of a screen, one line, and the stacks for a
  * flame graph, "main;parse;read 4096". `root`: a frame around each of them, or NULL. */

@@ -4,7 +4,7 @@
 #include "alloc/base/numbers.h"
 
 #include "traces/lower/failed_request.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define TP_CAPTURED_H
 
 #include "alloc/numbers/curve.h"
-#include "traces/holders.h"
+#include "traces/places/holders.h"
 
 /* The recorded memory of one device. Sizes are bytes. "Peak demand" is the event at which the
  * program needed most. */

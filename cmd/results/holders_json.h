@@ -3,7 +3,7 @@
 #define TP_HOLDERS_JSON_H
 
 #include "cmd/ui/json_out.h"
-#include "traces/holder_groups.h"
+#include "traces/places/holder_groups.h"
 
 /* Writes a member of this name; none where `h` is NULL. */
 void tp_json_holders(struct tp_json *j, cJSON *in, const char *name, const struct tp_holders *h);

@@ -5,7 +5,7 @@
 
 #include "traces/event.h"
 #include "traces/lower/lower.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 struct tp_unlower_cfg {
     /* First and last event to give; 0: from the start, or to the end. Objects that are live before

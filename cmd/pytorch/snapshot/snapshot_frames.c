@@ -2,7 +2,7 @@
  * are not in them, and where a file is not known it is "??", as PyTorch says it. */
 #include "cmd/pytorch/snapshot/snapshot_frames.h"
 
-#include "traces/lower/place_text.h"
+#include "traces/places/place_text.h"
 
 #include <stdlib.h>
 

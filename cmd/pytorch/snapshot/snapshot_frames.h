@@ -8,7 +8,7 @@
 #define TP_SNAPSHOT_FRAMES_H
 
 #include "cmd/pytorch/snapshot/pickler.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 struct tp_snapshot_frames {
     struct tp_place_table *table; /* owned: the places of all events; NULL: none is known */

@@ -4,7 +4,7 @@
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/pytorch/why/why_picture.h"
 #include "cmd/pytorch/why/why_room.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <stdlib.h>
 #include <string.h>

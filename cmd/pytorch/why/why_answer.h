@@ -7,7 +7,7 @@
 #include "cmd/pytorch/why/why_moment.h"
 #include "cmd/pytorch/why/why_try.h"
 #include "cmd/pytorch/why/why_verdict.h"
-#include "traces/holder_groups.h"
+#include "traces/places/holder_groups.h"
 
 enum { TP_WHY_NAMED = 6 };
 

@@ -6,7 +6,7 @@
 #include "tests/unit/base64_reading.h"
 #include "tests/unit/one_run.h"
 #include "tests/unit/some_program.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 extern const struct tp_strategy tp_strategy_direct, tp_strategy_torch;
 

@@ -3,7 +3,7 @@
 #include "cmd/info/sites.h"
 
 #include "alloc/base/random.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

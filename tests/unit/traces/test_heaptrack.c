@@ -1,7 +1,7 @@
 /* heaptrack's two forms: real files of one program, what each line does, and what is wrong. */
 #include "tests/unit/trace_fixture.h"
 
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 extern const struct tp_format tp_format_heaptrack;
 

@@ -2,8 +2,8 @@
  * an estimate that adds up to what is known. */
 #include "tests/unit/trace_fixture.h"
 
-#include "traces/holders.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/holders.h"
+#include "traces/places/place_table.h"
 
 static const struct tp_holders_cfg peak = {.at = TP_AT_PEAK};
 

@@ -4,8 +4,8 @@
 #include "alloc/base/str.h"
 #include "traces/formats/json/json_event.h"
 #include "traces/formats/tpt/tpt_places.h"
-#include "traces/lower/place_table.h"
-#include "traces/lower/place_text.h"
+#include "traces/places/place_table.h"
+#include "traces/places/place_text.h"
 
 enum { MANY = 200000 };
 

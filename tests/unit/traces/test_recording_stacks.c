@@ -1,8 +1,8 @@
 /* Call stacks of recordings: frames become places with their callers, functions are named where the
  * file is the one that was recorded, and bodies that are wrong give no place. */
 #include "tests/unit/recording_rig.h"
-#include "traces/lower/place_table.h"
-#include "traces/lower/place_text.h"
+#include "traces/places/place_table.h"
+#include "traces/places/place_text.h"
 #include "traces/symbols/symbols.h"
 
 #include <dlfcn.h>

@@ -8,7 +8,7 @@
  */
 #include "traces/formats/heaptrack/heaptrack_stacks.h"
 
-#include "traces/lower/place_text.h"
+#include "traces/places/place_text.h"
 
 #include <string.h>
 

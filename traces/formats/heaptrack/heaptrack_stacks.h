@@ -4,7 +4,7 @@
 
 #include "alloc/base/texts.h"
 #include "traces/input/lines.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 /* Numbers of texts, frames and stacks begin with 1; 0 means none. */
 struct tp_heaptrack_frame {

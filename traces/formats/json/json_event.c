@@ -10,7 +10,7 @@
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 #include "alloc/base/opt.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <stdlib.h>
 #include <string.h>

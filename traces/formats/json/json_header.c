@@ -6,7 +6,7 @@
 #include "traces/formats/json/json_header.h"
 
 #include "traces/formats/json/json_value.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>

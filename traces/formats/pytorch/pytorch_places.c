@@ -14,7 +14,7 @@
 #include "traces/formats/pytorch/pytorch_events.h"
 #include "traces/formats/pytorch/pytorch_frame.h"
 #include "traces/input/pickle_ops.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -9,8 +9,8 @@
 #include "traces/formats/recording/recording_stacks.h"
 
 #include "alloc/base/numbers.h"
-#include "traces/lower/place_table.h"
-#include "traces/lower/place_text.h"
+#include "traces/places/place_table.h"
+#include "traces/places/place_text.h"
 
 #include <string.h>
 

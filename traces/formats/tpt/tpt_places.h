@@ -16,7 +16,7 @@
 
 #include "traces/formats/tpt/tpt_block.h"
 #include "traces/formats/tpt/tpt_layout.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #define TP_TPT_PLACES_MAX (TP_TPT_PLACES_EVENTS * (TP_PLACE_TEXT + 5u)) /* bytes of a payload */
 #define TP_TPT_STACKS_MAX (1u << 24)

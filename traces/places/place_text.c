@@ -1,5 +1,5 @@
 /* See place_text.h. */
-#include "traces/lower/place_text.h"
+#include "traces/places/place_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

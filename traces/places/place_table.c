@@ -4,7 +4,7 @@
  *     numbers 0 0 1 0
  *
  * Items take 16 bytes per event; they are in memory up to a limit, then in an unlinked file. */
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include "alloc/base/clean.h"
 #include "alloc/base/id_map.h"

@@ -1,9 +1,9 @@
 /* See holder_groups.h. */
-#include "traces/holder_groups.h"
+#include "traces/places/holder_groups.h"
 
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
-#include "traces/lower/place_table.h"
+#include "traces/places/place_table.h"
 
 #include <stdlib.h>
 #include <string.h>

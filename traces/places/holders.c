@@ -1,6 +1,6 @@
 /* See holders.h. One pass over the program up to the event finds what is live, holder_groups.c who
  * holds it. */
-#include "traces/holders.h"
+#include "traces/places/holders.h"
 
 #include <stdlib.h>
 #include <string.h>

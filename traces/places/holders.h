@@ -2,7 +2,7 @@
 #ifndef TP_HOLDERS_H
 #define TP_HOLDERS_H
 
-#include "traces/holder_groups.h"
+#include "traces/places/holder_groups.h"
 #include "traces/trace.h"
 
 /* Finds the holders of a device. *out is NULL where the trace has nothing of what is asked for, or

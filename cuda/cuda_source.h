@@ -4,8 +4,8 @@
 #ifndef TP_CUDA_SOURCE_H
 #define TP_CUDA_SOURCE_H
 
-#include "alloc/device_pages.h"
-#include "alloc/mappings.h"
+#include "alloc/sources/common/device_pages.h"
+#include "alloc/sources/common/mappings.h"
 #include "cuda/gpu.h"
 
 /* ---- fences.c: points that a stream's work has passed or not ----

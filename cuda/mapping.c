@@ -195,10 +195,10 @@ int tp_cuda_unmap_units(void *state, tp_addr base, uint64_t from, uint64_t size)
 void tp_cuda_spaces_close(struct cuda_source *s)
 {
     const struct tp_addr_entry *e;
-    for (const struct range_item *i; (i = range_table_any(&s->mappings.parts));) {
+    for (const struct tp_address_range *i; (i = tp_ranges_any(&s->mappings.parts));) {
         const struct cuda_part p = part_of(s, i->tag_addr, i->addr, i->size);
         drop_units(s, &p, p.end, p.end);
-        range_table_remove(&s->mappings.parts, i);
+        tp_ranges_remove(&s->mappings.parts, i);
     }
     for (uint64_t i = 0; (e = tp_addr_map_next(&s->mappings.spaces, &i));)
         CUDA_LOOK(&s->gpu, MemAddressFree, e->key, tp_mappings_find(&s->mappings, e->key)->size);

@@ -111,11 +111,11 @@ static int cuda_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
     int ordinal, rc = tp_cuda_map(opts->map, cfg->device, &ordinal, err);
     if (rc)
         return rc;
-    tp_addr_map_init(&s->ranges, tp_pages_table_get, tp_pages_table_put, NULL);
-    tp_addr_map_init(&s->bases, tp_pages_table_get, tp_pages_table_put, NULL);
+    tp_addr_map_init_plain(&s->ranges);
+    tp_addr_map_init_plain(&s->bases);
     tp_device_pages_init(&s->pages);
     tp_mappings_init(&s->mappings);
-    tp_addr_map_init(&s->units, tp_pages_table_get, tp_pages_table_put, NULL);
+    tp_addr_map_init_plain(&s->units);
     s->now_ns = cfg->now_ns;
     rc = tp_cuda_gpu_open(&s->gpu, ordinal, cfg, err);
     if (rc)

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/random.h>
 
 /* The owner's memory: `get` returns zeroed bytes or NULL; `put` gets the same size back. */
@@ -65,6 +66,24 @@ static inline void tp_addr_map_init(struct tp_addr_map *map, tp_addr_map_get_fn 
 {
     *map = (struct tp_addr_map){
         .get = get, .put = put, .ctx = ctx, .shift = 64, .factor = TP_ADDR_MAP_FACTOR};
+}
+
+static inline void *tp_addr_map_calloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    return calloc(1, size);
+}
+
+static inline void tp_addr_map_free(void *ctx, void *p, size_t size)
+{
+    (void)ctx, (void)size;
+    free(p);
+}
+
+/* The same with memory of the C library. */
+static inline void tp_addr_map_init_plain(struct tp_addr_map *map)
+{
+    tp_addr_map_init(map, tp_addr_map_calloc, tp_addr_map_free, NULL);
 }
 
 /* A zeroed map, or one whose fini ran, is fine. */

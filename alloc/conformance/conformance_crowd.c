@@ -181,18 +181,6 @@ static void hold_some(struct crowd *c)
 
 /* ---- the shadow ---- */
 
-static void *table_get(void *ctx, size_t size)
-{
-    (void)ctx;
-    return calloc(1, size);
-}
-
-static void table_put(void *ctx, void *p, size_t size)
-{
-    (void)ctx, (void)size;
-    free(p);
-}
-
 static bool claim(struct crowd_worker *w, tp_addr addr, bool out)
 {
     struct crowd_stripe *s = &w->crowd->stripes[(addr * UINT64_C(0x9E3779B97F4A7C15)) >> 58];
@@ -416,7 +404,7 @@ static void prepare(struct crowd *c)
     struct tp_source *src = c->rig.env.source;
     for (size_t i = 0; i < STRIPES; i++) {
         pthread_mutex_init(&c->stripes[i].mutex, NULL);
-        tp_addr_map_init(&c->stripes[i].out, table_get, table_put, NULL);
+        tp_addr_map_init_plain(&c->stripes[i].out);
     }
     for (uint32_t i = 0; i < THREADS; i++) {
         struct crowd_worker *w = &c->workers[i];

@@ -121,18 +121,6 @@ model_fail(struct model *m, enum model_kind kind, const char *format, ...)
     return false;
 }
 
-static inline void *model_table_get(void *ctx, size_t size)
-{
-    (void)ctx;
-    return calloc(1, size);
-}
-
-static inline void model_table_put(void *ctx, void *p, size_t size)
-{
-    (void)ctx, (void)size;
-    free(p);
-}
-
 /* Options that give the order of streams up, and say so. */
 static inline bool model_is_unsafe(const char *options)
 {
@@ -157,7 +145,7 @@ static inline void model_open(struct model *m, struct rig *r, const char *option
     bool queues = r->env.source && r->stack[0].ops->work;
     m->works = queues && (ordered || r->env.streams == 1);
     m->streams = ordered && !queues && tp_src_has_fences(r->env.source);
-    tp_addr_map_init(&m->live, model_table_get, model_table_put, NULL);
+    tp_addr_map_init_plain(&m->live);
 }
 
 static inline void model_close(struct model *m)

@@ -9,7 +9,7 @@
 
 #include "alloc/base/opt.h"
 #include "alloc/conformance/conformance_follow.h"
-#include "alloc/meta.h"
+#include "alloc/sources/common/meta_heap.h"
 #include "alloc/strategy.h"
 
 #include <assert.h>

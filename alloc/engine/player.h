@@ -8,7 +8,7 @@
 #include "alloc/engine/replay_cfg.h"
 #include "alloc/engine/resets.h"
 #include "alloc/engine/run.h"
-#include "alloc/meta.h"
+#include "alloc/sources/common/meta_heap.h"
 
 struct tp_occupier; /* see occupier.h */
 struct tp_crew;     /* see crew.h */

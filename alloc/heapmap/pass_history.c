@@ -14,9 +14,9 @@
 #include "alloc/heapmap/history.h"
 
 #include "alloc/base/grow.h"
+#include "alloc/base/range_table.h"
 #include "alloc/engine/passes.h"
 #include "alloc/program/heap_check.h"
-#include "alloc/range_table.h"
 
 #include <string.h>
 
@@ -34,9 +34,9 @@ struct history_place {
 };
 
 struct history_device {
-    struct range_table places; /* ranges and spaces; tag_addr: where they lie in the history */
-    struct range_table held;   /* memory, by the addresses of the source */
-    uint64_t next;             /* place */
+    struct tp_range_table places; /* ranges and spaces; tag_addr: where they lie in the history */
+    struct tp_range_table held;   /* memory, by the addresses of the source */
+    uint64_t next;                /* place */
 };
 
 /* Of a live object, beside what the player keeps of it. */
@@ -111,7 +111,7 @@ static uint64_t new_place(struct history *h, struct history_device *d, uint64_t 
 /* The address in the history. */
 static uint64_t placed(const struct history_device *d, tp_addr addr)
 {
-    const struct range_item *at = range_table_find(&d->places, addr);
+    const struct tp_address_range *at = tp_ranges_find(&d->places, addr);
     return at ? at->tag_addr + (addr - at->addr) : 0;
 }
 
@@ -136,21 +136,21 @@ static void add_place(struct history *h, uint16_t device, tp_addr addr, uint64_t
                                         .small = asks && for_one->size <= TP_HISTORY_SMALL,
                                         .mapped = mapped,
                                         .starting = !for_one};
-    range_table_insert(&d->places, (struct range_item){.addr = addr,
-                                                       .size = size,
-                                                       .tag_addr = new_place(h, d, size),
-                                                       .tag_size = keep_place(h, place)});
+    tp_ranges_insert(&d->places, (struct tp_address_range){.addr = addr,
+                                                           .size = size,
+                                                           .tag_addr = new_place(h, d, size),
+                                                           .tag_size = keep_place(h, place)});
 }
 
 static void remove_place(struct history *h, uint16_t device, tp_addr addr)
 {
-    struct range_table *places = &h->devices[device].places;
-    const struct range_item *at = range_table_find(places, addr);
+    struct tp_range_table *places = &h->devices[device].places;
+    const struct tp_address_range *at = tp_ranges_find(places, addr);
     if (!at || at->addr != addr)
         return;
     h->places[at->tag_size].spare = h->spare;
     h->spare = (uint32_t)at->tag_size + 1;
-    range_table_remove(places, at);
+    tp_ranges_remove(places, at);
 }
 
 /* ---- the decorator ---- */
@@ -175,9 +175,9 @@ static int keep_room(struct told_source *s)
 {
     struct history *h = s->history;
     struct history_device *d = &h->devices[s->device];
-    int rc = range_table_reserve(&d->places);
+    int rc = tp_ranges_reserve(&d->places);
     if (!rc)
-        rc = range_table_reserve(&d->held);
+        rc = tp_ranges_reserve(&d->held);
     return rc ? rc
               : TP_GROW(&h->places, &h->place_room, h->place_count + 1, NULL, .what = "places");
 }
@@ -186,7 +186,7 @@ static void tell_source(struct told_source *s, enum tp_history_action action, tp
                         uint64_t size)
 {
     struct history *h = s->history;
-    const struct range_item *place = range_table_find(&h->devices[s->device].places, addr);
+    const struct tp_address_range *place = tp_ranges_find(&h->devices[s->device].places, addr);
     struct tp_history_event e =
         event_of(h, action, s->device, placed(&h->devices[s->device], addr), size);
     e.pool = place ? h->places[place->tag_size].pool : 0;
@@ -209,8 +209,8 @@ static int told_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     if (rc)
         return rc;
     add_place(s->history, s->device, *out, size, false);
-    range_table_insert(&s->history->devices[s->device].held,
-                       (struct range_item){.addr = *out, .size = size, .tag_addr = *out});
+    tp_ranges_insert(&s->history->devices[s->device].held,
+                     (struct tp_address_range){.addr = *out, .size = size, .tag_addr = *out});
     tell_source(s, TP_HISTORY_SEGMENT_ALLOC, *out, size);
     return TP_OK;
 }
@@ -218,13 +218,13 @@ static int told_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 static int told_put(void *state, tp_addr addr, uint64_t size)
 {
     struct told_source *s = state;
-    struct range_table *held = &s->history->devices[s->device].held;
+    struct tp_range_table *held = &s->history->devices[s->device].held;
     int rc = tp_src_put(s->inner, addr, size);
-    const struct range_item *at = rc ? NULL : range_table_exact(held, addr, size);
+    const struct tp_address_range *at = rc ? NULL : tp_ranges_exact(held, addr, size);
     if (!at)
         return rc;
     tell_source(s, TP_HISTORY_SEGMENT_FREE, addr, size);
-    range_table_remove(held, at);
+    tp_ranges_remove(held, at);
     remove_place(s->history, s->device, addr);
     return TP_OK;
 }
@@ -257,7 +257,7 @@ static int told_map(void *state, tp_addr base, uint64_t from, uint64_t size)
         rc = tp_src_map(s->inner, base, from, size);
     if (rc)
         return rc;
-    range_table_widen(&s->history->devices[s->device].held, base + from, size, base);
+    tp_ranges_widen(&s->history->devices[s->device].held, base + from, size, base);
     tell_source(s, TP_HISTORY_SEGMENT_MAP, base + from, size);
     return TP_OK;
 }
@@ -270,7 +270,7 @@ static int told_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
         rc = tp_src_unmap(s->inner, base, from, size);
     if (rc)
         return rc;
-    range_table_narrow(&s->history->devices[s->device].held, base + from, size);
+    tp_ranges_narrow(&s->history->devices[s->device].held, base + from, size);
     tell_source(s, TP_HISTORY_SEGMENT_UNMAP, base + from, size);
     return TP_OK;
 }
@@ -311,13 +311,13 @@ static bool is_place_of(const struct history_place *place, uint64_t size,
 static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
 {
     struct starting *s = ctx;
-    const struct range_item *at = range_table_find(&s->d->places, addr);
+    const struct tp_address_range *at = tp_ranges_find(&s->d->places, addr);
     (void)kind, (void)size;
     if (!at || !s->h->places[at->tag_size].starting)
         return;
-    struct range_item range = *at;
+    struct tp_address_range range = *at;
     struct history_place *place = &s->h->places[range.tag_size];
-    range_table_remove(&s->d->places, at);
+    tp_ranges_remove(&s->d->places, at);
     while (s->next < s->heap.segment_count &&
            !is_place_of(place, range.size, &s->heap.segments[s->next]))
         s->next++;
@@ -333,7 +333,7 @@ static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
     while (from && from->flags & TP_HEAP_EXPANDABLE && s->next < s->heap.segment_count &&
            tp_heap_reaches(from, range.size, &s->heap.segments[s->next]))
         s->next++;
-    range_table_insert(&s->d->places, range);
+    tp_ranges_insert(&s->d->places, range);
 }
 
 /* Segments of a heap that was recorded were taken in some order: the strategy has them in that of
@@ -498,7 +498,7 @@ struct history_end {
     struct tp_history_block *live;   /* blocks of the program */
     struct tp_history_block *pieces; /* what the walk names; without one, nothing */
     struct tp_history_block *blocks; /* of one segment */
-    struct range_item *segments;
+    struct tp_address_range *segments;
     size_t live_count, live_room, piece_count, piece_room, block_count, block_room, segment_count,
         segment_room;
 };
@@ -511,7 +511,7 @@ static int by_addr(const void *a, const void *b)
 
 static int by_range(const void *a, const void *b)
 {
-    const struct range_item *x = a, *y = b;
+    const struct tp_address_range *x = a, *y = b;
     return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
@@ -550,16 +550,16 @@ static void add_live(struct history_end *g, uint16_t device)
 
 static void add_segments(struct history_end *g)
 {
-    const struct range_item *at = range_table_from(&g->d->held, 0);
-    for (; at && !g->h->status; at = range_table_from(&g->d->held, at->addr + at->size)) {
-        const struct range_item *place = range_table_find(&g->d->places, at->addr);
+    const struct tp_address_range *at = tp_ranges_from(&g->d->held, 0);
+    for (; at && !g->h->status; at = tp_ranges_from(&g->d->held, at->addr + at->size)) {
+        const struct tp_address_range *place = tp_ranges_find(&g->d->places, at->addr);
         if (TP_GROW(&g->segments, &g->segment_room, g->segment_count + 1, NULL, .what = "segments"))
             no_memory(g->h);
         else
             g->segments[g->segment_count++] =
-                (struct range_item){.addr = place->tag_addr + (at->addr - place->addr),
-                                    .size = at->size,
-                                    .tag_size = place->tag_size};
+                (struct tp_address_range){.addr = place->tag_addr + (at->addr - place->addr),
+                                          .size = at->size,
+                                          .tag_size = place->tag_size};
     }
 }
 
@@ -586,7 +586,7 @@ static void fill_pieces(struct history_end *g, uint64_t *at, uint64_t to, size_t
 }
 
 /* Tells a segment. Blocks and pieces are in order; `live` and `piece` are the next ones. */
-static void tell_segment(struct history_end *g, const struct range_item *s, uint16_t device,
+static void tell_segment(struct history_end *g, const struct tp_address_range *s, uint16_t device,
                          size_t *live, size_t *piece)
 {
     struct history *h = g->h;
@@ -651,8 +651,8 @@ static int open_history(struct history *h, const struct tp_program_facts *f, str
 static void close_history(struct history *h, uint16_t devices)
 {
     for (uint16_t i = 0; h->devices && i < devices; i++) {
-        range_table_fini(&h->devices[i].places);
-        range_table_fini(&h->devices[i].held);
+        tp_ranges_fini(&h->devices[i].places);
+        tp_ranges_fini(&h->devices[i].held);
     }
     TP_GROW_END(&h->late, &h->late_room, .what = NULL);
     TP_GROW_END(&h->places, &h->place_room, .what = NULL);

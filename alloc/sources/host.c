@@ -10,8 +10,8 @@
  * an unmapped unit gives its memory back to the kernel.
  *
  * Known weakness: the point at which memory runs out depends on what else runs on the machine. */
-#include "alloc/mappings.h"
 #include "alloc/source.h"
+#include "alloc/sources/common/mappings.h"
 #include "alloc/sources/memory_left.h"
 
 #include <errno.h>
@@ -21,13 +21,13 @@
 #define HOST_PAGE UINT64_C(4096)
 
 struct host {
-    struct range_table ranges; /* tags hold the mapping of each range */
+    struct tp_range_table ranges; /* tags hold the mapping of each range */
     struct tp_mappings spaces;
     uint64_t held, available; /* bytes */
     uint64_t kernel_page;     /* bytes */
     uint64_t serial;          /* serial of the last fence */
     const uint64_t *now_ns;
-    struct range_item last; /* range found by the last call of `host`; size 0: none */
+    struct tp_address_range last; /* range found by the last call of `host`; size 0: none */
 };
 
 static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -47,11 +47,11 @@ static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
 static void host_fini(void *state)
 {
     struct host *s = state;
-    for (const struct range_item *r; (r = range_table_any(&s->ranges)) != NULL;) {
+    for (const struct tp_address_range *r; (r = tp_ranges_any(&s->ranges)) != NULL;) {
         munmap((void *)(uintptr_t)r->tag_addr, r->tag_size);
-        range_table_remove(&s->ranges, r);
+        tp_ranges_remove(&s->ranges, r);
     }
-    range_table_fini(&s->ranges);
+    tp_ranges_fini(&s->ranges);
     const struct tp_addr_entry *e;
     for (uint64_t at = 0; (e = tp_addr_map_next(&s->spaces.spaces, &at));)
         munmap((void *)(uintptr_t)e->key, tp_mappings_find(&s->spaces, e->key)->size);
@@ -65,7 +65,7 @@ static uint64_t host_page(void *state)
 }
 
 /* Unmaps the surplus before and after the range where the kernel permits it. */
-static void trim_mapping(const struct host *s, struct range_item *r)
+static void trim_mapping(const struct host *s, struct tp_address_range *r)
 {
     uint64_t head = r->addr - r->tag_addr;
     if (head && !munmap((void *)(uintptr_t)r->tag_addr, head)) {
@@ -85,7 +85,7 @@ static int host_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
         return TP_EOOM;
     if (align > UINT64_C(1) << 46)
         return TP_EUNSUP;
-    if (range_table_reserve(&s->ranges))
+    if (tp_ranges_reserve(&s->ranges))
         return TP_ENOMEM;
     uint64_t extent = (size + s->kernel_page - 1) & ~(s->kernel_page - 1);
     if (align > s->kernel_page)
@@ -94,10 +94,10 @@ static int host_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return TP_EOOM;
-    struct range_item r = {.size = size, .tag_addr = (uintptr_t)p, .tag_size = extent};
+    struct tp_address_range r = {.size = size, .tag_addr = (uintptr_t)p, .tag_size = extent};
     r.addr = (r.tag_addr + align - 1) & ~(align - 1);
     trim_mapping(s, &r);
-    range_table_insert(&s->ranges, r);
+    tp_ranges_insert(&s->ranges, r);
     s->held += size;
     *out = r.addr;
     return TP_OK;
@@ -106,12 +106,12 @@ static int host_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 static int host_put(void *state, tp_addr addr, uint64_t size)
 {
     struct host *s = state;
-    const struct range_item *r = range_table_exact(&s->ranges, addr, size);
+    const struct tp_address_range *r = tp_ranges_exact(&s->ranges, addr, size);
     if (!r)
         return TP_EINVAL;
     if (munmap((void *)(uintptr_t)r->tag_addr, r->tag_size))
         return TP_EIO;
-    range_table_remove(&s->ranges, r);
+    tp_ranges_remove(&s->ranges, r);
     s->held -= size;
     s->last.size = 0;
     return TP_OK;
@@ -221,9 +221,9 @@ static void *host_pointer(void *state, tp_addr addr)
 {
     struct host *s = state;
     if (addr - s->last.addr >= s->last.size) {
-        const struct range_item *r = range_table_find(&s->ranges, addr);
+        const struct tp_address_range *r = tp_ranges_find(&s->ranges, addr);
         if (!r)
-            r = range_table_find(&s->spaces.parts, addr);
+            r = tp_ranges_find(&s->spaces.parts, addr);
         if (!r)
             return NULL;
         s->last = *r;

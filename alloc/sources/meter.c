@@ -5,7 +5,7 @@
  * calls and refusals are counted apart. Waiting time is the advance of the engine's clock during a
  * call. For the verifying pass the meter also records every range, so that it can say whether a
  * block lies in one. */
-#include "alloc/range_table.h"
+#include "alloc/base/range_table.h"
 #include "alloc/source.h"
 
 struct meter {
@@ -14,7 +14,7 @@ struct meter {
     const uint64_t *now_ns; /* may be NULL */
     uint64_t guard;         /* bytes; 0: no guard */
     bool keeps_ranges;
-    struct range_table ranges; /* ranges, or blocks of a pool; empty without cfg->keeps_ranges */
+    struct tp_range_table ranges; /* ranges, or blocks of a pool; empty without cfg->keeps_ranges */
 };
 
 static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -32,13 +32,13 @@ static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
 
 static void meter_fini(void *state)
 {
-    range_table_fini(&((struct meter *)state)->ranges);
+    tp_ranges_fini(&((struct meter *)state)->ranges);
 }
 
 static bool meter_holds(void *state, tp_addr addr, uint64_t size)
 {
     const struct meter *s = state;
-    const struct range_item *r = range_table_find(&s->ranges, addr);
+    const struct tp_address_range *r = tp_ranges_find(&s->ranges, addr);
     assert(s->keeps_ranges);
     return r && size <= r->size - (addr - r->addr);
 }
@@ -47,20 +47,20 @@ static bool meter_holds(void *state, tp_addr addr, uint64_t size)
  * recorded. */
 static int keep_room(struct meter *s)
 {
-    return s->keeps_ranges ? range_table_reserve(&s->ranges) : TP_OK;
+    return s->keeps_ranges ? tp_ranges_reserve(&s->ranges) : TP_OK;
 }
 
 static void keep(struct meter *s, tp_addr addr, uint64_t size)
 {
     if (s->keeps_ranges)
-        range_table_insert(&s->ranges, (struct range_item){.addr = addr, .size = size});
+        tp_ranges_insert(&s->ranges, (struct tp_address_range){.addr = addr, .size = size});
 }
 
 static void forget(struct meter *s, tp_addr addr)
 {
-    const struct range_item *r = s->keeps_ranges ? range_table_find(&s->ranges, addr) : NULL;
+    const struct tp_address_range *r = s->keeps_ranges ? tp_ranges_find(&s->ranges, addr) : NULL;
     if (r && r->addr == addr)
-        range_table_remove(&s->ranges, r);
+        tp_ranges_remove(&s->ranges, r);
 }
 
 /* Do the bytes held already exceed the guard? A single large range, as an option may request, is
@@ -127,7 +127,7 @@ static int meter_map(void *state, tp_addr base, uint64_t from, uint64_t size)
     if (!rc)
         rc = tp_src_map(s->inner, base, from, size);
     if (!rc && s->keeps_ranges)
-        range_table_widen(&s->ranges, base + from, size, base);
+        tp_ranges_widen(&s->ranges, base + from, size, base);
     return count_get(s, size, rc);
 }
 
@@ -139,7 +139,7 @@ static int meter_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
     if (!rc)
         rc = tp_src_unmap(s->inner, base, from, size);
     if (!rc && s->keeps_ranges)
-        range_table_narrow(&s->ranges, base + from, size);
+        tp_ranges_narrow(&s->ranges, base + from, size);
     return count_put(s, size, rc);
 }
 

@@ -10,7 +10,7 @@
  *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =
  * below) */
 #include "alloc/base/random.h"
-#include "alloc/range_table.h"
+#include "alloc/base/range_table.h"
 #include "alloc/source.h"
 
 #define SHUFFLE_DECOYS 3u
@@ -25,7 +25,7 @@ struct shuffle {
     uint64_t random;
     bool translates;
     /* used only over `virtual`, where addresses are translated */
-    struct range_table ranges, spaces;
+    struct tp_range_table ranges, spaces;
 };
 
 static const struct tp_opt shuffle_rows[] = {
@@ -47,25 +47,25 @@ static int shuffle_init(void *state, const struct tp_source_cfg *cfg, struct tp_
 static void shuffle_fini(void *state)
 {
     struct shuffle *s = state;
-    for (const struct range_item *r; (r = range_table_any(&s->ranges)) != NULL;) {
+    for (const struct tp_address_range *r; (r = tp_ranges_any(&s->ranges)) != NULL;) {
         tp_src_put(s->inner, r->tag_addr, r->size);
-        range_table_remove(&s->ranges, r);
+        tp_ranges_remove(&s->ranges, r);
     }
-    range_table_fini(&s->ranges);
-    range_table_fini(&s->spaces);
+    tp_ranges_fini(&s->ranges);
+    tp_ranges_fini(&s->spaces);
 }
 
 /* Puts what lies at `below` at an invented address, in one of the tables. */
-static int translate(struct shuffle *s, struct range_table *table, tp_addr below, uint64_t size,
+static int translate(struct shuffle *s, struct tp_range_table *table, tp_addr below, uint64_t size,
                      uint64_t align, tp_addr *out)
 {
     uint64_t page = s->inner->page;
     uint64_t mask = (align > page ? align : page) - 1;
     for (int tries = 0; tries < 64; tries++) {
         tp_addr addr = (tp_random_split(&s->random) >> (64 - SHUFFLE_BITS)) & ~mask;
-        if (addr && !range_table_overlaps(&s->ranges, addr, size) &&
-            !range_table_overlaps(&s->spaces, addr, size)) {
-            range_table_insert(table, (struct range_item){addr, size, below, size});
+        if (addr && !tp_ranges_overlaps(&s->ranges, addr, size) &&
+            !tp_ranges_overlaps(&s->spaces, addr, size)) {
+            tp_ranges_insert(table, (struct tp_address_range){addr, size, below, size});
             *out = addr;
             return TP_OK;
         }
@@ -75,7 +75,7 @@ static int translate(struct shuffle *s, struct range_table *table, tp_addr below
 
 static int get_translated(struct shuffle *s, uint64_t size, uint64_t align, tp_addr *out)
 {
-    if (range_table_reserve(&s->ranges))
+    if (tp_ranges_reserve(&s->ranges))
         return TP_ENOMEM;
     tp_addr below = 0;
     int rc = tp_src_get(s->inner, size, align, &below);
@@ -116,12 +116,12 @@ static int shuffle_put(void *state, tp_addr addr, uint64_t size)
     struct shuffle *s = state;
     if (!s->translates)
         return tp_src_put(s->inner, addr, size);
-    const struct range_item *r = range_table_exact(&s->ranges, addr, size);
+    const struct tp_address_range *r = tp_ranges_exact(&s->ranges, addr, size);
     if (!r)
         return TP_EINVAL;
     int rc = tp_src_put(s->inner, r->tag_addr, size);
     if (!rc)
-        range_table_remove(&s->ranges, r);
+        tp_ranges_remove(&s->ranges, r);
     return rc;
 }
 
@@ -130,7 +130,7 @@ static int shuffle_put(void *state, tp_addr addr, uint64_t size)
 static int shuffle_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
 {
     struct shuffle *s = state;
-    if (range_table_reserve(&s->spaces))
+    if (tp_ranges_reserve(&s->spaces))
         return TP_ENOMEM;
     int rc = tp_src_space_get(s->inner, size, unit, out);
     if (rc || !s->translates)
@@ -145,7 +145,7 @@ static int shuffle_space_get(void *state, uint64_t size, uint64_t unit, tp_addr 
 /* Where the space at `base` lies below; 0: there is none. */
 static tp_addr space_below(const struct shuffle *s, tp_addr base)
 {
-    const struct range_item *r = s->translates ? range_table_find(&s->spaces, base) : NULL;
+    const struct tp_address_range *r = s->translates ? tp_ranges_find(&s->spaces, base) : NULL;
     if (!s->translates)
         return base;
     return r && r->addr == base ? r->tag_addr : 0;
@@ -156,7 +156,7 @@ static int shuffle_space_put(void *state, tp_addr base, uint64_t size)
     struct shuffle *s = state;
     int rc = tp_src_space_put(s->inner, space_below(s, base), size);
     if (!rc && s->translates)
-        range_table_remove(&s->spaces, range_table_exact(&s->spaces, base, size));
+        tp_ranges_remove(&s->spaces, tp_ranges_exact(&s->spaces, base, size));
     return rc;
 }
 

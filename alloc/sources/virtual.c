@@ -9,13 +9,13 @@
  * later SYNC of its stream or device, or `lag` after it was recorded; waiting advances the clock.
  *
  * As a device it hands out ranges in units of 512 bytes and gives up pages of 2 MiB for them as
- * cudaMalloc does (alloc/device_pages.h). With another page size, and as a host, a range costs its
- * own size.
+ * cudaMalloc does (alloc/sources/common/device_pages.h). With another page size, and as a host, a
+ * range costs its own size.
  *
  * Known weakness: a get or put takes no time on that clock, and real devices are less regular. */
-#include "alloc/device_pages.h"
-#include "alloc/mappings.h"
 #include "alloc/source.h"
+#include "alloc/sources/common/device_pages.h"
+#include "alloc/sources/common/mappings.h"
 
 #define VIRTUAL_BASE    (UINT64_C(1) << 44)
 #define VIRTUAL_END     (UINT64_C(1) << 62)
@@ -75,7 +75,7 @@ static int virtual_init(void *state, const struct tp_source_cfg *cfg, struct tp_
     s->stream_sync = calloc(VIRTUAL_STREAMS, sizeof *s->stream_sync);
     if (!s->stream_sync)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    tp_addr_map_init(&s->ranges, tp_pages_table_get, tp_pages_table_put, NULL);
+    tp_addr_map_init_plain(&s->ranges);
     tp_device_pages_init(&s->pages);
     tp_mappings_init(&s->spaces);
     return TP_OK;

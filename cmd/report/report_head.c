@@ -2,7 +2,7 @@
 #include "cmd/report/report_head.h"
 
 #include "alloc/base/units.h"
-#include "alloc/device_pages.h"
+#include "alloc/sources/common/device_pages.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/report/recorded_text.h"

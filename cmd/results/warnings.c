@@ -2,7 +2,7 @@
  * and add the row to the table. */
 #include "cmd/results/warnings.h"
 
-#include "alloc/device_pages.h"
+#include "alloc/sources/common/device_pages.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/results/recorded_policy.h"

@@ -18,7 +18,7 @@
  * Exit status: 0, 1 a call failed, 2 usage, 4 no driver or no device. Known weakness: only pairs on
  * one stream; the share of `use`, which waits are needed for, is not in it. */
 #include "alloc/base/clock.h"
-#include "alloc/meta.h"
+#include "alloc/sources/common/meta_heap.h"
 
 #include <cuda.h>
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
  * more, shows only where the next memory is taken. */
 #include "cmd/pytorch/verify/verify.h"
 
-#include "alloc/meta.h"
+#include "alloc/sources/common/meta_heap.h"
 #include "alloc/strategy.h"
 #include "cmd/pytorch/verify/recorded_source.h"
 #include "cmd/pytorch/verify/verify_heap.h"

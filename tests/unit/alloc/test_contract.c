@@ -1,6 +1,6 @@
 /* Tables of sources and strategies that do not agree with themselves, handles, bookkeeping memory.
  */
-#include "alloc/meta.h"
+#include "alloc/sources/common/meta_heap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* What a device gives up for its ranges, in pages of 2 MiB: the rule, beside a model that looks at
  * every unit, and what the sources make of it. */
-#include "alloc/device_pages.h"
+#include "alloc/sources/common/device_pages.h"
 #include "tests/unit/conformance.h"
 
 #define MIB   (UINT64_C(1) << 20)

@@ -3,8 +3,8 @@
 #include "tests/unit/cells.h"
 #include "tests/unit/random_program.h"
 
+#include "alloc/base/range_table.h"
 #include "alloc/heapmap/history.h"
-#include "alloc/range_table.h"
 
 extern const struct tp_source_ops tp_source_host, tp_source_shuffle;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
@@ -14,7 +14,7 @@ enum { DEVICES = 4 };
 
 /* What the events told so far leave. */
 struct model {
-    struct range_table held[DEVICES], blocks[DEVICES];
+    struct tp_range_table held[DEVICES], blocks[DEVICES];
     bool known; /* nothing was live before the first event */
     uint64_t counts[TP_HISTORY_MARK + 1];
     uint64_t reserved[DEVICES], peak[DEVICES];
@@ -22,19 +22,19 @@ struct model {
     uint64_t stop_at; /* the event that the sink refuses; 0: none */
 };
 
-static void insert(struct range_table *t, uint64_t addr, uint64_t size)
+static void insert(struct tp_range_table *t, uint64_t addr, uint64_t size)
 {
     assert_true(addr && size);
-    assert_int_equal(range_table_reserve(t), TP_OK);
-    assert_false(range_table_overlaps(t, addr, size));
-    range_table_insert(t, (struct range_item){.addr = addr, .size = size, .tag_addr = addr});
+    assert_int_equal(tp_ranges_reserve(t), TP_OK);
+    assert_false(tp_ranges_overlaps(t, addr, size));
+    tp_ranges_insert(t, (struct tp_address_range){.addr = addr, .size = size, .tag_addr = addr});
 }
 
-static bool take_out(struct range_table *t, uint64_t addr, uint64_t size)
+static bool take_out(struct tp_range_table *t, uint64_t addr, uint64_t size)
 {
-    const struct range_item *r = range_table_exact(t, addr, size);
+    const struct tp_address_range *r = tp_ranges_exact(t, addr, size);
     if (r)
-        range_table_remove(t, r);
+        tp_ranges_remove(t, r);
     return r;
 }
 
@@ -48,7 +48,7 @@ static void hold(struct model *m, const struct tp_history_event *e)
 static int on_event(void *ctx, const struct tp_history_event *e, struct tp_err *error)
 {
     struct model *m = ctx;
-    struct range_table *held = &m->held[e->device], *blocks = &m->blocks[e->device];
+    struct tp_range_table *held = &m->held[e->device], *blocks = &m->blocks[e->device];
     m->counts[e->action]++;
     if (m->stop_at && e->event >= m->stop_at)
         return tp_fail(error, TP_EIO, "the sink is full");
@@ -56,7 +56,7 @@ static int on_event(void *ctx, const struct tp_history_event *e, struct tp_err *
     m->event = e->event;
     m->time_ns = e->time_ns;
     if (e->action == TP_HISTORY_ALLOC) {
-        const struct range_item *in = range_table_find(held, e->addr);
+        const struct tp_address_range *in = tp_ranges_find(held, e->addr);
         assert_true(!m->known || (in && e->size <= in->size - (e->addr - in->addr)));
         insert(blocks, e->addr, e->size);
     } else if (e->action == TP_HISTORY_FREE_COMPLETED) {
@@ -65,17 +65,17 @@ static int on_event(void *ctx, const struct tp_history_event *e, struct tp_err *
         insert(held, e->addr, e->size);
         hold(m, e);
     } else if (e->action == TP_HISTORY_SEGMENT_FREE) {
-        assert_false(range_table_overlaps(blocks, e->addr, e->size));
+        assert_false(tp_ranges_overlaps(blocks, e->addr, e->size));
         assert_true(take_out(held, e->addr, e->size) || !m->known);
         m->reserved[e->device] -= e->size;
     } else if (e->action == TP_HISTORY_SEGMENT_MAP) {
-        assert_int_equal(range_table_reserve(held), TP_OK);
-        range_table_widen(held, e->addr, e->size, 1);
+        assert_int_equal(tp_ranges_reserve(held), TP_OK);
+        tp_ranges_widen(held, e->addr, e->size, 1);
         hold(m, e);
     } else if (e->action == TP_HISTORY_SEGMENT_UNMAP) {
-        assert_false(range_table_overlaps(blocks, e->addr, e->size));
-        assert_int_equal(range_table_reserve(held), TP_OK);
-        range_table_narrow(held, e->addr, e->size);
+        assert_false(tp_ranges_overlaps(blocks, e->addr, e->size));
+        assert_int_equal(tp_ranges_reserve(held), TP_OK);
+        tp_ranges_narrow(held, e->addr, e->size);
         m->reserved[e->device] -= e->size;
     }
     return TP_OK;
@@ -88,13 +88,13 @@ static int on_segment(void *ctx, const struct tp_history_segment *s,
     uint64_t at = s->addr;
     (void)error;
     for (size_t i = 0; i < count; i++) {
-        const struct range_item *b = range_table_find(&m->blocks[s->device], blocks[i].addr);
+        const struct tp_address_range *b = tp_ranges_find(&m->blocks[s->device], blocks[i].addr);
         assert_int_equal(blocks[i].addr, at);
         assert_true(blocks[i].size >= blocks[i].requested && blocks[i].size);
         assert_true(!m->known || (b != NULL) == (blocks[i].requested != 0));
         assert_true(!b || b->size == blocks[i].requested);
         if (b && blocks[i].requested)
-            range_table_remove(&m->blocks[s->device], b);
+            tp_ranges_remove(&m->blocks[s->device], b);
         m->free_bytes += blocks[i].requested ? 0 : blocks[i].size;
         at += blocks[i].size;
     }
@@ -107,8 +107,8 @@ static int on_segment(void *ctx, const struct tp_history_segment *s,
 static void forget(struct model *m)
 {
     for (int d = 0; d < DEVICES; d++) {
-        range_table_fini(&m->held[d]);
-        range_table_fini(&m->blocks[d]);
+        tp_ranges_fini(&m->held[d]);
+        tp_ranges_fini(&m->blocks[d]);
     }
 }
 
@@ -131,8 +131,8 @@ static void assert_history(struct tp_replay_cfg *cfg, bool known)
     if (tell(cfg, &m))
         fail_msg("%s: %s", cfg->strategy->name, err.text);
     for (uint32_t d = 0; d < run->device_count; d++) {
-        assert_null(range_table_any(&m.held[d]));
-        assert_true(!known || !range_table_any(&m.blocks[d]));
+        assert_null(tp_ranges_any(&m.held[d]));
+        assert_true(!known || !tp_ranges_any(&m.blocks[d]));
         assert_true(!known || !exact || m.peak[d] == run->devices[d].peak_reserved);
         gets += run->devices[d].gets;
         puts += run->devices[d].puts;

@@ -2,7 +2,7 @@
  * so that a table of which only some pages are used costs only those. Bytes are counted as
  * requested. Beside a real allocator all blocks are mapped, because calloc is what is measured.
  * Known weakness: the counters are plain, so one heap serves one thread at a time. */
-#include "alloc/meta.h"
+#include "alloc/sources/common/meta_heap.h"
 
 #include "alloc/base/own.h"
 

@@ -1,76 +1,16 @@
-/* A model of the memory that a device gives up for ranges from cudaMalloc: pages of 2 MiB.
- *
- *     page 1   | a | a | b |     free     | c |         requests below 2 MiB share pages, in units
- *     page 2   | d |            free          |         of 512 bytes
- *              |         e          | rest |            others have whole pages of their own
- *
- * A small request goes to the lowest free place of the first shared page with room. Where no page
- * has room, one is taken from the device and gets the lowest free number. A shared page goes back
- * when it is empty. So the memory given up follows from the order and the sizes of the calls alone,
- * not from addresses. A tree over the pages knows the longest free stretch of each: finding a page
- * takes log n steps, and searching one page at most its 4,096 units.
- *
- * Known weakness: drivers do not tell where they put small requests, and a different placement
- * could take a page more or less. A large alignment costs nothing but the units skipped in a shared
- * page. */
-#ifndef TP_DEVICE_PAGES_H
-#define TP_DEVICE_PAGES_H
-
-#include "alloc/base/addr_map.h"
+/* See device_pages.h. */
+#include "alloc/sources/common/device_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TP_DEVICE_PAGE UINT64_C(2097152)
-#define TP_DEVICE_UNIT UINT64_C(512) /* granularity of requests */
-
-enum {
-    TP_PAGE_UNITS = TP_DEVICE_PAGE / TP_DEVICE_UNIT,
-    TP_PAGE_WORDS = TP_PAGE_UNITS / 64,
-    TP_PAGES_FIRST = 16
-};
-
-struct tp_shared_page {
-    uint64_t used[TP_PAGE_WORDS]; /* a bit per unit */
-    uint32_t used_count;          /* units */
-    uint32_t longest;             /* longest free stretch, units */
-};
-
-/* A node of the tree; sums up the pages below it. */
-struct tp_pages_node {
-    uint16_t longest; /* longest free stretch of any page below, units */
-    bool vacant;      /* a page number below is free */
-};
-
-struct tp_device_pages {
-    uint64_t taken; /* bytes that the device gives up */
-    /* array of `room` pages by number; NULL: the number is free. `room` is 0 or a power of two */
-    struct tp_shared_page **pages;
-    struct tp_pages_node *tree; /* array of 2 * room nodes; the leaf of page i is `room + i` */
-    uint64_t room;
-    /* address of a small range -> page number * TP_PAGE_UNITS + first unit */
-    struct tp_addr_map places;
-};
-
-static inline void *tp_pages_table_get(void *ctx, size_t size)
-{
-    (void)ctx;
-    return calloc(1, size);
-}
-
-static inline void tp_pages_table_put(void *ctx, void *p, size_t size)
-{
-    (void)ctx, (void)size;
-    free(p);
-}
-
-static inline void tp_device_pages_init(struct tp_device_pages *p)
+void tp_device_pages_init(struct tp_device_pages *p)
 {
     *p = (struct tp_device_pages){0};
-    tp_addr_map_init(&p->places, tp_pages_table_get, tp_pages_table_put, NULL);
+    tp_addr_map_init_plain(&p->places);
 }
 
-static inline void tp_device_pages_fini(struct tp_device_pages *p)
+void tp_device_pages_fini(struct tp_device_pages *p)
 {
     for (uint64_t i = 0; i < p->room; i++)
         free(p->pages[i]);
@@ -80,10 +20,8 @@ static inline void tp_device_pages_fini(struct tp_device_pages *p)
     *p = (struct tp_device_pages){0};
 }
 
-/* ---- one page ---- */
-
 /* The first unit from `at` on that is used (or free, with `used` false); TP_PAGE_UNITS: none. */
-static inline uint32_t tp_page_next(const struct tp_shared_page *page, uint32_t at, bool used)
+static uint32_t tp_page_next(const struct tp_shared_page *page, uint32_t at, bool used)
 {
     while (at < TP_PAGE_UNITS) {
         uint64_t word = used ? page->used[at / 64] : ~page->used[at / 64];
@@ -96,8 +34,7 @@ static inline uint32_t tp_page_next(const struct tp_shared_page *page, uint32_t 
 }
 
 /* The lowest place for `units` free units at a multiple of `align` bytes; there must be one. */
-static inline uint32_t tp_page_place(const struct tp_shared_page *page, uint32_t units,
-                                     uint64_t align)
+static uint32_t tp_page_place(const struct tp_shared_page *page, uint32_t units, uint64_t align)
 {
     uint64_t most = align < TP_DEVICE_PAGE ? align : TP_DEVICE_PAGE;
     uint32_t step = most > TP_DEVICE_UNIT ? (uint32_t)(most / TP_DEVICE_UNIT) : 1;
@@ -111,8 +48,7 @@ static inline uint32_t tp_page_place(const struct tp_shared_page *page, uint32_t
     }
 }
 
-static inline void tp_page_set(struct tp_shared_page *page, uint32_t from, uint32_t units,
-                               bool used)
+static void tp_page_set(struct tp_shared_page *page, uint32_t from, uint32_t units, bool used)
 {
     for (uint32_t at = from, end = from + units; at < end;) {
         uint32_t count = 64 - at % 64 < end - at ? 64 - at % 64 : end - at;
@@ -128,7 +64,7 @@ static inline void tp_page_set(struct tp_shared_page *page, uint32_t from, uint3
 
 /* The longest free stretch. No stretch is longer than `most`, so the search ends when one has that
  * length. */
-static inline uint32_t tp_page_longest(const struct tp_shared_page *page, uint32_t most)
+static uint32_t tp_page_longest(const struct tp_shared_page *page, uint32_t most)
 {
     uint32_t longest = 0;
     for (uint32_t at = 0; at < TP_PAGE_UNITS && longest < most;) {
@@ -140,7 +76,7 @@ static inline uint32_t tp_page_longest(const struct tp_shared_page *page, uint32
 }
 
 /* The length of the free stretch around a free unit. */
-static inline uint32_t tp_page_stretch(const struct tp_shared_page *page, uint32_t at)
+static uint32_t tp_page_stretch(const struct tp_shared_page *page, uint32_t at)
 {
     uint32_t from = at;
     while (from > 0) {
@@ -154,9 +90,7 @@ static inline uint32_t tp_page_stretch(const struct tp_shared_page *page, uint32
     return tp_page_next(page, at, true) - from;
 }
 
-/* ---- all shared pages ---- */
-
-static inline void tp_pages_sum(struct tp_device_pages *p, uint64_t at)
+static void tp_pages_sum(struct tp_device_pages *p, uint64_t at)
 {
     const struct tp_pages_node *a = &p->tree[2 * at], *b = a + 1;
     p->tree[at] = (struct tp_pages_node){a->longest > b->longest ? a->longest : b->longest,
@@ -164,7 +98,7 @@ static inline void tp_pages_sum(struct tp_device_pages *p, uint64_t at)
 }
 
 /* Updates the tree after a page was changed, added or removed. */
-static inline void tp_pages_note(struct tp_device_pages *p, uint64_t number)
+static void tp_pages_note(struct tp_device_pages *p, uint64_t number)
 {
     const struct tp_shared_page *page = p->pages[number];
     uint64_t at = p->room + number;
@@ -173,14 +107,14 @@ static inline void tp_pages_note(struct tp_device_pages *p, uint64_t number)
         tp_pages_sum(p, at);
 }
 
-static inline bool tp_pages_has(const struct tp_pages_node *n, uint64_t units)
+static bool tp_pages_has(const struct tp_pages_node *n, uint64_t units)
 {
     return units ? n->longest >= units : n->vacant;
 }
 
 /* The number of the first page with `units` consecutive free units; with `units` 0 the first free
  * page number. `room`: there is none. */
-static inline uint64_t tp_pages_find(const struct tp_device_pages *p, uint64_t units)
+static uint64_t tp_pages_find(const struct tp_device_pages *p, uint64_t units)
 {
     uint64_t at = 1;
     if (!p->room || !tp_pages_has(&p->tree[at], units))
@@ -191,7 +125,7 @@ static inline uint64_t tp_pages_find(const struct tp_device_pages *p, uint64_t u
 }
 
 /* Makes the tables twice as long. */
-static inline int tp_pages_grow(struct tp_device_pages *p)
+static int tp_pages_grow(struct tp_device_pages *p)
 {
     uint64_t room = p->room ? 2 * p->room : TP_PAGES_FIRST;
     struct tp_shared_page **pages = calloc(room, sizeof *pages);
@@ -216,7 +150,7 @@ static inline int tp_pages_grow(struct tp_device_pages *p)
 }
 
 /* Takes one more page from the device. */
-static inline int tp_pages_add(struct tp_device_pages *p, uint64_t *number)
+static int tp_pages_add(struct tp_device_pages *p, uint64_t *number)
 {
     *number = tp_pages_find(p, 0);
     /* after growing, *number (the old `room`) is the first new number */
@@ -233,17 +167,13 @@ static inline int tp_pages_add(struct tp_device_pages *p, uint64_t *number)
 
 /* The number of consecutive free units that is sure to hold a place of this alignment. An empty
  * page has a place for every alignment. */
-static inline uint64_t tp_pages_needed(uint64_t size, uint64_t align)
+static uint64_t tp_pages_needed(uint64_t size, uint64_t align)
 {
     uint64_t units = size / TP_DEVICE_UNIT, step = align / TP_DEVICE_UNIT;
     return step > 1 && step < TP_PAGE_UNITS ? units + step - 1 : step > 1 ? TP_PAGE_UNITS : units;
 }
 
-/* ---- what sources call; sizes are multiples of TP_DEVICE_UNIT, alignments powers of two ---- */
-
-/* Bytes of the device that one more range would take. */
-static inline uint64_t tp_device_pages_cost(const struct tp_device_pages *p, uint64_t size,
-                                            uint64_t align)
+uint64_t tp_device_pages_cost(const struct tp_device_pages *p, uint64_t size, uint64_t align)
 {
     if (size < TP_DEVICE_PAGE)
         return tp_pages_find(p, tp_pages_needed(size, align)) < p->room ? 0 : TP_DEVICE_PAGE;
@@ -251,9 +181,7 @@ static inline uint64_t tp_device_pages_cost(const struct tp_device_pages *p, uin
                                               : (size + TP_DEVICE_PAGE - 1) & -TP_DEVICE_PAGE;
 }
 
-/* Accounts for a range that was handed out. TP_ENOMEM: nothing has changed. */
-static inline int tp_device_pages_take(struct tp_device_pages *p, uint64_t addr, uint64_t size,
-                                       uint64_t align)
+int tp_device_pages_take(struct tp_device_pages *p, uint64_t addr, uint64_t size, uint64_t align)
 {
     if (size >= TP_DEVICE_PAGE) {
         p->taken += tp_device_pages_cost(p, size, align);
@@ -273,8 +201,7 @@ static inline int tp_device_pages_take(struct tp_device_pages *p, uint64_t addr,
     return tp_addr_map_insert(&p->places, addr, number * TP_PAGE_UNITS + from);
 }
 
-/* Accounts for giving back a range; `size` must be that of tp_device_pages_take. */
-static inline void tp_device_pages_give(struct tp_device_pages *p, uint64_t addr, uint64_t size)
+void tp_device_pages_give(struct tp_device_pages *p, uint64_t addr, uint64_t size)
 {
     uint64_t place = 0;
     if (size >= TP_DEVICE_PAGE) {
@@ -297,5 +224,3 @@ static inline void tp_device_pages_give(struct tp_device_pages *p, uint64_t addr
     }
     tp_pages_note(p, number);
 }
-
-#endif

@@ -1,7 +1,7 @@
 /* The memory behind tp_meta_get and tp_meta_put: counted, zeroed, and failed on purpose in tests.
  * Whoever makes an environment owns one heap per instance and points env->meta to it. */
-#ifndef TP_META_H
-#define TP_META_H
+#ifndef TP_META_HEAP_H
+#define TP_META_HEAP_H
 
 #include "alloc/source.h"
 #include "alloc/strategy.h"

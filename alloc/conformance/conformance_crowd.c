@@ -496,7 +496,7 @@ static void count_pieces(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64
 static int check_idle(struct rig *r, struct tp_err *err)
 {
     uint64_t sums[2] = {0, 0};
-    struct tp_stats stats = rig_stats(r);
+    struct tp_stats stats = tp_rig_stats(r);
     struct tp_err why = {0};
     if (r->s->check && r->s->check(r->st, &why))
         return tp_fail(err, TP_EBROKEN, "after all threads: %.300s", why.text);
@@ -520,7 +520,7 @@ static int play_instance(struct crowd *c, const struct rig_cfg *cfg, struct crow
                          struct tp_err *err)
 {
     char text[240];
-    int status = rig_start(&c->rig, cfg);
+    int status = tp_rig_start(&c->rig, cfg);
     if (status)
         return tp_fail(err, TP_EBROKEN, "init: %s",
                        c->rig.err.status ? c->rig.err.text : tp_status_text(status));
@@ -531,7 +531,7 @@ static int play_instance(struct crowd *c, const struct rig_cfg *cfg, struct crow
         status = judge(c, out, err);
     if (!status)
         status = check_idle(&c->rig, err);
-    const char *left = rig_shut(&c->rig, text, sizeof text);
+    const char *left = tp_rig_shut(&c->rig, text, sizeof text);
     return status || !left ? status : tp_fail(err, TP_EBROKEN, "after all threads: %s", left);
 }
 

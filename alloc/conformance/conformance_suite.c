@@ -103,7 +103,7 @@ static bool may_refuse(const struct rig_cfg *cfg, int rc)
 /* Starts an instance. TP_OK with *refused where a lack of memory has kept it from starting. */
 static int start(struct bout *b, const struct rig_cfg *cfg, bool *refused, struct tp_err *err)
 {
-    int rc = rig_start(&b->rig, cfg);
+    int rc = tp_rig_start(&b->rig, cfg);
     *refused = rc && may_refuse(cfg, rc);
     if (rc == TP_EBROKEN)
         return tp_fail(err, TP_EBROKEN, "%s", b->rig.err.text);
@@ -111,7 +111,7 @@ static int start(struct bout *b, const struct rig_cfg *cfg, bool *refused, struc
         return tp_fail(err, TP_EBROKEN, "init: %s%s%s", tp_status_text(rc),
                        b->rig.err.status ? ": " : "", b->rig.err.status ? b->rig.err.text : "");
     if (!rc)
-        model_open(&b->model, &b->rig, cfg->options);
+        tp_model_open(&b->model, &b->rig, cfg->options);
     return TP_OK;
 }
 
@@ -122,27 +122,27 @@ static int play_program(struct bout *b, uint64_t seed, unsigned steps, bool drai
     struct gen *g = &b->gen;
     const struct model_failure *f = &b->model.failure;
     b->seed = seed;
-    gen_start(g, seed, SLOTS);
+    tp_gen_start(g, seed, SLOTS);
     if (g->streams > b->rig.env.streams)
         g->streams = b->rig.env.streams;
     for (unsigned i = 0; i < steps && !f->kind; i++) {
-        struct tp_insn in = gen_next(g);
-        model_step(&b->model, &in, i);
+        struct tp_insn in = tp_gen_next(g);
+        tp_model_step(&b->model, &in, i);
     }
     if (drain && !f->kind)
-        model_drain(&b->model);
+        tp_model_drain(&b->model);
     if (!f->kind)
         return TP_OK;
     return tp_fail(err, TP_EBROKEN, "seed %llu, step %u: %s: %s", (unsigned long long)seed, f->step,
-                   model_kind_names[f->kind], f->text);
+                   tp_model_kind_names[f->kind], f->text);
 }
 
 /* Ends the instance with what is live in it; an earlier failure stays the one that is told. */
 static int stop(struct bout *b, int status, struct tp_err *err)
 {
     char text[240];
-    model_close(&b->model);
-    const char *left = rig_shut(&b->rig, text, sizeof text);
+    tp_model_close(&b->model);
+    const char *left = tp_rig_shut(&b->rig, text, sizeof text);
     if (status || !left)
         return status;
     return tp_fail(err, TP_EBROKEN, "seed %llu, at the end: %s", (unsigned long long)b->seed, left);
@@ -168,7 +168,7 @@ static int run(const struct rig_cfg *cfg, uint64_t seed, struct run_size n, stru
     if (b && out)
         *out = (struct outcome){b->rig.account, {0}, b->rig.meta.calls, b->model.refusals};
     if (started && out && !status)
-        out->stats = rig_stats(&b->rig);
+        out->stats = tp_rig_stats(&b->rig);
     if (started)
         status = stop(b, status, err);
     free(b);

@@ -20,7 +20,7 @@ extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy
 static inline void *rig_opts(const struct tp_opt *rows, size_t size, const char *spec)
 {
     struct tp_err err;
-    void *opts = rig_make_opts(rows, size, spec, &err);
+    void *opts = tp_rig_make_opts(rows, size, spec, &err);
     if (!opts)
         fail_msg("%s", err.text);
     return opts;
@@ -29,13 +29,13 @@ static inline void *rig_opts(const struct tp_opt *rows, size_t size, const char 
 static inline void rig_push(struct rig *r, const struct tp_source_ops *ops, const char *spec,
                             const struct rig_cfg *cfg)
 {
-    if (rig_add_source(r, ops, spec, cfg))
+    if (tp_rig_add_source(r, ops, spec, cfg))
         fail_msg("%s", r->err.text);
 }
 
 static inline void rig_sources(struct rig *r, const struct rig_cfg *cfg)
 {
-    if (rig_add_sources(r, cfg))
+    if (tp_rig_add_sources(r, cfg))
         fail_msg("%s", r->err.text);
 }
 
@@ -43,7 +43,7 @@ static inline void rig_sources(struct rig *r, const struct rig_cfg *cfg)
  * again and nothing leaked. */
 static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
 {
-    int rc = rig_start(r, cfg);
+    int rc = tp_rig_start(r, cfg);
     if (rc == TP_EBROKEN)
         fail_msg("%s", r->err.text);
     return rc;
@@ -52,7 +52,7 @@ static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
 static inline void rig_close(struct rig *r)
 {
     char text[240];
-    const char *left = rig_shut(r, text, sizeof text);
+    const char *left = tp_rig_shut(r, text, sizeof text);
     if (left)
         fail_msg("%s", left);
 }

@@ -101,9 +101,9 @@ static inline bool twins_meanwhile(struct twins *t, unsigned i, uint64_t what, u
 static inline void twins_step(struct twins *t, unsigned i, uint32_t streams)
 {
     struct rig *a = t->quick, *b = t->plain;
-    uint64_t at = rig_random(a) % TWIN_LIVE, what = rig_random(a) % 16;
-    uint16_t stream = (uint16_t)(rig_random(a) % streams);
-    uint64_t size = UINT64_C(512) << rig_random(a) % 5;
+    uint64_t at = tp_rig_random(a) % TWIN_LIVE, what = tp_rig_random(a) % 16;
+    uint16_t stream = (uint16_t)(tp_rig_random(a) % streams);
+    uint64_t size = UINT64_C(512) << tp_rig_random(a) % 5;
     t->make_plain(b->st);
     if (twins_meanwhile(t, i, what, stream, size * 40)) {
     } else if (!t->live[at].at) {

@@ -69,7 +69,7 @@ static inline void property_normalise(struct property_program *p)
 {
     uint32_t refs[GEN_SLOTS] = {0}, kept = 0;
     for (uint32_t i = 0; i < p->count; i++)
-        if (gen_effect(refs, &p->insns[i], GEN_SLOTS))
+        if (tp_gen_effect(refs, &p->insns[i], GEN_SLOTS))
             p->insns[kept++] = p->insns[i];
     p->count = kept;
 }
@@ -78,13 +78,13 @@ static inline void property_generate(uint64_t seed, struct property_program *p)
 {
     struct gen *g = calloc(1, sizeof *g);
     assert_non_null(g);
-    gen_start(g, seed, GEN_SLOTS);
+    tp_gen_start(g, seed, GEN_SLOTS);
     g->fresh_slots = true;
-    g->most_live = 2 + (uint32_t)gen_below(g, 60);
-    p->probes = gen_below(g, 2);
+    g->most_live = 2 + (uint32_t)tp_gen_below(g, 60);
+    p->probes = tp_gen_below(g, 2);
     p->count = PROPERTY_STEPS;
     for (uint32_t i = 0; i < p->count; i++)
-        p->insns[i] = gen_next(g);
+        p->insns[i] = tp_gen_next(g);
     free(g);
     property_normalise(p);
 }
@@ -113,19 +113,19 @@ static inline enum model_kind property_play(const struct property_case *c,
     bool ok = true;
     assert_true(r && m);
     assert_int_equal(rig_open(r, &cfg), TP_OK);
-    model_open(m, r, c->options);
+    tp_model_open(m, r, c->options);
     m->probes = p->probes;
     for (uint32_t i = 0; i < p->count && ok; i++)
-        ok = model_step(m, &p->insns[i], i);
+        ok = tp_model_step(m, &p->insns[i], i);
     m->step = p->count;
     if (ok)
-        model_drain(m);
+        tp_model_drain(m);
     char text[240];
-    const char *left = rig_shut(r, text, sizeof text);
+    const char *left = tp_rig_shut(r, text, sizeof text);
     if (left)
-        model_fail(m, MODEL_LEFT, "%s", left);
+        tp_model_fail(m, MODEL_LEFT, "%s", left);
     *failure = m->failure;
-    model_close(m);
+    tp_model_close(m);
     free(m);
     free(r);
     return failure->kind;
@@ -333,7 +333,7 @@ static inline int property_save(const char *path, const struct property_case *c,
             "  \"meta\": { \"name\": \"%s fails: %s\", \"kind\": \"%s\",\n"
             "            \"strategy\": \"%s:%s\", \"source\": \"%s\", \"seed\": \"%llu\" },\n"
             "  \"streams\": [",
-            c->strategy->name, model_kind_names[failure->kind],
+            c->strategy->name, tp_model_kind_names[failure->kind],
             c->source->kind == TP_KIND_HOST ? "host" : "device", c->strategy->name, c->options,
             c->source->spec, (unsigned long long)seed);
     for (unsigned i = 0; i < GEN_STREAMS; i++)

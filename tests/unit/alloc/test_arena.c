@@ -733,11 +733,11 @@ static void a_million_small_objects_cost_little(void **state)
     uint64_t requested = 0;
     r->random = 5;
     for (int i = 0; i < 1000000; i++) {
-        uint64_t size = 16 + rig_random(r) % 1009;
+        uint64_t size = 16 + tp_rig_random(r) % 1009;
         rig_alloc(r, 0, size);
         requested += size;
     }
-    struct tp_stats stats = rig_stats(r);
+    struct tp_stats stats = tp_rig_stats(r);
     assert_true((stats.peak_carved_bytes + r->account.peak_metadata) * 100 <= requested * 107);
     rig_close(r); /* a walk of a million blocks says nothing new */
     free(r);

@@ -122,8 +122,8 @@ static void the_same_answer(void **state)
     uint64_t kept = 0;
     open_heap(&t, UINT64_C(4) << 20);
     for (int i = 0; i < STEPS; i++) {
-        uint64_t at = rig_random(t.rig) % OBJECTS, pages = 1 + rig_random(t.rig) % 24;
-        uint64_t align = (uint64_t)PAGE << rig_random(t.rig) % 8;
+        uint64_t at = tp_rig_random(t.rig) % OBJECTS, pages = 1 + tp_rig_random(t.rig) % 24;
+        uint64_t align = (uint64_t)PAGE << tp_rig_random(t.rig) % 8;
         if (live[at]) {
             pages_give(&t.pages, live[at]);
             live[at] = NULL;

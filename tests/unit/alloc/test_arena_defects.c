@@ -107,7 +107,7 @@ static void a_16_byte_object_holds_17_bytes(void **state)
     const uint64_t count = 200000;
     for (uint64_t i = 0; i < count; i++)
         rig_alloc(r, 0, 16);
-    struct tp_stats stats = rig_stats(r);
+    struct tp_stats stats = tp_rig_stats(r);
     assert_true(stats.carved_bytes + r->account.metadata <= 17 * count);
     close_arena(r);
 }

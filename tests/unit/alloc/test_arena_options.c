@@ -279,8 +279,8 @@ static void without_checks_a_correct_program_is_served(void **state)
     r->random = 77;
     print_message("  seed %llu\n", 77ull);
     for (int step = 0; step < 30000; step++) {
-        struct object *o = &objects[rig_random(r) % OBJECTS];
-        uint64_t x = rig_random(r);
+        struct object *o = &objects[tp_rig_random(r) % OBJECTS];
+        uint64_t x = tp_rig_random(r);
         int thread = (int)(x % RIG_THREADS);
         if (x % 997 == 0) {
             end_thread(r, thread);

@@ -57,7 +57,7 @@ static void close_shared(struct shared_rig *sr)
     assert_int_equal(r->meta.live_bytes, 0);
     assert_int_equal(r->meta.live_blocks, 0);
     free(r->st);
-    rig_close_sources(r);
+    tp_rig_close_sources(r);
     pthread_mutex_destroy(&sr->lock);
     pthread_barrier_destroy(&sr->start);
     free(sr);

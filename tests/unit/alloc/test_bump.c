@@ -37,7 +37,7 @@ static void blocks_follow_each_other_from_the_base(void **state)
         assert_int_equal(rig_alloc(r, 0, sizes[i]), expected);
         expected += (sizes[i] + 15) / 16 * 16;
     }
-    assert_int_equal(rig_stats(r).carved_bytes, expected - base);
+    assert_int_equal(tp_rig_stats(r).carved_bytes, expected - base);
     close_bump(r);
 }
 
@@ -64,8 +64,8 @@ static void never_misaligned(void **state)
     struct rig *r = open_bump("auto_reset=no");
     for (unsigned i = 0; i < 5000; i++) {
         struct tp_block b;
-        uint64_t align = UINT64_C(1) << rig_random(r) % 18;
-        assert_int_equal(rig_try(r, 0, 1 + rig_random(r) % 500, align, &b), TP_OK);
+        uint64_t align = UINT64_C(1) << tp_rig_random(r) % 18;
+        assert_int_equal(rig_try(r, 0, 1 + tp_rig_random(r) % 500, align, &b), TP_OK);
         assert_int_equal(b.addr % align, 0);
     }
     close_bump(r);
@@ -127,7 +127,7 @@ static void a_failed_source_gives_no_address(void **state)
             assert_int_equal(rig_free(r, 0, 16, size), TP_EINVAL);
         }
         assert_int_equal(r->account.gets, 0);
-        assert_int_equal(rig_stats(r).carved_bytes, 0);
+        assert_int_equal(tp_rig_stats(r).carved_bytes, 0);
         close_bump(r);
     }
 }
@@ -142,7 +142,7 @@ static void the_origins_sample(void **state)
     close_bump(r);
     r = open_bump("size=32MiB"); /* the source serves it, as the origin recommends */
     assert_int_equal(rig_try(r, 0, 40000000, 16, &b), TP_OK);
-    assert_int_equal(rig_stats(r).fallbacks, 1);
+    assert_int_equal(tp_rig_stats(r).fallbacks, 1);
     assert_int_equal(r->account.gets, 2);
     assert_int_equal(rig_free(r, 0, b.addr, 40000000), TP_OK);
     assert_int_equal(r->account.puts, 1);

@@ -153,15 +153,15 @@ static void the_rule_is_what_a_look_at_every_unit_finds(void **state)
     tp_device_pages_init(&p);
     for (int step = 0; step < STEPS; step++) {
         uint64_t few = step / 4000 % 2 ? 20 : RANGES;
-        struct range *r = &model.ranges[rig_random(&random) % RANGES];
+        struct range *r = &model.ranges[tp_rig_random(&random) % RANGES];
         bool wanted = r < model.ranges + few && p.taken < (MODEL_PAGES - 2) * PAGE;
         if (r->size) {
             tp_device_pages_give(&p, r->addr, r->size);
             model_give(r);
         } else if (wanted) {
             uint64_t align = UINT64_C(1)
-                             << (rig_random(&random) % 4 ? 9 : rig_random(&random) % 23);
-            r->size = around[rig_random(&random) % 4] + 512 * (rig_random(&random) % 5);
+                             << (tp_rig_random(&random) % 4 ? 9 : tp_rig_random(&random) % 23);
+            r->size = around[tp_rig_random(&random) % 4] + 512 * (tp_rig_random(&random) % 5);
             r->addr = take(&p, r->size, align);
             model_take(r, align);
         }
@@ -214,7 +214,7 @@ static void a_limit_is_one_of_pages(void **state)
         assert_int_equal(r.account.reserved, PAGE);
         assert_int_equal(try_get(&r, 512, &other), TP_OK);
         assert_int_equal(r.account.reserved, 2 * PAGE);
-        rig_close_sources(&r);
+        tp_rig_close_sources(&r);
     }
 }
 
@@ -230,7 +230,7 @@ static void with_a_page_of_its_own_a_range_takes_what_it_has(void **state)
     assert_int_equal(try_get(&r, 3 * MIB - 512, &b), TP_OK);
     assert_int_equal(r.account.reserved, 3 * MIB);
     assert_int_equal(try_get(&r, 512, &a), TP_EOOM);
-    rig_close_sources(&r);
+    tp_rig_close_sources(&r);
 }
 
 static void a_limit_below_a_page_is_a_usage_error(void **state)
@@ -245,7 +245,7 @@ static void a_limit_below_a_page_is_a_usage_error(void **state)
     assert_int_equal(tp_source_open(&limit, &tp_source_limit, &cfg, &err), TP_EUSAGE);
     assert_non_null(strstr(err.text, "2097152"));
     free(opts);
-    rig_close_sources(&r);
+    tp_rig_close_sources(&r);
 }
 
 /* Of a host trace nothing has changed, unless a device is asked for. */
@@ -261,7 +261,7 @@ static void a_host_has_pages_of_4_kib(void **state)
         assert_int_equal(r.stack[0].page, device ? 512 : 4096);
         assert_int_equal(try_get(&r, 4096, &a), TP_OK);
         assert_int_equal(r.account.reserved, device ? PAGE : 4096);
-        rig_close_sources(&r);
+        tp_rig_close_sources(&r);
     }
 }
 

@@ -145,9 +145,9 @@ static void system_reserves(void **state)
         skip();
     struct rig *r = open_rig(&libc);
     assert_int_equal(rig_try(r, 0, 64 << 20, 16, &b), TP_OK);
-    assert_true(rig_stats(r).reserved_bytes >= 64 << 20);
+    assert_true(tp_rig_stats(r).reserved_bytes >= 64 << 20);
     assert_int_equal(rig_free(r, 0, b.addr, 1), TP_OK);
-    assert_true(rig_stats(r).reserved_bytes < 64 << 20);
+    assert_true(tp_rig_stats(r).reserved_bytes < 64 << 20);
     close_rig(r);
 }
 

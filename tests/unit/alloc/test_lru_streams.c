@@ -432,14 +432,14 @@ struct thing {
 
 static void step(struct rig *r, struct thing *o)
 {
-    uint16_t stream = (uint16_t)(rig_random(r) % STREAMS);
-    uint64_t choice = rig_random(r) % 100;
+    uint16_t stream = (uint16_t)(tp_rig_random(r) % STREAMS);
+    uint64_t choice = tp_rig_random(r) % 100;
     if (choice < 2) {
         tp_src_synced(r->env.source, choice ? stream : TP_ALL_STREAMS);
     } else if (choice < 4) {
-        assert_int_equal(r->s->trim(r->st, rig_random(r) % 20000), TP_OK);
+        assert_int_equal(r->s->trim(r->st, tp_rig_random(r) % 20000), TP_OK);
     } else if (!o->addr) {
-        uint64_t size = 500 * (1 + rig_random(r) % SIZES);
+        uint64_t size = 500 * (1 + tp_rig_random(r) % SIZES);
         *o = (struct thing){get(r, size, stream), size, 1};
     } else if (choice < 20) {
         use(r, o->addr, stream);
@@ -467,8 +467,8 @@ static void no_block_is_used_on_two_streams_at_once(void **state)
             print_message("  %s, seed %llu\n", options[i], (unsigned long long)seed);
             r->random = seed;
             for (int n = 0; n < STEPS; n++) {
-                r->now_ns += rig_random(r) % 4000;
-                step(r, &things[rig_random(r) % OBJECTS]);
+                r->now_ns += tp_rig_random(r) % 4000;
+                step(r, &things[tp_rig_random(r) % OBJECTS]);
             }
             assert_true(i == 2 || r->account.gets < STEPS / 5); /* there was reuse */
             assert_true(i == 0 || r->account.waits > 0);

@@ -43,7 +43,7 @@ static void each(void (*fn)(struct stack *s))
         struct stack s;
         open_stack(&s, bases[i / 2], i % 2, NULL, NULL);
         fn(&s);
-        rig_close_sources(&s.rig);
+        tp_rig_close_sources(&s.rig);
     }
 }
 
@@ -136,7 +136,7 @@ static void the_capacity_counts_mapped_bytes(void **state)
     assert_int_equal(tp_src_get(s.top, 2 * MIB, 512, &range), TP_EOOM);
     assert_int_equal(s.rig.account.refused_gets, 2);
     assert_int_equal(s.rig.account.reserved, 20 * MIB);
-    rig_close_sources(&s.rig);
+    tp_rig_close_sources(&s.rig);
 }
 
 static void mapping_fails_on_purpose_as_gets_do(void **state)
@@ -150,7 +150,7 @@ static void mapping_fails_on_purpose_as_gets_do(void **state)
     assert_int_equal(tp_src_unmap(s.top, base, 0, UNIT), TP_EIO);
     assert_int_equal(s.rig.account.refused_puts, 1);
     assert_int_equal(tp_src_unmap(s.top, base, 0, UNIT), TP_OK);
-    rig_close_sources(&s.rig);
+    tp_rig_close_sources(&s.rig);
 }
 
 static void host_memory_comes_and_goes_with_the_mapping(void **state)
@@ -170,7 +170,7 @@ static void host_memory_comes_and_goes_with_the_mapping(void **state)
     assert_int_equal(tp_src_map(s.top, base, UNIT, UNIT), TP_OK);
     p = tp_src_host(s.top, base + UNIT);
     assert_int_equal(p[0] | p[UNIT - 1], 0); /* it is other memory */
-    rig_close_sources(&s.rig);
+    tp_rig_close_sources(&s.rig);
 }
 
 int main(void)

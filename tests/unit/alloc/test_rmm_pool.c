@@ -18,7 +18,7 @@ static struct rig *open_rmm(const char *options)
 /* The only stream that had to wait since the last look, and the one that it waits for. */
 static void expect_wait(struct rig *r, uint16_t stream, uint16_t after)
 {
-    struct follows *f = rig_follows(r);
+    struct follows *f = tp_rig_follows(r);
     assert_int_equal(f->count, 1);
     assert_int_equal(f->pairs[0][0], stream);
     assert_int_equal(f->pairs[0][1], after);
@@ -27,7 +27,7 @@ static void expect_wait(struct rig *r, uint16_t stream, uint16_t after)
 
 static void expect_no_wait(struct rig *r)
 {
-    assert_int_equal(rig_follows(r)->count, 0);
+    assert_int_equal(tp_rig_follows(r)->count, 0);
 }
 
 /* ---- one stream ---- */
@@ -143,13 +143,13 @@ static void lists_are_merged_until_something_fits(void **state)
     put(r, 2, a[1], KIB);
     put(r, 3, a[2], KIB);
     assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 3); /* neighbours, but in three lists */
-    rig_follows(r)->count = 0;
+    tp_rig_follows(r)->count = 0;
     assert_int_equal(get(r, 1, 2 * KIB), a[0]);
-    const struct follows *f = rig_follows(r);
+    const struct follows *f = tp_rig_follows(r);
     assert_int_equal(f->count, 2); /* the default stream has an empty list, and 2 what is missing */
     assert_int_equal(f->pairs[0][1], 0);
     assert_int_equal(f->pairs[1][1], 2);
-    rig_follows(r)->count = 0;
+    tp_rig_follows(r)->count = 0;
     assert_int_equal(get(r, 3, KIB), a[2]); /* its list was left alone */
     expect_no_wait(r);
     assert_int_equal(r->account.gets, 1);
@@ -164,7 +164,7 @@ static void what_was_merged_belongs_to_the_stream_that_asked(void **state)
     put(r, 1, a, 2 * KIB);
     put(r, 2, b, 2 * KIB);
     assert_int_equal(get(r, 1, 3 * KIB), a);
-    rig_follows(r)->count = 0;
+    tp_rig_follows(r)->count = 0;
     assert_int_equal(get(r, 1, KIB), a + 3 * KIB);
     expect_no_wait(r);
     close_device(r);

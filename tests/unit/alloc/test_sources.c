@@ -21,7 +21,7 @@ static void open_stack(struct stack *s, enum tp_kind kind, const struct tp_sourc
 
 static void close_stack(struct stack *s)
 {
-    rig_close_sources(&s->rig);
+    tp_rig_close_sources(&s->rig);
 }
 
 #define OPS(...)   ((const struct tp_source_ops *const[]){__VA_ARGS__, NULL})

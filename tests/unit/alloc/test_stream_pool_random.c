@@ -40,7 +40,7 @@ static struct history *history_of(struct world *w, tp_addr addr)
 static void world_alloc(struct world *w, struct owned *o)
 {
     struct rig *r = w->r;
-    uint64_t x = rig_random(r);
+    uint64_t x = tp_rig_random(r);
     struct tp_block b;
     *o = (struct owned){
         .size = 1 + x % 6 * 700, .stream = (uint16_t)((x >> 8) % 4), .used = {STREAMS, STREAMS}};
@@ -59,8 +59,8 @@ static void world_alloc(struct world *w, struct owned *o)
 static void world_free(struct world *w, struct owned *o)
 {
     struct rig *r = w->r;
-    bool same = rig_random(r) % 4;
-    uint16_t stream = same ? o->stream : (uint16_t)(rig_random(r) % 4);
+    bool same = tp_rig_random(r) % 4;
+    uint16_t stream = same ? o->stream : (uint16_t)(tp_rig_random(r) % 4);
     struct tp_req rq = {.size = o->size, .align = 256, .stream = stream};
     assert_int_equal(r->s->free(r->st, r->threads[0], o->addr, &rq), TP_OK);
     struct history *h = history_of(w, o->addr);
@@ -77,13 +77,13 @@ static void world_use(struct world *w, struct owned *o)
     int i = o->used[0] < STREAMS;
     if (o->used[i] < STREAMS)
         return;
-    o->used[i] = (uint16_t)(rig_random(w->r) % STREAMS);
+    o->used[i] = (uint16_t)(tp_rig_random(w->r) % STREAMS);
     assert_int_equal(w->r->s->use(w->r->st, NULL, o->addr, o->used[i]), TP_OK);
 }
 
 static void world_sync(struct world *w)
 {
-    uint16_t stream = (uint16_t)(rig_random(w->r) % STREAMS);
+    uint16_t stream = (uint16_t)(tp_rig_random(w->r) % STREAMS);
     for (size_t i = 0; i < w->seen; i++)
         w->history[i].until[stream] = 0;
     sync_stream(w->r, stream);
@@ -108,11 +108,11 @@ static void world_check_gone(struct world *w, uint64_t since)
 static void world_step(struct world *w)
 {
     struct rig *r = w->r;
-    struct owned *o = &w->owned[rig_random(r) % 64];
-    uint64_t choice = rig_random(r) % 100, puts = r->account.puts;
-    r->now_ns += rig_random(r) % 4000;
+    struct owned *o = &w->owned[tp_rig_random(r) % 64];
+    uint64_t choice = tp_rig_random(r) % 100, puts = r->account.puts;
+    r->now_ns += tp_rig_random(r) % 4000;
     if (choice < 2)
-        assert_int_equal(r->s->trim(r->st, rig_random(r) % 20000), TP_OK);
+        assert_int_equal(r->s->trim(r->st, tp_rig_random(r) % 20000), TP_OK);
     else if (choice < 6)
         world_sync(w);
     else if (choice < 20 && o->addr)
@@ -164,14 +164,14 @@ static uint64_t play_streams(struct rig *r)
     struct owned owned[24] = {{0}};
     uint64_t failures = 0;
     for (int step = 0; step < 600; step++) {
-        struct owned *o = &owned[rig_random(r) % 24];
-        uint16_t stream = (uint16_t)(rig_random(r) % STREAMS);
+        struct owned *o = &owned[tp_rig_random(r) % 24];
+        uint16_t stream = (uint16_t)(tp_rig_random(r) % STREAMS);
         struct tp_req rq = {.size = o->size, .align = 256, .stream = stream};
         struct tp_block b;
         int rc = TP_OK;
         r->now_ns += 5000;
         if (!o->addr) {
-            rq.size = o->size = 1 + rig_random(r) % 40 * 512;
+            rq.size = o->size = 1 + tp_rig_random(r) % 40 * 512;
             rc = r->s->alloc(r->st, NULL, &rq, &b);
             o->addr = rc ? 0 : b.addr;
         } else if (step % 3 == 0) {

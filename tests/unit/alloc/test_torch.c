@@ -171,7 +171,7 @@ static void idle_segments_go_back_before_it_is_out_of_memory(void **state)
     put(r, 1, b, MIB);
     refuse(r, 0, 39 * MIB);
     assert_int_equal(reserved(r), 38 * MIB);
-    assert_int_equal(rig_stats(r).retries, 2);
+    assert_int_equal(tp_rig_stats(r).retries, 2);
     close_torch(r);
 }
 
@@ -185,7 +185,7 @@ static void a_split_limit_gives_back_what_suffices(void **state)
     put(r, 0, c, 12 * MIB);
     get(r, 0, 90 * MIB); /* 60 and 40 go, 12 stays */
     assert_int_equal(reserved(r), 102 * MIB);
-    assert_int_equal(rig_stats(r).retries, 0); /* PyTorch counts whole releases */
+    assert_int_equal(tp_rig_stats(r).retries, 0); /* PyTorch counts whole releases */
     close_torch(r);
 }
 
@@ -200,7 +200,7 @@ static void a_split_limit_gives_back_one_that_suffices(void **state)
     put(r, 0, b, 100 * MIB);
     get(r, 0, 60 * MIB);
     assert_int_equal(reserved(r), 100 * MIB);
-    assert_int_equal(rig_stats(r).retries, 0);
+    assert_int_equal(tp_rig_stats(r).retries, 0);
     close_torch(r);
 }
 
@@ -217,7 +217,7 @@ static void what_does_not_suffice_is_followed_by_all_that_is_idle(void **state)
     get(r, 0, 90 * MIB);
     assert_int_equal(reserved(r), 90 * MIB);
     assert_int_equal(r->account.puts, 3);
-    assert_int_equal(rig_stats(r).retries, 1);
+    assert_int_equal(tp_rig_stats(r).retries, 1);
     close_torch(r);
 }
 
@@ -242,7 +242,7 @@ static void a_share_of_the_memory_is_the_limit(void **state)
     get(r, 0, 48 * MIB);
     refuse(r, 0, MIB + 1);
     assert_int_equal(r->account.refused_gets, 0); /* the driver is not asked */
-    assert_int_equal(rig_stats(r).retries, 1);
+    assert_int_equal(tp_rig_stats(r).retries, 1);
     get(r, 0, MIB);
     close_torch(r);
 }
@@ -296,7 +296,7 @@ static void garbage_is_collected_until_it_suffices(void **state)
         }
         get(r, 0, 50 * MIB);
         assert_int_equal(reserved(r), (broken ? 34 + 38 + 42 + 50 : 38 + 42 + 50) * MIB);
-        assert_int_equal(rig_stats(r).retries, 0);
+        assert_int_equal(tp_rig_stats(r).retries, 0);
         assert_int_equal(get(r, 0, 38 * MIB), at[2]);
         close_torch(r);
     }

@@ -55,7 +55,7 @@ struct object {
 /* Sizes about units, so that whole ones are often free. */
 static uint64_t some_size(struct rig *r)
 {
-    uint64_t x = rig_random(r);
+    uint64_t x = tp_rig_random(r);
     return x % 4 ? (1 + (x >> 8) % 8) * UNIT / 2 : 1 + (x >> 8) % (3 * UNIT);
 }
 
@@ -67,7 +67,7 @@ static void toggle(struct rig *r, struct object *o)
         return;
     }
     o->size = some_size(r);
-    o->stream = (uint16_t)(rig_random(r) % STREAMS_HERE);
+    o->stream = (uint16_t)(tp_rig_random(r) % STREAMS_HERE);
     o->addr = get(r, o->stream, o->size);
 }
 
@@ -81,11 +81,11 @@ static void the_room_is_where_a_walk_finds_it(void **state)
         struct object objects[OBJECTS] = {{0}};
         r->random = seed;
         for (unsigned step = 0; step < 600; step++) {
-            toggle(r, &objects[rig_random(r) % OBJECTS]);
-            if (rig_random(r) % 16 == 0)
+            toggle(r, &objects[tp_rig_random(r) % OBJECTS]);
+            if (tp_rig_random(r) % 16 == 0)
                 trim(r);
             for (unsigned i = 0; i < 4; i++) {
-                uint16_t stream = (uint16_t)(rig_random(r) % STREAMS_HERE);
+                uint16_t stream = (uint16_t)(tp_rig_random(r) % STREAMS_HERE);
                 uint64_t size = some_size(r);
                 const struct torch_block *b = walk(st, &st->large, stream, size);
                 assert_ptr_equal(tp_torch_room_find(&st->large, stream, size), b);

@@ -63,7 +63,7 @@ static void value_text(const struct tp_opt *row, uint64_t x, char *out, size_t s
         uint64_t max = row->max && row->max < most ? row->max : most;
         uint64_t value = UINT64_C(1) << (x >> 8) % 24;
         if (x % 4 == 1)
-            value = model_mix(x) % (value + 1);
+            value = tp_model_mix(x) % (value + 1);
         if (value < row->min)
             value = row->min;
         snprintf(out, size, "%llu%s", (unsigned long long)(value < max ? value : max),
@@ -78,7 +78,7 @@ static void option_text(const struct tp_strategy *s, uint64_t salt, char *out, s
     out[0] = '\0';
     for (const struct tp_opt *row = s->options; salt && row && row->name; row++) {
         char value[64];
-        uint64_t x = model_mix(salt ^ model_mix((uint64_t)(row - s->options)));
+        uint64_t x = tp_model_mix(salt ^ tp_model_mix((uint64_t)(row - s->options)));
         if (x & 1 || row->type == TP_OPT_TEXT || row->type == TP_OPT_LIST)
             continue;
         value_text(row, x >> 1, value, sizeof value);
@@ -181,8 +181,8 @@ static void path_for(const struct property_case *c, uint64_t seed, char *out, si
         dir = getenv("TMPDIR");
     uint64_t case_hash = 0; /* one seed may fail with several options, on several sources */
     for (const char *p = c->options; *p; p++)
-        case_hash = model_mix(case_hash ^ (unsigned char)*p);
-    case_hash = model_mix(case_hash ^ (uint64_t)(c->source - property_sources));
+        case_hash = tp_model_mix(case_hash ^ (unsigned char)*p);
+    case_hash = tp_model_mix(case_hash ^ (uint64_t)(c->source - property_sources));
     int n = snprintf(out, size, "%s/property-%s-%llu-%04x-%d.json", dir && *dir ? dir : "/tmp",
                      c->strategy->name, (unsigned long long)seed, (unsigned)case_hash & 0xffff,
                      (int)getpid());
@@ -220,12 +220,12 @@ static void report(const struct property_case *c, const struct verdict *v)
     assert_non_null(s->best);
     print_error("%s:%s on %s, seed %llu, step %u: %s: %s\n", c->strategy->name, c->options,
                 c->source->spec, (unsigned long long)v->seed, v->failure.step,
-                model_kind_names[v->failure.kind], v->failure.text);
+                tp_model_kind_names[v->failure.kind], v->failure.text);
     path_for(c, v->seed, path, sizeof path);
     shrink_and_keep(s, v, path);
     print_error("  shrunk to %u steps%s; at %u: %s: %s\n", s->best->count,
                 s->best->probes ? ", wrong calls after each" : "", s->failure.step,
-                model_kind_names[s->failure.kind], s->failure.text);
+                tp_model_kind_names[s->failure.kind], s->failure.text);
     print_program(s->best);
     print_error("  TAPOOL_PROPERTY_SEED=%llu test_property\n"
                 "  tapool replay %s -s '%s%s%s' --source %s\n",
@@ -408,7 +408,7 @@ static void find_shrink_and_replay(const struct planted_case *pc, const char *di
     assert_non_null(s->best);
     struct verdict v = play_apart(&c, seeds, true);
     print_message("  %s: seed %llu, %s: %s\n", pc->options, (unsigned long long)v.seed,
-                  model_kind_names[v.failure.kind], v.failure.text);
+                  tp_model_kind_names[v.failure.kind], v.failure.text);
     assert_int_equal(v.failure.kind, pc->kind);
     snprintf(path, sizeof path, "%s/trace.json", dir);
     shrink_and_keep(s, &v, path);

@@ -201,7 +201,7 @@ static void a_failing_put_does_not_keep_fini_from_closing(void **state)
     for (uint32_t i = 0; i < r->thread_count; i++)
         free(r->threads[i]);
     free(r->st);
-    rig_close_sources(r);
+    tp_rig_close_sources(r);
     free(r);
 }
 
@@ -232,7 +232,7 @@ static void wrong_calls_change_nothing(void **state)
                                         {.size = 8, .align = UINT64_MAX}};
     tp_addr a = get(r, 0, 4000), b = get(r, 1, 100);
     put(r, 1, b, 100);
-    struct tp_stats stats = rig_stats(r);
+    struct tp_stats stats = tp_rig_stats(r);
     size_t before = double_of(r)->call_count;
     const tp_addr wrong[] = {0, 1, a + 1, a + 512, a - 512, b, a ^ UINT64_C(1) << 40, UINT64_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -502,7 +502,7 @@ static void a_failing_preload_closes_the_pool(void **state)
     assert_int_equal(d->calls[d->call_count - 1].op, ASYNC_CLOSE);
     d->complaint[0] = '\0'; /* the block was left to pool_close, which gives it back */
     free(r->st);
-    rig_close_sources(r);
+    tp_rig_close_sources(r);
     free(r);
 }
 

@@ -20,13 +20,13 @@ struct lost_run {
 
 static void play_until_lost(struct lost_run *l, uint64_t seed)
 {
-    gen_start(&l->gen, seed, 60);
+    tp_gen_start(&l->gen, seed, 60);
     for (uint32_t i = 0; i < STEPS; i++) {
-        struct tp_insn in = gen_next(&l->gen);
-        if (!model_step(&l->model, &in, i))
+        struct tp_insn in = tp_gen_next(&l->gen);
+        if (!tp_model_step(&l->model, &in, i))
             return;
     }
-    model_drain(&l->model);
+    tp_model_drain(&l->model);
 }
 
 /* After a loss there is nobody to put ranges to: the account keeps them, and the source gives them
@@ -49,23 +49,23 @@ static bool lose(const struct tp_strategy *s, const char *script, uint64_t seed)
                           .passes = fake_driver_passes};
     assert_non_null(l);
     assert_int_equal(rig_open(&l->rig, &cfg), TP_OK);
-    model_open(&l->model, &l->rig, NULL);
+    tp_model_open(&l->model, &l->rig, NULL);
     fake_driver()->cuda.script(script); /* from now on calls are counted */
     play_until_lost(l, seed);
     struct tp_err err = {0};
     int fault = tp_src_fault(l->rig.env.source, &err);
     assert_int_equal(fault, l->rig.lost);
     assert_true(!fault || *err.text);
-    const char *left = rig_shut(&l->rig, text, sizeof text);
+    const char *left = tp_rig_shut(&l->rig, text, sizeof text);
     bool lost = l->rig.lost != TP_OK; /* perhaps only now */
     if (left && !(lost && is_account(s, left)))
         fail_msg("%s with %s: %s", s->name, script, left);
     if (l->model.failure.kind && (!fault || l->model.failure.kind != MODEL_STATUS))
-        fail_msg("%s with %s: %s: %s", s->name, script, model_kind_names[l->model.failure.kind],
+        fail_msg("%s with %s: %s: %s", s->name, script, tp_model_kind_names[l->model.failure.kind],
                  l->model.failure.text);
     assert_int_equal(l->rig.account.metadata, 0);
     assert_int_equal(l->rig.meta.live_bytes, 0);
-    model_close(&l->model);
+    tp_model_close(&l->model);
     free(l);
     return lost;
 }

@@ -1,6 +1,33 @@
 /* See conformance_model.h. */
 #include "alloc/conformance/conformance_model.h"
 
+const char *const tp_model_kind_names[MODEL_KINDS] = {"nothing",
+                                                      "overlap",
+                                                      "misaligned block",
+                                                      "granted size",
+                                                      "contents",
+                                                      "wrong stream",
+                                                      "walk",
+                                                      "check",
+                                                      "wrong accepted",
+                                                      "correct call refused",
+                                                      "complaint of the source",
+                                                      "left at the end",
+                                                      "block outside the source's memory",
+                                                      "crash"};
+
+struct model_piece {
+    tp_addr addr;
+    uint64_t size;
+};
+
+struct model_walk {
+    struct model *m;
+    uint64_t sums[TP_WALK_COUNT], live;
+    struct model_piece *pieces; /* NULL: not looked at */
+    size_t count, all;
+};
+
 bool tp_model_fail(struct model *m, enum model_kind kind, const char *format, ...)
 {
     if (m->failure.kind)

@@ -49,20 +49,7 @@ enum model_kind {
     MODEL_KINDS
 };
 
-static const char *const tp_model_kind_names[MODEL_KINDS] = {"nothing",
-                                                             "overlap",
-                                                             "misaligned block",
-                                                             "granted size",
-                                                             "contents",
-                                                             "wrong stream",
-                                                             "walk",
-                                                             "check",
-                                                             "wrong accepted",
-                                                             "correct call refused",
-                                                             "complaint of the source",
-                                                             "left at the end",
-                                                             "block outside the source's memory",
-                                                             "crash"};
+extern const char *const tp_model_kind_names[MODEL_KINDS];
 
 struct model_failure {
     enum model_kind kind;
@@ -191,18 +178,6 @@ bool tp_model_probe(struct model *m, uint32_t thread, const struct model_object 
 bool tp_model_probe_size(struct model *m, void *thr, const struct model_object *o);
 
 /* ---- check and walk ---- */
-
-struct model_piece {
-    tp_addr addr;
-    uint64_t size;
-};
-
-struct model_walk {
-    struct model *m;
-    uint64_t sums[TP_WALK_COUNT], live;
-    struct model_piece *pieces; /* NULL: not looked at */
-    size_t count, all;
-};
 
 /* check() holds, the walk names exactly what is live and adds up to what is reserved. `deep`: no
  * piece lies over another. */

@@ -49,6 +49,7 @@ struct tp_recorded_policy {
     /* What the settings among what a trace says mean for limits of memory; NULL: not known. */
     struct tp_limit_rules (*limits)(const char *said, const char *device);
 };
+extern const struct tp_recorded_policy *const tp_recorded_policies[];
 const struct tp_recorded_policy *tp_find_recorded_policy(const char *by); /* NULL: there is none */
 
 /* Find an entry by its name in any case. NULL: unknown; err is TP_EUSAGE with the nearest name as

@@ -41,26 +41,16 @@ bool tp_model_fail(struct model *m, enum model_kind kind, const char *format, ..
     return false;
 }
 
-/* Options that give the order of streams up, and say so. */
-static bool model_is_unsafe(const char *options)
-{
-    static const char *const unsafe[] = {"compat=origin"};
-    for (size_t i = 0; options && i < sizeof unsafe / sizeof unsafe[0]; i++)
-        if (strstr(options, unsafe[i]))
-            return true;
-    return false;
-}
-
 bool tp_model_foreign(const struct model *m)
 {
     return m->rig->s->caps & TP_CAP_FOREIGN;
 }
 
-void tp_model_open(struct model *m, struct rig *r, const char *options)
+void tp_model_open(struct model *m, struct rig *r)
 {
     *m = (struct model){.rig = r, .probes = true, .check_every = 1};
     m->detects = tp_strategy_detects(r->s, r->st);
-    bool ordered = r->s->caps & TP_CAP_STREAMS && r->env.source && !model_is_unsafe(options);
+    bool ordered = r->s->caps & TP_CAP_STREAMS && r->env.source;
     bool queues = r->env.source && r->stack[0].ops->work;
     m->works = queues && (ordered || r->env.streams == 1);
     m->streams = ordered && !queues && tp_src_has_fences(r->env.source);

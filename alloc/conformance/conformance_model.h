@@ -100,7 +100,7 @@ __attribute__((format(printf, 3, 4))) bool tp_model_fail(struct model *m, enum m
 bool tp_model_foreign(const struct model *m);
 
 /* To be followed by tp_model_close, in every case. */
-void tp_model_open(struct model *m, struct rig *r, const char *options);
+void tp_model_open(struct model *m, struct rig *r);
 
 void tp_model_close(struct model *m);
 

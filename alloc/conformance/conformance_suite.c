@@ -111,7 +111,7 @@ static int start(struct bout *b, const struct rig_cfg *cfg, bool *refused, struc
         return tp_fail(err, TP_EBROKEN, "init: %s%s%s", tp_status_text(rc),
                        b->rig.err.status ? ": " : "", b->rig.err.status ? b->rig.err.text : "");
     if (!rc)
-        tp_model_open(&b->model, &b->rig, cfg->options);
+        tp_model_open(&b->model, &b->rig);
     return TP_OK;
 }
 

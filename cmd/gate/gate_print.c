@@ -22,16 +22,16 @@
 
 enum {
     LABEL = 2,
-    TEXT = 23,      /* first column of the values, unless a name is longer */
-    NAME_MAX = 24,  /* longest name that moves the values right; longer ones break the line */
-    CHANGE = 29,    /* end of the change, in columns after the start of the values */
-    ALLOWED = 32,   /* start of the tolerance, in columns after the start of the values */
-    PROOF = 47,     /* start of the interval, in columns after the start of the values */
-    VALUES = 14,    /* width of "78 values" with its gap */
-    CELLS = 16,     /* width of "6 of 6 cells" with its gap */
-    ROWS = 40,      /* largest number of causes shown for a verdict */
-    CAUSE_MAX = 44, /* longest cause that moves its values right; longer ones break the line */
-    FOLD = 4,       /* indent of the figures that moved with a cause */
+    TEXT = 23,         /* first column of the values, unless a name is longer */
+    NAME_LONGEST = 24, /* longest name that moves the values right; longer ones break the line */
+    CHANGE = 29,       /* end of the change, in columns after the start of the values */
+    ALLOWED = 32,      /* start of the tolerance, in columns after the start of the values */
+    PROOF = 47,        /* start of the interval, in columns after the start of the values */
+    VALUES = 14,       /* width of "78 values" with its gap */
+    CELLS = 16,        /* width of "6 of 6 cells" with its gap */
+    ROWS = 40,         /* largest number of causes shown for a verdict */
+    CAUSE_MAX = 44,    /* longest cause that moves its values right; longer ones break the line */
+    FOLD = 4,          /* indent of the figures that moved with a cause */
     INCONCLUSIVE_ROWS = 5
 };
 
@@ -106,7 +106,7 @@ static struct gate_columns find_columns(const struct tp_gate *g)
 {
     int name = 0, cause = 0;
     for (size_t i = 0; i < g->moved_count; i++)
-        widen(&name, tp_finding_name(g->moved[i].finding).s, NAME_MAX);
+        widen(&name, tp_finding_name(g->moved[i].finding).s, NAME_LONGEST);
     for (size_t i = 0; i < g->cause_count; i++)
         widen(&cause, tp_cause_text(&g->causes[i]).s, CAUSE_MAX);
     return (struct gate_columns){column_behind(name), column_behind(cause)};

@@ -337,8 +337,7 @@ bool tp_result_reuses_unsafely(const struct tp_result *r)
     const struct tp_program_facts *f = r->facts;
     bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
     bool several = f->kind == TP_KIND_DEVICE && f->streams > f->devices;
-    return (!knows && several && tp_run_reuse(r->run) > 0) ||
-           (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(r->spec, "compat", "origin"));
+    return !knows && several && tp_run_reuse(r->run) > 0;
 }
 
 static bool is_preloaded(const char *strategy)

@@ -221,14 +221,12 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
 
 static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
 {
-    bool origin = r->spec->strategy->caps & TP_CAP_STREAMS; /* streams are ignored on request */
     return tp_result_reuses_unsafely(r) &&
            say(text, size,
-               "%s%s takes no notice of streams: it reuses memory on which another stream may "
+               "%s takes no notice of streams: it reuses memory on which another stream may "
                "still work. Its figures are those of a policy that needs the program to "
-               "synchronise first%s.",
-               origin ? "with compat=origin " : "", r->spec->label,
-               origin ? "; leave 'compat' out for a safe one" : "");
+               "synchronise first.",
+               r->spec->label);
 }
 
 static bool shared_cores(const struct tp_result *r, char *text, size_t size)
@@ -333,13 +331,12 @@ static const struct tp_warning warn_unsafe_reuse = {
     "Work on a device's stream goes on after the program has freed the memory it uses. A block "
     "may\n"
     "go to another stream, or back to the driver, only when its stream has got past that work.\n"
-    "arena and bump know no streams, and stream-pool with compat=origin reproduces a pool that "
-    "does\n"
-    "not look: a block freed on stream 1 is handed to stream 2 at once, and a kernel then writes "
-    "into\n"
-    "another one's data. Such figures are what that policy would show, not what a correct one "
-    "could\n"
-    "have; they hold for programs that synchronise before they free. lru and stream-pool wait.",
+    "arena and bump know no streams: a block freed on stream 1 is handed to stream 2 at once, and "
+    "a\n"
+    "kernel then writes into another one's data. Such figures are what that policy would show, "
+    "not\n"
+    "what a correct one could have; they hold for programs that synchronise before they free.\n"
+    "lru and stream-pool wait.",
     unsafe_reuse};
 static const struct tp_warning warn_aged_heap = {
     "aged-heap", "the recorded heap was older than the replayed ones",

@@ -381,8 +381,6 @@ END
     trace '{"op":"alloc","id":1,"size":200000000}' '{"op":"alloc","id":2,"size":64}' '{"op":"alloc","id":3,"size":64}' >x.json
     json r.json x.json -s arena --source virtual
     case $(warned r.json) in *synthetic-time*) ;; *) fail "no synthetic-time: $(warned r.json)" ;; esac
-    json r.json x.json -s safe=stream-pool:threshold=0,round=exact -s stream-pool:compat=origin --source virtual
-    is r.json '" ".join(x["strategy"]["label"] for x in d["runs"] for w in x["warnings"] if w["id"] == "unsafe-reuse")' stream-pool
     device_trace >gpu.json
     json r.json gpu.json
     is r.json '" ".join(x["strategy"]["label"] for x in d["runs"] for w in x["warnings"] if w["id"] == "unsafe-reuse")' arena

@@ -113,7 +113,7 @@ static inline enum model_kind property_play(const struct property_case *c,
     bool ok = true;
     assert_true(r && m);
     assert_int_equal(rig_open(r, &cfg), TP_OK);
-    tp_model_open(m, r, c->options);
+    tp_model_open(m, r);
     m->probes = p->probes;
     for (uint32_t i = 0; i < p->count && ok; i++)
         ok = tp_model_step(m, &p->insns[i], i);

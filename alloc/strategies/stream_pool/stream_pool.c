@@ -23,11 +23,9 @@
  * device), a miss on one stream checks the other streams that have the size one by one. */
 #include "alloc/strategies/stream_pool/stream_pool_core.h"
 
-enum compat { COMPAT_NONE, COMPAT_ORIGIN };
-
 struct stream_pool_opts {
     uint64_t release_threshold, threshold, max_cached;
-    uint32_t round, cross_stream, compat;
+    uint32_t round, cross_stream;
 };
 
 static const char *const max_words[] = {"max", NULL};
@@ -35,7 +33,6 @@ static const char *const unlimited_words[] = {"unlimited", NULL};
 static const char *const round_words[] = {"512", "exact", "pow2", "eighth", NULL};
 static const enum size_round rounds[] = {SIZE_512, SIZE_EXACT, SIZE_POW2, SIZE_EIGHTH};
 static const char *const cross_words[] = {"query", "wait", "never", NULL};
-static const char *const compat_words[] = {"none", "origin", NULL};
 
 #define THRESHOLD_UNLIMITED TP_OPT_KEYWORD(0) /* and `max`: more than there are bytes */
 
@@ -59,60 +56,22 @@ static const struct tp_opt stream_pool_rows[] = {
     TP_UINT_ROW(
         struct stream_pool_opts, max_cached, .def = "0",
         .help = "cached blocks beyond which a free gives the oldest idle ones back, 0 = no limit"),
-    TP_CHOICE_ROW(struct stream_pool_opts, compat, .def = "none", .choices = compat_words,
-                  .arg = "WHAT",
-                  .help = "origin: round=exact, release_threshold=max, threshold=0 if not\n"
-                          "given, and no regard for streams\n"
-                          "unsafe: memory is reused while another stream may still work on it"),
     {.name = NULL}};
-
-/* Refuses options that contradict compat=origin. A default cannot be told from a given value, so
- * only a value that differs from both the default and the origin's value is a contradiction. The
- * threshold may be set with compat=origin. */
-static int refuse_contradictions(const struct stream_pool_opts *opts, struct tp_err *err)
-{
-    const char *name = NULL, *does = NULL;
-    if (opts->compat != COMPAT_ORIGIN)
-        return TP_OK;
-    if (rounds[opts->round] != SIZE_512 && rounds[opts->round] != SIZE_EXACT) {
-        name = "round";
-        does = "rounds no sizes";
-    } else if (opts->cross_stream != CROSS_QUERY) {
-        name = "cross_stream";
-        does = "ignores streams";
-    } else if (opts->release_threshold && opts->release_threshold != THRESHOLD_UNLIMITED) {
-        name = "release_threshold";
-        does = "gives nothing back at a sync";
-    } else if (opts->max_cached) {
-        name = "max_cached";
-        does = "does not count blocks";
-    }
-    if (!name)
-        return TP_OK;
-    int rc = tp_fail(err, TP_EUSAGE,
-                     "strategy 'stream-pool': with 'compat=origin' it %s, which contradicts '%s'",
-                     does, name);
-    return tp_hint(err, rc, "leave out '%s' or 'compat'", name);
-}
 
 static int stream_pool_init(void *state, const struct tp_env *env, const void *options,
                             struct tp_err *err)
 {
     const struct stream_pool_opts *opts = options;
     struct pool *st = state;
-    bool origin = opts->compat == COMPAT_ORIGIN;
-    int rc = refuse_contradictions(opts, err);
-    if (rc)
-        return rc;
+    (void)err;
     st->env = env;
     st->page = env->source->page;
-    st->threshold = origin && opts->threshold == THRESHOLD_UNLIMITED ? 0 : opts->threshold;
-    st->release_threshold = origin ? THRESHOLD_UNLIMITED : opts->release_threshold;
+    st->threshold = opts->threshold;
+    st->release_threshold = opts->release_threshold;
     st->max_cached = opts->max_cached ? opts->max_cached : UINT64_MAX;
-    st->round = (uint8_t)(origin ? SIZE_EXACT : rounds[opts->round]);
+    st->round = (uint8_t)rounds[opts->round];
     st->cross_stream = (uint8_t)opts->cross_stream;
-    st->streamed = !origin;
-    st->fenced = !origin && tp_src_has_fences(env->source);
+    st->fenced = tp_src_has_fences(env->source);
     bool limited = st->threshold != THRESHOLD_UNLIMITED || opts->max_cached;
     st->eager = st->fenced && (env->streams > 1 || limited);
     st->lazy = st->fenced && !st->eager;
@@ -150,7 +109,7 @@ INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *
     if (UNLIKELY(!request_is_sound(rq) || rq->size > POOL_MAX_BYTES || st->held))
         return tp_stream_pool_alloc_slow(st, rq, out);
     uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
-    uint16_t stream = stream_of(st, rq);
+    uint16_t stream = rq->stream;
     struct shelf *s = st->recent[recent_index(key, stream)];
     if (UNLIKELY(!s || s->key != key || s->stream != stream || s->ready.before == &s->ready))
         return tp_stream_pool_alloc_slow(st, rq, out);
@@ -171,7 +130,7 @@ INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
     struct block *b = block_find_live(st, addr);
     if (UNLIKELY(!b || b->size != rq->size || b->align != rq->align))
         return TP_EINVAL;
-    uint16_t stream = stream_of(st, rq);
+    uint16_t stream = rq->stream;
     if (UNLIKELY(b->shelf->stream != stream) && tp_stream_pool_change_shelf(st, b, stream))
         return TP_ENOMEM; /* the block is still live */
     pool_cache(st, b);

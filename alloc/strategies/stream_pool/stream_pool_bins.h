@@ -94,7 +94,6 @@ struct pool {
     const struct tp_env *env;
     struct ranks *ranks;         /* NULL: the pool has few streams */
     uint8_t round, cross_stream; /* enums */
-    bool streamed;               /* the pool tells streams apart */
     bool fenced;                 /* the pool asks the source which fences have passed */
     bool eager;                  /* each free records a fence at once */
     bool lazy;                   /* fences are recorded only when they are needed */

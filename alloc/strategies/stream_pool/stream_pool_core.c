@@ -590,7 +590,7 @@ static struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin
 static struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
 {
     struct block *best = NULL;
-    if (!st->streamed || st->cross_stream == CROSS_NEVER)
+    if (st->cross_stream == CROSS_NEVER)
         return NULL;
     const struct shelf *bin = bin_find(st, own->key);
     if (bin->next)
@@ -641,7 +641,7 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
     if (st->held)
         pool_poll(st);
     uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
-    struct shelf *shelf = shelf_make(st, key, stream_of(st, rq));
+    struct shelf *shelf = shelf_make(st, key, rq->stream);
     if (!shelf)
         return TP_ENOMEM;
     if (shelf_newest(&shelf->ready))
@@ -680,7 +680,7 @@ int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
     int rc = pool_reserve(st);
     if (rc)
         return rc;
-    struct shelf *shelf = shelf_make(st, key_of(st, granted, rq->align), stream_of(st, rq));
+    struct shelf *shelf = shelf_make(st, key_of(st, granted, rq->align), rq->stream);
     if (!shelf)
         return TP_ENOMEM;
     shelf->blocks++;

@@ -129,11 +129,6 @@ static inline uint64_t key_align(const struct pool *st, uint64_t key)
     return log2 ? UINT64_C(1) << log2 : st->page;
 }
 
-INLINE uint16_t stream_of(const struct pool *st, const struct tp_req *rq)
-{
-    return st->streamed ? rq->stream : 0;
-}
-
 /* Hands out a block that has left the cache and lies on the shelf of the request. */
 INLINE int pool_hand_out(struct block *b, const struct tp_req *rq, struct tp_block *out)
 {

@@ -555,62 +555,6 @@ static void rounding_decides_what_shares_a_bin(void **state)
     }
 }
 
-/* The origin takes no notice of streams: with a threshold, what stream 1 freed is at once stream
- * 2's, while stream 1 may still work on it. */
-static void compat_origin_hands_out_at_once(void **state)
-{
-    (void)state;
-    struct rig *r = open_pool("compat=origin,threshold=1MiB");
-    tp_addr a = get(r, 1, 1001);
-    use(r, 3, a);
-    put(r, 1, a, 1001);
-    assert_int_equal(get(r, 2, 1001), a);
-    put(r, 2, a, 1001);
-    assert_true(get(r, 2, 1002) != a); /* exact */
-    tp_addr b = get(r, 2, 1001), c = get(r, 2, 1001);
-    put(r, 2, b, 1001);
-    put(r, 1, c, 1001);
-    assert_int_equal(get(r, 2, 1001), c); /* the newest, whoever freed it */
-    trim(r, 0);
-    assert_int_equal(r->account.waits, 0);
-    close_pool(r);
-    r = open_pool("compat=origin");
-    for (int i = 0; i < 1000; i++)
-        put(r, 1, get(r, 1, 4 * KIB), 4 * KIB);
-    assert_int_equal(r->account.gets, 1000);
-    assert_int_equal(r->account.puts, 1000);
-    assert_int_equal(r->account.waits, 0);
-    close_pool(r);
-}
-
-static void compat_origin_refuses_what_contradicts_it(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *options, *names;
-    } wrong[] = {{"compat=origin,round=pow2", "'round'"},
-                 {"compat=origin,round=eighth", "'round'"},
-                 {"compat=origin,cross_stream=wait", "'cross_stream'"},
-                 {"compat=origin,cross_stream=never", "'cross_stream'"},
-                 {"compat=origin,max_cached=7", "'max_cached'"}};
-    struct rig *r = open_pool("");
-    const struct tp_strategy *s = &tp_strategy_stream_pool;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct tp_err err = {0};
-        void *opts = rig_opts(s->options, s->opts_size, wrong[i].options);
-        void *st = calloc(1, s->state_size);
-        assert_non_null(st);
-        assert_int_equal(s->init(st, &r->env, opts, &err), TP_EUSAGE);
-        assert_non_null(strstr(err.text, wrong[i].names));
-        assert_non_null(strstr(err.text, "compat=origin"));
-        assert_true(err.hint[0] != '\0');
-        free(st);
-        free(opts);
-    }
-    close_pool(r);
-    close_pool(open_pool("compat=origin,round=exact,threshold=4KiB"));
-}
-
 /* ---- what else there was to mend ---- */
 
 /* The origin took 1,294 ns a pair after 10,000 sizes, for the empty bins that it had to pass. */
@@ -758,8 +702,6 @@ int main(void)
         cmocka_unit_test(then_it_waits_for_pending_ones_oldest_first),
         cmocka_unit_test(then_it_is_out_of_memory),
         cmocka_unit_test(rounding_decides_what_shares_a_bin),
-        cmocka_unit_test(compat_origin_hands_out_at_once),
-        cmocka_unit_test(compat_origin_refuses_what_contradicts_it),
         cmocka_unit_test(empty_bins_do_not_pile_up),
         cmocka_unit_test(two_devices_share_no_bin),
         cmocka_unit_test(adopted_blocks_are_binned),

@@ -47,7 +47,6 @@ static const struct tp_conformance_case chosen[] = {
     {&tp_strategy_stream_pool, "threshold=200KB,round=pow2"},
     {&tp_strategy_stream_pool, "max_cached=20,round=eighth"},
     {&tp_strategy_stream_pool, "round=exact,cross_stream=never"},
-    {&tp_strategy_stream_pool, "compat=origin"},
     {&tp_strategy_cuda_malloc_async, "pool=own"},
     {&tp_strategy_cuda_malloc_async, ""},
     {&tp_strategy_cuda_malloc_async, "pool=own,max_size=2MiB,release_threshold=max"},

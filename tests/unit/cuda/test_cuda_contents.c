@@ -133,7 +133,7 @@ static void a_block_without_order_is_overwritten(void **state)
     bool late;
     if (!fake_driver_ready())
         skip();
-    bool stay = contents_stay(&tp_strategy_stream_pool, "compat=origin,threshold=1GiB", &late);
+    bool stay = contents_stay(&tp_strategy_arena, NULL, &late);
     assert_true(!stay || (late && !fake_driver_is_fake()));
     if (fake_driver_is_fake())
         fake_driver()->cuda.script(FAKE_DRIVER_SCRIPT); /* forgets the violation */

@@ -14,7 +14,7 @@
 #endif
 #include "traces/trace.h"
 
-extern const struct tp_strategy tp_strategy_stream_pool;
+extern const struct tp_strategy tp_strategy_arena, tp_strategy_stream_pool;
 
 /* Those that keep the order of streams, as far as this build has them; NULL behind the last. */
 enum { ORDERED = 4 };
@@ -159,8 +159,7 @@ static void reuse_without_order_is_caught(void **state)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
     struct tp_program *p = two_streams();
-    const struct tp_replay_cfg cfg =
-        on_cuda(&tp_strategy_stream_pool, "compat=origin,threshold=1GiB", p, TP_PASS_USAGE);
+    const struct tp_replay_cfg cfg = on_cuda(&tp_strategy_arena, NULL, p, TP_PASS_USAGE);
     replay(&cfg);
     tp_program_release(p);
     cuda_rig_expect_violation(r, "races with work");

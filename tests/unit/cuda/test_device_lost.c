@@ -49,7 +49,7 @@ static bool lose(const struct tp_strategy *s, const char *script, uint64_t seed)
                           .passes = fake_driver_passes};
     assert_non_null(l);
     assert_int_equal(rig_open(&l->rig, &cfg), TP_OK);
-    tp_model_open(&l->model, &l->rig, NULL);
+    tp_model_open(&l->model, &l->rig);
     fake_driver()->cuda.script(script); /* from now on calls are counted */
     play_until_lost(l, seed);
     struct tp_err err = {0};

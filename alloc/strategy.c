@@ -6,7 +6,7 @@
 
 #define ALL_CAPS                                                                                   \
     (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS | TP_CAP_NOFREE |             \
-     TP_CAP_FOREIGN | TP_CAP_ASYNC | TP_CAP_ONE_LOCK | TP_CAP_PRELOAD)
+     TP_CAP_FOREIGN | TP_CAP_ASYNC | TP_CAP_PRELOAD)
 
 /* Can the name be written on the command line, as in -s NAME:option=value and label=NAME? A plug-in
  * is called plugin:NAME. */
@@ -58,8 +58,6 @@ static const char *caps_fault(const struct tp_strategy *s)
         return "'use' and 'sync' need TP_CAP_STREAMS";
     if (s->caps & TP_CAP_FOREIGN && s->group != TP_GROUP_REAL)
         return "TP_CAP_FOREIGN is for real allocators";
-    if (s->caps & TP_CAP_ONE_LOCK && !(s->caps & TP_CAP_THREADS))
-        return "TP_CAP_ONE_LOCK needs TP_CAP_THREADS";
     if (s->caps & TP_CAP_ASYNC && s->caps & TP_CAP_FOREIGN)
         return "TP_CAP_ASYNC takes its memory from the source, TP_CAP_FOREIGN takes none";
     const struct tp_opt *bare = tp_opt_bare(s->options);

@@ -31,8 +31,6 @@ enum tp_caps {
     /* takes its memory from the source's ASYNC group, so that the driver's pool knows what is
      * reserved */
     TP_CAP_ASYNC = 1u << 6,
-    /* with TP_CAP_THREADS: holds one lock through every call, so that calls never overlap */
-    TP_CAP_ONE_LOCK = 1u << 7,
     /* FOREIGN: its first option, which is bare, is the path of a library that must be preloaded
      * into the process that plays it */
     TP_CAP_PRELOAD = 1u << 8,

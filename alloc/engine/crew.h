@@ -36,10 +36,10 @@ struct tp_turns {
 uint32_t tp_crew_threads(const struct tp_replay_cfg *cfg);
 uint32_t tp_crew_size(const struct tp_player *p);
 
-/* Is one lock held through every call, the strategy's own or the crew's? */
+/* Is one lock held through every call? */
 static inline bool tp_crew_locks(const struct tp_strategy *s)
 {
-    return !(s->caps & TP_CAP_THREADS) || s->caps & TP_CAP_ONE_LOCK;
+    return !(s->caps & TP_CAP_THREADS);
 }
 
 /* Gets all memory that a crew needs. After a failure tp_crew_close gives it back. */

@@ -12,7 +12,6 @@ struct direct {
     const struct tp_env *env;
     struct tp_addr_map held; /* address -> requested size (held.h) */
     struct carved carved;
-    struct tp_lock lock;
 };
 
 static int direct_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *err)
@@ -23,7 +22,6 @@ static int direct_init(void *state, const struct tp_env *env, const void *opts, 
     if (env->source->page < 2)
         return tp_fail(err, TP_EUSAGE, "strategy 'direct' needs a source with pages");
     meta_map_init(&st->held, env);
-    tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
 
@@ -34,11 +32,12 @@ static void direct_fini(void *state)
     held_put_all(st->env, &st->held);
     held_put_all(st->env, &st->held);
     tp_addr_map_fini(&st->held);
-    tp_lock_fini(&st->lock);
 }
 
-static int alloc_block(struct direct *st, const struct tp_req *rq, struct tp_block *out)
+static int direct_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
+    (void)thread;
+    struct direct *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
     if (rq->size > DIRECT_MAX_BYTES)
@@ -51,10 +50,10 @@ static int alloc_block(struct direct *st, const struct tp_req *rq, struct tp_blo
     return rc;
 }
 
-LOCKED_ALLOC(direct_alloc, struct direct, alloc_block)
-
-static int free_block(struct direct *st, tp_addr addr, const struct tp_req *rq)
+static int direct_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
+    (void)thread;
+    struct direct *st = state;
     uint64_t *value = held_find(&st->held, addr);
     if (!value || *value >> 1 != rq->size)
         return TP_EINVAL;
@@ -62,16 +61,17 @@ static int free_block(struct direct *st, tp_addr addr, const struct tp_req *rq)
     return TP_OK;
 }
 
-LOCKED_FREE(direct_free, struct direct, free_block)
-
 static uint64_t direct_usable(void *state, tp_addr addr)
 {
     struct direct *st = state;
     return held_usable(st->env, &st->held, addr);
 }
 
-static int resize(struct direct *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+static int direct_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                         struct tp_block *out)
 {
+    (void)thread;
+    struct direct *st = state;
     uint64_t *value = held_find(&st->held, addr);
     if (!request_is_sound(rq) || !value)
         return TP_EINVAL;
@@ -83,8 +83,6 @@ static int resize(struct direct *st, tp_addr addr, const struct tp_req *rq, stru
     *out = (struct tp_block){addr, bytes};
     return TP_OK;
 }
-
-LOCKED_RESIZE(direct_resize, struct direct, resize)
 
 static void direct_stats(void *state, struct tp_stats *out)
 {
@@ -114,7 +112,7 @@ const struct tp_strategy tp_strategy_direct = {
     .resembles = "cudaMalloc or mmap at every call",
     .to_use = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 makes PyTorch do this; slow, for finding errors",
     .group = TP_GROUP_YARDSTICK,
-    .caps = TP_CAP_THREADS | TP_CAP_ONE_LOCK | TP_CAP_ALIGN,
+    .caps = TP_CAP_ALIGN,
     .state_size = sizeof(struct direct),
     .init = direct_init,
     .fini = direct_fini,

@@ -19,6 +19,7 @@
 #ifndef TP_ARENA_LISTS_H
 #define TP_ARENA_LISTS_H
 
+#include "alloc/base/lock.h"
 #include "alloc/strategies/arena/arena_chunks.h"
 
 #include <string.h>

@@ -56,8 +56,6 @@ static int bump_init(void *state, const struct tp_env *env, const void *options,
     st->next_size = st->fixed_size ? st->fixed_size : BUMP_FIRST;
     st->on_full = st->fixed_size ? opts->on_full : ON_FULL_GROW;
     st->auto_reset = opts->auto_reset;
-    st->shared = env->concurrent;
-    tp_lock_init(&st->lock, env->concurrent);
     meta_map_init(&st->leaves, env);
     meta_map_init(&st->fallbacks, env);
     return TP_OK;
@@ -84,7 +82,6 @@ static void bump_fini(void *state)
     put_fallbacks(st);
     tp_addr_map_fini(&st->fallbacks);
     tp_addr_map_fini(&st->leaves);
-    tp_lock_fini(&st->lock);
 }
 
 /* ---- alloc ---- */
@@ -223,12 +220,10 @@ static inline int alloc_block(struct bump *st, const struct tp_req *rq, struct t
     return alloc_slow(st, rq, out);
 }
 
-LOCKED_ALLOC(alloc_shared, struct bump, alloc_block)
-
 static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
-    struct bump *st = state;
-    return UNLIKELY(st->shared) ? alloc_shared(st, thread, rq, out) : alloc_block(st, rq, out);
+    (void)thread;
+    return alloc_block(state, rq, out);
 }
 
 /* ---- free, resize, reset, trim ---- */
@@ -310,12 +305,10 @@ static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req 
     return TP_OK;
 }
 
-LOCKED_FREE(free_shared, struct bump, free_block)
-
 static int bump_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
-    struct bump *st = state;
-    return UNLIKELY(st->shared) ? free_shared(st, thread, addr, rq) : free_block(st, addr, rq);
+    (void)thread;
+    return free_block(state, addr, rq);
 }
 
 static uint64_t bump_usable(void *state, tp_addr addr)
@@ -328,8 +321,11 @@ static uint64_t bump_usable(void *state, tp_addr addr)
 
 /* Resizes in place: any block within its granted bytes, and the newest block up to the end of its
  * range. */
-static int resize(struct bump *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+static int bump_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                       struct tp_block *out)
 {
+    (void)thread;
+    struct bump *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
     uint64_t granted =
@@ -348,8 +344,6 @@ static int resize(struct bump *st, tp_addr addr, const struct tp_req *rq, struct
     *out = (struct tp_block){addr, granted};
     return TP_OK;
 }
-
-LOCKED_RESIZE(bump_resize, struct bump, resize)
 
 static int bump_reset(void *state)
 {
@@ -383,7 +377,7 @@ const struct tp_strategy tp_strategy_bump = {
     .to_use = "a model; an arena or monotonic buffer (std::pmr::monotonic_buffer_resource) in the\n"
               "program itself does this",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_THREADS | TP_CAP_ONE_LOCK | TP_CAP_ALIGN | TP_CAP_NOFREE,
+    .caps = TP_CAP_ALIGN | TP_CAP_NOFREE,
     .state_size = sizeof(struct bump),
     .opts_size = sizeof(struct bump_opts),
     .options = bump_rows,

@@ -46,7 +46,6 @@ struct bump {
     struct bump_leaf *seen; /* the leaf of the last free, or NULL */
     uint64_t unit_mask;     /* unit - 1 */
     uint8_t unit_log2, leaf_log2;
-    bool shared; /* several threads call: the fast paths are off */
     bool auto_reset;
     /* every range was seen to hold a block, and none was got or emptied since then */
     bool all_used;
@@ -59,7 +58,6 @@ struct bump {
     struct carved carved;
     uint64_t fallback_count; /* number of requests that the source served */
     uint32_t on_full;
-    struct tp_lock lock; /* taken around every member where `shared` */
 };
 
 static inline uint64_t leaf_key(const struct bump *st, tp_addr addr)

@@ -1,10 +1,9 @@
-/* Helpers that every strategy needs beside its policy: checking and rounding requests, a lock
- * around its members, tables in bookkeeping memory, and giving ranges back to the source. */
+/* Helpers that every strategy needs beside its policy: checking and rounding requests,
+ * tables in bookkeeping memory, and giving ranges back to the source. */
 #ifndef TP_STRATEGY_CHORES_H
 #define TP_STRATEGY_CHORES_H
 
 #include "alloc/base/addr_map.h"
-#include "alloc/base/lock.h"
 #include "alloc/strategy.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -53,40 +52,6 @@ static inline void carved_add(struct carved *c, uint64_t bytes)
     if (c->now > c->peak)
         c->peak = c->now;
 }
-
-/* ---- one lock around everything ---- */
-
-/* Defines a member of a strategy's table that calls `inner` under the lock of the state, a `type`
- * with a member `lock`.
- *
- *     LOCKED_RESIZE(lru_resize, struct lru, resize) */
-#define LOCKED(name, type, inner, params, args)                                                    \
-    OUT_OF_LINE int name params                                                                    \
-    {                                                                                              \
-        (void)thread;                                                                              \
-        type *st = state;                                                                          \
-        tp_lock_take(&st->lock);                                                                   \
-        int rc = inner args;                                                                       \
-        tp_lock_drop(&st->lock);                                                                   \
-        return rc;                                                                                 \
-    }
-#define LOCKED_ALLOC(name, type, inner)                                                            \
-    LOCKED(name, type, inner,                                                                      \
-           (void *state, void *thread, const struct tp_req *rq, struct tp_block *out),             \
-           (st, rq, out))
-#define LOCKED_FREE(name, type, inner)                                                             \
-    LOCKED(name, type, inner, (void *state, void *thread, tp_addr addr, const struct tp_req *rq),  \
-           (st, addr, rq))
-#define LOCKED_RESIZE(name, type, inner) /* also for move and adopt */                             \
-    LOCKED(                                                                                        \
-        name, type, inner,                                                                         \
-        (void *state, void *thread, tp_addr addr, const struct tp_req *rq, struct tp_block *out),  \
-        (st, addr, rq, out))
-#define LOCKED_USE(name, type, inner)                                                              \
-    LOCKED(name, type, inner, (void *state, void *thread, tp_addr addr, uint16_t stream),          \
-           (st, addr, stream))
-#define LOCKED_RETAIN(name, type, inner) /* also for release */                                    \
-    LOCKED(name, type, inner, (void *state, void *thread, tp_addr addr), (st, addr))
 
 /* ---- tables ---- */
 

@@ -51,8 +51,7 @@ static int lru_init(void *state, const struct tp_env *env, const void *options, 
     if (env->source->page < 2)
         return tp_fail(err, TP_EUSAGE, "strategy 'lru' needs a source with pages");
     st->env = env;
-    st->several = env->streams > 1;
-    st->shared = st->several || env->concurrent;
+    st->shared = st->several = env->streams > 1;
     st->max_keys = limit_of(opts->capacity_layouts);
     st->max_bytes = limit_of(opts->capacity_bytes);
     st->max_blocks = limit_of(opts->capacity_blocks);
@@ -63,7 +62,6 @@ static int lru_init(void *state, const struct tp_env *env, const void *options, 
     st->last = &st->nothing;
     meta_map_init(&st->blocks, env);
     meta_map_init(&st->keys, env);
-    tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
 
@@ -85,19 +83,16 @@ static void lru_fini(void *state)
         tp_meta_put(env, (struct lru_key *)(uintptr_t)e->value, sizeof(struct lru_key));
     tp_addr_map_fini(&st->keys);
     tp_addr_map_fini(&st->blocks);
-    tp_lock_fini(&st->lock);
 }
 
 /* ---- alloc ---- */
 
-/* alloc for several threads or streams. */
-LOCKED_ALLOC(alloc_shared, struct lru, tp_lru_alloc_any)
-
 static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
     struct lru *st = state;
+    (void)thread;
     if (UNLIKELY(st->shared))
-        return alloc_shared(st, thread, rq, out);
+        return tp_lru_alloc_any(st, rq, out);
     const struct lru_near *near = near_of(st, rq->size);
     struct lru_key *key = near->key;
     struct lru_node *node = key->top;
@@ -140,14 +135,14 @@ static inline bool is_request_of(const struct lru_node *node, const struct tp_re
     return node->size == rq->size && node->key->align == rq->align;
 }
 
-/* free for several threads, streams or references, and for wrong addresses. */
-static int free_any(struct lru *st, tp_addr addr, const struct tp_req *rq)
+/* free for several streams or references, and for wrong addresses. */
+static int free_slow(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
+    (void)thread;
+    struct lru *st = state;
     struct lru_node *node = find_live(st, addr);
     return node && is_request_of(node, rq) ? drop_reference(st, node, rq->stream) : TP_EINVAL;
 }
-
-LOCKED_FREE(free_slow, struct lru, free_any)
 
 /* A block that is freed right after it was handed out needs no look-up. The node itself says
  * whether it still holds this address; it can always be read, because slabs are kept. */
@@ -170,13 +165,13 @@ static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req
 }
 
 /* A release names no stream, so the stream of the allocation is used. */
-static int release(struct lru *st, tp_addr addr)
+static int lru_release(void *state, void *thread, tp_addr addr)
 {
+    (void)thread;
+    struct lru *st = state;
     struct lru_node *node = find_live(st, addr);
     return node ? drop_reference(st, node, node->work ? node->work->stream : 0) : TP_EINVAL;
 }
-
-LOCKED_RETAIN(lru_release, struct lru, release)
 
 /* ---- retain, adopt, use, resize, move ---- */
 
@@ -190,8 +185,10 @@ static int reserve_streams(const struct lru *st, const struct lru_node *node, ui
     return work_reserve(st->env, node->work, node->work->count + further + (refs - 1));
 }
 
-static int retain(struct lru *st, tp_addr addr)
+static int lru_retain(void *state, void *thread, tp_addr addr)
 {
+    (void)thread;
+    struct lru *st = state;
     struct lru_node *node = find_live(st, addr);
     int rc = node ? reserve_streams(st, node, node->refs + 1, 0) : TP_EINVAL;
     if (!rc)
@@ -199,10 +196,10 @@ static int retain(struct lru *st, tp_addr addr)
     return rc;
 }
 
-LOCKED_RETAIN(lru_retain, struct lru, retain)
-
-static int use(struct lru *st, tp_addr addr, uint16_t stream)
+static int lru_use(void *state, void *thread, tp_addr addr, uint16_t stream)
 {
+    (void)thread;
+    struct lru *st = state;
     struct lru_node *node = find_live(st, addr);
     int rc = node ? reserve_streams(st, node, node->refs, 1) : TP_EINVAL;
     if (!rc && st->several)
@@ -210,12 +207,13 @@ static int use(struct lru *st, tp_addr addr, uint16_t stream)
     return rc;
 }
 
-LOCKED_USE(lru_use, struct lru, use)
-
 /* The adopted block may be smaller than blocks of the request's key are. Then it gets the largest
  * key that it can serve. */
-static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+static int lru_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                     struct tp_block *out)
 {
+    (void)thread;
+    struct lru *st = state;
     if (!request_is_sound(rq) || rq->size > LRU_MAX_BYTES || !addr || addr & (rq->align - 1) ||
         addr & (st->env->source->page - 1) || node_find(st, addr))
         return TP_EINVAL;
@@ -233,10 +231,11 @@ static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct t
     return TP_OK;
 }
 
-LOCKED_RESIZE(lru_adopt, struct lru, adopt)
-
-static int resize(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+static int lru_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                      struct tp_block *out)
 {
+    (void)thread;
+    struct lru *st = state;
     struct lru_node *node = find_live(st, addr);
     if (!node || !request_is_sound(rq))
         return TP_EINVAL;
@@ -248,13 +247,14 @@ static int resize(struct lru *st, tp_addr addr, const struct tp_req *rq, struct 
     return TP_OK;
 }
 
-LOCKED_RESIZE(lru_resize, struct lru, resize)
-
 /* Makes a new block that takes over the references of the old one, whose number only the cache
  * knows. With a single reference it returns TP_EUNSUP, because the caller's alloc and free do as
  * well. */
-static int move(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+static int lru_move(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                    struct tp_block *out)
 {
+    (void)thread;
+    struct lru *st = state;
     struct lru_node *old = find_live(st, addr);
     if (!old || !request_is_sound(rq))
         return TP_EINVAL;
@@ -276,8 +276,6 @@ static int move(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp
     old->refs = 1;
     return drop_reference(st, old, rq->stream);
 }
-
-LOCKED_RESIZE(lru_move, struct lru, move)
 
 /* ---- reset, trim, usable ---- */
 
@@ -336,7 +334,7 @@ const struct tp_strategy tp_strategy_lru = {
     .to_use = "a model; a cache of buffers by shape in front of cudaMalloc or mmap, as frameworks\n"
               "and inference servers keep, does this; it pays where the same shapes come again",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_THREADS | TP_CAP_ONE_LOCK | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS,
+    .caps = TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS,
     .state_size = sizeof(struct lru),
     .opts_size = sizeof(struct lru_opts),
     .options = lru_rows,

@@ -66,7 +66,7 @@ struct lru_near {
 
 /* The hot members come first. */
 struct lru {
-    /* true with several threads, several streams or an index, where the fast paths are off */
+    /* true with several streams or an index, where the fast paths are off */
     bool shared;
     bool several; /* the trace has several streams */
     enum size_round round;
@@ -78,7 +78,6 @@ struct lru {
     struct lru_near near[1u << LRU_NEAR_LOG2];
     struct lru_key nobody;   /* empty `near` entries point here: a key without blocks */
     struct lru_node nothing; /* `last` points here at first: a node without a block */
-    struct tp_lock lock;
     const struct tp_env *env;
     struct tp_addr_map keys; /* key_name -> struct lru_key * */
     struct lru_slab *oldest_slab, *newest_slab;

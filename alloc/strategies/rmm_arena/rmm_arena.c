@@ -119,8 +119,10 @@ static void hand_out(struct rmm_arena *st, struct rmm_arena_block *b, const stru
     tp_addr_map_insert(&st->live, b->spot.addr + rmm_arena_lead(b), (uintptr_t)b);
 }
 
-static int alloc_any(struct rmm_arena *st, const struct tp_req *rq, struct tp_block *out)
+static int rmm_arena_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
+    (void)thread;
+    struct rmm_arena *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
     uint64_t lead = rq->align > RMM_ARENA_GRAIN ? rq->align - RMM_ARENA_GRAIN : 0;
@@ -147,8 +149,10 @@ static int alloc_any(struct rmm_arena *st, const struct tp_req *rq, struct tp_bl
     return TP_OK;
 }
 
-static int free_any(struct rmm_arena *st, tp_addr addr, const struct tp_req *rq)
+static int rmm_arena_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
+    (void)thread;
+    struct rmm_arena *st = state;
     struct rmm_arena_block *b = meta_map_at(&st->live, addr);
     if (!b || b->requested != rq->size || b->align != rq->align)
         return TP_EINVAL;
@@ -162,10 +166,6 @@ static int free_any(struct rmm_arena *st, tp_addr addr, const struct tp_req *rq)
     tp_rmm_arena_give(st, b);
     return TP_OK;
 }
-
-LOCKED_ALLOC(rmm_arena_alloc, struct rmm_arena, alloc_any)
-
-LOCKED_FREE(rmm_arena_free, struct rmm_arena, free_any)
 
 /* ---- start and end ---- */
 
@@ -207,7 +207,6 @@ static void rmm_arena_fini(void *state)
     slab_fini(&st->blocks);
     slab_fini(&st->supers);
     slab_fini(&st->owners);
-    tp_lock_fini(&st->lock);
 }
 
 static int rmm_arena_init(void *state, const struct tp_env *env, const void *options,
@@ -227,7 +226,6 @@ static int rmm_arena_init(void *state, const struct tp_env *env, const void *opt
     slab_init(&st->owners, env, sizeof(struct rmm_arena_owner));
     meta_map_init(&st->live, env);
     meta_map_init(&st->owner_of, env);
-    tp_lock_init(&st->lock, env->concurrent);
     int rc = get_arena(st, err);
     if (rc)
         rmm_arena_fini(st);
@@ -255,7 +253,7 @@ const struct tp_strategy tp_strategy_rmm_arena = {
     .resembles = "RMM's arena_memory_resource",
     .to_use = "rmm::mr::arena_memory_resource; the option has the name that it has there",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct rmm_arena),
     .opts_size = sizeof(struct rmm_arena_opts),
     .options = rmm_arena_rows,

@@ -62,7 +62,6 @@ struct rmm_arena {
     struct tp_addr_map live;       /* address handed out -> block */
     struct tp_addr_map owner_of;   /* stream + 1 -> arena */
     struct slab blocks, supers, owners;
-    struct tp_lock lock;
 };
 
 /* Bytes before the address that is handed out, where more than 256 bytes of alignment are asked

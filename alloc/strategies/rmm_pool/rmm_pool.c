@@ -138,8 +138,10 @@ static void hand_out(struct rmm_pool *st, struct rmm_pool_block *b, const struct
     tp_addr_map_insert(&st->live, b->addr + rmm_pool_lead(b), (uintptr_t)b);
 }
 
-static int alloc_any(struct rmm_pool *st, const struct tp_req *rq, struct tp_block *out)
+static int rmm_pool_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
+    (void)thread;
+    struct rmm_pool *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
     uint64_t lead = rq->align > RMM_POOL_GRAIN ? rq->align - RMM_POOL_GRAIN : 0;
@@ -168,8 +170,10 @@ static int order_slack(const struct rmm_pool *st, const struct rmm_pool_block *b
     return tp_src_follow(st->env->source, stream, (uint16_t)b->stream);
 }
 
-static int free_any(struct rmm_pool *st, tp_addr addr, const struct tp_req *rq)
+static int rmm_pool_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
+    (void)thread;
+    struct rmm_pool *st = state;
     struct rmm_pool_block *b = meta_map_at(&st->live, addr);
     if (!b || b->requested != rq->size || b->align != rq->align)
         return TP_EINVAL;
@@ -183,10 +187,6 @@ static int free_any(struct rmm_pool *st, tp_addr addr, const struct tp_req *rq)
     tp_rmm_pool_add(st, lane->list, b);
     return TP_OK;
 }
-
-LOCKED_ALLOC(rmm_pool_alloc, struct rmm_pool, alloc_any)
-
-LOCKED_FREE(rmm_pool_free, struct rmm_pool, free_any)
 
 /* ---- start and end ---- */
 
@@ -247,7 +247,6 @@ static void rmm_pool_fini(void *state)
     slab_fini(&st->blocks);
     slab_fini(&st->ranges);
     slab_fini(&st->lane_records);
-    tp_lock_fini(&st->lock);
 }
 
 static int rmm_pool_init(void *state, const struct tp_env *env, const void *options,
@@ -269,7 +268,6 @@ static int rmm_pool_init(void *state, const struct tp_env *env, const void *opti
     slab_init(&st->lane_records, env, sizeof(struct rmm_pool_lane));
     meta_map_init(&st->live, env);
     meta_map_init(&st->lane_of, env);
-    tp_lock_init(&st->lock, env->concurrent);
     rc = get_initial(st, initial, err);
     if (rc)
         rmm_pool_fini(st);
@@ -298,7 +296,7 @@ const struct tp_strategy tp_strategy_rmm_pool = {
     .to_use = "rmm.reinitialize(pool_allocator=True), or rmm::mr::pool_memory_resource;\n"
               "the options have the names that they have there",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct rmm_pool),
     .opts_size = sizeof(struct rmm_pool_opts),
     .options = rmm_pool_rows,

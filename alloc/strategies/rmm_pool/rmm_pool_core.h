@@ -69,7 +69,6 @@ struct rmm_pool {
     struct rmm_pool_block *spare; /* a record for the next split */
     struct slab blocks, ranges, lane_records;
     struct carved carved;
-    struct tp_lock lock;
 };
 
 /* Bytes before the address that is handed out, where more than 256 bytes of alignment are asked

@@ -83,7 +83,6 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     meta_map_init(&st->bins, env);
     meta_map_init(&st->lane_of, env);
     meta_map_init(&st->beside, env);
-    tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
 
@@ -99,7 +98,6 @@ static void stream_pool_fini(void *state)
     slab_fini(&st->shelves);
     slab_fini(&st->lane_records);
     slab_fini(&st->uses);
-    tp_lock_fini(&st->lock);
 }
 
 /* ---- requests ---- */
@@ -116,13 +114,11 @@ INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *
     return pool_hand_out(pool_pop(st, s), rq, out);
 }
 
-LOCKED_ALLOC(alloc_locked, struct pool, alloc_any)
-
 static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
                              struct tp_block *out)
 {
-    struct pool *st = state;
-    return LIKELY(!st->lock.on) ? alloc_any(st, rq, out) : alloc_locked(st, thread, rq, out);
+    (void)thread;
+    return alloc_any(state, rq, out);
 }
 
 INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
@@ -139,17 +135,18 @@ INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
     return TP_OK;
 }
 
-LOCKED_FREE(free_locked, struct pool, free_any)
-
 static int stream_pool_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
-    struct pool *st = state;
-    return LIKELY(!st->lock.on) ? free_any(st, addr, rq) : free_locked(st, thread, addr, rq);
+    (void)thread;
+    return free_any(state, addr, rq);
 }
 
 /* Resizes in place if the new size is granted the same bytes. */
-static int resize_any(struct pool *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+static int stream_pool_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                              struct tp_block *out)
 {
+    (void)thread;
+    struct pool *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
     struct block *b = block_find_live(st, addr);
@@ -162,11 +159,18 @@ static int resize_any(struct pool *st, tp_addr addr, const struct tp_req *rq, st
     return pool_hand_out(b, rq, out);
 }
 
-LOCKED_RESIZE(stream_pool_resize, struct pool, resize_any)
+static int stream_pool_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                             struct tp_block *out)
+{
+    (void)thread;
+    return tp_stream_pool_adopt(state, addr, rq, out);
+}
 
-LOCKED_RESIZE(stream_pool_adopt, struct pool, tp_stream_pool_adopt)
-
-LOCKED_USE(stream_pool_use, struct pool, tp_stream_pool_use)
+static int stream_pool_use(void *state, void *thread, tp_addr addr, uint16_t stream)
+{
+    (void)thread;
+    return tp_stream_pool_use(state, addr, stream);
+}
 
 /* ---- never timed ---- */
 
@@ -190,7 +194,7 @@ const struct tp_strategy tp_strategy_stream_pool = {
         "cudaMallocAsync takes from the driver's stream-ordered pool, which splits and merges\n"
         "blocks; cudaMemPoolAttrReleaseThreshold is its release_threshold",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct pool),
     .opts_size = sizeof(struct stream_pool_opts),
     .options = stream_pool_rows,

@@ -108,7 +108,6 @@ struct pool {
     uint64_t refused_bytes; /* granted */
     struct carved carved;
     struct slab blocks, shelves, lane_records, uses;
-    struct tp_lock lock;
 };
 
 static inline uint64_t key_granted(uint64_t key)

@@ -168,7 +168,6 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     meta_map_init(&st->lane_of, env);
     meta_map_init(&st->private_of, env);
     slab_init(&st->private_records, env, sizeof(struct torch_private));
-    tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
 
@@ -184,7 +183,6 @@ static void torch_fini(void *state)
     slab_fini(&st->segment_records);
     slab_fini(&st->lane_records);
     slab_fini(&st->uses);
-    tp_lock_fini(&st->lock);
     release_options(st);
 }
 
@@ -196,9 +194,10 @@ static void torch_choose_pool(void *state, void *thread, uint64_t pool)
 }
 
 /* `t` is NULL where a comparison has chosen the pool (torch_place.h). */
-static int alloc_of(struct torch *st, struct torch_thread *t, const struct tp_req *rq,
-                    struct tp_block *out)
+static int torch_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
+    struct torch *st = state;
+    struct torch_thread *t = thread;
     if (__builtin_expect(!t || !t->pool, 1))
         return tp_torch_alloc(st, rq, out);
     if (!request_is_sound(rq))
@@ -212,13 +211,17 @@ static int alloc_of(struct torch *st, struct torch_thread *t, const struct tp_re
     return rc;
 }
 
-LOCKED(torch_alloc, struct torch, alloc_of,
-       (void *state, void *thread, const struct tp_req *rq, struct tp_block *out),
-       (st, thread, rq, out))
+static int torch_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)thread;
+    return tp_torch_free(state, addr, rq);
+}
 
-LOCKED_FREE(torch_free, struct torch, tp_torch_free)
-
-LOCKED_USE(torch_use, struct torch, tp_torch_use)
+static int torch_use(void *state, void *thread, tp_addr addr, uint16_t stream)
+{
+    (void)thread;
+    return tp_torch_use(state, addr, stream);
+}
 
 /* empty_cache() */
 static int torch_trim(void *state, uint64_t keep)
@@ -252,7 +255,7 @@ const struct tp_strategy tp_strategy_torch = {
     .to_use = "PyTorch's own, unless PYTORCH_CUDA_ALLOC_CONF says backend:cudaMallocAsync;\n"
               "'conf' takes the text of that variable",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct torch),
     .thread_size = sizeof(struct torch_thread),
     .opts_size = sizeof(struct torch_opts),

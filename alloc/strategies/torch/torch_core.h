@@ -144,7 +144,6 @@ struct torch {
     struct torch_block *spare; /* a record for the next split */
     struct slab blocks, segment_records, lane_records, uses, private_records;
     struct carved carved;
-    struct tp_lock lock;
     uint64_t segment_bytes; /* of all segments, as PyTorch counts them: mapped ones */
     uint64_t allowed;       /* bytes that segments may have; UINT64_MAX: no limit */
     uint64_t made;          /* segments so far */

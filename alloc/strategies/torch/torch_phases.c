@@ -128,11 +128,9 @@ int tp_torch_phases(void *state, const char *const *names, uint32_t count, struc
 void tp_torch_phase(void *state, uint32_t index)
 {
     struct torch *st = state;
-    tp_lock_take(&st->lock);
     if (index == NO_INDEX)
         st->rules = st->first_rules;
     for (size_t i = 0; index != NO_INDEX && i < st->part_count; i++)
         if (st->parts[i].index == index)
             tp_torch_conf_set(&st->parts[i].settings, &st->rules);
-    tp_lock_drop(&st->lock);
 }

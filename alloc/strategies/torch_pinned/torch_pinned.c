@@ -65,7 +65,6 @@ static int torch_pinned_init(void *state, const struct tp_env *env, const void *
     slab_init(&st->blocks, env, sizeof(struct pinned_block));
     slab_init(&st->uses, env, sizeof(struct pinned_use));
     meta_map_init(&st->live, env);
-    tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
 
@@ -84,7 +83,6 @@ static void torch_pinned_fini(void *state)
     tp_addr_map_fini(&st->live);
     slab_fini(&st->blocks);
     slab_fini(&st->uses);
-    tp_lock_fini(&st->lock);
 }
 
 /* ---- requests ---- */
@@ -143,8 +141,11 @@ static void hand_out_pinned(struct torch_pinned *st, struct pinned_block *b,
     tp_addr_map_insert(&st->live, b->addr + pinned_lead(st, b), (uintptr_t)b);
 }
 
-static int alloc_pinned(struct torch_pinned *st, const struct tp_req *rq, struct tp_block *out)
+static int torch_pinned_alloc(void *state, void *thread, const struct tp_req *rq,
+                              struct tp_block *out)
 {
+    (void)thread;
+    struct torch_pinned *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
     uint64_t lead = rq->align > st->grain ? rq->align - st->grain : 0;
@@ -166,8 +167,10 @@ static int alloc_pinned(struct torch_pinned *st, const struct tp_req *rq, struct
     return TP_OK;
 }
 
-static int free_pinned(struct torch_pinned *st, tp_addr addr, const struct tp_req *rq)
+static int torch_pinned_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
+    (void)thread;
+    struct torch_pinned *st = state;
     struct pinned_block *b = meta_map_at(&st->live, addr);
     if (!b || b->requested != rq->size || b->align != rq->align)
         return TP_EINVAL;
@@ -179,17 +182,13 @@ static int free_pinned(struct torch_pinned *st, tp_addr addr, const struct tp_re
     return TP_OK;
 }
 
-static int use_pinned(struct torch_pinned *st, tp_addr addr, uint16_t stream)
+static int torch_pinned_use(void *state, void *thread, tp_addr addr, uint16_t stream)
 {
+    (void)thread;
+    struct torch_pinned *st = state;
     struct pinned_block *b = meta_map_at(&st->live, addr);
     return b ? tp_torch_pinned_use(st, b, stream) : TP_EINVAL;
 }
-
-LOCKED_ALLOC(torch_pinned_alloc, struct torch_pinned, alloc_pinned)
-
-LOCKED_FREE(torch_pinned_free, struct torch_pinned, free_pinned)
-
-LOCKED_USE(torch_pinned_use, struct torch_pinned, use_pinned)
 
 static int torch_pinned_trim(void *state, uint64_t keep)
 {
@@ -219,7 +218,7 @@ const struct tp_strategy tp_strategy_torch_pinned = {
     .to_use = "PyTorch's own, for tensors with pin_memory=True; 'conf' takes the text of\n"
               "PYTORCH_ALLOC_CONF (PYTORCH_CUDA_ALLOC_CONF before PyTorch 2.10)",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS | TP_CAP_ONE_LOCK,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct torch_pinned),
     .opts_size = sizeof(struct torch_pinned_opts),
     .options = torch_pinned_rows,

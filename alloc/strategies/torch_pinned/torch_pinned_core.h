@@ -71,7 +71,6 @@ struct torch_pinned {
     struct tp_addr_map live; /* address handed out -> struct pinned_block * */
     struct slab blocks, uses;
     struct carved carved;
-    struct tp_lock lock;
 };
 
 static inline struct pinned_block *pinned_by_age(struct tp_tree_node *n)

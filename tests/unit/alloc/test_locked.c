@@ -1,7 +1,7 @@
-/* Strategies with one lock: several OS threads on one instance, each with objects of its own, and
- * addresses that wander from one to another through what is reused. Best run under
- * -fsanitize=thread.
- */
+/* Strategies under the crew's lock: several OS threads on one instance, each with objects of its
+ * own, and addresses that wander from one to another through what is reused. Best run under
+ * -fsanitize=thread. */
+#include "alloc/engine/one_lock.h"
 #include "tests/unit/conformance.h"
 
 #include <pthread.h>
@@ -23,6 +23,7 @@ static const struct {
 
 struct worker {
     struct rig *r;
+    struct tp_one_lock *lock;
     uint64_t random;
     uint16_t number;
     int wrong; /* results that must not be */
@@ -39,8 +40,8 @@ static uint64_t next_random(struct worker *w)
 /* Something else than allocating and freeing. */
 static void meddle(struct worker *w, tp_addr addr, struct tp_req *rq)
 {
-    const struct tp_strategy *s = w->r->s;
-    void *st = w->r->st, *thr = w->r->threads[0];
+    const struct tp_strategy *s = &w->lock->outer;
+    void *st = w->lock, *thr = w->r->threads[0];
     struct tp_req grown = *rq;
     struct tp_block b;
     grown.size += next_random(w) % 100;
@@ -58,7 +59,7 @@ static void meddle(struct worker *w, tp_addr addr, struct tp_req *rq)
 static void *work(void *ctx)
 {
     struct worker *w = ctx;
-    const struct tp_strategy *s = w->r->s;
+    const struct tp_strategy *s = &w->lock->outer;
     void *thr = w->r->threads[0]; /* of no size */
     struct tp_block held[HELD] = {0};
     struct tp_req rqs[HELD];
@@ -68,23 +69,22 @@ static void *work(void *ctx)
         if (held[at].addr) {
             if (next_random(w) % 4 == 0)
                 meddle(w, held[at].addr, rq);
-            w->wrong += s->free(w->r->st, thr, held[at].addr, rq) != TP_OK;
+            w->wrong += s->free(w->lock, thr, held[at].addr, rq) != TP_OK;
             held[at].addr = 0;
         } else if (i < ROUNDS) {
             *rq = (struct tp_req){100 * (1 + next_random(w) % 30), 8, w->number};
-            w->wrong += s->alloc(w->r->st, thr, rq, &held[at]) != TP_OK;
+            w->wrong += s->alloc(w->lock, thr, rq, &held[at]) != TP_OK;
         }
     }
     return NULL;
 }
 
-/* The rig opens for one thread: again, for several. */
+/* The rig opens for one stream: again, for several. */
 static void reopen(struct rig *r, uint32_t streams)
 {
     struct tp_err err;
     r->s->fini(r->st);
     memset(r->st, 0, r->s->state_size);
-    r->env.concurrent = true;
     r->env.streams = streams;
     if (r->s->init(r->st, &r->env, r->opts, &err))
         fail_msg("%s", err.text);
@@ -103,11 +103,13 @@ static void threads_share_one_instance(void **state)
         struct worker workers[THREADS];
         print_message("  %s:%s\n", cases[c].strategy->name, cases[c].options);
         assert_non_null(r);
-        assert_true(cases[c].strategy->caps & TP_CAP_THREADS);
+        assert_false(cases[c].strategy->caps & TP_CAP_THREADS);
         assert_int_equal(rig_open(r, &cfg), TP_OK);
         reopen(r, cases[c].streams);
+        struct tp_one_lock lock = {.inner = NULL};
+        tp_one_lock_open(&lock, r->s, r->st);
         for (uint16_t i = 0; i < THREADS; i++) {
-            workers[i] = (struct worker){.r = r, .random = 88172645463325252u + i, .number = i};
+            workers[i] = (struct worker){.r = r, .lock = &lock, .random = 88172645463325252u + i, .number = i};
             assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
         }
         for (int i = 0; i < THREADS; i++) {
@@ -115,6 +117,7 @@ static void threads_share_one_instance(void **state)
             assert_int_equal(workers[i].wrong, 0);
         }
         assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 0);
+        tp_one_lock_close(&lock);
         rig_close(r);
         free(r);
     }

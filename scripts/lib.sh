@@ -45,6 +45,7 @@ TEST_NEEDS=(
     "py:yaml|python3-yaml|the Python module yaml (a test reads the workflow of scripts/ci-example)"
     "py:jsonschema|python3-jsonschema|the Python module jsonschema (tests hold that JSON against its schema)"
     "cmd:valgrind|valgrind|valgrind (tests count instructions)"
+    "cmd:pmccabe|pmccabe|pmccabe (a test counts the branches of functions)"
 )
 BROWSER_NEEDS=("cmd:chromium|chromium|Chromium (looks at the pages of --export-html)")
 CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")

@@ -648,9 +648,8 @@ void tp_opts_add(struct tp_str *out, const struct tp_opt *rows, const void *base
 
 /* ---- checking tables ---- */
 
-static const char *row_fault(const struct tp_opt *row, size_t opts_size)
+static const char *member_fault(const struct tp_opt *row, size_t opts_size)
 {
-    bool number = number_type(row->type) != NULL;
     if (!*row->name || row->name[strcspn(row->name, "=,{} ")])
         return "its name cannot be written";
     if ((size_t)row->type >= sizeof type_rows / sizeof *type_rows)
@@ -659,15 +658,37 @@ static const char *row_fault(const struct tp_opt *row, size_t opts_size)
     if (size > opts_size || row->offset > opts_size - size ||
         row->offset % type_rows[row->type].align)
         return "its member lies outside the option struct";
+    return NULL;
+}
+
+static const char *choices_fault(const struct tp_opt *row)
+{
     bool words = row->type == TP_OPT_CHOICE || row->type == TP_OPT_SET;
     if (words && !count_words(row->choices))
         return "it has no choices";
     if (row->type == TP_OPT_SET && count_words(row->choices) > SET_CHOICES)
         return "it has over 32 choices, of which a set has one bit each";
-    if (row->choices && !words && !number && row->type != TP_OPT_LIST)
+    if (row->choices && !words && !number_type(row->type) && row->type != TP_OPT_LIST)
         return "its type takes no choices";
-    if ((row->max && (!(number || row->type == TP_OPT_SHARE) || row->max < row->min)) ||
-        (!row->max && row->type == TP_OPT_SHARE))
+    return NULL;
+}
+
+static bool has_range_fault(const struct tp_opt *row)
+{
+    bool share = row->type == TP_OPT_SHARE;
+    if (!row->max)
+        return share;
+    return !(number_type(row->type) || share) || row->max < row->min;
+}
+
+static const char *row_fault(const struct tp_opt *row, size_t opts_size)
+{
+    const char *fault = member_fault(row, opts_size);
+    if (!fault)
+        fault = choices_fault(row);
+    if (fault)
+        return fault;
+    if (has_range_fault(row))
         return "its range is wrong";
     if (row->bare &&
         (row->type == TP_OPT_FLAG || row->type == TP_OPT_SET || row->type == TP_OPT_LIST))

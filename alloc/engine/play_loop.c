@@ -546,6 +546,40 @@ INLINE void note_position(struct tp_player *p, const struct tp_window *w, uint32
         p->cfg->position->first = p->cfg->position->last = tp_window_event(w, index);
 }
 
+/* What comes before an instruction for who watches. */
+INLINE void observe(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    note_position(p, w, index);
+    p->observer->before(p, w, index);
+}
+
+INLINE bool play_insn(struct tp_player *p, const struct hot *hot, const struct tp_insn *insn,
+                      struct standing *standing, struct stamps *time, struct variant v)
+{
+    if (insn->op == TP_ALLOC)
+        return play_alloc(p, hot, insn, standing, time, v);
+    return insn->op == TP_FREE ? play_free(p, hot, insn, standing, time, v)
+                               : play_other(p, insn, time, v);
+}
+
+INLINE uint32_t reading_of(bool counts, const struct stamps *time)
+{
+    return counts ? reading(time->end - time->start) : TP_TICK_SKIP;
+}
+
+/* In a crew an instruction may have to wait for its turn. */
+INLINE bool has_turn(struct variant v, const struct tp_insn *insn)
+{
+    return v.in_crew && __builtin_expect(insn->gap_ns, 0);
+}
+
+/* Whether the replay cannot go on; asked where a call may take long, or be of a device. */
+INLINE bool is_broken_off(const struct tp_player *p, struct variant v)
+{
+    return (v.device || v.touch == TP_TOUCH_ALL) &&
+           __builtin_expect(p->lost || p->unqueued || tp_player_interrupted(p), 0);
+}
+
 /* Plays a part of a window. `counts` is a constant on paths without a failure, so the test for a
  * stop costs them nothing. */
 INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct part part,
@@ -558,33 +592,24 @@ INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct par
     uint32_t *tick = p->ticks + (v.mode == MODE_LATENCY ? part.from : 0);
     struct stamps time;
     for (const struct tp_insn *insn = w->insns + part.from; insn != end; insn++) {
-        bool counts;
         if (v.clocked)
             p->now_ns += insn->gap_ns + p->tick_ns;
         if (v.device && (v.occupied || insn->op == TP_SYNC))
             tp_occupy_between(p, w, insn == w->insns ? NULL : insn - 1, insn);
-        if (v.in_crew && __builtin_expect(insn->gap_ns, 0) && !tp_turn_await(p, insn)) {
+        if (has_turn(v, insn) && !tp_turn_await(p, insn)) {
             stop_before(p, w, (uint32_t)(insn - w->insns), v.mode);
             return;
         }
-        if (v.mode == MODE_OBSERVED) {
-            note_position(p, w, (uint32_t)(insn - w->insns));
-            p->observer->before(p, w, (uint32_t)(insn - w->insns));
-        }
-        if (insn->op == TP_ALLOC)
-            counts = play_alloc(p, &hot, insn, &standing, &time, v);
-        else if (insn->op == TP_FREE)
-            counts = play_free(p, &hot, insn, &standing, &time, v);
-        else
-            counts = play_other(p, insn, &time, v);
+        if (v.mode == MODE_OBSERVED)
+            observe(p, w, (uint32_t)(insn - w->insns));
+        bool counts = play_insn(p, &hot, insn, &standing, &time, v);
         if (v.mode == MODE_OBSERVED)
             p->observer->after(p, w, (uint32_t)(insn - w->insns));
         if (v.mode == MODE_LATENCY)
-            *tick++ = counts ? reading(time.end - time.start) : TP_TICK_SKIP;
-        if (v.in_crew && __builtin_expect(insn->gap_ns, 0))
+            *tick++ = reading_of(counts, &time);
+        if (has_turn(v, insn))
             tp_turn_pass(p, insn);
-        if ((v.device || v.touch == TP_TOUCH_ALL) &&
-            __builtin_expect(p->lost || p->unqueued || tp_player_interrupted(p), 0)) {
+        if (is_broken_off(p, v)) {
             end_window(p, insn);
             counts = false;
         }

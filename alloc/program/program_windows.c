@@ -10,10 +10,9 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits)
+/* What is wrong with the members that only some operations have; NULL: nothing. */
+static const char *operands_wrong(const struct tp_insn *in, const struct tp_limits *limits)
 {
-    if (in->op >= TP_OP_COUNT)
-        return "there is no such operation";
     unsigned flags = tp_op_rows[in->op].flags;
     bool object = flags & (TP_IS_NEW | TP_IS_LIVE);
     if (object && in->slot >= limits->slots)
@@ -28,6 +27,16 @@ const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limi
         return "there is no such note";
     if (flags & TP_HAS_NOTE && in->slot && in->slot >= limits->slots)
         return "the slot is out of range";
+    return NULL;
+}
+
+const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits)
+{
+    if (in->op >= TP_OP_COUNT)
+        return "there is no such operation";
+    const char *wrong = operands_wrong(in, limits);
+    if (wrong)
+        return wrong;
     if (in->align_log2 > TP_MAX_ALIGN_LOG2)
         return "the alignment is out of range";
     if (in->thread >= limits->threads)
@@ -228,6 +237,13 @@ uint64_t tp_program_ops(const struct tp_program_facts *f, unsigned flags)
     return sum;
 }
 
+static bool indices_fit(const struct tp_program_facts *f)
+{
+    return f->devices >= 1 && f->devices <= TP_MAX_DEVICES && f->threads >= 1 &&
+           f->threads <= TP_MAX_THREADS && f->streams >= 1 && f->streams <= TP_MAX_STREAMS &&
+           f->marks <= TP_MAX_MARKS;
+}
+
 const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t most)
 {
     uint64_t all = 0, operations = 0;
@@ -239,9 +255,7 @@ const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t mo
     }
     if (f->kind > TP_KIND_DEVICE || f->time_known > 1)
         return "the kind is wrong";
-    if (f->devices < 1 || f->devices > TP_MAX_DEVICES || f->threads < 1 ||
-        f->threads > TP_MAX_THREADS || f->streams < 1 || f->streams > TP_MAX_STREAMS ||
-        f->marks > TP_MAX_MARKS)
+    if (!indices_fit(f))
         return "a number of indices is out of range";
     if (f->instructions > most || f->prologue > most - f->instructions || all != f->instructions ||
         operations != f->operations)

@@ -177,22 +177,34 @@ static pid_t look(pid_t pid, const struct tp_child_wait *w, int *how)
     return info.si_pid;
 }
 
+/* Looks again until the child has ended, or something is to be done about it: it stopped, or there
+ * is a reason to end it. */
+static bool runs_on(pid_t pid, const struct tp_child_wait *w, int *how, pid_t *got)
+{
+    *got = look(pid, w, how);
+    return *got == 0 || (*got < 0 && errno == EINTR) || (*got > 0 && WIFSTOPPED(*how));
+}
+
+static bool is_interrupted(const struct tp_child_wait *w)
+{
+    return w->interrupted && *w->interrupted;
+}
+
 /* Waits for the child, and ends it if it is interrupted or its time is over. */
 static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hearing *h, int *how)
 {
     uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
     int reason = TP_OK;
     pid_t got;
-    while ((got = look(pid, w, how)) == 0 || (got < 0 && errno == EINTR) ||
-           (got > 0 && WIFSTOPPED(*how))) {
+    while (runs_on(pid, w, how, &got)) {
         if (got > 0 && w->stopped)
             w->stopped(w->ctx, got, *how);
-        if (got > 0 && !(w->interrupted && *w->interrupted) && !is_late(end))
+        if (got > 0 && !is_interrupted(w) && !is_late(end))
             continue;
         uint64_t stopped = stop_all(pid, w, h);
         end += end ? stopped : 0;
         bool asks = !reason && w->tapool;
-        if (!reason && w->interrupted && *w->interrupted)
+        if (!reason && is_interrupted(w))
             reason = TP_ESTOP;
         else if (sleep_until(end, h))
             continue;

@@ -320,26 +320,47 @@ static void say_reason(const struct tp_pick_field *f, char *text)
     words[step](f, speaker, rival, text);
 }
 
+static void say_joint(size_t said, size_t parts, char *text)
+{
+    tp_pick_say(text, !said ? " " : said + 1 < parts ? ", " : " and ");
+}
+
+/* The policies that are out, by what they lack. */
+struct pick_out {
+    size_t failed, yardsticks, at[STEPS];
+};
+
+static struct pick_out count_out(const struct tp_pick_field *f)
+{
+    struct pick_out n = {.failed = 0};
+    for (size_t i = 0; i < f->count; i++) {
+        const struct tp_choice *c = tp_pick_choice(f, i);
+        n.failed += c->failed;
+        n.yardsticks += c->yardstick && !c->failed;
+        if (!c->yardstick && !c->failed && !f->in[i] && f->left_at[i] < STEPS)
+            n.at[f->left_at[i]]++;
+    }
+    return n;
+}
+
 /* Says what the picked policies have and all others lack, yardsticks aside: ": the only policy here
  * that serves every allocation and heeds the streams". `left` is the number of picked policies. */
 static void say_only(const struct tp_pick_field *f, size_t left, char *text)
 {
+    static const struct {
+        int step;
+        const char *verb, *rest;
+    } lacks[] = {{SERVING, "report", " memory"},
+                 {SAFE, "heed", " the streams"},
+                 {PACKED, "begin", " packed"},
+                 {SINGLE, "hand", " out again what is freed singly"}};
+    enum { LACKS = sizeof lacks / sizeof *lacks };
     const char *s = left == 1 ? "s" : "";
-    size_t failed = 0, yardsticks = 0, silent = 0, unsafe_ones = 0, regions = 0;
-    size_t aged_ones = 0;
-    for (size_t i = 0; i < f->count; i++) {
-        const struct tp_choice *c = tp_pick_choice(f, i);
-        bool out = !c->yardstick && !c->failed && !f->in[i];
-        failed += c->failed;
-        yardsticks += c->yardstick && !c->failed;
-        silent += out && f->left_at[i] == SERVING;
-        unsafe_ones += out && f->left_at[i] == SAFE;
-        aged_ones += out && f->left_at[i] == PACKED;
-        regions += out && f->left_at[i] == SINGLE;
-    }
-    bool limited = failed && !isnan(f->q->capacity);
-    size_t parts =
-        (size_t)(failed > 0) + (silent > 0) + (unsafe_ones > 0) + (aged_ones > 0) + (regions > 0);
+    const struct pick_out n = count_out(f);
+    bool limited = n.failed && !isnan(f->q->capacity);
+    size_t parts = n.failed > 0;
+    for (size_t i = 0; i < LACKS; i++)
+        parts += n.at[lacks[i].step] > 0;
     if (left > 1)
         tp_pick_say(text, ": no difference that matters between them%s", parts ? "; " : "");
     else if (!parts)
@@ -348,25 +369,24 @@ static void say_only(const struct tp_pick_field *f, size_t left, char *text)
         tp_pick_say(text, ": ");
     if (!parts)
         return;
-    if (left == 1 && limited && failed + 1 == f->count)
+    if (left == 1 && limited && n.failed + 1 == f->count)
         tp_pick_say(text, "the only one of the %zu that", f->count);
     else
         tp_pick_say(text, "the only polic%s here that", left == 1 ? "y" : "ies");
     size_t said = 0;
-#define PART(applies, ...)                                                                         \
-    if (applies) {                                                                                 \
-        tp_pick_say(text, !said ? " " : said + 1 < parts ? ", " : " and ");                        \
-        tp_pick_say(text, __VA_ARGS__);                                                            \
-        said++;                                                                                    \
+    if (n.failed) {
+        say_joint(said++, parts, text);
+        if (limited)
+            tp_pick_say(text, "fit%s in %s", s, tp_pick_bytes(f, f->q->capacity).s);
+        else
+            tp_pick_say(text, "serve%s every allocation", s);
     }
-    PART(limited, "fit%s in %s", s, tp_pick_bytes(f, f->q->capacity).s)
-    PART(failed && !limited, "serve%s every allocation", s)
-    PART(silent, "report%s memory", s)
-    PART(unsafe_ones, "heed%s the streams", s)
-    PART(aged_ones, "begin%s packed", s)
-    PART(regions, "hand%s out again what is freed singly", s)
-#undef PART
-    if (yardsticks) /* a yardstick has these properties too */
+    for (size_t i = 0; i < LACKS; i++)
+        if (n.at[lacks[i].step]) {
+            say_joint(said++, parts, text);
+            tp_pick_say(text, "%s%s%s", lacks[i].verb, s, lacks[i].rest);
+        }
+    if (n.yardsticks) /* a yardstick has these properties too */
         tp_pick_say(text, ", yardsticks aside");
 }
 

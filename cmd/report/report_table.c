@@ -656,20 +656,18 @@ static bool peaks_elsewhere(const struct tp_run *run)
     return apart;
 }
 
-/* Prints the meanings of the marks in the cells, whose bits are in `see`. */
-static void print_notes(const struct tp_result *results, size_t count, unsigned see,
-                        struct tp_page *page)
+/* The meanings of the marks of times. */
+static void print_time_notes(const struct tp_result *results, size_t count, unsigned see,
+                             struct tp_page *page)
 {
     const struct tp_result *flattered = NULL, *untimed = NULL;
-    bool once = false, drowned = false, apart = false, host = on_host(results, count);
-    uint64_t sampled = results[0].run->latency.sampled;
+    bool once = false, drowned = false;
     for (size_t i = 0; i < count; i++) {
         const char *none = no_time(&results[i]);
         untimed = none && *none == '-' ? &results[i] : untimed;
         flattered = none && !strcmp(none, "(a)") ? &results[i] : flattered;
         drowned |= none && !strcmp(none, "(c)");
         once |= !none && !tp_run_has_interval(results[i].run);
-        apart |= peaks_elsewhere(results[i].run);
     }
     if (untimed && see & SEE_TIME)
         tp_page_dim(page, NOTE, "A time of '-' was %s.", tp_result_no_speed(untimed));
@@ -684,6 +682,17 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
         tp_page_dim(page, NOTE,
                     "(c) no more than tapool's own share, which is taken off: too noisy, or too "
                     "few calls.");
+}
+
+/* Prints the meanings of the marks in the cells, whose bits are in `see`. */
+static void print_notes(const struct tp_result *results, size_t count, unsigned see,
+                        struct tp_page *page)
+{
+    bool apart = false, host = on_host(results, count);
+    uint64_t sampled = results[0].run->latency.sampled;
+    for (size_t i = 0; i < count; i++)
+        apart |= peaks_elsewhere(results[i].run);
+    print_time_notes(results, count, see, page);
     if (by_threads(results, count))
         print_thread_notes(results, count, see, page);
     if (apart && see & SEE_SPACE)

@@ -171,6 +171,16 @@ fresh_tree
 { printf 'void tp_play(void)\n{\n'; yes '    ;' | head -n 61; echo '}'; } >alloc/engine/engine.c || true
 caught 'alloc/engine/engine.c:2: a function of 61 lines, above 60' layers lengths
 
+if command -v pmccabe >/dev/null; then
+    fresh_tree
+    {
+        printf 'void tp_tangle(int n);\nvoid tp_tangle(int n)\n{\n'
+        printf 'if (n == %d) n++;\n' {1..20}
+        printf '}\n'
+    } >alloc/engine/tangle.c
+    caught 'alloc/engine/tangle.c:2: tp_tangle branches too often: McCabe 21, above 20' layers branches
+fi
+
 fresh_tree
 echo 'struct tp_other { struct tp_unknown member; };' >alloc/other.h
 caught 'alloc/other.h: does not compile alone' layers headers

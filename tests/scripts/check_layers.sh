@@ -2,9 +2,10 @@
 # usage: check_layers.sh [ROOT [CHECK...]]
 #
 # Checks the tree: which room includes which (rooms.txt), circles of files, calls that only cmd/ may
-# make, unique names of files and tags of types, lengths, headers that compile alone, and what lies in
-# the top folder. Prints one line per finding, `path:line: what`, and exits 1 when there is any. CHECK:
-# includes, calls, names, tags, lengths, headers or top; all of them where none is named.
+# make, unique names of files and tags of types, lengths, branches of a function (where pmccabe is
+# installed), headers that compile alone, and what lies in the top folder. Prints one line per finding,
+# `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names, tags, lengths,
+# branches, headers or top; all of them where none is named.
 # check_checks.sh proves each check.
 #
 # How: c_text.awk takes comments away; the rest are regular expressions.
@@ -101,6 +102,15 @@ check_lengths() {
             END { ended() }' >>"$FINDINGS"
 }
 
+# McCabe's number of a function: 1, and 1 for each place where it branches.
+check_branches() {
+    command -v pmccabe >/dev/null || { echo "skipped: branches, pmccabe is not installed" >&2; return; }
+    find "${FOLDERS[@]}" -type f -name '*.[ch]' ! -path 'tests/*' -exec pmccabe {} + 2>/dev/null |
+        awk -F '\t' '$1 > 20 {
+            sub(/\(/, ":", $6); sub(/\)/, "", $6)
+            print $6 " branches too often: McCabe " $1 ", above 20" }' >>"$FINDINGS"
+}
+
 # The folder of the toolkit's headers, if there is one: beside nvcc, or where it installs itself.
 cuda_headers() {
     local nvcc folder
@@ -170,7 +180,7 @@ check_top() {
 }
 
 [ "${#SOURCES[@]}" -gt 0 ] || report "$PWD: no *.c or *.h found"
-[ $# -gt 0 ] || set -- includes calls names tags lengths headers top
+[ $# -gt 0 ] || set -- includes calls names tags lengths branches headers top
 for check; do "check_$check"; done
 
 if [ -s "$FINDINGS" ]; then

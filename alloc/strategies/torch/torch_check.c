@@ -54,8 +54,7 @@ static void note_room(const struct torch_block *b, struct torch_sums *sums)
     *room = offer > *room ? offer : *room;
 }
 
-static const char *check_block(struct torch *st, const struct torch_block *b,
-                               struct torch_sums *sums)
+static void count_block(const struct torch_block *b, struct torch_sums *sums)
 {
     bool small = b->segment->pool->small;
     sums->blocks++;
@@ -71,17 +70,32 @@ static const char *check_block(struct torch *st, const struct torch_block *b,
     note_room(b, sums);
     for (const struct torch_use *u = b->uses; u; u = u->next)
         sums->uses++;
+}
+
+/* What is wrong with a block and the one behind it; NULL: nothing. */
+static const char *check_neighbours(const struct torch *st, const struct torch_block *b)
+{
     if (b->behind && (b->behind->before != b || b->behind->addr != b->addr + b->size ||
                       b->behind->segment != b->segment))
         return "the blocks of a segment have a gap";
     if (b->state == TORCH_FREE && b->behind && b->behind->state == TORCH_FREE &&
         st->rules.merge_before && st->rules.merge_behind)
         return "two free neighbours are not merged";
+    if (b->state == TORCH_UNMAPPED && b->behind && b->behind->state == TORCH_UNMAPPED)
+        return "two unmapped neighbours are not one";
+    return NULL;
+}
+
+static const char *check_block(struct torch *st, const struct torch_block *b,
+                               struct torch_sums *sums)
+{
+    const char *fault = check_neighbours(st, b);
+    count_block(b, sums);
+    if (fault)
+        return fault;
     if (b->state == TORCH_UNMAPPED &&
         ((b->addr - b->segment->base) % b->segment->unit || b->size % b->segment->unit))
         return "an unmapped block has no whole units";
-    if (b->state == TORCH_UNMAPPED && b->behind && b->behind->state == TORCH_UNMAPPED)
-        return "two unmapped neighbours are not one";
     if (b->state == TORCH_LIVE && torch_find_live(st, b->addr + torch_lead(b)) != b)
         return "a live block is not in the table of addresses";
     if (b->state == TORCH_LIVE && (!b->requested || torch_granted(b) < b->requested))

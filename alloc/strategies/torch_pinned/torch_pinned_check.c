@@ -94,6 +94,13 @@ static uint64_t count_queue(const struct torch_pinned *st, const char **fault)
     return count;
 }
 
+static bool adds_up(const struct torch_pinned *st, const struct pinned_sums *sums)
+{
+    return sums->idle_bytes == st->idle_bytes && sums->carved == st->carved.now &&
+           sums->handed == st->handed && st->carved.now <= st->carved.peak &&
+           st->handed <= round_up(st->rules.reserve, PINNED_GRAIN);
+}
+
 int tp_torch_pinned_check(void *state, struct tp_err *err)
 {
     struct torch_pinned *st = state;
@@ -110,9 +117,7 @@ int tp_torch_pinned_check(void *state, struct tp_err *err)
         fault = "a block is lost";
     if (!fault && (sums.blocks != st->blocks.used || sums.uses + queued != st->uses.used))
         fault = "a record is lost";
-    if (!fault && (sums.idle_bytes != st->idle_bytes || sums.carved != st->carved.now ||
-                   sums.handed != st->handed || st->carved.now > st->carved.peak ||
-                   st->handed > round_up(st->rules.reserve, PINNED_GRAIN)))
+    if (!fault && !adds_up(st, &sums))
         fault = "the counters do not add up";
     return fault ? tp_fail(err, TP_EBROKEN, "strategy 'torch-pinned': %s", fault) : TP_OK;
 }

@@ -109,7 +109,8 @@ static void threads_share_one_instance(void **state)
         struct tp_one_lock lock = {.inner = NULL};
         tp_one_lock_open(&lock, r->s, r->st);
         for (uint16_t i = 0; i < THREADS; i++) {
-            workers[i] = (struct worker){.r = r, .lock = &lock, .random = 88172645463325252u + i, .number = i};
+            workers[i] = (struct worker){
+                .r = r, .lock = &lock, .random = 88172645463325252u + i, .number = i};
             assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
         }
         for (int i = 0; i < THREADS; i++) {

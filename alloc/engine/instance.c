@@ -342,3 +342,58 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
             return -status;
     }
 }
+
+/* ---- freeing what is left ---- */
+
+/* Frees the block of a slot with all its references. Timed only as part of a RESET. */
+int tp_player_free(struct tp_player *p, const struct tp_slot *slot, void *thr, uint16_t stream)
+{
+    const struct tp_strategy *s = p->strategy;
+    void *state = p->instances[tp_slot_device(slot)].state;
+    struct tp_req rq = {.size = tp_slot_size(slot), .align = tp_slot_align(slot), .stream = stream};
+    bool counted = s->caps & TP_CAP_RETAINS && !(s->caps & TP_CAP_FOREIGN);
+    uint64_t more = counted ? p->facts->ops[TP_RETAIN] : 0;
+    int status = s->free(state, thr, slot->addr, &rq);
+    while (!status && more && !s->free(state, thr, slot->addr, &rq))
+        more--;
+    return status;
+}
+
+static void wait_for_devices(struct tp_player *p)
+{
+    for (uint32_t d = 0; d < p->facts->devices; d++)
+        if (p->instances[d].env.source && !p->lost)
+            tp_src_synced(p->instances[d].env.source, TP_ALL_STREAMS);
+}
+
+static void drain(struct tp_player *p, struct tp_slot *slots, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct tp_slot *slot = &slots[i];
+        if (!slot->addr)
+            continue;
+        if (!p->device && tp_player_interrupted(p)) {
+            p->undrained = true; /* the strategy's fini gives the rest back */
+            return;
+        }
+        void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], 0);
+        tp_player_free(p, slot, thr, 0);
+        slot->addr = 0;
+    }
+}
+
+void tp_player_drain(struct tp_player *p)
+{
+    size_t cells = 0;
+    if (p->cfg->position)
+        p->cfg->position->first = p->cfg->position->last = TP_NONE;
+    if (p->device)
+        wait_for_devices(p); /* because blocks of all streams are freed on stream 0 */
+    if (p->lost)
+        return;
+    struct tp_slot *left = p->crew ? tp_crew_cells(p->crew, &cells) : NULL;
+    drain(p, left, cells);
+    drain(p, p->slots, p->facts->slots);
+    if (p->device)
+        wait_for_devices(p);
+}

@@ -349,20 +349,6 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
-/* Frees the block of a slot with all its references. Timed only as part of a RESET. */
-static int free_wholly(struct tp_player *p, const struct tp_slot *slot, void *thr, uint16_t stream)
-{
-    const struct tp_strategy *s = p->strategy;
-    void *state = p->instances[tp_slot_device(slot)].state;
-    struct tp_req rq = {.size = tp_slot_size(slot), .align = tp_slot_align(slot), .stream = stream};
-    bool counted = s->caps & TP_CAP_RETAINS && !(s->caps & TP_CAP_FOREIGN);
-    uint64_t more = counted ? p->facts->ops[TP_RETAIN] : 0;
-    int status = s->free(state, thr, slot->addr, &rq);
-    while (!status && more && !s->free(state, thr, slot->addr, &rq))
-        more--;
-    return status;
-}
-
 static void reset_at_once(struct tp_player *p, const struct tp_insn *insn, const uint32_t *slots,
                           uint32_t count)
 {
@@ -388,7 +374,7 @@ RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
         if (p->observer && !at_once)
             p->observer->leaving(p, slots[i]);
         void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], insn->thread);
-        must(p, insn, at_once ? TP_OK : free_wholly(p, slot, thr, insn->stream));
+        must(p, insn, at_once ? TP_OK : tp_player_free(p, slot, thr, insn->stream));
         slot->addr = 0;
         if (p->observer)
             p->observer->gone(p, slots[i], insn);
@@ -773,43 +759,4 @@ void tp_play_untimed(struct tp_player *p, const struct tp_window *w)
         tp_crew_play(p, w, tp_play_untimed);
     else
         play_parts(p, w, MODE_UNTIMED, loops[copy][where_of(p)]);
-}
-
-static void wait_for_devices(struct tp_player *p)
-{
-    for (uint32_t d = 0; d < p->facts->devices; d++)
-        if (p->instances[d].env.source && !p->lost)
-            tp_src_synced(p->instances[d].env.source, TP_ALL_STREAMS);
-}
-
-static void drain(struct tp_player *p, struct tp_slot *slots, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct tp_slot *slot = &slots[i];
-        if (!slot->addr)
-            continue;
-        if (!p->device && tp_player_interrupted(p)) {
-            p->undrained = true; /* the strategy's fini gives the rest back */
-            return;
-        }
-        void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], 0);
-        free_wholly(p, slot, thr, 0);
-        slot->addr = 0;
-    }
-}
-
-void tp_player_drain(struct tp_player *p)
-{
-    size_t cells = 0;
-    if (p->cfg->position)
-        p->cfg->position->first = p->cfg->position->last = TP_NONE;
-    if (p->device)
-        wait_for_devices(p); /* because blocks of all streams are freed on stream 0 */
-    if (p->lost)
-        return;
-    struct tp_slot *left = p->crew ? tp_crew_cells(p->crew, &cells) : NULL;
-    drain(p, left, cells);
-    drain(p, p->slots, p->facts->slots);
-    if (p->device)
-        wait_for_devices(p);
 }

@@ -199,6 +199,9 @@ void *tp_player_thread(const struct tp_player *p, const struct tp_instance *in, 
  * TP_EDEVICE when the device was lost, TP_ESTOP when the replay was interrupted. */
 int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err);
 
+/* Frees the block of a slot with all its references. Timed only as part of a RESET. */
+int tp_player_free(struct tp_player *p, const struct tp_slot *slot, void *thr, uint16_t stream);
+
 /* Frees all live blocks, untimed and uncounted, and waits until the device is idle. Does nothing on
  * a device that was lost. */
 void tp_player_drain(struct tp_player *p);

@@ -16,6 +16,8 @@ static const struct {
     {&tp_strategy_lru, "", 1},
     {&tp_strategy_lru, "capacity_blocks=30", 1},
     {&tp_strategy_lru, "capacity_bytes=20KB,round=pow2", THREADS},
+    {&tp_strategy_stream_pool, "threshold=4KiB", THREADS},
+    {&tp_strategy_stream_pool, "release_threshold=max", 1},
     {&tp_strategy_direct, "", 1},
     {&tp_strategy_bump, "", 1},
     {&tp_strategy_bump, "size=64KiB,on_full=fallback", 1},

@@ -108,7 +108,7 @@ static struct tp_replay_cfg timed(struct tp_program *p, unsigned passes)
 
 /* What the repetitions may last, and the one that was under way when that was over; the cold one or
  * the warm one before them. */
-enum { AT_MOST = MIN_TIME_NS * 3 / 2 / OLD_NS + 12 };
+enum { AT_MOST = MIN_TIME_NS * 4 / OLD_NS + 12 };
 
 static void placing_the_prologue_again_counts(void **state)
 {

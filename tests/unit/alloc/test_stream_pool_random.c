@@ -2,8 +2,6 @@
  * with failing bookkeeping and sources, and by several threads. */
 #include "tests/unit/stream_pool_rig.h"
 
-#include <pthread.h>
-
 /* ---- the model ---- */
 
 struct owned {
@@ -221,67 +219,12 @@ static void failing_sources_lose_nothing(void **state)
         }
 }
 
-/* ---- threads ---- */
-
-static int init_concurrent(void *st, const struct tp_env *env, const void *opts, struct tp_err *err)
-{
-    ((struct tp_env *)(uintptr_t)env)->concurrent = true;
-    return tp_strategy_stream_pool.init(st, env, opts, err);
-}
-
-struct worker {
-    struct rig *r;
-    pthread_t thread;
-    uint16_t stream;
-    uint64_t hits;
-};
-
-static void *work(void *ctx)
-{
-    struct worker *w = ctx;
-    const struct tp_strategy *s = w->r->s;
-    tp_addr held[16] = {0};
-    for (unsigned i = 0; i < 4000; i++) {
-        unsigned at = i * 7 % 16;
-        struct tp_req rq = {.size = 512 * (1 + at % 5), .align = 256, .stream = w->stream};
-        struct tp_block b;
-        int rc =
-            held[at] ? s->free(w->r->st, NULL, held[at], &rq) : s->alloc(w->r->st, NULL, &rq, &b);
-        w->hits += rc == TP_OK;
-        held[at] = held[at] ? 0 : b.addr;
-        if (held[at] && i % 5 == 0 && s->use(w->r->st, NULL, held[at], (uint16_t)(i % STREAMS)))
-            w->hits = 0;
-        if (held[at] && i % 3 == 0 && s->resize(w->r->st, NULL, held[at], &rq, &b))
-            w->hits = 0;
-    }
-    return NULL;
-}
-
-static void threads_take_turns(void **state)
-{
-    (void)state;
-    struct tp_strategy threaded = tp_strategy_stream_pool;
-    threaded.init = init_concurrent;
-    struct rig *r = open_with((struct rig_cfg){.strategy = &threaded, .options = "threshold=4KiB"});
-    struct worker workers[4];
-    for (uint16_t i = 0; i < 4; i++) {
-        workers[i] = (struct worker){.r = r, .stream = i % 2};
-        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
-    }
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-        assert_int_equal(workers[i].hits, 4000);
-    }
-    close_pool(r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_stream_gets_what_another_works_on),
         cmocka_unit_test(failing_bookkeeping_loses_nothing),
         cmocka_unit_test(failing_sources_lose_nothing),
-        cmocka_unit_test(threads_take_turns),
     };
     return cmocka_run_group_tests_name("stream_pool_random", tests, NULL, NULL);
 }

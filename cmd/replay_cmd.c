@@ -3,7 +3,6 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/exports/export_files.h"
-#include "cmd/exports/replay_output.h"
 #include "cmd/jobs/bound.h"
 #include "cmd/jobs/child.h"
 #include "cmd/jobs/fork_replay.h"
@@ -13,21 +12,86 @@
 #include "cmd/jobs/replay_ahead.h"
 #include "cmd/page/frame_events.h"
 #include "cmd/pytorch/verify/fidelity.h"
+#include "cmd/report/report.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/results/fail_on.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/metrics.h"
 #include "cmd/results/recorded_policy.h"
+#include "cmd/results/replay_job.h"
 #include "cmd/stats/measure.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
+#include "cmd/ui/output.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- replay output ---- */
+
+/* The output of tapool replay after everything is played: first the exported files, then the screen
+ * or another format. */
+
+struct tp_replay_output {
+    const struct tp_replay_opts *opts;
+    const struct tp_report *report; /* with at least one result */
+    bool lost; /* the caller reports the error that made the report incomplete */
+};
+
+static void print_text(const struct tp_replay_output *o, FILE *out)
+{
+    const struct tp_report *r = o->report;
+    struct tp_page page;
+    tp_page_init(&page, out, o->opts->color);
+    page.exact = o->opts->bytes;
+    for (size_t first = 0, planned; first < r->count; first += planned) {
+        planned = tp_results_of_trace(&r->results[first], r->planned - first);
+        size_t count = planned < r->count - first ? planned : r->count - first;
+        if (first)
+            tp_page_line(&page);
+        if (planned == 1)
+            tp_report_detail(r, &r->results[first], &page);
+        if (planned == 1)
+            tp_report_missing(r, r->results[first].trace, &page);
+        else
+            tp_report_table(r, first, count, &page);
+    }
+    if (!r->partial)
+        return;
+    tp_page_line(&page);
+    tp_page_styled(&page, 0, TP_RED, o->lost ? "stopped" : "interrupted");
+    tp_page_more(&page, 0,
+                 ": %zu of %zu replays are done; what stands above is complete as far as it goes.",
+                 r->count, r->planned);
+    tp_page_line(&page);
+}
+
+/* Writes the exports, then prints to `out`. TP_ESTOP: the report was interrupted, and the printed
+ * format has no place to say so. */
+static int replay_print(const struct tp_replay_output *o, FILE *out, struct tp_err *err)
+{
+    const struct tp_report *r = o->report;
+    const struct tp_exporter *other = tp_exports_printed(&o->opts->exports);
+    int status = tp_exports_write(&o->opts->exports, r, err);
+    if (status)
+        return status;
+    if (other)
+        status = other->write(r, out, err);
+    else
+        print_text(o, out);
+    if (status)
+        return status;
+    if (!r->partial)
+        return TP_OK;
+    status = tp_finish_output(out, "standard output", err);
+    if (status || o->lost || !other) /* the screen says it, and the caller reports a lost device */
+        return status;
+    return tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done", r->count, r->planned);
+}
 
 enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
@@ -502,7 +566,7 @@ static int report(struct replay *r, FILE *out, struct tp_err *err)
     for (size_t i = 0; !r->report.partial && i < r->job_count; i++)
         find_fidelity(r, i);
     const struct tp_replay_output output = {.opts = r->o, .report = &r->report, .lost = r->lost};
-    int status = tp_replay_print(&output, out, err);
+    int status = replay_print(&output, out, err);
     return status || r->report.partial ? status : tp_fail_on_check(&r->o->fail_on, &r->report, err);
 }
 

@@ -3,16 +3,82 @@
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/child.h"
+#include "cmd/jobs/conformance_run.h"
 #include "cmd/jobs/gpus.h"
 #include "cmd/jobs/libraries.h"
 #include "cmd/jobs/spec.h"
-#include "cmd/report/conformance_text.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+/* ---- conformance text ---- */
+
+/* The conformance suite on a screen: a line for each check. */
+
+enum { VERDICT = 2, CHECK = 10, PLACE = 47 };
+
+struct printing {
+    struct tp_page page;
+    unsigned failed;
+};
+
+static void print_result(void *ctx, const struct tp_conformance_result *r)
+{
+    struct printing *p = ctx;
+    bool passed = r->why.status == TP_OK;
+    p->failed += !passed;
+    tp_page_at(&p->page, VERDICT, "%s", passed ? "ok" : "FAILED");
+    tp_page_at(&p->page, CHECK, "%s", r->check->name);
+    tp_page_at(&p->page, PLACE, "%s", r->on->name);
+    tp_page_line(&p->page);
+    if (!passed)
+        tp_page_put(&p->page, CHECK, "%s", r->why.text);
+}
+
+/* Plays while signals are only noted, so that a child does not outlive its line. */
+static int play(const struct tp_strategy_spec *spec, const char *options, struct printing *p,
+                unsigned *played, struct tp_err *err)
+{
+    const struct tp_conformance_case one = {spec->strategy, options};
+    struct tp_stop signals;
+    tp_stop_catch(&signals, false);
+    int status = tp_conformance_run(&one, print_result, p, tp_stop_flag(), played, err);
+    tp_stop_restore(&signals);
+    return status;
+}
+
+/* Plays the suite on the strategy and prints what comes of each check. TP_EBROKEN: a check failed.
+ */
+static int conformance_print(const struct tp_strategy_spec *spec, FILE *out, struct tp_err *err)
+{
+    struct printing p = {.failed = 0};
+    char options[TP_SPEC_TEXT];
+    unsigned played = 0;
+    if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
+        return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
+    tp_page_init(&p.page, out, 0);
+    tp_page_put(&p.page, 0, "%s: random programs beside a model that knows what must come out",
+                spec->strategy->name);
+    tp_page_line(&p.page);
+    int status = play(spec, options, &p, &played, err);
+    if (status)
+        return status;
+    tp_page_line(&p.page);
+    if (spec->strategy->caps & TP_CAP_ASYNC)
+        tp_page_put(&p.page, 0, "A pool of the driver is played on a GPU alone, not here.");
+    tp_page_put(&p.page, 0, "%u of %s passed.", played - p.failed, tp_plural(played, "check").s);
+    if (!p.failed)
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EBROKEN, "strategy '%s' fails %u of %s", spec->strategy->name,
+                           p.failed, tp_plural(played, "check").s),
+                   "seeds are fixed: the same check fails in the same step again, except with "
+                   "several threads");
+}
 
 enum { NAME = 2, SUMMARY = 19, RUNS = 37, GAP = 2, DEFAULT = 24, HELP = 34, WHY = 700 };
 
@@ -259,7 +325,7 @@ static int check_conformance(const char *name, FILE *out, struct tp_err *err)
             err, tp_fail(err, TP_EUSAGE, "'%s' is played in a process of its own only", spec.label),
             "'tapool replay TRACE%s --verify' checks every block of a trace", tp_str_text(&named));
     else
-        status = tp_conformance_print(&spec, out, err);
+        status = conformance_print(&spec, out, err);
     tp_str_drop(&named);
     tp_strategy_spec_release(&spec);
     return status;

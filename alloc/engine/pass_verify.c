@@ -10,15 +10,417 @@
  *
  * What several OS threads can break is looked for by verify_threads.c after that. */
 #include "alloc/base/own.h"
+#include "alloc/base/tree.h"
 #include "alloc/engine/crew.h"
 #include "alloc/engine/passes.h"
+#include "alloc/engine/replay_cfg.h"
 #include "alloc/engine/shadow.h"
 #include "alloc/engine/verify_contents.h"
-#include "alloc/engine/verify_threads.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
+
+/* ---- verify threads ---- */
+
+/* Internal to the engine: the part of the verifying pass that several OS threads play. */
+
+enum { CHUNK = 1024 /* blocks that memory is got for at once */ };
+
+struct guard_block {
+    struct tp_tree_node node; /* by address */
+    tp_addr addr;             /* of a spare one: the next spare one */
+    uint64_t size, requested;
+    uint64_t seed; /* of its contents */
+};
+
+struct guard_chunk {
+    struct guard_chunk *older;
+    struct guard_block blocks[CHUNK];
+};
+
+/* What init is given as options, and what the pass reads afterwards. */
+struct guard_setup {
+    const struct tp_strategy *inner;
+    const void *opts;
+    char what[TP_ERR_TEXT / 2]; /* the first breach; "": none */
+    uint64_t event;             /* of it; 0: in the prologue */
+};
+
+struct guard {
+    struct guard_setup *setup;
+    const struct tp_strategy *inner;
+    pthread_mutex_t lock;
+    struct tp_tree_node *live;
+    struct guard_block *spare;
+    struct guard_chunk *chunks;
+    uint64_t serial;
+    bool broken;                        /* atomic */
+    _Alignas(16) unsigned char state[]; /* of the inner strategy */
+};
+
+/* ---- the shadow; its lock is held ---- */
+
+static struct guard_block *block_of(const struct tp_tree_node *n)
+{
+    return TP_TREE_ITEM(struct guard_block, node, n);
+}
+
+static bool is_lower(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return block_of(a)->addr < block_of(b)->addr;
+}
+
+/* The last live block that begins at or below the address, or NULL. */
+static struct guard_block *find_below(const struct guard *g, tp_addr addr)
+{
+    struct guard_block *found = NULL;
+    for (const struct tp_tree_node *at = g->live; at;) {
+        TP_STEP();
+        if (block_of(at)->addr <= addr) {
+            found = block_of(at);
+            at = at->high;
+        } else {
+            at = at->low;
+        }
+    }
+    return found;
+}
+
+static bool is_free(const struct guard *g, tp_addr addr, uint64_t size)
+{
+    const struct guard_block *b = find_below(g, addr + (size - 1));
+    return !b || b->addr + (b->size - 1) < addr;
+}
+
+static bool more_spare(struct guard *g)
+{
+    struct guard_chunk *chunk = tp_own_zeroed(1, sizeof *chunk);
+    if (!chunk)
+        return false;
+    chunk->older = g->chunks;
+    g->chunks = chunk;
+    for (int i = 0; i < CHUNK; i++) {
+        chunk->blocks[i].addr = (uintptr_t)g->spare;
+        g->spare = &chunk->blocks[i];
+    }
+    return true;
+}
+
+static bool insert(struct guard *g, const struct guard_block *from)
+{
+    if (!g->spare && !more_spare(g))
+        return false;
+    struct guard_block *b = g->spare;
+    g->spare = (struct guard_block *)(uintptr_t)b->addr;
+    *b = *from;
+    tp_tree_insert(&g->live, &b->node, is_lower, NULL);
+    return true;
+}
+
+/* Takes the block out, if it is there. */
+static bool take_out(struct guard *g, tp_addr addr, struct guard_block *out)
+{
+    struct guard_block *b = find_below(g, addr);
+    if (!b || b->addr != addr)
+        return false;
+    *out = *b;
+    tp_tree_remove(&g->live, &b->node, NULL);
+    b->addr = (uintptr_t)g->spare;
+    g->spare = b;
+    return true;
+}
+
+/* ---- around each call ---- */
+
+static bool is_broken(struct guard *g)
+{
+    return __atomic_load_n(&g->broken, __ATOMIC_RELAXED);
+}
+
+/* Notes the first breach. */
+__attribute__((format(printf, 2, 3))) static int breach(struct guard *g, const char *format, ...)
+{
+    va_list args;
+    pthread_mutex_lock(&g->lock);
+    va_start(args, format);
+    if (!g->setup->what[0])
+        vsnprintf(g->setup->what, sizeof g->setup->what, format, args);
+    va_end(args);
+    __atomic_store_n(&g->broken, true, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&g->lock);
+    return TP_EBROKEN;
+}
+
+/* A block was handed out. */
+static int enters(struct guard *g, const struct tp_req *rq, const struct tp_block *got)
+{
+    struct guard_block b = {.addr = got->addr,
+                            .size = got->granted > rq->size ? got->granted : rq->size,
+                            .requested = rq->size};
+    if (!b.addr || b.addr + (b.size - 1) < b.addr)
+        return breach(g, "handed out an address that no block can have");
+    pthread_mutex_lock(&g->lock);
+    bool free_there = is_free(g, b.addr, b.size);
+    b.seed = ++g->serial * UINT64_C(0xD1B54A32D192ED03);
+    bool noted = free_there && insert(g, &b);
+    pthread_mutex_unlock(&g->lock);
+    if (!free_there)
+        return breach(g, "handed out bytes of a block that is live");
+    if (noted)
+        tp_contents_write(b.addr, b.requested, b.seed);
+    return noted ? TP_OK : TP_ENOMEM;
+}
+
+/* A block is about to be freed or resized. False: it is not known. */
+static bool leaves(struct guard *g, tp_addr addr, struct guard_block *out)
+{
+    pthread_mutex_lock(&g->lock);
+    bool known = take_out(g, addr, out);
+    pthread_mutex_unlock(&g->lock);
+    return known;
+}
+
+static int check_kept(struct guard *g, const struct guard_block *old, tp_addr addr, uint64_t limit)
+{
+    return tp_contents_kept(addr, old->requested, limit, old->seed)
+               ? TP_OK
+               : breach(g, "changed the contents of a block that is live");
+}
+
+static int guard_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
+{
+    struct guard *g = st;
+    int status = is_broken(g) ? TP_EOOM : g->inner->alloc(g->state, thr, rq, out);
+    return status ? status : enters(g, rq, out);
+}
+
+static int guard_adopt(void *st, void *thr, tp_addr addr, const struct tp_req *rq,
+                       struct tp_block *out)
+{
+    struct guard *g = st;
+    int status = is_broken(g) ? TP_EOOM : g->inner->adopt(g->state, thr, addr, rq, out);
+    return status ? status : enters(g, rq, out);
+}
+
+static int guard_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq)
+{
+    struct guard *g = st;
+    struct guard_block old;
+    if (is_broken(g))
+        return TP_OK;
+    int status = leaves(g, addr, &old) ? check_kept(g, &old, addr, old.requested) : TP_OK;
+    return status ? status : g->inner->free(g->state, thr, addr, rq);
+}
+
+typedef int change_fn(void *st, void *thr, tp_addr addr, const struct tp_req *rq,
+                      struct tp_block *out);
+
+/* A block that stays as it was enters the shadow again. */
+static int change(struct guard *g, change_fn *fn, void *thr, tp_addr addr, const struct tp_req *rq,
+                  struct tp_block *out)
+{
+    struct guard_block old;
+    if (is_broken(g) || !leaves(g, addr, &old))
+        return is_broken(g) ? TP_EOOM : TP_EINVAL;
+    int status = check_kept(g, &old, addr, old.requested);
+    if (status)
+        return status;
+    status = fn(g->state, thr, addr, rq, out);
+    if (!status) {
+        uint64_t kept = old.requested < rq->size ? old.requested : rq->size;
+        status = check_kept(g, &old, out->addr, kept);
+        return status ? status : enters(g, rq, out);
+    }
+    struct tp_req was = {.size = old.requested};
+    int noted = enters(g, &was, &(struct tp_block){addr, old.size});
+    return noted ? noted : status;
+}
+
+static int guard_resize(void *st, void *thr, tp_addr addr, const struct tp_req *rq,
+                        struct tp_block *out)
+{
+    return change(st, ((struct guard *)st)->inner->resize, thr, addr, rq, out);
+}
+
+static int guard_move(void *st, void *thr, tp_addr addr, const struct tp_req *rq,
+                      struct tp_block *out)
+{
+    return change(st, ((struct guard *)st)->inner->move, thr, addr, rq, out);
+}
+
+/* ---- calls that change no block ---- */
+
+#define PASSED_ON(member, parameters, ...)                                                         \
+    static int guard_##member parameters                                                           \
+    {                                                                                              \
+        struct guard *g = st;                                                                      \
+        return is_broken(g) ? TP_OK : g->inner->member(__VA_ARGS__);                               \
+    }
+PASSED_ON(retain, (void *st, void *thr, tp_addr addr), g->state, thr, addr)
+PASSED_ON(release, (void *st, void *thr, tp_addr addr), g->state, thr, addr)
+PASSED_ON(use, (void *st, void *thr, tp_addr addr, uint16_t stream), g->state, thr, addr, stream)
+PASSED_ON(sync, (void *st, void *thr, uint16_t stream), g->state, thr, stream)
+PASSED_ON(trim, (void *st, uint64_t keep), g->state, keep)
+PASSED_ON(thread_init, (void *st, void *thr), g->state, thr)
+PASSED_ON(check, (void *st, struct tp_err *err), g->state, err)
+
+static void guard_thread_fini(void *st, void *thr)
+{
+    struct guard *g = st;
+    g->inner->thread_fini(g->state, thr);
+}
+
+static void guard_choose_pool(void *st, void *thr, uint64_t pool)
+{
+    struct guard *g = st;
+    g->inner->choose_pool(g->state, thr, pool);
+}
+
+static int guard_phases(void *st, const char *const *names, uint32_t count, struct tp_err *err)
+{
+    struct guard *g = st;
+    return g->inner->phases(g->state, names, count, err);
+}
+
+static void guard_phase(void *st, uint32_t index)
+{
+    struct guard *g = st;
+    g->inner->phase(g->state, index);
+}
+
+/* All blocks go at once; no other thread is there. */
+static int guard_reset(void *st)
+{
+    struct guard *g = st;
+    while (g->live) {
+        struct guard_block old;
+        take_out(g, block_of(g->live)->addr, &old);
+        int status = check_kept(g, &old, old.addr, old.requested);
+        if (status)
+            return status;
+    }
+    return is_broken(g) ? TP_OK : g->inner->reset(g->state);
+}
+
+static int guard_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *err)
+{
+    struct guard *g = st;
+    g->setup = *(struct guard_setup *const *)opts;
+    g->inner = g->setup->inner;
+    pthread_mutex_init(&g->lock, NULL);
+    int status = g->inner->init(g->state, env, g->setup->opts, err);
+    if (status)
+        pthread_mutex_destroy(&g->lock);
+    return status;
+}
+
+static void guard_fini(void *st)
+{
+    struct guard *g = st;
+    g->inner->fini(g->state);
+    pthread_mutex_destroy(&g->lock);
+    for (struct guard_chunk *chunk = g->chunks, *older; chunk; chunk = older) {
+        older = chunk->older;
+        tp_own_free(chunk);
+    }
+}
+
+/* ---- the pass ---- */
+
+/* Members that the inner strategy lacks stay NULL. */
+static struct tp_strategy guard_of(const struct tp_strategy *inner)
+{
+    struct tp_strategy s = {.name = inner->name,
+                            .summary = inner->summary,
+                            .group = inner->group,
+                            .caps = inner->caps,
+                            .options = inner->options,
+                            .opts_size = inner->opts_size,
+                            .state_size = sizeof(struct guard) + inner->state_size,
+                            .thread_size = inner->thread_size,
+                            .init = guard_init,
+                            .fini = guard_fini,
+                            .alloc = guard_alloc,
+                            .free = guard_free};
+#define GUARD(member) s.member = inner->member ? guard_##member : NULL
+    GUARD(resize);
+    GUARD(move);
+    GUARD(retain);
+    GUARD(release);
+    GUARD(adopt);
+    GUARD(use);
+    GUARD(sync);
+    GUARD(reset);
+    GUARD(trim);
+    GUARD(thread_init);
+    GUARD(thread_fini);
+    GUARD(check);
+    GUARD(choose_pool);
+    GUARD(phases);
+    GUARD(phase);
+#undef GUARD
+    return s;
+}
+
+/* Looks at what a window has shown, while no thread plays. */
+static int play_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                       struct tp_err *err)
+{
+    struct guard_setup *setup = ctx;
+    struct tp_err why = {0};
+    tp_play_untimed(p, w);
+    if (p->broken_insn)
+        setup->event = tp_window_event(w, (uint32_t)(p->broken_insn - w->insns));
+    int status = setup->what[0] ? TP_EBROKEN : tp_player_check(p, w, err);
+    if (status || !p->strategy->check || !p->strategy->check(p->instances[0].state, &why))
+        return status;
+    setup->event = tp_window_event(w, w->count - 1);
+    snprintf(setup->what, sizeof setup->what, "finds its own state broken (%.160s)", why.text);
+    return TP_EBROKEN;
+}
+
+/* The sentence of the guard in place of the status that it ended the replay with. */
+static int told(const struct tp_replay_cfg *cfg, const struct guard_setup *setup, bool drained,
+                struct tp_err *err)
+{
+    char when[40] = "after the last event";
+    if (!drained)
+        snprintf(when, sizeof when, "event %llu", (unsigned long long)setup->event);
+    return tp_fail(err, TP_EBROKEN, "%s: strategy '%s' %s, played by %u threads", when,
+                   cfg->strategy->name, setup->what, tp_crew_threads(cfg));
+}
+
+static int play_guarded(const struct tp_replay_cfg *cfg, struct guard_setup *setup,
+                        struct tp_err *err)
+{
+    struct tp_player p;
+    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    if (status)
+        return status;
+    status = tp_play_watched(&p, "verify", play_window, setup, err);
+    const bool drained = !status;
+    if (drained)
+        tp_player_drain(&p);
+    if (setup->what[0])
+        status = told(cfg, setup, drained, err);
+    return tp_player_end(&p, status, err);
+}
+
+/* Plays the program once by cfg->threads threads. TP_EBROKEN with the event at which the strategy
+ * broke its contract. */
+static int tp_verify_threads(const struct tp_replay_cfg *cfg, struct tp_err *err)
+{
+    struct guard_setup setup = {.inner = cfg->strategy, .opts = cfg->strategy_opts};
+    struct guard_setup *shared = &setup;
+    const struct tp_strategy guard = guard_of(cfg->strategy);
+    struct tp_replay_cfg own = *cfg;
+    own.strategy = &guard;
+    own.strategy_opts = &shared;
+    own.touch = TP_TOUCH_NONE; /* the pattern is in the blocks */
+    return play_guarded(&own, &setup, err);
+}
 
 struct verify {
     struct tp_player *player;

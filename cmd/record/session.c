@@ -4,7 +4,6 @@
 #include "alloc/base/clock.h"
 #include "alloc/base/numbers.h"
 #include "cmd/jobs/process.h"
-#include "cmd/record/witness.h"
 #include "cmd/ui/stop.h"
 
 #if defined(__x86_64__)
@@ -12,15 +11,128 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* ---- witness ---- */
+
+/* Tells a signal to tapool from one to its process group. The group's program has that one already,
+ * and would get it twice if tapool passed it on; the kernel does not say which of the two a signal
+ * is. So a process of the group does nothing but take the same signals, and tell of them. */
+
+/* What the witness tells. */
+struct tp_witness_told {
+    int signal;
+    pid_t from;
+    uint64_t at; /* wall time, ns */
+};
+
+struct tp_witness {
+    pid_t pid; /* 0: there is none, and every signal of a process is taken for tapool's own */
+    int told;  /* end of a pipe */
+    struct tp_witness_told last; /* that was asked for */
+};
+
+#define WAIT_MS     20
+#define MOST_MS     2000 /* on a machine that has no time for the witness */
+#define TOGETHER_NS UINT64_C(100000000)
+#define NS_PER_S    UINT64_C(1000000000)
+
+static _Noreturn void be_witness(int to, const sigset_t *signals, pid_t parent)
+{
+    siginfo_t info;
+    bool good = prctl(PR_SET_PDEATHSIG, (long)SIGKILL) == 0;
+    while (good && getppid() == parent) {
+        if (sigwaitinfo(signals, &info) <= 0 || info.si_signo == SIGCHLD)
+            continue;
+        const struct tp_witness_told word = {info.si_signo, info.si_pid, tp_wall_ns()};
+        good = write(to, &word, sizeof word) == (ssize_t)sizeof word;
+    }
+    _exit(0);
+}
+
+/* Starts it. The signals are blocked in this process. */
+static void witness_start(struct tp_witness *w, const sigset_t *signals)
+{
+    int ends[2];
+    pid_t parent = getpid();
+    *w = (struct tp_witness){.told = -1};
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0)
+        be_witness(ends[1], signals, parent);
+    close(ends[1]);
+    if (pid > 0)
+        *w = (struct tp_witness){.pid = pid, .told = ends[0]};
+    else
+        close(ends[0]);
+}
+
+/* One that sleeps has taken, and told, all that it got. */
+static bool is_asleep(pid_t pid)
+{
+    char path[32], text[256] = {0};
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    const char *behind = got > 0 ? strrchr(text, ')') : NULL;
+    return !behind || behind[1] != ' ' || behind[2] == 'S';
+}
+
+static bool is_same(const struct tp_witness_told *word, const siginfo_t *info)
+{
+    return word->signal == info->si_signo && word->from == info->si_pid;
+}
+
+/* Whether it got the signal, too. Waits a moment for its word. */
+static bool witness_saw(struct tp_witness *w, const siginfo_t *info)
+{
+    struct pollfd pipe = {.fd = w->told, .events = POLLIN};
+    struct tp_witness_told word;
+    uint64_t now = tp_wall_ns();
+    if (!w->pid)
+        return info->si_code == SI_KERNEL; /* the terminal asks the whole group */
+    for (int waited = 0; waited < MOST_MS; waited += WAIT_MS) {
+        while (poll(&pipe, 1, WAIT_MS) > 0) {
+            if (read(w->told, &word, sizeof word) != (ssize_t)sizeof word)
+                return false; /* it was ended */
+            if (is_same(&word, info) && word.at + NS_PER_S > now) {
+                w->last = word;
+                return true;
+            }
+        }
+        if (is_asleep(w->pid))
+            break;
+    }
+    /* Two at one time are one to a process that has not taken the first yet. */
+    return is_same(&w->last, info) && w->last.at + TOGETHER_NS > now;
+}
+
+/* Ends it. It does so by itself when this process ends. */
+static void witness_stop(struct tp_witness *w)
+{
+    if (!w->pid)
+        return;
+    kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    close(w->told);
+    *w = (struct tp_witness){.told = -1};
+}
 
 #define NS_PER_S UINT64_C(1000000000)
 #define TICK_NS  8.0 /* times are kept in ticks of at least this */
@@ -345,7 +457,7 @@ static void on_signal(const siginfo_t *info, struct awaited *a)
         return;
     if (!a->pid)
         a->s->stopped |= asks_to_end(info->si_signo);
-    else if (tp_witness_saw(&a->witness, info))
+    else if (witness_saw(&a->witness, info))
         return;
     else if (info->si_signo == SIGUSR2)
         toggle(a->s->head);
@@ -394,7 +506,7 @@ static bool has_ended(struct awaited *a)
         if (waitpid(ended.si_pid, &how, 0) == a->pid) {
             a->s->how = how;
             a->pid = 0;
-            tp_witness_stop(&a->witness); /* it is no descendant to be waited for */
+            witness_stop(&a->witness); /* it is no descendant to be waited for */
         }
         ended.si_pid = 0;
     }
@@ -437,14 +549,14 @@ int tp_record_run(const struct tp_record_cfg *cfg, struct tp_record_session *s, 
     if (cfg->follow != TP_FOLLOW_NONE)
         prctl(PR_SET_CHILD_SUBREAPER, 1L); /* for children whose parents end before them */
     hold_signals(&held, &before);
-    tp_witness_start(&witness, &held);
+    witness_start(&witness, &held);
     pid_t pid = start(cfg, s, &before, &error);
     restore_environment(preload);
     free(preload);
     if (pid > 0)
         await_program(cfg, s, pid, &witness, &held);
     else
-        tp_witness_stop(&witness);
+        witness_stop(&witness);
     let_go(s);
     drop_pending(&held);
     restore_signals(&before);

@@ -21,13 +21,123 @@
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/process.h"
 #include "cmd/pytorch/snapshot/pickler.h"
-#include "cmd/pytorch/snapshot/snapshot_frames.h"
 #include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
 #include "cmd/ui/stop.h"
 #include "traces/event.h"
+#include "traces/places/place_table.h"
+#include "traces/places/place_text.h"
 
 #include <stdlib.h>
+
+/* ---- snapshot frames ---- */
+
+/* The call stacks of a snapshot, as PyTorch writes them: a list of frames, the innermost first.
+ *
+ *     [{"filename": "model.py", "line": 31, "name": "forward"}, {"filename": "train.py", ...}]
+ *
+ * A frame and a list are written once and then referred to, so that a file grows with the number of
+ * its stacks, not with that of its events. */
+
+struct tp_snapshot_frames {
+    struct tp_place_table *table; /* owned: the places of all events; NULL: none is known */
+    /* Numbers in the file + 1 of what was written; 0: not yet. Owned. */
+    uint32_t *frames;              /* by text of the table */
+    uint32_t *alone;               /* by text: the list of that frame alone */
+    uint32_t *stacks;              /* by stack of the table */
+    uint32_t empty;                /* the list without frames */
+    unsigned filename, line, name; /* the words of the pickler that are the keys */
+};
+
+static void snapshot_frames_close(struct tp_snapshot_frames *f)
+{
+    tp_place_table_free(f->table);
+    free(f->frames);
+    free(f->alone);
+    free(f->stacks);
+    *f = (struct tp_snapshot_frames){.table = NULL};
+}
+
+/* Collects the places of the events 1 to `events` with their callers; `stop` as for
+ * tp_place_table_gather_stacks. The keys are the caller's to set. */
+static int snapshot_frames_open(struct tp_snapshot_frames *f, const struct tp_places *places,
+                                uint64_t events, int (*stop)(struct tp_err *err),
+                                struct tp_err *err)
+{
+    *f = (struct tp_snapshot_frames){.table = NULL};
+    int rc = places->find ? tp_place_table_gather_stacks(places, NULL, events, stop, &f->table, err)
+                          : TP_OK;
+    if (rc != TP_OK || !f->table)
+        return rc;
+    size_t texts = tp_place_table_texts(f->table), stacks = tp_place_table_stacks(f->table);
+    f->frames = calloc(texts + 1, sizeof *f->frames);
+    f->alone = calloc(texts + 1, sizeof *f->alone);
+    f->stacks = calloc(stacks + 1, sizeof *f->stacks);
+    if (f->frames && f->alone && f->stacks)
+        return TP_OK;
+    snapshot_frames_close(f);
+    return tp_fail(err, TP_ENOMEM, "out of memory for the frames of a snapshot");
+}
+
+/* A piece of the text of a place. */
+static void put_piece(struct tp_pickler *w, unsigned key, const char *piece, size_t bytes)
+{
+    char text[TP_PLACE_TEXT];
+    snprintf(text, sizeof text, "%.*s", (int)bytes, piece);
+    tp_pickler_word(w, key);
+    tp_pickler_text(w, text);
+}
+
+static void put_frame(struct tp_snapshot_frames *f, struct tp_pickler *w, uint32_t text)
+{
+    static const char unknown[] = "??";
+    tp_pickler_item(w);
+    if (f->frames[text]) {
+        tp_pickler_again(w, f->frames[text] - 1);
+        return;
+    }
+    const struct tp_place_split place = tp_place_split(tp_place_table_get(f->table, text));
+    bool known = place.file_bytes != 0;
+    tp_pickler_begin_dict(w);
+    put_piece(w, f->filename, known ? place.file : unknown,
+              known ? place.file_bytes : sizeof unknown - 1);
+    tp_pickler_word(w, f->line);
+    tp_pickler_int(w, place.line);
+    put_piece(w, f->name, place.function, place.function_bytes);
+    tp_pickler_end_dict(w);
+    f->frames[text] = tp_pickler_remember(w) + 1;
+}
+
+static void put_list(struct tp_snapshot_frames *f, struct tp_pickler *w,
+                     const struct tp_place_item *item)
+{
+    tp_pickler_begin_list(w);
+    if (item && !item->stack)
+        put_frame(f, w, item->text);
+    for (uint32_t stack = item ? item->stack : 0; stack;) {
+        const struct tp_place_stack *at = tp_place_table_stack(f->table, stack - 1);
+        put_frame(f, w, at->text);
+        stack = at->caller;
+    }
+    tp_pickler_end_list(w);
+}
+
+/* Writes the list for an item of the table; the empty one for NULL, or where no place is known. */
+static void snapshot_frames_put(struct tp_snapshot_frames *f, struct tp_pickler *w,
+                                const struct tp_place_item *item)
+{
+    uint32_t *number = &f->empty;
+    if (item && item->text == TP_NO_PLACE)
+        item = NULL;
+    if (item)
+        number = item->stack ? &f->stacks[item->stack - 1] : &f->alone[item->text];
+    if (*number) {
+        tp_pickler_again(w, *number - 1);
+        return;
+    }
+    put_list(f, w, item);
+    *number = tp_pickler_remember(w) + 1;
+}
 
 #define IN_MEMORY ((size_t)16 << 20) /* bytes of the events, all devices together */
 #define LEAST     ((size_t)64 << 10) /* bytes of the events of a device */
@@ -161,7 +271,7 @@ static int write_frames(struct snapshot *s, uint64_t event, struct tp_err *err)
     if (s->frames.table && event)
         status = tp_place_table_find(s->frames.table, event, &item, err);
     tp_pickler_word(&s->w, FRAMES);
-    tp_snapshot_frames_put(&s->frames, &s->w, &item);
+    snapshot_frames_put(&s->frames, &s->w, &item);
     return status;
 }
 
@@ -278,7 +388,7 @@ static int write_event(struct snapshot *s, const struct tp_history_event *e,
     write_number(s, TIME, e->time_ns / 1000);
     write_pool(s, POOL, e->pool);
     tp_pickler_word(&s->w, FRAMES);
-    tp_snapshot_frames_put(&s->frames, &s->w, item && item->event == e->event ? item : NULL);
+    snapshot_frames_put(&s->frames, &s->w, item && item->event == e->event ? item : NULL);
     if (!status)
         status = write_metadata(s, e, err);
     tp_pickler_end_dict(&s->w);
@@ -422,8 +532,8 @@ static int open_lists(struct snapshot *s, struct tp_err *err)
 static int open_frames(struct snapshot *s, struct tp_err *err)
 {
     const struct tp_trace *trace = s->result->trace;
-    int status = tp_snapshot_frames_open(&s->frames, &trace->places, s->result->facts->events,
-                                         tp_stop_asked, err);
+    int status = snapshot_frames_open(&s->frames, &trace->places, s->result->facts->events,
+                                      tp_stop_asked, err);
     s->frames.filename = FILENAME;
     s->frames.line = LINE;
     s->frames.name = NAME;
@@ -435,7 +545,7 @@ static void release_lists(struct snapshot *s)
     for (uint16_t i = 0; s->events && i < s->result->facts->devices; i++)
         tp_spill_release(&s->events[i]);
     free(s->events);
-    tp_snapshot_frames_close(&s->frames);
+    snapshot_frames_close(&s->frames);
     tp_spill_release(&s->marks);
     tp_spill_release(&s->segments);
     tp_spill_release(&s->blocks);

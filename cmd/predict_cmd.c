@@ -328,6 +328,9 @@ static int find_value(const struct predict_opts *o, struct tp_recordings *all,
         rc = find_axis(o, all, q, err);
     if (rc != TP_OK)
         return rc;
+    if (o->output && !q->n)
+        return tp_fail(err, TP_EUSAGE, "--output needs --at with a value of '%s'",
+                       all->list[0].axes[q->axis] ? all->list[0].axes[q->axis] : "the setting");
     tp_recordings_order(all, q->axis);
     if (!q->n)
         q->target.values[q->axis] = all->by_value[all->count - 1]->n;

@@ -223,6 +223,15 @@ static void swap(uint64_t *list, size_t a, size_t b)
     list[b] = was;
 }
 
+/* Whether x has three values or more: any two points lie on a line. */
+static bool has_three(const uint64_t *x, size_t count, size_t other)
+{
+    bool third = false;
+    for (size_t i = 0; i < count; i++)
+        third |= x[i] != x[0] && x[i] != x[other];
+    return third;
+}
+
 /* Whether the sizes are k x, or with `shifted` a + k x, of the powers and the padding of `form`. */
 static bool is_product(const struct varied_sizes *of, const struct tp_law *form, bool shifted,
                        struct tp_law *out)
@@ -236,7 +245,7 @@ static bool is_product(const struct varied_sizes *of, const struct tp_law *form,
         y[i] = of->size[i];
         other = !other && x[i] != x[0] ? i : other;
     }
-    if (!other)
+    if (!other || (shifted && !has_three(x, of->count, other)))
         return false;
     swap(x, 1, other);
     swap(y, 1, other);

@@ -159,6 +159,14 @@ struct points {
     size_t *pairs; /* by recording, then by request; those of the base are not set */
 };
 
+/* Any two points lie on a + k n. And blocks of the recorded heap are matched by their sizes: which
+ * of two is the one that grew is not known where that makes it a square. */
+static bool is_guessed(const struct tp_law *law, size_t points, bool initial)
+{
+    return points == 2 && (law->kind == TP_LAW_SHIFTED ||
+                           (initial && law->kind == TP_LAW_POWER && law->power > 1));
+}
+
 static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
@@ -178,12 +186,15 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
         of->law = tp_law_of_settings(at->at, at->size, --used);
     of->narrowed = of->law.kind != TP_LAW_NONE && used < count;
     p->narrowed += of->narrowed;
+    bool guessed = is_guessed(&of->law, used, i < base->initial);
     struct tp_predict_gap *gap = count < 2 ? &p->alone : &p->lawless;
     p->aligned += count >= 2;
     p->kinds[of->law.kind] += count >= 2;
-    if (count >= 2 && of->law.kind != TP_LAW_NONE)
+    if (count >= 2 && of->law.kind != TP_LAW_NONE && !guessed)
         return;
-    of->doubtful = count >= 2;
+    of->doubtful = true;
+    if (guessed && of->law.kind == TP_LAW_POWER)
+        of->law = (struct tp_law){.kind = TP_LAW_NONE};
     gap->bytes += base->requests[i].size;
     gap->requests++;
 }
@@ -270,7 +281,7 @@ static void settle(struct tp_prediction *p, size_t i, const struct tp_law *law, 
         of->law = *law;
         move_gap(&p->alone, &p->twins, size);
     } else if (known) {
-        of->doubtful = true;
+        of->law = (struct tp_law){.kind = TP_LAW_NONE};
         move_gap(&p->alone, &p->doubtful, size);
     }
 }
@@ -409,7 +420,7 @@ bool tp_predict_decides(const struct tp_sample_run *const *recordings, size_t co
 
 bool tp_predict_has_doubts(const struct tp_prediction *p)
 {
-    return p->doubtful.requests || p->lawless.requests;
+    return p->doubtful.requests || p->lawless.requests || p->alone.requests || p->twins.requests;
 }
 
 bool tp_predict_is_apart(const struct tp_prediction *p, bool of_base, size_t request)
@@ -434,12 +445,15 @@ static int too_large(const struct tp_prediction *p, const struct tp_request *q, 
                    place ? place : "");
 }
 
-/* A doubtful request is taken to grow with this power of all settings. */
-static struct tp_law law_of(const struct tp_prediction *p, size_t i, unsigned power)
+/* A doubtful request is taken to grow as its law says, or with n where it has none; at most with
+ * n^2. */
+static struct tp_law law_of(const struct tp_prediction *p, size_t i, bool most)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
-    return p->requests[i].doubtful ? tp_law_grown(&base->at, base->requests[i].size, power)
-                                   : p->requests[i].law;
+    const struct tp_predicted *of = &p->requests[i];
+    return of->doubtful && (most || of->law.kind == TP_LAW_NONE)
+               ? tp_law_grown(&base->at, base->requests[i].size, most ? 2 : 1)
+               : of->law;
 }
 
 static int list_sizes(const struct tp_prediction *p, uint64_t n, bool most, uint64_t **out,
@@ -451,7 +465,7 @@ static int list_sizes(const struct tp_prediction *p, uint64_t n, bool most, uint
     at.values[p->axis] = n;
     int rc = sizes ? TP_OK : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < base->count; i++) {
-        const struct tp_law law = law_of(p, i, most ? 2 : 1);
+        const struct tp_law law = law_of(p, i, most);
         if (!tp_law_at_setting(&law, &at, &sizes[i]))
             rc = too_large(p, &base->requests[i], n, err);
     }

@@ -12,7 +12,8 @@
 #include "cmd/predict/law.h"
 #include "cmd/predict/sample_run.h"
 
-#define TP_PREDICT_DOUBT 0.01 /* share of the bytes without a partner that is accepted */
+#define TP_PREDICT_REDONE 0.02 /* share of a peak that another recording may differ, made again */
+#define TP_PREDICT_DOUBT  0.01 /* share of the bytes without a partner that is accepted */
 
 /* The law of a request of the base. */
 struct tp_predicted {
@@ -199,8 +200,16 @@ struct tp_predict_most {
     bool matters;
 };
 
+/* Another recording, made again from the base: its own sizes in the order of the base. */
+struct tp_predict_redone {
+    size_t recording;     /* the one most like the base */
+    uint64_t redone, was; /* peak requested, bytes */
+    bool differs;         /* by more than TP_PREDICT_REDONE: they free in another order */
+};
+
 struct tp_predict_answer {
     struct tp_prediction prediction;
+    struct tp_predict_redone redone;
     bool sound;                 /* the recordings make the same requests */
     struct tp_program *program; /* owned; NULL unless sound */
     struct tp_predict_peak peak;

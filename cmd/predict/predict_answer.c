@@ -548,6 +548,30 @@ static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_a
     return rc;
 }
 
+/* Requests of equal sizes may live longer in one run than in another, and what lives throughout is
+ * a small share of a long recording: both show in the peak. */
+static int redo(struct tp_predict_answer *a, struct tp_err *err)
+{
+    const struct tp_sample_run *base = base_of(a);
+    const struct tp_sample_run *other = a->prediction.recordings[a->prediction.alike];
+    size_t *pairs = calloc(base->count + 1, sizeof *pairs);
+    uint64_t *sizes = calloc(base->count + 1, sizeof *sizes);
+    struct tp_predict_peak peak = {.bytes = 0};
+    int rc = pairs && sizes ? tp_predict_pairs(base, other, pairs, err) : no_memory(err);
+    for (size_t i = 0; rc == TP_OK && i < base->count; i++)
+        sizes[i] = pairs[i] == TP_UNPAIRED ? 0 : other->requests[pairs[i]].size;
+    if (rc == TP_OK)
+        rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
+    uint64_t was = tp_program_demand(other->trace.program, 0)->bytes;
+    a->redone = (struct tp_predict_redone){a->prediction.alike, peak.bytes, was, false};
+    a->redone.differs =
+        rc == TP_OK && (double)tp_predict_change(was, peak.bytes) > TP_PREDICT_REDONE * (double)was;
+    tp_predict_peak_release(&peak);
+    free(pairs);
+    free(sizes);
+    return rc;
+}
+
 static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
@@ -559,6 +583,9 @@ static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_a
     if (rc == TP_OK && q->capacity && !a->most.matters)
         rc = find_fit(q, a, err);
     a->sound = !a->most.matters;
+    if (rc == TP_OK && a->sound)
+        rc = redo(a, err);
+    a->sound &= !a->redone.differs;
     if (rc == TP_OK && q->curve && a->sound)
         rc = find_points(q, a, err);
     return rc;

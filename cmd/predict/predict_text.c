@@ -117,7 +117,9 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
     bool reserved = a->most.peak_reserved;
     uint64_t low = reserved ? a->tries[TP_PREDICT_RECORDED].peak_reserved : a->peak.bytes;
     uint64_t high = reserved ? a->most.peak_reserved : a->most.peak;
-    struct tp_text many = tp_plural(p->doubtful.requests + p->lawless.requests, "request");
+    struct tp_text many = tp_plural(p->doubtful.requests + p->lawless.requests + p->alone.requests +
+                                        p->twins.requests,
+                                    "request");
     if (a->most.matters && a->peak.alone)
         tp_page_put(page, 0, "%s of requests that only %s has are live at the peak.",
                     tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
@@ -400,17 +402,30 @@ static void print_gap(const struct tp_prediction *p, bool of_base, struct tp_pag
     print_first(p, of_base, page);
 }
 
+static void print_redone(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_redone *d = &r->answer->redone;
+    tp_page_put(page, 0,
+                "No prediction: the recordings do not keep the same memory. %s needed %s; with "
+                "its sizes in the order of %s it would have needed %s.",
+                r->asking->recordings[d->recording]->trace.file, tp_bytes(d->was, page->exact).s,
+                base_of(r)->trace.file, tp_bytes(d->redone, page->exact).s);
+}
+
 static void print_refusal(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_prediction *p = &r->answer->prediction;
     struct tp_str advice = {0};
     tp_page_line(page);
-    tp_page_put(page, 0, "No prediction: the recordings do not make the same requests.");
+    if (r->answer->redone.differs)
+        print_redone(r, page);
+    else
+        tp_page_put(page, 0, "No prediction: the recordings do not make the same requests.");
     print_gap(p, true, page);
     print_gap(p, false, page);
     print_doubt(r, page);
     if (p->lawless.requests)
-        tp_page_put(page, 0, "%s of %s, %s of its bytes, follow no law.",
+        tp_page_put(page, 0, "%s of %s, %s of its bytes, have no law that these recordings tell.",
                     tp_plural(p->lawless.requests, "request").s, base_of(r)->trace.file,
                     percent(p->lawless.share).s);
     if (r->totals) {

@@ -62,7 +62,7 @@ refused() {
     made 128 layers=5 >b.jsonl
     refused 'Only b.jsonl has 11 requests' '^  first: event [0-9]+, model.py:[0-9]+' 'model.py:41 softmax' 'of requests that only b.jsonl has are live at the peak'
     made 128 bytes=2 >b.jsonl
-    refused 'follow no law' 'have an unknown law, and decide: '
+    refused 'have no law that these recordings tell' 'have an unknown law, and decide: '
     made 128 optimizer=adam >b.jsonl
     refused 'Only b.jsonl has 24 requests' 'optimizer.py:78 step'
     made 128 order=mask-last >b.jsonl
@@ -432,6 +432,48 @@ import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_r
     [ "$rc" -eq 3 ]
     lacks "$out" 'peak requested'
     matches "$out" '^Nor by totals of allocation sites: they say 1.374 MiB, or 4.552 MiB if growth goes on'
+}
+
+# Each of these has a plain answer that is wrong.
+@test "what the recordings do not tell is no answer" {
+    doubt() { python3 "$CLI/made_doubt.py" "$@"; }
+    for run in "alone 256" "alone 512" "root 128" "root 256" "mixed 128" "mixed 256" "heap 128" "heap 256" "kept 128" \
+        "kept 256" "dropped 128" "dropped 256" "stays 128" "lacks 256" "paged 240" "paged 256" "sum 2 64" "sum 4 64" "sum 2 128"; do
+        # shellcheck disable=SC2086 # words
+        doubt $run
+    done
+    while read -r words; do
+        # shellcheck disable=SC2086 # words
+        capture "$TAPOOL" predict $words
+        [ "$rc" -eq 3 ] || fail "exit $rc: $words" "$(cat "$out")"
+        matches "$out" '^No prediction: '
+        lacks "$out" 'peak requested'
+    done <<'END'
+alone-256.jsonl@256 alone-512.jsonl@512 --at 4096
+root-128.jsonl@128 root-256.jsonl@256 --at 1024
+mixed-128.jsonl@128 mixed-256.jsonl@256 --at 1024
+heap-128.jsonl@128 heap-256.jsonl@256 --at 1024
+kept-128.jsonl@128 dropped-256.jsonl@256 --at 1024
+dropped-128.jsonl@128 kept-256.jsonl@256 --at 1024
+stays-128.jsonl@128 lacks-256.jsonl@256 --at 1024
+paged-240.jsonl@240 paged-256.jsonl@256 --at 2048
+sum-2-64.jsonl@batch=2,len=64 sum-4-64.jsonl@batch=4,len=64 sum-2-128.jsonl@batch=2,len=128 --at batch=8,len=1024
+END
+    capture "$TAPOOL" predict kept-128.jsonl@128 dropped-256.jsonl@256 --at 1024
+    matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'do not keep the same memory\. kept-128\.jsonl needed [0-9.]+ MiB; with its sizes in the order of dropped-256'
+    # the same programs, told
+    for run in "kept 1024" "stays 256" "mixed 512"; do
+        # shellcheck disable=SC2086 # words
+        doubt $run
+    done
+    ok "$TAPOOL" predict kept-128.jsonl@128 kept-256.jsonl@256 --check 1024=kept-1024.jsonl
+    matches "$out" '\(\+0\.00%\)'
+    ok "$TAPOOL" predict stays-128.jsonl@128 stays-256.jsonl@256 --at 1024
+    ok "$TAPOOL" predict mixed-128.jsonl@128 mixed-256.jsonl@256 mixed-512.jsonl@512 --at 1024
+    # a trace needs all values
+    capture "$TAPOOL" predict sum-2-64.jsonl@batch=2,len=64 sum-4-64.jsonl@batch=4,len=64 sum-2-128.jsonl@batch=2,len=128 --at batch=8 --fits 1GiB -o x.tpt
+    [ "$rc" -eq 2 ] && [ ! -e x.tpt ]
+    matches "$err" "needs --at with a value of 'len'"
 }
 
 @test "a host program that makes the same requests: its trace at another size, for any malloc" {

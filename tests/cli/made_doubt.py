@@ -1,0 +1,64 @@
+"""Writes traces of made-up programs that small recordings do not tell, as JSON lines: no program was recorded.
+
+    made_doubt.py KIND N [M]    to KIND-N.jsonl, or KIND-N-M.jsonl
+
+Each has weights that stay and, in turn: a workspace that only larger runs have (alone), sizes that are no law of two points
+(root, mixed), blocks of the recorded heap that match in two ways (heap), requests of which one run keeps all until its end
+(kept, dropped), a block that lives throughout and one run lacks (stays, lacks), a block more for every 16 entries (paged),
+a sum of two settings (sum, with M)."""
+import json
+import math
+import sys
+
+kind, n, m = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
+lines, ids = [{"format": "tapool-trace", "version": 1, "meta": {"kind": "device", "name": kind}}], 0
+
+
+def ask(size, place):
+    global ids
+    ids += 1
+    lines.append({"t": ids, "op": "alloc", "id": ids, "size": int(size), "place": place})
+    return ids
+
+
+def free(*those):
+    lines.extend({"t": ids, "op": "free", "id": one} for one in those)
+
+
+def steps(size, count=4):
+    return [ask(size, "model.py:30 act") for _ in range(count)]
+
+
+if kind == "heap":
+    for size in (n * 1024, 2 * n * 1024, 300 << 10):
+        ids += 1
+        lines.append({"op": "initial", "id": ids, "size": size})
+weights = [ask(4 << 20, "model.py:%d weight" % (i % 3)) for i in range(24 if kind in ("alone", "paged") else 2)]
+if kind == "alone":
+    acts = steps(n * 1024)
+    free(*[ask(n * n, "gemm.py:9 workspace")] if n >= 512 else [], *acts)
+elif kind == "root":
+    free(*steps(512 * round(1000 * math.sqrt(n))))
+elif kind == "mixed":
+    free(*steps(4 * (768 * n * 4 + n * n * 4)))
+elif kind in ("kept", "dropped"):
+    kept = []
+    for _ in range(40):
+        kept += steps(n * 65536, 1)
+        if kind == "dropped":
+            free(kept.pop())
+    free(*kept)
+elif kind in ("stays", "lacks"):
+    stays = [ask(n * 60000, "autotune.py:3 cache")] if kind == "stays" else []
+    for _ in range(200):
+        free(*steps(n * 65536))
+    free(*stays)
+elif kind == "paged":
+    free(*[ask(65536, "cache.py:7 new_block") for _ in range(n // 16)])
+elif kind == "sum":
+    free(*steps(4096 * (32 * n + m)))
+else:
+    free(*steps(n * 64, 1))
+free(*weights)
+with open("%s-%d%s.jsonl" % (kind, n, "-%d" % m if m else ""), "w", encoding="utf-8") as file:
+    file.write("\n".join(map(json.dumps, lines)) + "\n")

@@ -174,6 +174,15 @@ static void write_recordings(struct tp_json *j, cJSON *root, const struct tp_pre
     }
 }
 
+static void write_redone(struct tp_json *j, cJSON *root, const struct tp_predict_redone *d)
+{
+    cJSON *o = tp_json_object(j, root, "redone");
+    tp_json_uint(j, o, "recording", d->recording);
+    tp_json_uint(j, o, "peak_requested_bytes", d->redone);
+    tp_json_uint(j, o, "recorded_requested_bytes", d->was);
+    tp_json_bool(j, o, "differs", d->differs);
+}
+
 cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, size_t sites)
 {
     const struct tp_predict_answer *a = r->answer;
@@ -185,6 +194,8 @@ cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, siz
     tp_json_uint(j, root, "steps", known(r->asking->steps));
     write_recordings(j, root, r);
     write_alignment(j, root, &a->prediction);
+    if (a->redone.was)
+        write_redone(j, root, &a->redone);
     tp_json_bool(j, root, "sound", a->sound);
     if (r->totals && r->totals->sound)
         write_totals(j, root, r);

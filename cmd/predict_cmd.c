@@ -380,6 +380,10 @@ static int check_words(const struct tp_args *args, struct tp_err *err)
                        "--at 1024 predicts the memory there, --fits 24GiB the largest value that "
                        "fits");
     int rc = check_output(o, err);
+    for (int i = 0; rc == TP_OK && o->output && format_words[i + 1]; i++)
+        if (o->exports.files[i] && !strcmp(o->exports.files[i], o->output))
+            rc = tp_fail(err, TP_EUSAGE, "--output and --export-%s name the same file",
+                         format_words[i + 1]);
     if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
         rc = tp_html_check(err);
     return rc == TP_OK ? tp_exports_look(&o->exports, format_words, err) : rc;

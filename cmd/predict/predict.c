@@ -446,13 +446,14 @@ static int too_large(const struct tp_prediction *p, const struct tp_request *q, 
 }
 
 /* A doubtful request is taken to grow as its law says, or with n where it has none; at most with
- * n^2. */
-static struct tp_law law_of(const struct tp_prediction *p, size_t i, bool most)
+ * n^2, or, below the base, not to shrink. */
+static struct tp_law law_of(const struct tp_prediction *p, size_t i, uint64_t n, bool most)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
     const struct tp_predicted *of = &p->requests[i];
+    unsigned power = !most ? 1 : n < base->n ? 0 : 2;
     return of->doubtful && (most || of->law.kind == TP_LAW_NONE)
-               ? tp_law_grown(&base->at, base->requests[i].size, most ? 2 : 1)
+               ? tp_law_grown(&base->at, base->requests[i].size, power)
                : of->law;
 }
 
@@ -465,7 +466,7 @@ static int list_sizes(const struct tp_prediction *p, uint64_t n, bool most, uint
     at.values[p->axis] = n;
     int rc = sizes ? TP_OK : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < base->count; i++) {
-        const struct tp_law law = law_of(p, i, most);
+        const struct tp_law law = law_of(p, i, n, most);
         if (!tp_law_at_setting(&law, &at, &sizes[i]))
             rc = too_large(p, &base->requests[i], n, err);
     }

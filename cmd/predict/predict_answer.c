@@ -146,12 +146,13 @@ static int count_exact(const struct tp_prediction *p, const uint64_t *sizes,
     const struct tp_sample_run *base = p->recordings[p->base];
     size_t *pairs = calloc(base->count + 1, sizeof *pairs);
     int rc = pairs ? tp_predict_pairs(base, real, pairs, err) : no_memory(err);
+    bool apart = rc == TP_EUNSUP; /* no reason to predict less: none of its sizes is told */
     for (size_t i = 0; rc == TP_OK && i < base->count; i++)
         out->exact += pairs[i] != TP_UNPAIRED && sizes[i] == real->requests[pairs[i]].size;
     out->requests = real->count;
     out->peak = tp_program_demand(real->trace.program, 0)->bytes;
     free(pairs);
-    return rc;
+    return apart ? TP_OK : rc;
 }
 
 static int find_recorded_peak(const struct tp_sample_run *real, struct tp_predict_real *out,

@@ -114,7 +114,7 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
     const struct tp_prediction *p = &a->prediction;
-    bool reserved = a->most.peak_reserved;
+    bool reserved = a->most.peak_reserved, below = r->asking->n && r->asking->n < base_of(r)->n;
     uint64_t low = reserved ? a->tries[TP_PREDICT_RECORDED].peak_reserved : a->peak.bytes;
     uint64_t high = reserved ? a->most.peak_reserved : a->most.peak;
     struct tp_text many = tp_plural(p->doubtful.requests + p->lawless.requests + p->alone.requests +
@@ -126,12 +126,14 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
     else if (a->most.matters)
         tp_page_put(page, 0,
                     "%s of %s, %s of its bytes, have an unknown law, and decide: %s "
-                    "at the peak if they grow with n, up to %s with n^2.",
+                    "at the peak if they %s with n, up to %s %s.",
                     many.s, base_of(r)->trace.file, percent(p->doubtful.share + p->lawless.share).s,
-                    tp_bytes(low, page->exact).s, tp_bytes(high, page->exact).s);
+                    tp_bytes(low, page->exact).s, below ? "shrink" : "grow",
+                    tp_bytes(high, page->exact).s, below ? "if they do not" : "with n^2");
     else if (tp_predict_has_doubts(p) && a->sound)
-        row(page, "doubt", "%s of unknown law: peak %s up to %s if they grow with n^2", many.s,
-            reserved ? "reserved" : "requested", tp_bytes(high, page->exact).s);
+        row(page, "doubt", "%s of unknown law: peak %s up to %s if they %s", many.s,
+            reserved ? "reserved" : "requested", tp_bytes(high, page->exact).s,
+            below ? "do not shrink" : "grow with n^2");
 }
 
 /* ---- beside a recording ---- */
@@ -223,6 +225,8 @@ static void print_growth(const struct tp_predict_report *r, struct tp_page *page
 {
     const struct tp_predict_peak *peak = &r->answer->peak;
     struct tp_table table = {0};
+    if (!memcmp(&r->asking->target, &base_of(r)->at, sizeof base_of(r)->at))
+        return; /* it is what was recorded there */
     tp_predict_sites_table(r, SITES_SHOWN, false, page->exact, &table);
     int shown = tp_table_rows(&table);
     tp_page_line(page);

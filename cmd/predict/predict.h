@@ -234,6 +234,7 @@ struct tp_site_total {
     uint64_t bytes;    /* predicted, live at the peak */
     uint64_t was;      /* in the largest recording, bytes */
     unsigned power;    /* of n; 0: constant */
+    bool doubles;      /* it is a table that doubles when it is full */
 };
 
 struct tp_site_totals {
@@ -241,9 +242,10 @@ struct tp_site_totals {
     size_t count;
     uint64_t bytes;    /* of all sites: peak requested */
     uint64_t bent;     /* the same, if growth goes on to change as it did between the recordings */
+    uint64_t smaller, larger; /* the same, with what tables have that double when they are full */
     uint64_t *others;  /* owned: by recording, its peak as the others predict it, bytes */
     double difference; /* the largest of these to what was recorded, as a share of it */
-    bool sound; /* it is at most TP_TOTALS_DOUBT, and so is the share of what `bent` differs */
+    bool sound; /* it is at most TP_TOTALS_DOUBT, and so is what each of the above differs by */
 };
 
 /* ---- all that is shown ---- */

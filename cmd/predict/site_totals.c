@@ -1,6 +1,8 @@
 /* See site_totals.h. */
 #include "cmd/predict/site_totals.h"
 
+#include "cmd/predict/site_ledger.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,94 +12,29 @@ static int no_memory(struct tp_err *err)
     return tp_fail(err, TP_ENOMEM, "out of memory for the totals of allocation sites");
 }
 
-/* ---- what was live at the peaks ---- */
-
-/* All sites of all recordings, each with its bytes by recording. */
-struct ledger {
-    const struct tp_sample_run *const *recordings;
-    size_t recorded; /* recordings */
-    const char **places;
-    double *bytes; /* by site, then by recording */
-    size_t count;
-};
-
-static int by_place(const void *a, const void *b)
-{
-    const struct tp_predict_site *x = a, *y = b;
-    if (!x->place || !y->place)
-        return !y->place - !x->place;
-    return strcmp(x->place, y->place);
-}
-
-/* What a recording holds at its own peak: a prediction of it in which nothing changes. */
-static int find_peak(const struct tp_sample_run *r, struct tp_predict_peak *out, struct tp_err *err)
-{
-    struct tp_prediction same = {.recordings = &r, .count = 1, .target = r->at};
-    uint64_t *sizes = calloc(r->count + 1, sizeof *sizes);
-    same.requests = calloc(r->count + 1, sizeof *same.requests);
-    *out = (struct tp_predict_peak){.bytes = 0};
-    for (size_t i = 0; sizes && i < r->count; i++)
-        sizes[i] = r->requests[i].size;
-    int rc = sizes && same.requests ? tp_predict_peak(&same, sizes, out, err) : no_memory(err);
-    free(same.requests);
-    free(sizes);
-    return rc;
-}
-
-/* Joins the sites of a recording, which are in the order of their places, to those known. */
-static int join(struct ledger *to, size_t recording, const struct tp_predict_peak *peak,
-                struct tp_err *err)
-{
-    size_t most = to->count + peak->count, count = 0, i = 0, k = 0, width = to->recorded;
-    const char **places = calloc(most + 1, sizeof *places);
-    double *bytes = calloc((most + 1) * width, sizeof *bytes);
-    for (; places && bytes && (i < to->count || k < peak->count); count++) {
-        struct tp_predict_site old = {.place = i < to->count ? to->places[i] : NULL};
-        int order = i == to->count ? 1 : k == peak->count ? -1 : by_place(&old, &peak->sites[k]);
-        places[count] = order <= 0 ? old.place : peak->sites[k].place;
-        if (order <= 0)
-            memcpy(bytes + count * width, to->bytes + i++ * width, width * sizeof *bytes);
-        if (order >= 0)
-            bytes[count * width + recording] += (double)peak->sites[k++].is;
-    }
-    bool done = places && bytes;
-    free(to->places);
-    free(to->bytes);
-    to->places = places;
-    to->bytes = bytes;
-    to->count = done ? count : 0;
-    return done ? TP_OK : no_memory(err);
-}
-
-static int fill(struct ledger *l, struct tp_err *err)
-{
-    int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && i < l->recorded; i++) {
-        struct tp_predict_peak peak;
-        rc = find_peak(l->recordings[i], &peak, err);
-        if (rc == TP_OK) {
-            qsort(peak.sites, peak.count, sizeof *peak.sites, by_place);
-            rc = join(l, i, &peak, err);
-        }
-        tp_predict_peak_release(&peak);
-    }
-    return rc;
-}
-
 /* ---- how a site grows ---- */
 
-/* a + k x, with the sum of the squares of what it misses. */
+/* a + k x, with the sum of the squares of what it misses; or a table. */
 struct fit {
     double a, k, missed;
     unsigned power;
+    bool table;
+    double least, most; /* of a table: bytes that an n takes, up to which it doubles */
 };
 
-/* The points of a site without those of one recording, which is to be predicted. */
+/* The points of a site, by recording, without those of the one that is to be predicted. */
 struct site_points {
-    const struct ledger *of;
-    const double *bytes;
-    size_t without; /* recording; `recorded` of the ledger: none is left out */
+    const struct tp_site_ledger *of;
+    const double *bytes, *blocks;
+    size_t without; /* `recorded` of the ledger: none is left out */
 };
+
+static struct site_points points_of(const struct tp_site_ledger *l,
+                                    const struct tp_site_holdings *h, size_t site, size_t without)
+{
+    return (struct site_points){l, h->bytes + site * l->recorded, h->blocks + site * l->recorded,
+                                without};
+}
 
 static double x_of(const struct site_points *p, size_t i, unsigned power)
 {
@@ -145,48 +82,71 @@ static bool is_exact(const struct fit *f, const struct site_points *all)
     return f->power && f->missed < least * least;
 }
 
+/* ---- tables ---- */
+
+/* Whether they are a power of 2 apart, to a hundredth. */
+static bool doubles(double first, double other)
+{
+    double power = first > 0 && other > 0 ? log2(other / first) : 0.5;
+    return fabs(power - round(power)) < 0.01;
+}
+
+/* A table that doubles when it is full: as many blocks in all recordings, of sizes that are powers
+ * of 2 apart. An n takes so many bytes of it that each recording fits, and not into half of it. */
+static bool is_table(const struct site_points *p, struct fit *out)
+{
+    bool may = p->bytes[0] > 0, grows = false;
+    *out = (struct fit){.a = p->bytes[0], .power = 1, .table = true, .most = INFINITY};
+    for (size_t i = 0; i < p->of->recorded; i++) {
+        double each = p->bytes[i] / x_of(p, i, 1);
+        may &= doubles(p->bytes[0], p->bytes[i]) && p->blocks[i] == p->blocks[0];
+        grows |= p->bytes[i] > 1.5 * p->bytes[0];
+        out->least = i == p->without ? out->least : fmax(out->least, each / 2);
+        out->most = i == p->without ? out->most : fmin(out->most, each);
+    }
+    return may && grows && out->least < out->most;
+}
+
+/* Where the values are powers of 2 apart, too, a table lies on a line. */
+static bool shows_tables(const struct tp_site_ledger *l)
+{
+    bool shows = false;
+    for (size_t i = 0; i < l->recorded; i++)
+        shows |= !doubles((double)l->recordings[0]->n, (double)l->recordings[i]->n);
+    return shows;
+}
+
+/* What a table has where an n takes so many bytes. */
+static double doubled(const struct fit *table, double each, uint64_t n)
+{
+    return table->a * exp2(ceil(log2(each * (double)n / table->a) - 1e-9));
+}
+
+/* ---- the law of a site ---- */
+
 /* Tables that double as they grow look like a square over a short way, or like a line that begins
  * below 0: either must be exact. Any two points lie on both, so all of them tell what it is, also
  * where one of them is to be predicted. */
-static struct fit best(const struct ledger *l, size_t site, size_t without)
+static struct fit best(const struct tp_site_ledger *l, const struct tp_site_holdings *h,
+                       size_t site, size_t without)
 {
-    const double *bytes = l->bytes + site * l->recorded;
-    const struct site_points all = {l, bytes, l->recorded}, some = {l, bytes, without};
+    const struct site_points all = points_of(l, h, site, l->recorded),
+                             some = points_of(l, h, site, without);
+    struct fit table;
+    if (shows_tables(l) && is_table(&all, &table) && is_table(&some, &table))
+        return table;
     struct fit one = line(&all, 1, true), two = line(&all, 2, false);
     bool below = is_exact(&one, &all);
     return line(&some, !below && is_exact(&two, &all) ? 2 : 1, below);
 }
 
+/* Of a table it is the most. */
 static double at_value(const struct fit *f, uint64_t n)
 {
-    return fmax(0, f->a + f->k * pow((double)n, f->power));
+    return f->table ? doubled(f, f->most, n) : fmax(0, f->a + f->k * pow((double)n, f->power));
 }
 
-/* ---- the whole ---- */
-
-static uint64_t predict_one(const struct ledger *l, size_t without)
-{
-    double sum = 0;
-    for (size_t i = 0; i < l->count; i++) {
-        const struct fit f = best(l, i, without);
-        sum += at_value(&f, l->recordings[without]->n);
-    }
-    return (uint64_t)fmin(sum, (double)TP_MAX_SIZE);
-}
-
-static int check(const struct ledger *l, struct tp_site_totals *out, struct tp_err *err)
-{
-    out->others = calloc(l->recorded, sizeof *out->others);
-    if (!out->others)
-        return no_memory(err);
-    for (size_t i = 0; i < l->recorded; i++) {
-        double was = (double)tp_program_demand(l->recordings[i]->trace.program, 0)->bytes;
-        out->others[i] = predict_one(l, i);
-        double by = was > 0 ? fabs((double)out->others[i] / was - 1) : 0;
-        out->difference = by > out->difference ? by : out->difference;
-    }
-    return TP_OK;
-}
+/* ---- growth that is none of these ---- */
 
 /* Growth from the last recording on, where its slope changes as a power of n: the one that it had
  * between the first recordings and the last. That it had none before tells of none: then n^2. */
@@ -199,13 +159,32 @@ static double bent_growth(double from, double to, double before, double after, d
     return after * from / (bend + 1) * (pow(to / from, bend + 1) - 1);
 }
 
-/* Whether a recording of the site is far from what the others predict: no law is known of it. */
-static bool is_lawless(const struct ledger *l, size_t site)
+/* The first recording, the one in the middle and the last, with the slopes between them. */
+struct bend {
+    double x[3], y[3], before, after;
+};
+
+static struct bend bend_of(const struct tp_site_ledger *l, const double *y)
 {
-    const double *y = l->bytes + site * l->recorded;
+    const size_t at[] = {0, l->recorded / 2, l->recorded - 1};
+    struct bend b;
+    for (size_t i = 0; i < 3; i++) {
+        b.x[i] = (double)l->recordings[at[i]]->n;
+        b.y[i] = y[at[i]];
+    }
+    b.before = (b.y[1] - b.y[0]) / (b.x[1] - b.x[0]);
+    b.after = (b.y[2] - b.y[1]) / (b.x[2] - b.x[1]);
+    return b;
+}
+
+/* Whether a recording of the site is far from what the others predict: no law is known of it. */
+static bool is_lawless(const struct tp_site_ledger *l, const struct tp_site_holdings *h,
+                       size_t site)
+{
+    const double *y = h->bytes + site * l->recorded;
     bool far = false;
     for (size_t i = 0; i < l->recorded; i++) {
-        const struct fit f = best(l, site, i);
+        const struct fit f = best(l, h, site, i);
         far |= fabs(at_value(&f, l->recordings[i]->n) - y[i]) > TP_TOTALS_DOUBT * y[i];
     }
     return far;
@@ -213,21 +192,217 @@ static bool is_lawless(const struct ledger *l, size_t site)
 
 /* A site at a value, if it goes on to bend as it does, or grows with n^2 where no law is known;
  * `straight` where it does not bend, or lies between the recordings. */
-static double bent(const struct ledger *l, size_t site, uint64_t n, double straight)
+static double bent(const struct tp_site_ledger *l, const struct tp_site_holdings *h, size_t site,
+                   uint64_t n, double straight)
 {
-    const double *y = l->bytes + site * l->recorded;
-    const size_t last = l->recorded - 1, middle = l->recorded / 2;
-    double x[] = {(double)l->recordings[0]->n, (double)l->recordings[middle]->n,
-                  (double)l->recordings[last]->n};
-    double before = (y[middle] - y[0]) / (x[1] - x[0]);
-    double after = (y[last] - y[middle]) / (x[2] - x[1]);
-    if (n <= l->recordings[last]->n || fabs(after - before) <= 1e-6 * fabs(after))
+    const struct bend b = bend_of(l, h->bytes + site * l->recorded);
+    if ((double)n <= b.x[2] || fabs(b.after - b.before) <= 1e-6 * fabs(b.after))
         return straight;
-    if (is_lawless(l, site))
-        return y[last] * pow((double)n / x[2], 2);
-    if (after <= 0)
-        return y[last];
-    return y[last] + bent_growth(x[2], (double)n, before, after, (x[1] + x[2]) / (x[0] + x[1]));
+    if (is_lawless(l, h, site))
+        return b.y[2] * pow((double)n / b.x[2], 2);
+    if (b.after <= 0)
+        return b.y[2];
+    return b.y[2] + bent_growth(b.x[2], (double)n, b.before, b.after,
+                                (b.x[1] + b.x[2]) / (b.x[0] + b.x[1]));
+}
+
+/* a + b x with the least squares of the differences. */
+struct line {
+    double a, b;
+};
+
+static struct line line_through(const double *x, const double *y, size_t count)
+{
+    double x_sum = 0, y_sum = 0, xx = 0, xy = 0;
+    for (size_t i = 0; i < count; i++) {
+        x_sum += x[i];
+        y_sum += y[i];
+    }
+    const double x_mean = x_sum / (double)count, y_mean = y_sum / (double)count;
+    for (size_t i = 0; i < count; i++) {
+        xx += (x[i] - x_mean) * (x[i] - x_mean);
+        xy += (x[i] - x_mean) * (y[i] - y_mean);
+    }
+    return (struct line){y_mean - xy / xx * x_mean, xy / xx};
+}
+
+/* The parabola with the least squares: of growth that has a part of n and one of n^2. What x^2 has
+ * beyond a line is told apart from what the line explains. */
+static double parabola(const struct tp_site_ledger *l, const double *y, uint64_t n)
+{
+    double x[TP_LAW_POINTS], square[TP_LAW_POINTS], at = (double)n, qq = 0, qy = 0;
+    const size_t count = l->recorded < TP_LAW_POINTS ? l->recorded : TP_LAW_POINTS;
+    for (size_t i = 0; i < count; i++) {
+        x[i] = (double)l->recordings[i]->n;
+        square[i] = x[i] * x[i];
+    }
+    const struct line of = line_through(x, y, count), curved = line_through(x, square, count);
+    for (size_t i = 0; i < count; i++) {
+        double q = square[i] - curved.a - curved.b * x[i];
+        qq += q * q;
+        qy += q * (y[i] - of.a - of.b * x[i]);
+    }
+    return of.a + of.b * at + qy / qq * (at * at - curved.a - curved.b * at);
+}
+
+/* ---- one moment at a value ---- */
+
+struct moment {
+    double bytes, bent;     /* of all sites */
+    double smaller, larger; /* what it is with tables, and with what may be one */
+};
+
+static void add_site(const struct tp_site_ledger *l, const struct tp_site_holdings *h, size_t site,
+                     uint64_t n, struct moment *to)
+{
+    const struct site_points all = points_of(l, h, site, l->recorded);
+    const struct fit f = best(l, h, site, l->recorded);
+    const double at = at_value(&f, n);
+    struct fit table;
+    bool may = is_table(&all, &table);
+    to->bytes += at;
+    to->bent += f.table ? at : bent(l, h, site, n, at);
+    to->smaller += may ? doubled(&table, (1 + 1e-6) * table.least, n) : at;
+    to->larger += may ? doubled(&table, table.most, n) : at;
+}
+
+/* What a moment holds in each recording; the caller frees it. */
+static double *totals_of(const struct tp_site_ledger *l, const struct tp_site_holdings *h)
+{
+    double *y = calloc(l->recorded, sizeof *y);
+    for (size_t site = 0; y && site < l->sites; site++)
+        for (size_t i = 0; i < l->recorded; i++)
+            y[i] += h->bytes[site * l->recorded + i];
+    return y;
+}
+
+static struct moment moment_at(const struct tp_site_ledger *l, const struct tp_site_holdings *h,
+                               const double *totals, uint64_t n)
+{
+    struct moment m = {0};
+    for (size_t site = 0; site < l->sites; site++)
+        add_site(l, h, site, n, &m);
+    if (n > l->recordings[l->recorded - 1]->n)
+        m.bent = fmax(m.bent, parabola(l, totals, n));
+    return m;
+}
+
+/* A moment of a recording, as the others predict it. */
+static double from_others(const struct tp_site_ledger *l, const struct tp_site_holdings *h,
+                          size_t recording)
+{
+    double sum = 0;
+    for (size_t site = 0; site < l->sites; site++) {
+        const struct fit f = best(l, h, site, recording);
+        sum += at_value(&f, l->recordings[recording]->n);
+    }
+    return sum;
+}
+
+/* ---- moments that count ---- */
+
+enum { MOMENTS = 16 }; /* sites whose largest moments are looked at */
+
+struct moments {
+    const struct tp_site_ledger *of;
+    double *totals; /* by moment, then by recording */
+    double *others; /* the same, as the other recordings predict it */
+    bool counts[MOMENTS + 1];
+};
+
+static int tell(struct moments *m, size_t moment, struct tp_err *err)
+{
+    const struct tp_site_ledger *l = m->of;
+    double *y = totals_of(l, &l->moments[moment]);
+    if (!y)
+        return no_memory(err);
+    m->counts[moment] = true;
+    for (size_t i = 0; i < l->recorded; i++) {
+        double other = from_others(l, &l->moments[moment], i);
+        m->totals[moment * l->recorded + i] = y[i];
+        m->others[moment * l->recorded + i] = other;
+        m->counts[moment] &= fabs(other - y[i]) <= TP_TOTALS_DOUBT * y[i];
+    }
+    free(y);
+    return TP_OK;
+}
+
+static double most_of(const struct moments *m, const double *by, size_t recording)
+{
+    double most = 0;
+    for (size_t k = 0; k < m->of->moment_count; k++)
+        if (m->counts[k])
+            most = fmax(most, by[k * m->of->recorded + recording]);
+    return most;
+}
+
+/* The peaks of the recordings may be of different phases, which makes no sum of one moment. They
+ * count where the moments of single sites are not as large. */
+static int tell_all(struct moments *m, struct tp_err *err)
+{
+    const struct tp_site_ledger *l = m->of;
+    bool covered = true;
+    int rc = TP_OK;
+    for (size_t k = 0; rc == TP_OK && k < l->moment_count; k++)
+        rc = tell(m, k, err);
+    m->counts[0] = false;
+    for (size_t i = 0; i < l->recorded; i++)
+        covered &= most_of(m, m->totals, i) >= 0.99 * m->totals[i];
+    m->counts[0] = !covered;
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+struct site_at {
+    double bytes;
+    size_t site;
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const struct site_at *x = a, *y = b;
+    return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+/* Looks at the moments of the sites that will hold most, of those that all recordings have. */
+static int find_moments(struct tp_site_ledger *l, uint64_t n, struct tp_err *err)
+{
+    struct site_at *list = calloc(l->sites, sizeof *list);
+    size_t count = 0, chosen[MOMENTS];
+    if (!list)
+        return no_memory(err);
+    for (size_t site = 0; site < l->sites; site++) {
+        const double *y = l->most.bytes + site * l->recorded;
+        const struct fit f = best(l, &l->most, site, l->recorded);
+        bool everywhere = true;
+        for (size_t i = 0; i < l->recorded; i++)
+            everywhere &= y[i] > 0;
+        if (everywhere)
+            list[count++] = (struct site_at){at_value(&f, n), site};
+    }
+    qsort(list, count, sizeof *list, by_size);
+    count = count < MOMENTS ? count : MOMENTS;
+    for (size_t i = 0; i < count; i++)
+        chosen[i] = list[i].site;
+    free(list);
+    return tp_site_ledger_look(l, chosen, count, err);
+}
+
+static int check(const struct moments *m, struct tp_site_totals *out, struct tp_err *err)
+{
+    const struct tp_site_ledger *l = m->of;
+    out->others = calloc(l->recorded, sizeof *out->others);
+    if (!out->others)
+        return no_memory(err);
+    for (size_t i = 0; i < l->recorded; i++) {
+        double was = m->totals[i];
+        double other = fmin(most_of(m, m->others, i), (double)TP_MAX_SIZE);
+        double by = was > 0 ? fabs(other / was - 1) : 0;
+        out->others[i] = (uint64_t)other;
+        out->difference = by > out->difference ? by : out->difference;
+    }
+    return TP_OK;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -236,43 +411,77 @@ static int by_bytes(const void *a, const void *b)
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-static int extrapolate(const struct ledger *l, uint64_t n, struct tp_site_totals *out,
-                       struct tp_err *err)
+static int list_sites(const struct tp_site_ledger *l, const struct tp_site_holdings *h, uint64_t n,
+                      struct tp_site_totals *out, struct tp_err *err)
 {
-    out->sites = calloc(l->count + 1, sizeof *out->sites);
-    double all_bent = 0;
+    out->sites = calloc(l->sites, sizeof *out->sites);
     if (!out->sites)
         return no_memory(err);
-    for (size_t i = 0; i < l->count; i++) {
-        const double *bytes = l->bytes + i * l->recorded;
-        const struct fit f = best(l, i, l->recorded);
-        double at = at_value(&f, n);
-        if (at + (double)out->bytes > (double)TP_MAX_SIZE)
-            return tp_fail(err, TP_EINPUT, "more than 2^48 bytes would be live");
-        out->sites[out->count++] = (struct tp_site_total){
-            l->places[i], (uint64_t)at, (uint64_t)bytes[l->recorded - 1], f.power};
-        out->bytes += (uint64_t)at;
-        all_bent += bent(l, i, n, at);
+    for (size_t i = 0; i < l->sites; i++) {
+        const double *y = h->bytes + i * l->recorded;
+        const struct fit f = best(l, h, i, l->recorded);
+        const struct tp_site_total site = {l->places[i], (uint64_t)at_value(&f, n),
+                                           (uint64_t)y[l->recorded - 1], f.power, f.table};
+        if (site.bytes || site.was)
+            out->sites[out->count++] = site;
     }
-    out->bent = (uint64_t)fmin(all_bent, (double)TP_MAX_SIZE);
-    double apart = out->bytes ? fabs((double)out->bent / (double)out->bytes - 1) : 0;
-    out->sound = out->difference <= TP_TOTALS_DOUBT && apart <= TP_TOTALS_DOUBT;
     qsort(out->sites, out->count, sizeof *out->sites, by_bytes);
     return TP_OK;
+}
+
+static bool is_near(double bytes, double other)
+{
+    return bytes <= 0 || fabs(other / bytes - 1) <= TP_TOTALS_DOUBT;
+}
+
+/* The largest moment; what another one may come to, where growth goes on to bend, counts too. */
+static int extrapolate(const struct moments *m, uint64_t n, struct tp_site_totals *out,
+                       struct tp_err *err)
+{
+    const struct tp_site_ledger *l = m->of;
+    struct moment all = {0};
+    size_t largest = 0;
+    double bent = 0;
+    for (size_t k = 0; k < l->moment_count; k++) {
+        if (!m->counts[k])
+            continue;
+        const struct moment one = moment_at(l, &l->moments[k], m->totals + k * l->recorded, n);
+        largest = one.bytes > all.bytes ? k : largest;
+        all = one.bytes > all.bytes ? one : all;
+        bent = fmax(bent, one.bent);
+    }
+    if (all.bytes > (double)TP_MAX_SIZE)
+        return tp_fail(err, TP_EINPUT, "more than 2^48 bytes would be live");
+    out->bytes = (uint64_t)all.bytes;
+    out->bent = (uint64_t)fmin(bent, (double)TP_MAX_SIZE);
+    out->smaller = (uint64_t)all.smaller;
+    out->larger = (uint64_t)fmin(all.larger, (double)TP_MAX_SIZE);
+    out->sound = out->difference <= TP_TOTALS_DOUBT && is_near(all.bytes, bent) &&
+                 is_near(all.bytes, all.smaller) && is_near(all.bytes, all.larger);
+    return list_sites(l, &l->moments[largest], n, out, err);
 }
 
 int tp_site_totals_find(const struct tp_sample_run *const *recordings, size_t count, uint64_t n,
                         struct tp_site_totals *out, struct tp_err *err)
 {
-    struct ledger l = {.recordings = recordings, .recorded = count};
+    struct tp_site_ledger l;
+    struct moments m = {.of = &l};
     *out = (struct tp_site_totals){.bytes = 0};
-    int rc = fill(&l, err);
+    int rc = tp_site_ledger_open(recordings, count, &l, err);
     if (rc == TP_OK)
-        rc = check(&l, out, err);
+        rc = find_moments(&l, n, err);
+    if (rc == TP_OK) {
+        m.totals = calloc(l.moment_count * count, sizeof *m.totals);
+        m.others = calloc(l.moment_count * count, sizeof *m.others);
+        rc = m.totals && m.others ? tell_all(&m, err) : no_memory(err);
+    }
     if (rc == TP_OK)
-        rc = extrapolate(&l, n, out, err);
-    free(l.places);
-    free(l.bytes);
+        rc = check(&m, out, err);
+    if (rc == TP_OK)
+        rc = extrapolate(&m, n, out, err);
+    free(m.totals);
+    free(m.others);
+    tp_site_ledger_release(&l);
     return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "cmd/ui/progress.h"
 #include "cmd/ui/text.h"
 
+#include "alloc/base/units.h"
 #include "alloc/strategies/torch/torch_rules.h"
 
 #include <stdlib.h>
@@ -167,21 +168,19 @@ static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *e
     return format == FORMAT_SVG ? write_picture(w, out, err) : write_page(w, out, err);
 }
 
-/* `totals`: those that were tried; NULL: none were. */
-static int refuse(const struct tp_predict_asking *q, const struct tp_site_totals *totals,
-                  struct tp_err *err)
+static int refuse(const struct tp_predict_report *r, struct tp_err *err)
 {
     struct tp_str advice = {0};
-    if (totals) {
+    if (r->totals) {
         struct tp_str why = {0};
-        tp_predict_totals_fail(totals, &why);
+        tp_predict_totals_fail(r->totals, &why);
         tp_fail(err, TP_EINPUT,
                 "the recordings differ in too many allocations to be aligned, and totals of their "
                 "allocation sites %s",
                 tp_str_text(&why));
         tp_str_drop(&why);
     }
-    tp_predict_advice(q, &advice);
+    tp_predict_advice(r, &advice);
     err->status = TP_EINPUT;
     tp_hint(err, TP_EINPUT, "%s", tp_str_text(&advice));
     tp_str_drop(&advice);
@@ -261,7 +260,25 @@ static int write_report(const struct tp_args *args, const struct tp_predict_repo
     if (rc == TP_OK)
         rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
     if (rc == TP_OK && !r->answer->sound && !totals)
-        rc = tp_fail(err, TP_EINPUT, "no prediction: the recordings do not make the same requests");
+        rc = tp_fail(err, TP_EINPUT, "no prediction: %s", tp_predict_why(r->answer));
+    return rc;
+}
+
+/* A value at which totals say nothing has no point. */
+static int find_totals(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                       struct tp_site_totals *out, struct tp_err *err)
+{
+    int rc = tp_site_totals_find(q->recordings, q->count, q->n, out, err);
+    if (rc != TP_OK || !q->curve || !out->sound)
+        return rc;
+    tp_predict_values(q, a);
+    for (size_t i = 0; rc == TP_OK && i < a->point_count; i++) {
+        struct tp_site_totals one;
+        rc = tp_site_totals_find(q->recordings, q->count, a->points[i].n, &one, err);
+        a->points[i].requested = rc == TP_OK && one.sound ? one.bytes : TP_NONE;
+        tp_site_totals_release(&one);
+        rc = rc == TP_EINPUT ? TP_OK : rc; /* too large */
+    }
     return rc;
 }
 
@@ -278,16 +295,14 @@ static int answer(const struct tp_args *args, struct tp_recordings *all,
     tp_progress_clear(&line);
     bool total = is_refused(rc, &a) && may_total(q);
     struct tp_err apart = *err;
-    int found = total ? tp_site_totals_find(q->recordings, q->count, q->n, &totals, err) : TP_OK;
+    int found = total ? find_totals(q, &a, &totals, err) : TP_OK;
     if (found == TP_OK && total && !totals.sound)
         *err = apart;
-    rc = found != TP_OK || totals.sound ? found
-         : rc == TP_EUNSUP              ? refuse(q, total ? &totals : NULL, err)
-                                        : rc;
-    if (rc == TP_OK && a.sound && o->output)
-        rc = save(o, all, q, &a, out, err);
     const struct tp_predict_report report = {q, &a, total ? &totals : NULL,
                                              a.sound ? o->output : NULL};
+    rc = found != TP_OK || totals.sound ? found : rc == TP_EUNSUP ? refuse(&report, err) : rc;
+    if (rc == TP_OK && a.sound && o->output)
+        rc = save(o, all, q, &a, out, err);
     if (rc == TP_OK)
         rc = write_report(args, &report, out, err);
     tp_site_totals_release(&totals);

@@ -120,14 +120,15 @@ struct tp_law tp_law_of(const uint64_t *n, const uint64_t *size, size_t count)
     for (unsigned power = 1; power <= 2; power++)
         if (is_power(&s, power, 0))
             return law_of_kind(&s, TP_LAW_POWER, power, 0);
-    for (unsigned multiple = 8; multiple <= 512; multiple *= 2)
+    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; multiple <= TP_LAW_MULTIPLE_MOST; multiple *= 2)
         for (unsigned power = 1; power <= 2; power++)
             if (is_power(&s, power, multiple))
                 return law_of_kind(&s, TP_LAW_PADDED, power, multiple);
     for (unsigned power = 1; power <= 2; power++)
         if (is_shifted(&s, power, 0))
             return law_of_kind(&s, TP_LAW_SHIFTED, power, 0);
-    for (unsigned multiple = 8; count > 2 && multiple <= 512; multiple *= 2)
+    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; count > 2 && multiple <= TP_LAW_MULTIPLE_MOST;
+         multiple *= 2)
         for (unsigned power = 1; power <= 2; power++)
             if (is_shifted(&s, power, multiple))
                 return law_of_kind(&s, TP_LAW_SHIFTED, power, multiple);
@@ -300,7 +301,8 @@ static bool shows_padding(const struct varied_sizes *of, const struct tp_law *fo
 static size_t count_padded(const struct varied_sizes *of, struct tp_law *out)
 {
     size_t found = 0;
-    for (unsigned multiple = 8; !found && multiple <= 512; multiple *= 2)
+    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; !found && multiple <= TP_LAW_MULTIPLE_MOST;
+         multiple *= 2)
         for (unsigned mask = 1; mask < 1u << of->at->count; mask++) {
             const struct tp_law form = {.multiple = multiple, .padded = (uint8_t)mask};
             struct tp_law law;

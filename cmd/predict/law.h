@@ -20,6 +20,8 @@
 
 #define TP_LAW_N_MOST (UINT64_C(1) << 24) /* largest value of a setting */
 enum {
+    TP_LAW_MULTIPLE_LEAST = 8, /* that values are rounded up to: powers of 2 */
+    TP_LAW_MULTIPLE_MOST = 512,
     TP_AXES = 4,       /* settings of a program that vary at once, at most */
     TP_LAW_POINTS = 64 /* sizes that a law is found from, at most */
 };

@@ -457,31 +457,45 @@ static struct tp_law law_of(const struct tp_prediction *p, size_t i, uint64_t n,
                : of->law;
 }
 
-static int list_sizes(const struct tp_prediction *p, uint64_t n, bool most, uint64_t **out,
-                      struct tp_err *err)
+static int list_sizes(const struct tp_prediction *p, const struct tp_axis_values *at, bool most,
+                      uint64_t **out, struct tp_err *err)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
+    const uint64_t n = at->values[p->axis];
     uint64_t *sizes = *out = calloc(base->count + 1, sizeof *sizes);
-    struct tp_axis_values at = p->target;
-    at.values[p->axis] = n;
     int rc = sizes ? TP_OK : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < base->count; i++) {
         const struct tp_law law = law_of(p, i, n, most);
-        if (!tp_law_at_setting(&law, &at, &sizes[i]))
+        if (!tp_law_at_setting(&law, at, &sizes[i]))
             rc = too_large(p, &base->requests[i], n, err);
     }
     return rc;
 }
 
+static struct tp_axis_values target_with(const struct tp_prediction *p, uint64_t n)
+{
+    struct tp_axis_values at = p->target;
+    at.values[p->axis] = n;
+    return at;
+}
+
+int tp_predict_sizes_at(const struct tp_prediction *p, const struct tp_axis_values *at,
+                        uint64_t **out, struct tp_err *err)
+{
+    return list_sizes(p, at, false, out, err);
+}
+
 int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err)
 {
-    return list_sizes(p, n, false, out, err);
+    const struct tp_axis_values at = target_with(p, n);
+    return list_sizes(p, &at, false, out, err);
 }
 
 int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **out,
                           struct tp_err *err)
 {
-    return list_sizes(p, n, true, out, err);
+    const struct tp_axis_values at = target_with(p, n);
+    return list_sizes(p, &at, true, out, err);
 }
 
 /* ---- the program ---- */
@@ -626,6 +640,7 @@ static int list_sites(const struct tp_prediction *p, const struct peak_walk *k, 
         sites[at].was += q->size;
         sites[at].is += k->sizes[i];
         k->peak->alone += p->requests[i].points < 2 ? k->sizes[i] : 0;
+        k->peak->narrowed += p->requests[i].narrowed ? k->sizes[i] : 0;
     }
     bool done = sites && most;
     free(most);

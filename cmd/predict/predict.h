@@ -12,8 +12,9 @@
 #include "cmd/predict/law.h"
 #include "cmd/predict/sample_run.h"
 
-#define TP_PREDICT_REDONE 0.02 /* share of a peak that another recording may differ, made again */
-#define TP_PREDICT_DOUBT  0.01 /* share of the bytes without a partner that is accepted */
+#define TP_PREDICT_REDONE      0.02 /* share of a peak that another recording may differ, made again */
+#define TP_PREDICT_DOUBT       0.01 /* share of the bytes without a partner that is accepted */
+#define TP_PREDICT_CROSS_DOUBT 0.2  /* share of a peak that the others may be off at the nearest */
 
 /* The law of a request of the base. */
 struct tp_predicted {
@@ -83,6 +84,10 @@ bool tp_predict_is_apart(const struct tp_prediction *p, bool of_base, size_t req
  * one is too large, which is named. */
 int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err);
 
+/* The same at values of all settings. */
+int tp_predict_sizes_at(const struct tp_prediction *p, const struct tp_axis_values *at,
+                        uint64_t **out, struct tp_err *err);
+
 /* The same, with doubtful requests growing as n^2: what they are at most. */
 int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **out,
                           struct tp_err *err);
@@ -109,6 +114,7 @@ struct tp_predict_peak {
     uint64_t bytes, event;         /* event 0: in the initial heap */
     uint64_t was;                  /* live in the base at the same event, bytes */
     uint64_t alone;                /* of `bytes`, those of requests that only the base has */
+    uint64_t narrowed;             /* and those whose law not all recordings follow */
     struct tp_predict_site *sites; /* owned; those that change most first */
     size_t count;
 };
@@ -147,7 +153,8 @@ struct tp_predict_real {
 struct tp_predict_check {
     size_t recording;
     bool decided;            /* the others decide laws */
-    bool sound;              /* and align well enough */
+    bool alike;              /* and align well enough */
+    bool sound;              /* and what has no law does not matter */
     uint64_t predicted, was; /* peak requested, bytes */
 };
 
@@ -168,7 +175,9 @@ struct tp_predict_fit {
     uint64_t fails;       /* the next value tried; 0: all up to TP_LAW_N_MOST fit */
     uint64_t apart;       /* values above it that were tried are so far apart, in steps */
     uint64_t event, size; /* of the first request that fails there */
+    bool initial;         /* the initial heap fails there */
     const char *place;    /* of it; NULL: not known */
+    uint64_t peak, most;  /* requested where it fits, and if doubtful requests grow as n^2, bytes */
 };
 
 struct tp_progress_line;
@@ -198,6 +207,7 @@ struct tp_predict_most {
     /* it is more than TP_PREDICT_DOUBT off the answer, or as much of the peak is of requests that
      * only the base has: then that is another program */
     bool matters;
+    bool narrowed; /* as much of the peak is of requests whose law not all recordings follow */
 };
 
 /* Another recording, made again from the base: its own sizes in the order of the base. */
@@ -207,13 +217,32 @@ struct tp_predict_redone {
     bool differs;         /* by more than TP_PREDICT_REDONE: they free in another order */
 };
 
+/* What the recorded values do not show: that the program rounds them up. */
+struct tp_predict_padding {
+    unsigned multiples[TP_AXES]; /* that all recorded values of a setting are, and the one that is
+                                  * predicted is not; 0: none */
+    uint64_t peak; /* requested, if values are rounded up to them, bytes; 0: it makes no difference
+                    */
+};
+
+/* Why there is no answer. */
+enum tp_predict_why {
+    TP_PREDICT_REQUESTS,  /* the recordings do not make the same requests */
+    TP_PREDICT_LAWS,      /* requests of an unknown law decide */
+    TP_PREDICT_LIFETIMES, /* they do not keep the same memory */
+    TP_PREDICT_CROSS      /* the others do not predict the nearest one: TP_PREDICT_CROSS_DOUBT */
+};
+
 struct tp_predict_answer {
     struct tp_prediction prediction;
     struct tp_predict_redone redone;
-    bool sound;                 /* the recordings make the same requests */
+    bool sound;                 /* the recordings make the same requests, and tell their laws */
+    enum tp_predict_why why;    /* where it is not */
     struct tp_program *program; /* owned; NULL unless sound */
     struct tp_predict_peak peak;
-    struct tp_predict_most most;                   /* where there are doubtful requests */
+    struct tp_predict_most most; /* where there are doubtful requests */
+    struct tp_predict_padding padding;
+    uint64_t before; /* peak requested before the steps that were cut out, where that is more */
     struct tp_predict_try tries[TP_PREDICT_TRIES]; /* none unless of PyTorch's GPU allocator */
     struct tp_predict_real real;                   /* where the asking has a recording for it */
     char *conf;                                    /* owned: the recorded setting */
@@ -240,13 +269,20 @@ struct tp_site_total {
 struct tp_site_totals {
     struct tp_site_total *sites; /* owned; the largest first */
     size_t count;
-    uint64_t bytes;    /* of all sites: peak requested */
-    uint64_t bent;     /* the same, if growth goes on to change as it did between the recordings */
+    uint64_t bytes; /* of all sites: peak requested */
+    uint64_t bent;  /* the same, if growth goes on to change as it did between the recordings */
     uint64_t smaller, larger; /* the same, with what tables have that double when they are full */
-    uint64_t *others;  /* owned: by recording, its peak as the others predict it, bytes */
-    double difference; /* the largest of these to what was recorded, as a share of it */
+    uint64_t *others;         /* owned: by recording, its peak as the others predict it, bytes */
+    double difference;        /* the largest of these to what was recorded, as a share of it */
     bool sound; /* it is at most TP_TOTALS_DOUBT, and so is what each of the above differs by */
 };
+
+/* Whether another figure is so near that the answer holds with it. */
+static inline bool tp_totals_near(const struct tp_site_totals *t, uint64_t other)
+{
+    double allowed = TP_TOTALS_DOUBT * (double)t->bytes;
+    return !t->bytes || (double)tp_predict_change(t->bytes, other) <= allowed;
+}
 
 /* ---- all that is shown ---- */
 

@@ -12,6 +12,7 @@
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,6 +197,12 @@ static bool is_far(uint64_t a, uint64_t b)
     return (double)apart > TP_PREDICT_DOUBT * (double)a;
 }
 
+/* Whether requests that only the base has make so much of the peak that it is another program. */
+static bool is_of_base(const struct tp_predict_peak *peak)
+{
+    return (double)peak->alone > TP_PREDICT_DOUBT * (double)peak->bytes;
+}
+
 /* The peak with doubtful requests as they would be with n^2. */
 static int find_most(const struct tp_prediction *p, uint64_t n, const struct tp_predict_peak *peak,
                      struct tp_predict_most *out, struct tp_err *err)
@@ -203,7 +210,8 @@ static int find_most(const struct tp_prediction *p, uint64_t n, const struct tp_
     uint64_t *sizes = NULL;
     struct tp_predict_peak most = {.bytes = 0};
     *out = (struct tp_predict_most){.peak = peak->bytes};
-    out->matters = (double)peak->alone > TP_PREDICT_DOUBT * (double)peak->bytes;
+    out->matters = is_of_base(peak);
+    out->narrowed = (double)peak->narrowed > TP_PREDICT_DOUBT * (double)peak->bytes;
     if (!tp_predict_has_doubts(p))
         return TP_OK;
     int rc = tp_predict_sizes_most(p, n, &sizes, err);
@@ -252,7 +260,7 @@ static int check_one(const struct tp_predict_asking *q, size_t left_out,
     int rc = others ? TP_OK : no_memory(err);
     if (to->decided)
         rc = tp_predict_make(others, count, &of->at, q->axis, &p, err);
-    to->sound = rc == TP_OK && to->decided && tp_predict_is_sound(&p);
+    to->sound = to->alike = rc == TP_OK && to->decided && tp_predict_is_sound(&p);
     if (to->sound)
         rc = find_peak(&p, of->n, &peak, &most, err);
     to->sound &= rc == TP_OK && !most.matters;
@@ -294,7 +302,8 @@ static uint64_t step_of(const struct tp_predict_asking *q)
 /* What became of a value on the device. */
 struct tried {
     bool fits;
-    uint64_t event; /* of the first request that failed */
+    uint64_t event; /* of the first request that failed; 0: see `initial` */
+    bool initial;   /* the initial heap did; false with no event: it is larger than any device */
 };
 
 static int play_value(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
@@ -314,6 +323,7 @@ static int play_value(const struct tp_predict_asking *q, const struct tp_predict
     out->fits = rc == TP_OK && trial.device_count && !trial.devices[0].failed;
     if (rc == TP_OK && trial.device_count && !out->fits)
         out->event = trial.devices[0].first_failed_event;
+    out->initial = rc == TP_OK && trial.device_count && !out->fits && !out->event;
     bool larger = rc == TP_EINPUT && !trial.status; /* than any device */
     tp_trials_release(&trial, 1);
     return larger ? TP_OK : rc;
@@ -353,7 +363,7 @@ static int find_hopeless(const struct tp_predict_asking *q, const struct tp_pred
     return rc;
 }
 
-enum { SCANNED = 128 }; /* values at one distance */
+enum { SCANNED = 32 }; /* values at one distance */
 
 /* From the top down, the first value that fits; 0 where none does. The first SCANNED values are
  * tried one by one, then every second, and so on. *high becomes the last one that failed. */
@@ -371,6 +381,7 @@ static int scan_down(const struct tp_predict_asking *q, struct tp_predict_answer
         }
         a->fit.apart = stride > a->fit.apart ? stride : a->fit.apart;
         a->fit.event = tried.event;
+        a->fit.initial = tried.initial;
         *high = at;
         stride *= ++tries % SCANNED ? 1 : 2;
         at -= at - low > stride ? stride : at - low;
@@ -402,6 +413,9 @@ static int doubt_fit(struct tp_predict_answer *a, struct tp_err *err)
     struct tp_predict_most most = {.peak = 0};
     int rc = a->fit.fits ? find_peak(&a->prediction, a->fit.fits, &peak, &most, err) : TP_OK;
     a->most.matters |= most.matters;
+    a->most.narrowed |= most.narrowed;
+    a->fit.peak = peak.bytes;
+    a->fit.most = most.peak;
     tp_predict_peak_release(&peak);
     return rc;
 }
@@ -419,6 +433,7 @@ static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer 
     if (rc == TP_OK && a->fit.fails && !a->fit.event) {
         rc = play_value(q, a, a->fit.fails, &tried, err);
         a->fit.event = tried.event;
+        a->fit.initial = tried.initial;
     }
     name_failed(a);
     return rc == TP_OK && !a->most.matters ? doubt_fit(a, err) : rc;
@@ -452,7 +467,7 @@ static bool is_on_the_way(const struct tp_sample_run *r, const struct tp_predict
 }
 
 /* What was recorded and what is asked first, then multiples of a step between them. */
-static void choose_values(const struct tp_predict_asking *q, struct tp_predict_answer *a)
+void tp_predict_values(const struct tp_predict_asking *q, struct tp_predict_answer *a)
 {
     uint64_t least = q->n && q->n < q->recordings[0]->n ? q->n : q->recordings[0]->n;
     uint64_t last = q->recordings[q->count - 1]->n, step = step_of(q);
@@ -483,7 +498,7 @@ static int find_point(const struct tp_predict_asking *q, const struct tp_predict
     if (rc == TP_OK)
         to->requested = peak.bytes;
     if (rc == TP_OK && is_pytorch(base_of(a)))
-        rc = play_sizes(q, a, sizes, &trial, 0, err);
+        rc = play_sizes(q, a, sizes, &trial, to->n <= a->fit.fits ? a->fit.capacity : 0, err);
     if (rc == TP_OK)
         to->reserved = reserved_of(&trial);
     tp_trials_release(&trial, 1);
@@ -492,11 +507,12 @@ static int find_point(const struct tp_predict_asking *q, const struct tp_predict
     return rc == TP_EINPUT ? TP_OK : rc; /* too large */
 }
 
+/* What fits is on the device that it was asked for, the rest on one without a limit. */
 static int find_points(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                        struct tp_err *err)
 {
     int rc = TP_OK;
-    choose_values(q, a);
+    tp_predict_values(q, a);
     for (size_t i = 0; rc == TP_OK && i < a->point_count; i++)
         rc = find_point(q, a, &a->points[i], err);
     return rc;
@@ -534,6 +550,56 @@ static int replay(const struct tp_predict_asking *q, struct tp_predict_answer *a
     return rc == TP_OK && q->real ? compare(q, a, sizes, err) : rc;
 }
 
+/* The largest power of 2, up to the largest multiple that laws know, that all recorded values of a
+ * setting are multiples of; 0: they would show a smaller multiple, or the value is one, too. */
+static unsigned hidden_multiple(const struct tp_predict_asking *q, size_t axis)
+{
+    uint64_t all = TP_LAW_MULTIPLE_MOST;
+    for (size_t i = 0; i < q->count; i++)
+        all |= q->recordings[i]->at.values[axis];
+    const unsigned multiple = (unsigned)(all & -all);
+    return multiple < TP_LAW_MULTIPLE_LEAST || q->target.values[axis] % multiple == 0 ? 0
+                                                                                      : multiple;
+}
+
+/* Sizes that are rounded up look like others where all recorded values are whole multiples. */
+static int find_padding(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                        struct tp_err *err)
+{
+    struct tp_predict_padding *to = &a->padding;
+    struct tp_axis_values at = q->target;
+    struct tp_predict_peak peak = {.bytes = 0};
+    uint64_t *sizes = NULL;
+    bool some = false;
+    for (size_t i = 0; i < at.count; i++) {
+        unsigned multiple = to->multiples[i] = hidden_multiple(q, i);
+        at.values[i] += multiple ? multiple - at.values[i] % multiple : 0;
+        some |= multiple > 0;
+    }
+    if (!some)
+        return TP_OK;
+    int rc = tp_predict_sizes_at(&a->prediction, &at, &sizes, err);
+    if (rc == TP_OK)
+        rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
+    to->peak = rc == TP_OK && is_far(a->peak.bytes, peak.bytes) ? peak.bytes : 0;
+    tp_predict_peak_release(&peak);
+    free(sizes);
+    return rc == TP_EINPUT ? TP_OK : rc; /* larger than any device */
+}
+
+/* What came before the steps may grow in another way than they do: at most as a + k n^2. */
+static void find_before(const struct tp_predict_asking *q, struct tp_predict_answer *a)
+{
+    const struct tp_sample_run *last = q->recordings[q->count - 1], *other = q->recordings[0];
+    if (!q->steps || q->target.count > 1 || q->n <= last->n || last->before <= other->before)
+        return;
+    double square = (double)last->n * (double)last->n;
+    double run = square - (double)other->n * (double)other->n;
+    double rise = (double)(last->before - other->before);
+    double most = (double)last->before + rise / run * ((double)q->n * (double)q->n - square);
+    a->before = most > (double)a->peak.bytes ? (uint64_t)fmin(most, (double)TP_MAX_SIZE) : 0;
+}
+
 static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
@@ -543,6 +609,10 @@ static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_a
         rc = tp_predict_peak(&a->prediction, sizes, &a->peak, err);
     if (rc == TP_OK)
         rc = find_most(&a->prediction, q->n, &a->peak, &a->most, err);
+    if (rc == TP_OK && !a->most.matters) {
+        find_before(q, a);
+        rc = find_padding(q, a, err);
+    }
     if (rc == TP_OK && !a->most.matters)
         rc = replay(q, a, sizes, err);
     free(sizes);
@@ -573,6 +643,23 @@ static int redo(struct tp_predict_answer *a, struct tp_err *err)
     return rc;
 }
 
+/* Whether the others are far off at the recording that is nearest to what is asked, and requests
+ * that decide have a law that not all recordings follow: then nothing tells that it holds. */
+static bool contradicts(const struct tp_predict_asking *q, const struct tp_predict_answer *a)
+{
+    const struct tp_predict_check *c = a->check_count ? &a->checks[a->prediction.base] : NULL;
+    bool recorded = q->n && !memcmp(&q->target, &base_of(a)->at, sizeof q->target);
+    return c && c->sound && !recorded && a->most.narrowed &&
+           (double)tp_predict_change(c->was, c->predicted) >
+               TP_PREDICT_CROSS_DOUBT * (double)c->was;
+}
+
+static void refuse(struct tp_predict_answer *a, bool refused, enum tp_predict_why why)
+{
+    a->why = a->sound && refused ? why : a->why;
+    a->sound &= !refused;
+}
+
 static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
@@ -583,10 +670,11 @@ static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_a
         rc = predict_memory(q, a, err);
     if (rc == TP_OK && q->capacity && !a->most.matters)
         rc = find_fit(q, a, err);
-    a->sound = !a->most.matters;
+    refuse(a, a->most.matters, is_of_base(&a->peak) ? TP_PREDICT_REQUESTS : TP_PREDICT_LAWS);
     if (rc == TP_OK && a->sound)
         rc = redo(a, err);
-    a->sound &= !a->redone.differs;
+    refuse(a, a->redone.differs, TP_PREDICT_LIFETIMES);
+    refuse(a, contradicts(q, a), TP_PREDICT_CROSS);
     if (rc == TP_OK && q->curve && a->sound)
         rc = find_points(q, a, err);
     return rc;

@@ -11,11 +11,9 @@ enum { TITLE, ABOUT, DESCRIPTION, LEVEL, FIT, DOUBT };
 
 int tp_predict_chart_check(const struct tp_predict_report *r, struct tp_err *err)
 {
-    return r->answer->point_count ? TP_OK
-                                  : tp_fail(err, TP_EINPUT, "no curve to draw: %s",
-                                            r->totals && r->totals->sound
-                                                ? "only totals of allocation sites are predicted"
-                                                : "there is no prediction");
+    return r->answer->point_count
+               ? TP_OK
+               : tp_fail(err, TP_EINPUT, "no curve to draw: there is no prediction");
 }
 
 /* ---- lines ---- */
@@ -94,7 +92,9 @@ static void add_about(struct tp_predict_chart *c)
 static void add_doubt(struct tp_predict_chart *c)
 {
     const struct tp_prediction *p = &c->of->answer->prediction;
-    if (tp_predict_has_doubts(p))
+    if (c->of->totals)
+        tp_str_add(&c->texts[DOUBT], "By totals of allocation sites, approximate.");
+    else if (tp_predict_has_doubts(p))
         tp_str_add(&c->texts[DOUBT], "%s of unknown law: taken to grow with the value.",
                    tp_plural(p->doubtful.requests + p->lawless.requests, "request").s);
 }

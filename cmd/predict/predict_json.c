@@ -89,6 +89,8 @@ static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict
     tp_json_uint(j, o, "peak_requested_bytes", a->peak.bytes);
     tp_json_uint(j, o, "peak_requested_event", a->peak.event);
     tp_json_uint(j, o, "most_requested_bytes", a->most.peak);
+    tp_json_uint(j, o, "padded_requested_bytes", known(a->padding.peak));
+    tp_json_uint(j, o, "peak_before_steps_bytes", known(a->before));
     tp_json_uint(j, o, "most_reserved_bytes", known(a->most.peak_reserved));
     cJSON *settings = tp_json_array(j, o, "settings");
     for (size_t i = 0; i < TP_PREDICT_TRIES; i++)
@@ -130,8 +132,11 @@ static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_fi
     tp_json_uint(j, o, "fits", known(f->fits));
     tp_json_uint(j, o, "fails", known(f->fails));
     tp_json_uint(j, o, "failed_event", known(f->event));
+    tp_json_bool(j, o, "failed_initially", f->initial);
     tp_json_uint(j, o, "failed_size_bytes", known(f->size));
     tp_json_text(j, o, "failed_place", f->place);
+    tp_json_uint(j, o, "peak_requested_bytes", known(f->peak));
+    tp_json_uint(j, o, "most_requested_bytes", known(f->most));
 }
 
 static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
@@ -141,6 +146,8 @@ static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict
     cJSON *o = tp_json_object(j, root, "totals"), *others, *sites;
     tp_json_uint(j, o, "peak_requested_bytes", t->bytes);
     tp_json_uint(j, o, "bent_bytes", t->bent);
+    tp_json_uint(j, o, "smaller_tables_bytes", t->smaller);
+    tp_json_uint(j, o, "larger_tables_bytes", t->larger);
     tp_json_real(j, o, "cross_check", t->difference);
     tp_json_uint(j, o, "recorded_peak_requested_bytes",
                  real ? tp_program_demand(real->trace.program, 0)->bytes : TP_NONE);
@@ -152,6 +159,7 @@ static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict
         cJSON *s = tp_json_item(j, sites);
         tp_json_text(j, s, "place", t->sites[i].place);
         tp_json_uint(j, s, "power", t->sites[i].power);
+        tp_json_bool(j, s, "doubles", t->sites[i].doubles);
         tp_json_uint(j, s, "largest_recording_bytes", t->sites[i].was);
         tp_json_uint(j, s, "bytes", t->sites[i].bytes);
     }
@@ -166,8 +174,10 @@ static void write_recordings(struct tp_json *j, cJSON *root, const struct tp_pre
         tp_json_text(j, o, "path", of->trace.path);
         write_values(j, o, &of->at);
         tp_json_uint(j, o, "requests", of->count);
-        if (!r->answer->check_count)
-            continue;
+        if (r->asking->steps)
+            tp_json_uint(j, o, "peak_before_steps_bytes", of->before);
+        if (!r->answer->check_count || r->totals)
+            continue; /* totals tell for themselves */
         const struct tp_predict_check *c = &r->answer->checks[i];
         tp_json_uint(j, o, "peak_requested_bytes", c->was);
         tp_json_uint(j, o, "from_others_bytes", c->sound ? c->predicted : TP_NONE);
@@ -197,6 +207,7 @@ cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, siz
     if (a->redone.was)
         write_redone(j, root, &a->redone);
     tp_json_bool(j, root, "sound", a->sound);
+    tp_json_text(j, root, "refused", a->sound ? NULL : tp_predict_why(a));
     if (r->totals && r->totals->sound)
         write_totals(j, root, r);
     if (a->sound && r->asking->n)

@@ -60,7 +60,8 @@ static int write_curve(const void *of, FILE *out, struct tp_err *err)
 
 static bool has_sites(const void *of)
 {
-    return page_of(of)->report->asking->n;
+    const struct tp_predict_report *r = page_of(of)->report;
+    return r->asking->n && !r->totals;
 }
 
 static int write_sites(const void *of, FILE *out, struct tp_err *err)

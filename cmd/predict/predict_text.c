@@ -50,7 +50,7 @@ void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *pa
         row(page, "prediction", "at %s%s", tp_str_text(&at), far.s);
     row(page, "recordings", "%s", tp_str_text(&from));
     if (q->steps)
-        row(page, "steps", "the last %s of each recording, without what came before",
+        row(page, "steps", "the last %s of each recording; what came before is not predicted",
             q->steps > 1 ? tp_count(q->steps).s : "one");
     tp_str_drop(&at);
     tp_str_drop(&from);
@@ -109,31 +109,57 @@ static void print_tries(const struct tp_predict_report *r, struct tp_page *page)
 
 /* ---- requests of an unknown law ---- */
 
+static struct tp_text doubtful_requests(const struct tp_predict_report *r)
+{
+    const struct tp_prediction *p = &r->answer->prediction;
+    return tp_plural(p->doubtful.requests + p->lawless.requests + p->alone.requests +
+                         p->twins.requests,
+                     "request");
+}
+
 /* Requests of an unknown law: where they do not matter, or why there is no answer. */
 static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
     const struct tp_prediction *p = &a->prediction;
     bool reserved = a->most.peak_reserved, below = r->asking->n && r->asking->n < base_of(r)->n;
-    uint64_t low = reserved ? a->tries[TP_PREDICT_RECORDED].peak_reserved : a->peak.bytes;
-    uint64_t high = reserved ? a->most.peak_reserved : a->most.peak;
-    struct tp_text many = tp_plural(p->doubtful.requests + p->lawless.requests + p->alone.requests +
-                                        p->twins.requests,
-                                    "request");
+    bool only_fits = !r->asking->n;
+    uint64_t low = reserved    ? a->tries[TP_PREDICT_RECORDED].peak_reserved
+                   : only_fits ? a->fit.peak
+                               : a->peak.bytes;
+    uint64_t high = reserved ? a->most.peak_reserved : only_fits ? a->fit.most : a->most.peak;
+    struct tp_text many = doubtful_requests(r);
     if (a->most.matters && a->peak.alone)
         tp_page_put(page, 0, "%s of requests that only %s has are live at the peak.",
                     tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
     else if (a->most.matters)
         tp_page_put(page, 0,
-                    "%s of %s, %s of its bytes, have an unknown law, and decide: %s "
+                    "%s of %s, %s of its bytes, have an unknown law, and decide%s%s: %s "
                     "at the peak if they %s with n, up to %s %s.",
                     many.s, base_of(r)->trace.file, percent(p->doubtful.share + p->lawless.share).s,
+                    only_fits ? " at " : "", only_fits ? tp_count(a->fit.fits).s : "",
                     tp_bytes(low, page->exact).s, below ? "shrink" : "grow",
                     tp_bytes(high, page->exact).s, below ? "if they do not" : "with n^2");
     else if (tp_predict_has_doubts(p) && a->sound)
         row(page, "doubt", "%s of unknown law: peak %s up to %s if they %s", many.s,
             reserved ? "reserved" : "requested", tp_bytes(high, page->exact).s,
             below ? "do not shrink" : "grow with n^2");
+}
+
+/* ---- values that the program may round up ---- */
+
+static void print_padding(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_padding *p = &r->answer->padding;
+    struct tp_str of = {0};
+    for (size_t i = 0; p->peak && i < TP_AXES; i++)
+        if (p->multiples[i])
+            tp_str_item(&of, ", ", "%s is padded to %u",
+                        base_of(r)->axes[i] ? base_of(r)->axes[i] : "the value", p->multiples[i]);
+    if (p->peak)
+        row(page, "padding", "not seen: %s requested if %s", tp_bytes(p->peak, page->exact).s,
+            tp_str_text(&of));
+    tp_str_drop(&of);
 }
 
 /* ---- beside a recording ---- */
@@ -165,8 +191,28 @@ static void print_real(const struct tp_predict_report *r, struct tp_page *page)
 
 /* ---- at the peak ---- */
 
+static void print_total_memory(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_site_totals *t = r->totals;
+    row(page, "peak requested", "%-10s  (cross-check within %.1f%%)",
+        tp_bytes(t->bytes, page->exact).s, 100 * t->difference);
+    if (strcmp(tp_bytes(t->bent, page->exact).s, tp_bytes(t->bytes, page->exact).s) != 0)
+        row(page, "", "%-10s  if growth goes on to change as it did between the recordings",
+            tp_bytes(t->bent, page->exact).s);
+    if (t->smaller != t->larger)
+        row(page, "", "%s to %s  if what doubled is tables, which double when they are full",
+            tp_bytes(t->smaller, page->exact).s, tp_bytes(t->larger, page->exact).s);
+    if (r->asking->real)
+        print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
+                         "recorded there", page);
+}
+
 void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *page)
 {
+    if (r->totals && r->totals->sound) {
+        print_total_memory(r, page);
+        return;
+    }
     const struct tp_predict_peak *peak = &r->answer->peak;
     const struct tp_request *last = tp_request_at(base_of(r), peak->event);
     const char *place = last ? tp_request_place(base_of(r), last) : NULL;
@@ -278,9 +324,23 @@ static void print_points(const struct tp_predict_report *r, struct tp_page *page
 
 /* ---- how far it holds ---- */
 
+static void print_other(const struct tp_predict_report *r, size_t i, struct tp_page *page)
+{
+    const struct tp_sample_run *of = r->asking->recordings[i];
+    uint64_t was = tp_program_demand(of->trace.program, 0)->bytes;
+    uint64_t predicted = r->totals->others[i];
+    row(page, i ? "" : "cross-check", "%s from the others: %s requested, recorded %s (%+.1f%%)",
+        tp_count(of->n).s, tp_bytes(predicted, page->exact).s, tp_bytes(was, page->exact).s,
+        was ? 100 * ((double)predicted / (double)was - 1) : 0.0);
+}
+
 void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
+    for (size_t i = 0; r->totals && i < r->asking->count; i++)
+        print_other(r, i, page);
+    if (r->totals)
+        return;
     if (!a->check_count) {
         tp_page_put(page, 0, "Two recordings: no third one checks the laws.");
         return;
@@ -296,7 +356,9 @@ void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *
                 c->was ? 100 * ((double)c->predicted / (double)c->was - 1) : 0.0);
         else
             row(page, i ? "" : "cross-check", "%s from the others: no prediction, they %s", n.s,
-                c->decided ? "differ" : "do not decide");
+                !c->decided ? "do not decide"
+                : c->alike  ? "do not tell all laws"
+                            : "differ");
     }
 }
 
@@ -315,33 +377,113 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
         row(page, "max that fits", "%s in %s (multiples of %s%s)", tp_count(f->fits).s, capacity.s,
             tp_count(f->step).s,
             f->apart > 1 ? tp_text_of("; 1 in %s above it was tried", tp_count(f->apart).s).s : "");
+    if (f->most > f->peak)
+        row(page, "doubt", "%s of unknown law: at %s requested %s up to %s if they grow with n^2",
+            doubtful_requests(r).s, tp_count(f->fits).s, tp_bytes(f->peak, page->exact).s,
+            tp_bytes(f->most, page->exact).s);
     if (f->fails)
-        row(page, "first OOM", "%s at event %s%s%s%s%s", tp_count(f->fails).s, tp_count(f->event).s,
-            f->size ? ", request of " : "", f->size ? tp_bytes(f->size, page->exact).s : "",
-            f->place ? ": " : "", f->place ? f->place : "");
+        row(page, "first OOM", "%s %s%s%s%s%s%s", tp_count(f->fails).s,
+            f->event     ? "at event "
+            : f->initial ? "before the first event: the initial heap"
+                         : "is larger than any device",
+            f->event ? tp_count(f->event).s : "", f->size ? ", request of " : "",
+            f->size ? tp_bytes(f->size, page->exact).s : "", f->place ? ": " : "",
+            f->place ? f->place : "");
 }
 
 /* ---- no prediction ---- */
 
-void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out)
+const char *tp_predict_why(const struct tp_predict_answer *a)
 {
-    bool host = tp_program_facts(q->recordings[0]->trace.program)->kind == TP_KIND_HOST;
-    struct tp_axis_values larger = q->recordings[q->count - 1]->at;
-    larger.values[q->axis] *= 2;
-    tp_str_add(out, "record at %s too: %s", tp_axis_text(&larger, q->recordings[0]->axes).s,
-               !host ? "two recordings above the change agree"
-               : q->count < TP_TOTALS_LEAST
+    static const char *const whys[] = {
+        [TP_PREDICT_REQUESTS] = "the recordings do not make the same requests",
+        [TP_PREDICT_LAWS] = "these recordings do not tell how requests that decide grow",
+        [TP_PREDICT_LIFETIMES] = "the recordings do not keep the same memory",
+        [TP_PREDICT_CROSS] = "the recordings do not predict one another"};
+    return whys[a->why];
+}
+
+/* The setting of which the fewest values were recorded; of one of several, what is asked counts. */
+static size_t least_known(const struct tp_predict_asking *q)
+{
+    size_t least = SIZE_MAX, at = q->axis;
+    for (size_t axis = 0; axis < q->target.count; axis++) {
+        size_t values = 0;
+        for (size_t i = 0; i < q->count; i++) {
+            size_t k = 0;
+            while (q->recordings[k]->at.values[axis] != q->recordings[i]->at.values[axis])
+                k++;
+            values += k == i;
+        }
+        at = values < least ? axis : at;
+        least = values < least ? values : least;
+    }
+    return at;
+}
+
+/* Whether a table that doubles (site_totals.h) makes so much of the figure that it decides. */
+static bool tables_decide(const struct tp_site_totals *t)
+{
+    return t && t->difference <= TP_TOTALS_DOUBT && tp_totals_near(t, t->bent) &&
+           !(tp_totals_near(t, t->smaller) && tp_totals_near(t, t->larger));
+}
+
+/* A value beyond the recorded ones, on the side that is asked. */
+static uint64_t value_that_helps(const struct tp_predict_asking *q, size_t axis, bool tables,
+                                 bool *above)
+{
+    uint64_t least = UINT64_MAX, most = 0, asked = q->n ? q->target.values[axis] : 0;
+    for (size_t i = 0; i < q->count; i++) {
+        uint64_t value = q->recordings[i]->at.values[axis];
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    *above = least == 1 || ((!asked || asked >= least) && 2 * most <= TP_LAW_N_MOST);
+    if (!*above)
+        return least / 2;
+    return !tables ? 2 * most : most / 2 * 3 == asked ? most / 4 * 5 : most / 2 * 3;
+}
+
+static const char *how_it_helps(const struct tp_predict_report *r, bool above)
+{
+    const struct tp_predict_asking *q = r->asking;
+    const struct tp_program *of = q->recordings[0]->trace.program;
+    if (tables_decide(r->totals))
+        return "a value that is no power of 2 apart shows tables that double";
+    if (q->target.count > 1)
+        return "more values of each setting tell more laws";
+    if (tp_program_facts(of)->kind == TP_KIND_HOST)
+        return q->count < TP_TOTALS_LEAST
                    ? "three recordings of a host are predicted by totals of allocation sites"
-                   : "totals of allocation sites are better known then");
+                   : "totals of allocation sites are better known then";
+    if (r->answer->why == TP_PREDICT_LAWS)
+        return "one recording more tells which law holds";
+    return above ? "two recordings above the change agree"
+                 : "two recordings below the change agree";
+}
+
+void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out)
+{
+    const struct tp_predict_asking *q = r->asking;
+    const struct tp_sample_run *last = q->recordings[q->count - 1];
+    const size_t axis = least_known(q);
+    bool above;
+    struct tp_axis_values at = last->at;
+    at.values[axis] = value_that_helps(q, axis, tables_decide(r->totals), &above);
+    tp_str_add(out, "record at %s too: %s", tp_axis_text(&at, last->axes).s,
+               how_it_helps(r, above));
 }
 
 void tp_predict_totals_fail(const struct tp_site_totals *t, struct tp_str *out)
 {
     if (t->difference > TP_TOTALS_DOUBT)
         tp_str_add(out, "err by %.1f%% in the recordings themselves", 100 * t->difference);
-    else
+    else if (!tp_totals_near(t, t->bent))
         tp_str_add(out, "say %s, or %s if growth goes on to change as between the recordings",
                    tp_bytes(t->bytes, false).s, tp_bytes(t->bent, false).s);
+    else
+        tp_str_add(out, "say %s to %s if what doubled is tables, which double when they are full",
+                   tp_bytes(t->smaller, false).s, tp_bytes(t->larger, false).s);
 }
 
 struct gap_site {
@@ -416,6 +558,17 @@ static void print_redone(const struct tp_predict_report *r, struct tp_page *page
                 base_of(r)->trace.file, tp_bytes(d->redone, page->exact).s);
 }
 
+static void print_contradicted(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_answer *a = r->answer;
+    if (a->sound || a->why != TP_PREDICT_CROSS)
+        return;
+    const struct tp_predict_check *c = &a->checks[a->prediction.base];
+    tp_page_put(page, 0, "From the others, %s would have needed %s; it needed %s.",
+                base_of(r)->trace.file, tp_bytes(c->predicted, page->exact).s,
+                tp_bytes(c->was, page->exact).s);
+}
+
 static void print_refusal(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_prediction *p = &r->answer->prediction;
@@ -424,7 +577,8 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
     if (r->answer->redone.differs)
         print_redone(r, page);
     else
-        tp_page_put(page, 0, "No prediction: the recordings do not make the same requests.");
+        tp_page_put(page, 0, "No prediction: %s.", tp_predict_why(r->answer));
+    print_contradicted(r, page);
     print_gap(p, true, page);
     print_gap(p, false, page);
     print_doubt(r, page);
@@ -438,22 +592,12 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
         tp_page_put(page, 0, "Nor by totals of allocation sites: they %s.", tp_str_text(&why));
         tp_str_drop(&why);
     }
-    tp_predict_advice(r->asking, &advice);
+    tp_predict_advice(r, &advice);
     tp_page_put(page, 0, "To predict, %s.", tp_str_text(&advice));
     tp_str_drop(&advice);
 }
 
 /* ---- by the totals of sites ---- */
-
-static void print_other(const struct tp_predict_report *r, size_t i, struct tp_page *page)
-{
-    const struct tp_sample_run *of = r->asking->recordings[i];
-    uint64_t was = tp_program_demand(of->trace.program, 0)->bytes;
-    uint64_t predicted = r->totals->others[i];
-    row(page, i ? "" : "cross-check", "%s from the others: %s requested, recorded %s (%+.1f%%)",
-        tp_count(of->n).s, tp_bytes(predicted, page->exact).s, tp_bytes(was, page->exact).s,
-        was ? 100 * ((double)predicted / (double)was - 1) : 0.0);
-}
 
 static void print_total_sites(const struct tp_predict_report *r, struct tp_page *page)
 {
@@ -461,6 +605,7 @@ static void print_total_sites(const struct tp_predict_report *r, struct tp_page 
                                                {.head = {"largest", "recording"}},
                                                {.head = {"", "law"}, .left = true}};
     static const char *const laws[] = {"constant", "a + k n", "a + k n^2"};
+    static const char doubling[] = "doubles when full";
     const struct tp_site_totals *t = r->totals;
     size_t shown = t->count < SITES_SHOWN ? t->count : SITES_SHOWN;
     struct tp_table table = {0};
@@ -468,7 +613,7 @@ static void print_total_sites(const struct tp_predict_report *r, struct tp_page 
     for (size_t i = 0; i < shown; i++) {
         tp_table_bytes(&table, t->sites[i].bytes, page->exact);
         tp_table_bytes(&table, t->sites[i].was, page->exact);
-        tp_table_add(&table, "%s", laws[t->sites[i].power]);
+        tp_table_add(&table, "%s", t->sites[i].doubles ? doubling : laws[t->sites[i].power]);
     }
     for (size_t i = 0; i < shown; i++)
         tp_table_row_beside(&table, (int)i, t->sites[i].place ? t->sites[i].place : "unknown", page,
@@ -476,29 +621,26 @@ static void print_total_sites(const struct tp_predict_report *r, struct tp_page 
     if (shown < t->count)
         tp_page_put(page, INDENT, "%s more: --json", tp_plural(t->count - shown, "site").s);
     tp_table_drop(&table);
+    for (size_t i = 0; i < t->count; i++)
+        if (!t->sites[i].place && t->sites[i].bytes > t->bytes / 2)
+            tp_page_put(page, 0,
+                        "Most of it is of unknown sites, which may hide tables that double and "
+                        "other phases. With call stacks: tapool record --stacks 8 --stack-every 1");
 }
 
 static void print_totals(const struct tp_predict_report *r, struct tp_page *page)
 {
-    const struct tp_site_totals *t = r->totals;
     row(page, "method",
         "by totals of allocation sites, approximate: the runs do not make the same "
         "requests");
     tp_page_line(page);
-    row(page, "peak requested", "%s  (cross-check within %.1f%%)",
-        tp_bytes(t->bytes, page->exact).s, 100 * t->difference);
-    if (strcmp(tp_bytes(t->bent, page->exact).s, tp_bytes(t->bytes, page->exact).s) != 0)
-        row(page, "", "%s  if growth goes on to change as it did between the recordings",
-            tp_bytes(t->bent, page->exact).s);
-    if (r->asking->real)
-        print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
-                         "recorded there", page);
+    print_total_memory(r, page);
     tp_page_line(page);
     tp_page_put(page, 0, "Live memory at the peak by site");
     print_total_sites(r, page);
+    print_points(r, page);
     tp_page_line(page);
-    for (size_t i = 0; i < r->asking->count; i++)
-        print_other(r, i, page);
+    tp_predict_checks_print(r, page);
 }
 
 void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
@@ -517,7 +659,11 @@ void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
     if (r->asking->n) {
         tp_page_line(page);
         tp_predict_memory_print(r, page);
+        if (a->before)
+            row(page, "before steps", "not replayed: up to %s requested, more than in the steps",
+                tp_bytes(a->before, page->exact).s);
         print_doubt(r, page);
+        print_padding(r, page);
         print_growth(r, page);
     }
     if (a->fit.capacity)

@@ -9,8 +9,11 @@
 /* Adds the values that are predicted: "batch = 32", "1,024". */
 void tp_predict_target(const struct tp_predict_asking *q, struct tp_str *out);
 
+/* Why there is no prediction: "the recordings do not make the same requests". */
+const char *tp_predict_why(const struct tp_predict_answer *a);
+
 /* Adds which recording would help where there is no prediction, a sentence without its stop. */
-void tp_predict_advice(const struct tp_predict_asking *q, struct tp_str *out);
+void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out);
 
 /* Parts of the screen: what it is from, memory at the value, what fits, and how well the recordings
  * predict one another. */

@@ -24,7 +24,8 @@ struct tp_steps {
     uint64_t
         *after; /* owned: events behind which a step begins, or the last one ended; ascending */
     size_t count, room;
-    bool midway; /* the recording begins inside a step */
+    bool midway;      /* the recording begins inside a step */
+    uint64_t warm_up; /* last event with what stays alone, before the first step */
 };
 
 struct step_walk {
@@ -113,6 +114,7 @@ static void find_starts(void *ctx, uint64_t insn, uint64_t event)
     if (!event)
         w->out->midway = w->live > above_low(w, 100);
     bool counts = w->live >= w->low && (w->high || !event);
+    w->out->warm_up = w->high || w->live > above_low(w, 100) ? w->out->warm_up : event;
     if (w->live > above_low(w, 2)) {
         end_low(w);
     } else if (!event || (counts && w->live < w->lowest)) {
@@ -377,7 +379,10 @@ int tp_recordings_cut(struct tp_recordings *all, bool only_midway, size_t *cut, 
     size_t keep = rc == TP_OK && (midway || !only_midway) ? common_steps(steps, all->count) : 0;
     for (size_t i = 0; rc == TP_OK && keep && i < all->count; i++) {
         const uint64_t *last = &steps[i].after[steps[i].count - 1];
-        rc = tp_sample_run_cut(&all->list[i], last[-(ptrdiff_t)keep], *last, tp_trace_cut, err);
+        const struct tp_run_piece piece = {.after = last[-(ptrdiff_t)keep],
+                                           .last = *last,
+                                           .warm_up = steps[i].midway ? 0 : steps[i].warm_up};
+        rc = tp_sample_run_cut(&all->list[i], &piece, tp_trace_cut, err);
     }
     for (size_t i = 0; steps && i < all->count; i++)
         steps_release(&steps[i]);

@@ -24,9 +24,24 @@ static int bad_value(const char *text, struct tp_err *err)
                    "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
 }
 
+enum { NAME_LENGTH = 24 };
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 
 /* Adds "batch=2" or, as the only one, "2". */
+static int add_name(const char *name, size_t length, size_t count, char *axes[TP_AXES],
+                    struct tp_err *err)
+{
+    if (strspn(name, NAME_CHARACTERS) < length || length > NAME_LENGTH)
+        return tp_fail(err, TP_EUSAGE,
+                       "'%.63s': a name of a setting has up to %d letters, digits, _, - and .",
+                       name, NAME_LENGTH);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(axes[i]) == length && !strncmp(axes[i], name, length))
+            return tp_fail(err, TP_EUSAGE, "the setting '%.63s' has two values", axes[i]);
+    axes[count] = strndup(name, length);
+    return axes[count] ? TP_OK : no_memory(err);
+}
+
 static int add_value(char *part, struct tp_axis_values *at, char *axes[TP_AXES], struct tp_err *err)
 {
     char *equals = strchr(part, '='), *digits = equals ? equals + 1 : part;
@@ -39,22 +54,20 @@ static int add_value(char *part, struct tp_axis_values *at, char *axes[TP_AXES],
     if (at->count == TP_AXES || (at->count && (!equals || !axes[0])))
         return tp_fail(err, TP_EUSAGE, "'%.63s': up to %d settings, each with a name", part,
                        TP_AXES);
-    if (equals && strspn(part, NAME_CHARACTERS) < (size_t)(equals - part))
-        return tp_fail(err, TP_EUSAGE,
-                       "'%.63s': a name of a setting has letters, digits, _, - and .", part);
-    for (size_t i = 0; equals && i < at->count; i++)
-        if (strlen(axes[i]) == (size_t)(equals - part) && !strncmp(axes[i], part, strlen(axes[i])))
-            return tp_fail(err, TP_EUSAGE, "the setting '%.63s' has two values", axes[i]);
-    if (equals && !(axes[at->count] = strndup(part, (size_t)(equals - part))))
-        return no_memory(err);
-    at->values[at->count++] = n;
-    return TP_OK;
+    int rc = equals ? add_name(part, (size_t)(equals - part), at->count, axes, err) : TP_OK;
+    if (rc == TP_OK)
+        at->values[at->count++] = n;
+    return rc;
 }
 
 int tp_axis_read(const char *text, struct tp_axis_values *at, char *axes[TP_AXES],
                  struct tp_err *err)
 {
     char *copy = strdup(text), *rest = copy;
+    if (copy && strchr(copy, ',') && !strchr(copy, '=')) { /* "1,024" */
+        free(copy);
+        return bad_value(text, err);
+    }
     int rc = copy ? TP_OK : no_memory(err);
     *at = (struct tp_axis_values){.count = 0};
     for (char *part; rc == TP_OK && (part = strsep(&rest, ",")) != NULL;)
@@ -316,28 +329,63 @@ int tp_sample_run_play(const struct tp_sample_run *r, const struct tp_live_play 
 
 /* ---- a piece of it ---- */
 
-static void pass_over(void *ctx, size_t request, bool begins)
+struct warm_up {
+    struct tp_sample_run *of;
+    uint64_t live; /* bytes */
+    uint64_t last; /* event */
+};
+
+static void count_live(void *ctx, size_t request, bool begins)
 {
-    (void)ctx;
-    (void)request;
-    (void)begins;
+    struct warm_up *w = ctx;
+    uint64_t size = w->of->requests[request].size;
+    w->live += begins ? size : -size;
 }
 
-/* The keys of the requests that are live where the piece begins, which it no longer knows itself:
- * in the order of their slots, as they come in its initial heap. */
-static int live_keys(const struct tp_sample_run *r, uint64_t after, uint64_t **out, size_t *count,
-                     struct tp_err *err)
+static void find_peak_before(void *ctx, uint64_t insn, uint64_t event)
 {
-    const struct tp_live_play how = {
-        .change = pass_over, .last_event = after, .last_insn = UINT64_MAX};
+    struct warm_up *w = ctx;
+    (void)insn;
+    if (event <= w->last && w->live > w->of->before)
+        w->of->before = w->live;
+}
+
+/* The requests that are live where the piece begins, whose call stacks it no longer knows itself:
+ * in the order of their slots, as they come in its initial heap. */
+static int live_requests(struct tp_sample_run *r, const struct tp_run_piece *piece,
+                         struct tp_request **out, size_t *count, struct tp_err *err)
+{
+    struct warm_up warm_up = {.of = r, .last = piece->warm_up};
+    const struct tp_live_play how = {.change = count_live,
+                                     .after = find_peak_before,
+                                     .ctx = &warm_up,
+                                     .last_event = piece->after,
+                                     .last_insn = UINT64_MAX};
     size_t slots = tp_program_facts(r->trace.program)->slots, *live = NULL;
-    uint64_t *keys = *out = calloc(slots + 1, sizeof *keys);
-    int rc = keys ? tp_sample_run_play(r, &how, &live, err) : no_memory(err);
+    struct tp_request *list = *out = calloc(slots + 1, sizeof *list);
+    int rc = list ? tp_sample_run_play(r, &how, &live, err) : no_memory(err);
     *count = 0;
     for (size_t slot = 0; rc == TP_OK && slot < slots; slot++)
         if (live[slot])
-            keys[(*count)++] = r->requests[live[slot] - 1].key;
+            list[(*count)++] = r->requests[live[slot] - 1];
     free(live);
+    return rc;
+}
+
+/* Gives the initial heap of the piece the keys and the places of these requests, whose texts are in
+ * `texts`; NULL: there are none. */
+static int restore_stacks(struct tp_sample_run *r, const struct tp_request *was,
+                          const struct tp_place_table *texts, struct tp_err *err)
+{
+    int rc = texts && !r->stacks ? tp_place_table_new(&r->stacks, err) : TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < r->initial; i++) {
+        struct tp_request *q = &r->requests[i];
+        const char *text =
+            was[i].place == TP_NO_PLACE ? "" : tp_place_table_get(texts, was[i].place);
+        q->key = was[i].key;
+        if (*text)
+            rc = tp_place_table_text(r->stacks, text, strlen(text), &q->place, err);
+    }
     return rc;
 }
 
@@ -357,21 +405,26 @@ void tp_sample_run_forget(struct tp_sample_run *r)
     r->open = false;
 }
 
-int tp_sample_run_cut(struct tp_sample_run *r, uint64_t after, uint64_t last, tp_cut_trace *cut,
+int tp_sample_run_cut(struct tp_sample_run *r, const struct tp_run_piece *piece, tp_cut_trace *cut,
                       struct tp_err *err)
 {
-    const struct tp_unlower_cfg piece = {.first = after + 1, .last = last, .numbers = true};
-    uint64_t *keys = NULL;
+    const struct tp_unlower_cfg events = {
+        .first = piece->after + 1, .last = piece->last, .numbers = true};
+    struct tp_request *live = NULL;
+    r->before = 0;
+    struct tp_place_table *texts = r->stacks;
     size_t count = 0;
-    int rc = live_keys(r, after, &keys, &count, err);
+    int rc = live_requests(r, piece, &live, &count, err);
     if (rc == TP_OK)
-        rc = cut(&r->trace, &piece, err);
+        rc = cut(&r->trace, &events, err);
+    r->stacks = NULL;
     drop_requests(r);
     if (rc == TP_OK)
         rc = tp_sample_run_list(r, err);
-    for (size_t i = 0; rc == TP_OK && r->initial == count && i < count; i++)
-        r->requests[i].key = keys[i];
-    free(keys);
+    if (rc == TP_OK && r->initial == count)
+        rc = restore_stacks(r, live, texts, err);
+    tp_place_table_free(texts);
+    free(live);
     return rc;
 }
 

@@ -26,9 +26,10 @@ struct tp_sample_run {
     struct tp_trace trace;
     struct tp_place_table *stacks;
     struct tp_request *requests;
-    size_t initial, count, room;     /* requests of the initial heap, and all of them */
-    uint64_t bytes;                  /* of all requests of events */
-    bool placed;                     /* some have a call stack */
+    size_t initial, count, room; /* requests of the initial heap, and all of them */
+    uint64_t bytes;              /* of all requests of events */
+    uint64_t before;             /* peak requested in the warm-up, once a piece is cut out, bytes */
+    bool placed;                 /* some have a call stack */
     int (*stop)(struct tp_err *err); /* while it is listed: TP_ESTOP once the user ends it */
 };
 
@@ -68,11 +69,16 @@ int tp_sample_run_play(const struct tp_sample_run *r, const struct tp_live_play 
 /* Closes the trace and forgets its requests, so that it can be opened and listed again. */
 void tp_sample_run_forget(struct tp_sample_run *r);
 
-/* Keeps only what is behind the event `after`, up to `last`, with tp_trace_cut (save_trace.h);
- * lists the requests again. */
+/* A piece of a recording, in events. */
+struct tp_run_piece {
+    uint64_t after, last; /* it is what is behind `after`, up to `last` */
+    uint64_t warm_up;     /* up to here the program warms up; 0: it was not recorded */
+};
+
+/* Keeps only that piece, with tp_trace_cut (save_trace.h); lists the requests again. */
 struct tp_unlower_cfg;
 typedef int tp_cut_trace(struct tp_trace *, const struct tp_unlower_cfg *, struct tp_err *);
-int tp_sample_run_cut(struct tp_sample_run *r, uint64_t after, uint64_t last, tp_cut_trace *cut,
+int tp_sample_run_cut(struct tp_sample_run *r, const struct tp_run_piece *piece, tp_cut_trace *cut,
                       struct tp_err *err);
 
 /* The request of an event; NULL: it makes none. */

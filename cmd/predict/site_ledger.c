@@ -44,8 +44,7 @@ static int list_places(struct tp_site_ledger *l, struct tp_err *err)
         return no_memory(err);
     for (size_t i = 0; i < l->recorded; i++)
         for (size_t k = 0; k < places_of(l->recordings[i]); k++)
-            l->places[l->first[i] + k] =
-                tp_place_table_get(l->recordings[i]->stacks, (uint32_t)k);
+            l->places[l->first[i] + k] = tp_place_table_get(l->recordings[i]->stacks, (uint32_t)k);
     qsort(l->places, all, sizeof *l->places, by_text);
     for (size_t i = 0; i < all; i++)
         if (!kept || strcmp(l->places[kept - 1], l->places[i]) != 0)
@@ -60,8 +59,7 @@ static void find_sites(struct tp_site_ledger *l)
     for (size_t i = 0; i < l->recorded; i++)
         for (size_t k = 0; k < places_of(l->recordings[i]); k++) {
             const char *text = tp_place_table_get(l->recordings[i]->stacks, (uint32_t)k);
-            const char **at =
-                bsearch(&text, l->places, l->sites - 1, sizeof *l->places, by_text);
+            const char **at = bsearch(&text, l->places, l->sites - 1, sizeof *l->places, by_text);
             l->site[l->first[i] + k] = (uint32_t)(at - l->places);
         }
 }
@@ -77,7 +75,7 @@ struct ledger_walk {
     struct tp_site_ledger *of;
     size_t recording;
     double *bytes, *blocks; /* live, by site */
-    double *total_at;       /* by site: all that was live where it held most; NULL: not looked for */
+    double *total_at; /* by site: all that was live where it held most; NULL: not looked for */
     double total, peak;
     size_t changed;        /* site of the last change */
     const uint64_t *order; /* moments by instruction: instruction, moment; NULL: not looked for */
@@ -186,11 +184,9 @@ static int take_all(struct tp_site_ledger *l, size_t recording, const size_t *si
         order[2 * i + 1] = i;
     }
     qsort(order, count + 1, 2 * sizeof *order, by_instruction);
-    return walk(&(struct ledger_walk){.of = l,
-                                      .recording = recording,
-                                      .order = order,
-                                      .orders = count + 1},
-                take_moments, err);
+    return walk(
+        &(struct ledger_walk){.of = l, .recording = recording, .order = order, .orders = count + 1},
+        take_moments, err);
 }
 
 int tp_site_ledger_look(struct tp_site_ledger *l, const size_t *sites, size_t count,

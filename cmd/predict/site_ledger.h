@@ -17,10 +17,10 @@ struct tp_site_holdings {
 
 struct tp_site_ledger {
     const struct tp_sample_run *const *recordings;
-    size_t recorded;              /* recordings */
-    const char **places;          /* owned; by site, the last one is NULL: of unknown places */
-    size_t sites;                 /* at least one */
-    struct tp_site_holdings most; /* what a site holds at most, and in how many blocks */
+    size_t recorded;                  /* recordings */
+    const char **places;              /* owned; by site, the last one is NULL: of unknown places */
+    size_t sites;                     /* at least one */
+    struct tp_site_holdings most;     /* what a site holds at most, and in how many blocks */
     struct tp_site_holdings *moments; /* owned; the first is the peak */
     size_t moment_count;
     uint64_t *when; /* owned: as in `most`, the instruction at which a site holds most */

@@ -202,16 +202,16 @@ static double bent(const struct tp_site_ledger *l, const struct tp_site_holdings
         return b.y[2] * pow((double)n / b.x[2], 2);
     if (b.after <= 0)
         return b.y[2];
-    return b.y[2] + bent_growth(b.x[2], (double)n, b.before, b.after,
-                                (b.x[1] + b.x[2]) / (b.x[0] + b.x[1]));
+    return b.y[2] +
+           bent_growth(b.x[2], (double)n, b.before, b.after, (b.x[1] + b.x[2]) / (b.x[0] + b.x[1]));
 }
 
 /* a + b x with the least squares of the differences. */
-struct line {
+struct straight {
     double a, b;
 };
 
-static struct line line_through(const double *x, const double *y, size_t count)
+static struct straight line_through(const double *x, const double *y, size_t count)
 {
     double x_sum = 0, y_sum = 0, xx = 0, xy = 0;
     for (size_t i = 0; i < count; i++) {
@@ -223,7 +223,7 @@ static struct line line_through(const double *x, const double *y, size_t count)
         xx += (x[i] - x_mean) * (x[i] - x_mean);
         xy += (x[i] - x_mean) * (y[i] - y_mean);
     }
-    return (struct line){y_mean - xy / xx * x_mean, xy / xx};
+    return (struct straight){y_mean - xy / xx * x_mean, xy / xx};
 }
 
 /* The parabola with the least squares: of growth that has a part of n and one of n^2. What x^2 has
@@ -236,7 +236,7 @@ static double parabola(const struct tp_site_ledger *l, const double *y, uint64_t
         x[i] = (double)l->recordings[i]->n;
         square[i] = x[i] * x[i];
     }
-    const struct line of = line_through(x, y, count), curved = line_through(x, square, count);
+    const struct straight of = line_through(x, y, count), curved = line_through(x, square, count);
     for (size_t i = 0; i < count; i++) {
         double q = square[i] - curved.a - curved.b * x[i];
         qq += q * q;
@@ -266,24 +266,21 @@ static void add_site(const struct tp_site_ledger *l, const struct tp_site_holdin
     to->larger += may ? doubled(&table, table.most, n) : at;
 }
 
-/* What a moment holds in each recording; the caller frees it. */
-static double *totals_of(const struct tp_site_ledger *l, const struct tp_site_holdings *h)
-{
-    double *y = calloc(l->recorded, sizeof *y);
-    for (size_t site = 0; y && site < l->sites; site++)
-        for (size_t i = 0; i < l->recorded; i++)
-            y[i] += h->bytes[site * l->recorded + i];
-    return y;
-}
-
+/* Tables go by steps, which say nothing of how the rest bends. */
 static struct moment moment_at(const struct tp_site_ledger *l, const struct tp_site_holdings *h,
-                               const double *totals, uint64_t n)
+                               uint64_t n)
 {
     struct moment m = {0};
-    for (size_t site = 0; site < l->sites; site++)
+    double rest[TP_LAW_POINTS] = {0}, tables = 0;
+    for (size_t site = 0; site < l->sites; site++) {
+        const struct fit f = best(l, h, site, l->recorded);
         add_site(l, h, site, n, &m);
+        tables += f.table ? at_value(&f, n) : 0;
+        for (size_t i = 0; !f.table && i < l->recorded; i++)
+            rest[i] += h->bytes[site * l->recorded + i];
+    }
     if (n > l->recordings[l->recorded - 1]->n)
-        m.bent = fmax(m.bent, parabola(l, totals, n));
+        m.bent = fmax(m.bent, tables + parabola(l, rest, n));
     return m;
 }
 
@@ -310,21 +307,19 @@ struct moments {
     bool counts[MOMENTS + 1];
 };
 
-static int tell(struct moments *m, size_t moment, struct tp_err *err)
+static void tell(struct moments *m, size_t moment)
 {
     const struct tp_site_ledger *l = m->of;
-    double *y = totals_of(l, &l->moments[moment]);
-    if (!y)
-        return no_memory(err);
+    const double *held = l->moments[moment].bytes;
     m->counts[moment] = true;
     for (size_t i = 0; i < l->recorded; i++) {
-        double other = from_others(l, &l->moments[moment], i);
-        m->totals[moment * l->recorded + i] = y[i];
+        double other = from_others(l, &l->moments[moment], i), was = 0;
+        for (size_t site = 0; site < l->sites; site++)
+            was += held[site * l->recorded + i];
+        m->totals[moment * l->recorded + i] = was;
         m->others[moment * l->recorded + i] = other;
-        m->counts[moment] &= fabs(other - y[i]) <= TP_TOTALS_DOUBT * y[i];
+        m->counts[moment] &= fabs(other - was) <= TP_TOTALS_DOUBT * was;
     }
-    free(y);
-    return TP_OK;
 }
 
 static double most_of(const struct moments *m, const double *by, size_t recording)
@@ -338,18 +333,16 @@ static double most_of(const struct moments *m, const double *by, size_t recordin
 
 /* The peaks of the recordings may be of different phases, which makes no sum of one moment. They
  * count where the moments of single sites are not as large. */
-static int tell_all(struct moments *m, struct tp_err *err)
+static void tell_all(struct moments *m)
 {
     const struct tp_site_ledger *l = m->of;
     bool covered = true;
-    int rc = TP_OK;
-    for (size_t k = 0; rc == TP_OK && k < l->moment_count; k++)
-        rc = tell(m, k, err);
+    for (size_t k = 0; k < l->moment_count; k++)
+        tell(m, k);
     m->counts[0] = false;
     for (size_t i = 0; i < l->recorded; i++)
         covered &= most_of(m, m->totals, i) >= 0.99 * m->totals[i];
     m->counts[0] = !covered;
-    return rc;
 }
 
 /* ---- the whole ---- */
@@ -429,11 +422,6 @@ static int list_sites(const struct tp_site_ledger *l, const struct tp_site_holdi
     return TP_OK;
 }
 
-static bool is_near(double bytes, double other)
-{
-    return bytes <= 0 || fabs(other / bytes - 1) <= TP_TOTALS_DOUBT;
-}
-
 /* The largest moment; what another one may come to, where growth goes on to bend, counts too. */
 static int extrapolate(const struct moments *m, uint64_t n, struct tp_site_totals *out,
                        struct tp_err *err)
@@ -445,7 +433,7 @@ static int extrapolate(const struct moments *m, uint64_t n, struct tp_site_total
     for (size_t k = 0; k < l->moment_count; k++) {
         if (!m->counts[k])
             continue;
-        const struct moment one = moment_at(l, &l->moments[k], m->totals + k * l->recorded, n);
+        const struct moment one = moment_at(l, &l->moments[k], n);
         largest = one.bytes > all.bytes ? k : largest;
         all = one.bytes > all.bytes ? one : all;
         bent = fmax(bent, one.bent);
@@ -456,8 +444,8 @@ static int extrapolate(const struct moments *m, uint64_t n, struct tp_site_total
     out->bent = (uint64_t)fmin(bent, (double)TP_MAX_SIZE);
     out->smaller = (uint64_t)all.smaller;
     out->larger = (uint64_t)fmin(all.larger, (double)TP_MAX_SIZE);
-    out->sound = out->difference <= TP_TOTALS_DOUBT && is_near(all.bytes, bent) &&
-                 is_near(all.bytes, all.smaller) && is_near(all.bytes, all.larger);
+    out->sound = out->difference <= TP_TOTALS_DOUBT && tp_totals_near(out, out->bent) &&
+                 tp_totals_near(out, out->smaller) && tp_totals_near(out, out->larger);
     return list_sites(l, &l->moments[largest], n, out, err);
 }
 
@@ -473,10 +461,12 @@ int tp_site_totals_find(const struct tp_sample_run *const *recordings, size_t co
     if (rc == TP_OK) {
         m.totals = calloc(l.moment_count * count, sizeof *m.totals);
         m.others = calloc(l.moment_count * count, sizeof *m.others);
-        rc = m.totals && m.others ? tell_all(&m, err) : no_memory(err);
+        rc = m.totals && m.others ? TP_OK : no_memory(err);
     }
-    if (rc == TP_OK)
+    if (rc == TP_OK) {
+        tell_all(&m);
         rc = check(&m, out, err);
+    }
     if (rc == TP_OK)
         rc = extrapolate(&m, n, out, err);
     free(m.totals);

@@ -45,7 +45,12 @@ def getters(index, table, data, document):
 
 def sentences(document):
     """What the first section says, of what is predicted."""
-    memory, fit = document.get("predicted"), document.get("fit")
+    memory, fit, totals = document.get("predicted"), document.get("fit"), document.get("totals")
+    if totals:
+        yield "peak requested %s (cross-check within %.1f%%)" % (
+            text.size(whole(totals["peak_requested_bytes"])), 100 * totals["cross_check"])
+        for bytes_ in totals["from_others_bytes"]:
+            yield "from the others: %s requested" % text.size(whole(bytes_))
     if memory:
         yield "peak requested " + text.size(whole(memory["peak_requested_bytes"]))
         for setting in memory["settings"]:

@@ -4,7 +4,8 @@
 
 Each has weights that stay and, in turn: a workspace that only larger runs have (alone), sizes that are no law of two points
 (root, mixed), blocks of the recorded heap that match in two ways (heap), requests of which one run keeps all until its end
-(kept, dropped), a block that lives throughout and one run lacks (stays, lacks), a block more for every 16 entries (paged),
+(kept, dropped), a kernel that needs n^2 from 256 on and n below (kernel), a block that lives throughout and one run lacks (stays, lacks), requests before its steps that no two runs share and that grow
+with n^2 (warm), a block more for every 16 entries (paged),
 a sum of two settings (sum, with M)."""
 import json
 import math
@@ -55,6 +56,13 @@ elif kind in ("stays", "lacks"):
     free(*stays)
 elif kind == "paged":
     free(*[ask(65536, "cache.py:7 new_block") for _ in range(n // 16)])
+elif kind == "kernel":
+    free(*steps(8192 * n if n <= 256 else 32 * n * n))
+elif kind == "warm":
+    for i in range(n // 16):
+        free(ask(64 * n * n, "plan.py:%d try_%d" % (i, n)))
+    for _ in range(6):
+        free(*steps(65536 * n))
 elif kind == "sum":
     free(*steps(4096 * (32 * n + m)))
 else:

@@ -333,6 +333,9 @@ END
     predicted lost 64.trace@64 128.trace@128 256.trace@256 --at 512
     for n in 500 1000 2000; do python3 "$CLI/made_host.py" $n $n >$n.host; done
     predicted host 500.host@500 1000.host@1000 2000.host@2000 --at 4000
+    for n in 64 128; do python3 "$CLI/made_doubt.py" warm $n; done
+    mkdir -p made && mv warm-*.jsonl made
+    predicted warm made/warm-64.jsonl@64 made/warm-128.jsonl@128 --at 16384
     data=$TAPOOL_ROOT/tests/data/h200
     predicted gpu "$data/gpt-infer-ctx128.pickle.zst@128" "$data/gpt-infer-ctx256.pickle.zst@256" --at 1024 \
         --check "1024=$data/gpt-infer-ctx1024.pickle.zst" --curve

@@ -5,7 +5,7 @@
 #include "cmd/info/pair_growth.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/info_page.h"
-#include "cmd/pytorch/why/ranks_show.h"
+#include "cmd/pytorch/why/ranks.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"

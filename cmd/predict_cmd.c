@@ -5,7 +5,6 @@
 #include "cmd/page/html_page.h"
 #include "cmd/predict/predict_answer.h"
 #include "cmd/predict/predict_chart.h"
-#include "cmd/predict/predict_page.h"
 #include "cmd/predict/recordings.h"
 #include "cmd/predict/site_totals.h"
 #include "cmd/tune/grid.h"

@@ -9,7 +9,6 @@
 #include "cmd/cli/commands.h"
 #include "cmd/record/finish.h"
 #include "cmd/record/session.h"
-#include "cmd/record/target.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"

@@ -11,7 +11,7 @@
 #include "cmd/jobs/process.h"
 #include "cmd/jobs/replay_ahead.h"
 #include "cmd/page/frame_events.h"
-#include "cmd/pytorch/verify/fidelity.h"
+#include "cmd/pytorch/verify/verify.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/results/fail_on.h"

@@ -1,8 +1,6 @@
 /* tapool verify: does the strategy `torch` do what PyTorch did, address by address? */
 #include "cmd/cli/commands.h"
-#include "cmd/pytorch/verify/snapshot_file.h"
-#include "cmd/pytorch/verify/verify_changes.h"
-#include "cmd/pytorch/verify/verify_text.h"
+#include "cmd/pytorch/verify/verify.h"
 #include "cmd/ui/option_words.h"
 
 struct verify_opts {

@@ -16,7 +16,7 @@
  * waits for the others therefore looks now and then for one that is inside a call, and sends it a
  * signal whose handler holds it there until others have gone on. Known weakness: which
  * interleavings occur is chance. */
-#include "alloc/conformance/conformance_crowd.h"
+#include "alloc/conformance/conformance_play.h"
 
 #include "alloc/base/addr_map.h"
 

@@ -4,7 +4,6 @@
  * changes a live block or crashes. */
 #include "alloc/conformance/conformance_suite.h"
 
-#include "alloc/conformance/conformance_crowd.h"
 #include "alloc/conformance/conformance_gen.h"
 #include "alloc/conformance/conformance_play.h"
 

@@ -27,7 +27,7 @@
 #define TP_PROCESS_WATCH_H
 
 #include "alloc/engine/passes.h"
-#include "alloc/numbers/course.h"
+#include "alloc/numbers/series.h"
 
 #define TP_WATCH_SPENT_NS  UINT64_C(250000000)
 #define TP_WATCH_COURSE_NS UINT64_C(10000000)

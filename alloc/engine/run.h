@@ -4,7 +4,6 @@
 #define TP_RUN_H
 
 #include "alloc/base/units.h"
-#include "alloc/numbers/course.h"
 #include "alloc/numbers/curve.h"
 #include "alloc/numbers/histogram.h"
 #include "alloc/numbers/series.h"

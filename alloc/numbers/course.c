@@ -1,5 +1,5 @@
-/* See course.h. */
-#include "alloc/numbers/course.h"
+/* See series.h. */
+#include "alloc/numbers/series.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* tapool.check/1: all findings of a gate as JSON, described by cmd/gate/check.schema.json. Within a
  * major version members are only added, never renamed or removed. */
-#include "cmd/gate/gate_tree.h"
+#include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/results/report_json.h"
 #include "cmd/ui/json_out.h"

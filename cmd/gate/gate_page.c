@@ -8,7 +8,7 @@
  * the texts of each finding, empty unless it is a time. Of more findings than a page can hold those
  * are left out first that have not moved. */
 #include "alloc/base/units.h"
-#include "cmd/gate/gate_tree.h"
+#include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"

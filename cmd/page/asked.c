@@ -6,7 +6,6 @@
 
 #include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
-#include "cmd/page/freed_events.h"
 
 #include <stdlib.h>
 #include <string.h>

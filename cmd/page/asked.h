@@ -9,6 +9,8 @@
 #ifndef TP_ASKED_H
 #define TP_ASKED_H
 
+#include "alloc/base/err.h"
+#include "alloc/program/program.h"
 #include "cmd/page/places_json.h"
 #include "traces/trace.h"
 
@@ -36,5 +38,14 @@ void tp_asked_drop(struct tp_asked *a); /* a zeroed one is fine */
  * the first ones. What cannot be looked up has none, which is no error. TP_ENOMEM. */
 int tp_json_asked(struct tp_json *j, cJSON *in, const struct tp_trace *t, struct tp_asked *a,
                   int (*stop)(struct tp_err *err), struct tp_err *err);
+
+/* What the events that free were about: the events that asked for what they freed. */
+
+/* For each of `count` events, which ascend: the event that gave the block that it frees its size.
+ * 0: it frees none, or asks for one too, or frees some that several events asked for, or the block
+ * was live before the first event. `born` has room for all. One pass over the program, in eight
+ * bytes for each of its slots. TP_ENOMEM, or an error of reading the program. */
+int tp_freed_events(struct tp_program *p, const uint64_t *events, size_t count, uint64_t *born,
+                    struct tp_err *err);
 
 #endif

@@ -9,8 +9,8 @@
 #ifndef TP_CURVE_DATA_H
 #define TP_CURVE_DATA_H
 
-#include "alloc/numbers/course.h"
 #include "alloc/numbers/curve.h"
+#include "alloc/numbers/series.h"
 #include "alloc/program/program.h"
 #include "cmd/ui/json_out.h"
 

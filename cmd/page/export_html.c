@@ -24,8 +24,7 @@
 #include "cmd/page/frames_json.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/replay_page.h"
-#include "cmd/page/source_calls.h"
-#include "cmd/page/trace_data.h"
+#include "cmd/page/trace_page.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/results/exporter.h"
@@ -35,7 +34,6 @@
 #include "cmd/ui/stop.h"
 
 #include "alloc/heapmap/frames.h"
-#include "cmd/page/page_assets.h"
 #include "cmd/results/result.h"
 #include "cmd/ui/json_out.h"
 

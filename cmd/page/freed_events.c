@@ -1,5 +1,5 @@
-/* See freed_events.h. */
-#include "cmd/page/freed_events.h"
+/* See asked.h. */
+#include "cmd/page/asked.h"
 
 #include <stdlib.h>
 

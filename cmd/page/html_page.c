@@ -1,7 +1,6 @@
 /* See html_page.h. Names come from files and command lines: they are escaped. */
 #include "cmd/page/html_page.h"
 
-#include "cmd/page/page_assets.h"
 #include "cmd/ui/escape.h"
 
 #include <limits.h>

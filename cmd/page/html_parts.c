@@ -1,5 +1,6 @@
 /* See html_parts.h. */
 #include "cmd/page/html_parts.h"
+#include "cmd/charts/chart.h"
 
 #include "cmd/jobs/machine.h"
 #include "cmd/results/result.h"
@@ -55,4 +56,27 @@ void tp_html_machine(struct tp_table *t)
     tp_html_fact(t, "cores", m.cores ? tp_count(m.cores).s : "");
     tp_html_fact(t, "memory", m.memory_bytes ? tp_bytes(m.memory_bytes, false).s : "");
     tp_html_fact(t, "C library", m.libc);
+}
+
+enum { STILL_COLUMNS = 280, STILL_DEVICES = 4 };
+
+void tp_still_html(const struct tp_chart *chart, FILE *out)
+{
+    fprintf(out, "<svg class=\"tp-chart\" viewBox=\"0 0 %u %u\">", TP_CHART_WIDTH,
+            tp_chart_height(chart));
+    tp_chart_write(chart, out);
+    fputs("</svg>\n", out);
+}
+
+int tp_stills_html(tp_write_still *write, const void *of, uint32_t devices, FILE *out,
+                   struct tp_err *err)
+{
+    int rc = TP_OK;
+    fputs("<noscript><style>\n", out);
+    tp_chart_style(TP_CHART_AUTO, out);
+    fputs("</style>\n", out);
+    for (uint16_t d = 0; rc == TP_OK && d < devices && d < STILL_DEVICES; d++)
+        rc = write(of, d, STILL_COLUMNS, out, err);
+    fputs("</noscript>\n", out);
+    return rc;
 }

@@ -15,8 +15,6 @@
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
-#include "cmd/page/still_part.h"
-#include "cmd/page/trace_data.h"
 #include "cmd/page/trace_page.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/stop.h"

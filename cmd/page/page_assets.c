@@ -1,5 +1,5 @@
-/* See page_assets.h. The assembler embeds each file as it is; a view is one file and one row. */
-#include "cmd/page/page_assets.h"
+/* See html_page.h. The assembler embeds each file as it is; a view is one file and one row. */
+#include "cmd/page/html_page.h"
 
 #ifdef TAPOOL_DYGRAPHS
 

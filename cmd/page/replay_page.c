@@ -6,8 +6,6 @@
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
-#include "cmd/page/source_calls.h"
-#include "cmd/page/still_part.h"
 #include "cmd/page/trace_page.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"

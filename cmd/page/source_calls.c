@@ -1,5 +1,5 @@
-/* See source_calls.h. */
-#include "cmd/page/source_calls.h"
+/* See replay_page.h. */
+#include "cmd/page/replay_page.h"
 
 #include "cmd/jobs/spec.h"
 #include "cmd/page/html_parts.h"

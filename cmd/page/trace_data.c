@@ -1,5 +1,5 @@
-/* See trace_data.h. */
-#include "cmd/page/trace_data.h"
+/* See trace_page.h. */
+#include "cmd/page/trace_page.h"
 
 #include "alloc/base/clean.h"
 #include "cmd/exports/timeline.h"

@@ -3,8 +3,10 @@
 #ifndef TP_PREDICT_CHART_H
 #define TP_PREDICT_CHART_H
 
+#include "alloc/base/opt.h"
 #include "cmd/charts/chart.h"
 #include "cmd/predict/predict.h"
+#include "cmd/predict/predict_text.h"
 
 enum { TP_PREDICT_LINES = 2, TP_PREDICT_NOTES = 2, TP_PREDICT_TEXTS = 6 };
 
@@ -27,5 +29,19 @@ int tp_predict_chart_check(const struct tp_predict_report *r, struct tp_err *err
 int tp_predict_chart_make(const struct tp_predict_report *r, struct tp_predict_chart *out,
                           struct tp_err *err);
 void tp_predict_chart_drop(struct tp_predict_chart *c);
+
+/* The page of `tapool predict`. Its data is the document of --json. */
+
+struct tp_predict_page {
+    const struct tp_predict_report *report;
+    bool exact;         /* sizes are shown in bytes */
+    char *const *words; /* the recordings as they were named */
+    size_t word_count;
+    const struct tp_opt *rows;
+    const void *opts; /* of the command line */
+};
+
+/* TP_EINPUT: as tp_predict_chart_check. TP_ENOMEM: a part is missing. */
+int tp_predict_page(const struct tp_predict_page *p, FILE *out, struct tp_err *err);
 
 #endif

@@ -1,9 +1,7 @@
-/* See predict_page.h. */
-#include "cmd/predict/predict_page.h"
+/* See predict_chart.h. */
 
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
-#include "cmd/page/still_part.h"
 #include "cmd/predict/predict_chart.h"
 #include "cmd/ui/escape.h"
 

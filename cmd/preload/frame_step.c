@@ -1,4 +1,4 @@
-/* See frame_step.h. What the tables say of an address is read by libgcc's own reader, once, and
+/* See stacks.h. What the tables say of an address is read by libgcc's own reader, once, and
  * kept in a table of the process: which register, or word of memory, leads to the end of the frame,
  * and how far below that registers are saved. Pages are asked for by a call of the system that does
  * nothing but read a word, and leaves errno alone. Nothing is kept from one stack to the next,
@@ -7,7 +7,7 @@
  *
  * Known weakness: the frame of code whose tables have an expression other than those of signal
  * handlers and of realigned stacks ends its stack. */
-#include "cmd/preload/frame_step.h"
+#include "cmd/preload/stacks.h"
 
 #include "cmd/preload/recorder.h"
 

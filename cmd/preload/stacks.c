@@ -16,14 +16,12 @@
  * be seen at the same places again and again, were it each hundredth.
  *
  * Tables may be wrong, and stacks may end where no table says so: each step is looked at before it
- * is done (frame_step.h).
+ * is done (stacks.h).
  *
  * Known weakness: a function without unwind tables (code that was made at run time) ends its stack;
  * wrong tables lead to wrong callers; a thread with a stack of less than about 4 KiB to spare has
  * no room to be looked at. */
 #include "cmd/preload/stacks.h"
-
-#include "cmd/preload/frame_step.h"
 
 #include <dlfcn.h>
 #include <elf.h>

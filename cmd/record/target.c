@@ -1,6 +1,6 @@
-/* See target.h. A program takes a preloaded library if the loader starts it (it names one: it is
+/* See finish.h. A program takes a preloaded library if the loader starts it (it names one: it is
  * not static), if it is of this machine, and if it gives its user no rights that he lacks. */
-#include "cmd/record/target.h"
+#include "cmd/record/finish.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "cmd/results/condition.h"
 #include "cmd/results/figures.h"
-#include "cmd/results/played_record.h"
+#include "cmd/results/record.h"
 
 #include <stdlib.h>
 #include <strings.h>

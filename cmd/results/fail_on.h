@@ -1,5 +1,5 @@
 /* --fail-on of `tapool replay`: conditions (condition.h) on results that were just measured. The
- * results are turned into records first (played_record.h), so that a metric's name means the same
+ * results are turned into records first (record.h), so that a metric's name means the same
  * here as for stored results. */
 #ifndef TP_FAIL_ON_H
 #define TP_FAIL_ON_H

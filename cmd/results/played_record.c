@@ -1,6 +1,6 @@
-/* See played_record.h. Values are computed by their rows in the registry, as the writer of the
+/* See record.h. Values are computed by their rows in the registry, as the writer of the
  * result does it. A value of a pass that was not played is not known. */
-#include "cmd/results/played_record.h"
+#include "cmd/results/record.h"
 
 #include "cmd/jobs/spec.h"
 #include "cmd/results/metrics.h"

@@ -1,13 +1,32 @@
 /* The record of a run: what was played, and the values that were measured. It is read from a stored
- * result (stored.h) or made of a run that was just played (played_record.h). */
+ * result (stored.h) or made of a run that was just played. */
 #ifndef TP_RECORD_H
 #define TP_RECORD_H
 
 #include "alloc/engine/run.h"
 #include "cmd/results/metrics.h"
-#include "cmd/results/settings.h"
+#include "cmd/results/result.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Settings of a replay that change its figures, beside the options of the strategy and the source.
+ * The writer of the result, its reader and `tapool compare` share this table. */
+
+struct tp_setting {
+    const char *option; /* option of tapool replay without its dashes */
+    const char *path;   /* path in a run of the result: "settings.on_oom" */
+    const char *before; /* its value in results older than the setting; NULL: not known */
+    bool document;      /* `path` begins at the document, not at the run */
+    bool reads;         /* the setting decides which program is read from a trace */
+    bool memory;        /* the setting changes memory and counts, so a baseline stores it */
+};
+
+/* --touch is not in the table, because results with different --touch do not compare at all.
+ * --capacity is not in the table either, because it is an option of the source; it is compared
+ * together with the settings (tp_stored_settings_differ). */
+enum { TP_SETTINGS = 10 };
+extern const struct tp_setting tp_settings[TP_SETTINGS];
 
 struct tp_record_option {
     char *name, *value;
@@ -84,5 +103,12 @@ double tp_record_total(const struct tp_record *r, const struct tp_metric *m);
 void tp_record_drown(struct tp_record *r);
 
 void tp_record_release(struct tp_record *r);
+
+/* Makes the record of a run that was just played. Its values are the same as those read from a
+ * stored result, so that the name of a metric means the same for both. */
+
+/* Fills the names and values of the record and no other members. The caller releases it with
+ * tp_record_release. TP_ENOMEM. */
+int tp_record_of(const struct tp_result *r, struct tp_record *out, struct tp_err *err);
 
 #endif

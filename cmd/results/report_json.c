@@ -5,7 +5,7 @@
 #include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/metrics.h"
-#include "cmd/results/settings.h"
+#include "cmd/results/record.h"
 #include "cmd/results/warnings.h"
 
 #include <stdlib.h>

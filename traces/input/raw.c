@@ -1,6 +1,6 @@
-/* See raw.h. A file is read by offset, so that several readers do not disturb each other, although
- * copies of a descriptor share its position. A pipe is read from its current position. */
-#include "traces/input/raw.h"
+/* See unpack.h. A file is read by offset, so that several readers do not disturb each other,
+ * although copies of a descriptor share its position. A pipe is read from its current position. */
+#include "traces/input/unpack.h"
 
 #include <errno.h>
 #include <poll.h>

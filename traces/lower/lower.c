@@ -13,7 +13,6 @@
 #include "alloc/base/str.h"
 #include "traces/input/input.h"
 #include "traces/lower/hash.h"
-#include "traces/lower/lower_heap.h"
 #include "traces/lower/lower_ids.h"
 #include "traces/lower/lower_objects.h"
 

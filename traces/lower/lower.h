@@ -8,6 +8,7 @@
 
 #include "alloc/base/budget.h"
 #include "traces/event.h"
+#include "traces/lower/lower_ids.h"
 
 enum tp_strictness {
     TP_BY_ORIGIN, /* strict for tapool's own formats, repairs for imported captures */
@@ -129,5 +130,30 @@ uint64_t tp_lower_dropped(const struct tp_lower *lo);
  * counts. The lowering must still be freed. */
 int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *repairs,
                     struct tp_err *err);
+
+/* The heap of the recorded allocator when the recording began, while its segments and blocks come
+ * in. */
+
+struct tp_lower_heap {
+    struct tp_heap_segment *segments;
+    struct tp_heap_block *blocks; /* one for each object of the prologue */
+    size_t segment_count, segment_room, block_count, block_room;
+    bool placed;     /* some block has a place */
+    bool incomplete; /* some block has none */
+    bool given;      /* the prologue is over */
+    struct tp_budget *budget;
+};
+
+/* Adds a segment of a stream, or the place of an object of `size` bytes. */
+int tp_lower_heap_segment(struct tp_lower_heap *h, const struct tp_streams *streams, int64_t stream,
+                          const struct tp_heap_segment *segment, struct tp_err *err);
+int tp_lower_heap_block(struct tp_lower_heap *h, const struct tp_event *ev, uint64_t size,
+                        struct tp_err *err);
+
+/* Gives the heap to the program, once, when the prologue is over. TP_EINPUT: it contradicts itself;
+ * with `why`, of TP_ERR_TEXT bytes, that is TP_OK and says so there. */
+int tp_lower_heap_give(struct tp_lower_heap *h, struct tp_builder *b, char *why,
+                       struct tp_err *err);
+void tp_lower_heap_release(struct tp_lower_heap *h);
 
 #endif

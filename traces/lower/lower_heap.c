@@ -1,6 +1,6 @@
-/* See lower_heap.h. Segments say nothing of their blocks, so these are counted by their addresses
+/* See lower.h. Segments say nothing of their blocks, so these are counted by their addresses
  * once all are there. */
-#include "traces/lower/lower_heap.h"
+#include "traces/lower/lower.h"
 
 #include "alloc/base/grow.h"
 

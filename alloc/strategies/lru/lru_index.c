@@ -16,7 +16,7 @@
  * The index is made when a call has checked more than LRU_LOOK blocks or fences without success.
  * From then on the fast paths are off. When memory for the index is exhausted it is dropped, which
  * changes no decision, only the time. */
-#include "alloc/strategies/lru/lru_index.h"
+#include "alloc/strategies/lru/lru_nodes.h"
 
 #include "alloc/base/links.h"
 #include "alloc/base/tree.h"

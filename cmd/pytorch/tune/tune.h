@@ -4,11 +4,16 @@
 #ifndef TP_TUNE_H
 #define TP_TUNE_H
 
+#include "alloc/base/opt.h"
 #include "alloc/base/texts.h"
 #include "cmd/jobs/trial.h"
 #include "cmd/results/captured.h"
 #include "cmd/results/result.h"
+#include "cmd/ui/json_out.h"
+#include "cmd/ui/text.h"
 #include "traces/trace.h"
+
+#include <stdio.h>
 
 /* Peaks that differ by less than this share are taken as equal. */
 #define TP_TUNE_NOISE 0.01
@@ -19,7 +24,7 @@ static inline bool tp_tune_is_about(uint64_t bytes, uint64_t least)
     return (double)bytes <= (double)least * (1 + TP_TUNE_NOISE);
 }
 
-/* The setting that hands all requests to the driver's pool (tune_pool.h). */
+/* The setting that hands all requests to the driver's pool. */
 #define TP_TUNE_POOL "backend:cudaMallocAsync"
 
 /* What a setting did: on one file, or on all. */
@@ -82,7 +87,7 @@ struct tp_tune {
     size_t setting_count;
     bool recorded_differs; /* between files */
     struct tp_str kept;    /* parts of the recorded setting that decide nothing which is tried */
-    /* The driver's pool (tune_pool.h): its peak and its failures, where a GPU could play all. */
+    /* The driver's pool: its peak and its failures, where a GPU could play all. */
     int pool_status;
     struct tp_err pool_err;
     struct tp_tune_figures pool;
@@ -186,5 +191,82 @@ static inline bool tp_tune_is_order(const struct tp_tune_answer *a)
 struct tp_tune_answers {
     struct tp_tune_answer any, older;
 };
+
+/* The page of `tapool tune`. Its data is the document of --json without the figures of each file.
+ */
+
+struct tp_tune_page {
+    const struct tp_tune *t;
+    const struct tp_tune_answers *answers;
+    bool exact; /* sizes are shown in bytes */
+    const struct tp_opt *rows;
+    const void *opts; /* of the command line */
+};
+
+/* Writes the page. TP_ENOMEM: a part is missing. */
+int tp_tune_page(const struct tp_tune_page *p, FILE *out, struct tp_err *err);
+
+/* The setting backend:cudaMallocAsync hands all requests to the driver's pool. Nobody knows its
+ * rules, so it is not tried but measured, on a GPU, where this machine has one. */
+
+struct tp_open_opts;
+
+/* Plays all files on the GPU and fills in t->pool; a file that cannot be played is no error,
+ * t->pool says why. `how` is as for tp_tune_play. TP_ESTOP, TP_ENOMEM. */
+int tp_tune_measure_pool(struct tp_tune *t, const struct tp_open_opts *o,
+                         const struct tp_trial_cfg *how, struct tp_err *err);
+
+/* What `tapool tune` prints: the screen, its sentences, and the document tapool.tune/1. */
+
+/* The environment variable that the recorded programs read; static. */
+const char *tp_tune_variable(const struct tp_tune *t);
+
+/* Words of enum tp_tune_verdict in the document. */
+extern const char *const tp_tune_verdicts[];
+
+/* Of an answer that says to set something: adds "Set NAME=TEXT", which can be pasted and is never
+ * to be wrapped, and what that does. */
+void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out);
+void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *out);
+
+/* Adds the sentence that answers. */
+void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
+                      struct tp_str *out);
+
+/* Adds a setting as a reader knows it: "defaults (as recorded)". */
+void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out);
+
+/* The peak that is shown of a setting; TP_NONE where a request fails, so that less is held for that
+ * reason. */
+uint64_t tp_tune_peak(const struct tp_tune_setting *s);
+
+/* Whether the device's size is known of a file; then, whether a setting fits: "no, event 17". */
+bool tp_tune_limited(const struct tp_tune *t);
+struct tp_text tp_tune_fit(const struct tp_tune *t, const struct tp_tune_figures *f);
+
+/* Orders pointers to settings, for qsort: the lowest peak first, then the fewest calls. */
+int tp_tune_by_peak(const void *a, const void *b);
+
+/* Parts of the screen: the i-th file, how far the rules did what PyTorch did there, how each
+ * starts, what was tried, what was left out and why, how the replay as recorded differs from the
+ * recording, the lower bound, and the answer with its doubts. */
+void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page);
+void tp_tune_fidelity_print(const struct tp_tune *t, size_t i, struct tp_page *page);
+void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page);
+void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page);
+void tp_tune_refused_print(const struct tp_tune *t, struct tp_page *page);
+void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_setting *base,
+                              struct tp_page *page);
+void tp_tune_bound_print(const struct tp_tune *t, struct tp_page *page);
+void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers *a,
+                          struct tp_page *page);
+
+/* `all`: all settings, and not those on the front only. */
+void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
+                  struct tp_page *page);
+/* The document as a tree, which the caller owns. */
+cJSON *tp_tune_tree(struct tp_json *j, const struct tp_tune *t, const struct tp_tune_answers *a);
+int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answers *a, FILE *out,
+                 struct tp_err *err);
 
 #endif

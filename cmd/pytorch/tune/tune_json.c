@@ -1,5 +1,5 @@
 /* Writes tapool.tune/1 (tune.schema.json). */
-#include "cmd/pytorch/tune/tune_text.h"
+#include "cmd/pytorch/tune/tune.h"
 #include "cmd/ui/json_out.h"
 
 #include <stdlib.h>

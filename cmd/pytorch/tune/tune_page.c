@@ -1,9 +1,8 @@
-/* See tune_page.h. */
-#include "cmd/pytorch/tune/tune_page.h"
+/* See tune.h. */
+#include "cmd/pytorch/tune/tune.h"
 
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
-#include "cmd/pytorch/tune/tune_text.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"

@@ -1,6 +1,6 @@
-/* See tune_pool.h. Each file is played by a tapool of its own: a driver does not live through a
+/* See tune.h. Each file is played by a tapool of its own: a driver does not live through a
  * fork, and what happens to it there happens to that process. */
-#include "cmd/pytorch/tune/tune_pool.h"
+#include "cmd/pytorch/tune/tune.h"
 
 #include "cmd/jobs/gpus.h"
 #include "cmd/jobs/open_trace.h"

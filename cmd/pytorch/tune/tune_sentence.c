@@ -1,5 +1,5 @@
-/* The sentence that answers; see tune_text.h. */
-#include "cmd/pytorch/tune/tune_text.h"
+/* The sentence that answers; see tune.h. */
+#include "cmd/pytorch/tune/tune.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/tune/grid.h"

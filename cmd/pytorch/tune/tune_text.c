@@ -1,5 +1,5 @@
-/* The screen of `tapool tune`; see tune_text.h. */
-#include "cmd/pytorch/tune/tune_text.h"
+/* The screen of `tapool tune`; see tune.h. */
+#include "cmd/pytorch/tune/tune.h"
 
 #include "cmd/report/recorded_text.h"
 #include "cmd/tune/grid.h"

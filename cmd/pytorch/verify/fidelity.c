@@ -1,7 +1,5 @@
-/* See fidelity.h. The file is read once more, in its own terms: a program has no addresses. */
-#include "cmd/pytorch/verify/fidelity.h"
+/* See verify.h. The file is read once more, in its own terms: a program has no addresses. */
 
-#include "cmd/pytorch/verify/snapshot_file.h"
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/results/replay_job.h"
 

@@ -1,9 +1,9 @@
-/* See snapshot_file.h. */
-#include "cmd/pytorch/verify/snapshot_file.h"
+/* See verify.h. */
+#include "cmd/pytorch/verify/verify.h"
 
 #include "alloc/base/numbers.h"
 #include "cmd/ui/stop.h"
-#include "traces/formats/pytorch/pytorch_pools.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <stdlib.h>
 

@@ -49,7 +49,7 @@ struct tp_verify_change {
 };
 enum { TP_VERIFY_CHANGES = 6 };
 
-/* Whether changes of settings were looked for (verify_changes.h), and what came of it. */
+/* Whether changes of settings were looked for (verify.h), and what came of it. */
 enum tp_verify_search {
     TP_NOT_SEARCHED,
     TP_CHANGES_FOUND, /* with them all agrees */

@@ -11,7 +11,10 @@
 #ifndef TP_VERIFY_H
 #define TP_VERIFY_H
 
+#include "cmd/jobs/open_trace.h"
 #include "cmd/pytorch/verify/verified.h"
+#include "cmd/results/result.h"
+#include "cmd/ui/text.h"
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 
 /* The rules for a snapshot: with `conf`, or the settings that the file recorded where that is NULL,
@@ -59,5 +62,49 @@ int tp_verify_number(struct tp_verify_play *play, int64_t stream, uint16_t *out,
 /* The instance of `torch` (alloc/strategies/torch/torch_place.h). */
 void *tp_verify_instance(struct tp_verify_play *play);
 void tp_verify_stop(struct tp_verify_play *play); /* NULL is fine */
+
+/* What `tapool verify` prints. */
+
+/* Prints the certificate of one device, by the rules of `allocator`. `several`: the file has more
+ * than one device. */
+void tp_verify_text(const struct tp_verified *v, const struct tp_torch_device *allocator,
+                    bool several, struct tp_page *page);
+
+/* Where addresses differ: do other settings, set while the program ran, explain them? */
+
+/* Looks for them, in a table of settings that programs are known to set, and fills in v->search and
+ * v->changes. `v` is what tp_verify found by these rules. Does nothing where it agrees, or where
+ * the start could not be placed. What is played is bounded: some 20 million events and 8 times
+ * those of the device. `recorded` (NULL: "") is the text whose settings the rules have; it is
+ * borrowed by v->changes. */
+int tp_verify_changes(const struct tp_pytorch *s, const struct tp_torch_rules *rules,
+                      const char *recorded, struct tp_verified *v, struct tp_err *err);
+
+/* How far the strategy `torch` agrees with a snapshot: the figures of `tapool verify`, for reports.
+ */
+
+/* Adds up all devices with events, or the one that was asked for, of a trace that was opened from
+ * `path`. That reads the file again, so false of large ones unless `large`; and of what is no
+ * snapshot, was not read whole, or holds what the rules do not know. */
+bool tp_fidelity_of(const struct tp_trace *trace, const char *path, const struct tp_open_opts *o,
+                    bool large, struct tp_fidelity *out);
+
+/* A PyTorch snapshot that is read in the file's own terms, not as a trace. */
+
+/* It must not move while it is open. */
+struct tp_snapshot_file {
+    struct tp_read_opts opts;
+    struct tp_budget budget;
+    struct tp_reading reading;
+    struct tp_pytorch *snapshot;
+};
+
+/* Opens a file, or "-" for standard input. It must be closed in every case. */
+int tp_snapshot_open(struct tp_snapshot_file *f, const char *path, uint64_t max_memory,
+                     struct tp_err *err);
+void tp_snapshot_close(struct tp_snapshot_file *f);
+
+/* TP_EINPUT: the snapshot has no events of a GPU. */
+int tp_snapshot_silent(const struct tp_pytorch *s, struct tp_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* See verify_changes.h.
+/* See verify.h.
  *
  *     event    1 ............ N ......... E ...........
  *     rules    as recorded    candidate                  how far does it agree?
@@ -11,7 +11,7 @@
  *
  * Known weakness: a setting that is not in the table explains nothing, and of two that explain the
  * same addresses the first in the table is named. */
-#include "cmd/pytorch/verify/verify_changes.h"
+#include "cmd/pytorch/verify/verify.h"
 
 #include "cmd/pytorch/verify/verify_heap.h"
 

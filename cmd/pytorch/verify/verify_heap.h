@@ -4,9 +4,35 @@
 #define TP_VERIFY_HEAP_H
 
 #include "alloc/base/id_map.h"
+#include "alloc/memory.h"
 #include "cmd/pytorch/verify/verified.h"
-#include "cmd/pytorch/verify/verify_spaces.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
+#include "traces/formats/pytorch/pytorch_snapshot.h"
+
+/* Where the segments that grow begin which were there at the start of a recording. */
+
+struct tp_verify_space {
+    tp_addr base;    /* the lowest address in the file */
+    uint64_t mapped; /* bytes at the event that is looked at */
+};
+
+/* One for each stream, private pool, and pool of small or large blocks. */
+struct tp_verify_spaces {
+    struct tp_id_map of; /* of stream and pool */
+    struct tp_verify_space *items;
+    size_t count, room;
+};
+
+/* `segments`: those of the device at the start. `small`: bytes of a page of the small pool. Must be
+ * released in every case. */
+int tp_verify_find_spaces(const struct tp_pytorch *s, uint32_t device, uint64_t small,
+                          const struct tp_pytorch_blocks *segments, struct tp_verify_spaces *out,
+                          struct tp_err *err);
+void tp_verify_spaces_release(const struct tp_pytorch *s, struct tp_verify_spaces *spaces);
+
+/* Where the segment of a stretch begins. */
+tp_addr tp_verify_base_of(const struct tp_verify_spaces *spaces,
+                          const struct tp_pytorch_block *stretch);
 
 /* The number of a stream on the instance, from 0 in the order of appearance. */
 int tp_verify_stream(struct tp_id_map *streams, int64_t stream, uint16_t *out, struct tp_err *err);

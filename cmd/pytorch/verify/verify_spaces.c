@@ -1,4 +1,4 @@
-/* See verify_spaces.h. A snapshot has what is mapped, and not where the addresses around it begin
+/* See verify_heap.h. A snapshot has what is mapped, and not where the addresses around it begin
  * that are reserved for it. The allocator maps the lowest first: what it maps later below the first
  * stretch shows that the segment begins there at the latest.
  *
@@ -8,7 +8,7 @@
  * Known weakness: free addresses that are lower still are never mapped in the file, and are not
  * missed. A segment that goes wholly may begin elsewhere when it comes back: what is mapped from
  * then on is not looked at. */
-#include "cmd/pytorch/verify/verify_spaces.h"
+#include "cmd/pytorch/verify/verify_heap.h"
 
 /* Streams and private pools have numbers of their own; a product keeps them apart. */
 static int64_t key_of(int64_t stream, uint64_t pool, bool small)

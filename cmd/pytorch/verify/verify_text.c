@@ -1,6 +1,6 @@
-/* See verify_text.h. First the line that answers, then the first difference, then what the figures
+/* See verify.h. First the line that answers, then the first difference, then what the figures
  * rest on: what was taken from the file, and what it cannot show. */
-#include "cmd/pytorch/verify/verify_text.h"
+#include "cmd/pytorch/verify/verify.h"
 
 #include <inttypes.h>
 

@@ -20,6 +20,10 @@
 #include "cmd/info/sites.h"
 #include "cmd/pytorch/verify/verified.h"
 #include "cmd/pytorch/why/why_layout.h"
+#include "cmd/ui/exports.h"
+#include "cmd/ui/text.h"
+
+#include <stdio.h>
 
 #define TP_RANKS_AGREE 0.02 /* of the median */
 
@@ -93,5 +97,26 @@ int tp_ranks_judge(struct tp_ranks *r, struct tp_err *err);
 double tp_rank_apart(const struct tp_ranks *r, const struct tp_rank *rank,
                      enum tp_rank_figure figure);
 uint64_t tp_rank_value(const struct tp_rank *rank, enum tp_rank_figure figure);
+
+/* The ranks of a job on a screen and as a document, and the whole way from files to there. */
+
+/* Formats that `tapool why` and `tapool info` have alike. */
+enum { TP_RANKS_TEXT, TP_RANKS_JSON };
+
+void tp_ranks_text(const struct tp_ranks *r, struct tp_page *page);
+
+/* Writes tapool.ranks/1 (ranks.schema.json). */
+int tp_ranks_json(const struct tp_ranks *r, FILE *out, struct tp_err *err);
+
+struct tp_ranks_ask {
+    struct tp_ranks_cfg cfg;
+    const struct tp_exports *exports; /* of formats only the two above */
+    const char *const *words;         /* of --format */
+    bool exact;                       /* as of tp_bytes */
+};
+
+/* Reads the files and writes what was asked for. Where one cannot be used, the others are shown,
+ * and the status is that of the first such file. */
+int tp_ranks_run(const struct tp_ranks_ask *ask, FILE *out, struct tp_err *err);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
-#include "cmd/pytorch/verify/snapshot_file.h"
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/pytorch/why/why_held.h"
 #include "cmd/results/result.h"

@@ -3,8 +3,8 @@
 #include "cmd/pytorch/why/why_held.h"
 
 #include "alloc/base/id_map.h"
-#include "traces/formats/pytorch/pytorch_initial.h"
-#include "traces/formats/pytorch/pytorch_phases.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
+#include "traces/formats/pytorch/pytorch_lower.h"
 
 #include <stdlib.h>
 

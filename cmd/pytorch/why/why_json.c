@@ -1,5 +1,5 @@
-/* See why_json.h. */
-#include "cmd/pytorch/why/why_json.h"
+/* See why.h. */
+#include "cmd/pytorch/why/why.h"
 
 #include "alloc/base/units.h"
 #include "cmd/results/holders_json.h"

@@ -1,5 +1,4 @@
-/* See why_page.h. */
-#include "cmd/pytorch/why/why_page.h"
+/* See why.h. */
 
 #include "alloc/base/numbers.h"
 #include "alloc/base/units.h"
@@ -10,11 +9,9 @@
 #include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
-#include "cmd/page/still_part.h"
+#include "cmd/pytorch/why/why.h"
 #include "cmd/pytorch/why/why_answer.h"
-#include "cmd/pytorch/why/why_json.h"
 #include "cmd/pytorch/why/why_picture.h"
-#include "cmd/pytorch/why/why_text.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 
@@ -26,7 +23,7 @@
 /* ---- why page data ---- */
 
 /* The data of the page of `tapool why`, for devices that have a picture: the document of --json
- * (why_json.h) without blanks, where each device has a member more:
+ * (why.h) without blanks, where each device has a member more:
  *
  *     "page": { "devices": [ {"recorded": {...}} ],     what was reserved and live, as
  *                                                       cmd/page/curve_data.h says

@@ -1,5 +1,5 @@
-/* See why_play.h. The file is read a second time, as a trace. */
-#include "cmd/pytorch/why/why_play.h"
+/* See why.h. The file is read a second time, as a trace. */
+#include "cmd/pytorch/why/why.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/jobs/open_trace.h"

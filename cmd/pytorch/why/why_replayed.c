@@ -1,5 +1,5 @@
-/* See why_replayed.h. */
-#include "cmd/pytorch/why/why_replayed.h"
+/* See why.h. */
+#include "cmd/pytorch/why/why.h"
 
 #include "alloc/base/spool.h"
 #include "cmd/jobs/open_trace.h"

@@ -1,6 +1,6 @@
-/* See why_text.h. First what happened, then the sum, then what follows from it, then who holds the
+/* See why.h. First what happened, then the sum, then what follows from it, then who holds the
  * memory, and at last what all that rests on. */
-#include "cmd/pytorch/why/why_text.h"
+#include "cmd/pytorch/why/why.h"
 
 #include "cmd/report/report_holders.h"
 #include "cmd/results/result.h"

@@ -1,5 +1,5 @@
 /* The bounded course: whole while it is short, and no extreme lost when it is long. */
-#include "alloc/numbers/course.h"
+#include "alloc/numbers/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

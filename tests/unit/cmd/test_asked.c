@@ -1,7 +1,6 @@
 /* Who asked for what at events, in the JSON of a page: it is read again, and compared with the
  * program that the events are of. */
 #include "cmd/page/asked.h"
-#include "cmd/page/freed_events.h"
 #include "tests/unit/base64_reading.h"
 #include "tests/unit/one_run.h"
 #include "tests/unit/some_program.h"

@@ -1,7 +1,7 @@
 /* The record of a run in this process is the one that is read from its result: of one device and of
  * two, whichever passes were played. */
 #include "cmd/jobs/spec.h"
-#include "cmd/results/played_record.h"
+#include "cmd/results/record.h"
 #include "cmd/results/report_json.h"
 #include "cmd/results/stored.h"
 #include "tests/unit/one_run.h"

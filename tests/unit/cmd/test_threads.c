@@ -1,6 +1,6 @@
 /* Strategies with TP_CAP_THREADS under eight real threads: the row of the conformance suite, played
  * here and not in test_conformance, so that the thread sanitizer watches it. */
-#include "alloc/conformance/conformance_crowd.h"
+#include "alloc/conformance/conformance_play.h"
 #include "alloc/conformance/conformance_suite.h"
 #include "cmd/jobs/catalog.h"
 #include "tests/unit/conformance.h"

@@ -1,5 +1,5 @@
 /* Settings that are tried: reading a grid, the front, and the answer. */
-#include "cmd/pytorch/tune/tune_text.h"
+#include "cmd/pytorch/tune/tune.h"
 #include "cmd/tune/grid.h"
 
 #include <setjmp.h>

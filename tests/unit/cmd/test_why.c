@@ -4,7 +4,6 @@
 #include "cmd/pytorch/why/why_room.h"
 
 #include "alloc/base/random.h"
-#include "cmd/pytorch/verify/snapshot_file.h"
 #include "cmd/pytorch/verify/verify.h"
 #include "tests/unit/snapshot_files.h"
 

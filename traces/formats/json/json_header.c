@@ -5,7 +5,7 @@
  * come before them. Unknown members are skipped. */
 #include "traces/formats/json/json_header.h"
 
-#include "traces/formats/json/json_value.h"
+#include "traces/formats/json/json_event.h"
 #include "traces/places/place_table.h"
 
 #include <cjson/cJSON.h>

@@ -2,7 +2,7 @@
  *
  * Integers have two spellings. A bare number must be whole and below 2^53, so that a double holds
  * it exactly. A quoted number is read digit by digit. */
-#include "traces/formats/json/json_value.h"
+#include "traces/formats/json/json_event.h"
 
 #include "alloc/base/clean.h"
 #include "alloc/base/grow.h"

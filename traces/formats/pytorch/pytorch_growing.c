@@ -1,4 +1,4 @@
-/* See pytorch_growing.h. Memory is looked at in pages of 2 MiB, the smallest that PyTorch maps.
+/* See pytorch_heap.h. Memory is looked at in pages of 2 MiB, the smallest that PyTorch maps.
  *
  *     seen first as       mapped      unmapped     never, but mapped at the end
  *     the page was        not there   there        there
@@ -8,7 +8,7 @@
  * one, which `inferred` says.
  *
  * Known weakness: stretches of more than 1 TiB, which no device has, are passed over. */
-#include "traces/formats/pytorch/pytorch_growing.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 
 #include "alloc/base/id_map.h"
 #include "alloc/base/steps.h"

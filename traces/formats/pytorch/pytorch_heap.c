@@ -5,8 +5,6 @@
 #include "traces/formats/pytorch/pytorch_heap.h"
 
 #include "alloc/base/id_map.h"
-#include "traces/formats/pytorch/pytorch_growing.h"
-#include "traces/formats/pytorch/pytorch_initial.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* See pytorch_holes.h. What was at an address at the moment of peak demand follows from what
+/* See pytorch_lower.h. What was at an address at the moment of peak demand follows from what
  * happens to it afterwards:
  *
  *     first seen after it as   alloc, segment_alloc   free, segment_free   nothing: the end's lists
@@ -12,7 +12,7 @@
  * side by side. Known weakness: the size of a block is taken as the requested size, rounded up to
  * 512 bytes. A rest that PyTorch did not split off (1 MiB at most, unless max_split_size_mb says
  * otherwise) counts as free. */
-#include "traces/formats/pytorch/pytorch_holes.h"
+#include "traces/formats/pytorch/pytorch_lower.h"
 
 #include "alloc/base/ascending.h"
 

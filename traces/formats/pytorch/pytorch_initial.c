@@ -7,7 +7,7 @@
  * allocated again and be live at the end, so for each address in the events it is kept whether it
  * is live. Known weakness: a block allocated after the recording was stopped counts as initial if
  * its address is in no event. */
-#include "traces/formats/pytorch/pytorch_initial.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 
 #include "alloc/base/id_map.h"
 

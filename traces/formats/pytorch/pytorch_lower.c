@@ -6,11 +6,11 @@
  *
  * Events of a device stay in the order of the file, whatever their times are. A mark is not an
  * event of the file, so it has no number of its own. The end of an annotation returns to the phase
- * of the annotation around it (pytorch_phases.h).
+ * of the annotation around it (pytorch_lower.h).
  *
  * GPUs are one memory space, the host's pinned memory is another (TP_PYTORCH_HOST).
  *
- * Segments that went back because the program called empty_cache() (pytorch_returns.h) get a TRIM
+ * Segments that went back because the program called empty_cache() (pytorch_lower.h) get a TRIM
  * before them. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
@@ -18,9 +18,6 @@
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
-#include "traces/formats/pytorch/pytorch_holes.h"
-#include "traces/formats/pytorch/pytorch_phases.h"
-#include "traces/formats/pytorch/pytorch_returns.h"
 #include "traces/lower/spaces.h"
 
 #include <ctype.h>

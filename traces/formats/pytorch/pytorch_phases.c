@@ -1,6 +1,6 @@
-/* See pytorch_phases.h. Known weakness: annotations of several threads are treated as if they were
+/* See pytorch_lower.h. Known weakness: annotations of several threads are treated as if they were
  * nested. */
-#include "traces/formats/pytorch/pytorch_phases.h"
+#include "traces/formats/pytorch/pytorch_lower.h"
 
 #include <stdlib.h>
 #include <string.h>

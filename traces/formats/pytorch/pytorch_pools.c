@@ -1,6 +1,6 @@
-/* See pytorch_pools.h. An address may have belonged to another segment before, of another pool: a
+/* See pytorch_heap.h. An address may have belonged to another segment before, of another pool: a
  * graph is captured after empty_cache(), so that its pool takes what had gone back. */
-#include "traces/formats/pytorch/pytorch_pools.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 
 /* Those of the host lie before those of the devices, or behind them. */
 static uint32_t list_of(const struct tp_pytorch_block *span, bool host_first)

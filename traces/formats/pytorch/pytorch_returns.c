@@ -1,4 +1,4 @@
-/* See pytorch_returns.h.
+/* See pytorch_lower.h.
  *
  *     segment_free segment_free ... | what follows           for whom
  *       frames have empty_cache     | anything               the program
@@ -17,10 +17,10 @@
  * Known weakness: without frames, an empty_cache() at the peak, right before a request that needs a
  * new segment, looks like a failed cudaMalloc; one of a single pinned block right after its free
  * looks like a block that is too large. */
-#include "traces/formats/pytorch/pytorch_returns.h"
 #include "alloc/base/ascending.h"
 #include "alloc/base/id_map.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
+#include "traces/formats/pytorch/pytorch_lower.h"
 
 #include <string.h>
 

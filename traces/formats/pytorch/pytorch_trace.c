@@ -7,8 +7,8 @@
  * rounding them up was the policy of PyTorch's allocator. Entries of host_traces are events of a
  * memory space of their own, pinned memory of the host. */
 #include "traces/formats/pytorch/pytorch_allocator.h"
+#include "traces/formats/pytorch/pytorch_heap.h"
 #include "traces/formats/pytorch/pytorch_lower.h"
-#include "traces/formats/pytorch/pytorch_pools.h"
 
 #include <stdlib.h>
 

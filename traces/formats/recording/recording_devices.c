@@ -1,10 +1,10 @@
-/* See recording_devices.h. Streams, events and synchronisation are in recording_streams.c; here is
+/* See recording_merge.h. Streams, events and synchronisation are in recording_streams.c; here is
  * memory, and the pools that say of which device it is.
  *
  * Allocations in a capture are left out: they are done when the graph runs, as often as it does.
  *
  * Known weakness: what kernels do with memory is not recorded. */
-#include "traces/formats/recording/recording_devices.h"
+#include "traces/formats/recording/recording_merge.h"
 
 #include "alloc/base/numbers.h"
 #include "traces/formats/recording/recording_streams.h"

@@ -6,7 +6,7 @@
  * An instruction with a value in a member that its op does not use is written whole, because the
  * hash of a program covers all members. Known weakness: one pass over the window per unit of
  * time. */
-#include "traces/formats/tpt/tpt_encode.h"
+#include "traces/formats/tpt/tpt_writer.h"
 
 #include "alloc/base/grow.h"
 #include "alloc/program/live.h"

@@ -2,6 +2,7 @@
 #ifndef TP_TPT_FACTS_H
 #define TP_TPT_FACTS_H
 
+#include "traces/format.h"
 #include "traces/formats/tpt/tpt_decode.h"
 #include "traces/lower/lower.h"
 
@@ -27,5 +28,18 @@ int tp_tpt_facts_get(const uint8_t *bytes, size_t count, struct tp_tpt_facts *ou
 /* Compares the facts with a finished pass over all windows. Returns NULL, or the name of a fact
  * that differs. */
 const char *tp_tpt_facts_differ(const struct tp_tpt_facts *f, const struct tp_tpt_decoder *d);
+
+/* The META block: the meta of a trace and the state of the recorded allocator, as JSON. */
+
+/* Writes {"meta": {...}, "recorded": {...}} into new memory, which tp_tpt_meta_free frees. `meta`
+ * and `recorded` may be NULL. TP_EINPUT: longer than TP_TPT_META_MAX bytes. */
+int tp_tpt_meta_put(const struct tp_meta *meta, const struct tp_recorded *recorded, char **json,
+                    struct tp_err *err);
+void tp_tpt_meta_free(char *json); /* NULL is fine */
+
+/* Fills `meta` and `recorded` from `size` bytes and ignores unknown keys. meta->kind is not set:
+ * the file header has it. The message of TP_EINPUT names no place. */
+int tp_tpt_meta_get(const char *json, size_t size, struct tp_meta *meta,
+                    struct tp_recorded *recorded, struct tp_err *err);
 
 #endif

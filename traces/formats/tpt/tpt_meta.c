@@ -1,5 +1,5 @@
 /* Writes and reads META as JSON, with the keys of "meta" and "recorded" in the JSON form. */
-#include "traces/formats/tpt/tpt_meta.h"
+#include "traces/formats/tpt/tpt_facts.h"
 
 #include "traces/formats/tpt/tpt_layout.h"
 

@@ -10,8 +10,8 @@
  * file does not say whether all events had times, or how many threads shared an index. It counts as
  * having times if any time passed in it. */
 #include "alloc/base/numbers.h"
+#include "traces/formats/tpt/tpt_facts.h"
 #include "traces/formats/tpt/tpt_file.h"
-#include "traces/formats/tpt/tpt_meta.h"
 #include "traces/lower/hash.h"
 
 #include <inttypes.h>

@@ -7,10 +7,8 @@
 #include "traces/formats/tpt/tpt_writer.h"
 
 #include "alloc/base/clean.h"
-#include "traces/formats/tpt/tpt_encode.h"
 #include "traces/formats/tpt/tpt_facts.h"
 #include "traces/formats/tpt/tpt_heap.h"
-#include "traces/formats/tpt/tpt_meta.h"
 #include "traces/formats/tpt/tpt_places.h"
 
 #include <errno.h>

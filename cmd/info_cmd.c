@@ -4,7 +4,7 @@
 #include "cmd/info/info.h"
 #include "cmd/info/pair_growth.h"
 #include "cmd/page/html_page.h"
-#include "cmd/page/info_page.h"
+#include "cmd/page/trace_page.h"
 #include "cmd/pytorch/why/ranks.h"
 #include "cmd/report/report_holders.h"
 #include "cmd/ui/exports.h"

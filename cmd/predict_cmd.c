@@ -3,7 +3,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/save_trace.h"
 #include "cmd/page/html_page.h"
-#include "cmd/predict/predict_answer.h"
+#include "cmd/predict/predict.h"
 #include "cmd/predict/predict_chart.h"
 #include "cmd/predict/recordings.h"
 #include "cmd/predict/site_totals.h"

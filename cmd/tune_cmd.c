@@ -10,7 +10,6 @@
 #include "cmd/stats/measure.h"
 #include "cmd/tune/grid.h"
 #include "cmd/tune/malloc_play.h"
-#include "cmd/tune/malloc_text.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"

@@ -4,7 +4,6 @@
 #include "alloc/engine/crew.h"
 
 #include "alloc/base/own.h"
-#include "alloc/engine/one_lock.h"
 
 #include <errno.h>
 #include <pthread.h>

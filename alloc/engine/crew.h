@@ -20,6 +20,9 @@
 #define TP_CREW_H
 
 #include "alloc/engine/thread_plan.h"
+#include "alloc/strategy.h"
+
+#include <pthread.h>
 
 enum { TP_CREW_MAX = 1024 }; /* OS threads */
 
@@ -91,5 +94,18 @@ static inline void tp_turn_pass(const struct tp_player *p, const struct tp_insn 
         __atomic_store_n(&p->slots[insn->slot + 1].packed, (insn->gap_ns & TP_TURN_NUMBER) + 1,
                          __ATOMIC_RELEASE);
 }
+
+/* Internal to the engine: one lock around every call of a strategy that must not be called by
+ * several OS threads at once. It stands in place of the strategy and its state. */
+
+struct tp_one_lock {
+    const struct tp_strategy *inner; /* NULL: there is no lock */
+    void *state;                     /* of the inner strategy */
+    struct tp_strategy outer;        /* to be called instead, with the address of this struct */
+    pthread_mutex_t mutex;
+};
+
+void tp_one_lock_open(struct tp_one_lock *l, const struct tp_strategy *inner, void *state);
+void tp_one_lock_close(struct tp_one_lock *l); /* a zeroed one is fine */
 
 #endif

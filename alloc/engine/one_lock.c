@@ -1,7 +1,7 @@
-/* See one_lock.h. Only members that the inner strategy has are replaced, so that the engine still
+/* See crew.h. Only members that the inner strategy has are replaced, so that the engine still
  * finds NULL where a member is absent. Members that are called while no other thread plays are
  * wrapped too, because they need the inner state. */
-#include "alloc/engine/one_lock.h"
+#include "alloc/engine/crew.h"
 
 #define UNDER_LOCK(type, member, parameters, ...)                                                  \
     static type locked_##member parameters                                                         \

@@ -1,7 +1,7 @@
 /* The finder of commands.h; the table is in cmd/registry.c. */
 #include "cmd/cli/commands.h"
 
-#include "cmd/ui/unknown_name.h"
+#include "cmd/ui/text.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cmd/jobs/catalog.h"
 
 #include "cmd/jobs/libraries.h"
-#include "cmd/ui/unknown_name.h"
+#include "cmd/ui/text.h"
 
 #include <stdlib.h>
 #include <string.h>

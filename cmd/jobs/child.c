@@ -11,7 +11,6 @@
 #include "cmd/jobs/follow.h"
 #include "cmd/jobs/left_behind.h"
 #include "cmd/jobs/libraries.h"
-#include "cmd/jobs/library_clock.h"
 #include "cmd/jobs/process.h"
 #include "cmd/jobs/replay_answer.h"
 #include "cmd/ui/environment.h"

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* Does what tp_replay does, in a freshly started tapool. The child inherits the program as a file
  * descriptor and returns the result in shared memory. */
@@ -36,5 +37,22 @@ int tp_child_settings(const struct tp_strategy_spec *spec, const volatile sig_at
  * library's heap begins with what is played. TP_EUSAGE: this process was not started by them.
  * All other errors go to the parent, which reports them. */
 int tp_child_serve(struct tp_err *err);
+
+/* The monotonic clocks of the C library, as a malloc library that is replayed sees them.
+ *
+ * A replay takes a fraction of the program's time. Libraries that give memory back after so many
+ * milliseconds (mimalloc, jemalloc) would give back none of it. So their clock goes as the recorded
+ * one does: library_clock.c has the process's clock_gettime. */
+
+/* clock_gettime of the system. */
+int tp_unmoved_time(clockid_t id, struct timespec *out);
+
+/* Stops the clock: each reading is the same, in each process. What a library does by the clock it
+ * then does the same way each time. */
+void tp_library_clock_stop(void);
+
+/* Puts the clock ahead of the system's by so many ns. It never goes back: a smaller number than
+ * before changes nothing. */
+void tp_library_clock_ahead(uint64_t ns);
 
 #endif

@@ -1,6 +1,6 @@
-/* See library_clock.h. State at file scope is needed: callers of clock_gettime bring none with
+/* See child.h. State at file scope is needed: callers of clock_gettime bring none with
  * them. */
-#include "cmd/jobs/library_clock.h"
+#include "cmd/jobs/child.h"
 
 #include <dlfcn.h>
 #include <errno.h>

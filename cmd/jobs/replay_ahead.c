@@ -1,4 +1,4 @@
-/* See replay_ahead.h. Each replay is a fork of this process (fork_replay.h). Threads are not used,
+/* See fork_replay.h. Each replay is a fork of this process (fork_replay.h). Threads are not used,
  * because once a process has had a second thread malloc takes locks, which would show in the times
  * that are measured later.
  *
@@ -9,7 +9,6 @@
  *
  * Known weakness: children are waited for in the order of their start, so a short replay behind a
  * long one leaves its core idle. */
-#include "cmd/jobs/replay_ahead.h"
 
 #include "cmd/jobs/fork_replay.h"
 

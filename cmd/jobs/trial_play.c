@@ -1,10 +1,9 @@
-/* See trial.h. The settings are played ahead side by side (replay_ahead.h), which keeps no errors:
+/* See trial.h. The settings are played ahead side by side (fork_replay.h), which keeps no errors:
  * one that gave no figures is played once more alone, for its error. */
 #include "cmd/jobs/trial.h"
 
 #include "cmd/jobs/fork_replay.h"
 #include "cmd/jobs/machine.h"
-#include "cmd/jobs/replay_ahead.h"
 #include "cmd/jobs/spec.h"
 
 #include <stdlib.h>

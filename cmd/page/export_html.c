@@ -29,7 +29,6 @@
 #include "cmd/report/report.h"
 #include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
-#include "cmd/results/holders_json.h"
 #include "cmd/results/report_json.h"
 #include "cmd/ui/stop.h"
 

@@ -1,4 +1,4 @@
-/* See info_page.h. The data of both is the command's JSON with a member `page`, whose runs are
+/* See trace_page.h. The data of both is the command's JSON with a member `page`, whose runs are
  * traces, which the views draw:
  *
  *     { ..., "page": { "runs": [ { "requested": NAME OF THE LINE, "recorded": {...}, "holders":
@@ -6,7 +6,6 @@
  * {...}, "places": {...} } } ] } }
  *
  * `places` are who asked for what at the points of the curves of that trace (places_json.h). */
-#include "cmd/page/info_page.h"
 
 #include "cmd/charts/memory_chart.h"
 #include "cmd/info/trace_pair.h"

@@ -2,6 +2,7 @@
 #ifndef TP_TRACE_PAGE_H
 #define TP_TRACE_PAGE_H
 
+#include "alloc/base/opt.h"
 #include "alloc/numbers/curve.h"
 #include "cmd/info/info.h"
 #include "cmd/results/captured.h"
@@ -36,5 +37,19 @@ int tp_recorded_data(struct tp_json *j, cJSON *in, const struct tp_trace *t,
 /* Adds the list `marks` of where phases begin, [event, name]; of very many only the first, and long
  * names are cut. Errors as above. */
 int tp_marks_data(struct tp_json *j, cJSON *in, const struct tp_trace *t, struct tp_err *err);
+
+/* The pages of `tapool info`: of one trace, and of two beside each other. */
+
+/* The command line that makes a page again. */
+struct tp_info_command {
+    char *const *words; /* the traces: as many as the page has */
+    const struct tp_opt *rows;
+    const void *opts;
+};
+
+int tp_info_html(const struct tp_info_report *r, const struct tp_info_command *command, FILE *out,
+                 struct tp_err *err);
+int tp_info_pair_html(const struct tp_trace_pair *pair, const struct tp_info_command *command,
+                      FILE *out, struct tp_err *err);
 
 #endif

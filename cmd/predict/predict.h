@@ -124,7 +124,7 @@ int tp_predict_peak(const struct tp_prediction *p, const uint64_t *sizes,
                     struct tp_predict_peak *out, struct tp_err *err);
 void tp_predict_peak_release(struct tp_predict_peak *peak);
 
-/* ---- the answer (predict_answer.h) ---- */
+/* ---- the answer ---- */
 
 /* Replays of the predicted program under settings of the recorded allocator. */
 enum tp_predict_try_of {
@@ -201,7 +201,7 @@ struct tp_predict_asking {
 /* Adds "a.pickle at 2, b.pickle at 4". */
 void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out);
 
-/* What doubtful requests (predict.h) make of the answer, if they grow as n^2. */
+/* What doubtful requests make of the answer, if they grow as n^2. */
 struct tp_predict_most {
     uint64_t peak, peak_reserved; /* bytes; peak_reserved 0: not replayed */
     /* it is more than TP_PREDICT_DOUBT off the answer, or as much of the peak is of requests that
@@ -292,5 +292,15 @@ struct tp_predict_report {
     const struct tp_site_totals *totals; /* they were tried; they answer where they are sound */
     const char *output; /* file that the predicted trace was written to; NULL: none */
 };
+
+/* Finds memory at the value, how well the recordings predict one another, and the largest value
+ * that fits. `out` is to be released in every case. TP_EUNSUP: as tp_predict_make. */
+int tp_predict_ask(const struct tp_predict_asking *asking, struct tp_predict_answer *out,
+                   struct tp_err *err);
+
+/* Chooses the values of the curve, from the smallest recording to what is asked; their memory is
+ * not known yet. */
+void tp_predict_values(const struct tp_predict_asking *asking, struct tp_predict_answer *a);
+void tp_predict_answer_release(struct tp_predict_answer *a);
 
 #endif

@@ -1,5 +1,5 @@
-/* See predict_answer.h. */
-#include "cmd/predict/predict_answer.h"
+/* See predict.h. */
+#include "cmd/predict/predict.h"
 
 #include "alloc/base/units.h"
 #include "alloc/strategies/torch/torch_rules.h"

@@ -11,7 +11,9 @@
 #ifndef TP_CONDITION_H
 #define TP_CONDITION_H
 
+#include "alloc/base/opt.h"
 #include "cmd/results/record.h"
+#include "cmd/results/result.h"
 
 struct tp_condition {
     const char *text;               /* as given; borrowed */
@@ -40,5 +42,16 @@ bool tp_condition_holds(const struct tp_condition *c, double value, double base,
  * condition. TP_EUSAGE: no run has a value for one of the conditions, so it could never hold. */
 int tp_conditions_check_runs(const struct tp_condition *list, size_t count,
                              const struct tp_record *runs, size_t run_count, struct tp_err *err);
+
+/* --fail-on of `tapool replay`: conditions on results that were just measured. The
+ * results are turned into records first (record.h), so that a metric's name means the same
+ * here as for stored results. */
+
+/* Checks that all conditions can be parsed and need no base; TP_EUSAGE otherwise. */
+int tp_fail_on_parse(const struct tp_opt_list *texts, struct tp_err *err);
+
+/* Checks the conditions on all results. TP_EFOUND names the first condition that holds. */
+int tp_fail_on_check(const struct tp_opt_list *texts, const struct tp_report *report,
+                     struct tp_err *err);
 
 #endif

@@ -1,5 +1,4 @@
-/* See fail_on.h. */
-#include "cmd/results/fail_on.h"
+/* See condition.h. */
 
 #include "cmd/results/condition.h"
 #include "cmd/results/figures.h"

@@ -1,5 +1,5 @@
-/* See holders_json.h. */
-#include "cmd/results/holders_json.h"
+/* See report_json.h. */
+#include "cmd/results/report_json.h"
 
 #include "alloc/base/units.h"
 

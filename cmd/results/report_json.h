@@ -5,9 +5,9 @@
 
 #include "alloc/base/clock.h"
 #include "cmd/results/captured.h"
-#include "cmd/results/holders_json.h"
 #include "cmd/results/result.h"
 #include "cmd/ui/json_out.h"
+#include "traces/places/holder_groups.h"
 
 /* Each writes the member that it is named after into `in`. */
 void tp_json_machine(struct tp_json *j, cJSON *in);
@@ -27,5 +27,10 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
 
 /* Writes the document tapool.result/1 (result.schema.json). Its names are fixed. */
 int tp_report_json(const struct tp_report *r, FILE *out, struct tp_err *err);
+
+/* Who holds the memory, as a member of JSON documents. */
+
+/* Writes a member of this name; none where `h` is NULL. */
+void tp_json_holders(struct tp_json *j, cJSON *in, const char *name, const struct tp_holders *h);
 
 #endif

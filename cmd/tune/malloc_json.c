@@ -1,5 +1,5 @@
 /* Writes tapool.tune-malloc/1 (malloc.schema.json). */
-#include "cmd/tune/malloc_text.h"
+#include "cmd/tune/malloc_play.h"
 #include "cmd/ui/json_out.h"
 
 static void write_range(struct tp_json *j, cJSON *o, const char *name,

@@ -4,6 +4,7 @@
 
 #include "cmd/stats/measure.h"
 #include "cmd/tune/malloc_tune.h"
+#include "cmd/ui/text.h"
 
 struct tp_malloc_cfg {
     const char *given; /* the trace as the user named it */
@@ -16,5 +17,11 @@ struct tp_malloc_cfg {
 /* Plays the settings, at least one, on the trace. The caller has filled `trace` and `settings`, and
  * releases `t` in every case. A setting that cannot be played is an error only where all are. */
 int tp_malloc_play(struct tp_malloc_tune *t, const struct tp_malloc_cfg *cfg, struct tp_err *err);
+
+/* What `tapool tune` prints of a host trace: the screen, and the document tapool.tune-malloc/1. */
+
+/* `all`: all settings, and not those on the front only. */
+void tp_malloc_text(const struct tp_malloc_tune *t, bool all, struct tp_page *page);
+int tp_malloc_json(const struct tp_malloc_tune *t, FILE *out, struct tp_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* The screen of `tapool tune` on a host trace; see malloc_text.h. */
-#include "cmd/tune/malloc_text.h"
+/* The screen of `tapool tune` on a host trace; see malloc_play.h. */
+#include "cmd/tune/malloc_play.h"
 
 #include "cmd/jobs/libraries.h"
 #include "cmd/jobs/machine.h"

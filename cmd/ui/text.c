@@ -1,5 +1,6 @@
 /* Numbers as text; see text.h. */
 #include "cmd/ui/text.h"
+#include "alloc/base/opt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,4 +99,15 @@ struct tp_text tp_latency_text(uint64_t ns, double step_ns)
 void tp_put_tool(FILE *out)
 {
     fprintf(out, "tapool %s (%s)", TAPOOL_VERSION, TAPOOL_BUILD);
+}
+
+void tp_unknown_name(struct tp_err *err, const char *what, const char *name,
+                     const char *const *names, const char *lister)
+{
+    const char *near = tp_nearest(name, names);
+    int status = tp_fail(err, TP_EUSAGE, "unknown %s '%s'", what, name);
+    if (near)
+        tp_hint(err, status, "did you mean '%s'? '%s' lists all", near, lister);
+    else
+        tp_hint(err, status, "'%s' lists all", lister);
 }

@@ -3,6 +3,7 @@
 #ifndef TP_TEXT_H
 #define TP_TEXT_H
 
+#include "alloc/base/err.h"
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
 
@@ -96,5 +97,12 @@ size_t tp_text_bytes(const char *text, int columns);
 
 /* Writes "tapool 0.1.0 (release)". */
 void tp_put_tool(FILE *out);
+
+/* Names that nothing has. */
+
+/* Fails because `name` is not one of `names`, which end in NULL. The hint is the nearest of them,
+ * and the command `lister` that lists all. TP_EUSAGE. */
+void tp_unknown_name(struct tp_err *err, const char *what, const char *name,
+                     const char *const *names, const char *lister);
 
 #endif

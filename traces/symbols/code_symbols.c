@@ -1,5 +1,5 @@
-/* See code_symbols.h. */
-#include "traces/symbols/code_symbols.h"
+/* See symbols.h. */
+#include "traces/symbols/symbols.h"
 
 #include "alloc/base/grow.h"
 

@@ -1,4 +1,4 @@
-/* See cxx_name.h. How many steps a name takes cannot be told without all of the grammar, but a
+/* See symbols.h. How many steps a name takes cannot be told without all of the grammar, but a
  * bound can:
  *
  * - What S_, S0_, .. stand for was complete before, so it holds but those of lower numbers. Writing
@@ -12,7 +12,7 @@
  *   library of GCC 12 does not end.
  *
  * Bytes are looked for everywhere, in identifiers too, for where those are takes the grammar. */
-#include "traces/symbols/cxx_name.h"
+#include "traces/symbols/symbols.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

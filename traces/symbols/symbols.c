@@ -6,7 +6,6 @@
 #include "traces/symbols/symbols.h"
 
 #include "alloc/base/grow.h"
-#include "traces/symbols/code_symbols.h"
 
 #include <elf.h>
 #include <elfutils/libdw.h>

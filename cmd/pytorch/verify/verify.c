@@ -8,7 +8,7 @@
 #include "alloc/strategy.h"
 #include "cmd/pytorch/verify/recorded_source.h"
 #include "cmd/pytorch/verify/verify_heap.h"
-#include "traces/formats/pytorch/pytorch_allocator.h"
+#include "traces/formats/pytorch/pytorch_frame.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
 
 #include <stdlib.h>

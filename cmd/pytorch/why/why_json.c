@@ -2,7 +2,7 @@
 #include "cmd/pytorch/why/why.h"
 
 #include "alloc/base/units.h"
-#include "cmd/results/holders_json.h"
+#include "cmd/results/report_json.h"
 
 static void write_event(struct tp_json *j, cJSON *o, const struct tp_why *w)
 {

@@ -1,7 +1,7 @@
 /* Strategies under the crew's lock: several OS threads on one instance, each with objects of its
  * own, and addresses that wander from one to another through what is reused. Best run under
  * -fsanitize=thread. */
-#include "alloc/engine/one_lock.h"
+#include "alloc/engine/crew.h"
 #include "tests/unit/conformance.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* What is played ahead: where it is played, that it is the same, and what is left alone. */
-#include "cmd/jobs/replay_ahead.h"
+#include "cmd/jobs/fork_replay.h"
 #include "tests/unit/one_run.h"
 #include "tests/unit/process_state.h"
 

@@ -1,6 +1,6 @@
 /* The clock that libraries see: ahead of the system's, never behind what it was, and nobody else's.
  */
-#include "cmd/jobs/library_clock.h"
+#include "cmd/jobs/child.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Names of C++ in words: usual ones, and ones that would become too many. */
 #include "alloc/base/str.h"
-#include "traces/symbols/cxx_name.h"
+#include "traces/symbols/symbols.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

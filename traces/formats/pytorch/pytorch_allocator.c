@@ -1,6 +1,6 @@
-/* See pytorch_allocator.h. Known weakness: a program for one device may have files of another in
+/* See pytorch_frame.h. Known weakness: a program for one device may have files of another in
  * its frames; the device with the most texts is taken. */
-#include "traces/formats/pytorch/pytorch_allocator.h"
+#include "traces/formats/pytorch/pytorch_frame.h"
 
 #include <ctype.h>
 #include <string.h>

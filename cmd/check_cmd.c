@@ -166,16 +166,16 @@ static int check_times(struct tp_check *k, struct tp_err *err)
 }
 
 /* Says in the line of a class which cell failed in it or before. */
-static void tell_failed(const struct tp_check *k, struct tp_class_check *class)
+static void tell_failed(const struct tp_check *k, struct tp_class_check *metric_class)
 {
-    snprintf(class->reason, sizeof class->reason, "%.300s", k->failed.text);
+    snprintf(metric_class->reason, sizeof metric_class->reason, "%.300s", k->failed.text);
     if (k->failed_cells > 1) {
-        size_t used = strlen(class->reason);
-        snprintf(class->reason + used, sizeof class->reason - used, "; nor %s",
+        size_t used = strlen(metric_class->reason);
+        snprintf(metric_class->reason + used, sizeof metric_class->reason - used, "; nor %s",
                  tp_plural(k->failed_cells - 1, "other cell").s);
     }
-    class->how[0] = '\0';
-    class->named = class->checked;
+    metric_class->how[0] = '\0';
+    metric_class->named = metric_class->checked;
 }
 
 /* Runs the checks of all classes. An error ends the check: its text becomes the reason of that
@@ -186,20 +186,20 @@ static int check_classes(struct tp_check *k, struct tp_err *err)
         tp_check_exact, tp_check_counted, check_times};
     int status = TP_OK;
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
-        struct tp_class_check *class = &k->gate.classes[c];
+        struct tp_class_check *metric_class = &k->gate.classes[c];
         bool reached = !status;
         size_t failed = k->failed_cells;
         if (reached)
             status = checks[c](k, err);
-        bool lacks = k->failed_cells && class->checked && !class->reason[0];
+        bool lacks = k->failed_cells && metric_class->checked && !metric_class->reason[0];
         if (!status && (k->failed_cells > failed || lacks))
-            tell_failed(k, class);
+            tell_failed(k, metric_class);
         if (!status)
             continue;
-        snprintf(class->reason, sizeof class->reason, "%s",
+        snprintf(metric_class->reason, sizeof metric_class->reason, "%s",
                  reached ? err->text : "the check ended before");
-        class->how[0] = '\0';
-        class->named = false;
+        metric_class->how[0] = '\0';
+        metric_class->named = false;
     }
     return status;
 }

@@ -134,7 +134,7 @@ static int fail_mixed(const char *result, const char *trace, struct tp_err *err)
 static int check_metric(const char *name, bool stored, struct tp_err *err)
 {
     const struct tp_metric *m = tp_metric_find(name, err);
-    if (m && !stored && m->class == TP_CLASS_INSTRUCTIONS)
+    if (m && !stored && m->metric_class == TP_CLASS_INSTRUCTIONS)
         return tp_fail(err, TP_EUSAGE,
                        "'%s' is not measured by compare: 'tapool check' counts them", m->name);
     return m ? TP_OK : TP_EUSAGE;
@@ -156,7 +156,7 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
             return status;
         k->found.used[c->metric - tp_metrics] = true;
         k->found.tested[c->metric - tp_metrics] = true;
-        if (stored && c->relative && c->metric->class == TP_CLASS_NOISY)
+        if (stored && c->relative && c->metric->metric_class == TP_CLASS_NOISY)
             return tp_hint(err,
                            tp_fail(err, TP_EUSAGE,
                                    "--fail-on '%s' can hold for no stored result: its times were "

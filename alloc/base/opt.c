@@ -333,14 +333,14 @@ static const struct {
     [TP_OPT_LIST] = {add_to_list, sizeof(struct tp_opt_list), _Alignof(struct tp_opt_list)},
 };
 
-static int set(struct subject sub, void *base, const char *value, struct tp_err *err)
+static int set_in(struct subject sub, void *base, const char *value, struct tp_err *err)
 {
     return type_rows[sub.row->type].set(sub, (char *)base + sub.row->offset, value, err);
 }
 
 int tp_opt_set(const struct tp_opt *row, void *base, const char *value, struct tp_err *err)
 {
-    return set((struct subject){row, NULL}, base, value, err);
+    return set_in((struct subject){row, NULL}, base, value, err);
 }
 
 int tp_opts_defaults(const struct tp_opt *rows, void *base, struct tp_err *err)
@@ -563,7 +563,7 @@ static int set_item(const struct tp_opt *rows, void *base, const char *name, con
         int rc = tp_fail(err, TP_EUSAGE, "option '%s' of %s needs a value", row->name, owner);
         return tp_hint(err, rc, "write %s=%s", row->name, row->arg ? row->arg : "VALUE");
     }
-    return set((struct subject){row, owner}, base, value ? value : "yes", err);
+    return set_in((struct subject){row, owner}, base, value ? value : "yes", err);
 }
 
 int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const char *owner,

@@ -244,8 +244,8 @@ static struct tp_req any_request(struct crowd_worker *w)
     return rq;
 }
 
-static bool take(struct crowd_worker *w, struct crowd_block *b, const struct tp_req *rq,
-                 const struct tp_block *got)
+static bool take_block(struct crowd_worker *w, struct crowd_block *b, const struct tp_req *rq,
+                       const struct tp_block *got)
 {
     if (!got->addr || got->addr & (rq->align - 1) || (got->granted && got->granted < rq->size))
         return fails(w, "a block is misaligned or too small");
@@ -271,7 +271,7 @@ static bool step_alloc(struct crowd_worker *w, struct crowd_block **slot)
         w->counts.adopted++;
     }
     *slot = malloc(sizeof **slot);
-    return *slot ? take(w, *slot, &rq, &got) : refuses(w, "the check itself", TP_ENOMEM);
+    return *slot ? take_block(w, *slot, &rq, &got) : refuses(w, "the check itself", TP_ENOMEM);
 }
 
 static bool give_back(struct crowd_worker *w, struct crowd_block *b)
@@ -296,7 +296,10 @@ static bool step_exchange(struct crowd_worker *w, struct crowd_block **slot)
     *slot = NULL;
     if (!got)
         return true;
-    *(got->mark >> 56 == w->index ? &w->counts.local : &w->counts.remote) += 1;
+    if (got->mark >> 56 == w->index)
+        w->counts.local++;
+    else
+        w->counts.remote++;
     return give_back(w, got);
 }
 
@@ -327,7 +330,7 @@ static bool step_resize(struct crowd_worker *w, struct crowd_block *b)
     if (rc)
         return rc == TP_EUNSUP || rc == TP_EOOM || refuses(w, "resize or move", rc);
     old.addr = got.addr;
-    return marked(w, &old, old.size < rq.size ? old.size : rq.size) && take(w, b, &rq, &got);
+    return marked(w, &old, old.size < rq.size ? old.size : rq.size) && take_block(w, b, &rq, &got);
 }
 
 static bool step_kept(struct crowd_worker *w, struct crowd_block **slot)
@@ -368,7 +371,7 @@ static bool step_end(struct crowd_worker *w)
     return !rc || refuses(w, "thread_init", rc);
 }
 
-static bool step(struct crowd_worker *w)
+static bool step_worker(struct crowd_worker *w)
 {
     struct crowd_block **slot = &w->own[next_random(w) % OWN];
     atomic_fetch_add_explicit(&w->steps, 1, memory_order_relaxed);
@@ -390,7 +393,8 @@ static void *work(void *arg)
         for (unsigned i = 0; i < ROUND && ok; i++) {
             if (i == ROUND / 2 && round % (2 * THREADS) == w->index)
                 ok = step_end(w);
-            ok = ok && step(w) && !atomic_load_explicit(&w->crowd->stop, memory_order_relaxed);
+            ok = ok && step_worker(w) &&
+                 !atomic_load_explicit(&w->crowd->stop, memory_order_relaxed);
         }
     }
     atomic_fetch_sub(&w->crowd->playing, 1);

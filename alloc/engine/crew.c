@@ -141,7 +141,7 @@ bool tp_turn_wait(const struct tp_player *p, const uint64_t *turn, uint64_t numb
 }
 
 /* Takes a semaphore: at once where it is about to be posted. */
-static void take(sem_t *s, uint32_t spins)
+static void take_semaphore(sem_t *s, uint32_t spins)
 {
     for (uint32_t i = 0; i < spins; i++) {
         if (!sem_trywait(s))
@@ -219,7 +219,7 @@ static void *serve(void *arg)
     if (h->crew->lifetimes)
         start_recorded(h);
     for (;;) {
-        take(&h->go, h->crew->spins);
+        take_semaphore(&h->go, h->crew->spins);
         if (!h->job)
             break;
         h->job(h);
@@ -278,7 +278,7 @@ static void do_together(struct tp_crew *crew, job_fn *job, bool playing)
     if (!playing || has_steps(&crew->hands[0]))
         job(&crew->hands[0]);
     while (others--)
-        take(&crew->done, crew->spins);
+        take_semaphore(&crew->done, crew->spins);
 }
 
 /* ---- opening ---- */

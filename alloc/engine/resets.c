@@ -87,7 +87,10 @@ static void end_object(struct tp_resets *r, uint32_t slot)
     struct link *l = &r->links[slot];
     if (l->older != NO_SLOT)
         r->links[l->older].newer = l->newer;
-    *(l->newer != NO_SLOT ? &r->links[l->newer].older : &r->live[l->device - 1]) = l->older;
+    if (l->newer != NO_SLOT)
+        r->links[l->newer].older = l->older;
+    else
+        r->live[l->device - 1] = l->older;
     l->device = 0;
 }
 

@@ -35,7 +35,7 @@ struct tp_plan_slot {
 /* ---- memory ---- */
 
 /* Takes `count` elements off the memory; without one, only counts bytes. */
-static void *take(struct tp_thread_plan *plan, size_t count, size_t size)
+static void *take_elements(struct tp_thread_plan *plan, size_t count, size_t size)
 {
     void *at = plan->memory ? (char *)plan->memory + plan->bytes : NULL;
     plan->bytes += (count * size + 63) & ~(size_t)63;
@@ -45,14 +45,14 @@ static void *take(struct tp_thread_plan *plan, size_t count, size_t size)
 static void lay_out(struct tp_thread_plan *plan, const struct tp_program_facts *facts)
 {
     plan->bytes = 0;
-    plan->cells = take(plan, plan->cell_room, sizeof *plan->cells);
-    plan->steps = take(plan, TP_WINDOW_MAX, sizeof *plan->steps);
-    plan->lanes = take(plan, plan->lane_count, sizeof *plan->lanes);
-    plan->origin = take(plan, TP_WINDOW_MAX, sizeof *plan->origin);
-    plan->ticks = take(plan, TP_WINDOW_MAX, sizeof *plan->ticks);
-    plan->objects = take(plan, TP_WINDOW_MAX, sizeof *plan->objects);
-    plan->object_of = take(plan, TP_WINDOW_MAX, sizeof *plan->object_of);
-    plan->slots = take(plan, facts->slots, sizeof *plan->slots);
+    plan->cells = take_elements(plan, plan->cell_room, sizeof *plan->cells);
+    plan->steps = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->steps);
+    plan->lanes = take_elements(plan, plan->lane_count, sizeof *plan->lanes);
+    plan->origin = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->origin);
+    plan->ticks = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->ticks);
+    plan->objects = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->objects);
+    plan->object_of = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->object_of);
+    plan->slots = take_elements(plan, facts->slots, sizeof *plan->slots);
 }
 
 int tp_plan_open(struct tp_thread_plan *plan, const struct tp_program_facts *facts, uint32_t lanes,

@@ -207,7 +207,7 @@ static void take_anew(struct tp_usage *u, struct tp_usage_device *d, uint32_t re
 }
 
 /* Takes a frame, or gives the last one more reasons where nothing has happened since. */
-static void take(struct tp_usage *u, struct tp_usage_device *d, uint32_t reasons)
+static void take_frame(struct tp_usage *u, struct tp_usage_device *d, uint32_t reasons)
 {
     struct tp_usage_frames *f = u->frames;
     uint32_t device = (uint32_t)(d - u->devices);
@@ -345,7 +345,7 @@ static void look(struct tp_usage *u, struct tp_usage_device *d, uint32_t why, bo
     why |= room_of(d, fd) ? 0u : TP_FRAME_CHANGE;
     const bool pays = (why || fd->pending) && affords(u, fd, why, grows);
     if (must || pays)
-        take(u, d, must | (pays ? why : 0u));
+        take_frame(u, d, must | (pays ? why : 0u));
     watch(u, d, fd);
 }
 
@@ -358,9 +358,9 @@ void tp_usage_frames_begin(struct tp_usage *u)
         fd->failed = d->run->failed_allocations;
         fd->peak = d->account->reserved;
         fd->pending = true; /* most of it, so far */
-        take(u, d,
-             TP_FRAME_BEGIN | (fd->failed ? TP_FRAME_FAILED : 0u) |
-                 (d->demand->event ? 0u : TP_FRAME_DEMAND));
+        take_frame(u, d,
+                   TP_FRAME_BEGIN | (fd->failed ? TP_FRAME_FAILED : 0u) |
+                       (d->demand->event ? 0u : TP_FRAME_DEMAND));
     }
 }
 
@@ -377,7 +377,7 @@ static void look_again(struct tp_usage *u, struct tp_usage_device *d)
     if (!fd->missed || f->at != fd->peak_insn)
         return;
     fd->missed = false;
-    take(u, d, TP_FRAME_RESERVED);
+    take_frame(u, d, TP_FRAME_RESERVED);
     u->player->stop |= --f->missed == 0;
 }
 
@@ -414,7 +414,7 @@ void tp_usage_frames_end(struct tp_usage *u)
 {
     for (uint32_t i = 0; i < u->frames->device_count; i++) {
         if (!u->frames->again)
-            take(u, &u->devices[i], TP_FRAME_END);
+            take_frame(u, &u->devices[i], TP_FRAME_END);
         u->frames->numbered[i].over = true;
     }
 }

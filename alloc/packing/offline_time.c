@@ -100,7 +100,7 @@ static struct offline_gap *lowest(const struct offline_gaps *gaps, uint64_t size
     return of_place(n);
 }
 
-static uint64_t take(struct offline_gaps *gaps, const struct tp_offline_object *o)
+static uint64_t take_gap(struct offline_gaps *gaps, const struct tp_offline_object *o)
 {
     uint64_t room = o->size + o->align - 1; /* fits wherever the gap begins */
     struct offline_gap *g = gaps->tightest ? tightest(gaps, room) : lowest(gaps, room);
@@ -121,7 +121,8 @@ static void neighbours(const struct offline_gaps *gaps, uint64_t at, struct offl
     for (struct tp_tree_node *n = gaps->places; n;) {
         bool is_before = of_place(n)->at < at;
         TP_STEP();
-        *(is_before ? before : behind) = of_place(n);
+        struct offline_gap **nearer = is_before ? before : behind;
+        *nearer = of_place(n);
         n = is_before ? n->high : n->low;
     }
 }
@@ -153,7 +154,7 @@ static uint64_t play(struct offline *p, struct offline_gaps *gaps)
             give(gaps, *at, o->size);
             continue;
         }
-        *at = take(gaps, o);
+        *at = take_gap(gaps, o);
         height = *at + o->size > height ? *at + o->size : height;
     }
     return height;

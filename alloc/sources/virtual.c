@@ -27,8 +27,7 @@ struct virtual_opts {
     uint64_t lag;
 };
 
-struct virtual
-{
+struct virtual_source {
     struct tp_addr_map ranges;    /* address -> size */
     bool device;                  /* ranges are placed in simulated device pages */
     struct tp_device_pages pages; /* the device pages, where `device` */
@@ -59,7 +58,7 @@ static const struct tp_opt virtual_rows[] = {
 
 static int virtual_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     const struct virtual_opts *opts = cfg->opts;
     s->page = opts->page;
     if (s->page == TP_OPT_KEYWORD(PAGE_AUTO))
@@ -83,7 +82,7 @@ static int virtual_init(void *state, const struct tp_source_cfg *cfg, struct tp_
 
 static void virtual_fini(void *state)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     tp_addr_map_fini(&s->ranges);
     tp_device_pages_fini(&s->pages);
     tp_mappings_fini(&s->spaces);
@@ -92,29 +91,29 @@ static void virtual_fini(void *state)
 
 static uint64_t virtual_page(void *state)
 {
-    return ((struct virtual *)state)->page;
+    return ((struct virtual_source *)state)->page;
 }
 
 static uint64_t virtual_granule(void *state)
 {
-    const struct virtual *s = state;
+    const struct virtual_source *s = state;
     return s->device ? TP_DEVICE_PAGE : s->page;
 }
 
 static uint64_t virtual_taken(void *state)
 {
-    const struct virtual *s = state;
+    const struct virtual_source *s = state;
     return (s->device ? s->pages.taken : s->held) + s->spaces.mapped;
 }
 
 static uint64_t virtual_cost(void *state, uint64_t size, uint64_t align)
 {
-    const struct virtual *s = state;
+    const struct virtual_source *s = state;
     return s->device ? tp_device_pages_cost(&s->pages, size, align) : size;
 }
 
 /* The next addresses for `size` bytes; 0: there are no more. */
-static tp_addr next_addresses(const struct virtual *s, uint64_t size, uint64_t align)
+static tp_addr next_addresses(const struct virtual_source *s, uint64_t size, uint64_t align)
 {
     uint64_t mask = (align > s->page ? align : s->page) - 1;
     tp_addr addr = (s->next + mask) & ~mask;
@@ -123,7 +122,7 @@ static tp_addr next_addresses(const struct virtual *s, uint64_t size, uint64_t a
 
 static int virtual_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     if (align > VIRTUAL_END)
         return TP_EUNSUP;
     tp_addr addr = next_addresses(s, size, align);
@@ -141,7 +140,7 @@ static int virtual_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 
 static int virtual_put(void *state, tp_addr addr, uint64_t size)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     const uint64_t *held = tp_addr_map_find(&s->ranges, addr);
     if (!held || *held != size)
         return TP_EINVAL;
@@ -156,7 +155,7 @@ static int virtual_put(void *state, tp_addr addr, uint64_t size)
 
 static int virtual_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     struct tp_mapping *room = NULL;
     if (!tp_mappings_fits(size, unit, virtual_granule(s)))
         return TP_EINVAL;
@@ -173,7 +172,7 @@ static int virtual_space_get(void *state, uint64_t size, uint64_t unit, tp_addr 
 
 static int virtual_space_put(void *state, tp_addr base, uint64_t size)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     int rc = tp_mappings_empty(&s->spaces, base, size);
     if (!rc)
         tp_mappings_remove(&s->spaces, base);
@@ -182,7 +181,7 @@ static int virtual_space_put(void *state, tp_addr base, uint64_t size)
 
 static int virtual_map(void *state, tp_addr base, uint64_t from, uint64_t size)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     int rc = tp_mappings_are(&s->spaces, base, from, size, false);
     if (!rc)
         rc = tp_mappings_reserve(&s->spaces);
@@ -193,7 +192,7 @@ static int virtual_map(void *state, tp_addr base, uint64_t from, uint64_t size)
 
 static int virtual_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     int rc = tp_mappings_are(&s->spaces, base, from, size, true);
     if (!rc)
         rc = tp_mappings_reserve(&s->spaces);
@@ -206,26 +205,26 @@ static int virtual_unmap(void *state, tp_addr base, uint64_t from, uint64_t size
 
 static void virtual_record(void *state, uint16_t stream, struct tp_fence *out)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     *out = (struct tp_fence){++s->serial, *s->now_ns, stream};
 }
 
 /* The time at which the fence passes without a SYNC. */
-static uint64_t due(const struct virtual *s, const struct tp_fence *f)
+static uint64_t due(const struct virtual_source *s, const struct tp_fence *f)
 {
     return f->time_ns > UINT64_MAX - s->lag_ns ? UINT64_MAX : f->time_ns + s->lag_ns;
 }
 
 static bool virtual_done(void *state, const struct tp_fence *f)
 {
-    const struct virtual *s = state;
+    const struct virtual_source *s = state;
     return f->serial <= s->device_sync || f->serial <= s->stream_sync[f->stream] ||
            *s->now_ns >= due(s, f);
 }
 
 static int virtual_wait(void *state, const struct tp_fence *f)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     if (!virtual_done(s, f))
         *s->now_ns = due(s, f);
     return TP_OK;
@@ -233,7 +232,7 @@ static int virtual_wait(void *state, const struct tp_fence *f)
 
 static void virtual_synced(void *state, uint16_t stream)
 {
-    struct virtual *s = state;
+    struct virtual_source *s = state;
     if (stream == TP_ALL_STREAMS)
         s->device_sync = s->serial;
     else
@@ -244,7 +243,7 @@ const struct tp_source_ops tp_source_virtual = {
     .name = "virtual",
     .summary = "addresses without memory, any device on any machine",
     .flags = TP_SRC_VIRTUAL | TP_SRC_ORDERED,
-    .state_size = sizeof(struct virtual),
+    .state_size = sizeof(struct virtual_source),
     .opts_size = sizeof(struct virtual_opts),
     .options = virtual_rows,
     .init = virtual_init,

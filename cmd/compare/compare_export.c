@@ -68,10 +68,11 @@ static void add_value(const struct tp_compare_table *t, const struct tp_compare_
 {
     const struct tp_compare_cell *cell = &r->cells[m - tp_metrics];
     const struct tp_compare_row *base = &t->rows[r->base];
-    bool exact = r->run->exact || m->class != TP_CLASS_EXACT, drowned = tp_compare_drowned(r, m);
+    bool exact = r->run->exact || m->metric_class != TP_CLASS_EXACT,
+         drowned = tp_compare_drowned(r, m);
     const char *const texts[] = {
         t->name,        r->label, r->file ? r->file : "",
-        r->run->source, m->name,  tp_class_letter(exact ? m->class : TP_CLASS_REPORT)};
+        r->run->source, m->name,  tp_class_letter(exact ? m->metric_class : TP_CLASS_REPORT)};
     const double values[] = {cell->value, cell->low, cell->high};
     const double changes[] = {cell->change, cell->change_low, cell->change_high, cell->p};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

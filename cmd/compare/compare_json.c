@@ -13,7 +13,7 @@ static void write_metrics(struct tp_json *j, cJSON *root, const struct tp_compar
         cJSON *o = tp_json_item(j, list);
         tp_json_text(j, o, "name", c->columns[i]->name);
         tp_json_text(j, o, "unit", tp_metric_unit_name(c->columns[i]));
-        tp_json_text(j, o, "class", tp_class_letter(c->columns[i]->class));
+        tp_json_text(j, o, "class", tp_class_letter(c->columns[i]->metric_class));
         tp_json_text(j, o, "better", c->columns[i]->better == TP_BETTER_LESS ? "less" : "more");
     }
 }

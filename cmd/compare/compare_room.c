@@ -89,7 +89,7 @@ static void rank_rows(struct row_choice *of)
 }
 
 /* Marks the rows that fit, by a place of 0. */
-static void take(struct row_choice *of, size_t most)
+static void mark_fitting(struct row_choice *of, size_t most)
 {
     size_t taken = 0;
     for (size_t i = 0; i < of->rows; i++) {
@@ -114,7 +114,7 @@ static int choose(struct row_choice *of, size_t most, struct tp_err *err)
     for (size_t i = 0; i < of->rows; i++)
         of->place[i] = SIZE_MAX;
     rank_rows(of);
-    take(of, most);
+    mark_fitting(of, most);
     return TP_OK;
 }
 

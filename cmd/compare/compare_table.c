@@ -113,7 +113,7 @@ static bool any_known(const struct tp_compare *c, const struct tp_metric *m)
     for (size_t t = 0; t < c->count; t++)
         for (size_t r = 0; r < c->tables[t].count; r++) {
             const struct tp_compare_row *row = &c->tables[t].rows[r];
-            bool measured = row->rounds && m->class == TP_CLASS_NOISY && !m->of_threads;
+            bool measured = row->rounds && m->metric_class == TP_CLASS_NOISY && !m->of_threads;
             if (measured || has_value(row, m))
                 return true;
         }
@@ -237,7 +237,7 @@ static void fill_measured(const struct tp_compare *c, const struct tp_compare_ro
         tp_known_values(tp_rounds_values(r->rounds, r->side, m), r->rounds->rounds, values);
     if (2 * cell->count < r->rounds->rounds)
         return;
-    if (m->class == TP_CLASS_NOISY)
+    if (m->metric_class == TP_CLASS_NOISY)
         fill_interval(c, values, cell->count, cell);
     cell->value = tp_stat_median(values, cell->count);
 }
@@ -303,9 +303,10 @@ static bool is_testable(const struct tp_compare_row *r, const struct tp_compare_
                         const struct tp_metric *m)
 {
     size_t i = index_of(m);
-    return m->class == TP_CLASS_NOISY && r->rounds && base->rounds && !isnan(r->cells[i].value) &&
-           !isnan(base->cells[i].value) && r->cold == base->cold && !is_unlike(r, base) &&
-           !is_coarse(r, m, r->cells[i].value) && !is_coarse(base, m, base->cells[i].value);
+    return m->metric_class == TP_CLASS_NOISY && r->rounds && base->rounds &&
+           !isnan(r->cells[i].value) && !isnan(base->cells[i].value) && r->cold == base->cold &&
+           !is_unlike(r, base) && !is_coarse(r, m, r->cells[i].value) &&
+           !is_coarse(base, m, base->cells[i].value);
 }
 
 /* Sets change and mark of a cell as far as that needs no test. */

@@ -73,7 +73,7 @@ bool tp_compare_drowned(const struct tp_compare_row *r, const struct tp_metric *
 /* Whether a memory value is not exact, because a real allocator or device has reported it. */
 static bool is_informative(const struct tp_compare_row *r, const struct tp_metric *m)
 {
-    return m->class == TP_CLASS_EXACT && !tp_metric_is_exact_in(m, r->run->exact) &&
+    return m->metric_class == TP_CLASS_EXACT && !tp_metric_is_exact_in(m, r->run->exact) &&
            !isnan(cell_of(r, m)->value);
 }
 

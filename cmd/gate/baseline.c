@@ -125,12 +125,12 @@ static void read_values(const struct tp_member *in, bool (*fits)(const struct tp
 
 static bool is_exact(const struct tp_metric *m)
 {
-    return m->class == TP_CLASS_EXACT;
+    return m->metric_class == TP_CLASS_EXACT;
 }
 
 static bool is_noisy(const struct tp_metric *m)
 {
-    return m->class == TP_CLASS_NOISY;
+    return m->metric_class == TP_CLASS_NOISY;
 }
 
 static void read_metrics(const struct tp_member *in, struct tp_baseline_cell *c)

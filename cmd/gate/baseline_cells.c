@@ -141,19 +141,20 @@ static bool take_number(const char *text, double *value)
 /* Whether a tolerance of the metric is an amount in its unit, and no share of the base value. */
 static bool is_amount(const struct tp_metric *m)
 {
-    return m->class == TP_CLASS_EXACT || tp_metric_is_by_kernel(m);
+    return m->metric_class == TP_CLASS_EXACT || tp_metric_is_by_kernel(m);
 }
 
 const char *tp_tolerance_refused(const struct tp_metric *m)
 {
-    if (is_amount(m) || m->class == TP_CLASS_INSTRUCTIONS)
+    if (is_amount(m) || m->metric_class == TP_CLASS_INSTRUCTIONS)
         return NULL;
     return tp_metric_is_time(m) ? "it is a time" : "it decides nothing";
 }
 
 const char *tp_tolerance_instead(const struct tp_metric *m)
 {
-    return m->class == TP_CLASS_NOISY ? "--effect says from what size on a slowdown counts" : "";
+    return m->metric_class == TP_CLASS_NOISY ? "--effect says from what size on a slowdown counts"
+                                             : "";
 }
 
 bool tp_tolerance_fits(const struct tp_metric *m, double value)

@@ -12,9 +12,9 @@ struct again_tally {
     size_t better, open; /* checks with an improvement; checks with an inconclusive finding */
 };
 
-static bool is_asked(const struct tp_check *k, enum tp_class class)
+static bool is_asked(const struct tp_check *k, enum tp_class metric_class)
 {
-    return class == TP_CLASS_NOISY || tp_check_requires(k, class);
+    return metric_class == TP_CLASS_NOISY || tp_check_requires(k, metric_class);
 }
 
 /* Fails if a class that was asked for cannot be checked: it could not raise a false alarm, and the
@@ -27,12 +27,13 @@ static int check_once(struct tp_check *k, uint64_t seed, struct tp_err *err)
     k->findings.count = 0;
     memset(k->gate.classes, 0, sizeof k->gate.classes);
     for (enum tp_class c = 0; c < TP_CLASS_REPORT; c++) {
-        struct tp_class_check *class = &k->gate.classes[c];
+        struct tp_class_check *metric_class = &k->gate.classes[c];
         int status = is_asked(k, c) ? checks[c](k, err) : TP_OK;
         if (status)
             return status;
-        if (is_asked(k, c) && !class->checked)
-            return tp_fail(err, TP_EFOUND, "%s: not checked: %s", tp_class_words[c], class->reason);
+        if (is_asked(k, c) && !metric_class->checked)
+            return tp_fail(err, TP_EFOUND, "%s: not checked: %s", tp_class_words[c],
+                           metric_class->reason);
     }
     return TP_OK;
 }
@@ -44,10 +45,11 @@ static void count(const struct tp_check *k, struct again_tally *t, size_t found[
     *open = 0;
     for (size_t i = 0; i < k->findings.count; i++) {
         const struct tp_finding *f = &k->findings.items[i];
-        enum tp_class class = f->metric ? f->metric->class : TP_CLASS_EXACT;
-        if (class == TP_CLASS_REPORT) /* resident memory of a library: beside the exact figures */
-            class = TP_CLASS_EXACT;
-        found[class] += f->verdict == TP_REGRESSION;
+        enum tp_class metric_class = f->metric ? f->metric->metric_class : TP_CLASS_EXACT;
+        if (metric_class ==
+            TP_CLASS_REPORT) /* resident memory of a library: beside the exact figures */
+            metric_class = TP_CLASS_EXACT;
+        found[metric_class] += f->verdict == TP_REGRESSION;
         better += f->verdict == TP_IMPROVED;
         *open += f->verdict == TP_INCONCLUSIVE;
     }

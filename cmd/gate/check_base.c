@@ -72,21 +72,22 @@ void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const struct tp_
 }
 
 void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
-                            struct tp_class_check *class)
+                            struct tp_class_check *metric_class)
 {
     char cell[200], more[40] = "";
     if (!gaps->cells)
         return;
-    class->named = class->checked;
-    class->unknown_only = gaps->unknown == gaps->cells;
-    if (!class->checked) {
-        snprintf(class->reason, sizeof class->reason, "%s", gaps->reason);
+    metric_class->named = metric_class->checked;
+    metric_class->unknown_only = gaps->unknown == gaps->cells;
+    if (!metric_class->checked) {
+        snprintf(metric_class->reason, sizeof metric_class->reason, "%s", gaps->reason);
         return;
     }
     tp_check_cell_text(&k->gate.cells[gaps->first], cell, sizeof cell);
     if (gaps->cells > 1)
         snprintf(more, sizeof more, " and %zu more", gaps->cells - 1);
-    snprintf(class->reason, sizeof class->reason, "%.160s%s (%.300s)", cell, more, gaps->reason);
+    snprintf(metric_class->reason, sizeof metric_class->reason, "%.160s%s (%.300s)", cell, more,
+             gaps->reason);
 }
 
 /* The parts of a fingerprint are separated by ", ". */

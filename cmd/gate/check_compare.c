@@ -92,7 +92,7 @@ size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_reco
     for (size_t i = 0; run->exact && i < tp_metric_count; i++) {
         const struct tp_metric *m = &tp_metrics[i];
         uint16_t devices = m->per_device ? run->devices : 1;
-        for (uint16_t d = 0; m->class == TP_CLASS_EXACT && d < devices; d++)
+        for (uint16_t d = 0; m->metric_class == TP_CLASS_EXACT && d < devices; d++)
             unheld += !isnan(tp_record_value(run, m, d)) && !tp_baseline_value_find(held, m, d) &&
                       !is_loose(held, m, d);
     }

@@ -183,22 +183,23 @@ static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
 }
 
 static void describe(const struct tp_check *k, const struct counting *d,
-                     struct tp_class_check *class)
+                     struct tp_class_check *metric_class)
 {
     const char *counter = d->counter.counter == TP_COUNTER_PERF ? "perf_event" : "callgrind";
     const char *other = k->o->base_lib ? k->o->base_lib : k->o->base_bin;
-    class->values = class->cells;
-    class->checked = class->cells > 0;
-    if (class->checked && d->live)
-        snprintf(class->against, sizeof class->against, "vs %.90s%s, %s", other,
+    metric_class->values = metric_class->cells;
+    metric_class->checked = metric_class->cells > 0;
+    if (metric_class->checked && d->live)
+        snprintf(metric_class->against, sizeof metric_class->against, "vs %.90s%s, %s", other,
                  d->stored ? " and baseline" : "", counter);
-    else if (class->checked)
-        snprintf(class->against, sizeof class->against, "vs baseline, %s", counter);
-    tp_check_gaps_describe(k, &d->gaps, class);
-    if (class->without && class->without + k->failed_cells == k->gate.cell_count)
-        snprintf(class->reason, sizeof class->reason, "those of a malloc library are not exact");
-    else if (!class->checked && d->counter.counter && !other)
-        snprintf(class->how, sizeof class->how, "--base-bin OLD-TAPOOL counts both");
+    else if (metric_class->checked)
+        snprintf(metric_class->against, sizeof metric_class->against, "vs baseline, %s", counter);
+    tp_check_gaps_describe(k, &d->gaps, metric_class);
+    if (metric_class->without && metric_class->without + k->failed_cells == k->gate.cell_count)
+        snprintf(metric_class->reason, sizeof metric_class->reason,
+                 "those of a malloc library are not exact");
+    else if (!metric_class->checked && d->counter.counter && !other)
+        snprintf(metric_class->how, sizeof metric_class->how, "--base-bin OLD-TAPOOL counts both");
 }
 
 /* The builds may differ in their source text only. With another compiler or other flags the counts
@@ -218,21 +219,21 @@ static void compare_builds(const struct tp_check *k, struct counting *d)
 int tp_check_counted(struct tp_check *k, struct tp_err *err)
 {
     struct counting d = {0};
-    struct tp_class_check *class = &k->gate.classes[TP_CLASS_INSTRUCTIONS];
+    struct tp_class_check *metric_class = &k->gate.classes[TP_CLASS_INSTRUCTIONS];
     tp_counting_find(&d.counter);
     if (!d.counter.counter) {
-        snprintf(class->reason, sizeof class->reason, "%s", d.counter.reason);
+        snprintf(metric_class->reason, sizeof metric_class->reason, "%s", d.counter.reason);
         return TP_OK;
     }
     struct tp_err why = {0};
     if (tp_instructions_fingerprint(&d.counter, k->o->bin, d.now, sizeof d.now, &why)) {
-        snprintf(class->reason, sizeof class->reason, "%.250s", why.text);
+        snprintf(metric_class->reason, sizeof metric_class->reason, "%.250s", why.text);
         return *tp_stop_flag() ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
     }
     compare_builds(k, &d);
     unsigned counts = k->o->base_lib ? LIBRARY_COUNTS : k->o->base_bin ? 2 : 1;
     int status =
         tp_check_each(k, tp_class_words[TP_CLASS_INSTRUCTIONS], counts, check_cell, &d, err);
-    describe(k, &d, class);
+    describe(k, &d, metric_class);
     return status;
 }

@@ -221,9 +221,9 @@ static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
 }
 
 static void describe(const struct tp_check *k, const struct gaps *gaps,
-                     struct tp_class_check *class)
+                     struct tp_class_check *metric_class)
 {
-    struct tp_str s = TP_STR_IN(class->against);
+    struct tp_str s = TP_STR_IN(metric_class->against);
     bool all = gaps->verified == k->gate.cell_count && !gaps->loose && !gaps->varies;
     tp_str_add(&s, "vs baseline, exact%s", all ? ", verified" : "");
     if (gaps->loose)
@@ -232,27 +232,28 @@ static void describe(const struct tp_check *k, const struct gaps *gaps,
     if (gaps->varies)
         tp_str_add(&s, "; %zu var%s (%.40s)", gaps->varies, gaps->varies == 1 ? "ies" : "y",
                    gaps->who);
-    if (class->checked) {
-        tp_check_gaps_describe(k, &gaps->unheld, class);
+    if (metric_class->checked) {
+        tp_check_gaps_describe(k, &gaps->unheld, metric_class);
         if (gaps->unheld.cells)
-            snprintf(class->how, sizeof class->how, "--update takes them in");
+            snprintf(metric_class->how, sizeof metric_class->how, "--update takes them in");
         return;
     }
     if (gaps->varies)
-        snprintf(class->reason, sizeof class->reason,
+        snprintf(metric_class->reason, sizeof metric_class->reason,
                  "the memory of '%.60s' varies by itself: a real allocator or device", gaps->who);
     else
-        snprintf(class->reason, sizeof class->reason, "the baseline holds no value of it");
+        snprintf(metric_class->reason, sizeof metric_class->reason,
+                 "the baseline holds no value of it");
 }
 
 int tp_check_exact(struct tp_check *k, struct tp_err *err)
 {
-    struct tp_class_check *class = &k->gate.classes[TP_CLASS_EXACT];
+    struct tp_class_check *metric_class = &k->gate.classes[TP_CLASS_EXACT];
     struct gaps gaps = {.who = ""};
     size_t before = k->findings.count;
     int status = tp_check_each(k, tp_class_words[TP_CLASS_EXACT], 2, check_cell, &gaps, err);
-    class->values = k->findings.count - before;
-    class->checked = class->values > 0;
-    describe(k, &gaps, class);
+    metric_class->values = k->findings.count - before;
+    metric_class->checked = metric_class->values > 0;
+    describe(k, &gaps, metric_class);
     return !status && k->o->base_lib ? tp_check_library(k, err) : status;
 }

@@ -251,7 +251,7 @@ void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const struct tp_
 /* Writes the reason for the gaps to `class`. It begins with the name of a cell if the class was
  * checked in other cells. */
 void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
-                            struct tp_class_check *class);
+                            struct tp_class_check *metric_class);
 
 /* Says in what the fingerprints of two builds differ; "" if they are the same. */
 void tp_check_base_build(const char *base, const char *now, char *text, size_t size);
@@ -259,7 +259,7 @@ void tp_check_base_build(const char *base, const char *now, char *text, size_t s
 /* ---- what follows ---- */
 
 /* Whether --require names the class, or TP_REQUIRE_CELLS. */
-bool tp_check_requires(const struct tp_check *k, enum tp_class class);
+bool tp_check_requires(const struct tp_check *k, enum tp_class metric_class);
 
 /* Fills in the counts, the class lines, the exit code and `again`. Returns the status that belongs
  * to the exit code and writes its sentence to `err`. After an early end it returns k->ended and

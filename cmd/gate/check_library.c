@@ -35,7 +35,7 @@ static int play(const struct tp_check *k, size_t cell, const struct tp_side *sid
 
 static bool is_mapped(const struct tp_metric *m)
 {
-    return m->class == TP_CLASS_EXACT && !strncmp(m->path, "mapped.", 7);
+    return m->metric_class == TP_CLASS_EXACT && !strncmp(m->path, "mapped.", 7);
 }
 
 /* RSS at start differs by half a MiB from process to process. */
@@ -48,7 +48,7 @@ static bool is_resident(const struct tp_metric *m)
 static double allowed_of(const struct tp_check *k, const struct tp_gate_cell *c,
                          const struct tp_metric *m, double base)
 {
-    double fallback = m->class == TP_CLASS_EXACT ? m->allowed : m->allowed * base;
+    double fallback = m->metric_class == TP_CLASS_EXACT ? m->allowed : m->allowed * base;
     return tp_tolerance_of(&k->baseline, c->held, m, base, fallback);
 }
 
@@ -105,7 +105,7 @@ static int check_mapped(struct tp_check *k, size_t cell, size_t *values, struct 
 /* What a cell has to be decided about, after all cells were played. */
 struct library {
     struct tp_noisy_tests tests;
-    struct tp_class_check *class;
+    struct tp_class_check *metric_class;
     unsigned pairs;
 };
 
@@ -160,8 +160,8 @@ static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
     if (!status)
         status = check_resident(k, cell, l, err);
     values += l->tests.count - before;
-    l->class->cells += values > 0;
-    l->class->values += values;
+    l->metric_class->cells += values > 0;
+    l->metric_class->values += values;
     return status;
 }
 
@@ -188,20 +188,20 @@ static unsigned pairs_of(const struct tp_check *k)
 
 int tp_check_library(struct tp_check *k, struct tp_err *err)
 {
-    struct tp_class_check *class = &k->gate.classes[TP_CLASS_EXACT];
-    struct library l = {.class = class, .pairs = pairs_of(k)};
+    struct tp_class_check *metric_class = &k->gate.classes[TP_CLASS_EXACT];
+    struct library l = {.metric_class = metric_class, .pairs = pairs_of(k)};
     size_t steps = 2 * REPLAYS + 2 * (size_t)l.pairs;
     int status = tp_check_each(k, "memory", steps, check_cell, &l, err);
     if (!status)
         status = decide(k, &l, err);
     free(l.tests.items);
-    class->checked = class->values > 0;
-    class->reason[0] = '\0';
-    if (class->checked)
-        snprintf(class->against, sizeof class->against, "vs %.90s, resident in %u pairs",
-                 k->o->base_lib, l.pairs);
+    metric_class->checked = metric_class->values > 0;
+    metric_class->reason[0] = '\0';
+    if (metric_class->checked)
+        snprintf(metric_class->against, sizeof metric_class->against,
+                 "vs %.90s, resident in %u pairs", k->o->base_lib, l.pairs);
     else
-        snprintf(class->reason, sizeof class->reason,
+        snprintf(metric_class->reason, sizeof metric_class->reason,
                  "the kernel tells neither resident nor mapped memory here");
     return status;
 }

@@ -130,7 +130,7 @@ int tp_check_add_tested(struct tp_check *k, const struct tp_noisy_test *t, struc
                            .allowed = d->has_effect ? d->effect : k->gate.effect,
                            .difference = *d,
                            .sets = t->sets,
-                           .live = t->metric->class != TP_CLASS_NOISY};
+                           .live = t->metric->metric_class != TP_CLASS_NOISY};
     return tp_findings_add(&k->findings, &f, err);
 }
 
@@ -165,34 +165,35 @@ static int sharpness(struct tp_check *k, const struct noisy *n, struct tp_err *e
 
 static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *err)
 {
-    struct tp_class_check *class = &k->gate.classes[TP_CLASS_NOISY];
+    struct tp_class_check *metric_class = &k->gate.classes[TP_CLASS_NOISY];
     int status = TP_OK;
     size_t last = SIZE_MAX;
     for (size_t i = 0; !status && i < n->tests.count; i++) {
         const struct tp_noisy_test *t = &n->tests.items[i];
         status = tp_check_add_tested(k, t, err);
         if (!t->insensitive && t->cell != last) {
-            class->cells++;
+            metric_class->cells++;
             last = t->cell;
         }
     }
-    class->values = n->tests.tested;
-    class->checked = n->tests.tested > 0;
-    snprintf(class->against, sizeof class->against, "vs %.100s, %u live pairs",
+    metric_class->values = n->tests.tested;
+    metric_class->checked = n->tests.tested > 0;
+    snprintf(metric_class->against, sizeof metric_class->against, "vs %.100s, %u live pairs",
              k->o->base_bin        ? k->o->base_bin
              : k->o->base_strategy ? k->o->base_strategy
              : k->o->base_lib      ? k->o->base_lib
                                    : "itself",
              k->gate.pairs);
     if (tp_check_by_threads(k->o))
-        tp_append(class->against, sizeof class->against, ", --threads %s", threads_of(k->o).s);
-    tp_check_gaps_describe(k, &n->gaps, class);
-    if (!class->checked && n->tests.count) {
-        snprintf(class->reason, sizeof class->reason,
+        tp_append(metric_class->against, sizeof metric_class->against, ", --threads %s",
+                  threads_of(k->o).s);
+    tp_check_gaps_describe(k, &n->gaps, metric_class);
+    if (!metric_class->checked && n->tests.count) {
+        snprintf(metric_class->reason, sizeof metric_class->reason,
                  "what was timed is mostly tapool's own share in every %s",
                  n->gaps.cells ? "cell that the base can play" : "cell");
-        snprintf(class->how, sizeof class->how, "instructions decide there");
-        class->unknown_only = false;
+        snprintf(metric_class->how, sizeof metric_class->how, "instructions decide there");
+        metric_class->unknown_only = false;
     }
     return status;
 }

@@ -17,7 +17,7 @@ static bool is_counted(const struct tp_check *k, const struct tp_gate_cell *cell
 {
     for (size_t i = 0; i < k->findings.count; i++) {
         const struct tp_finding *f = &k->findings.items[i];
-        if (f->cell == cell && f->metric && f->metric->class == TP_CLASS_INSTRUCTIONS)
+        if (f->cell == cell && f->metric && f->metric->metric_class == TP_CLASS_INSTRUCTIONS)
             return true;
     }
     return false;
@@ -47,10 +47,10 @@ static void describe_undecided(struct tp_check *k)
     noisy->unknown_only = false;
 }
 
-bool tp_check_requires(const struct tp_check *k, enum tp_class class)
+bool tp_check_requires(const struct tp_check *k, enum tp_class metric_class)
 {
     for (size_t i = 0; i < k->o->require.count; i++)
-        if (!strcmp(k->o->require.items[i], tp_gate_required[class]))
+        if (!strcmp(k->o->require.items[i], tp_gate_required[metric_class]))
             return true;
     return false;
 }
@@ -185,12 +185,12 @@ static int fail_regression(const struct tp_check *k, struct tp_err *err)
 static int fail_required(const struct tp_check *k, struct tp_err *err)
 {
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
-        const struct tp_class_check *class = &k->gate.classes[c];
+        const struct tp_class_check *metric_class = &k->gate.classes[c];
         if (tp_class_unmet(&k->gate, (enum tp_class)c))
             return tp_fail(err, TP_EFOUND, "--require %s: %s %s %s: %.200s", tp_gate_required[c],
                            tp_class_words[c], c == TP_CLASS_NOISY ? "was" : "were",
-                           class->checked ? "not checked in every cell" : "not checked",
-                           class->reason);
+                           metric_class->checked ? "not checked in every cell" : "not checked",
+                           metric_class->reason);
     }
     if (tp_cells_unmet(&k->gate))
         return tp_fail(err, TP_EFOUND, "--require %s: %zu of %zu cells of the baseline were run",

@@ -118,7 +118,7 @@ static int keep_values(struct update *u, const struct tp_gate_cell *c, const str
     for (size_t i = 0; exact && i < tp_metric_count; i++) {
         const struct tp_metric *m = &tp_metrics[i];
         uint16_t devices = m->per_device ? a->devices : 1;
-        for (uint16_t d = 0; m->class == TP_CLASS_EXACT && d < devices; d++) {
+        for (uint16_t d = 0; m->metric_class == TP_CLASS_EXACT && d < devices; d++) {
             const struct tp_baseline_value v = {m, d, tp_record_value(a, m, d)};
             add_value(u, c, out, &v, tp_record_value(b, m, d));
         }
@@ -251,7 +251,7 @@ static int keep_times(const struct tp_rounds *r, struct tp_baseline_latency *out
         return out_of_memory(err);
     for (size_t i = 0; i < tp_metric_count; i++) {
         const struct tp_metric *m = &tp_metrics[i];
-        if (m->class != TP_CLASS_NOISY)
+        if (m->metric_class != TP_CLASS_NOISY)
             continue;
         double median = tp_known_median(tp_rounds_values(r, 0, m), r->rounds);
         if (isfinite(median) && median >= 0)
@@ -325,11 +325,11 @@ static int find_target(struct update *u, struct tp_err *err)
 /* A tolerance for the screen: "64 KiB", "2 %"; for metrics that are shares "0.5 points". */
 static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_tolerance *t)
 {
-    bool counted = m->class == TP_CLASS_INSTRUCTIONS;
+    bool counted = m->metric_class == TP_CLASS_INSTRUCTIONS;
     double value = t->given ? t->value : m->allowed;
     if (!t->given && counted)
         return tp_text_of("the counter's own");
-    if (t->relative || counted || (!t->given && m->class != TP_CLASS_EXACT))
+    if (t->relative || counted || (!t->given && m->metric_class != TP_CLASS_EXACT))
         return tp_text_of("%.6g %%", 100 * value);
     if (m->unit == TP_UNIT_SHARE)
         return tp_text_of("%.4g points", 100 * value);

@@ -62,10 +62,10 @@ static size_t count_open(const struct tp_gate *g)
 
 /* Why a class was not checked. "" if the check ended before it had any findings: the annotation of
  * the error says enough then. */
-static struct tp_gate_line unchecked(const struct tp_gate *g, int class)
+static struct tp_gate_line unchecked(const struct tp_gate *g, int metric_class)
 {
     bool ended = g->error[0] && !g->finding_count;
-    return ended ? (struct tp_gate_line){""} : tp_class_unchecked(&g->classes[class]);
+    return ended ? (struct tp_gate_line){""} : tp_class_unchecked(&g->classes[metric_class]);
 }
 
 static size_t count_unchecked(const struct tp_gate *g)

@@ -101,7 +101,7 @@ static void write_finding(struct tp_json *j, cJSON *o, const struct tp_finding *
     write_cell(j, o, f->cell);
     tp_json_uint(j, o, "device", f->device);
     tp_json_text(j, o, "metric", m ? m->name : tp_finding_name(f).s);
-    tp_json_text(j, o, "class", tp_class_letter(m ? m->class : TP_CLASS_EXACT));
+    tp_json_text(j, o, "class", tp_class_letter(m ? m->metric_class : TP_CLASS_EXACT));
     tp_json_text(j, o, "unit", m ? tp_metric_unit_name(m) : NULL);
     tp_json_text(j, o, "better", !m ? NULL : m->better == TP_BETTER_LESS ? "less" : "more");
     tp_json_text(j, o, "verdict", tp_verdict_words[f->verdict]);

@@ -96,12 +96,12 @@ static void write_properties(const struct tp_gate *g, FILE *out)
     fputs("    </properties>\n", out);
 }
 
-static void write_class(const struct tp_gate *g, enum tp_class class, FILE *out)
+static void write_class(const struct tp_gate *g, enum tp_class metric_class, FILE *out)
 {
-    const struct tp_class_check *c = &g->classes[class];
-    bool unmet = tp_class_unmet(g, class);
+    const struct tp_class_check *c = &g->classes[metric_class];
+    bool unmet = tp_class_unmet(g, metric_class);
     tp_put(out, TP_TO_XML, "    <testcase classname=\"tapool.classes\" name=\"%s\" time=\"0\">",
-           tp_class_words[class]);
+           tp_class_words[metric_class]);
     if (unmet)
         tp_put(out, TP_TO_XML, "<failure type=\"not checked\" message=\"%s\"/>",
                tp_class_unchecked(c).s);

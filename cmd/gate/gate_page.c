@@ -267,7 +267,7 @@ static void add_finding(const struct tp_gate *g, const struct tp_finding *f, str
     tp_table_add(out, "%s", tp_gate_cell_text(g, f->cell).s);
     tp_table_add(out, "%s", tp_finding_name(f).s);
     tp_table_add(out, "%s", tp_verdict_words[f->verdict]);
-    tp_table_add(out, "%s", f->metric ? tp_class_letter(f->metric->class) : "E");
+    tp_table_add(out, "%s", f->metric ? tp_class_letter(f->metric->metric_class) : "E");
     tp_table_add(out, "%s", texts[0].s);
     tp_table_add(out, "%s", f->metric ? texts[1].s : tp_finding_values(f).s);
     tp_table_add(out, "%s", tp_finding_change(f).s);

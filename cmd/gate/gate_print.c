@@ -46,12 +46,12 @@ static void print_head(const struct tp_gate *g, struct tp_page *page)
                 tp_text_width(name) + 2 > TEXT ? LABEL : TEXT, "%s", written);
 }
 
-static void print_class(const struct tp_gate *g, enum tp_class class, struct tp_page *page)
+static void print_class(const struct tp_gate *g, enum tp_class metric_class, struct tp_page *page)
 {
-    const struct tp_class_check *c = &g->classes[class];
+    const struct tp_class_check *c = &g->classes[metric_class];
     struct tp_gate_line line;
     int width = page->width, end = width - (width > 90 ? 7 : 0);
-    tp_page_at(page, LABEL, "%s", tp_class_words[class]);
+    tp_page_at(page, LABEL, "%s", tp_class_words[metric_class]);
     if (!c->checked) {
         tp_page_styled(page, TEXT, TP_BOLD, "%s", tp_class_unchecked(c).s);
         tp_page_line(page);

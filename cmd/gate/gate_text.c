@@ -95,7 +95,7 @@ struct tp_text tp_finding_allowed(const struct tp_finding *f)
     if (!f->metric || !(f->allowed > 0))
         return tp_text_of("%s", f->metric ? "0" : "");
     double sign = f->metric->better == TP_BETTER_LESS ? 1 : -1;
-    if (f->metric->class != TP_CLASS_EXACT)
+    if (f->metric->metric_class != TP_CLASS_EXACT)
         return tp_text_of("%+.3g %%", 100 * sign * f->allowed);
     if (f->metric->unit == TP_UNIT_SHARE)
         return tp_text_of("%.3g points", 100 * f->allowed);
@@ -117,7 +117,7 @@ struct tp_text tp_finding_name(const struct tp_finding *f)
 
 bool tp_finding_is_timed(const struct tp_finding *f)
 {
-    return f->metric && (f->metric->class == TP_CLASS_NOISY || f->difference.pairs);
+    return f->metric && (f->metric->metric_class == TP_CLASS_NOISY || f->difference.pairs);
 }
 
 /* ---- lines ---- */
@@ -300,18 +300,18 @@ struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c)
     return clean;
 }
 
-bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class)
+bool tp_class_is_partial(const struct tp_gate *g, enum tp_class metric_class)
 {
-    const struct tp_class_check *c = &g->classes[class];
+    const struct tp_class_check *c = &g->classes[metric_class];
     return c->checked &&
-           ((class == TP_CLASS_INSTRUCTIONS && c->cells + c->without < g->cell_count) ||
+           ((metric_class == TP_CLASS_INSTRUCTIONS && c->cells + c->without < g->cell_count) ||
             c->reason[0]);
 }
 
-bool tp_class_unmet(const struct tp_gate *g, enum tp_class class)
+bool tp_class_unmet(const struct tp_gate *g, enum tp_class metric_class)
 {
-    const struct tp_class_check *c = &g->classes[class];
-    return c->required && !c->unknown_only && (!c->checked || tp_class_is_partial(g, class));
+    const struct tp_class_check *c = &g->classes[metric_class];
+    return c->required && !c->unknown_only && (!c->checked || tp_class_is_partial(g, metric_class));
 }
 
 bool tp_cells_unmet(const struct tp_gate *g)

@@ -93,13 +93,13 @@ bool tp_gate_is_unfinished(const struct tp_gate *g);
 
 /* Whether --require asks for a class that was not checked in every cell. Cells that are new to the
  * base build do not count if they are the only ones left out. */
-bool tp_class_unmet(const struct tp_gate *g, enum tp_class class);
+bool tp_class_unmet(const struct tp_gate *g, enum tp_class metric_class);
 
 /* Whether --require asks for all cells of the baseline, and some were not run. */
 bool tp_cells_unmet(const struct tp_gate *g);
 
 /* Whether a class was checked in some cells but not in every cell where it could be. */
-bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class);
+bool tp_class_is_partial(const struct tp_gate *g, enum tp_class metric_class);
 
 /* Why a gate failed although nothing got worse: a class that --require names was not checked,
  * nothing was checked, cells of the baseline were not run, slowdowns that --require-sensitivity

@@ -25,7 +25,8 @@ size_t tp_check_tests_max(bool several)
 {
     size_t count = 0;
     for (size_t i = 0; i < tp_metric_count; i++)
-        count += tp_metrics[i].class == TP_CLASS_NOISY && (several || !tp_metrics[i].of_threads);
+        count +=
+            tp_metrics[i].metric_class == TP_CLASS_NOISY && (several || !tp_metrics[i].of_threads);
     return count;
 }
 
@@ -63,7 +64,7 @@ static bool is_test(const struct tp_rounds *r, const struct tp_metric *m)
 {
     double base = tp_known_median(tp_rounds_values(r, 0, m), r->rounds);
     double now = tp_known_median(tp_rounds_values(r, 1, m), r->rounds);
-    if (m->class != TP_CLASS_NOISY || isnan(base) || isnan(now))
+    if (m->metric_class != TP_CLASS_NOISY || isnan(base) || isnan(now))
         return false;
     return !tp_metric_is_one_call(m) || fmax(base, now) >= STEPS * r->step_ns;
 }

@@ -62,7 +62,7 @@ int tp_library_check(const char *path, struct tp_err *err)
 /* ---- looking for a name ---- */
 
 /* Takes `folder`/`file` if it can be loaded. */
-static bool take(const char *folder, size_t length, const char *file, char *path)
+static bool take_library(const char *folder, size_t length, const char *file, char *path)
 {
     char joined[TP_LIBRARY_PATH];
     int size = snprintf(joined, sizeof joined, "%.*s/%s", (int)length, folder, file);
@@ -82,7 +82,7 @@ static bool find_in_list(const char *list, const char *file, char *path)
 {
     while (list && *list) {
         size_t length = strcspn(list, ":;");
-        if (take(length ? list : ".", length ? length : 1, file, path))
+        if (take_library(length ? list : ".", length ? length : 1, file, path))
             return true;
         list += length + (list[length] != '\0');
     }
@@ -121,7 +121,7 @@ static bool find_in_entries(const char *cache, size_t size, const char *file, ch
         const char *value = cache_text(cache, size, entry.path);
         const char *slash = value ? strrchr(value, '/') : NULL;
         if (name && slash && !strcmp(name, file) &&
-            take(value, (size_t)(slash - value), slash + 1, path))
+            take_library(value, (size_t)(slash - value), slash + 1, path))
             return true;
     }
     return false;
@@ -158,8 +158,8 @@ static bool find_in_usual(const char *file, char *path)
         all->dls_cnt = size.dls_cnt;
         if (!dlinfo(self, RTLD_DI_SERINFO, all))
             for (unsigned i = 0; i < all->dls_cnt && !found; i++)
-                found = take(all->dls_serpath[i].dls_name, strlen(all->dls_serpath[i].dls_name),
-                             file, path);
+                found = take_library(all->dls_serpath[i].dls_name,
+                                     strlen(all->dls_serpath[i].dls_name), file, path);
     }
     free(all);
     if (self)

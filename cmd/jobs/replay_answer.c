@@ -150,7 +150,8 @@ static int judge_end(const struct tp_replay_end *e, bool given, struct tp_err *e
 }
 
 /* `run` is room for a copy of the run. */
-static int take(const struct tp_replay_end *e, struct tp_run *run, size_t size, struct tp_err *err)
+static int take_run(const struct tp_replay_end *e, struct tp_run *run, size_t size,
+                    struct tp_err *err)
 {
     const struct tp_replay_answer *shared = e->shared;
     struct tp_answer answer;
@@ -172,7 +173,7 @@ int tp_replay_answer_take(const struct tp_replay_end *e, struct tp_run *out, str
     size_t size = tp_run_size(e->facts->devices);
     struct tp_run *run = malloc(size);
     errno = waited_errno;
-    int status = run ? take(e, run, size, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = run ? take_run(e, run, size, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
         memcpy(out, run, size);
     free(run);

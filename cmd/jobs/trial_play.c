@@ -105,7 +105,7 @@ static struct tp_trial_device figures_of(const struct tp_device_run *d)
                                     .fits_in = d->fits_in};
 }
 
-static int take(struct tp_trial *t, const struct tp_run *run, struct tp_err *err)
+static int take_devices(struct tp_trial *t, const struct tp_run *run, struct tp_err *err)
 {
     t->devices = calloc(run->device_count, sizeof *t->devices);
     if (!t->devices)
@@ -128,7 +128,7 @@ static int settle(const struct batch *b, size_t i, struct tp_err *err)
         t->status = tp_fork_replay(a->cfg, strategy_of(b), a->run, &t->err);
     if (t->status == TP_ESTOP)
         return tp_fail(err, TP_ESTOP, "interrupted");
-    return t->status ? TP_OK : take(t, a->run, err);
+    return t->status ? TP_OK : take_devices(t, a->run, err);
 }
 
 /* ---- batches ---- */

@@ -21,16 +21,16 @@ struct tp_text tp_html_device(const struct tp_result *r, uint32_t device)
                                     : (struct tp_text){""};
 }
 
-void tp_html_piece(const char *class, uint64_t part, uint64_t whole, FILE *out)
+void tp_html_piece(const char *css_class, uint64_t part, uint64_t whole, FILE *out)
 {
     if (part && whole)
-        fprintf(out, "<i class=\"%s\" style=\"width:%.3f%%\"></i>", class,
+        fprintf(out, "<i class=\"%s\" style=\"width:%.3f%%\"></i>", css_class,
                 100 * (double)part / (double)whole);
 }
 
-void tp_html_key(const char *class, const char *name, const char *more, FILE *out)
+void tp_html_key(const char *css_class, const char *name, const char *more, FILE *out)
 {
-    tp_put(out, TP_TO_XML, "<li><i class=\"key %s\"></i> %s%s</li>\n", class, name, more);
+    tp_put(out, TP_TO_XML, "<li><i class=\"key %s\"></i> %s%s</li>\n", css_class, name, more);
 }
 
 void tp_html_facts(struct tp_table *t, const char *what, const char *value)

@@ -20,11 +20,11 @@ struct tp_text tp_html_device(const struct tp_result *r, uint32_t device);
 /* ---- bars: pieces side by side in the colours and patterns of the map of the heap ---- */
 
 /* Writes a piece as long as its share of `whole`, or nothing for none; `class` gives its look. */
-void tp_html_piece(const char *class, uint64_t part, uint64_t whole, FILE *out);
+void tp_html_piece(const char *css_class, uint64_t part, uint64_t whole, FILE *out);
 
 /* Writes what pieces of a class are, as an item of the list of class `keys`; `more` goes after
  * the name. */
-void tp_html_key(const char *class, const char *name, const char *more, FILE *out);
+void tp_html_key(const char *css_class, const char *name, const char *more, FILE *out);
 
 /* ---- tables of two columns: what, and its value ---- */
 

@@ -27,7 +27,7 @@ enum { REQUESTED, ROUNDING, CACHED, IDLE, DEAD, INTERNAL, PAGE_REST, UNKNOWN, PA
 
 /* `name` is the class of its colour and pattern too, with lines for blanks. */
 static const struct {
-    const char *class, *name;
+    const char *css_class, *name;
 } parts[PARTS] = {
     [REQUESTED] = {"live", "requested by the program"},
     [ROUNDING] = {"rounding", "rounding"},
@@ -111,7 +111,7 @@ static void write_bar(void *ctx, const struct where_bar *b)
     tp_put(w->out, TP_TO_XML, "<li><span>%s%s</span> <span class=\"bar\">", b->result->spec->label,
            tp_html_device(b->result, b->device).s);
     for (int i = 0; i < PARTS; i++)
-        tp_html_piece(parts[i].class, b->bytes[i], w->chart->most, w->out);
+        tp_html_piece(parts[i].css_class, b->bytes[i], w->chart->most, w->out);
     fputs("</span></li>\n", w->out);
 }
 
@@ -132,7 +132,7 @@ static void write_keys(const struct where_chart *c, FILE *out)
     fputs("<ul class=\"keys\">", out);
     for (int i = 0; i < PARTS; i++)
         if (c->there[i])
-            tp_html_key(parts[i].class, parts[i].name, "", out);
+            tp_html_key(parts[i].css_class, parts[i].name, "", out);
     fputs("</ul>\n", out);
 }
 

@@ -16,13 +16,13 @@ static const struct tp_predict_page *page_of(const void *of)
 }
 
 /* Writes what `print` prints as a paragraph. */
-static void write_flow(const struct tp_predict_page *p, const char *class,
+static void write_flow(const struct tp_predict_page *p, const char *css_class,
                        void (*print)(const struct tp_predict_report *r, struct tp_page *page),
                        FILE *out)
 {
     struct tp_page flow = tp_html_flow(out);
     flow.exact = p->exact;
-    fprintf(out, "<p%s>", class);
+    fprintf(out, "<p%s>", css_class);
     print(p->report, &flow);
     fputs("</p>\n", out);
 }

@@ -186,7 +186,7 @@ const char *tp_pick_rule(size_t n)
     return n < STEPS ? steps[n].rule : NULL;
 }
 
-static void take(struct tp_pick_field *f, size_t step)
+static void take_step(struct tp_pick_field *f, size_t step)
 {
     bool out[TP_PICK_MAX] = {false};
     size_t left = tp_pick_count_in(f);
@@ -495,9 +495,9 @@ void tp_pick(const struct tp_pick_question *q, struct tp_pick *out)
     for (size_t i = 0; i < f.count; i++)
         f.in[i] = true;
     for (size_t s = 0; s < TELLING; s++)
-        take(&f, s);
+        take_step(&f, s);
     size_t serving = tp_pick_count_in(&f);
-    take(&f, TELLING);
+    take_step(&f, TELLING);
     size_t eligible = tp_pick_count_in(&f);
     if (!eligible) {
         tp_pick_say(out->head, "Pick: none");
@@ -515,7 +515,7 @@ void tp_pick(const struct tp_pick_question *q, struct tp_pick *out)
         return;
     }
     for (size_t s = SMALL; s < STEPS; s++)
-        take(&f, s);
+        take_step(&f, s);
     answer(&f, eligible, out);
 }
 

@@ -163,7 +163,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define BENCHMARK(words) .benchmark = (words)
 #define NO_COLUMN .no_column = true
 #define SHARE_OF(path_) .share_of = (path_)
-#define EXACT(family_) .class = TP_CLASS_EXACT, .family = TP_FAMILY_##family_
+#define EXACT(family_) .metric_class = TP_CLASS_EXACT, .family = TP_FAMILY_##family_
 
 #define RUN(object, of, unit_) .name = #of, .path = object #of, .unit = TP_UNIT_##unit_
 #define DEVICE(object, of, unit_) RUN(object, of, unit_), .per_device = true
@@ -190,7 +190,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     .per_device = true, .family = TP_FAMILY_CALLS
 
 #define TIME(class_, allowed_) \
-    .class = TP_CLASS_##class_, .allowed = (allowed_), .family = TP_FAMILY_TIME
+    .metric_class = TP_CLASS_##class_, .allowed = (allowed_), .family = TP_FAMILY_TIME
 #define THROUGHPUT(of, class_, allowed_) RUN("throughput.", of, NS), TIME(class_, allowed_)
 #define OF_THREADS(of, unit_) RUN("throughput.", of, unit_), TIME(REPORT, 0), .of_threads = true
 #define THROUGHPUT_OF_THREADS(of) THROUGHPUT(of, NOISY, 0.05), .of_threads = true
@@ -201,7 +201,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     .unit = TP_UNIT_BYTES, RUN_FIELD(resident.of.value)
 #define RESIDENT_BYTES(name_, of, allowed_) \
     .name = (name_), .path = "resident." #of "_bytes", .unit = TP_UNIT_BYTES, \
-    .class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = (allowed_)
+    .metric_class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = (allowed_)
 #define RESIDENT_METRIC(name_, of) RESIDENT_BYTES(name_, of, 0.05), RUN_FIELD(resident.of.median)
 
 /* What a real allocator has mapped. */

@@ -66,7 +66,7 @@ REPORTED(BYTES(mean_granted),
 REPORTED(BYTES(mean_reserved))
 LINE("external_fragmentation", "1 - largest / all over idle spans that could serve any size")
 REPORTED(MEMORY_WORD(weight), GET_TEXT(weight), COLUMN("memory_weight"))
-REPORTED(MEMORY_WORD(class), GET_TEXT(memory_class), COLUMN("memory_class"))
+REPORTED(MEMORY_WORD(metric_class), GET_TEXT(memory_class), COLUMN("memory_class"))
 REPORTED(MEMORY_WORD(informative), GET_FLAG(is_informative), COLUMN("memory_informative"))
 REPORTED(AT_PEAK(event, COUNT, event))
 REPORTED(AT_PEAK(time_ns, NS, time_ns))
@@ -98,7 +98,7 @@ COMPARED(17, CALLS(put_bytes, BYTES), FIELD(put_bytes), .follows = TP_FAMILY_MEM
 REPORTED(DEVICE("source_calls.", wait_ns, NS), GET_WHOLE(wait_ns))
 REPORTED(DEVICE("source_calls.", fallback, COUNT), GET_WHOLE(fallbacks))
 REPORTED(DEVICE("source_calls.", retry, COUNT), GET_WHOLE(retries))
-COMPARED(19, CALLS(next_pass, COUNT), FIELD(next_calls), .class = TP_CLASS_REPORT,
+COMPARED(19, CALLS(next_pass, COUNT), FIELD(next_calls), .metric_class = TP_CLASS_REPORT,
          HEAD("calls of", "the next pass"),
          MEANS("calls of a next pass on the same instance: what a loop costs once warm"))
 REPORTED(DEVICE("source_calls.", allocations, COUNT), FIELD(allocations))
@@ -159,7 +159,7 @@ COMPARED(53, MAPPED_METRIC("mapped_gets", "get", COUNT, mapped_gets, CALLS),
          HEAD("gets", "mapped"),
          MEANS("its calls of mmap, mremap and brk that get memory; mapped_puts: of munmap,\n"
                "mremap, brk and madvise (DONTNEED, FREE) that give it back"))
-COMPARED(54, MAPPED("mapped_puts", "put", COUNT, mapped_puts), .class = TP_CLASS_REPORT,
+COMPARED(54, MAPPED("mapped_puts", "put", COUNT, mapped_puts), .metric_class = TP_CLASS_REPORT,
          .family = TP_FAMILY_CALLS,
          HEAD("returns", "mapped"))
 REPORTED(RUN("mapped.", threads, COUNT), RUN_FIELD(mapped.threads))

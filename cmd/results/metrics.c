@@ -95,8 +95,8 @@ bool tp_metric_is_exact_in(const struct tp_metric *m, bool exact_run)
 {
     bool counted = tp_metric_pass(m)->pass == TP_PASS_MAPPED;
     if (counted || tp_metric_is_by_kernel(m))
-        return m->class == TP_CLASS_EXACT;
-    return exact_run || m->class != TP_CLASS_EXACT;
+        return m->metric_class == TP_CLASS_EXACT;
+    return exact_run || m->metric_class != TP_CLASS_EXACT;
 }
 
 bool tp_metric_is_ns_per_op(const struct tp_metric *m)
@@ -104,8 +104,8 @@ bool tp_metric_is_ns_per_op(const struct tp_metric *m)
     return !strcmp(m->name, "ns_per_op");
 }
 
-const char *tp_class_letter(enum tp_class class)
+const char *tp_class_letter(enum tp_class metric_class)
 {
     static const char *const letters[TP_CLASSES] = {"E", "D", "N", "R"};
-    return letters[class];
+    return letters[metric_class];
 }

@@ -75,7 +75,7 @@ struct tp_metric {
     /* Path of the member in a run of the result: "memory.peak_reserved_bytes". If the run has
      * several devices, a per-device figure is at this path in each element of `devices`. */
     const char *path;
-    enum tp_class class;
+    enum tp_class metric_class;
     enum tp_unit unit;
     enum tp_better better;
     bool per_device;
@@ -172,6 +172,6 @@ bool tp_metric_is_exact_in(const struct tp_metric *m, bool exact_run);
 bool tp_metric_is_ns_per_op(const struct tp_metric *m);
 
 /* The letter of a class: "E", "D", "N" or "R". */
-const char *tp_class_letter(enum tp_class class);
+const char *tp_class_letter(enum tp_class metric_class);
 
 #endif

@@ -87,9 +87,10 @@ static void adjust(struct tp_difference *all, size_t count, double looks, double
     for (size_t i = 0; i < count; i++)
         p[i] = all[i].verdict == TP_INSENSITIVE ? NAN : worse ? all[i].p_worse : all[i].p_better;
     tp_stat_holm(p, count, p);
-    for (size_t i = 0; i < count; i++)
-        *(worse ? &all[i].adjusted_worse : &all[i].adjusted_better) =
-            isnan(p[i]) ? NAN : fmin(1, looks * p[i]);
+    for (size_t i = 0; i < count; i++) {
+        double *adjusted = worse ? &all[i].adjusted_worse : &all[i].adjusted_better;
+        *adjusted = isnan(p[i]) ? NAN : fmin(1, looks * p[i]);
+    }
 }
 
 int tp_differences_decide(struct tp_difference *all, size_t count, const struct tp_stat_rule *rule,

@@ -81,7 +81,7 @@ static const struct tp_metric *time_of(struct malloc_playing *p, const struct tp
     return p->t->wall ? wall : tp_metric_find(mixed ? "cold_ns_per_op" : "ns_per_op", NULL);
 }
 
-static void take(struct malloc_playing *p, const struct tp_rounds *r)
+static void take_rounds(struct malloc_playing *p, const struct tp_rounds *r)
 {
     const struct tp_metric *time = time_of(p, r);
     const struct tp_metric *total = tp_metric_find("total_resident", NULL);
@@ -117,7 +117,7 @@ static int play(struct malloc_playing *p, const char *what, unsigned rounds, str
     tp_progress_at(p->line, "", 0);
     int status = tp_rounds_play(&cfg, p->sides, p->count, &r, err);
     if (!status)
-        take(p, &r);
+        take_rounds(p, &r);
     tp_rounds_release(&r);
     return status;
 }

@@ -182,6 +182,13 @@ if command -v pmccabe >/dev/null; then
 fi
 
 fresh_tree
+echo 'static int take(int class)' >alloc/engine/words.c
+caught 'alloc/engine/words.c:1: a word of C++' layers words
+caught 'alloc/engine/words.c:1: a name that does not say of what' layers words
+echo '    *(newer ? &newer->older : &first) = older; /* class */' >alloc/engine/words.c
+caught 'alloc/engine/words.c:1: stores into a choice' layers words
+
+fresh_tree
 echo 'struct tp_other { struct tp_unknown member; };' >alloc/other.h
 caught 'alloc/other.h: does not compile alone' layers headers
 fresh_tree

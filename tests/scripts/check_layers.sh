@@ -2,9 +2,9 @@
 # usage: check_layers.sh [ROOT [CHECK...]]
 #
 # Checks the tree: which room includes which (rooms.txt), circles of files, calls that only cmd/ may
-# make, unique names of files and tags of types, lengths, branches of a function (where pmccabe is
+# make, unique names of files and tags of types, words, lengths, branches of a function (where pmccabe is
 # installed), headers that compile alone, and what lies in the top folder. Prints one line per finding,
-# `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names, tags, lengths,
+# `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names, tags, words, lengths,
 # branches, headers or top; all of them where none is named.
 # check_checks.sh proves each check.
 #
@@ -83,6 +83,24 @@ check_tags() {
                 if (found ~ /[{]$/) { define(tag, place) } else { open = tag; opened = place }
             }
         }' "$TEXT" >>"$FINDINGS"
+}
+
+# Words that the formatter takes for C++, and names that do not say of what. A choice between two places is
+# no place to store into: a reader looks for the name that is assigned.
+check_words() {
+    awk -f "$HERE/c_text.awk" "${SOURCES[@]}" /dev/null | awk '
+        /^(alloc|cmd|cuda|traces)[\/]/ {
+            match($0, /^[^:]*:[0-9]*:/)
+            place = substr($0, 1, RLENGTH - 1)
+            text = substr($0, RLENGTH + 1)
+            if (text ~ /(^|[^A-Za-z0-9_])(class|virtual|new|delete|template|this)([^A-Za-z0-9_]|$)/ &&
+                text !~ /ROW[(]type, of, virtual[)]/)
+                print place ": a word of C++"
+            if (text ~ /^[ \t]*[*][(][^;=]*[?][^;=]*:[^;=]*[)][ \t]*[-+|&]?=[^=]/)
+                print place ": stores into a choice"
+            if (text ~ /^(static|INLINE|OUT_OF_LINE)[ ].*[ *](take|step|set|need|probe)[(]/)
+                print place ": a name that does not say of what"
+        }' >>"$FINDINGS"
 }
 
 # A body of a function opens and closes in the first column.
@@ -180,7 +198,7 @@ check_top() {
 }
 
 [ "${#SOURCES[@]}" -gt 0 ] || report "$PWD: no *.c or *.h found"
-[ $# -gt 0 ] || set -- includes calls names tags lengths branches headers top
+[ $# -gt 0 ] || set -- includes calls names tags words lengths branches headers top
 for check; do "check_$check"; done
 
 if [ -s "$FINDINGS" ]; then

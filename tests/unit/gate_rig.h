@@ -28,7 +28,7 @@ static struct tp_finding rig_exact(const struct tp_gate_cell *cell, const char *
     f.change = base != 0 ? now / base - 1 : (double)NAN;
     f.allowed = f.metric->allowed;
     double worse = f.metric->better == TP_BETTER_LESS ? now - base : base - now;
-    double limit = f.metric->class == TP_CLASS_EXACT ? f.allowed : f.allowed * base;
+    double limit = f.metric->metric_class == TP_CLASS_EXACT ? f.allowed : f.allowed * base;
     f.verdict = worse > limit ? TP_REGRESSION : -worse > limit ? TP_IMPROVED : TP_SAME;
     return f;
 }

@@ -137,7 +137,7 @@ static bool is_workload(const unsigned char *data, size_t size)
     return false;
 }
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_malloc_raw(const unsigned char *data, size_t size)
 {
     if (size >= RECORD && is_magic(data))
         return 100;
@@ -325,6 +325,6 @@ const struct tp_format tp_format_malloc_raw = {
     .name = "malloc-raw",
     .summary = "glibc malloc-trace-utils, raw trace",
     .record = "MTRACE_CTL_FILE=FILE LD_PRELOAD=libmtrace.so PROGRAM",
-    .probe = probe,
+    .probe = probe_malloc_raw,
     .read = read_raw,
 };

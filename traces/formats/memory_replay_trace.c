@@ -88,7 +88,7 @@ static bool cut_call(struct tp_cut *line, struct replayed_call *call)
     return false;
 }
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_memory_replay(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     struct replayed_call call;
@@ -165,6 +165,6 @@ const struct tp_format tp_format_memory_replay = {
     .name = "memory-replay",
     .summary = "the text of Android's memory_replay (unzip -p FILE.zip | tapool info -)",
     .record = "on Android: setprop libc.debug.malloc.options record_allocs; kill -46 PID",
-    .probe = probe,
+    .probe = probe_memory_replay,
     .read = read_memory_replay,
 };

@@ -67,7 +67,7 @@ static bool cut_call(struct tp_cut *line, struct call *call)
     return tp_cut_done(line);
 }
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_mtrace(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     int calls = 0;
@@ -193,6 +193,6 @@ const struct tp_format tp_format_mtrace = {
     .name = "mtrace",
     .summary = "glibc's mtrace(3): what MALLOC_TRACE names",
     .record = "MALLOC_TRACE=FILE LD_PRELOAD=libc_malloc_debug.so.0 PROGRAM, which calls mtrace()",
-    .probe = probe,
+    .probe = probe_mtrace,
     .read = read_mtrace,
 };

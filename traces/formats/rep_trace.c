@@ -72,7 +72,7 @@ static bool lacks_size(struct tp_cut line)
     return tp_cut_decimal(&line, &id) && tp_cut_done(&line);
 }
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_rep(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     uint64_t header[NUMBERS];
@@ -198,6 +198,6 @@ static int read_rep(const struct tp_reading *reading, struct tp_err *err)
 const struct tp_format tp_format_rep = {
     .name = "rep",
     .summary = "CS:APP malloclab traces (.rep): a, r and f lines under four numbers",
-    .probe = probe,
+    .probe = probe_rep,
     .read = read_rep,
 };

@@ -34,7 +34,8 @@ static uInt at_most(size_t size)
     return size < UINT_MAX ? (uInt)size : UINT_MAX;
 }
 
-static enum tp_unpacked step(void *state, struct tp_packed_bytes *in, struct tp_packed_room *out)
+static enum tp_unpacked step_gzip(void *state, struct tp_packed_bytes *in,
+                                  struct tp_packed_room *out)
 {
     z_stream *z = state;
     z->next_in = (z_const Bytef *)in->at;
@@ -59,4 +60,4 @@ const struct tp_packing tp_packing_gzip = {.name = "gzip",
                                            .begins = begins,
                                            .open = open_gzip,
                                            .close = close_gzip,
-                                           .step = step};
+                                           .step = step_gzip};

@@ -71,7 +71,8 @@ static enum tp_unpacked failure(size_t rc)
     }
 }
 
-static enum tp_unpacked step(void *state, struct tp_packed_bytes *in, struct tp_packed_room *out)
+static enum tp_unpacked step_zstd(void *state, struct tp_packed_bytes *in,
+                                  struct tp_packed_room *out)
 {
     struct decoder *d = state;
     ZSTD_inBuffer from = {in->at, in->size < d->wanted ? in->size : d->wanted, 0};
@@ -92,4 +93,4 @@ const struct tp_packing tp_packing_zstd = {.name = "zstd",
                                            .begins = begins,
                                            .open = open_zstd,
                                            .close = close_zstd,
-                                           .step = step};
+                                           .step = step_zstd};

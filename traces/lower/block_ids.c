@@ -45,8 +45,8 @@ int tp_block_ids_fresh(struct tp_block_ids *b, int64_t *id, struct tp_err *err)
 }
 
 /* Finds the entry of an address, or makes it. */
-static int need(struct tp_block_ids *b, uint32_t space, uint64_t address,
-                struct tp_id_entry **entry, struct tp_err *err)
+static int need_entry(struct tp_block_ids *b, uint32_t space, uint64_t address,
+                      struct tp_id_entry **entry, struct tp_err *err)
 {
     int rc =
         tp_id_map_need(&b->addresses, (int64_t)address, (uint32_t)b->addresses.used, entry, err);
@@ -58,7 +58,7 @@ int tp_block_ids_bind(struct tp_block_ids *b, uint32_t space, uint64_t address, 
                       struct tp_err *err)
 {
     struct tp_id_entry *entry = NULL;
-    int rc = need(b, space, address, &entry, err);
+    int rc = need_entry(b, space, address, &entry, err);
     if (rc != TP_OK)
         return rc;
     entry->index = (uint32_t)id;
@@ -69,7 +69,7 @@ int tp_block_ids_bind(struct tp_block_ids *b, uint32_t space, uint64_t address, 
 int tp_block_ids_end(struct tp_block_ids *b, uint32_t space, uint64_t address, struct tp_err *err)
 {
     struct tp_id_entry *entry = NULL;
-    int rc = need(b, space, address, &entry, err);
+    int rc = need_entry(b, space, address, &entry, err);
     if (rc == TP_OK)
         entry->refs = 1;
     return rc;

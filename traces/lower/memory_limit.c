@@ -35,7 +35,7 @@ static void end_group(struct tp_limit_scan *s)
     s->taken = 0;
 }
 
-static void take(struct tp_limit_scan *s, const struct tp_insn *in)
+static void take_note(struct tp_limit_scan *s, const struct tp_insn *in)
 {
     if (s->giving && !s->asked)
         end_group(s);
@@ -76,7 +76,7 @@ static void on_note(struct tp_limit_scan *s, const struct tp_insn *in, uint64_t 
         return;
     case TP_NOTE_SEGMENT_ALLOC:
     case TP_NOTE_SEGMENT_MAP:
-        take(s, in);
+        take_note(s, in);
         break;
     case TP_NOTE_OOM:
         fail(s, in, event, reserved);

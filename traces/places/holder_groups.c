@@ -146,16 +146,19 @@ static int count_placed(struct grouping *g, const struct tp_held_block *b,
 static int add_placed(struct grouping *g, const struct tp_held_block *b,
                       const struct tp_place_item *item, struct tp_err *err)
 {
-    unsigned class = class_of(b->size);
-    double stands_for = is_sampled(g->out, b->size) ? g->live[class] / g->placed[class] : 1;
+    unsigned size_class = class_of(b->size);
+    double stands_for =
+        is_sampled(g->out, b->size) ? g->live[size_class] / g->placed[size_class] : 1;
     double bytes = (double)b->size * stands_for;
     uint32_t group = 0;
     int rc = group_of_place(g, item, &group, err);
     if (rc != TP_OK)
         return rc;
     add_to(g, group, b, bytes);
-    *(item->stack ? &g->out->stack_bytes[item->stack - 1] : &g->out->text_bytes[item->text]) +=
-        bytes;
+    if (item->stack)
+        g->out->stack_bytes[item->stack - 1] += bytes;
+    else
+        g->out->text_bytes[item->text] += bytes;
     return TP_OK;
 }
 
@@ -279,8 +282,8 @@ static const char *name_of_age(const struct grouping *g, const struct tp_held_bl
 /* "512 B to 1 KiB", where the upper end is not in it. */
 static struct tp_text name_of_size(uint64_t size)
 {
-    unsigned class = class_of(size);
-    uint64_t low = UINT64_C(1) << (class - 1);
+    unsigned size_class = class_of(size);
+    uint64_t low = UINT64_C(1) << (size_class - 1);
     return tp_text_of("%s to %s", tp_bytes(low, false).s, tp_bytes(2 * low, false).s);
 }
 

@@ -151,7 +151,7 @@ static void begin_request(struct web_server *s, uint64_t thread)
     w->response = (struct web_object){allocate(s, thread, 1024), 1024};
 }
 
-static void step(struct web_server *s, uint64_t thread)
+static void step_worker(struct web_server *s, uint64_t thread)
 {
     struct tp_random *random = &s->emit.random;
     struct web_worker *w = &s->workers[thread];
@@ -198,7 +198,7 @@ static void run(struct web_server *s, uint64_t thread)
     struct web_worker *w = &s->workers[thread];
     uint64_t steps = tp_random_from(&s->emit.random, 1, 16);
     for (; steps && w->steps && s->emit.status == TP_OK; steps--)
-        step(s, thread);
+        step_worker(s, thread);
     if (!w->steps)
         end_request(s, thread);
 }

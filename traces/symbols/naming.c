@@ -102,8 +102,8 @@ struct taken {
 };
 
 /* Takes a record, which is whole. False: nothing that this program writes is like that. */
-static bool take(struct taken *t, const struct naming_record *r, const char *texts, int *rc,
-                 struct tp_err *err)
+static bool take_record(struct taken *t, const struct naming_record *r, const char *texts, int *rc,
+                        struct tp_err *err)
 {
     char function[TEXT_MOST + 1], file[TEXT_MOST + 1];
     const struct tp_naming *n = t->n;
@@ -138,7 +138,7 @@ static bool take_all(struct taken *t, int *rc, struct tp_err *err)
         size_t whole = sizeof r + r.function_bytes + r.file_bytes;
         if (t->in.used - at < whole)
             break;
-        sound = take(t, &r, t->in.bytes + at + sizeof r, rc, err);
+        sound = take_record(t, &r, t->in.bytes + at + sizeof r, rc, err);
         at += whole;
     }
     t->in.used -= at;

@@ -12,7 +12,7 @@
 
 enum { ALIGN = 16 }; /* of each block */
 
-static void *take(const struct tp_meta_heap *heap, size_t size)
+static void *take_zeroed(const struct tp_meta_heap *heap, size_t size)
 {
     if (heap->own)
         return tp_own_zeroed(1, size);
@@ -28,7 +28,7 @@ void *tp_meta_get(const struct tp_env *env, size_t size)
     heap->calls++;
     if (heap->calls == heap->fail_at)
         return NULL;
-    void *p = take(heap, size);
+    void *p = take_zeroed(heap, size);
     if (!p)
         return NULL;
     assert((uintptr_t)p % ALIGN == 0);

@@ -196,12 +196,12 @@ static int alloc_large(struct arena *st, struct arena_thread *thr, const struct 
     return rc;
 }
 
-static int refill(struct arena *st, struct arena_thread *thr, uint32_t class)
+static int refill(struct arena *st, struct arena_thread *thr, uint32_t size_class)
 {
     bool again = false;
     int rc;
     do {
-        rc = tp_arena_refill(st, thr, class, again);
+        rc = tp_arena_refill(st, thr, size_class, again);
     } while (UNLIKELY(try_again(st, thr, rc, &again)));
     return rc;
 }
@@ -211,11 +211,11 @@ int tp_arena_alloc_slow(struct arena *st, struct arena_thread *thr, const struct
 {
     if (!request_is_sound(rq))
         return TP_EINVAL;
-    uint32_t class = classes_of(&st->classes, rq);
-    if (class == ARENA_NO_CLASS)
+    uint32_t size_class = classes_of(&st->classes, rq);
+    if (size_class == ARENA_NO_CLASS)
         return alloc_large(st, thr, rq, out);
-    struct arena_cache *cache = &thr->caches[class];
-    int rc = cache->top == cache->floor ? refill(st, thr, class) : TP_OK;
+    struct arena_cache *cache = &thr->caches[size_class];
+    int rc = cache->top == cache->floor ? refill(st, thr, size_class) : TP_OK;
     if (rc)
         return rc;
     const struct arena_item *item = --cache->top;
@@ -274,23 +274,24 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
 
 /* Frees a small block of this class; TP_EINVAL if the address is none. Nothing changes unless it
  * succeeds. */
-OUT_OF_LINE int free_small(struct arena *st, struct arena_thread *thr, tp_addr addr, uint32_t class)
+OUT_OF_LINE int free_small(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                           uint32_t size_class)
 {
-    struct arena_cache *cache = &thr->caches[class];
+    struct arena_cache *cache = &thr->caches[size_class];
     if (st->shared)
-        return tp_arena_free_small_shared(st, thr, addr, class);
+        return tp_arena_free_small_shared(st, thr, addr, size_class);
     struct arena_chunk *chunk = st->checked ? chunk_if_live(&st->chunks, addr) : NULL;
-    if (st->checked && (!chunk || chunk_class(chunk, addr) != class))
+    if (st->checked && (!chunk || chunk_class(chunk, addr) != size_class))
         return TP_EINVAL;
     uint64_t *word = chunk ? chunk_live(chunk, granule_of(addr)) : NULL;
     if (cache->top >= cache->ceiling)
-        tp_arena_make_room(st, thr, class);
+        tp_arena_make_room(st, thr, size_class);
     if (word)
         word_clear_live(word, addr);
     if (cache->top < cache->ceiling)
         *cache->top++ = (struct arena_item){addr, word};
     else
-        tp_arena_put(st, thr, class, addr);
+        tp_arena_put(st, thr, size_class, addr);
     return TP_OK;
 }
 
@@ -299,11 +300,11 @@ int tp_arena_free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
 {
     if (!request_is_sound(rq))
         return TP_EINVAL;
-    uint32_t class = classes_of(&st->classes, rq);
-    if (class == ARENA_NO_CLASS)
+    uint32_t size_class = classes_of(&st->classes, rq);
+    if (size_class == ARENA_NO_CLASS)
         return st->owners ? tp_arena_free_large_shared(st, thr, addr, rq->size)
                           : arena_free_large(st, addr, rq->size);
-    return free_small(st, thr, addr, class);
+    return free_small(st, thr, addr, size_class);
 }
 
 /* Without `checks`: address and size are believed. */
@@ -344,15 +345,15 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
     uint64_t least = rq->size - 1;
     if (UNLIKELY(least >= st->watched || rq->align - 1 >= st->alignment))
         return free_rare(st, thr, addr, rq);
-    size_t class = st->classes.of[least / ARENA_STEP];
+    size_t size_class = st->classes.of[least / ARENA_STEP];
     uint64_t granule = granule_of(addr), index = granule_index(granule);
     struct arena_chunk *chunk = chunk_guess(&st->chunks, index);
-    if (UNLIKELY(chunk->index != index || chunk->class[granule_page(granule)] != class))
+    if (UNLIKELY(chunk->index != index || chunk->size_class[granule_page(granule)] != size_class))
         return tp_arena_free_slow(st, thr, addr, rq);
     uint64_t *word = chunk_live(chunk, granule), bits = *word;
     if (UNLIKELY(!(bits >> (granule & 63) & 1)))
         return TP_EINVAL;
-    struct arena_cache *cache = &thr->caches[class];
+    struct arena_cache *cache = &thr->caches[size_class];
     struct arena_item *top = cache->top;
     if (UNLIKELY(top >= cache->ceiling))
         return tp_arena_free_slow(st, thr, addr, rq);
@@ -379,8 +380,8 @@ static uint32_t class_of_block(const struct arena *st, tp_addr addr)
         return ARENA_NO_CLASS;
     const struct arena_chunk *chunk =
         st->checked ? chunk_if_live(&st->chunks, addr) : chunk_find(&st->chunks, addr);
-    uint32_t class = chunk ? chunk_class(chunk, addr) : ARENA_LARGE;
-    return class == ARENA_LARGE ? ARENA_NO_CLASS : class;
+    uint32_t size_class = chunk ? chunk_class(chunk, addr) : ARENA_LARGE;
+    return size_class == ARENA_LARGE ? ARENA_NO_CLASS : size_class;
 }
 
 static int change_pages(struct arena *st, struct arena_kept *kept, struct arena_span *s,
@@ -421,12 +422,12 @@ static int resize_large(struct arena *st, struct arena_thread *thr, tp_addr addr
     return rc;
 }
 
-static int resize_small(const struct arena *st, uint32_t class, tp_addr addr,
+static int resize_small(const struct arena *st, uint32_t size_class, tp_addr addr,
                         const struct tp_req *rq, struct tp_block *out)
 {
-    if (classes_of(&st->classes, rq) != class)
+    if (classes_of(&st->classes, rq) != size_class)
         return TP_EUNSUP;
-    *out = (struct tp_block){addr, st->classes.size[class]};
+    *out = (struct tp_block){addr, st->classes.size[size_class]};
     return TP_OK;
 }
 
@@ -435,9 +436,9 @@ OUT_OF_LINE int resize_slow(struct arena *st, struct arena_thread *thr, tp_addr 
 {
     if (!request_is_sound(rq))
         return TP_EINVAL;
-    uint32_t class = class_of_block(st, addr);
-    return class == ARENA_NO_CLASS ? resize_large(st, thr, addr, rq, out)
-                                   : resize_small(st, class, addr, rq, out);
+    uint32_t size_class = class_of_block(st, addr);
+    return size_class == ARENA_NO_CLASS ? resize_large(st, thr, addr, rq, out)
+                                        : resize_small(st, size_class, addr, rq, out);
 }
 
 static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
@@ -451,10 +452,10 @@ static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp
     struct arena_chunk *chunk = chunk_guess(&st->chunks, index);
     if (UNLIKELY(chunk->index != index || !(*chunk_live(chunk, granule) & granule_bit(granule))))
         return resize_slow(st, thread, addr, rq, out);
-    uint32_t class = st->classes.of[least / ARENA_STEP];
-    if (chunk->class[granule_page(granule)] != class)
+    uint32_t size_class = st->classes.of[least / ARENA_STEP];
+    if (chunk->size_class[granule_page(granule)] != size_class)
         return TP_EUNSUP;
-    *out = (struct tp_block){addr, st->classes.size[class]};
+    *out = (struct tp_block){addr, st->classes.size[size_class]};
     return TP_OK;
 }
 
@@ -471,9 +472,9 @@ static int arena_trim(void *state, uint64_t keep)
 static uint64_t arena_usable(void *state, tp_addr addr)
 {
     struct arena *st = state;
-    uint32_t class = class_of_block(st, addr);
-    if (class != ARENA_NO_CLASS)
-        return st->classes.size[class];
+    uint32_t size_class = class_of_block(st, addr);
+    if (size_class != ARENA_NO_CLASS)
+        return st->classes.size[size_class];
     const struct arena_span *s = large_of_block(st, addr);
     return s ? s->pages * ARENA_PAGE : 0;
 }

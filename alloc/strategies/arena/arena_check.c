@@ -2,7 +2,7 @@
 #include "alloc/strategies/arena/arena_core.h"
 
 /* Called for each block in a thread's cache; false ends the visit. */
-typedef bool arena_visit_fn(struct arena *st, uint32_t class, const struct arena_item *item,
+typedef bool arena_visit_fn(struct arena *st, uint32_t size_class, const struct arena_item *item,
                             uint64_t *count);
 
 /* Goes through all owners and threads: where one thread plays everything there is no owner, and
@@ -60,11 +60,11 @@ static bool is_pooled(const struct arena *st, tp_addr addr)
 
 /* Checks that a cached block belongs to the cache's class, that it is not pooled and that its bit
  * is clear, then sets the bit, so that a second listing is detected. */
-static bool mark_cached(struct arena *st, uint32_t class, const struct arena_item *item,
+static bool mark_cached(struct arena *st, uint32_t size_class, const struct arena_item *item,
                         uint64_t *marked)
 {
     const struct arena_chunk *chunk = chunk_at(&st->chunks, item->addr);
-    if (!chunk || chunk_class(chunk, item->addr) != class || is_pooled(st, item->addr))
+    if (!chunk || chunk_class(chunk, item->addr) != size_class || is_pooled(st, item->addr))
         return false;
     uint64_t *word = live_at(st, item->addr);
     if (*word & chunk_bit(item->addr) || item->word != (st->checked ? word : NULL))
@@ -74,10 +74,10 @@ static bool mark_cached(struct arena *st, uint32_t class, const struct arena_ite
     return true;
 }
 
-static bool unmark_cached(struct arena *st, uint32_t class, const struct arena_item *item,
+static bool unmark_cached(struct arena *st, uint32_t size_class, const struct arena_item *item,
                           uint64_t *marked)
 {
-    (void)class;
+    (void)size_class;
     if (!*marked)
         return false;
     --*marked;
@@ -90,7 +90,7 @@ static bool unmark_cached(struct arena *st, uint32_t class, const struct arena_i
 static void walk_small(const struct arena *st, const struct arena_span *s, tp_walk_fn *fn,
                        void *ctx)
 {
-    uint64_t block = st->classes.size[s->class], start = span_addr(s);
+    uint64_t block = st->classes.size[s->size_class], start = span_addr(s);
     for (uint32_t i = 0; i < s->blocks; i++) {
         tp_addr addr = start + i * block;
         bool live = chunk_is_live(&st->chunks, addr) == st->checked && !is_pooled(st, addr) &&
@@ -138,14 +138,14 @@ struct arena_sums {
 static const char *check_small(const struct arena *st, const struct arena_span *s,
                                struct class_sums *sums)
 {
-    uint64_t block = st->classes.size[s->class];
+    uint64_t block = st->classes.size[s->size_class];
     uint32_t pooled = 0;
     if (!s->blocks || s->blocks * block > s->pages * ARENA_PAGE)
         return "the blocks of a span lie inside it";
     for (uint32_t i = 0; i < s->blocks; i++) {
         tp_addr addr = span_addr(s) + i * block;
         const struct arena_chunk *chunk = chunk_find(&st->chunks, addr);
-        if (!chunk || chunk_class(chunk, addr) != s->class ||
+        if (!chunk || chunk_class(chunk, addr) != s->size_class ||
             word_span(&st->chunks, live_at(st, addr), granule_of(addr)) != s)
             return "a page knows its span";
         bool is_free = is_pooled(st, addr);
@@ -194,7 +194,7 @@ static const char *check_span(const struct arena *st, const struct arena_span *s
     if (s->page + s->pages > s->range->high)
         return "a used span lies below the high water of its range";
     if (s->state == ARENA_SPAN_SMALL)
-        return check_small(st, s, &sums->classes[s->class]);
+        return check_small(st, s, &sums->classes[s->size_class]);
     sums->large++;
     sums->kept += s->state == ARENA_SPAN_KEPT;
     return check_large(st, s);
@@ -264,7 +264,7 @@ static const char *check_pool(const struct arena_central *pool, uint32_t c, stru
 {
     uint64_t pooled = 0, idle = 0;
     for (const struct arena_span *s = pool->first; s; s = s->greater) {
-        if (s->state != ARENA_SPAN_SMALL || s->class != c || !s->pooled ||
+        if (s->state != ARENA_SPAN_SMALL || s->size_class != c || !s->pooled ||
             (s->greater ? s->greater->smaller : pool->last) != s)
             return "the spans of a pool are linked both ways";
         sums->spans++;

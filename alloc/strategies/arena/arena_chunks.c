@@ -121,7 +121,7 @@ int tp_arena_chunks_mark(struct arena_chunks *t, struct arena_span *s, uint64_t 
         if (!chunk)
             return TP_ENOMEM;
         uint64_t page = granule_page(granule_of(at));
-        __atomic_store_n(&chunk->class[page], s -> class, __ATOMIC_RELAXED);
+        __atomic_store_n(&chunk->size_class[page], s->size_class, __ATOMIC_RELAXED);
         if (t->env->concurrent) {
             chunk->pages[page].span = s;
             __atomic_store_n(&chunk->pages[page].tag, tag, __ATOMIC_RELEASE);

@@ -52,7 +52,7 @@ struct arena_chunk {
     struct arena_chunk *spare; /* next spare chunk, while this one is unused */
     uint64_t unused[2];        /* padding: the bits begin on a cache line of their own */
     /* class of each page where a small block may begin; other entries are stale or 0 */
-    uint8_t class[CHUNK_PAGES];
+    uint8_t size_class[CHUNK_PAGES];
     union {
         struct { /* one thread */
             uint64_t live[CHUNK_WORDS];
@@ -214,7 +214,7 @@ static inline struct arena_span *word_span(const struct arena_chunks *t, uint64_
  * marked, and an invalid free may read any class because it finds a clear bit. */
 static inline uint8_t chunk_class(const struct arena_chunk *chunk, tp_addr addr)
 {
-    return __atomic_load_n(&chunk->class[granule_page(granule_of(addr))], __ATOMIC_RELAXED);
+    return __atomic_load_n(&chunk->size_class[granule_page(granule_of(addr))], __ATOMIC_RELAXED);
 }
 
 /* The chunk in which a block may begin at this address, or NULL. */

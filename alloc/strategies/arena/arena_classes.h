@@ -41,10 +41,11 @@ void tp_arena_classes_init(struct arena_classes *t, enum arena_table table, uint
                            uint64_t refill_target, uint32_t cache_target);
 
 /* Whether a cache of a class may ever hold so many blocks. */
-static inline bool classes_may_hold(const struct arena_classes *t, uint32_t class, uint64_t blocks)
+static inline bool classes_may_hold(const struct arena_classes *t, uint32_t size_class,
+                                    uint64_t blocks)
 {
-    return blocks <= t->limit[class] ||
-           blocks * t->size[class] <= (uint64_t)t->cache_target * LIMIT_GROWTH;
+    return blocks <= t->limit[size_class] ||
+           blocks * t->size[size_class] <= (uint64_t)t->cache_target * LIMIT_GROWTH;
 }
 
 /* The class of a size from 1 to `largest`. */

@@ -52,9 +52,9 @@ struct arena {
 
 /* The pool of a class that a thread's cache is filled from, and the thread's kept spans. */
 static inline struct arena_central *pool_of(struct arena *st, struct arena_thread *thr,
-                                            uint32_t class)
+                                            uint32_t size_class)
 {
-    return UNLIKELY(st->owners != NULL) ? &thr->owner->pools[class] : &st->central[class];
+    return UNLIKELY(st->owners != NULL) ? &thr->owner->pools[size_class] : &st->central[size_class];
 }
 
 static inline struct arena_kept *kept_of(struct arena *st, struct arena_thread *thr)
@@ -76,7 +76,10 @@ static inline void thread_link(struct arena *st, struct arena_thread *thr)
 static inline void thread_unlink(struct arena *st, struct arena_thread *thr)
 {
     thr->stocked = false;
-    *(thr->newer ? &thr->newer->older : &st->threads) = thr->older;
+    if (thr->newer)
+        thr->newer->older = thr->older;
+    else
+        st->threads = thr->older;
     if (thr->older)
         thr->older->newer = thr->newer;
 }
@@ -99,17 +102,17 @@ static inline void word_clear_live(uint64_t *word, tp_addr addr)
 /* Fills an empty cache from the pool: one block, then two, four and so on up to `refill`. Memory is
  * carved only if the pool is empty, and got from the source only if there are no free pages. After
  * a failure the cache is empty and nothing is lost. */
-int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, bool again);
+int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t size_class, bool again);
 
 /* Makes room for one more block in a cache that is at its limit or whose array is full. Only where
  * there is no memory for its first array it stays without. */
-void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t class);
+void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t size_class);
 
 /* Gives a block that is in no list to the thread's pool. */
-void tp_arena_put(struct arena *st, struct arena_thread *thr, uint32_t class, tp_addr addr);
+void tp_arena_put(struct arena *st, struct arena_thread *thr, uint32_t size_class, tp_addr addr);
 
 /* Gives all blocks of a cache to the pool, and its array back. */
-void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class);
+void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t size_class);
 
 /* Turns idle spans of all classes into free pages, of cached blocks too. own: only this thread's
  * caches are emptied, because other threads are running; NULL: all caches are emptied. */
@@ -130,7 +133,7 @@ void tp_arena_owner_end(struct arena *st, struct arena_thread *thr);
 
 /* Fills an empty pool, of an empty cache, from what other threads have freed, else from a span that
  * nobody owns. Where there is neither it stays empty. */
-void tp_arena_gather(struct arena *st, struct arena_thread *thr, uint32_t class);
+void tp_arena_gather(struct arena *st, struct arena_thread *thr, uint32_t size_class);
 
 /* What is wrong with the lists of words that others than their owners have freed; NULL: nothing. No
  * thread is running. */
@@ -152,7 +155,7 @@ int tp_arena_alloc_shared(struct arena *st, struct arena_thread *thr, const stru
 int tp_arena_free_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
                          const struct tp_req *rq);
 int tp_arena_free_small_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
-                               uint32_t class);
+                               uint32_t size_class);
 int tp_arena_large_shared(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
                           bool again, struct tp_block *out);
 int tp_arena_free_large_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,

@@ -193,14 +193,23 @@ static inline void pool_link(struct arena_central *pool, struct arena_span *s)
 {
     s->greater = NULL;
     s->smaller = pool->last;
-    *(pool->last ? &pool->last->greater : &pool->first) = s;
+    if (pool->last)
+        pool->last->greater = s;
+    else
+        pool->first = s;
     pool->last = s;
 }
 
 static inline void pool_unlink(struct arena_central *pool, struct arena_span *s)
 {
-    *(s->smaller ? &s->smaller->greater : &pool->first) = s->greater;
-    *(s->greater ? &s->greater->smaller : &pool->last) = s->smaller;
+    if (s->smaller)
+        s->smaller->greater = s->greater;
+    else
+        pool->first = s->greater;
+    if (s->greater)
+        s->greater->smaller = s->smaller;
+    else
+        pool->last = s->smaller;
     s->smaller = s->greater = NULL;
 }
 

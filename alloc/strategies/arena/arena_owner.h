@@ -86,9 +86,9 @@ struct arena_owners {
     } locks[ARENA_MAX_CLASSES];
 };
 
-static inline uint64_t tag_of(const struct arena_owner *owner, uint32_t class)
+static inline uint64_t tag_of(const struct arena_owner *owner, uint32_t size_class)
 {
-    return (uintptr_t)owner | class;
+    return (uintptr_t)owner | size_class;
 }
 
 static inline struct arena_owner *tag_owner(uint64_t tag)

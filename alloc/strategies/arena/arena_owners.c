@@ -1,19 +1,19 @@
 /* The owners of `arena`: remote frees, orphans, start and end of a thread; see arena_owner.h. */
 #include "alloc/strategies/arena/arena_core.h"
 
-static void orphans_lock(struct arena *st, uint32_t class)
+static void orphans_lock(struct arena *st, uint32_t size_class)
 {
-    tp_lock_take(&st->owners->locks[class].lock);
+    tp_lock_take(&st->owners->locks[size_class].lock);
 }
 
-static void orphans_unlock(struct arena *st, uint32_t class)
+static void orphans_unlock(struct arena *st, uint32_t size_class)
 {
-    tp_lock_drop(&st->owners->locks[class].lock);
+    tp_lock_drop(&st->owners->locks[size_class].lock);
 }
 
-static void orphans_stocked(struct arena *st, uint32_t class)
+static void orphans_stocked(struct arena *st, uint32_t size_class)
 {
-    __atomic_store_n(&st->owners->locks[class].stocked, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&st->owners->locks[size_class].stocked, true, __ATOMIC_RELAXED);
 }
 
 static struct arena_page *link_page(uint64_t link)
@@ -55,7 +55,7 @@ static void word_take_back(struct arena *st, struct arena_owner *owner, uint64_t
     if (!taken)
         return;
     struct arena_span *s = page->span;
-    struct arena_central *pool = &owner->pools[s->class];
+    struct arena_central *pool = &owner->pools[s->size_class];
     tp_addr at = (link_chunk(link)->index << CHUNK_SHIFT) +
                  (i * 64 + (uint64_t)__builtin_ctzll(taken)) * ARENA_STEP;
     uint32_t count = (uint32_t)__builtin_popcountll(taken);
@@ -73,19 +73,19 @@ static void word_take_back(struct arena *st, struct arena_owner *owner, uint64_t
 static void span_hand_over(struct arena *st, struct arena_span *s, struct arena_owner *from,
                            struct arena_owner *to)
 {
-    struct arena_central *old = &from->pools[s->class], *new = &to->pools[s->class];
+    struct arena_central *old = &from->pools[s->size_class], *fresh = &to->pools[s->size_class];
     uint64_t idle = s->pooled == s->blocks;
     if (s->pooled) {
         pool_unlink(old, s);
-        pool_link(new, s);
+        pool_link(fresh, s);
     }
     old->count -= s->pooled;
-    new->count += s->pooled;
+    fresh->count += s->pooled;
     old->pages -= s->pages;
-    new->pages += s->pages;
+    fresh->pages += s->pages;
     old->idle -= idle;
-    new->idle += idle;
-    tp_arena_chunks_tag(&st->chunks, s, st->classes.size[s->class], tag_of(to, s->class));
+    fresh->idle += idle;
+    tp_arena_chunks_tag(&st->chunks, s, st->classes.size[s->size_class], tag_of(to, s->size_class));
 }
 
 /* ---- delivery ---- */
@@ -263,38 +263,38 @@ const char *tp_arena_frees_fault(const struct arena *st)
 /* ---- orphans ---- */
 
 /* Makes a span without an owner, if there is one of the class with pooled blocks, the thread's. */
-static void adopt(struct arena *st, struct arena_owner *owner, uint32_t class)
+static void adopt(struct arena *st, struct arena_owner *owner, uint32_t size_class)
 {
     struct arena_owner *orphans = st->owners->orphans;
-    bool *stocked = &st->owners->locks[class].stocked;
+    bool *stocked = &st->owners->locks[size_class].stocked;
     if (!__atomic_load_n(stocked, __ATOMIC_RELAXED))
         return;
-    orphans_lock(st, class);
-    struct arena_span *s = orphans->pools[class].first;
+    orphans_lock(st, size_class);
+    struct arena_span *s = orphans->pools[size_class].first;
     if (s)
         span_hand_over(st, s, orphans, owner);
-    __atomic_store_n(stocked, orphans->pools[class].first != NULL, __ATOMIC_RELAXED);
-    orphans_unlock(st, class);
+    __atomic_store_n(stocked, orphans->pools[size_class].first != NULL, __ATOMIC_RELAXED);
+    orphans_unlock(st, size_class);
 }
 
-void tp_arena_gather(struct arena *st, struct arena_thread *thr, uint32_t class)
+void tp_arena_gather(struct arena *st, struct arena_thread *thr, uint32_t size_class)
 {
     inbox_empty(st, thr->owner);
-    if (!thr->owner->pools[class].count)
-        adopt(st, thr->owner, class);
+    if (!thr->owner->pools[size_class].count)
+        adopt(st, thr->owner, size_class);
 }
 
 /* Gives the spans of a pool of a thread that has ended to the orphans. */
-static void owner_orphan(struct arena *st, struct arena_owner *owner, uint32_t class)
+static void owner_orphan(struct arena *st, struct arena_owner *owner, uint32_t size_class)
 {
-    struct arena_central *pool = &owner->pools[class];
-    orphans_lock(st, class);
+    struct arena_central *pool = &owner->pools[size_class];
+    orphans_lock(st, size_class);
     tp_arena_release_idle(st, pool, 0);
     if (pool->first)
-        orphans_stocked(st, class);
+        orphans_stocked(st, size_class);
     while (pool->first)
         span_hand_over(st, pool->first, owner, st->owners->orphans);
-    orphans_unlock(st, class);
+    orphans_unlock(st, size_class);
 }
 
 /* ---- reclaim ---- */

@@ -55,7 +55,10 @@ static void pages_link_range(struct arena_pages *h, struct arena_range *r)
 {
     r->sequence = ++h->sequence;
     r->older = h->newest;
-    *(h->newest ? &h->newest->newer : &h->oldest) = r;
+    if (h->newest)
+        h->newest->newer = r;
+    else
+        h->oldest = r;
     h->newest = r;
     h->range_count++;
     h->pages += r->pages;
@@ -113,8 +116,14 @@ int tp_arena_pages_put_range(struct arena_pages *h, struct arena_range *r)
         return rc;
     span_set_used(h, r->first);
     span_drop(h, r->first);
-    *(r->older ? &r->older->newer : &h->oldest) = r->newer;
-    *(r->newer ? &r->newer->older : &h->newest) = r->older;
+    if (r->older)
+        r->older->newer = r->newer;
+    else
+        h->oldest = r->newer;
+    if (r->newer)
+        r->newer->older = r->older;
+    else
+        h->newest = r->older;
     h->range_count--;
     h->pages -= r->pages;
     h->carved.now -= r->high;

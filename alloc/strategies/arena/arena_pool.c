@@ -40,7 +40,7 @@ static uint64_t bits_every(uint64_t step)
 /* Sets the bits of all blocks of a span, word by word, or clears them. */
 static void span_fill_bits(const struct arena *st, const struct arena_span *s, bool set)
 {
-    uint64_t block = st->classes.size[s->class], granules = block / ARENA_STEP, bit = 0;
+    uint64_t block = st->classes.size[s->size_class], granules = block / ARENA_STEP, bit = 0;
     uint64_t every = set ? bits_every(granules) : 0, over = 64 % granules;
     struct arena_chunk *chunk = NULL;
     tp_addr at = span_addr(s), end = at + s->blocks * block;
@@ -62,7 +62,7 @@ static void span_release(struct arena *st, struct arena_central *pool, struct ar
 {
     span_fill_bits(st, s, false);
     if (st->owners)
-        tp_arena_chunks_tag(&st->chunks, s, st->classes.size[s->class], 0);
+        tp_arena_chunks_tag(&st->chunks, s, st->classes.size[s->size_class], 0);
     pool_unlink(pool, s);
     pool->count -= s->blocks;
     pool->pages -= s->pages;
@@ -114,7 +114,7 @@ static void pool_put(struct arena *st, struct arena_central *pool, const struct 
 static uint32_t span_take(struct arena *st, struct arena_span *s, struct arena_item *at,
                           uint32_t most)
 {
-    uint64_t step = word_step(st->classes.size[s->class]);
+    uint64_t step = word_step(st->classes.size[s->size_class]);
     uint32_t left = most < s->pooled ? most : s->pooled, taken = left;
     uintptr_t kept = st->checked ? UINTPTR_MAX : 0; /* bits of an item's pointer */
     tp_addr addr = step == WORD_BYTES ? s->low & ~(tp_addr)(WORD_BYTES - 1) : s->low;
@@ -177,11 +177,11 @@ static uint64_t carve_pages(const struct arena_central *pool, uint64_t block)
 }
 
 /* Takes pages for a span of a class and gives those back in which no block would lie. */
-static int carve_span(struct arena *st, struct arena_thread *thr, uint32_t class, bool again,
+static int carve_span(struct arena *st, struct arena_thread *thr, uint32_t size_class, bool again,
                       struct arena_span **out)
 {
-    uint64_t block = st->classes.size[class];
-    uint64_t wanted = carve_pages(pool_of(st, thr, class), block);
+    uint64_t block = st->classes.size[size_class];
+    uint64_t wanted = carve_pages(pool_of(st, thr, size_class), block);
     int rc = arena_get_span(st, kept_of(st, thr), wanted, pages_of(block), ARENA_PAGE,
                             ARENA_SPAN_SMALL, again, out);
     if (rc)
@@ -190,24 +190,24 @@ static int carve_span(struct arena *st, struct arena_thread *thr, uint32_t class
     s->blocks = (uint32_t)(s->pages * ARENA_PAGE / block);
     if (pages_of(s->blocks * block) < s->pages)
         rc = tp_arena_pages_shrink(&st->pages, s, pages_of(s->blocks * block));
-    s->class = (uint8_t) class;
+    s->size_class = (uint8_t)size_class;
     s->pooled = s->blocks;
     s->low = span_addr(s);
     if (!rc)
-        rc =
-            tp_arena_chunks_mark(&st->chunks, s, block, st->owners ? tag_of(thr->owner, class) : 0);
+        rc = tp_arena_chunks_mark(&st->chunks, s, block,
+                                  st->owners ? tag_of(thr->owner, size_class) : 0);
     if (rc)
         pages_give(&st->pages, s);
     return rc;
 }
 
 /* Carves a span for a class whose pool is empty. */
-static int pool_carve(struct arena *st, struct arena_thread *thr, uint32_t class, bool again)
+static int pool_carve(struct arena *st, struct arena_thread *thr, uint32_t size_class, bool again)
 {
-    struct arena_central *pool = pool_of(st, thr, class);
+    struct arena_central *pool = pool_of(st, thr, size_class);
     struct arena_span *s = NULL;
     tp_lock_take(&st->heap);
-    int rc = carve_span(st, thr, class, again, &s);
+    int rc = carve_span(st, thr, size_class, again, &s);
     tp_lock_drop(&st->heap);
     if (rc)
         return rc;
@@ -222,11 +222,12 @@ static int pool_carve(struct arena *st, struct arena_thread *thr, uint32_t class
 /* ---- caches ---- */
 
 /* What it gave to the pool it could have kept. */
-static void cache_may_hold_more(const struct arena *st, struct arena_thread *thr, uint32_t class)
+static void cache_may_hold_more(const struct arena *st, struct arena_thread *thr,
+                                uint32_t size_class)
 {
-    thr->drained[class] = false;
-    if (classes_may_hold(&st->classes, class, UINT64_C(2) * thr->limit[class]))
-        thr->limit[class] *= 2;
+    thr->drained[size_class] = false;
+    if (classes_may_hold(&st->classes, size_class, UINT64_C(2) * thr->limit[size_class]))
+        thr->limit[size_class] *= 2;
 }
 
 static void note_stocked(struct arena *st, struct arena_thread *thr)
@@ -235,22 +236,23 @@ static void note_stocked(struct arena *st, struct arena_thread *thr)
         thread_link(st, thr);
 }
 
-int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, bool again)
+int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t size_class, bool again)
 {
-    struct arena_central *pool = pool_of(st, thr, class);
-    struct arena_cache *cache = &thr->caches[class];
-    uint32_t full = st->classes.refill[class], step = thr->step[class] ? thr->step[class] : 1;
+    struct arena_central *pool = pool_of(st, thr, size_class);
+    struct arena_cache *cache = &thr->caches[size_class];
+    uint32_t full = st->classes.refill[size_class],
+             step = thr->step[size_class] ? thr->step[size_class] : 1;
     int rc = TP_OK;
     assert(cache->top == cache->floor);
     if (!pool->count && st->owners)
-        tp_arena_gather(st, thr, class);
+        tp_arena_gather(st, thr, size_class);
     if (!pool->count)
-        rc = pool_carve(st, thr, class, again);
+        rc = pool_carve(st, thr, size_class, again);
     if (!rc) { /* a carve may have emptied all caches */
         note_stocked(st, thr);
-        if (thr->drained[class])
-            cache_may_hold_more(st, thr, class);
-        uint32_t limit = thr->limit[class];
+        if (thr->drained[size_class])
+            cache_may_hold_more(st, thr, size_class);
+        uint32_t limit = thr->limit[size_class];
         uint32_t count = pool->count < step ? (uint32_t)pool->count : step;
         cache_slide(cache);
         if (cache_reserve(&st->mem, cache, count, limit))
@@ -258,7 +260,7 @@ int tp_arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class, 
         rc = count ? TP_OK : TP_ENOMEM;
         pool_take(st, pool, cache, count);
         cache_set_ceiling(cache, limit);
-        thr->step[class] = step < full / 2 ? step * 2 : full;
+        thr->step[size_class] = step < full / 2 ? step * 2 : full;
     }
     return rc;
 }
@@ -271,16 +273,16 @@ static void cache_drain(struct arena *st, struct arena_central *pool, struct are
     cache_drop_oldest(cache, count);
 }
 
-void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
+void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t size_class)
 {
-    struct arena_central *pool = pool_of(st, thr, class);
-    struct arena_cache *cache = &thr->caches[class];
-    uint32_t limit = thr->limit[class], held = cache_count(cache);
-    uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
+    struct arena_central *pool = pool_of(st, thr, size_class);
+    struct arena_cache *cache = &thr->caches[size_class];
+    uint32_t limit = thr->limit[size_class], held = cache_count(cache);
+    uint32_t drain = st->classes.drain[size_class] < held ? st->classes.drain[size_class] : held;
     note_stocked(st, thr);
     if (held >= limit) {
         cache_drain(st, pool, cache, drain);
-        thr->drained[class] = true;
+        thr->drained[size_class] = true;
     }
     if (!cache_open(&st->mem, cache, limit)) {
         cache_drain(st, pool, cache, drain);
@@ -289,21 +291,21 @@ void tp_arena_make_room(struct arena *st, struct arena_thread *thr, uint32_t cla
     cache_set_ceiling(cache, limit);
 }
 
-void tp_arena_put(struct arena *st, struct arena_thread *thr, uint32_t class, tp_addr addr)
+void tp_arena_put(struct arena *st, struct arena_thread *thr, uint32_t size_class, tp_addr addr)
 {
     const struct arena_item item = {.addr = addr};
-    pool_put(st, pool_of(st, thr, class), &item, 1);
+    pool_put(st, pool_of(st, thr, size_class), &item, 1);
 }
 
-void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t class)
+void tp_arena_empty(struct arena *st, struct arena_thread *thr, uint32_t size_class)
 {
-    struct arena_cache *cache = &thr->caches[class];
-    pool_put(st, pool_of(st, thr, class), cache->floor, cache_count(cache));
+    struct arena_cache *cache = &thr->caches[size_class];
+    pool_put(st, pool_of(st, thr, size_class), cache->floor, cache_count(cache));
     array_free(&st->mem, cache_array(cache));
     *cache = (struct arena_cache){.block = cache->block};
-    thr->step[class] = 0;
-    thr->limit[class] = st->classes.limit[class];
-    thr->drained[class] = false;
+    thr->step[size_class] = 0;
+    thr->limit[size_class] = st->classes.limit[size_class];
+    thr->drained[size_class] = false;
 }
 
 /* ---- idle memory becomes free pages ---- */

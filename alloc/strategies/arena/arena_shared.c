@@ -21,20 +21,20 @@ int tp_arena_alloc_shared(struct arena *st, struct arena_thread *thr, const stru
 
 /* Frees a block of another owner. */
 OUT_OF_LINE int free_others(struct arena *st, struct arena_thread *thr, struct arena_chunk *chunk,
-                            uint64_t granule, uint32_t class)
+                            uint64_t granule, uint32_t size_class)
 {
     const struct arena_page *page = chunk_page(chunk, granule);
     uint64_t tag = page_tag(page);
-    if (!tag || tag_class(tag) != class || (st->checked && !page_lives(page, granule)))
+    if (!tag || tag_class(tag) != size_class || (st->checked && !page_lives(page, granule)))
         return TP_EINVAL;
     return tp_arena_free_remote(st, thr, chunk, granule, tag);
 }
 
 /* Frees a block of the calling thread to its cache or its pool. */
-INLINE int free_own(struct arena *st, struct arena_thread *thr, tp_addr addr, uint32_t class,
+INLINE int free_own(struct arena *st, struct arena_thread *thr, tp_addr addr, uint32_t size_class,
                     struct arena_page *page, uint64_t granule)
 {
-    struct arena_cache *cache = &thr->caches[class];
+    struct arena_cache *cache = &thr->caches[size_class];
     uint64_t *word = NULL;
     if (LIKELY(st->checked)) {
         if (UNLIKELY(!page_lives(page, granule)))
@@ -42,13 +42,13 @@ INLINE int free_own(struct arena *st, struct arena_thread *thr, tp_addr addr, ui
         word = &page->live[granule_word(granule)];
     }
     if (UNLIKELY(cache->top >= cache->ceiling)) /* keeps the page, where a block lives */
-        tp_arena_make_room(st, thr, class);
+        tp_arena_make_room(st, thr, size_class);
     if (LIKELY(word != NULL))
         word_clear_live(word, addr);
     if (LIKELY(cache->top < cache->ceiling))
         *cache->top++ = (struct arena_item){addr, word};
     else
-        tp_arena_put(st, thr, class, addr);
+        tp_arena_put(st, thr, size_class, addr);
     return TP_OK;
 }
 
@@ -62,16 +62,16 @@ int tp_arena_free_shared(struct arena *st, struct arena_thread *thr, tp_addr add
 }
 
 int tp_arena_free_small_shared(struct arena *st, struct arena_thread *thr, tp_addr addr,
-                               uint32_t class)
+                               uint32_t size_class)
 {
     struct arena_chunk *chunk = chunk_at(&st->chunks, addr);
     uint64_t granule = granule_of(addr);
     if (UNLIKELY(!chunk))
         return TP_EINVAL;
     struct arena_page *page = chunk_page(chunk, granule);
-    if (UNLIKELY(page_tag(page) != tag_of(thr->owner, class)))
-        return free_others(st, thr, chunk, granule, class);
-    return free_own(st, thr, addr, class, page, granule);
+    if (UNLIKELY(page_tag(page) != tag_of(thr->owner, size_class)))
+        return free_others(st, thr, chunk, granule, size_class);
+    return free_own(st, thr, addr, size_class, page, granule);
 }
 
 /* ---- large objects ---- */
@@ -113,7 +113,7 @@ static int large_carve(struct arena *st, struct arena_thread *thr, const struct 
     int rc = arena_get_span(st, kept, pages, pages, rq->align, ARENA_SPAN_LARGE, again, out);
     if (rc)
         return rc;
-    (*out)->class = ARENA_LARGE;
+    (*out)->size_class = ARENA_LARGE;
     (*out)->blocks = 1;
     rc = tp_arena_chunks_mark(&st->chunks, *out, pages * ARENA_PAGE,
                               tag_of(thr->owner, ARENA_ENDED));

@@ -42,12 +42,12 @@ struct arena_span {
     /* FREE: children in the tree. SMALL: previous and next span of the pool. Spare descriptors are
      * linked by `greater` */
     struct arena_span *smaller, *greater;
-    tp_addr low;       /* SMALL: no block below this address is pooled */
-    uint32_t priority; /* FREE */
-    uint32_t blocks;   /* SMALL: number of blocks it was carved into */
-    uint32_t pooled;   /* SMALL: number of its blocks in the pool */
-    uint8_t state;     /* enum arena_span_state */
-    uint8_t class;     /* SMALL */
+    tp_addr low;        /* SMALL: no block below this address is pooled */
+    uint32_t priority;  /* FREE */
+    uint32_t blocks;    /* SMALL: number of blocks it was carved into */
+    uint32_t pooled;    /* SMALL: number of its blocks in the pool */
+    uint8_t state;      /* enum arena_span_state */
+    uint8_t size_class; /* SMALL */
 };
 
 struct arena_tree {

@@ -115,7 +115,7 @@ static bool fits(tp_addr at, tp_addr limit, uint64_t size, uint64_t align, tp_ad
 }
 
 /* Takes [start, start + size) of the current range. There may be a gap before `start`. */
-static int take(struct bump *st, tp_addr start, uint64_t size, struct tp_block *out)
+static int take_stretch(struct bump *st, tp_addr start, uint64_t size, struct tp_block *out)
 {
     struct bump_leaf *gap = NULL;
     if (start != st->at) {
@@ -193,13 +193,13 @@ OUT_OF_LINE int alloc_slow(struct bump *st, const struct tp_req *rq, struct tp_b
         bump_enter(st, st->oldest);
     tp_addr start = 0;
     if (st->current && align <= st->align && fits(st->at, st->limit, size, align, &start))
-        return take(st, start, size, out);
+        return take_stretch(st, start, size, out);
     if (st->on_full == ON_FULL_FALLBACK)
         return alloc_fallback(st, rq, out);
     if (st->on_full == ON_FULL_FAIL)
         return TP_EOOM;
     int rc = move_on(st, size, align, &start);
-    return rc ? rc : take(st, start, size, out);
+    return rc ? rc : take_stretch(st, start, size, out);
 }
 
 static inline int alloc_block(struct bump *st, const struct tp_req *rq, struct tp_block *out)

@@ -18,7 +18,10 @@ int tp_bump_get_range(struct bump *st, uint64_t bytes, uint64_t align)
         tp_meta_put(st->env, r, sizeof *r);
         return rc;
     }
-    *(st->newest ? &st->newest->next : &st->oldest) = r;
+    if (st->newest)
+        st->newest->next = r;
+    else
+        st->oldest = r;
     st->newest = r;
     st->all_used = false;
     return TP_OK;

@@ -180,7 +180,10 @@ static inline void stack_push(struct lru *st, struct lru_key *key, struct lru_no
 {
     struct lru_node *top = key->top;
     node->below = top;
-    *(top ? &top->above : &key->bottom) = node;
+    if (top)
+        top->above = node;
+    else
+        key->bottom = node;
     key->top = node;
     st->cached_keys += !top;
     st->cached_blocks++;
@@ -211,7 +214,10 @@ static inline void stack_remove(struct lru *st, struct lru_key *key, struct lru_
         return;
     }
     node->above->below = node->below;
-    *(node == key->bottom ? &key->bottom : &node->below->above) = node->above;
+    if (node == key->bottom)
+        key->bottom = node->above;
+    else
+        node->below->above = node->above;
     stack_count_out(st, key, node);
 }
 

@@ -24,7 +24,10 @@ static int slab_add(struct lru *st)
         slab->nodes[i].below = st->spare;
         st->spare = &slab->nodes[i];
     }
-    *(st->newest_slab ? &st->newest_slab->next : &st->oldest_slab) = slab;
+    if (st->newest_slab)
+        st->newest_slab->next = slab;
+    else
+        st->oldest_slab = slab;
     st->newest_slab = slab;
     if (UNLIKELY(st->index != NULL))
         tp_lru_index_slab(st, slab);

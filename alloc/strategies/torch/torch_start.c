@@ -55,8 +55,8 @@ struct torch_space {
 };
 
 /* Goes on to the next segment of the heap. False: it does not grow. */
-static bool step(struct torch *st, struct torch_space *space, const struct tp_heap_segment *from,
-                 uint64_t order)
+static bool step_space(struct torch *st, struct torch_space *space,
+                       const struct tp_heap_segment *from, uint64_t order)
 {
     bool grows = from->flags & TP_HEAP_EXPANDABLE;
     if (!grows)
@@ -76,7 +76,7 @@ static bool has_whole_units(struct torch *st, const struct tp_heap *heap)
     for (uint64_t i = 0; i < heap->segment_count; i++) {
         const struct tp_heap_segment *s = &heap->segments[i];
         uint64_t unit = tp_torch_unit(st, pool_of(st, s));
-        if (!step(st, &space, s, i + 1))
+        if (!step_space(st, &space, s, i + 1))
             continue;
         if (!page || unit % page || s->size % unit || (s->base - space.first->base) % unit ||
             s->size > left)
@@ -154,8 +154,8 @@ static void put_in_order(struct torch *st, struct torch_segment *s, struct tp_li
     tp_link_insert(*place, &s->in_all);
 }
 
-static int take(struct torch *st, const struct tp_heap_segment *from,
-                const struct tp_heap_block *blocks, uint64_t order, struct tp_link **place)
+static int take_segment(struct torch *st, const struct tp_heap_segment *from,
+                        const struct tp_heap_block *blocks, uint64_t order, struct tp_link **place)
 {
     tp_addr base = 0;
     int rc = choose_pools(st, from);
@@ -281,10 +281,10 @@ static int take_all(struct torch *st, const struct tp_heap *heap, bool idle)
     int rc = TP_OK;
     for (uint64_t i = 0; rc == TP_OK && i < heap->segment_count; i++) {
         const struct tp_heap_segment *s = &heap->segments[i];
-        if (step(st, &space, s, i + 1))
+        if (step_space(st, &space, s, i + 1))
             rc = take_stretch(st, &space, s, blocks, idle, &place);
         else if (idle == !s->blocks)
-            rc = take(st, s, blocks, i + 1, &place);
+            rc = take_segment(st, s, blocks, i + 1, &place);
         blocks += s->blocks;
     }
     return rc;

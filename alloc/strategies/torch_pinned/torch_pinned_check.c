@@ -68,7 +68,7 @@ static const char *check_pinned(const struct torch_pinned *st, const struct pinn
 }
 
 /* The depth of the tree bounds the recursion. */
-static uint64_t count_free(struct tp_tree_node *n, unsigned class, const char **fault)
+static uint64_t count_free(struct tp_tree_node *n, unsigned size_class, const char **fault)
 {
     if (!n)
         return 0;
@@ -77,9 +77,9 @@ static uint64_t count_free(struct tp_tree_node *n, unsigned class, const char **
     uint64_t most = b->size;
     most = low && low->largest > most ? low->largest : most;
     most = high && high->largest > most ? high->largest : most;
-    if (b->state != PINNED_FREE || pinned_class(b->size) != class || b->largest != most)
+    if (b->state != PINNED_FREE || pinned_class(b->size) != size_class || b->largest != most)
         *fault = "a free list holds what does not belong there";
-    return 1 + count_free(n->low, class, fault) + count_free(n->high, class, fault);
+    return 1 + count_free(n->low, size_class, fault) + count_free(n->high, size_class, fault);
 }
 
 static uint64_t count_queue(const struct torch_pinned *st, const char **fault)
@@ -110,8 +110,8 @@ int tp_torch_pinned_check(void *state, struct tp_err *err)
     uint64_t listed = 0;
     for (const struct pinned_block *b = slab_next(&c); b && !fault; b = slab_next(&c))
         fault = b->state == PINNED_NONE ? NULL : check_pinned(st, b, &sums);
-    for (unsigned class = 0; class < PINNED_CLASSES && !fault; class ++)
-        listed += count_free(st->classes[class], class, &fault);
+    for (unsigned size_class = 0; size_class < PINNED_CLASSES && !fault; size_class++)
+        listed += count_free(st->classes[size_class], size_class, &fault);
     uint64_t queued = fault ? 0 : count_queue(st, &fault);
     if (!fault && (sums.live != st->live.count || listed != sums.free || queued != sums.pending))
         fault = "a block is lost";

@@ -73,24 +73,24 @@ void tp_torch_pinned_release(struct torch_pinned *st, struct pinned_block *b)
 }
 
 /* The oldest of a class first. A block that the source refuses to take stays free. */
-static void trim_class(struct torch_pinned *st, unsigned class, uint64_t keep)
+static void trim_class(struct torch_pinned *st, unsigned size_class, uint64_t keep)
 {
     uint64_t last = st->age;
-    struct tp_tree_node *n = tp_tree_first(st->classes[class]);
+    struct tp_tree_node *n = tp_tree_first(st->classes[size_class]);
     while (n && pinned_by_age(n)->age <= last && st->idle_bytes > keep) {
         struct pinned_block *b = pinned_by_age(n);
         take_out(st, b);
         if (!give_back(st, b))
             put_in(st, b);
-        n = tp_tree_first(st->classes[class]);
+        n = tp_tree_first(st->classes[size_class]);
     }
 }
 
 void tp_torch_pinned_trim(struct torch_pinned *st, uint64_t keep)
 {
     tp_torch_pinned_poll(st);
-    for (unsigned class = 0; class < PINNED_CLASSES; class ++)
-        trim_class(st, class, keep);
+    for (unsigned size_class = 0; size_class < PINNED_CLASSES; size_class++)
+        trim_class(st, size_class, keep);
 }
 
 /* ---- events ---- */

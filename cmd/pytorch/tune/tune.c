@@ -264,7 +264,7 @@ static bool begins_compacted(const struct tp_tune *t, const struct tp_tune_setti
     return compacted;
 }
 
-static void take(struct tp_tune *t, const struct tp_trial *trials, size_t file)
+static void take_trials(struct tp_tune *t, const struct tp_trial *trials, size_t file)
 {
     for (size_t i = 0; i < t->setting_count; i++) {
         struct tp_tune_setting *s = &t->settings[i];
@@ -298,7 +298,7 @@ int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_er
                                           .compacted = begins_compacted(t, &t->settings[i])};
         status = trials ? tp_trials_play(&cfg, trials, t->setting_count, err) : no_memory(err);
         if (!status)
-            take(t, trials, f);
+            take_trials(t, trials, f);
         if (trials)
             tp_trials_release(trials, t->setting_count);
         free(trials);

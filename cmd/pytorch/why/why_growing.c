@@ -288,7 +288,7 @@ static struct why_spot leave(const struct why_spot *at)
     return (struct why_spot){at->units + 1, at->blocks, false, at->laid};
 }
 
-static struct why_spot take(const struct table *t, const struct why_spot *at)
+static struct why_spot with_unit(const struct table *t, const struct why_spot *at)
 {
     const struct why_unit *u = &t->g->units[at->units];
     return (struct why_spot){at->units + 1, at->blocks + u->live - (at->taken && u->entered), true,
@@ -303,7 +303,7 @@ static struct why_spot berthed(const struct why_spot *at, const struct berth *w)
 static void step_from(const struct table *t, const struct why_spot *at)
 {
     uint64_t bytes = *cell(t, at);
-    struct why_spot left = leave(at), taken = take(t, at);
+    struct why_spot left = leave(at), taken = with_unit(t, at);
     if (!bytes)
         return;
     reach(t, &left, bytes);

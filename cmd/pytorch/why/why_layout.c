@@ -17,8 +17,8 @@ struct collecting {
     struct tp_err *err;
 };
 
-static int take(void *ctx, const struct tp_torch_segment *at, const struct tp_torch_space *space,
-                const struct tp_torch_at *block)
+static int take_block(void *ctx, const struct tp_torch_segment *at,
+                      const struct tp_torch_space *space, const struct tp_torch_at *block)
 {
     const struct collecting *c = ctx;
     struct tp_why_layout *l = c->layout;
@@ -38,7 +38,7 @@ static int take(void *ctx, const struct tp_torch_segment *at, const struct tp_to
 
 int tp_why_layout_of(void *st, struct tp_why_layout *out, struct tp_err *err)
 {
-    return tp_torch_look(st, take, &(struct collecting){out, err});
+    return tp_torch_look(st, take_block, &(struct collecting){out, err});
 }
 
 void tp_why_layout_release(struct tp_why_layout *l)

@@ -214,10 +214,11 @@ static struct tp_page flow_of(const struct device_part *d, FILE *out)
 
 typedef void print_fn(const struct tp_why *w, struct tp_page *page);
 
-static void write_flow(const struct device_part *d, print_fn *print, const char *class, FILE *out)
+static void write_flow(const struct device_part *d, print_fn *print, const char *css_class,
+                       FILE *out)
 {
     struct tp_page flow = flow_of(d, out);
-    fprintf(out, "<p class=\"%s\">", class);
+    fprintf(out, "<p class=\"%s\">", css_class);
     print(d->w, &flow);
     fputs("</p>\n", out);
 }
@@ -289,10 +290,10 @@ static bool free_known(const struct tp_why *w)
     return w->moment.failed && w->moment.what.has_free;
 }
 
-static void write_key(const struct device_part *d, const char *class, const char *name,
+static void write_key(const struct device_part *d, const char *css_class, const char *name,
                       uint64_t bytes, FILE *out)
 {
-    tp_html_key(class, name, tp_text_of(": %s", size_of(d, bytes).s).s, out);
+    tp_html_key(css_class, name, tp_text_of(": %s", size_of(d, bytes).s).s, out);
 }
 
 /* The parts side by side; with what the GPU had left, they are what the process could have. */
@@ -368,7 +369,7 @@ static int write_map(const void *of, FILE *out, struct tp_err *err)
 /* ---- room ---- */
 
 struct bar_row {
-    const char *name, *class;
+    const char *name, *css_class;
     uint64_t bytes;
 };
 
@@ -382,7 +383,7 @@ static void write_bars(const struct device_part *d, const struct bar_row *rows, 
     for (size_t i = 0; i < count; i++) {
         tp_put(out, TP_TO_XML, "<li><span>%s: <b>%s</b></span> <span class=\"bar\">", rows[i].name,
                size_of(d, rows[i].bytes).s);
-        tp_html_piece(rows[i].class, rows[i].bytes, most, out);
+        tp_html_piece(rows[i].css_class, rows[i].bytes, most, out);
         fputs("</span></li>\n", out);
     }
     fputs("</ul>\n", out);

@@ -101,7 +101,8 @@ static size_t list_trials(const struct tp_why_trace *t, const char *own,
     return count;
 }
 
-static void take(const struct tp_trial *t, bool recorded, bool compacted, struct tp_why_tries *out)
+static void take_trial(const struct tp_trial *t, bool recorded, bool compacted,
+                       struct tp_why_tries *out)
 {
     if (t->status == TP_OK && t->device_count == 1)
         out->rows[out->count++] = (struct tp_why_try){.conf = recorded ? "" : t->conf,
@@ -121,7 +122,7 @@ static void take_all(const struct tp_trial *trials, size_t count, bool heap,
     for (size_t i = 0; i < count; i++) {
         bool recorded = i < 1u + heap;
         if ((i == 0 || out->count) && (i != 1 || !heap || (wanted && trials[0].aged)))
-            take(&trials[i], recorded, heap && !trials[i].aged, out);
+            take_trial(&trials[i], recorded, heap && !trials[i].aged, out);
     }
 }
 

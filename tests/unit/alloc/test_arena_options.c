@@ -134,7 +134,7 @@ static void a_cache_that_was_too_small_holds_more(void **state)
     enum { LIMIT = 1024, BLOCKS = 20 * LIMIT };
     struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena_thread *thr = r->threads[0];
-    uint32_t class = class_of(r, 64), most[] = {1, 2, 4, 8, 16, 16, 16, 1};
+    uint32_t size_class = class_of(r, 64), most[] = {1, 2, 4, 8, 16, 16, 16, 1};
     tp_addr *blocks = calloc(BLOCKS, sizeof *blocks);
     assert_non_null(blocks);
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
@@ -142,7 +142,7 @@ static void a_cache_that_was_too_small_holds_more(void **state)
             assert_int_equal(r->s->trim(r->st, 0), TP_OK);
         for (int k = 0; k < BLOCKS; k++)
             blocks[k] = rig_alloc(r, 0, 64);
-        assert_int_equal(thr->limit[class], most[i] * LIMIT);
+        assert_int_equal(thr->limit[size_class], most[i] * LIMIT);
         for (int k = 0; k < BLOCKS; k++)
             assert_int_equal(rig_free(r, 0, blocks[k], 64), TP_OK);
         assert_true(cached(r, 0, 64) <= most[i] * LIMIT);
@@ -167,16 +167,16 @@ static void a_cache_of_large_blocks_grows_by_their_bytes(void **state)
         struct rig *r = open_arena("classes=coarse12", &tp_source_virtual);
         const struct arena_thread *thr = r->threads[0];
         uint64_t size = rows[i].size;
-        uint32_t class = class_of(r, size);
+        uint32_t size_class = class_of(r, size);
         tp_addr blocks[BLOCKS];
-        assert_int_equal(thr->limit[class], rows[i].first);
+        assert_int_equal(thr->limit[size_class], rows[i].first);
         for (int round = 0; round < ROUNDS; round++) {
             for (int k = 0; k < BLOCKS; k++)
                 blocks[k] = rig_alloc(r, 0, size);
             for (int k = 0; k < BLOCKS; k++)
                 assert_int_equal(rig_free(r, 0, blocks[k], size), TP_OK);
         }
-        assert_int_equal(thr->limit[class], rows[i].most);
+        assert_int_equal(thr->limit[size_class], rows[i].most);
         assert_int_equal(cached(r, 0, size), rows[i].most);
         close_arena(r);
     }

@@ -8,7 +8,7 @@ extern const struct tp_source_ops tp_source_fault, tp_source_shuffle, tp_source_
 /* ---- failed allocations ---- */
 
 /* One failure of known class, at the last of a few events, on a device of ten pages. */
-static void expect_class(const struct tp_insn *insns, size_t count, enum tp_oom_class class)
+static void expect_class(const struct tp_insn *insns, size_t count, enum tp_oom_class oom_class)
 {
     struct tp_program *p = program_of(NULL, 0, insns, count, 0, true);
     struct tp_replay_cfg cfg = on_virtual(p);
@@ -18,11 +18,11 @@ static void expect_class(const struct tp_insn *insns, size_t count, enum tp_oom_
     assert_int_equal(d->failed_allocations, 1);
     assert_int_equal(d->first_failed_event, count);
     assert_int_equal(d->first_failure.at.event, count);
-    assert_int_equal(d->first_failure.oom_class, class);
+    assert_int_equal(d->first_failure.oom_class, oom_class);
     assert_int_equal(d->first_failure.size, insns[count - 1].size);
     assert_int_equal(d->first_failure.capacity, 10 * PAGE);
     for (uint32_t c = 0; c < TP_OOM_CLASSES; c++)
-        assert_int_equal(d->failed_by[c], c == class);
+        assert_int_equal(d->failed_by[c], c == oom_class);
     assert_true(isnan(d->overhead));
     tp_program_release(p);
 }

@@ -62,7 +62,7 @@ enum { TERABYTES = 4, REQUESTS = 2000, TREE = 100 }; /* TREE: more than a few tr
 /* What the source knows of mapped memory takes the least that its table takes. */
 static void takes_little(const struct rig *r)
 {
-    const struct virtual *s = r->stack[0].state;
+    const struct virtual_source *s = r->stack[0].state;
     assert_ptr_equal(r->stack[0].ops, &tp_source_virtual);
     assert_in_range(s->spaces.parts.room, 1, 64);
 }

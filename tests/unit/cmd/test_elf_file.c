@@ -124,7 +124,7 @@ static void the_class_of_a_file_is_named(void **state)
 {
     (void)state;
     static const struct {
-        unsigned char class;
+        unsigned char file_class;
         const char *says;
     } rows[] = {{ELFCLASS32, "it is for programs of 32 bits on "},
                 {7, "it is of a class that ELF does not have"}};
@@ -134,7 +134,7 @@ static void the_class_of_a_file_is_named(void **state)
         struct tp_err err;
         write_damaged(whole, whole_size);
         int fd = open(damaged, O_WRONLY);
-        assert_int_equal(pwrite(fd, &rows[i].class, 1, EI_CLASS), 1);
+        assert_int_equal(pwrite(fd, &rows[i].file_class, 1, EI_CLASS), 1);
         close(fd);
         assert_int_equal(look(damaged, TP_PLUGIN_SYMBOL, &head, &found, &err), TP_EINPUT);
         assert_int_equal(strncmp(err.text, rows[i].says, strlen(rows[i].says)), 0);

@@ -135,7 +135,7 @@ static uint64_t random_size(void)
 }
 
 struct both {
-    struct tp_source virtual;
+    struct tp_source virtual_source;
     struct cuda_bench cuda;
     uint64_t free_at_start;
     struct held {
@@ -148,15 +148,15 @@ static void change(struct both *b)
 {
     struct held *r = &b->ranges[random_below(RANGES)];
     if (r->size) {
-        assert_int_equal(tp_src_put(&b->virtual, r->on_virtual, r->size), TP_OK);
+        assert_int_equal(tp_src_put(&b->virtual_source, r->on_virtual, r->size), TP_OK);
         bench_put(&b->cuda, r->on_cuda, r->size);
         r->size = 0;
         return;
     }
     r->size = random_size();
-    assert_int_equal(tp_src_cost(&b->virtual, r->size, 512),
+    assert_int_equal(tp_src_cost(&b->virtual_source, r->size, 512),
                      tp_src_cost(&b->cuda.src, r->size, 512));
-    assert_int_equal(tp_src_get(&b->virtual, r->size, 512, &r->on_virtual), TP_OK);
+    assert_int_equal(tp_src_get(&b->virtual_source, r->size, 512, &r->on_virtual), TP_OK);
     r->on_cuda = bench_get(&b->cuda, r->size, 512);
 }
 
@@ -172,20 +172,20 @@ static void a_virtual_device_gives_up_what_the_driver_gives_up(void **state)
     if (!fake_driver_ready() || !fake_driver_is_fake())
         skip();
     fake_driver()->cuda.script("memory=512GiB;step=0");
-    assert_int_equal(tp_source_open(&b.virtual, &tp_source_virtual, &cfg, &err), TP_OK);
+    assert_int_equal(tp_source_open(&b.virtual_source, &tp_source_virtual, &cfg, &err), TP_OK);
     bench_open(&b.cuda, NULL);
     uint64_t total, now, most = 0;
     assert_int_equal(tp_src_memory(&b.cuda.src, &b.free_at_start, &total), TP_OK);
     for (int i = 0; i < STEPS; i++) {
         change(&b);
         assert_int_equal(tp_src_memory(&b.cuda.src, &now, &total), TP_OK);
-        assert_int_equal(tp_src_taken(&b.virtual), b.free_at_start - now);
+        assert_int_equal(tp_src_taken(&b.virtual_source), b.free_at_start - now);
         assert_int_equal(tp_src_taken(&b.cuda.src), b.free_at_start - now);
         most = b.free_at_start - now > most ? b.free_at_start - now : most;
     }
     assert_true(most > 100 * MIB);
     cuda_bench_close(&b.cuda);
-    tp_source_close(&b.virtual);
+    tp_source_close(&b.virtual_source);
     cuda_rig_balance(&fake_driver()->cuda);
 }
 

@@ -66,7 +66,7 @@ static bool cut_version(struct tp_cut line, uint64_t *version)
     return tp_cut_hex(&line, version) && tp_cut_done(&line);
 }
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_heaptrack(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     uint64_t version = 0;
@@ -339,6 +339,6 @@ const struct tp_format tp_format_heaptrack = {
     .name = "heaptrack",
     .summary = "heaptrack's recordings, raw or interpreted (.zst, .gz)",
     .record = "heaptrack PROGRAM",
-    .probe = probe,
+    .probe = probe_heaptrack,
     .read = read_heaptrack,
 };

@@ -7,7 +7,7 @@
 #include "traces/formats/json/json_event.h"
 #include "traces/formats/json/json_header.h"
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_json(const unsigned char *data, size_t size)
 {
     return tp_json_look(data, size).document;
 }
@@ -74,6 +74,6 @@ const struct tp_format tp_format_json = {
     .name = "json",
     .summary = "tapool's own, one JSON document: written by hand or by a script",
     .own = true,
-    .probe = probe,
+    .probe = probe_json,
     .read = read_document,
 };

@@ -7,7 +7,7 @@
  * Known weakness: a file that was cut between two lines looks whole. */
 #include "traces/formats/json/json_header.h"
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_jsonl(const unsigned char *data, size_t size)
 {
     return tp_json_look(data, size).lines;
 }
@@ -35,6 +35,6 @@ const struct tp_format tp_format_jsonl = {
     .name = "jsonl",
     .summary = "tapool's own, JSON Lines: a header line, then one event a line",
     .own = true,
-    .probe = probe,
+    .probe = probe_jsonl,
     .read = read_lines,
 };

@@ -263,8 +263,8 @@ static int follow_reserved(struct builder *b, struct kineto_device *d,
     return TP_OK;
 }
 
-static int take(struct builder *b, struct kineto_device *d, const struct tp_kineto_event *ev,
-                struct tp_err *err)
+static int take_event(struct builder *b, struct kineto_device *d, const struct tp_kineto_event *ev,
+                      struct tp_err *err)
 {
     int rc = follow_reserved(b, d, ev, err);
     if (rc != TP_OK)
@@ -381,7 +381,7 @@ static int build(struct builder *b, struct tp_err *err)
         rc = find_device(b, &m->events[i], &d, err);
         if (rc != TP_OK)
             return rc;
-        rc = take(b, d, &m->events[i], err);
+        rc = take_event(b, d, &m->events[i], err);
         /* for errors of tp_block_ids, which have no place */
         rc = tp_input_at_byte(m->reading->in, m->events[i].offset, rc, err);
     }

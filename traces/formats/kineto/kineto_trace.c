@@ -36,7 +36,7 @@ struct kineto_reader {
     bool pytorch;  /* PyTorch's profiler wrote it */
 };
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_kineto(const unsigned char *data, size_t size)
 {
     size_t at = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (at < size && tp_json_space((char)data[at]))
@@ -291,6 +291,6 @@ const struct tp_format tp_format_kineto = {
               "p.export_chrome_trace(\"FILE\")",
     .capture = CAPTURE,
     .whole = "begin torch.profiler.profile(profile_memory=True) before the model is built",
-    .probe = probe,
+    .probe = probe_kineto,
     .read = read_trace,
 };

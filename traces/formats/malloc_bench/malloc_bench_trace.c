@@ -35,7 +35,7 @@ struct malloc_bench {
 
 /* Whether each line that is shown holds a call and nothing else. Fields of later versions may lie
  * between them. */
-static int probe(const unsigned char *data, size_t size)
+static int probe_malloc_bench(const unsigned char *data, size_t size)
 {
     struct tp_malloc_bench_wire w = {data, data + size};
     struct tp_malloc_bench_field f;
@@ -213,6 +213,6 @@ static int read_malloc_bench(const struct tp_reading *r, struct tp_err *err)
 const struct tp_format tp_format_malloc_bench = {
     .name = "malloc-bench",
     .summary = "malloc-bench's traces (.trace), in Protocol Buffers",
-    .probe = probe,
+    .probe = probe_malloc_bench,
     .read = read_malloc_bench,
 };

@@ -205,7 +205,7 @@ static size_t parse_header(const char *text, size_t length, enum minimalloc_colu
 
 #define NEEDED (1u << ID | 1u << LOWER | 1u << UPPER | 1u << SIZE)
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_minimalloc(const unsigned char *data, size_t size)
 {
     enum minimalloc_column columns[COLUMNS_MAX];
     struct tp_cut text = tp_cut_start(data, size), line;
@@ -557,6 +557,6 @@ const struct tp_format tp_format_minimalloc = {
     .name = "minimalloc",
     .summary = "CSV of buffers with lifetimes, as minimalloc reads it",
     .record = "tapool convert FILE -o FILE.csv",
-    .probe = probe,
+    .probe = probe_minimalloc,
     .read = read_buffers,
 };

@@ -15,7 +15,7 @@
 #define HEAD_OPCODES "}](c)XKJMGN.\x88\x89\x8a\x8c\x93\x95"
 
 /* Accepts any pickle with a low score, so that one that is no snapshot gets a fitting error. */
-static int probe(const unsigned char *data, size_t size)
+static int probe_pytorch(const unsigned char *data, size_t size)
 {
     int outermost = tp_pickle_outermost(data, size);
     if (outermost < 0)
@@ -92,6 +92,6 @@ const struct tp_format tp_format_pytorch = {
               "torch.cuda.memory._dump_snapshot(\"FILE\")",
     .capture = TP_PYTORCH_CAPTURE,
     .whole = "call torch.cuda.memory._record_memory_history() before the model is built",
-    .probe = probe,
+    .probe = probe_pytorch,
     .read = read_trace,
 };

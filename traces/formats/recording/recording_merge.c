@@ -74,7 +74,7 @@ static bool before(const struct merge *m, uint32_t a, uint32_t b)
     return frees(x) != frees(y) ? frees(x) : a < b;
 }
 
-static void set(struct merge *m, size_t at, uint32_t lane)
+static void set_lane(struct merge *m, size_t at, uint32_t lane)
 {
     m->heap[at] = lane;
     m->lanes[lane].at = at;
@@ -84,14 +84,14 @@ static void sift(struct merge *m, size_t at)
 {
     uint32_t lane = m->heap[at];
     for (; at && before(m, lane, m->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        set(m, at, m->heap[(at - 1) / 2]);
+        set_lane(m, at, m->heap[(at - 1) / 2]);
     for (size_t child; (child = 2 * at + 1) < m->size; at = child) {
         child += child + 1 < m->size && before(m, m->heap[child + 1], m->heap[child]);
         if (!before(m, m->heap[child], lane))
             break;
-        set(m, at, m->heap[child]);
+        set_lane(m, at, m->heap[child]);
     }
-    set(m, at, lane);
+    set_lane(m, at, lane);
 }
 
 static void move_to(struct merge *m, struct merge_lane *l, enum lane_state state, uint64_t key)
@@ -107,7 +107,7 @@ static void drop(struct merge *m, const struct merge_lane *l)
     uint32_t last = m->heap[--m->size];
     if (at == m->size)
         return;
-    set(m, at, last);
+    set_lane(m, at, last);
     sift(m, at);
 }
 
@@ -367,7 +367,7 @@ static int read_next(struct merge *m, struct merge_lane *l, struct tp_err *err)
     return rc;
 }
 
-static int step(struct merge *m, struct merge_lane *l, struct tp_err *err)
+static int step_lane(struct merge *m, struct merge_lane *l, struct tp_err *err)
 {
     if (l->state == LANE_NEXT)
         return read_next(m, l, err);
@@ -472,7 +472,7 @@ int tp_recording_merge(const struct tp_reading *r, const struct tp_recording *re
     if (!rc)
         rc = tp_recording_stacks_name(&m.stacks, rec, err);
     while (!rc && m.size)
-        rc = step(&m, &m.lanes[m.heap[0]], err);
+        rc = step_lane(&m, &m.lanes[m.heap[0]], err);
     if (!rc)
         place_pauses(&m, UINT64_MAX);
     if (!rc)

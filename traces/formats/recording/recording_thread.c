@@ -6,7 +6,7 @@ struct bytes {
     bool bad;
 };
 
-static uint64_t take(struct bytes *b)
+static uint64_t take_number(struct bytes *b)
 {
     uint64_t value = 0;
     const unsigned char *next = tp_rec_get(b->at, b->end, &value);
@@ -17,28 +17,28 @@ static uint64_t take(struct bytes *b)
 
 static uint64_t take_address(struct bytes *b, struct tp_recording_thread *t, bool in_bytes)
 {
-    uint64_t by = tp_rec_unzigzag(take(b));
+    uint64_t by = tp_rec_unzigzag(take_number(b));
     t->address = in_bytes ? t->address + by : ((t->address >> 3) + by) << 3;
     return t->address;
 }
 
 static void take_aligned(struct bytes *b, struct tp_recording_event *ev)
 {
-    uint64_t log = take(b);
+    uint64_t log = take_number(b);
     b->bad |= log > 63;
     ev->align = UINT64_C(1) << (log & 63);
 }
 
 static void take_resize(struct bytes *b, struct tp_recording_event *ev)
 {
-    uint64_t resize = take(b);
+    uint64_t resize = take_number(b);
     ev->size = resize >> 1;
     ev->only_seen = resize & 1;
 }
 
 static void take_body(struct bytes *b, struct tp_recording_event *ev, uint64_t most)
 {
-    uint64_t length = take(b);
+    uint64_t length = take_number(b);
     b->bad |= length > most || length > (uint64_t)(b->end - b->at);
     if (b->bad)
         return;
@@ -59,12 +59,12 @@ static void take_call(struct tp_recording_event *ev, bool *bad)
 {
     struct bytes b = {ev->body, ev->body + ev->body_bytes, false};
     struct tp_device_call *c = &ev->call;
-    uint64_t kind = take(&b);
+    uint64_t kind = take_number(&b);
     unsigned members = tp_device_call_members(kind < TP_CALL_KINDS ? (unsigned)kind : 0);
     *c = (struct tp_device_call){.kind = members ? (enum tp_device_call_kind)kind : TP_CALL_NONE};
     for (unsigned i = 0; members >> i; i++)
         if (members >> i & 1)
-            *tp_device_call_member(c, i) = take(&b);
+            *tp_device_call_member(c, i) = take_number(&b);
     *bad = b.bad || b.at != b.end || !members || !is_sound(c);
     if (c->kind == TP_CALL_ALLOC || c->kind == TP_CALL_ALLOC_NOW)
         ev->op = TP_REC_ALLOC;
@@ -75,7 +75,7 @@ static void take_call(struct tp_recording_event *ev, bool *bad)
 
 static void take_more(struct bytes *b, struct tp_recording_event *ev)
 {
-    uint64_t kind = take(b);
+    uint64_t kind = take_number(b);
     b->bad |= kind == TP_MORE_NONE || kind >= TP_MORE_KINDS;
     ev->more = b->bad ? TP_MORE_NONE : (enum tp_record_more)kind;
     take_body(b, ev, TP_RECORDING_BODY);
@@ -91,14 +91,14 @@ static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_rec
     ev->op = (enum tp_record_op)(token & (TP_REC_BYTES - 1));
     ev->size = ev->align = 0;
     ev->more = TP_MORE_NONE;
-    t->time += since < 15 ? since : 15 + take(b);
+    t->time += since < 15 ? since : 15 + take_number(b);
     ev->time = ev->end = t->time;
     switch (ev->op) {
     case TP_REC_ALIGNED:
         take_aligned(b, ev);
         /* fall through */
     case TP_REC_ALLOC:
-        ev->size = take(b);
+        ev->size = take_number(b);
         /* fall through */
     case TP_REC_FREE:
         ev->address = take_address(b, t, in_bytes);
@@ -108,7 +108,7 @@ static void decode(struct bytes *b, struct tp_recording_thread *t, struct tp_rec
         take_resize(b, ev);
         break;
     case TP_REC_MOVE:
-        ev->end = t->time += take(b);
+        ev->end = t->time += take_number(b);
         ev->address = take_address(b, t, in_bytes);
         ev->to = take_address(b, t, in_bytes);
         take_resize(b, ev);

@@ -17,7 +17,7 @@ enum { TIMED_LEAST = 30 }; /* calls, for an interval */
  * million events a second, 2026-11. */
 #define OWN_MOST 2.0
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_recording(const unsigned char *data, size_t size)
 {
     size_t magic = sizeof TP_RECORDING_MAGIC - 1;
     return size >= magic && !memcmp(data, TP_RECORDING_MAGIC, magic) ? 100 : 0;
@@ -190,6 +190,6 @@ const struct tp_format tp_format_recording = {
     .name = "recording",
     .summary = "what `tapool record` writes while the program runs",
     .record = "tapool record -o OUT.tpt -- PROGRAM",
-    .probe = probe,
+    .probe = probe_recording,
     .read = read_recording,
 };

@@ -462,7 +462,7 @@ static int settle(struct rmm *m, const struct rmm_row *row, struct tp_err *err)
 
 /* ---- the whole ---- */
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_rmm(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     int rows = 0;
@@ -545,6 +545,6 @@ const struct tp_format tp_format_rmm = {
     .has_devices = true,
     .summary = "RMM's log of device memory (CSV of rmm::mr::logging_resource_adaptor)",
     .record = "rmm.enable_logging(log_file_name=\"FILE\") in Python",
-    .probe = probe,
+    .probe = probe_rmm,
     .read = read_rmm,
 };

@@ -81,8 +81,8 @@ static char *join(const struct tp_tpt_places_writer *w, struct needed n, const u
 }
 
 /* The stacks below a number are written with it, and so are the texts of all of them. */
-static void need(const struct tp_tpt_places_writer *w, const struct tp_place_item *item,
-                 struct needed *n)
+static void need_texts(const struct tp_tpt_places_writer *w, const struct tp_place_item *item,
+                       struct needed *n)
 {
     n->texts = item->text >= n->texts ? item->text + 1 : n->texts;
     for (; n->stacks < item->stack; n->stacks++) {
@@ -104,7 +104,7 @@ static int put_called(struct tp_tpt_places_writer *w, struct tp_tpt_block *block
         rc = tp_place_cursor_look(&w->cursor, w->next, &item, err);
         if (rc != TP_OK || !item)
             break;
-        need(w, item, n);
+        need_texts(w, item, n);
         *at = tp_put_varint(*at, item->event - before);
         *at = tp_put_varint(*at, item->stack ? 2 * (uint64_t)(item->stack - 1) + 1
                                              : 2 * (uint64_t)item->text);

@@ -336,7 +336,7 @@ static int open_trace(const struct tp_reading *r, struct tp_program **out, uint6
     return rc;
 }
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_tpt(const unsigned char *data, size_t size)
 {
     return size >= TP_TPT_MAGIC_SIZE && memcmp(data, TP_TPT_MAGIC, TP_TPT_MAGIC_SIZE) == 0 ? 100
                                                                                            : 0;
@@ -347,6 +347,6 @@ const struct tp_format tp_format_tpt = {
     .summary = "tapool's own, binary: small, checked, played in place",
     .record = "tapool convert FILE -o FILE.tpt",
     .own = true,
-    .probe = probe,
+    .probe = probe_tpt,
     .open = open_trace,
 };

@@ -169,8 +169,8 @@ int tp_umpire_make(struct tp_umpire *u, const struct tp_umpire_line *l, struct t
 
 /* Finds the allocator of a line. An allocator that was made before the log began is named after its
  * address. */
-static int need(struct tp_umpire *u, const struct tp_umpire_line *l, uint32_t *space,
-                struct tp_err *err)
+static int need_allocator(struct tp_umpire *u, const struct tp_umpire_line *l, uint32_t *space,
+                          struct tp_err *err)
 {
     char name[48];
     uint64_t ref = 0;
@@ -252,7 +252,7 @@ static int emit_free(struct tp_umpire *u, uint32_t space, const struct tp_umpire
 int tp_umpire_allocate(struct tp_umpire *u, const struct tp_umpire_line *l, struct tp_err *err)
 {
     uint32_t space = 0;
-    int rc = need(u, l, &space, err);
+    int rc = need_allocator(u, l, &space, err);
     if (rc != TP_OK)
         return rc;
     if (!l->has_size || !l->has_pointer)
@@ -268,7 +268,7 @@ int tp_umpire_allocate(struct tp_umpire *u, const struct tp_umpire_line *l, stru
 int tp_umpire_deallocate(struct tp_umpire *u, const struct tp_umpire_line *l, struct tp_err *err)
 {
     uint32_t space = 0;
-    int rc = need(u, l, &space, err);
+    int rc = need_allocator(u, l, &space, err);
     if (rc != TP_OK)
         return rc;
     if (!l->has_pointer)
@@ -345,7 +345,7 @@ int tp_umpire_reallocate(struct tp_umpire *u, const struct tp_umpire_line *l, st
     bool unnamed = u->old_form && !l->ref.at && l->has_old && l->has_size;
     if (unnamed && !find_owner(u, l, &space))
         return TP_OK;
-    int rc = unnamed ? TP_OK : need(u, l, &space, err);
+    int rc = unnamed ? TP_OK : need_allocator(u, l, &space, err);
     if (rc != TP_OK)
         return rc;
     struct tp_umpire_allocator *a = &u->allocators[space];

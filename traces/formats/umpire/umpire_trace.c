@@ -33,7 +33,7 @@ struct umpire_reader {
     uint64_t others, strange; /* lines of other processes; lines that are not objects */
 };
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_umpire(const unsigned char *data, size_t size)
 {
     size_t first = 0;
     while (first < size && (data[first] <= ' ' || data[first] >= 0x80))
@@ -336,6 +336,6 @@ const struct tp_format tp_format_umpire = {
     .has_spaces = true,
     .summary = "replay log of LLNL's Umpire (UMPIRE_REPLAY=On), since 2019",
     .record = "UMPIRE_REPLAY=On PROGRAM",
-    .probe = probe,
+    .probe = probe_umpire,
     .read = read_log,
 };

@@ -256,7 +256,7 @@ static int take_line(struct valgrind *v, struct tp_cut line, struct tp_err *err)
 
 /* ---- the whole ---- */
 
-static int probe(const unsigned char *data, size_t size)
+static int probe_valgrind(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     int calls = 0;
@@ -330,6 +330,6 @@ const struct tp_format tp_format_valgrind = {
     .has_spaces = true,
     .summary = "valgrind --trace-malloc=yes: what it prints",
     .record = "valgrind --trace-malloc=yes PROGRAM 2>FILE",
-    .probe = probe,
+    .probe = probe_valgrind,
     .read = read_valgrind,
 };

@@ -179,7 +179,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     .name = #of, .path = "memory." #of "_bytes", .unit = TP_UNIT_BYTES, .per_device = true
 #define BYTES(of) MEMORY_BYTES(of), FIELD(of)
 #define EXACT_BYTES(of) EXACT(MEMORY), BYTES(of)
-#define MEMORY_WORD(of) .name = #of, .path = "memory." #of, .per_device = true
+#define MEMORY_WORD(of) .name = of, .path = "memory." of, .per_device = true
 #define UNUSED(of, all) \
     EXACT(MEMORY), DEVICE("memory.", of, SHARE), FIELD(of), \
     .allowed = SHARE_ALLOWED, SHARE_OF("memory." all "_bytes")

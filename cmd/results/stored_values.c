@@ -66,11 +66,11 @@ static bool find_usage(const struct tp_member *run_at, const struct tp_record *r
 static bool is_exact(const struct tp_member *device)
 {
     const struct tp_member memory = tp_member_find(device, "memory");
-    const struct tp_member metric_class = tp_member_seek(&memory, "class");
-    char *text = metric_class.item ? tp_member_text(&metric_class) : NULL;
+    const struct tp_member memory_class = tp_member_seek(&memory, "class");
+    char *text = memory_class.item ? tp_member_text(&memory_class) : NULL;
     bool exact = text && !strcmp(text, "E");
     if (text && !exact && *text && strcmp(text, "R"))
-        tp_member_fail(&metric_class, "is no word that is known here");
+        tp_member_fail(&memory_class, "is no word that is known here");
     free(text);
     return exact;
 }

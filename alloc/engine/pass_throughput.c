@@ -1,7 +1,7 @@
 /* The throughput pass: how long a whole replay takes, divided by its operations.
  *
- *     fresh instance:  cold | steady steady ... | empty empty | steady ... | empty ... | until
- * min_time
+ *     fresh instance:  cold | steady steady ... | empty empty | steady ... | empty ... |
+ *     until min_time is over
  *
  * The strategy and the empty strategy take turns, so that a slowdown of the machine affects
  * both. */

@@ -7,8 +7,8 @@
  * ranges share pages, the kept range can cost one page more than `cost` predicted. Over `virtual`,
  * whose addresses only rise, it invents addresses below 2^61 and translates them.
  *
- *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =
- * below) */
+ *     strategy's address --> | 0x1b3..0000 | --> virtual's address
+ *     (table `ranges`, tag = below) */
 #include "alloc/base/random.h"
 #include "alloc/base/range_table.h"
 #include "alloc/source.h"

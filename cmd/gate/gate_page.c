@@ -2,8 +2,8 @@
  * what caused it, what was compared and what was not, and how to go on. The data is tapool.check/1
  * with what only its chart needs:
  *
- *     { ..., "page": { "texts": [ {"cell", "head", "values", "change", "interval", "allowed"}, ...
- * ] } }
+ *     { ..., "page": { "texts": [
+ *         {"cell", "head", "values", "change", "interval", "allowed"}, ... ] } }
  *
  * the texts of each finding, empty unless it is a time. Of more findings than a page can hold those
  * are left out first that have not moved. */

@@ -1,7 +1,7 @@
 /* Pictures of dots on a terminal: each character is a braille pattern of 2 x 4 dots.
  *
- *     dots    . . | * . | * *        row 0 is at the top; dots are counted from the left and from
- * the . * | * . | . .        bottom
+ *     dots    . . | * . | * *        row 0 is at the top; dots are counted
+ *             . * | * . | . .        from the left and from the bottom
  *             * * | * . | . .
  *             * * | . * | . .  */
 #ifndef TP_BRAILLE_H

@@ -2,8 +2,7 @@
  * first 8 bytes of each block written. What `tapool replay -s system` says is checked against it.
  *
  *     libc_loop extract TRACE > CALLS    writes the calls as they are needed here
- *     libc_loop CALLS                    prints the steady ns per call, the loop's own share taken
- * off
+ *     libc_loop CALLS                    prints the steady ns per call, less the loop's own share
  *
  * Two steps, because a process that has read a trace no longer has a fresh heap: a large block
  * freed once raises glibc's thresholds for good. The loop's share is that of the same loop without

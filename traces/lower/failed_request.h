@@ -2,8 +2,8 @@
  * freed at once, because nobody knows what the program would have done with it. Such a request is
  * this sequence of instructions:
  *
- *     NOTE oom  [NOTE device_free]  [POOL]  ALLOC  FREE        all of one event, size, stream,
- * device
+ *     NOTE oom  [NOTE device_free]  [POOL]  ALLOC  FREE
+ *     all of one event, size, stream and device
  *
  * This module recognises the sequence, for code that must tell a failed request from a served
  * one. */

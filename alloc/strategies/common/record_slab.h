@@ -1,7 +1,7 @@
 /* Records of one size, in chunks of 64.
  *
- *     oldest -> | r | r | - | r | ... |  ->  | r | - | ... |      - : free, linked by its first
- * word
+ *     oldest -> | r | r | - | r | ... |  ->  | r | - | ... |
+ *     - : free, linked by its first word
  *
  * The record given back last is taken next. Chunks are kept until slab_fini, so memory follows the
  * peak number of records. */

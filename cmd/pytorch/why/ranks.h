@@ -1,9 +1,8 @@
 /* The snapshots of several ranks of a job beside each other: each at its peak of reserved memory,
  * and the odd one out.
  *
- *     rank0.pickle --> played to its peak (why.h) --> a row and its largest allocation sites --\
- *     rank1.pickle -->                                                                         +-->
- * judged
+ *     rank0.pickle --> played to its peak (why.h) --> a row and its largest sites --\
+ *     rank1.pickle -->                                                              +--> judged
  *     ...
  *
  * One file is read at a time and released before the next one, so that memory is that of the

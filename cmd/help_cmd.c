@@ -58,6 +58,13 @@ static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
         return TP_OK;
     }
     const char *name = args->words[0];
+    /* Before the topics: some of these take words of commands too. */
+    for (size_t i = 0; tp_commands[i]; i++) {
+        if (!tp_commands[i]->hidden && !strcmp(tp_commands[i]->name, name)) {
+            tp_cli_help(tp_commands[i], out);
+            return TP_OK;
+        }
+    }
     const struct tp_topic *topic = tp_find_topic(name);
     if (topic) {
         tp_topic_print(topic, out);
@@ -67,12 +74,6 @@ static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (warning) {
         fprintf(out, "warning %s\n\n%s\n", warning->id, warning->help);
         return TP_OK;
-    }
-    for (size_t i = 0; tp_commands[i]; i++) {
-        if (!tp_commands[i]->hidden && !strcmp(tp_commands[i]->name, name)) {
-            tp_cli_help(tp_commands[i], out);
-            return TP_OK;
-        }
     }
     return fail_topic(name, err);
 }

@@ -180,7 +180,13 @@ golden() {
     diff -u "$file" "$got" >&2 || fail "golden/$1.txt differs; if that is meant: UPDATE_GOLDEN=1"
 }
 
-# shown NAME CMD...: runs it and compares its screen, which must not be wider than 100 columns.
+# fitting CMD...: runs it; its screen must not be wider than 100 columns.
+fitting() {
+    ok "$@" && tool width 100 <"$out"
+}
+
+# shown NAME CMD...: the same, and the screen is golden/NAME.txt. One a screen: what else a screen can say is
+# matched where it is made, and figures are those of the JSON (agree.py) and of tests/data/class_e.
 shown() {
     local name=$1
     shift

@@ -32,7 +32,7 @@ small_trace() {
 }
 
 @test "help" {
-    shown compare-help "$TAPOOL" compare --help
+    ok "$TAPOOL" compare --help
     matches "$out" 'A replay is one measurement'
 }
 
@@ -43,8 +43,11 @@ small_trace() {
         --metric peak_reserved --metric source_calls.get --metric reuse --seed 7
     nothing_left tmp
     device_trace >gpu.trace
-    same_screen compare-device compare gpu.trace -s lru -s direct -s arena --metric peak_reserved --metric fits_in \
-        --base lru --sort fits_in
+    fitting compare gpu.trace -s lru -s direct -s arena --metric peak_reserved --metric fits_in --base lru --sort fits_in
+    sed -n 's/  */ /g; /^ lru/,/^$/p' "$out" | diff - <(printf '%s\n' ' lru 48 MiB base 24 MiB base' \
+        ' direct 24 MiB -50.0 % 24 MiB same' ' arena 48 MiB same 28 MiB +16.7 %' '')
+    matches "$out" '^Pick lru: the only policy here that heeds the streams, yardsticks aside$'
+    matches "$out" '^! unsafe-reuse  arena takes no notice of streams'
 }
 
 @test "live: times have intervals, bases and marks; what the test cannot show is said" {
@@ -142,7 +145,7 @@ END
 
 @test "-v: all metrics that there are, in tables below each other, at 80 columns as at 100" {
     cd "$RESULTS"
-    same_screen compare-verbose "$TAPOOL" compare old.json new.json -v
+    fitting "$TAPOOL" compare old.json new.json -v
     # what a terminal holds at once: under 4 KiB
     ok tool fits 80 "$TAPOOL" compare old.json new.json -v --metric peak_reserved --metric ns_per_op \
         --metric alloc.mean --metric internal_fragmentation --metric alloc.p99

@@ -382,7 +382,6 @@ END
     ok convert sample:sqlite -o one.tpt --from 7:7
     matches "$out" '^one\.tpt: 1 event, '
     [ "$(wc -l <"$out")" -eq 2 ]
-    shown convert-help convert --help
     ok tool fits 80 "$TAPOOL" convert --help
 }
 

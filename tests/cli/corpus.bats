@@ -102,8 +102,6 @@ END
 
 @test "a training step: the screens of replay and info" {
     ln -s "$CORPUS/pytorch/training-step.pickle.gz" .
-    shown corpus-training-step-info info training-step.pickle.gz
-    shown corpus-training-step play_once training-step.pickle.gz
     ok tool fits 80 "$TAPOOL" info training-step.pickle.gz
     ok tool fits 80 "$TAPOOL" replay --min-time 0 training-step.pickle.gz
     ok play_once training-step.pickle.gz --json

@@ -154,20 +154,24 @@ END
 
 @test "the screens of a device" {
     shown cuda-table play_once gpu.json
-    shown cuda-table-occupied play_once gpu.json --occupy spin -s lru -s stream-pool -s direct
-    shown cuda-stream-pool play_once gpu.json -s stream-pool
-    shown cuda-pool play_once gpu.json -s cudaMallocAsync --occupy memset
+    fitting play_once gpu.json --occupy spin -s lru -s stream-pool -s direct
+    matches <(tr -s ' \n' ' ' <"$out") 'each block is worked on \(spin, recorded time x 1\)'
+    lacks "$out" 'idle-streams'
+    fitting play_once gpu.json -s stream-pool
+    fitting play_once gpu.json -s cudaMallocAsync --occupy memset
     shown cuda-pool-v play_once gpu.json -s cudaMallocAsync -v
-    shown cuda-direct-v play_once gpu.json -s direct -v
-    shown cuda-host-trace play_once sample:sqlite -s arena --source cuda
-    ok with devices=2 play_once two.json
-    golden cuda-two-devices <"$out"
-    ok with memory=20MiB play_once gpu.json
-    golden cuda-full <"$out"
+    fitting play_once gpu.json -s direct -v
+    fitting play_once sample:sqlite -s arena --source cuda
+    matches "$out" '^ +cuMemGetInfo: 2 MiB less free when 2 MiB were reserved; 8 GiB of 8 GiB were free$'
+    fitting with devices=2 play_once two.json
+    matches "$out" '^cuda, 2 devices +2 x Simulated GPU'
+    fitting with memory=20MiB play_once gpu.json
+    [ "$(grep -c 'OUT OF MEMORY    2 of 4 allocations failed; 2 later calls on them skipped' "$out")" -eq 6 ]
+    matches "$out" '^Pick: none, every policy here failed$'
     ok with memory=20MiB play_once gpu.json -s cudaMallocAsync
     golden cuda-full-pool <"$out"
     balanced 10
-    shown cuda-strategies "$TAPOOL" strategies
+    fitting "$TAPOOL" strategies
     ok tool fits 80 "$TAPOOL" strategies
     ok tool fits 80 "$TAPOOL" doctor
     for args in '' '-s stream-pool -v' '-s cudaMallocAsync -v' '--occupy spin'; do

@@ -174,8 +174,3 @@ built() { ! "$TAPOOL" doctor | grep -q 'built without the CUDA Toolkit'; }
     refused 4 "^tapool: standard output could not be written" full "$TAPOOL" doctor
     refused 4 "^tapool: standard output could not be written" full "$TAPOOL" doctor --json
 }
-
-@test "--help" {
-    ok doctor --help
-    golden doctor-help <"$out"
-}

@@ -26,8 +26,11 @@ setup() {
 }
 
 @test "a device that is too small for what is set" {
-    shown tune-rescued "$TAPOOL" tune "$STEP" --capacity 3.7GiB \
+    fitting "$TAPOOL" tune "$STEP" --capacity 3.7GiB \
         --grid 'max_split_size_mb:128,large_segment_size_mb:40|64' --grid expandable_segments:True
+    matches "$out" '^  - +no, event 1,844 +50 +2  defaults \(as recorded\)$'
+    matches "$out" '^Set PYTORCH_ALLOC_CONF=expandable_segments:True$'
+    matches "$out" '^  3\.674 GiB reserved, without running out of memory; both from a compacted start$'
     ok "$TAPOOL" tune "$STEP" --capacity 3GiB --grid 'max_split_size_mb:128'
     grep -q 'the program itself needs 3.585 GiB, and the device has 3 GiB' <(tr '\n' ' ' <"$out")
 }

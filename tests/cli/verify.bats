@@ -22,7 +22,7 @@ setup() { enter_folder; }
 }
 
 @test "the rules that can be broken" {
-    shown verify-rules "$TAPOOL" verify --rules
+    fitting "$TAPOOL" verify --rules
     [ "$(wc -l <"$out")" -eq 16 ]
 }
 
@@ -63,7 +63,9 @@ def write(name, unmapped):
 write("grows.pickle", 40)
 write("parts.pickle", 20)
 END
-    shown verify-grows "$TAPOOL" verify grows.pickle
+    ok "$TAPOOL" verify grows.pickle
+    head -n 1 "$out" | grep -qx 'fidelity 1 of 1 addresses, 1 of 1 segments'
+    matches "$out" '^  unmapped       2 of 2 times the whole free units where the file unmaps them$'
     capture "$TAPOOL" verify parts.pickle
     [ "$rc" -eq 1 ]
     golden verify-parts <"$out"

@@ -15,7 +15,8 @@ oom() { python3 "$CLI/oom_snapshot.py" "$1" >"$1.pickle"; }
     oom fragmented
     shown why-fragmented "$TAPOOL" why fragmented.pickle
     oom too-big
-    shown why-too-big "$TAPOOL" why too-big.pickle
+    fitting "$TAPOOL" why too-big.pickle
+    matches "$out" '^Too big         live blocks and this request take 300 MiB, 130 MiB more than there is; even without$'
 }
 
 @test "an out of memory where segments grow" {
@@ -41,7 +42,9 @@ END
     cp "$DATA/training-step.pickle.gz" . # the screen names the file
     shown why-peak "$TAPOOL" why training-step.pickle.gz
     oom fragmented
-    shown why-at "$TAPOOL" why fragmented.pickle --at 9 --depth 3 --bytes
+    fitting "$TAPOOL" why fragmented.pickle --at 9 --depth 3 --bytes
+    matches "$out" '^ = +167,772,160 B   reserved, 2 segments$'
+    matches "$out" '^  60 MiB         48\.4 %  model\.py:21 forward < train\.py:88 step < train\.\.\.\.; 2 blocks, oldest 500 us$'
     ok "$TAPOOL" why fragmented.pickle --at end
     grep -q '^OUT OF MEMORY' "$out" # its last event is one
     ok "$TAPOOL" why fragmented.pickle --at peak
@@ -65,13 +68,16 @@ END
 
 @test "a snapshot without events is that of its end" {
     python3 "$CLI/snapshot.py" state >state.pickle
-    shown why-state "$TAPOOL" why state.pickle
+    fitting "$TAPOOL" why state.pickle
+    matches "$out" '^At the end      no events: PyTorch was not recording when this snapshot was dumped$'
+    matches "$out" '^ \+      2 MiB   1 segment wholly idle       50\.0 %   PyTorch gives these back before it fails$'
 }
 
 @test "call stacks for a flame graph add up to what is live" {
     oom fragmented
     ok "$TAPOOL" why fragmented.pickle --format folded
-    golden why-folded <"$out"
+    matches "$out" '^train\.py:90 main;train\.py:12 build;model\.py:8 __init__ 62914560$'
+    [ "$(wc -l <"$out")" -eq 3 ]
     ok "$TAPOOL" why fragmented.pickle --export-folded stacks --export-json why.json
     python3 - <<'END'
 import json

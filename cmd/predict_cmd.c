@@ -403,6 +403,19 @@ static int check_words(const struct tp_args *args, struct tp_err *err)
     return rc == TP_OK ? tp_exports_look(&o->exports, format_words, err) : rc;
 }
 
+/* What fits is found by replays of PyTorch's allocator. */
+static int check_fits(const struct predict_opts *o, const struct tp_recordings *all,
+                      struct tp_err *err)
+{
+    const struct tp_sample_run *first = &all->list[0];
+    if (!o->fits || tp_program_facts(first->trace.program)->kind == TP_KIND_DEVICE)
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EINPUT, "%s: --fits is about memory of a GPU, and this is of a host",
+                           first->trace.file),
+                   "--at VALUE predicts what the program requests");
+}
+
 static int run_predict(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct predict_opts *o = args->opts;
@@ -419,6 +432,8 @@ static int run_predict(const struct tp_args *args, FILE *out, struct tp_err *err
         rc = find_value(o, &all, &q, err);
     if (rc == TP_OK)
         rc = tp_recordings_open(&all, &o->open, err);
+    if (rc == TP_OK)
+        rc = check_fits(o, &all, err);
     if (rc == TP_OK)
         rc = find_settings(&all.list[0].trace, &tried, &q, err);
     q.recordings = all.by_value;

@@ -75,7 +75,8 @@ static void quadratic(const struct tp_law *law, uint64_t n, wide *numerator, wid
 static struct tp_law law_of_kind(const struct sizes *s, enum tp_law_kind kind, unsigned power,
                                  unsigned multiple)
 {
-    struct tp_law law = {.kind = kind, .power = power, .multiple = multiple};
+    struct tp_law law = {
+        .kind = kind, .power = power, .multiple = multiple, .multiple_most = multiple};
     for (size_t i = 0; i < 3; i++) {
         size_t from = i < s->count ? i : s->count - 1;
         law.n[i] = s->n[from];
@@ -112,6 +113,33 @@ static bool is_quadratic(const struct sizes *s)
     return s->count >= 3;
 }
 
+/* Whether the sizes have such a law with n rounded up: of the smallest multiple that explains them.
+ * A larger one may explain them, too. */
+static bool find_padded(const struct sizes *s,
+                        bool (*holds)(const struct sizes *, unsigned power, unsigned multiple),
+                        enum tp_law_kind kind, struct tp_law *out)
+{
+    bool found = false;
+    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; multiple <= TP_LAW_MULTIPLE_MOST; multiple *= 2)
+        for (unsigned power = 1; power <= 2; power++) {
+            if ((found && power != out->power) || !holds(s, power, multiple))
+                continue;
+            if (!found)
+                *out = law_of_kind(s, kind, power, multiple);
+            out->multiple_most = multiple;
+            found = true;
+        }
+    return found;
+}
+
+static struct tp_law ambiguous(const struct sizes *s)
+{
+    struct tp_law law = law_of_kind(s, TP_LAW_NONE, 1, 0);
+    law.ambiguous = true;
+    return law;
+}
+
+/* Where a + k n explains the sizes as well as n rounded up does, neither is known. */
 struct tp_law tp_law_of(const uint64_t *n, const uint64_t *size, size_t count)
 {
     const struct sizes s = {n, size, count};
@@ -120,18 +148,17 @@ struct tp_law tp_law_of(const uint64_t *n, const uint64_t *size, size_t count)
     for (unsigned power = 1; power <= 2; power++)
         if (is_power(&s, power, 0))
             return law_of_kind(&s, TP_LAW_POWER, power, 0);
-    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; multiple <= TP_LAW_MULTIPLE_MOST; multiple *= 2)
-        for (unsigned power = 1; power <= 2; power++)
-            if (is_power(&s, power, multiple))
-                return law_of_kind(&s, TP_LAW_PADDED, power, multiple);
+    struct tp_law padded, shifted;
+    bool pads = find_padded(&s, is_power, TP_LAW_PADDED, &padded);
     for (unsigned power = 1; power <= 2; power++)
-        if (is_shifted(&s, power, 0))
-            return law_of_kind(&s, TP_LAW_SHIFTED, power, 0);
-    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; count > 2 && multiple <= TP_LAW_MULTIPLE_MOST;
-         multiple *= 2)
-        for (unsigned power = 1; power <= 2; power++)
-            if (is_shifted(&s, power, multiple))
-                return law_of_kind(&s, TP_LAW_SHIFTED, power, multiple);
+        if (is_shifted(&s, power, 0)) {
+            shifted = law_of_kind(&s, TP_LAW_SHIFTED, power, 0);
+            return pads ? ambiguous(&s) : shifted;
+        }
+    if (pads)
+        return padded;
+    if (count > 2 && find_padded(&s, is_shifted, TP_LAW_SHIFTED, &shifted))
+        return shifted;
     return law_of_kind(&s, is_quadratic(&s) ? TP_LAW_QUADRATIC : TP_LAW_NONE, 2, 0);
 }
 
@@ -297,20 +324,29 @@ static bool shows_padding(const struct varied_sizes *of, const struct tp_law *fo
     return true;
 }
 
+static bool is_same_form(const struct tp_law *a, const struct tp_law *b)
+{
+    return a->padded == b->padded && !memcmp(a->powers, b->powers, sizeof a->powers);
+}
+
 /* The smallest multiple counts, as with one setting. */
 static size_t count_padded(const struct varied_sizes *of, struct tp_law *out)
 {
     size_t found = 0;
-    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; !found && multiple <= TP_LAW_MULTIPLE_MOST;
-         multiple *= 2)
+    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; multiple <= TP_LAW_MULTIPLE_MOST; multiple *= 2) {
+        size_t here = 0;
         for (unsigned mask = 1; mask < 1u << of->at->count; mask++) {
             const struct tp_law form = {.multiple = multiple, .padded = (uint8_t)mask};
             struct tp_law law;
             size_t more = shows_padding(of, &form) ? count_products(of, form, false, &law) : 0;
-            if (more && !found)
+            if (more && !found && !here)
                 *out = law;
-            found += more;
+            else if (more && is_same_form(&law, out))
+                out->multiple_most = multiple;
+            here += more;
         }
+        found = found ? found : here;
+    }
     return found;
 }
 
@@ -429,11 +465,16 @@ static struct tp_law law_of_several(const struct varied_sizes *of, const struct 
 {
     const struct tp_law plain = {.multiple = 0};
     struct tp_law law;
+    struct tp_law padded;
     size_t found = count_products(of, plain, false, &law);
-    found = found ? found : count_padded(of, &law);
-    found = found ? found : count_products(of, plain, true, &law);
-    found = found ? found : is_bilinear(of, false, &law) || is_bilinear(of, true, &law);
-    return found == 1 ? law : law_of_kind(s, TP_LAW_NONE, 1, 0);
+    if (!found) {
+        size_t pads = count_padded(of, &padded);
+        found = count_products(of, plain, true, &law) + pads;
+        if (found != 1 || pads)
+            found += is_bilinear(of, false, &law) || is_bilinear(of, true, &law);
+        law = pads ? padded : law;
+    }
+    return found == 1 ? law : found ? ambiguous(s) : law_of_kind(s, TP_LAW_NONE, 1, 0);
 }
 
 /* A constant, too, must be recorded at other values of each setting. */
@@ -452,15 +493,27 @@ struct tp_law tp_law_of_settings(const struct tp_axis_values *at, const uint64_t
     return is_constant(&s) ? tp_law_of(n, size, s.count) : law_of_several(&of, &s);
 }
 
-struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size, unsigned power)
+struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size,
+                           const uint8_t powers[TP_AXES])
 {
-    struct tp_law law = {.kind = at->count == 1 ? TP_LAW_POWER : TP_LAW_PRODUCT,
-                         .power = at->count == 1 ? power : 1,
+    const bool one = at->count == 1;
+    struct tp_law law = {.kind = !one        ? TP_LAW_PRODUCT
+                                 : powers[0] ? TP_LAW_POWER
+                                             : TP_LAW_CONSTANT,
+                         .power = one ? powers[0] : 1,
                          .size = {size, size, size}};
     for (size_t i = 0; i < TP_AXES; i++)
-        law.powers[i] = i < at->count ? (uint8_t)power : 0;
-    law.n[0] = law.n[1] = law.n[2] = at->count == 1 ? at->values[0] : product(&law, at);
+        law.powers[i] = i < at->count ? powers[i] : 0;
+    law.n[0] = law.n[1] = law.n[2] = one ? at->values[0] : product(&law, at);
     return law;
+}
+
+struct tp_law tp_law_risen(uint64_t from, uint64_t n, uint64_t size)
+{
+    return (struct tp_law){.kind = TP_LAW_SHIFTED,
+                           .power = 1,
+                           .n = {from, n, n},
+                           .size = {0, size, size}};
 }
 
 /* Of a + k x, the line through two points; of k x, one of them. */

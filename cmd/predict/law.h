@@ -5,7 +5,7 @@
  * Laws are looked for in this order, each exact in integers for all recorded sizes: constant, k n,
  * k n^2, the same with n rounded up to a multiple of 8 to 512, a + k n, a + k n^2, and from three
  * sizes on these with n rounded up, and a polynomial of degree 2, of three with parts that are
- * whole and not negative.
+ * whole and not negative. Where n rounded up and a + k n both explain the sizes, no law is known.
  *
  * Laws of several settings are looked for in this order: constant, k x, the same with some settings
  * rounded up to a multiple of 8 to 512, a + k x, each with x a product of powers of the settings,
@@ -47,8 +47,10 @@ enum tp_law_kind {
 
 struct tp_law {
     enum tp_law_kind kind;
+    bool ambiguous;          /* of TP_LAW_NONE: more than one law explains all sizes */
     unsigned power;          /* 1 or 2 */
     unsigned multiple;       /* that n is rounded up to; 0: none */
+    unsigned multiple_most;  /* the largest that explains the sizes, too */
     uint64_t n[3], size[3];  /* the sizes that define it; of a product, n are values of x */
     uint64_t parts[4];       /* of TP_LAW_BILINEAR: a to d, each up to TP_MAX_SIZE */
     uint8_t powers[TP_AXES]; /* of a product: 0 to 2 each, together up to one more than settings */
@@ -73,8 +75,12 @@ bool tp_law_decides(const struct tp_axis_values *at, size_t count);
 /* The size at these values, as tp_law_at. */
 bool tp_law_at_setting(const struct tp_law *law, const struct tp_axis_values *at, uint64_t *size);
 
-/* A law of a single size, which grows with this power of each setting. */
-struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size, unsigned power);
+/* A law of a single size, which grows with these powers of the settings, 0 to 2 each. */
+struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size,
+                           const uint8_t powers[TP_AXES]);
+
+/* The line of what is 0 bytes at `from` and `size` at `n`, which is above. */
+struct tp_law tp_law_risen(uint64_t from, uint64_t n, uint64_t size);
 
 /* The size at `n`. False: it is above TP_MAX_SIZE. A part of a byte counts as a whole one. */
 bool tp_law_at(const struct tp_law *law, uint64_t n, uint64_t *size);

@@ -182,7 +182,7 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
     struct tp_predicted *of = &p->requests[i];
     *of = (struct tp_predicted){tp_law_of_settings(at->at, at->size, count), (uint32_t)count, false,
                                 false};
-    for (used = count; of->law.kind == TP_LAW_NONE && used > 2;)
+    for (used = count; of->law.kind == TP_LAW_NONE && !of->law.ambiguous && used > 2;)
         of->law = tp_law_of_settings(at->at, at->size, --used);
     of->narrowed = of->law.kind != TP_LAW_NONE && used < count;
     p->narrowed += of->narrowed;
@@ -368,6 +368,16 @@ static void order_by_nearness(const struct tp_prediction *p, size_t *order)
     }
 }
 
+size_t tp_predict_nearest(const struct tp_sample_run *const *recordings, size_t count,
+                          const struct tp_axis_values *target)
+{
+    size_t at = 0;
+    for (size_t i = 1; i < count; i++)
+        if (nearness(recordings[i], target) >= nearness(recordings[at], target))
+            at = i;
+    return at;
+}
+
 int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
                     const struct tp_axis_values *target, size_t axis, struct tp_prediction *out,
                     struct tp_err *err)
@@ -445,29 +455,68 @@ static int too_large(const struct tp_prediction *p, const struct tp_request *q, 
                    place ? place : "");
 }
 
-/* A doubtful request is taken to grow as its law says, or with n where it has none; at most with
- * n^2, or, below the base, not to shrink. */
-static struct tp_law law_of(const struct tp_prediction *p, size_t i, uint64_t n, bool most)
+/* What a request is taken to be. */
+enum taken_as {
+    AS_FOUND, /* by its law; a doubtful one without a law grows with n */
+    AT_MOST,  /* a doubtful one grows with n^2, and does not shrink */
+    AS_PADDED /* with the largest multiple that explains what was recorded */
+};
+
+/* The largest value below that of the base at which something was recorded; 0: there is none. */
+static uint64_t recorded_below(const struct tp_prediction *p)
 {
-    const struct tp_sample_run *base = p->recordings[p->base];
-    const struct tp_predicted *of = &p->requests[i];
-    unsigned power = !most ? 1 : n < base->n ? 0 : 2;
-    return of->doubtful && (most || of->law.kind == TP_LAW_NONE)
-               ? tp_law_grown(&base->at, base->requests[i].size, power)
-               : of->law;
+    const uint64_t n = p->recordings[p->base]->n;
+    uint64_t below = 0;
+    for (size_t i = 0; p->target.count == 1 && i < p->count; i++)
+        if (p->recordings[i]->n < n && p->recordings[i]->n > below)
+            below = p->recordings[i]->n;
+    return below;
 }
 
-static int list_sizes(const struct tp_prediction *p, const struct tp_axis_values *at, bool most,
-                      uint64_t **out, struct tp_err *err)
+/* With n^2; what only the base has may have come between the recording below and it, and as many
+ * more may come on the way. */
+static struct tp_law law_at_most(const struct tp_prediction *p, size_t i,
+                                 const struct tp_axis_values *at)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
-    const uint64_t n = at->values[p->axis];
+    const uint64_t size = base->requests[i].size, below = recorded_below(p);
+    uint8_t powers[TP_AXES] = {0};
+    for (size_t axis = 0; axis < at->count; axis++)
+        powers[axis] = at->values[axis] < base->at.values[axis] ? 0 : 2;
+    const struct tp_law grown = tp_law_grown(&base->at, size, powers),
+                        risen = tp_law_risen(below, base->n, size);
+    uint64_t by_size = 0, by_number = 0;
+    if (!below || !powers[0] || p->requests[i].points > 1 ||
+        !tp_law_at_setting(&grown, at, &by_size) || !tp_law_at_setting(&risen, at, &by_number))
+        return grown;
+    return by_number > by_size ? risen : grown;
+}
+
+static struct tp_law law_of(const struct tp_prediction *p, size_t i,
+                            const struct tp_axis_values *at, enum taken_as as)
+{
+    static const uint8_t linear[TP_AXES] = {1, 1, 1, 1};
+    const struct tp_sample_run *base = p->recordings[p->base];
+    const struct tp_predicted *of = &p->requests[i];
+    if (of->doubtful && as == AT_MOST)
+        return law_at_most(p, i, at);
+    if (of->doubtful && of->law.kind == TP_LAW_NONE)
+        return tp_law_grown(&base->at, base->requests[i].size, linear);
+    struct tp_law law = of->law;
+    law.multiple = as == AS_PADDED ? law.multiple_most : law.multiple;
+    return law;
+}
+
+static int list_sizes(const struct tp_prediction *p, const struct tp_axis_values *at,
+                      enum taken_as as, uint64_t **out, struct tp_err *err)
+{
+    const struct tp_sample_run *base = p->recordings[p->base];
     uint64_t *sizes = *out = calloc(base->count + 1, sizeof *sizes);
     int rc = sizes ? TP_OK : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < base->count; i++) {
-        const struct tp_law law = law_of(p, i, n, most);
+        const struct tp_law law = law_of(p, i, at, as);
         if (!tp_law_at_setting(&law, at, &sizes[i]))
-            rc = too_large(p, &base->requests[i], n, err);
+            rc = too_large(p, &base->requests[i], at->values[p->axis], err);
     }
     return rc;
 }
@@ -482,20 +531,26 @@ static struct tp_axis_values target_with(const struct tp_prediction *p, uint64_t
 int tp_predict_sizes_at(const struct tp_prediction *p, const struct tp_axis_values *at,
                         uint64_t **out, struct tp_err *err)
 {
-    return list_sizes(p, at, false, out, err);
+    return list_sizes(p, at, AS_FOUND, out, err);
 }
 
 int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err)
 {
     const struct tp_axis_values at = target_with(p, n);
-    return list_sizes(p, &at, false, out, err);
+    return list_sizes(p, &at, AS_FOUND, out, err);
 }
 
 int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **out,
                           struct tp_err *err)
 {
     const struct tp_axis_values at = target_with(p, n);
-    return list_sizes(p, &at, true, out, err);
+    return list_sizes(p, &at, AT_MOST, out, err);
+}
+
+int tp_predict_sizes_padded(const struct tp_prediction *p, const struct tp_axis_values *at,
+                            uint64_t **out, struct tp_err *err)
+{
+    return list_sizes(p, at, AS_PADDED, out, err);
 }
 
 /* ---- the program ---- */

@@ -63,6 +63,11 @@ int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
                     struct tp_err *err);
 void tp_predict_release(struct tp_prediction *p); /* a zeroed one is fine */
 
+/* The index of the recording that is the base at these values: the nearest one by the ratios; of two
+ * the larger. */
+size_t tp_predict_nearest(const struct tp_sample_run *const *recordings, size_t count,
+                          const struct tp_axis_values *target);
+
 /* Whether recordings at these values, up to TP_LAW_POINTS, decide laws (law.h). */
 bool tp_predict_decides(const struct tp_sample_run *const *recordings, size_t count);
 
@@ -88,9 +93,13 @@ int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, 
 int tp_predict_sizes_at(const struct tp_prediction *p, const struct tp_axis_values *at,
                         uint64_t **out, struct tp_err *err);
 
-/* The same, with doubtful requests growing as n^2: what they are at most. */
+/* The same, with doubtful requests growing as n^2, and not shrinking: what they are at most. */
 int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **out,
                           struct tp_err *err);
+
+/* The same, with values rounded up to the largest multiple that explains the recorded sizes. */
+int tp_predict_sizes_padded(const struct tp_prediction *p, const struct tp_axis_values *at,
+                            uint64_t **out, struct tp_err *err);
 
 /* The program with these sizes. It begins with the recorded heap where no block of that grows, and
  * is without the recorded allocator's segments. The caller releases it. */
@@ -176,6 +185,7 @@ struct tp_predict_fit {
     uint64_t apart;       /* values above it that were tried are so far apart, in steps */
     uint64_t event, size; /* of the first request that fails there */
     bool initial;         /* the initial heap fails there */
+    uint64_t hole;        /* a smaller value that does not fit; 0: none was found */
     const char *place;    /* of it; NULL: not known */
     uint64_t peak, most;  /* requested where it fits, and if doubtful requests grow as n^2, bytes */
 };
@@ -212,17 +222,19 @@ struct tp_predict_most {
 
 /* Another recording, made again from the base: its own sizes in the order of the base. */
 struct tp_predict_redone {
-    size_t recording;     /* the one most like the base */
+    size_t recording;     /* the one most like the base, or the next one behind the value */
     uint64_t redone, was; /* peak requested, bytes */
-    bool differs;         /* by more than TP_PREDICT_REDONE: they free in another order */
+    bool differs;         /* by more than TP_PREDICT_REDONE, or by so much for each step on the way
+                           * to the value that it would be TP_PREDICT_CROSS_DOUBT there */
 };
 
 /* What the recorded values do not show: that the program rounds them up. */
 struct tp_predict_padding {
-    unsigned multiples[TP_AXES]; /* that all recorded values of a setting are, and the one that is
-                                  * predicted is not; 0: none */
-    uint64_t peak; /* requested, if values are rounded up to them, bytes; 0: it makes no difference
-                    */
+    uint64_t multiples[TP_AXES]; /* largest that explains what was recorded of a setting, and that
+                                  * the value is none of; 0: none */
+    bool doubles[TP_AXES];       /* so does the next power of 2 */
+    uint64_t peak;    /* requested, if values are rounded up to multiples; 0: no difference */
+    uint64_t doubled; /* the same, to a power of 2, bytes */
 };
 
 /* Why there is no answer. */
@@ -242,7 +254,10 @@ struct tp_predict_answer {
     struct tp_predict_peak peak;
     struct tp_predict_most most; /* where there are doubtful requests */
     struct tp_predict_padding padding;
-    uint64_t before; /* peak requested before the steps that were cut out, where that is more */
+    uint64_t fewest; /* peak requested if call stacks that ask more often at larger values do not
+                      * ask at all, where that is less, bytes */
+    uint64_t before; /* most requested before the steps that were cut out, if it grows as n^2 or
+                      * does not shrink, where that is more than in them, bytes */
     struct tp_predict_try tries[TP_PREDICT_TRIES]; /* none unless of PyTorch's GPU allocator */
     struct tp_predict_real real;                   /* where the asking has a recording for it */
     char *conf;                                    /* owned: the recorded setting */
@@ -271,6 +286,7 @@ struct tp_site_totals {
     size_t count;
     uint64_t bytes; /* of all sites: peak requested */
     uint64_t bent;  /* the same, if growth goes on to change as it did between the recordings */
+    uint64_t other_phase; /* another moment, which the recordings do not predict, at most; bytes */
     uint64_t smaller, larger; /* the same, with what tables have that double when they are full */
     uint64_t *others;         /* owned: by recording, its peak as the others predict it, bytes */
     double difference;        /* the largest of these to what was recorded, as a share of it */

@@ -5,6 +5,7 @@
 #include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/jobs/trial.h"
 #include "cmd/predict/align.h"
+#include "cmd/predict/doubts.h"
 #include "cmd/results/captured.h"
 #include "cmd/stats/measure.h"
 #include "cmd/ui/option_words.h"
@@ -12,7 +13,6 @@
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,11 +73,11 @@ static int play_once(const struct tp_predict_asking *q, const struct tp_predict_
 
 /* The same of the predicted program with these sizes. */
 static int play_sizes(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
-                      const uint64_t *sizes, struct tp_trial *trial, uint64_t capacity,
+                      const struct tp_prediction *p, const uint64_t *sizes, struct tp_trial *trial, uint64_t capacity,
                       struct tp_err *err)
 {
     struct tp_program *program = NULL;
-    int rc = tp_predict_program(&a->prediction, sizes, &program, err);
+    int rc = tp_predict_program(p, sizes, &program, err);
     if (rc == TP_OK)
         rc = play_once(q, a, program, trial, capacity, err);
     tp_program_release(program);
@@ -191,57 +191,6 @@ static int compare(const struct tp_predict_asking *q, struct tp_predict_answer *
 
 /* ---- the recordings, predicted from one another ---- */
 
-static bool is_far(uint64_t a, uint64_t b)
-{
-    uint64_t apart = a > b ? a - b : b - a;
-    return (double)apart > TP_PREDICT_DOUBT * (double)a;
-}
-
-/* Whether requests that only the base has make so much of the peak that it is another program. */
-static bool is_of_base(const struct tp_predict_peak *peak)
-{
-    return (double)peak->alone > TP_PREDICT_DOUBT * (double)peak->bytes;
-}
-
-/* The peak with doubtful requests as they would be with n^2. */
-static int find_most(const struct tp_prediction *p, uint64_t n, const struct tp_predict_peak *peak,
-                     struct tp_predict_most *out, struct tp_err *err)
-{
-    uint64_t *sizes = NULL;
-    struct tp_predict_peak most = {.bytes = 0};
-    *out = (struct tp_predict_most){.peak = peak->bytes};
-    out->matters = is_of_base(peak);
-    out->narrowed = (double)peak->narrowed > TP_PREDICT_DOUBT * (double)peak->bytes;
-    if (!tp_predict_has_doubts(p))
-        return TP_OK;
-    int rc = tp_predict_sizes_most(p, n, &sizes, err);
-    if (rc == TP_OK)
-        rc = tp_predict_peak(p, sizes, &most, err);
-    out->peak = most.bytes;
-    out->matters |= rc != TP_OK || is_far(peak->bytes, most.bytes);
-    tp_predict_peak_release(&most);
-    free(sizes);
-    return rc == TP_EINPUT ? TP_OK : rc; /* too large is far, too */
-}
-
-static int find_requested(const struct tp_prediction *p, uint64_t n, struct tp_predict_peak *peak,
-                          struct tp_err *err)
-{
-    uint64_t *sizes = NULL;
-    int rc = tp_predict_sizes(p, n, &sizes, err);
-    if (rc == TP_OK)
-        rc = tp_predict_peak(p, sizes, peak, err);
-    free(sizes);
-    return rc;
-}
-
-static int find_peak(const struct tp_prediction *p, uint64_t n, struct tp_predict_peak *peak,
-                     struct tp_predict_most *most, struct tp_err *err)
-{
-    int rc = find_requested(p, n, peak, err);
-    return rc == TP_OK ? find_most(p, n, peak, most, err) : rc;
-}
-
 static int check_one(const struct tp_predict_asking *q, size_t left_out,
                      struct tp_predict_check *to, struct tp_err *err)
 {
@@ -262,7 +211,7 @@ static int check_one(const struct tp_predict_asking *q, size_t left_out,
         rc = tp_predict_make(others, count, &of->at, q->axis, &p, err);
     to->sound = to->alike = rc == TP_OK && to->decided && tp_predict_is_sound(&p);
     if (to->sound)
-        rc = find_peak(&p, of->n, &peak, &most, err);
+        rc = tp_predict_find_peak(&p, of->n, &peak, &most, err);
     to->sound &= rc == TP_OK && !most.matters;
     to->predicted = peak.bytes;
     tp_predict_peak_release(&peak);
@@ -314,7 +263,7 @@ static int play_value(const struct tp_predict_asking *q, const struct tp_predict
     *out = (struct tried){.event = 0};
     int rc = tp_predict_sizes(&a->prediction, n, &sizes, err);
     if (rc == TP_OK)
-        rc = play_sizes(q, a, sizes, &trial, q->capacity, err);
+        rc = play_sizes(q, a, &a->prediction, sizes, &trial, q->capacity, err);
     free(sizes);
     if (rc == TP_OK && trial.status) {
         *err = trial.err;
@@ -352,7 +301,7 @@ static int find_hopeless(const struct tp_predict_asking *q, const struct tp_pred
     while (rc == TP_OK && high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         struct tp_predict_peak peak = {.bytes = 0};
-        rc = find_requested(&a->prediction, middle * a->fit.step, &peak, err);
+        rc = tp_predict_find_requested(&a->prediction, middle * a->fit.step, &peak, err);
         bool fits = rc == TP_OK && peak.bytes <= q->capacity;
         low = fits ? middle : low;
         high = fits ? high : middle;
@@ -406,18 +355,49 @@ static int scan(const struct tp_predict_asking *q, struct tp_predict_answer *a, 
     return rc;
 }
 
-/* Whether doubtful requests decide at the value that fits. */
-static int doubt_fit(struct tp_predict_answer *a, struct tp_err *err)
+/* What the recordings do not show of a value. */
+static int find_unseen(const struct tp_predict_asking *q, uint64_t n, uint64_t peak,
+                       struct tp_predict_answer *a, struct tp_err *err)
+{
+    tp_predict_find_before(q, n, peak, a);
+    int rc = tp_predict_find_padding(n, peak, a, err);
+    return rc == TP_OK ? tp_predict_find_fewest(n, peak, a, err) : rc;
+}
+
+enum { LOOKED_BELOW = 8 }; /* values below the one that fits */
+
+/* What is reserved may be more at a smaller value. */
+static int find_hole(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                     struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (uint64_t i = 1; rc == TP_OK && !a->fit.hole && i <= LOOKED_BELOW; i++) {
+        struct tried tried = {.fits = true};
+        const uint64_t by = i * a->fit.step;
+        if (by < a->fit.fits)
+            rc = play_value(q, a, a->fit.fits - by, &tried, err);
+        a->fit.hole = tried.fits ? 0 : a->fit.fits - by;
+    }
+    return rc;
+}
+
+/* What is not known at the value that fits. */
+static int doubt_fit(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                     struct tp_err *err)
 {
     struct tp_predict_peak peak = {.bytes = 0};
     struct tp_predict_most most = {.peak = 0};
-    int rc = a->fit.fits ? find_peak(&a->prediction, a->fit.fits, &peak, &most, err) : TP_OK;
+    if (!a->fit.fits)
+        return TP_OK;
+    int rc = tp_predict_find_peak(&a->prediction, a->fit.fits, &peak, &most, err);
     a->most.matters |= most.matters;
     a->most.narrowed |= most.narrowed;
     a->fit.peak = peak.bytes;
     a->fit.most = most.peak;
+    if (rc == TP_OK && !q->n)
+        rc = find_unseen(q, a->fit.fits, peak.bytes, a, err);
     tp_predict_peak_release(&peak);
-    return rc;
+    return rc == TP_OK && !most.matters ? find_hole(q, a, err) : rc;
 }
 
 /* The request that fails at the next value; a value that was not played is played for it. */
@@ -436,7 +416,7 @@ static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer 
         a->fit.initial = tried.initial;
     }
     name_failed(a);
-    return rc == TP_OK && !a->most.matters ? doubt_fit(a, err) : rc;
+    return rc == TP_OK && !a->most.matters ? doubt_fit(q, a, err) : rc;
 }
 
 /* ---- memory by value ---- */
@@ -447,8 +427,10 @@ static void add_value(struct tp_predict_answer *a, uint64_t n, uint64_t recorded
 {
     size_t at = a->point_count;
     for (size_t i = 0; i < a->point_count; i++)
-        if (a->points[i].n == n)
+        if (a->points[i].n == n) {
+            a->points[i].recorded = recorded == TP_NONE ? a->points[i].recorded : recorded;
             return;
+        }
     if (!n || a->point_count == TP_PREDICT_POINTS)
         return;
     for (; at && a->points[at - 1].n > n; at--)
@@ -486,25 +468,39 @@ void tp_predict_values(const struct tp_predict_asking *q, struct tp_predict_answ
         add_value(a, n, TP_NONE);
 }
 
+/* Laws that hold for the recordings nearest to the answer only are found anew at each value. */
+static int predict_point(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                         uint64_t n, struct tp_prediction *out, struct tp_err *err)
+{
+    struct tp_axis_values at = a->prediction.target;
+    at.values[q->axis] = n;
+    return tp_predict_make(q->recordings, q->count, &at, q->axis, out, err);
+}
+
 static int find_point(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
                       struct tp_predict_point *to, struct tp_err *err)
 {
     uint64_t *sizes = NULL;
     struct tp_predict_peak peak = {.bytes = 0};
     struct tp_trial trial = {.status = TP_OK};
-    int rc = tp_predict_sizes(&a->prediction, to->n, &sizes, err);
+    struct tp_prediction own = {.count = 0};
+    const struct tp_prediction *p = a->prediction.narrowed ? &own : &a->prediction;
+    int rc = p == &own ? predict_point(q, a, to->n, &own, err) : TP_OK;
     if (rc == TP_OK)
-        rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
+        rc = tp_predict_sizes(p, to->n, &sizes, err);
+    if (rc == TP_OK)
+        rc = tp_predict_peak(p, sizes, &peak, err);
     if (rc == TP_OK)
         to->requested = peak.bytes;
     if (rc == TP_OK && is_pytorch(base_of(a)))
-        rc = play_sizes(q, a, sizes, &trial, to->n <= a->fit.fits ? a->fit.capacity : 0, err);
+        rc = play_sizes(q, a, p, sizes, &trial, to->n <= a->fit.fits ? a->fit.capacity : 0, err);
     if (rc == TP_OK)
         to->reserved = reserved_of(&trial);
     tp_trials_release(&trial, 1);
     tp_predict_peak_release(&peak);
+    tp_predict_release(&own);
     free(sizes);
-    return rc == TP_EINPUT ? TP_OK : rc; /* too large */
+    return rc == TP_EINPUT || rc == TP_EUNSUP ? TP_OK : rc; /* too large, or not to be aligned */
 }
 
 /* What fits is on the device that it was asked for, the rest on one without a limit. */
@@ -531,7 +527,7 @@ static int play_most(const struct tp_predict_asking *q, struct tp_predict_answer
         return TP_OK;
     int rc = tp_predict_sizes_most(&a->prediction, q->n, &sizes, err);
     if (rc == TP_OK)
-        rc = play_sizes(q, a, sizes, &trial, 0, err);
+        rc = play_sizes(q, a, &a->prediction, sizes, &trial, 0, err);
     if (rc == TP_OK && reserved_of(&trial) != TP_NONE)
         a->most.peak_reserved = reserved_of(&trial);
     tp_trials_release(&trial, 1);
@@ -550,56 +546,6 @@ static int replay(const struct tp_predict_asking *q, struct tp_predict_answer *a
     return rc == TP_OK && q->real ? compare(q, a, sizes, err) : rc;
 }
 
-/* The largest power of 2, up to the largest multiple that laws know, that all recorded values of a
- * setting are multiples of; 0: they would show a smaller multiple, or the value is one, too. */
-static unsigned hidden_multiple(const struct tp_predict_asking *q, size_t axis)
-{
-    uint64_t all = TP_LAW_MULTIPLE_MOST;
-    for (size_t i = 0; i < q->count; i++)
-        all |= q->recordings[i]->at.values[axis];
-    const unsigned multiple = (unsigned)(all & -all);
-    return multiple < TP_LAW_MULTIPLE_LEAST || q->target.values[axis] % multiple == 0 ? 0
-                                                                                      : multiple;
-}
-
-/* Sizes that are rounded up look like others where all recorded values are whole multiples. */
-static int find_padding(const struct tp_predict_asking *q, struct tp_predict_answer *a,
-                        struct tp_err *err)
-{
-    struct tp_predict_padding *to = &a->padding;
-    struct tp_axis_values at = q->target;
-    struct tp_predict_peak peak = {.bytes = 0};
-    uint64_t *sizes = NULL;
-    bool some = false;
-    for (size_t i = 0; i < at.count; i++) {
-        unsigned multiple = to->multiples[i] = hidden_multiple(q, i);
-        at.values[i] += multiple ? multiple - at.values[i] % multiple : 0;
-        some |= multiple > 0;
-    }
-    if (!some)
-        return TP_OK;
-    int rc = tp_predict_sizes_at(&a->prediction, &at, &sizes, err);
-    if (rc == TP_OK)
-        rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
-    to->peak = rc == TP_OK && is_far(a->peak.bytes, peak.bytes) ? peak.bytes : 0;
-    tp_predict_peak_release(&peak);
-    free(sizes);
-    return rc == TP_EINPUT ? TP_OK : rc; /* larger than any device */
-}
-
-/* What came before the steps may grow in another way than they do: at most as a + k n^2. */
-static void find_before(const struct tp_predict_asking *q, struct tp_predict_answer *a)
-{
-    const struct tp_sample_run *last = q->recordings[q->count - 1], *other = q->recordings[0];
-    if (!q->steps || q->target.count > 1 || q->n <= last->n || last->before <= other->before)
-        return;
-    double square = (double)last->n * (double)last->n;
-    double run = square - (double)other->n * (double)other->n;
-    double rise = (double)(last->before - other->before);
-    double most = (double)last->before + rise / run * ((double)q->n * (double)q->n - square);
-    a->before = most > (double)a->peak.bytes ? (uint64_t)fmin(most, (double)TP_MAX_SIZE) : 0;
-}
-
 static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
@@ -608,37 +554,11 @@ static int predict_memory(const struct tp_predict_asking *q, struct tp_predict_a
     if (rc == TP_OK)
         rc = tp_predict_peak(&a->prediction, sizes, &a->peak, err);
     if (rc == TP_OK)
-        rc = find_most(&a->prediction, q->n, &a->peak, &a->most, err);
-    if (rc == TP_OK && !a->most.matters) {
-        find_before(q, a);
-        rc = find_padding(q, a, err);
-    }
+        rc = tp_predict_find_most(&a->prediction, q->n, &a->peak, &a->most, err);
+    if (rc == TP_OK && !a->most.matters)
+        rc = find_unseen(q, q->n, a->peak.bytes, a, err);
     if (rc == TP_OK && !a->most.matters)
         rc = replay(q, a, sizes, err);
-    free(sizes);
-    return rc;
-}
-
-/* Requests of equal sizes may live longer in one run than in another, and what lives throughout is
- * a small share of a long recording: both show in the peak. */
-static int redo(struct tp_predict_answer *a, struct tp_err *err)
-{
-    const struct tp_sample_run *base = base_of(a);
-    const struct tp_sample_run *other = a->prediction.recordings[a->prediction.alike];
-    size_t *pairs = calloc(base->count + 1, sizeof *pairs);
-    uint64_t *sizes = calloc(base->count + 1, sizeof *sizes);
-    struct tp_predict_peak peak = {.bytes = 0};
-    int rc = pairs && sizes ? tp_predict_pairs(base, other, pairs, err) : no_memory(err);
-    for (size_t i = 0; rc == TP_OK && i < base->count; i++)
-        sizes[i] = pairs[i] == TP_UNPAIRED ? 0 : other->requests[pairs[i]].size;
-    if (rc == TP_OK)
-        rc = tp_predict_peak(&a->prediction, sizes, &peak, err);
-    uint64_t was = tp_program_demand(other->trace.program, 0)->bytes;
-    a->redone = (struct tp_predict_redone){a->prediction.alike, peak.bytes, was, false};
-    a->redone.differs =
-        rc == TP_OK && (double)tp_predict_change(was, peak.bytes) > TP_PREDICT_REDONE * (double)was;
-    tp_predict_peak_release(&peak);
-    free(pairs);
     free(sizes);
     return rc;
 }
@@ -660,6 +580,12 @@ static void refuse(struct tp_predict_answer *a, bool refused, enum tp_predict_wh
     a->sound &= !refused;
 }
 
+/* The value that --fits is about: the one that fits, or the first that does not; 0: neither. */
+static uint64_t fit_value(const struct tp_predict_answer *a)
+{
+    return a->fit.fits ? a->fit.fits : a->fit.fails;
+}
+
 static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
@@ -670,9 +596,9 @@ static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_a
         rc = predict_memory(q, a, err);
     if (rc == TP_OK && q->capacity && !a->most.matters)
         rc = find_fit(q, a, err);
-    refuse(a, a->most.matters, is_of_base(&a->peak) ? TP_PREDICT_REQUESTS : TP_PREDICT_LAWS);
+    refuse(a, a->most.matters, tp_predict_is_of_base(&a->peak) ? TP_PREDICT_REQUESTS : TP_PREDICT_LAWS);
     if (rc == TP_OK && a->sound)
-        rc = redo(a, err);
+        rc = tp_predict_redo(a, q->n ? q->n : fit_value(a), err);
     refuse(a, a->redone.differs, TP_PREDICT_LIFETIMES);
     refuse(a, contradicts(q, a), TP_PREDICT_CROSS);
     if (rc == TP_OK && q->curve && a->sound)
@@ -680,14 +606,38 @@ static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_a
     return rc;
 }
 
-/* Without a value to predict the base is the largest recording, which is nearest to most. */
-int tp_predict_ask(const struct tp_predict_asking *q, struct tp_predict_answer *out,
-                   struct tp_err *err)
+static int ask_once(const struct tp_predict_asking *q, struct tp_predict_answer *out,
+                    struct tp_err *err)
 {
     *out = (struct tp_predict_answer){.sound = false};
     int rc = tp_predict_make(q->recordings, q->count, &q->target, q->axis, &out->prediction, err);
     out->sound = rc == TP_OK && tp_predict_is_sound(&out->prediction);
     return out->sound ? answer_exactly(q, out, err) : rc;
+}
+
+/* Whether another recording is nearer to the value that fits than the base is, which was the
+ * largest one, or the one nearest to the answer of before. */
+static bool is_off_base(const struct tp_predict_answer *a)
+{
+    const struct tp_prediction *p = &a->prediction;
+    struct tp_axis_values at = p->target;
+    at.values[p->axis] = fit_value(a);
+    return at.values[p->axis] && tp_predict_nearest(p->recordings, p->count, &at) != p->base;
+}
+
+enum { ASKED_AGAIN = 2 }; /* times; the base moves towards the value */
+
+int tp_predict_ask(const struct tp_predict_asking *q, struct tp_predict_answer *out,
+                   struct tp_err *err)
+{
+    struct tp_predict_asking again = *q;
+    int rc = ask_once(q, out, err);
+    for (int i = 0; i < ASKED_AGAIN && rc == TP_OK && !q->n && is_off_base(out); i++) {
+        again.target.values[q->axis] = fit_value(out);
+        tp_predict_answer_release(out);
+        rc = ask_once(&again, out, err);
+    }
+    return rc;
 }
 
 void tp_predict_answer_release(struct tp_predict_answer *a)

@@ -82,6 +82,15 @@ static void write_try(struct tp_json *j, cJSON *o, const struct tp_predict_try *
     tp_json_uint(j, o, "min_capacity_bytes", t->min_capacity);
 }
 
+/* What is not known of a peak. */
+static void write_doubts(struct tp_json *j, cJSON *o, const struct tp_predict_answer *a)
+{
+    tp_json_uint(j, o, "padded_requested_bytes", known(a->padding.peak));
+    tp_json_uint(j, o, "power_of_2_requested_bytes", known(a->padding.doubled));
+    tp_json_uint(j, o, "fewest_requested_bytes", known(a->fewest));
+    tp_json_uint(j, o, "peak_before_steps_bytes", known(a->before));
+}
+
 static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict_answer *a,
                          size_t sites)
 {
@@ -89,8 +98,7 @@ static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict
     tp_json_uint(j, o, "peak_requested_bytes", a->peak.bytes);
     tp_json_uint(j, o, "peak_requested_event", a->peak.event);
     tp_json_uint(j, o, "most_requested_bytes", a->most.peak);
-    tp_json_uint(j, o, "padded_requested_bytes", known(a->padding.peak));
-    tp_json_uint(j, o, "peak_before_steps_bytes", known(a->before));
+    write_doubts(j, o, a);
     tp_json_uint(j, o, "most_reserved_bytes", known(a->most.peak_reserved));
     cJSON *settings = tp_json_array(j, o, "settings");
     for (size_t i = 0; i < TP_PREDICT_TRIES; i++)
@@ -123,20 +131,24 @@ static void write_check(struct tp_json *j, cJSON *root, const struct tp_predict_
     tp_json_uint(j, o, "recorded_peak_reserved_bytes", real->recorded);
 }
 
-static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_fit *f)
+static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
 {
+    const struct tp_predict_fit *f = &r->answer->fit;
     cJSON *o = tp_json_object(j, root, "fit");
     tp_json_uint(j, o, "capacity_bytes", f->capacity);
     tp_json_uint(j, o, "step", f->step);
     tp_json_uint(j, o, "scan_step", f->apart * f->step);
     tp_json_uint(j, o, "fits", known(f->fits));
     tp_json_uint(j, o, "fails", known(f->fails));
+    tp_json_uint(j, o, "smaller_that_fails", known(f->hole));
     tp_json_uint(j, o, "failed_event", known(f->event));
     tp_json_bool(j, o, "failed_initially", f->initial);
     tp_json_uint(j, o, "failed_size_bytes", known(f->size));
     tp_json_text(j, o, "failed_place", f->place);
     tp_json_uint(j, o, "peak_requested_bytes", known(f->peak));
     tp_json_uint(j, o, "most_requested_bytes", known(f->most));
+    if (!r->asking->n)
+        write_doubts(j, o, r->answer);
 }
 
 static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
@@ -146,6 +158,7 @@ static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict
     cJSON *o = tp_json_object(j, root, "totals"), *others, *sites;
     tp_json_uint(j, o, "peak_requested_bytes", t->bytes);
     tp_json_uint(j, o, "bent_bytes", t->bent);
+    tp_json_uint(j, o, "other_phase_bytes", known(t->other_phase));
     tp_json_uint(j, o, "smaller_tables_bytes", t->smaller);
     tp_json_uint(j, o, "larger_tables_bytes", t->larger);
     tp_json_real(j, o, "cross_check", t->difference);
@@ -215,7 +228,7 @@ cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, siz
     if (a->sound && r->asking->real)
         write_check(j, root, r);
     if (a->sound && a->fit.capacity)
-        write_fit(j, root, &a->fit);
+        write_fit(j, root, r);
     if (a->point_count)
         write_points(j, root, a);
     return root;

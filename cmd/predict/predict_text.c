@@ -122,8 +122,8 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
     const struct tp_prediction *p = &a->prediction;
-    bool reserved = a->most.peak_reserved, below = r->asking->n && r->asking->n < base_of(r)->n;
-    bool only_fits = !r->asking->n;
+    bool reserved = a->most.peak_reserved, only_fits = !r->asking->n;
+    bool below = (only_fits ? a->fit.fits : r->asking->n) < base_of(r)->n;
     uint64_t low = reserved    ? a->tries[TP_PREDICT_RECORDED].peak_reserved
                    : only_fits ? a->fit.peak
                                : a->peak.bytes;
@@ -148,18 +148,54 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
 
 /* ---- values that the program may round up ---- */
 
+/* "batch is padded to 8, seq to 64"; or, with `doubles`, "batch to a power of 2". */
+static void add_padding(const struct tp_predict_report *r, bool doubles, struct tp_str *to)
+{
+    const struct tp_predict_padding *p = &r->answer->padding;
+    const char *verb = " is padded";
+    for (size_t i = 0; i < TP_AXES; i++) {
+        const char *axis = base_of(r)->axes[i] ? base_of(r)->axes[i] : "the value";
+        if (!(doubles ? p->doubles[i] : p->multiples[i] > 0))
+            continue;
+        tp_str_item(to, ", ", "%s%s to %s", axis, verb,
+                    doubles ? "a power of 2" : tp_count(p->multiples[i]).s);
+        verb = "";
+    }
+}
+
 static void print_padding(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_padding *p = &r->answer->padding;
-    struct tp_str of = {0};
-    for (size_t i = 0; p->peak && i < TP_AXES; i++)
-        if (p->multiples[i])
-            tp_str_item(&of, ", ", "%s is padded to %u",
-                        base_of(r)->axes[i] ? base_of(r)->axes[i] : "the value", p->multiples[i]);
-    if (p->peak)
-        row(page, "padding", "not seen: %s requested if %s", tp_bytes(p->peak, page->exact).s,
-            tp_str_text(&of));
-    tp_str_drop(&of);
+    const uint64_t figures[] = {p->peak, p->doubled};
+    const char *name = "padding";
+    for (size_t i = 0; i < 2; i++) {
+        struct tp_str of = {0};
+        add_padding(r, i == 1, &of);
+        if (figures[i]) {
+            row(page, name, "not seen: %s requested%s%s if %s",
+                tp_bytes(figures[i], page->exact).s, r->asking->n ? "" : " at ",
+                r->asking->n ? "" : tp_count(r->answer->fit.fits).s, tp_str_text(&of));
+            name = "";
+        }
+        tp_str_drop(&of);
+    }
+}
+
+static void print_fewest(const struct tp_predict_report *r, struct tp_page *page)
+{
+    if (r->answer->fewest)
+        row(page, "fewer requests",
+            "down to %s requested, if call stacks that ask more often at larger values do not ask",
+            tp_bytes(r->answer->fewest, page->exact).s);
+}
+
+static void print_before(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_answer *a = r->answer;
+    if (a->before)
+        row(page, "before steps", "not replayed: up to %s requested, more than %s",
+            tp_bytes(a->before, page->exact).s,
+            a->fit.capacity && a->before > a->fit.capacity ? "fits" : "in the steps");
 }
 
 /* ---- beside a recording ---- */
@@ -202,6 +238,9 @@ static void print_total_memory(const struct tp_predict_report *r, struct tp_page
     if (t->smaller != t->larger)
         row(page, "", "%s to %s  if what doubled is tables, which double when they are full",
             tp_bytes(t->smaller, page->exact).s, tp_bytes(t->larger, page->exact).s);
+    if (!tp_totals_near(t, t->other_phase > t->bytes ? t->other_phase : t->bytes))
+        row(page, "other phase", "not predicted: up to %s requested, if its growth goes on as n^2",
+            tp_bytes(t->other_phase, page->exact).s);
     if (r->asking->real)
         print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
                          "recorded there", page);
@@ -377,10 +416,13 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
         row(page, "max that fits", "%s in %s (multiples of %s%s)", tp_count(f->fits).s, capacity.s,
             tp_count(f->step).s,
             f->apart > 1 ? tp_text_of("; 1 in %s above it was tried", tp_count(f->apart).s).s : "");
+    if (f->hole)
+        row(page, "", "not every smaller value: %s does not fit", tp_count(f->hole).s);
     if (f->most > f->peak)
-        row(page, "doubt", "%s of unknown law: at %s requested %s up to %s if they grow with n^2",
+        row(page, "doubt", "%s of unknown law: at %s requested %s up to %s if they %s",
             doubtful_requests(r).s, tp_count(f->fits).s, tp_bytes(f->peak, page->exact).s,
-            tp_bytes(f->most, page->exact).s);
+            tp_bytes(f->most, page->exact).s,
+            f->fits < base_of(r)->n ? "do not shrink" : "grow with n^2");
     if (f->fails)
         row(page, "first OOM", "%s %s%s%s%s%s%s", tp_count(f->fails).s,
             f->event     ? "at event "
@@ -439,9 +481,12 @@ static uint64_t value_that_helps(const struct tp_predict_asking *q, size_t axis,
         most = value > most ? value : most;
     }
     *above = least == 1 || ((!asked || asked >= least) && 2 * most <= TP_LAW_N_MOST);
-    if (!*above)
+    if (!*above && least / 2 != asked)
         return least / 2;
-    return !tables ? 2 * most : most / 2 * 3 == asked ? most / 4 * 5 : most / 2 * 3;
+    *above = true;
+    if (!tables && 2 * most != asked)
+        return 2 * most;
+    return most / 2 * 3 == asked ? most / 4 * 5 : most / 2 * 3;
 }
 
 static const char *how_it_helps(const struct tp_predict_report *r, bool above)
@@ -456,7 +501,7 @@ static const char *how_it_helps(const struct tp_predict_report *r, bool above)
         return q->count < TP_TOTALS_LEAST
                    ? "three recordings of a host are predicted by totals of allocation sites"
                    : "totals of allocation sites are better known then";
-    if (r->answer->why == TP_PREDICT_LAWS)
+    if (r->answer->why == TP_PREDICT_LAWS && r->answer->prediction.lawless.requests)
         return "one recording more tells which law holds";
     return above ? "two recordings above the change agree"
                  : "two recordings below the change agree";
@@ -621,11 +666,15 @@ static void print_total_sites(const struct tp_predict_report *r, struct tp_page 
     if (shown < t->count)
         tp_page_put(page, INDENT, "%s more: --json", tp_plural(t->count - shown, "site").s);
     tp_table_drop(&table);
+    bool unknown = false, one = t->count && t->sites[0].bytes > t->bytes / 100 * 95;
     for (size_t i = 0; i < t->count; i++)
-        if (!t->sites[i].place && t->sites[i].bytes > t->bytes / 2)
-            tp_page_put(page, 0,
-                        "Most of it is of unknown sites, which may hide tables that double and "
-                        "other phases. With call stacks: tapool record --stacks 8 --stack-every 1");
+        unknown |= !t->sites[i].place && t->sites[i].bytes > t->bytes / 2;
+    if (unknown || one)
+        tp_page_put(page, 0,
+                    "%s, which may hide tables that double and other phases. With %scall stacks: "
+                    "tapool record --stacks %s --stack-every 1",
+                    unknown ? "Most of it is of unknown sites" : "Nearly all of it is of one site",
+                    unknown ? "" : "deeper ", unknown ? "8" : "16");
 }
 
 static void print_totals(const struct tp_predict_report *r, struct tp_page *page)
@@ -659,16 +708,20 @@ void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
     if (r->asking->n) {
         tp_page_line(page);
         tp_predict_memory_print(r, page);
-        if (a->before)
-            row(page, "before steps", "not replayed: up to %s requested, more than in the steps",
-                tp_bytes(a->before, page->exact).s);
+        print_before(r, page);
         print_doubt(r, page);
         print_padding(r, page);
+        print_fewest(r, page);
         print_growth(r, page);
     }
     if (a->fit.capacity)
         tp_page_line(page);
     tp_predict_fit_print(r, page);
+    if (!r->asking->n) {
+        print_before(r, page);
+        print_padding(r, page);
+        print_fewest(r, page);
+    }
     print_points(r, page);
     tp_page_line(page);
     tp_predict_checks_print(r, page);

@@ -19,6 +19,7 @@ struct fit {
     double a, k, missed;
     unsigned power;
     bool table;
+    double beside;      /* of a table: bytes beside it, which do not grow */
     double least, most; /* of a table: bytes that an n takes, up to which it doubles */
 };
 
@@ -91,20 +92,37 @@ static bool doubles(double first, double other)
     return fabs(power - round(power)) < 0.01;
 }
 
+/* Whether the values are so near each other that a table need not have grown between them. */
+static bool is_narrow(const struct tp_site_ledger *l)
+{
+    return l->recordings[l->recorded - 1]->n < 2 * l->recordings[0]->n;
+}
+
 /* A table that doubles when it is full: as many blocks in all recordings, of sizes that are powers
  * of 2 apart. An n takes so many bytes of it that each recording fits, and not into half of it. */
-static bool is_table(const struct site_points *p, struct fit *out)
+static bool is_table_beside(const struct site_points *p, double beside, struct fit *out)
 {
-    bool may = p->bytes[0] > 0, grows = false;
-    *out = (struct fit){.a = p->bytes[0], .power = 1, .table = true, .most = INFINITY};
+    bool may = p->bytes[0] > beside, grows = is_narrow(p->of);
+    *out = (struct fit){
+        .a = p->bytes[0] - beside, .power = 1, .table = true, .beside = beside, .most = INFINITY};
     for (size_t i = 0; i < p->of->recorded; i++) {
-        double each = p->bytes[i] / x_of(p, i, 1);
-        may &= doubles(p->bytes[0], p->bytes[i]) && p->blocks[i] == p->blocks[0];
-        grows |= p->bytes[i] > 1.5 * p->bytes[0];
+        double held = p->bytes[i] - beside, each = held / x_of(p, i, 1);
+        may &= doubles(out->a, held) && p->blocks[i] == p->blocks[0];
+        grows |= held > 1.5 * out->a;
         out->least = i == p->without ? out->least : fmax(out->least, each / 2);
         out->most = i == p->without ? out->most : fmin(out->most, each);
     }
     return may && grows && out->least < out->most;
+}
+
+/* Beside a table the site may have what does not grow: where all lie on a line, what that begins
+ * with. */
+static bool is_table(const struct site_points *p, struct fit *out)
+{
+    if (is_table_beside(p, 0, out))
+        return true;
+    const struct fit f = line(p, 1, false);
+    return f.a > 0 && is_exact(&f, p) && is_table_beside(p, f.a, out);
 }
 
 /* Where the values are powers of 2 apart, too, a table lies on a line. */
@@ -119,7 +137,7 @@ static bool shows_tables(const struct tp_site_ledger *l)
 /* What a table has where an n takes so many bytes. */
 static double doubled(const struct fit *table, double each, uint64_t n)
 {
-    return table->a * exp2(ceil(log2(each * (double)n / table->a) - 1e-9));
+    return table->beside + table->a * exp2(ceil(log2(each * (double)n / table->a) - 1e-9));
 }
 
 /* ---- the law of a site ---- */
@@ -148,15 +166,16 @@ static double at_value(const struct fit *f, uint64_t n)
 
 /* ---- growth that is none of these ---- */
 
-/* Growth from the last recording on, where its slope changes as a power of n: the one that it had
- * between the first recordings and the last. That it had none before tells of none: then n^2. */
-static double bent_growth(double from, double to, double before, double after, double apart)
+/* Growth from a recording on, where its slope changes as a power of n: the one that it had between
+ * the first recordings and the last. That it had none before tells of none: then n^2. */
+static double bent_growth(double from, double to, double before, double after, double apart,
+                          double slope)
 {
-    double bend = before > 0 ? log(after / before) / log(apart) : 1;
+    double bend = before > 0 && after > 0 ? log(after / before) / log(apart) : before > 0 ? -1 : 1;
     bend = fmin(fmax(bend, -1), 1);
     if (bend <= -1)
-        return after * from * log(to / from);
-    return after * from / (bend + 1) * (pow(to / from, bend + 1) - 1);
+        return slope * from * log(to / from);
+    return slope * from / (bend + 1) * (pow(to / from, bend + 1) - 1);
 }
 
 /* The first recording, the one in the middle and the last, with the slopes between them. */
@@ -196,14 +215,18 @@ static double bent(const struct tp_site_ledger *l, const struct tp_site_holdings
                    uint64_t n, double straight)
 {
     const struct bend b = bend_of(l, h->bytes + site * l->recorded);
-    if ((double)n <= b.x[2] || fabs(b.after - b.before) <= 1e-6 * fabs(b.after))
+    const double to = (double)n, apart = (b.x[1] + b.x[2]) / (b.x[0] + b.x[1]);
+    const bool below = to < b.x[0];
+    if ((!below && to <= b.x[2]) || fabs(b.after - b.before) <= 1e-6 * fabs(b.after))
         return straight;
     if (is_lawless(l, h, site))
-        return b.y[2] * pow((double)n / b.x[2], 2);
-    if (b.after <= 0)
-        return b.y[2];
-    return b.y[2] +
-           bent_growth(b.x[2], (double)n, b.before, b.after, (b.x[1] + b.x[2]) / (b.x[0] + b.x[1]));
+        return below ? b.y[0] * pow(to / b.x[0], 2) : b.y[2] * pow(to / b.x[2], 2);
+    if (below)
+        return b.before <= 0 ? b.y[0]
+                             : fmax(0, b.y[0] + bent_growth(b.x[0], to, b.before, b.after, apart,
+                                                            b.before));
+    return b.after <= 0 ? b.y[2]
+                        : b.y[2] + bent_growth(b.x[2], to, b.before, b.after, apart, b.after);
 }
 
 /* a + b x with the least squares of the differences. */
@@ -358,28 +381,57 @@ static int by_size(const void *a, const void *b)
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-/* Looks at the moments of the sites that will hold most, of those that all recordings have. */
+/* What a site will hold, or with `growth` what of it comes on the way. */
+static double weight_of(const struct tp_site_ledger *l, size_t site, uint64_t n, bool growth)
+{
+    const struct fit f = best(l, &l->most, site, l->recorded);
+    const double last = l->most.bytes[site * l->recorded + l->recorded - 1];
+    return at_value(&f, n) - (growth ? last : 0);
+}
+
+/* Adds the first of the sorted list that were not chosen yet. */
+static size_t choose(const struct site_at *list, size_t count, size_t *chosen, size_t from,
+                     size_t most)
+{
+    for (size_t i = 0; i < count && from < most; i++) {
+        bool is_new = true;
+        for (size_t k = 0; k < from; k++)
+            is_new &= chosen[k] != list[i].site;
+        chosen[from] = list[i].site;
+        from += is_new;
+    }
+    return from;
+}
+
+/* Looks at the moments of the sites that will hold most, and of those that will grow most: many
+ * small ones may be a phase of its own. */
 static int find_moments(struct tp_site_ledger *l, uint64_t n, struct tp_err *err)
 {
     struct site_at *list = calloc(l->sites, sizeof *list);
     size_t count = 0, chosen[MOMENTS];
     if (!list)
         return no_memory(err);
-    for (size_t site = 0; site < l->sites; site++) {
-        const double *y = l->most.bytes + site * l->recorded;
-        const struct fit f = best(l, &l->most, site, l->recorded);
-        bool everywhere = true;
-        for (size_t i = 0; i < l->recorded; i++)
-            everywhere &= y[i] > 0;
-        if (everywhere)
-            list[count++] = (struct site_at){at_value(&f, n), site};
+    for (int growth = 0; growth <= 1; growth++) {
+        for (size_t site = 0; site < l->sites; site++)
+            list[site] = (struct site_at){weight_of(l, site, n, growth), site};
+        qsort(list, l->sites, sizeof *list, by_size);
+        count = choose(list, l->sites, chosen, count, growth ? MOMENTS : MOMENTS / 2);
     }
-    qsort(list, count, sizeof *list, by_size);
-    count = count < MOMENTS ? count : MOMENTS;
-    for (size_t i = 0; i < count; i++)
-        chosen[i] = list[i].site;
     free(list);
     return tp_site_ledger_look(l, chosen, count, err);
+}
+
+/* What a moment that the others do not predict may come to: the last growth goes on as n^2. */
+static double unpredicted(const struct moments *m, size_t moment, uint64_t n)
+{
+    const struct tp_site_ledger *l = m->of;
+    const double *y = m->totals + moment * l->recorded;
+    const size_t last = l->recorded - 1;
+    const double from = pow((double)l->recordings[last - 1]->n, 2),
+                 to = pow((double)l->recordings[last]->n, 2), at = (double)n * (double)n;
+    return at > to && y[last] > y[last - 1]
+               ? y[last] + (y[last] - y[last - 1]) / (to - from) * (at - to)
+               : y[last];
 }
 
 static int check(const struct moments *m, struct tp_site_totals *out, struct tp_err *err)
@@ -429,8 +481,10 @@ static int extrapolate(const struct moments *m, uint64_t n, struct tp_site_total
     const struct tp_site_ledger *l = m->of;
     struct moment all = {0};
     size_t largest = 0;
-    double bent = 0;
+    double bent = 0, other = 0;
     for (size_t k = 0; k < l->moment_count; k++) {
+        if (!m->counts[k] && k)
+            other = fmax(other, unpredicted(m, k, n));
         if (!m->counts[k])
             continue;
         const struct moment one = moment_at(l, &l->moments[k], n);
@@ -442,6 +496,7 @@ static int extrapolate(const struct moments *m, uint64_t n, struct tp_site_total
         return tp_fail(err, TP_EINPUT, "more than 2^48 bytes would be live");
     out->bytes = (uint64_t)all.bytes;
     out->bent = (uint64_t)fmin(bent, (double)TP_MAX_SIZE);
+    out->other_phase = (uint64_t)fmin(other, (double)TP_MAX_SIZE);
     out->smaller = (uint64_t)all.smaller;
     out->larger = (uint64_t)fmin(all.larger, (double)TP_MAX_SIZE);
     out->sound = out->difference <= TP_TOTALS_DOUBT && tp_totals_near(out, out->bent) &&

@@ -139,8 +139,8 @@ def table_row(text, run, step):
     label = run["strategy"]["label"]
     line = find(r"^(  %s  .*)$" % re.escape(label), text, "row of " + label)[0]
     cells = re.split(r" {2,}", line.strip())[1:]
-    resident = re.search(r"^ +resident +times", text, re.M) is not None  # a real allocator is here
-    held = run["resident"]["at_peak_bytes"] if resident else memory["peak_reserved_bytes"]
+    resident = re.search(r"^ +resident +needed", text, re.M) is not None  # a real allocator is here
+    held = run["resident"]["peak_bytes"] if resident else memory["peak_reserved_bytes"]
     check(label + " held", cells[0], held)
     check(label + " needed", cells[1], held / memory["trace_peak_requested_bytes"],
           max(0.000501, 0.0005001 * held / memory["trace_peak_requested_bytes"]))
@@ -149,6 +149,12 @@ def table_row(text, run, step):
         check(label + " fits in", cells.pop(0), memory["fits_in_bytes"])
     if run["trace"]["kind"] == "device" and run["latency_scope"] == "policy":
         cells = cells[3:] + cells[1:3] + cells[:1]  # times stand last, idle memory first
+    if re.search(r"^ .* wall time ", text, re.M):  # played by the recorded threads
+        check(label + " wall time", cells.pop(0).split(" ")[0], run["throughput"]["wall_ns_per_op"])
+        shares = [run["throughput"][name] for name in ("waited", "blocked")]
+        for value, cell in zip(shares, cells[2:4]):
+            check(label + " share of time", cell.rstrip(" %"), 100 * value, 0.0501)
+        cells = cells[:1] + cells[4:]
     time = cells.pop(0)
     if time == "(c)":  # nothing above tapool's own share
         compared += 1
@@ -160,9 +166,9 @@ def table_row(text, run, step):
         p99, shown = rounding.pooled(list(run["latency"].values()), 0.99), cells.pop(0)
         if time != "(a)":
             latency_cell(label + " p99", shown, p99, p99 is not None and round(p99 / step) < 10, step)
-    if resident:
+    if resident and cells:
         check(label + " address space", cells.pop(0), memory["peak_reserved_bytes"])
-    if calls["get"] is not None:
+    if calls["get"] is not None and cells:
         check(label + " calls", cells[0], calls["get"] + calls["put"])
         check(label + " reuse", cells[1].rstrip(" %"), 100 * calls["reuse"], 0.0501)
     if len(cells) > 2:

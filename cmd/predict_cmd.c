@@ -411,7 +411,8 @@ static int check_fits(const struct predict_opts *o, const struct tp_recordings *
     if (!o->fits || tp_program_facts(first->trace.program)->kind == TP_KIND_DEVICE)
         return TP_OK;
     return tp_hint(err,
-                   tp_fail(err, TP_EINPUT, "%s: --fits is about memory of a GPU, and this is of a host",
+                   tp_fail(err, TP_EINPUT,
+                           "%s: --fits is about memory of a GPU, and this is of a host",
                            first->trace.file),
                    "--at VALUE predicts what the program requests");
 }

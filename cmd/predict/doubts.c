@@ -75,7 +75,8 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* The call stacks of requests that the recording most like the base has beside those of the base. */
+/* The call stacks of requests that the recording most like the base has beside those of the base.
+ */
 static uint64_t *list_growing(const struct tp_prediction *p, size_t *count)
 {
     const struct tp_sample_run *r = p->recordings[p->alike];

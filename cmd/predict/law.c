@@ -333,7 +333,8 @@ static bool is_same_form(const struct tp_law *a, const struct tp_law *b)
 static size_t count_padded(const struct varied_sizes *of, struct tp_law *out)
 {
     size_t found = 0;
-    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; multiple <= TP_LAW_MULTIPLE_MOST; multiple *= 2) {
+    for (unsigned multiple = TP_LAW_MULTIPLE_LEAST; multiple <= TP_LAW_MULTIPLE_MOST;
+         multiple *= 2) {
         size_t here = 0;
         for (unsigned mask = 1; mask < 1u << of->at->count; mask++) {
             const struct tp_law form = {.multiple = multiple, .padded = (uint8_t)mask};
@@ -510,10 +511,8 @@ struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size,
 
 struct tp_law tp_law_risen(uint64_t from, uint64_t n, uint64_t size)
 {
-    return (struct tp_law){.kind = TP_LAW_SHIFTED,
-                           .power = 1,
-                           .n = {from, n, n},
-                           .size = {0, size, size}};
+    return (struct tp_law){
+        .kind = TP_LAW_SHIFTED, .power = 1, .n = {from, n, n}, .size = {0, size, size}};
 }
 
 /* Of a + k x, the line through two points; of k x, one of them. */

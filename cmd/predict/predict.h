@@ -63,8 +63,8 @@ int tp_predict_make(const struct tp_sample_run *const *recordings, size_t count,
                     struct tp_err *err);
 void tp_predict_release(struct tp_prediction *p); /* a zeroed one is fine */
 
-/* The index of the recording that is the base at these values: the nearest one by the ratios; of two
- * the larger. */
+/* The index of the recording that is the base at these values: the nearest one by the ratios; of
+ * two the larger. */
 size_t tp_predict_nearest(const struct tp_sample_run *const *recordings, size_t count,
                           const struct tp_axis_values *target);
 
@@ -187,7 +187,8 @@ struct tp_predict_fit {
     bool initial;         /* the initial heap fails there */
     uint64_t hole;        /* a smaller value that does not fit; 0: none was found */
     const char *place;    /* of it; NULL: not known */
-    uint64_t peak, most;  /* requested where it fits, and if doubtful requests grow as n^2, bytes */
+    uint64_t peak, most; /* requested at tp_predict_fit_value, and if doubtful requests grow as n^2,
+                          * or do not shrink, bytes */
 };
 
 struct tp_progress_line;
@@ -267,6 +268,12 @@ struct tp_predict_answer {
     struct tp_predict_point points[TP_PREDICT_POINTS]; /* by value ascending */
     size_t point_count;
 };
+
+/* The value that --fits is about: the one that fits, or the first that does not; 0: neither. */
+static inline uint64_t tp_predict_fit_value(const struct tp_predict_answer *a)
+{
+    return a->fit.fits ? a->fit.fits : a->fit.fails;
+}
 
 /* ---- where the runs do not agree (site_totals.h) ---- */
 

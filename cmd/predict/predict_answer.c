@@ -73,8 +73,8 @@ static int play_once(const struct tp_predict_asking *q, const struct tp_predict_
 
 /* The same of the predicted program with these sizes. */
 static int play_sizes(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
-                      const struct tp_prediction *p, const uint64_t *sizes, struct tp_trial *trial, uint64_t capacity,
-                      struct tp_err *err)
+                      const struct tp_prediction *p, const uint64_t *sizes, struct tp_trial *trial,
+                      uint64_t capacity, struct tp_err *err)
 {
     struct tp_program *program = NULL;
     int rc = tp_predict_program(p, sizes, &program, err);
@@ -381,22 +381,23 @@ static int find_hole(const struct tp_predict_asking *q, struct tp_predict_answer
     return rc;
 }
 
-/* What is not known at the value that fits. */
+/* What is not known at the value that fits, or at the smallest, which does not. */
 static int doubt_fit(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                      struct tp_err *err)
 {
     struct tp_predict_peak peak = {.bytes = 0};
     struct tp_predict_most most = {.peak = 0};
-    if (!a->fit.fits)
-        return TP_OK;
-    int rc = tp_predict_find_peak(&a->prediction, a->fit.fits, &peak, &most, err);
+    const uint64_t n = tp_predict_fit_value(a);
+    int rc = n ? tp_predict_find_peak(&a->prediction, n, &peak, &most, err) : TP_OK;
     a->most.matters |= most.matters;
     a->most.narrowed |= most.narrowed;
     a->fit.peak = peak.bytes;
     a->fit.most = most.peak;
-    if (rc == TP_OK && !q->n)
-        rc = find_unseen(q, a->fit.fits, peak.bytes, a, err);
+    if (rc == TP_OK && n && !q->n)
+        rc = find_unseen(q, n, peak.bytes, a, err);
     tp_predict_peak_release(&peak);
+    if (rc == TP_EINPUT)
+        return TP_OK; /* larger than any device */
     return rc == TP_OK && !most.matters ? find_hole(q, a, err) : rc;
 }
 
@@ -580,12 +581,6 @@ static void refuse(struct tp_predict_answer *a, bool refused, enum tp_predict_wh
     a->sound &= !refused;
 }
 
-/* The value that --fits is about: the one that fits, or the first that does not; 0: neither. */
-static uint64_t fit_value(const struct tp_predict_answer *a)
-{
-    return a->fit.fits ? a->fit.fits : a->fit.fails;
-}
-
 static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                           struct tp_err *err)
 {
@@ -596,9 +591,10 @@ static int answer_exactly(const struct tp_predict_asking *q, struct tp_predict_a
         rc = predict_memory(q, a, err);
     if (rc == TP_OK && q->capacity && !a->most.matters)
         rc = find_fit(q, a, err);
-    refuse(a, a->most.matters, tp_predict_is_of_base(&a->peak) ? TP_PREDICT_REQUESTS : TP_PREDICT_LAWS);
+    refuse(a, a->most.matters,
+           tp_predict_is_of_base(&a->peak) ? TP_PREDICT_REQUESTS : TP_PREDICT_LAWS);
     if (rc == TP_OK && a->sound)
-        rc = tp_predict_redo(a, q->n ? q->n : fit_value(a), err);
+        rc = tp_predict_redo(a, q->n ? q->n : tp_predict_fit_value(a), err);
     refuse(a, a->redone.differs, TP_PREDICT_LIFETIMES);
     refuse(a, contradicts(q, a), TP_PREDICT_CROSS);
     if (rc == TP_OK && q->curve && a->sound)
@@ -621,7 +617,7 @@ static bool is_off_base(const struct tp_predict_answer *a)
 {
     const struct tp_prediction *p = &a->prediction;
     struct tp_axis_values at = p->target;
-    at.values[p->axis] = fit_value(a);
+    at.values[p->axis] = tp_predict_fit_value(a);
     return at.values[p->axis] && tp_predict_nearest(p->recordings, p->count, &at) != p->base;
 }
 
@@ -633,7 +629,7 @@ int tp_predict_ask(const struct tp_predict_asking *q, struct tp_predict_answer *
     struct tp_predict_asking again = *q;
     int rc = ask_once(q, out, err);
     for (int i = 0; i < ASKED_AGAIN && rc == TP_OK && !q->n && is_off_base(out); i++) {
-        again.target.values[q->axis] = fit_value(out);
+        again.target.values[q->axis] = tp_predict_fit_value(out);
         tp_predict_answer_release(out);
         rc = ask_once(&again, out, err);
     }

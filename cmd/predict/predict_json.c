@@ -133,6 +133,7 @@ static void write_check(struct tp_json *j, cJSON *root, const struct tp_predict_
 
 static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)
 {
+    static const struct tp_predict_answer nothing; /* of this value: it is about that of --at */
     const struct tp_predict_fit *f = &r->answer->fit;
     cJSON *o = tp_json_object(j, root, "fit");
     tp_json_uint(j, o, "capacity_bytes", f->capacity);
@@ -147,8 +148,7 @@ static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_re
     tp_json_text(j, o, "failed_place", f->place);
     tp_json_uint(j, o, "peak_requested_bytes", known(f->peak));
     tp_json_uint(j, o, "most_requested_bytes", known(f->most));
-    if (!r->asking->n)
-        write_doubts(j, o, r->answer);
+    write_doubts(j, o, r->asking->n ? &nothing : r->answer);
 }
 
 static void write_totals(struct tp_json *j, cJSON *root, const struct tp_predict_report *r)

@@ -123,7 +123,8 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
     const struct tp_predict_answer *a = r->answer;
     const struct tp_prediction *p = &a->prediction;
     bool reserved = a->most.peak_reserved, only_fits = !r->asking->n;
-    bool below = (only_fits ? a->fit.fits : r->asking->n) < base_of(r)->n;
+    const uint64_t n = only_fits ? tp_predict_fit_value(a) : r->asking->n;
+    const bool below = n < base_of(r)->n;
     uint64_t low = reserved    ? a->tries[TP_PREDICT_RECORDED].peak_reserved
                    : only_fits ? a->fit.peak
                                : a->peak.bytes;
@@ -137,7 +138,7 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
                     "%s of %s, %s of its bytes, have an unknown law, and decide%s%s: %s "
                     "at the peak if they %s with n, up to %s %s.",
                     many.s, base_of(r)->trace.file, percent(p->doubtful.share + p->lawless.share).s,
-                    only_fits ? " at " : "", only_fits ? tp_count(a->fit.fits).s : "",
+                    only_fits ? " at " : "", only_fits ? tp_count(n).s : "",
                     tp_bytes(low, page->exact).s, below ? "shrink" : "grow",
                     tp_bytes(high, page->exact).s, below ? "if they do not" : "with n^2");
     else if (tp_predict_has_doubts(p) && a->sound)
@@ -172,9 +173,9 @@ static void print_padding(const struct tp_predict_report *r, struct tp_page *pag
         struct tp_str of = {0};
         add_padding(r, i == 1, &of);
         if (figures[i]) {
-            row(page, name, "not seen: %s requested%s%s if %s",
-                tp_bytes(figures[i], page->exact).s, r->asking->n ? "" : " at ",
-                r->asking->n ? "" : tp_count(r->answer->fit.fits).s, tp_str_text(&of));
+            row(page, name, "not seen: %s requested%s%s if %s", tp_bytes(figures[i], page->exact).s,
+                r->asking->n ? "" : " at ",
+                r->asking->n ? "" : tp_count(tp_predict_fit_value(r->answer)).s, tp_str_text(&of));
             name = "";
         }
         tp_str_drop(&of);
@@ -420,9 +421,9 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
         row(page, "", "not every smaller value: %s does not fit", tp_count(f->hole).s);
     if (f->most > f->peak)
         row(page, "doubt", "%s of unknown law: at %s requested %s up to %s if they %s",
-            doubtful_requests(r).s, tp_count(f->fits).s, tp_bytes(f->peak, page->exact).s,
-            tp_bytes(f->most, page->exact).s,
-            f->fits < base_of(r)->n ? "do not shrink" : "grow with n^2");
+            doubtful_requests(r).s, tp_count(tp_predict_fit_value(r->answer)).s,
+            tp_bytes(f->peak, page->exact).s, tp_bytes(f->most, page->exact).s,
+            tp_predict_fit_value(r->answer) < base_of(r)->n ? "do not shrink" : "grow with n^2");
     if (f->fails)
         row(page, "first OOM", "%s %s%s%s%s%s%s", tp_count(f->fails).s,
             f->event     ? "at event "

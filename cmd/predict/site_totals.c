@@ -222,9 +222,9 @@ static double bent(const struct tp_site_ledger *l, const struct tp_site_holdings
     if (is_lawless(l, h, site))
         return below ? b.y[0] * pow(to / b.x[0], 2) : b.y[2] * pow(to / b.x[2], 2);
     if (below)
-        return b.before <= 0 ? b.y[0]
-                             : fmax(0, b.y[0] + bent_growth(b.x[0], to, b.before, b.after, apart,
-                                                            b.before));
+        return b.before <= 0
+                   ? b.y[0]
+                   : fmax(0, b.y[0] + bent_growth(b.x[0], to, b.before, b.after, apart, b.before));
     return b.after <= 0 ? b.y[2]
                         : b.y[2] + bent_growth(b.x[2], to, b.before, b.after, apart, b.after);
 }

@@ -6,13 +6,16 @@ Each has weights that stay and, in turn: a workspace that only larger runs have 
 (root, mixed), blocks of the recorded heap that match in two ways (heap), requests of which one run keeps all until its end
 (kept, dropped), a kernel that needs n^2 from 256 on and n below (kernel), a block that lives throughout and one run lacks (stays, lacks), requests before its steps that no two runs share and that grow
 with n^2 (warm), a block more for every 16 entries (paged),
-a sum of two settings (sum, with M)."""
+a sum of two settings (sum, with M), b m + 4 m^2 of them (trade), values with 10 added (added), rounded up to 128 (padded) or
+to a power of 2 (bucket), n / 64 of a thousand equal blocks at once (depth), n / 8 blocks beside n^2 (pages), and blocks that
+21 segments of 20 MiB hold better at some sizes (holes), and buffers that grow less from 256 on (bend). late: of a host, a second phase that small runs lack."""
 import json
 import math
+import random
 import sys
 
 kind, n, m = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
-lines, ids = [{"format": "tapool-trace", "version": 1, "meta": {"kind": "device", "name": kind}}], 0
+lines, ids = [{"format": "tapool-trace", "version": 1, "meta": {"kind": "host" if kind == "late" else "device", "name": kind}}], 0
 
 
 def ask(size, place):
@@ -34,7 +37,8 @@ if kind == "heap":
     for size in (n * 1024, 2 * n * 1024, 300 << 10):
         ids += 1
         lines.append({"op": "initial", "id": ids, "size": size})
-weights = [ask(4 << 20, "model.py:%d weight" % (i % 3)) for i in range(24 if kind in ("alone", "paged") else 2)]
+weights = [ask(4 << 20, "model.py:%d weight" % (i % 3))
+           for i in range({"alone": 24, "paged": 24, "depth": 25, "pages": 0, "holes": 0, "bend": 0, "late": 0}.get(kind, 2))]
 if kind == "alone":
     acts = steps(n * 1024)
     free(*[ask(n * n, "gemm.py:9 workspace")] if n >= 512 else [], *acts)
@@ -65,6 +69,30 @@ elif kind == "warm":
         free(*steps(65536 * n))
 elif kind == "sum":
     free(*steps(4096 * (32 * n + m)))
+elif kind == "trade":
+    free(*steps(4096 * (n * m + 4 * m * m), 8))
+elif kind in ("added", "padded", "bucket"):
+    free(*steps(4096 * {"added": n + 10, "padded": -(-n // 128) * 128, "bucket": 2 ** (n - 1).bit_length()}[kind], 20))
+elif kind == "depth":
+    queue = []
+    for _ in range(1000):
+        queue += steps(307200, 1)
+        if len(queue) > max(1, n // 64):
+            free(queue.pop(0))
+    free(*queue)
+elif kind == "pages":
+    acts = steps(64 * n * n, 20)
+    free(*[ask(131072, "kv.py:30 page") for _ in range(max(1, n // 8))], *acts)
+elif kind == "bend":
+    free(*steps(65536 * n if n <= 256 else (12 << 20) + 16384 * n))
+elif kind == "holes":
+    free(*steps(131072 * n, 21))
+elif kind == "late":
+    free(ask(4000000, "parse.c:3 buf"))
+    noise = random.Random(n)
+    for i in range(n // 8):
+        weights += [ask(noise.choice((16, 48, 80)), "row.c:%d new" % noise.randrange(3))]
+    weights += [ask(600 * n, "spill.c:8 run")] if n >= 1500 else []
 else:
     free(*steps(n * 64, 1))
 free(*weights)

@@ -535,6 +535,74 @@ END
     matches "$err" "needs --at with a value of 'len'"
 }
 
+@test "what the recordings do not show is said beside the answer" {
+    recorded() { # KIND VALUE...
+        args=()
+        for n in "${@:2}"; do
+            python3 "$CLI/made_doubt.py" "$1" "$n"
+            args+=("$1-$n.jsonl@$n")
+        done
+    }
+    # rounding up to more than the recorded values tell
+    recorded padded 120 250 500
+    ok "$TAPOOL" predict "${args[@]}" --at 270
+    matches "$out" '^peak requested  29.25 MiB '
+    matches "$out" '^padding +not seen: 38 MiB requested if the value is padded to 128$'
+    recorded bucket 2 4 8
+    ok "$TAPOOL" predict "${args[@]}" --at 9 --json
+    is "$out" 'd["predicted"]["power_of_2_requested_bytes"] - d["predicted"]["peak_requested_bytes"]' $((4096 * 20 * 7))
+    # below the recordings
+    recorded pages 256 512 1024
+    ok "$TAPOOL" predict "${args[@]}" --at 16
+    matches "$out" '^peak requested  4.312 MiB '
+    matches "$out" '^fewer requests  down to 320 KiB requested, if call stacks that ask more often at larger values do$'
+    # what fits is no bound: replays of values below it
+    recorded holes 8 16
+    ok "$TAPOOL" predict "${args[@]}" --fits 212MiB --json
+    is "$out" '[d["fit"]["fits"], d["fit"]["smaller_that_fails"], d["fit"]["power_of_2_requested_bytes"] >> 20]' '[80, 79, 336]'
+    # a value that fits is looked for by the laws of the recordings next to it
+    recorded bend 64 128 256 512 1024 2048
+    ok "$TAPOOL" predict "${args[@]}" --fits 33MiB --curve
+    matches "$out" '^max that fits   80 in 33 MiB '
+    matches "$out" '^  64 +16 MiB +- +16 MiB$'
+    matches "$out" '^  2,048 +176 MiB +- +176 MiB$'
+    # a phase that a recording lacks
+    recorded late 1000 2000 4000
+    ok "$TAPOOL" predict "${args[@]}" --at 40000
+    matches "$out" '^other phase +not predicted: up to [0-9.]+ MiB requested, if its growth goes on as n\^2$'
+    capture "$TAPOOL" predict "${args[@]}" --fits 1GiB
+    [ "$rc" -eq 3 ]
+    matches "$err" 'late-1000.jsonl: --fits is about memory of a GPU, and this is of a host$'
+}
+
+@test "laws that two ways of growth explain, and bounds below and between the recordings, are no answer" {
+    doubt() { python3 "$CLI/made_doubt.py" "$@"; }
+    for n in 10 20 30 40; do doubt added $n; done
+    for n in 256 512 1024; do doubt root $n; done
+    for n in 128 192 256; do doubt depth $n; done
+    for run in "kept 100" "kept 103" "dropped 2000"; do
+        # shellcheck disable=SC2086 # words
+        doubt $run
+    done
+    for b in 2 4; do for m in 64 128; do doubt trade $b $m; done; done
+    while read -r words; do
+        # shellcheck disable=SC2086 # words
+        capture "$TAPOOL" predict $words
+        [ "$rc" -eq 3 ] || fail "exit $rc: $words" "$(cat "$out")"
+        lacks "$out" 'peak requested'
+    done <<'END'
+added-10.jsonl@10 added-20.jsonl@20 added-30.jsonl@30 added-40.jsonl@40 --at 200
+root-256.jsonl@256 root-512.jsonl@512 root-1024.jsonl@1024 --at 16
+root-512.jsonl@512 root-1024.jsonl@1024 --at 760
+root-512.jsonl@512 root-1024.jsonl@1024 --fits 48MiB
+depth-128.jsonl@128 depth-192.jsonl@192 depth-256.jsonl@256 --at 16384
+kept-100.jsonl@100 kept-103.jsonl@103 dropped-2000.jsonl@2000 --at 400
+trade-2-64.jsonl@b=2,l=64 trade-4-64.jsonl@b=4,l=64 trade-2-128.jsonl@b=2,l=128 trade-4-128.jsonl@b=4,l=128 --at b=1,l=256
+END
+    capture "$TAPOOL" predict root-256.jsonl@256 root-512.jsonl@512 root-1024.jsonl@1024 --at 16
+    matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'at the peak if they shrink with n, up to 39.25 MiB if they do not'
+}
+
 @test "a host program that makes the same requests: its trace at another size, for any malloc" {
     for n in 64 128 1024; do made $n | sed 's/"device"/"host"/' >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 1024 -o p.tpt

@@ -199,6 +199,14 @@ static void print_before(const struct tp_predict_report *r, struct tp_page *page
             a->fit.capacity && a->before > a->fit.capacity ? "fits" : "in the steps");
 }
 
+/* What the recordings do not show of the value. */
+static void print_unseen(const struct tp_predict_report *r, struct tp_page *page)
+{
+    print_before(r, page);
+    print_padding(r, page);
+    print_fewest(r, page);
+}
+
 /* ---- beside a recording ---- */
 
 static void print_difference(const char *name, uint64_t predicted, uint64_t real, const char *of,
@@ -259,6 +267,8 @@ void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *
     row(page, "peak requested", "%-10s  event %s%s%s", tp_bytes(peak->bytes, page->exact).s,
         tp_count(peak->event).s, place ? ": " : "", place ? place : "");
     print_tries(r, page);
+    print_doubt(r, page);
+    print_unseen(r, page);
     print_real(r, page);
 }
 
@@ -432,6 +442,8 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
             f->event ? tp_count(f->event).s : "", f->size ? ", request of " : "",
             f->size ? tp_bytes(f->size, page->exact).s : "", f->place ? ": " : "",
             f->place ? f->place : "");
+    if (!r->asking->n)
+        print_unseen(r, page);
 }
 
 /* ---- no prediction ---- */
@@ -709,20 +721,11 @@ void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
     if (r->asking->n) {
         tp_page_line(page);
         tp_predict_memory_print(r, page);
-        print_before(r, page);
-        print_doubt(r, page);
-        print_padding(r, page);
-        print_fewest(r, page);
         print_growth(r, page);
     }
     if (a->fit.capacity)
         tp_page_line(page);
     tp_predict_fit_print(r, page);
-    if (!r->asking->n) {
-        print_before(r, page);
-        print_padding(r, page);
-        print_fewest(r, page);
-    }
     print_points(r, page);
     tp_page_line(page);
     tp_predict_checks_print(r, page);

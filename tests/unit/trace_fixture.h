@@ -81,27 +81,44 @@ static inline struct reading read_input(const struct tp_format *format, struct t
 }
 
 /* What is refused is refused as well where nobody asks why. */
-static inline struct reading read_bytes(const struct tp_format *format, const void *data,
-                                        size_t size, bool strict)
+static inline struct reading read_bytes_as(const struct tp_format *format, const char *name,
+                                           const void *data, size_t size, bool strict,
+                                           const struct tp_read_opts *opts)
 {
-    const struct tp_read_opts opts = {.device = -1};
     struct reading r = {0};
     struct tp_input *in = NULL, *again = NULL;
-    r.rc = tp_input_memory("x.json", data, size, 0, &in, &r.err);
+    r.rc = tp_input_memory(name, data, size, 0, &in, &r.err);
     if (r.rc == TP_OK)
-        r = read_input(format, in, strict);
+        r = read_input_as(format, in, strict, opts);
     tp_input_close(in);
-    if (r.rc != TP_OK && tp_input_memory("x.json", data, size, 0, &again, NULL) == TP_OK) {
-        assert_int_equal(read_silently(format, again, strict, &opts, NULL).rc, r.rc);
+    if (r.rc != TP_OK && tp_input_memory(name, data, size, 0, &again, NULL) == TP_OK) {
+        assert_int_equal(read_silently(format, again, strict, opts, NULL).rc, r.rc);
         tp_input_close(again);
     }
     return r;
+}
+
+static inline struct reading read_bytes(const struct tp_format *format, const void *data,
+                                        size_t size, bool strict)
+{
+    return read_bytes_as(format, "x.json", data, size, strict,
+                         &(struct tp_read_opts){.device = -1});
 }
 
 static inline struct reading read_text(const struct tp_format *format, const char *text,
                                        bool strict)
 {
     return read_bytes(format, text, strlen(text), strict);
+}
+
+static inline struct reading read_path(const struct tp_format *format, const char *path,
+                                       bool strict, const struct tp_read_opts *opts)
+{
+    struct tp_input *in = NULL;
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
+    struct reading r = read_input_as(format, in, strict, opts);
+    tp_input_close(in);
+    return r;
 }
 
 static inline void forget(struct reading *r)

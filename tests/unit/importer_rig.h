@@ -1,0 +1,248 @@
+/* What the tests of importers share: an importer's test is a table of rows, each a text and what
+ * becomes of it. A row says what its test is about; what it leaves out is not looked at. */
+#ifndef TP_IMPORTER_RIG_H
+#define TP_IMPORTER_RIG_H
+
+#include "tests/unit/trace_fixture.h"
+
+#include <stddef.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define NOT_SAID     "(not said)" /* expected where a text must be missing */
+
+struct importer_bytes {
+    const void *data;
+    size_t size;
+};
+
+/* One input and its reading. Sentences are compared whole, but for those named `part`. */
+struct importer_row {
+    const char *text; /* or what `encode` takes */
+    size_t size;
+    const char *path;  /* of a file that is read instead */
+    const char *space; /* asked for */
+    int64_t device;    /* asked for, plus 1; 0: all */
+    uint64_t max_memory;
+    bool strict;
+    const char *error, *error_part; /* it is refused */
+    const char *hint, *hint_part;
+    const char *program; /* with the repairs behind it: "alloc 0 8 a4 @1; zero_size=1 " */
+    const char *facts;   /* "events=2 peak=64 ": write_facts */
+    const char *kind, *name, *capture, *recorder, *settings, *unknown, *taken, *left_out, *remarks,
+        *remarks_part, *nothing, *nothing_hint;
+};
+
+struct importer {
+    const struct tp_format *format;
+    const char *input;          /* the name of inputs; NULL: x.json */
+    const char *kind, *unknown; /* of all that it reads, where rows do not say otherwise */
+    struct importer_bytes (*encode)(const struct importer_row *row);
+};
+
+/* Rows: of a text that is read, with its program or without, and of one that is refused. */
+#define READS(what, ...)                                                                           \
+    {                                                                                              \
+        .text = (what), .size = sizeof(what) - 1, __VA_ARGS__                                      \
+    }
+#define PLAYS(what, ...)   READS(what, .program = __VA_ARGS__)
+#define REFUSED(what, ...) READS(what, .error = __VA_ARGS__)
+
+/* The facts that are named in `wanted`, as they are. */
+static inline void write_facts(const struct reading *r, const char *wanted, char *out, size_t size)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->program);
+    const struct tp_demand *demand = tp_program_demand(r->program, 0);
+    const struct tp_demand *next = tp_program_demand(r->program, f->devices > 1 ? 1 : 0);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } facts[] = {{"events", f->events},
+                 {"instructions", f->instructions},
+                 {"operations", f->operations},
+                 {"allocs", f->ops[TP_ALLOC]},
+                 {"frees", f->ops[TP_FREE]},
+                 {"reallocs", f->ops[TP_REALLOC]},
+                 {"notes", f->ops[TP_NOTE]},
+                 {"idles", f->ops[TP_IDLE]},
+                 {"objects", f->objects},
+                 {"slots", f->slots},
+                 {"prologue", f->prologue},
+                 {"live_at_end", f->live_at_end},
+                 {"time_known", f->time_known},
+                 {"duration_ns", f->duration_ns},
+                 {"devices", f->devices},
+                 {"streams", f->streams},
+                 {"threads", f->threads},
+                 {"recorded_threads", f->recorded_threads},
+                 {"peak", demand->bytes},
+                 {"peak_event", demand->event},
+                 {"prologue_bytes", demand->prologue_bytes},
+                 {"next_peak", next->bytes},
+                 {"next_prologue_bytes", next->prologue_bytes},
+                 {"spaces", r->meta.spaces}};
+    size_t used = 0;
+    out[0] = '\0';
+    for (const char *at = wanted; *at; at += strcspn(at, " "), at += *at == ' ')
+        for (size_t i = 0; i < COUNT(facts); i++)
+            if (strlen(facts[i].name) == strcspn(at, "=") &&
+                strncmp(at, facts[i].name, strcspn(at, "=")) == 0)
+                used += (size_t)snprintf(out + used, size - used, "%s=%" PRIu64 " ", facts[i].name,
+                                         facts[i].value);
+}
+
+/* A difference comes with the text that it is about. */
+static inline void expect_words(const struct importer_row *row, const char *got,
+                                const char *expected)
+{
+    if (expected && strcmp(got ? got : NOT_SAID, expected) != 0)
+        print_message("of: %s\n", row->path ? row->path : row->text);
+    if (expected)
+        assert_string_equal(got ? got : NOT_SAID, expected);
+}
+
+static inline void expect_part(const char *got, const char *part)
+{
+    if (part && !(got && strstr(got, part)))
+        fail_msg("'%s' is not in '%s'", part, got ? got : NOT_SAID);
+}
+
+/* What a trace says of itself. */
+static inline void check_words(const struct importer *im, const struct importer_row *row,
+                               const struct reading *r)
+{
+    static const char *const kinds[] = {[TP_KIND_HOST] = "host", [TP_KIND_DEVICE] = "device"};
+    const struct tp_meta *m = &r->meta;
+    expect_words(row, kinds[m->kind], row->kind ? row->kind : im->kind);
+    expect_words(row, kinds[tp_program_facts(r->program)->kind], row->kind ? row->kind : im->kind);
+    expect_words(row, m->unknown, row->unknown ? row->unknown : im->unknown);
+    expect_words(row, m->program, row->name);
+    expect_words(row, m->capture, row->capture);
+    expect_words(row, r->recorded.by, row->recorder);
+    expect_words(row, m->settings, row->settings);
+    expect_words(row, m->space, row->taken);
+    expect_words(row, m->left_out, row->left_out);
+    expect_words(row, m->remarks, row->remarks);
+    expect_words(row, m->nothing, row->nothing);
+    expect_words(row, m->nothing_hint, row->nothing_hint);
+    expect_part(m->remarks, row->remarks_part);
+}
+
+static inline void check_refusal(const struct importer_row *row, const struct reading *r)
+{
+    if (r->rc != TP_EINPUT)
+        fail_msg("%s\n  is not refused", row->text);
+    expect_words(row, r->err.text, row->error);
+    expect_part(r->err.text, row->error_part);
+    expect_words(row, r->err.hint, row->hint);
+    expect_part(r->err.hint, row->hint_part);
+}
+
+static inline struct reading read_row(const struct importer *im, const struct importer_row *row)
+{
+    const struct tp_read_opts opts = {
+        .space = row->space, .device = row->device - 1, .max_memory = row->max_memory};
+    if (row->path)
+        return read_path(im->format, row->path, row->strict, &opts);
+    const struct importer_bytes in =
+        im->encode ? im->encode(row) : (struct importer_bytes){row->text, row->size};
+    return read_bytes_as(im->format, im->input ? im->input : "x.json", in.data, in.size,
+                         row->strict, &opts);
+}
+
+/* To be released with forget(). */
+static inline struct reading check_reading(const struct importer *im,
+                                           const struct importer_row *row)
+{
+    static char got[1 << 16];
+    struct reading r = read_row(im, row);
+    if (row->error || row->error_part) {
+        check_refusal(row, &r);
+        return r;
+    }
+    if (r.rc != TP_OK)
+        fail_msg("%s\n  got: %s", row->path ? row->path : row->text, r.err.text);
+    write_program(r.program, got, sizeof got);
+    write_repairs(&r, got, sizeof got);
+    expect_words(row, got, row->program);
+    write_facts(&r, row->facts ? row->facts : "", got, sizeof got);
+    expect_words(row, got, row->facts);
+    check_words(im, row, &r);
+    return r;
+}
+
+static inline void check_row(const struct importer *im, const struct importer_row *row)
+{
+    struct reading r = check_reading(im, row);
+    forget(&r);
+}
+
+/* ---- tables as tests of their names ---- */
+
+struct importer_test {
+    const struct importer *importer;
+    const void *rows;
+    size_t count, refused, read;
+};
+
+#define IMPORTER_TEST(check, of, table, ...)                                                       \
+    {                                                                                              \
+        .name = #table, .test_func = (check), .initial_state = &(struct importer_test)             \
+        {                                                                                          \
+            &(of), table, COUNT(table), __VA_ARGS__                                                \
+        }                                                                                          \
+    }
+#define ROWS(of, table)               IMPORTER_TEST(check_rows, of, table, 0, 0)
+#define SCORES(of, table)             IMPORTER_TEST(check_scores, of, table, 0, 0)
+#define CUTS(of, text, refused, read) IMPORTER_TEST(check_cuts, of, text, refused, read)
+
+static inline void check_rows(void **state)
+{
+    const struct importer_test *t = *state;
+    const struct importer_row *rows = t->rows;
+    for (size_t i = 0; i < t->count; i++)
+        check_row(t->importer, &rows[i]);
+}
+
+/* How sure a format is that these bytes are of it. */
+struct importer_score {
+    const void *data;
+    size_t size;
+    int score;
+};
+
+#define SCORE(what, score)                                                                         \
+    {                                                                                              \
+        (what), sizeof(what) - 1, score                                                            \
+    }
+
+static inline void check_scores(void **state)
+{
+    const struct importer_test *t = *state;
+    const struct importer_score *rows = t->rows;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->importer->format->probe(rows[i].data, rows[i].size) != rows[i].score)
+            fail_msg("score %zu is not %d", i, rows[i].score);
+}
+
+/* Beginnings of a text of fewer than `refused` bytes are refused, with the name of the input, those
+ * of at least `read` bytes are read, and those between them one or the other. */
+static inline void check_cuts(void **state)
+{
+    const struct importer_test *t = *state;
+    for (size_t size = 1; size < t->count; size++) {
+        char *copy = malloc(size); /* of exactly this size, so that a sanitizer sees the end */
+        assert_non_null(copy);
+        memcpy(copy, t->rows, size);
+        struct reading r = read_bytes(t->importer->format, copy, size, false);
+        if (size >= t->read || (r.rc == TP_OK && size >= t->refused))
+            assert_int_equal(r.rc, TP_OK);
+        else
+            assert_int_equal(r.rc, TP_EINPUT);
+        if (r.rc != TP_OK)
+            assert_memory_equal(r.err.text, "x.json:", 7);
+        forget(&r);
+        free(copy);
+    }
+}
+
+#endif

@@ -47,6 +47,27 @@ struct importer {
 #define PLAYS(what, ...)   READS(what, .program = __VA_ARGS__)
 #define REFUSED(what, ...) READS(what, .error = __VA_ARGS__)
 
+static inline uint64_t sum_of_repairs(const struct reading *r)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < TP_REPAIR_COUNT; i++)
+        sum += r->repairs[i];
+    return sum;
+}
+
+static inline uint64_t sum_of_gaps(struct tp_program *p)
+{
+    struct tp_cursor *c = NULL;
+    struct tp_window w;
+    uint64_t ns = 0;
+    assert_int_equal(tp_cursor_open(p, &c, NULL), TP_OK);
+    while (tp_cursor_next(c, &w, NULL) == 1)
+        for (uint32_t i = 0; i < w.count; i++)
+            ns += w.insns[i].gap_ns;
+    tp_cursor_close(c);
+    return ns;
+}
+
 /* The facts that are named in `wanted`, as they are. */
 static inline void write_facts(const struct reading *r, const char *wanted, char *out, size_t size)
 {
@@ -79,7 +100,9 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
                  {"prologue_bytes", demand->prologue_bytes},
                  {"next_peak", next->bytes},
                  {"next_prologue_bytes", next->prologue_bytes},
-                 {"spaces", r->meta.spaces}};
+                 {"spaces", r->meta.spaces},
+                 {"repairs", sum_of_repairs(r)},
+                 {"gaps_ns", sum_of_gaps(r->program)}};
     size_t used = 0;
     out[0] = '\0';
     for (const char *at = wanted; *at; at += strcspn(at, " "), at += *at == ' ')

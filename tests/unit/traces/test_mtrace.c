@@ -53,7 +53,7 @@ static const struct importer_row repairs[] = {
 
 #define NO_LINE(line)                                                                              \
     REFUSED("= Start\n+ 0x8 0x8\n" line "\n", "x.json:3: event 2: '" line "' is no line of "       \
-                                                                          "mtrace")
+                                              "mtrace")
 static const struct importer_row refusals[] = {
     NO_LINE("+ 0x10"),
     NO_LINE("+ 0x10 0x8 0x8"),

@@ -68,6 +68,14 @@ static inline uint64_t sum_of_gaps(struct tp_program *p)
     return ns;
 }
 
+static inline void write_fact(const char *wanted, const char *name, uint64_t value, char *out,
+                              size_t size)
+{
+    size_t used = strlen(out), length = strcspn(wanted, "=");
+    if (strlen(name) == length && strncmp(wanted, name, length) == 0)
+        snprintf(out + used, size - used, "%s=%" PRIu64 " ", name, value);
+}
+
 /* The facts that are named in `wanted`, as they are. */
 static inline void write_facts(const struct reading *r, const char *wanted, char *out, size_t size)
 {
@@ -103,14 +111,13 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
                  {"spaces", r->meta.spaces},
                  {"repairs", sum_of_repairs(r)},
                  {"gaps_ns", sum_of_gaps(r->program)}};
-    size_t used = 0;
     out[0] = '\0';
-    for (const char *at = wanted; *at; at += strcspn(at, " "), at += *at == ' ')
+    for (const char *at = wanted; *at; at += strcspn(at, " "), at += *at == ' ') {
         for (size_t i = 0; i < COUNT(facts); i++)
-            if (strlen(facts[i].name) == strcspn(at, "=") &&
-                strncmp(at, facts[i].name, strcspn(at, "=")) == 0)
-                used += (size_t)snprintf(out + used, size - used, "%s=%" PRIu64 " ", facts[i].name,
-                                         facts[i].value);
+            write_fact(at, facts[i].name, facts[i].value, out, size);
+        for (size_t i = 0; i < TP_REPAIR_COUNT; i++)
+            write_fact(at, tp_repair_names[i], r->repairs[i], out, size);
+    }
 }
 
 /* A difference comes with the text that it is about. */

@@ -1,218 +1,129 @@
 /* valgrind's --trace-malloc=yes: real files, calls in two halves, processes, and other lines. */
-#include "tests/unit/trace_fixture.h"
+#include "tests/unit/importer_rig.h"
 
 #include "traces/formats/valgrind/valgrind_call.h"
 
 extern const struct tp_format tp_format_valgrind;
 
-static struct reading read_space(const char *text, const char *space)
-{
-    struct tp_input *in = NULL;
-    assert_int_equal(tp_input_memory("x.txt", text, strlen(text), 0, &in, NULL), TP_OK);
-    struct reading r = read_input_as(&tp_format_valgrind, in, false,
-                                     &(struct tp_read_opts){.space = space, .device = -1});
-    tp_input_close(in);
-    return r;
-}
+static const struct importer valgrind = {.format = &tp_format_valgrind, .kind = "host"};
 
-/* `repair`: the only kind, once; -1: none. */
-static void check_space(const char *text, const char *space, const char *program, int repair)
-{
-    char got[4096];
-    struct reading r = read_space(text, space);
-    if (r.rc != TP_OK)
-        fail_msg("%s\n  got: %s", text, r.err.text);
-    write_program(r.program, got, sizeof got);
-    assert_string_equal(got, program);
-    for (int i = 0; i < TP_REPAIR_COUNT; i++)
-        assert_int_equal(r.repairs[i], i == repair);
-    assert_int_equal(r.meta.kind, TP_KIND_HOST);
-    forget(&r);
-}
-
-static void check(const char *text, const char *program, int repair)
-{
-    check_space(text, NULL, program, repair);
-}
-
-static struct reading read_data(const char *path, const char *space)
-{
-    struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
-    struct reading r = read_input_as(&tp_format_valgrind, in, false,
-                                     &(struct tp_read_opts){.space = space, .device = -1});
-    tp_input_close(in);
-    if (r.rc != TP_OK)
-        fail_msg("%s", r.err.text);
-    return r;
-}
+#define P "--7-- "
 
 static void test_real_file(void **state)
 {
+    static const struct importer_row row = {
+        .path = TAPOOL_ROOT "/tests/data/valgrind/calls.txt",
+        .program = "alloc 0 72704 a4 @1; alloc 1 10 a4 @2; alloc 2 1 a4 @3; alloc 3 21 a4 @4; "
+                   "realloc 1 99 a4 @5; free 1 99 a4 @6; alloc 1 20 a4 @7; alloc 4 100 a6 @8; "
+                   "alloc 5 50 a5 @9; alloc 6 4 a4 @12; alloc 7 40 a4 @13; alloc 8 64 a6 @14; "
+                   "alloc 9 192 a6 @15; alloc 10 4 a4 @16; alloc 11 28 a4 @17; alloc 12 16 a4 @18; "
+                   "alloc 13 288 a4 @19; alloc 14 12 a4 @20; free 14 12 a4 @21; free 12 16 a4 @22; "
+                   "free 2 1 a4 @25; free 3 21 a4 @26; free 1 20 a4 @27; free 4 100 a6 @28; "
+                   "free 5 50 a5 @29; free 6 4 a4 @30; free 7 40 a4 @31; free 8 64 a6 @32; "
+                   "free 9 192 a6 @33; free 10 4 a4 @34; free 11 28 a4 @35; free 0 72704 a4 @36; "
+                   "free 13 288 a4 @37; zero_size=1 ",
+        .name = "./calls",
+        .capture = "valgrind --trace-malloc=yes (text)",
+        .unknown = "times, threads",
+        .remarks = "Lines of the program's own words are left out: 2.\n"
+                   "Failed requests of more than 2^48 bytes are left out: 2."};
     (void)state;
-    static const char path[] = TAPOOL_ROOT "/tests/data/valgrind/calls.txt";
-    char got[4096];
-    struct reading r = read_data(path, NULL);
-    write_program(r.program, got, sizeof got);
-    assert_string_equal(
-        got, "alloc 0 72704 a4 @1; alloc 1 10 a4 @2; alloc 2 1 a4 @3; alloc 3 21 a4 @4; "
-             "realloc 1 99 a4 @5; free 1 99 a4 @6; alloc 1 20 a4 @7; alloc 4 100 a6 @8; "
-             "alloc 5 50 a5 @9; alloc 6 4 a4 @12; alloc 7 40 a4 @13; alloc 8 64 a6 @14; "
-             "alloc 9 192 a6 @15; alloc 10 4 a4 @16; alloc 11 28 a4 @17; alloc 12 16 a4 @18; "
-             "alloc 13 288 a4 @19; alloc 14 12 a4 @20; free 14 12 a4 @21; free 12 16 a4 @22; "
-             "free 2 1 a4 @25; free 3 21 a4 @26; free 1 20 a4 @27; free 4 100 a6 @28; "
-             "free 5 50 a5 @29; free 6 4 a4 @30; free 7 40 a4 @31; free 8 64 a6 @32; "
-             "free 9 192 a6 @33; free 10 4 a4 @34; free 11 28 a4 @35; free 0 72704 a4 @36; "
-             "free 13 288 a4 @37; ");
-    assert_int_equal(r.repairs[TP_REPAIR_ZERO_SIZE], 1);
-    assert_int_equal(r.repairs[TP_REPAIR_UNKNOWN_FREE], 0);
-    assert_string_equal(r.meta.program, "./calls");
-    assert_string_equal(r.meta.capture, "valgrind --trace-malloc=yes (text)");
-    assert_string_equal(r.meta.unknown, "times, threads");
-    assert_string_equal(r.meta.remarks, "Lines of the program's own words are left out: 2.\n"
-                                        "Failed requests of more than 2^48 bytes are left out: 2.");
+    struct reading r = check_reading(&valgrind, &row);
     assert_int_equal(strncmp(r.meta.space, "process ", 8), 0);
     assert_non_null(strstr(r.meta.left_out, "(5 events")); /* the child, with two of the parent's */
     forget(&r);
 }
 
-static void test_times(void **state)
-{
-    (void)state;
-    struct reading r = read_data(TAPOOL_ROOT "/tests/data/valgrind/stamped.txt", NULL);
-    assert_true(tp_program_facts(r.program)->time_known);
-    assert_int_equal(tp_program_facts(r.program)->events, 35);
-    assert_string_equal(r.meta.unknown, "threads");
-    forget(&r);
-    check("--00:00:00:01.500 7-- malloc(8) = 0x10\n--00:00:00:03.501 7-- free(0x10)\n",
-          "alloc 0 8 a4 +1500000000 @1; free 0 8 a4 +2001000000 @2; ", -1);
-    r = read_space("--01:00:00:00.000 7-- malloc(8) = 0x10\n--01:23:59:59.999 7-- free(0x10)\n",
-                   NULL);
-    assert_int_equal(r.rc, TP_OK);
-    struct tp_cursor *c = NULL;
-    struct tp_window w;
-    uint64_t ns = 0;
-    assert_int_equal(tp_cursor_open(r.program, &c, NULL), TP_OK);
-    while (tp_cursor_next(c, &w, NULL) == 1)
-        for (uint32_t i = 0; i < w.count; i++)
-            ns += w.insns[i].gap_ns;
-    tp_cursor_close(c);
-    assert_int_equal(ns, UINT64_C(172799999) * 1000000);
-    forget(&r);
-}
+static const struct importer_row times[] = {
+    {.path = TAPOOL_ROOT "/tests/data/valgrind/stamped.txt",
+     .facts = "time_known=1 events=35 ",
+     .unknown = "threads"},
+    PLAYS("--00:00:00:01.500 7-- malloc(8) = 0x10\n--00:00:00:03.501 7-- free(0x10)\n",
+          "alloc 0 8 a4 +1500000000 @1; free 0 8 a4 +2001000000 @2; "),
+    READS("--01:00:00:00.000 7-- malloc(8) = 0x10\n--01:23:59:59.999 7-- free(0x10)\n",
+          .facts = "gaps_ns=172799999000000 "),
+};
 
-#define P "--7-- "
-
-static void test_calls(void **state)
-{
-    (void)state;
-    check(P "malloc(8) = 0x4A40\r\n" P "free(0x4A40)\r\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; ", -1);
-    check(P "calloc(3,7) = 0x10\n" P "cfree(0x10)\n" P "free(0x0)\n",
-          "alloc 0 21 a4 @1; free 0 21 a4 @2; ", -1);
-    check(P "realloc(0x0,9)malloc(9) = 0x10\n" P "realloc(0x10, 5) = 0x20\n" P
+static const struct importer_row calls[] = {
+    PLAYS(P "malloc(8) = 0x4A40\r\n" P "free(0x4A40)\r\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; "),
+    PLAYS(P "calloc(3,7) = 0x10\n" P "cfree(0x10)\n" P "free(0x0)\n",
+          "alloc 0 21 a4 @1; free 0 21 a4 @2; "),
+    PLAYS(P "realloc(0x0,9)malloc(9) = 0x10\n" P "realloc(0x10, 5) = 0x20\n" P
             "realloc(0x20,0)free(0x20)\n" P " = 0\n",
-          "alloc 0 9 a4 @1; realloc 0 5 a4 @2; free 0 5 a4 @3; ", -1);
+          "alloc 0 9 a4 @1; realloc 0 5 a4 @2; free 0 5 a4 @3; "),
     /* newer releases print these at once */
-    check(P "realloc(0x0,9) = 0x10\n" P "realloc(0x10,0) = 0x0\n" P "malloc(9) = 0x10\n",
-          "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 9 a4 @3; ", -1);
-    check(P "memalign(al 64, size 100) = 0x10\n" P "aligned_alloc(al 48, size 1) = 0x20\n" P
+    PLAYS(P "realloc(0x0,9) = 0x10\n" P "realloc(0x10,0) = 0x0\n" P "malloc(9) = 0x10\n",
+          "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 9 a4 @3; "),
+    PLAYS(P "memalign(al 64, size 100) = 0x10\n" P "aligned_alloc(al 48, size 1) = 0x20\n" P
             "_ZnwmSt11align_val_t(size 4, al 128) = 0x30\n" P
             "posix_memalign(al 0, size 2) = 0x40\n",
-          "alloc 0 100 a6 @1; alloc 1 1 a6 @2; alloc 2 4 a7 @3; alloc 3 2 a4 @4; ", -1);
-    check(P "__builtin_vec_new(4) = 0x10\n" P "new(5) = 0x20\n" P "delete[](0x10)\n" P
+          "alloc 0 100 a6 @1; alloc 1 1 a6 @2; alloc 2 4 a7 @3; alloc 3 2 a4 @4; "),
+    PLAYS(P "__builtin_vec_new(4) = 0x10\n" P "new(5) = 0x20\n" P "delete[](0x10)\n" P
             "_ZdlPvmSt11align_val_t(0x20)\n",
-          "alloc 0 4 a4 @1; alloc 1 5 a4 @2; free 0 4 a4 @3; free 1 5 a4 @4; ", -1);
+          "alloc 0 4 a4 @1; alloc 1 5 a4 @2; free 0 4 a4 @3; free 1 5 a4 @4; "),
     /* failures; the block of a failed realloc stays */
-    check(P "malloc(4096) = 0x0\n" P "malloc(8) = 0x10\n" P "realloc(0x10,512) = 0x0\n" P
+    PLAYS(P "malloc(4096) = 0x0\n" P "malloc(8) = 0x10\n" P "realloc(0x10,512) = 0x0\n" P
             "free(0x10)\n",
-          "note 0 4096 a1 @1; alloc 0 8 a4 @2; note 0 512 a1 @3; free 0 8 a4 @4; ", -1);
+          "note 0 4096 a1 @1; alloc 0 8 a4 @2; note 0 512 a1 @3; free 0 8 a4 @4; "),
     /* the object that was where another one moves to */
-    check(P "malloc(8) = 0x10\n" P "malloc(9) = 0x20\n" P "realloc(0x10,10) = 0x20\n" P
+    PLAYS(P "malloc(8) = 0x10\n" P "malloc(9) = 0x20\n" P "realloc(0x10,10) = 0x20\n" P
             "free(0x20)\n",
           "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 1 9 a4 @3; realloc 0 10 a4 @3; "
-          "free 0 10 a4 @4; ",
-          TP_REPAIR_DOUBLE_ALLOC);
-    check(P "free(0x99)\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @2; ", TP_REPAIR_UNKNOWN_FREE);
+          "free 0 10 a4 @4; double_alloc=1 "),
+    PLAYS(P "free(0x99)\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @2; unknown_free=1 "),
     /* events of which nothing is made */
-    check(P "free(0x0)\n" P "malloc(0) = 0x0\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @3; ", -1);
-}
+    PLAYS(P "free(0x0)\n" P "malloc(0) = 0x0\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @3; "),
+};
 
 /* Halves of calls of several threads, and calls that never get their result. */
-static void test_halves(void **state)
-{
-    (void)state;
-    check(P "malloc(8)malloc(9) = 0x10\n" P " = 0x20\n" P "free(0x20)\n",
-          "alloc 0 9 a4 @1; alloc 1 8 a4 @2; free 1 8 a4 @3; ", -1);
-    check(P "malloc(8)" P "malloc(9) = 0x10\n", "", TP_REPAIR_TRUNCATED);
-    struct reading r =
-        read_space(P "malloc(8)\n" P "malloc(9) = 0x10\n" P " = 0x20 = 0x30\n", NULL);
-    assert_int_equal(tp_program_facts(r.program)->events, 2);
-    assert_null(r.meta.remarks);
-    forget(&r);
-    char text[2000] = "";
-    for (int i = 0; i < 30; i++)
-        strncat(text, P "malloc(8)\n", sizeof text - strlen(text) - 1);
-    strncat(text, P "malloc(9) = 0x10\n" P "free(0x1", sizeof text - strlen(text) - 1);
-    r = read_space(text, NULL);
-    assert_int_equal(tp_program_facts(r.program)->events, 1);
-    assert_string_equal(r.meta.remarks, "Calls without a result are left out: 30.\n"
-                                        "Torn lines are left out: 1.");
-    forget(&r);
-}
+#define TEN_OF(what) what what what what what what what what what what
+static const struct importer_row halves[] = {
+    PLAYS(P "malloc(8)malloc(9) = 0x10\n" P " = 0x20\n" P "free(0x20)\n",
+          "alloc 0 9 a4 @1; alloc 1 8 a4 @2; free 1 8 a4 @3; "),
+    PLAYS(P "malloc(8)" P "malloc(9) = 0x10\n", "truncated=1 "),
+    READS(P "malloc(8)\n" P "malloc(9) = 0x10\n" P " = 0x20 = 0x30\n", .facts = "events=2 ",
+          .remarks = NOT_SAID),
+    READS(TEN_OF(P "malloc(8)\n" P "malloc(8)\n" P "malloc(8)\n") P "malloc(9) = 0x10\n" P
+                                                                    "free(0x1",
+          .facts = "events=1 ",
+          .remarks = "Calls without a result are left out: 30.\nTorn lines are left out: 1."),
+};
 
-/* The number behind a remark; 0: there is none. */
-static int remarked(const struct reading *r, const char *what)
-{
-    const char *there = r->meta.remarks ? strstr(r->meta.remarks, what) : NULL;
-    return there ? (int)strtol(there + strlen(what), NULL, 10) : 0;
-}
-
-/* Two processes that write at once, or a program that writes within a line of valgrind's. */
-static void test_torn(void **state)
-{
-    static const struct {
-        const char *line;
-        int torn, repairs, foreign;
-    } rows[] = {
-        {P "mall\n", 1, 1, 0},
-        {P "malloc\n", 1, 1, 0},
-        {P "free(0x1\n", 1, 1, 0},
-        {P "free(0x1", 1, 1, 0}, /* the end of the file */
-        {P "_ZdlPvm(0x1\n", 1, 1, 0},
-        {P " = \n", 1, 1, 0},
-        {P "malloc(8) = 0x10 = \n", 1, 1, 0},
-        {P "malloc(8)--8-- malloc(9) = 0x10\n", 1, 1, 0},
-        {"--9-- free(0x\n", 1, 0, 0}, /* of a process that is in no trace */
-        {"--25\n", 1, 0, 0},
-        {"--00:00:0\n", 1, 0, 0},
-        {"--25--2548-- malloc(8) = 0x10\n", 1, 0, 0},
-        {"words 7-- free(0x20)\n", 1, 0, 0},
-        {P "REDIR: 0x1 (libc.so.6:malloc) redirected\n", 0, 0, 0},
-        {P "Reading syms from /usr/bin/x\n", 0, 0, 0},
-        {P "\n", 0, 0, 0},
-        {"--\n", 0, 0, 1},
-        {"--option=malloc(8)\n", 0, 0, 1},
-        {"mmap(8) = 0x10\n", 0, 0, 1},
-        {"words" P "free(0x20)\n", 0, 0, 1},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[200];
-        snprintf(text, sizeof text, P "malloc(8) = 0x20\n%s", rows[i].line);
-        struct reading r = read_text(&tp_format_valgrind, text, false);
-        assert_int_equal(r.rc, TP_OK);
-        if (r.repairs[TP_REPAIR_TRUNCATED] != (uint64_t)rows[i].repairs ||
-            remarked(&r, "Torn lines are left out: ") != rows[i].torn ||
-            remarked(&r, "Lines of the program's own words are left out: ") != rows[i].foreign)
-            fail_msg("%s%d repairs, %s", text, (int)r.repairs[TP_REPAIR_TRUNCATED],
-                     r.meta.remarks ? r.meta.remarks : "no remark");
-        forget(&r);
-    }
-    struct reading r =
-        read_text(&tp_format_valgrind, P "malloc(8) = 0x20\n" P "free(0x\n" P "free(0x20)\n", true);
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(r.err.text, "x.json:2: event 2: the call on this line is torn");
-}
+/* Two processes that write at once, or a program that writes within a line of valgrind's: the
+ * beginning of a call that is lost, one of a process that is in no trace, lines that are of
+ * neither, and words of the program. */
+#define AMID(line, repaired, said)                                                                 \
+    PLAYS(P "malloc(8) = 0x20\n" line, "alloc 0 8 a4 @1; " repaired, .remarks = said)
+#define TORN(line)    AMID(line, "truncated=1 ", "Torn lines are left out: 1.")
+#define ASIDE(line)   AMID(line, "", "Torn lines are left out: 1.")
+#define SILENT(line)  AMID(line, "", NOT_SAID)
+#define FOREIGN(line) AMID(line, "", "Lines of the program's own words are left out: 1.")
+static const struct importer_row torn[] = {
+    TORN(P "mall\n"),
+    TORN(P "malloc\n"),
+    TORN(P "free(0x1\n"),
+    TORN(P "free(0x1"), /* the end of the file */
+    TORN(P "_ZdlPvm(0x1\n"),
+    TORN(P " = \n"),
+    AMID(P "malloc(8) = 0x10 = \n", "alloc 1 8 a4 @2; truncated=1 ", "Torn lines are left out: 1."),
+    AMID(P "malloc(8)--8-- malloc(9) = 0x10\n", "truncated=1 ",
+         "Calls without a result are left out: 1.\nTorn lines are left out: 1."),
+    ASIDE("--9-- free(0x\n"), /* of a process that is in no trace */
+    ASIDE("--25\n"),
+    ASIDE("--00:00:0\n"),
+    ASIDE("--25--2548-- malloc(8) = 0x10\n"),
+    ASIDE("words 7-- free(0x20)\n"),
+    SILENT(P "REDIR: 0x1 (libc.so.6:malloc) redirected\n"),
+    SILENT(P "Reading syms from /usr/bin/x\n"),
+    SILENT(P "\n"),
+    FOREIGN("--\n"),
+    FOREIGN("--option=malloc(8)\n"),
+    FOREIGN("mmap(8) = 0x10\n"),
+    AMID("words" P "free(0x20)\n", "free 0 8 a4 @2; ",
+         "Lines of the program's own words are left out: 1."),
+    REFUSED(P "malloc(8) = 0x20\n" P "free(0x\n" P "free(0x20)\n",
+            "x.json:2: event 2: the call on this line is torn", .strict = true),
+};
 
 static void test_other_lines(void **state)
 {
@@ -230,82 +141,64 @@ static void test_other_lines(void **state)
         fputc('-', f);
     fputs("\n--7-- free(0x10)\n", f);
     fclose(f);
-    struct reading r = read_space(text, NULL);
-    char got[500];
-    assert_int_equal(r.rc, TP_OK);
-    write_program(r.program, got, sizeof got);
-    assert_string_equal(got, "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 0 8 a4 @3; ");
-    assert_string_equal(r.meta.program, "./a b");
-    assert_string_equal(r.meta.remarks, "Lines of the program's own words are left out: 3.\n"
-                                        "Torn lines are left out: 1.");
-    assert_null(r.meta.space);
-    forget(&r);
+    check_row(&valgrind, &(struct importer_row){
+                             .text = text,
+                             .size = size,
+                             .program = "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 0 8 a4 @3; ",
+                             .name = "./a b",
+                             .remarks = "Lines of the program's own words are left out: 3.\n"
+                                        "Torn lines are left out: 1.",
+                             .taken = NOT_SAID});
     free(text);
 }
 
-static void test_processes(void **state)
+static const char two[] = "--7-- malloc(8) = 0x10\n--8-- malloc(9) = 0x10\n--8-- free(0x10)\n"
+                          "--8-- malloc(7) = 0x10\n--7-- free(0x10)\n";
+static const struct importer_row processes[] = {
+    PLAYS(two, "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 7 a4 @3; "),
+    PLAYS(two, "alloc 0 8 a4 @1; free 0 8 a4 @2; ", .space = "Process 7"),
+    PLAYS(two,
+          "alloc 0 8 a4 @1; alloc 1 9 a4 s1 d1 @2; free 1 9 a4 s1 d1 @3; "
+          "alloc 1 7 a4 s1 d1 @4; free 0 8 a4 @5; ",
+          .space = "all"),
+    REFUSED(two, "x.json: no memory space is called 'process 9'", .space = "process 9",
+            .hint = "it has: process 7, process 8"),
+};
+
+/* More than there are places for. */
+static void test_many_processes(void **state)
 {
     (void)state;
-    static const char text[] = "--7-- malloc(8) = 0x10\n--8-- malloc(9) = 0x10\n--8-- free(0x10)\n"
-                               "--8-- malloc(7) = 0x10\n--7-- free(0x10)\n";
-    check(text, "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 7 a4 @3; ", -1);
-    check_space(text, "Process 7", "alloc 0 8 a4 @1; free 0 8 a4 @2; ", -1);
-    check_space(text, "all",
-                "alloc 0 8 a4 @1; alloc 1 9 a4 s1 d1 @2; free 1 9 a4 s1 d1 @3; "
-                "alloc 1 7 a4 s1 d1 @4; free 0 8 a4 @5; ",
-                -1);
-    struct reading r = read_space(text, "process 9");
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(r.err.text, "x.txt: no memory space is called 'process 9'");
-    assert_string_equal(r.err.hint, "it has: process 7, process 8");
-
-    char *many = NULL; /* more than there are places for */
+    char *many = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&many, &size);
     assert_non_null(f);
     for (int i = 1; i <= 258; i++)
         fprintf(f, "--%d-- malloc(%d) = 0x10\n", i, i);
     fclose(f);
-    r = read_space(many, NULL);
-    assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(r.meta.space, "process 256");
-    assert_string_equal(r.meta.remarks, "Calls of processes after the 256th are left out: 2.");
-    forget(&r);
+    check_row(&valgrind, &(struct importer_row){
+                             .text = many,
+                             .size = size,
+                             .taken = "process 256",
+                             .remarks = "Calls of processes after the 256th are left out: 2."});
     free(many);
 }
 
-static void test_nothing(void **state)
-{
-    (void)state;
-    struct reading r = read_space("==7== Memcheck\n==7== Using Valgrind-3.19.0\nhello\n", NULL);
-    assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(r.meta.nothing, "valgrind ran without --trace-malloc=yes");
-    forget(&r);
-    static const struct {
-        const char *text, *why;
-    } refusals[] = {
-        {"valgrind: ./none: No such file or directory\n", "./none: No such file or directory"},
-        {"==7== Using Valgrind-3.19.0\n==7== Command: x\n\nvalgrind:  Fatal error at startup: a "
-         "function redirection\nvalgrind:  cannot be set up.\n",
-         "Fatal error at startup: a function redirection"},
-        {"==7== Using Valgrind-3.19.0\nx: error while loading shared libraries: liby.so: cannot "
-         "open\n",
-         "x: error while loading shared libraries: liby.so: cannot open"},
-    };
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
-        char expected[200];
-        snprintf(expected, sizeof expected, "the program did not start: %s", refusals[i].why);
-        r = read_space(refusals[i].text, NULL);
-        assert_int_equal(r.rc, TP_OK);
-        assert_string_equal(r.meta.nothing, expected);
-        forget(&r);
-    }
+#define DID_NOT "the program did not start: "
+static const struct importer_row nothing[] = {
+    READS("==7== Memcheck\n==7== Using Valgrind-3.19.0\nhello\n",
+          .nothing = "valgrind ran without --trace-malloc=yes"),
+    READS("valgrind: ./none: No such file or directory\n",
+          .nothing = DID_NOT "./none: No such file or directory"),
+    READS("==7== Using Valgrind-3.19.0\n==7== Command: x\n\nvalgrind:  Fatal error at startup: a "
+          "function redirection\nvalgrind:  cannot be set up.\n",
+          .nothing = DID_NOT "Fatal error at startup: a function redirection"),
+    READS("==7== Using Valgrind-3.19.0\nx: error while loading shared libraries: liby.so: cannot "
+          "open\n",
+          .nothing = DID_NOT "x: error while loading shared libraries: liby.so: cannot open"),
     /* such words of a program that did start are its own */
-    r = read_space(P "malloc(8) = 0x10\nvalgrind: none\n", NULL);
-    assert_int_equal(r.rc, TP_OK);
-    assert_null(r.meta.nothing);
-    forget(&r);
-}
+    READS(P "malloc(8) = 0x10\nvalgrind: none\n", .nothing = NOT_SAID),
+};
 
 /* What is taken of a text, and what is left. */
 static void test_cut_call(void **state)
@@ -367,34 +260,29 @@ static void test_cuts(void **state)
     }
 }
 
-static void test_probe(void **state)
-{
-    (void)state;
 #define CALL P "malloc(8) = 0x10\n"
 #define HEAD "==7== Using Valgrind-3.19.0\n"
-    static const struct {
-        const char *text;
-        int score;
-    } rows[] = {
-        {HEAD CALL, 96},           {CALL CALL CALL, 80}, {"hello\n" CALL, 60},
-        {HEAD "hello\n", 30},      {"--7-- hello\n", 0}, {"==7== Command: x\n", 0},
-        {"malloc(8) = 0x10\n", 0},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_int_equal(
-            tp_format_valgrind.probe((const unsigned char *)rows[i].text, strlen(rows[i].text)),
-            rows[i].score);
-}
+static const struct importer_score scores[] = {
+    SCORE(HEAD CALL, 96),           SCORE(CALL CALL CALL, 80), SCORE("hello\n" CALL, 60),
+    SCORE(HEAD "hello\n", 30),      SCORE("--7-- hello\n", 0), SCORE("==7== Command: x\n", 0),
+    SCORE("malloc(8) = 0x10\n", 0),
+};
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_real_file),   cmocka_unit_test(test_times),
-        cmocka_unit_test(test_calls),       cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_other_lines), cmocka_unit_test(test_processes),
-        cmocka_unit_test(test_nothing),     cmocka_unit_test(test_cut_call),
-        cmocka_unit_test(test_cuts),        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_torn),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_real_file),
+        ROWS(valgrind, times),
+        ROWS(valgrind, calls),
+        ROWS(valgrind, halves),
+        cmocka_unit_test(test_other_lines),
+        ROWS(valgrind, processes),
+        cmocka_unit_test(test_many_processes),
+        ROWS(valgrind, nothing),
+        cmocka_unit_test(test_cut_call),
+        cmocka_unit_test(test_cuts),
+        SCORES(valgrind, scores),
+        ROWS(valgrind, torn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

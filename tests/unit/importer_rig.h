@@ -76,6 +76,24 @@ static inline void write_fact(const char *wanted, const char *name, uint64_t val
         snprintf(out + used, size - used, "%s=%" PRIu64 " ", name, value);
 }
 
+/* What the recorded allocator held on a device, by the names of the members. */
+static inline void write_recorded(const char *wanted, const struct tp_recorded_device *device,
+                                  const char *which, char *out, size_t size)
+{
+    static const char *const names[] = {
+        "number",         "start_reserved", "start_segments", "end_reserved", "end_segments",
+        "end_large",      "end_small",      "end_idle",       "end_pieces",   "end_largest",
+        "end_returnable", "demand_event",   "demand_largest"};
+    uint64_t values[COUNT(names)];
+    char name[40];
+    _Static_assert(sizeof values == sizeof *device, "a member has no name");
+    memcpy(values, device, sizeof values);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        snprintf(name, sizeof name, "%s%s", which, names[i]);
+        write_fact(wanted, name, values[i], out, size);
+    }
+}
+
 /* The facts that are named in `wanted`, as they are. */
 static inline void write_facts(const struct reading *r, const char *wanted, char *out, size_t size)
 {
@@ -109,6 +127,9 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
                  {"next_peak", next->bytes},
                  {"next_prologue_bytes", next->prologue_bytes},
                  {"spaces", r->meta.spaces},
+                 {"wrapped", r->meta.wrapped},
+                 {"recorded_devices", r->recorded.count},
+                 {"has_end", r->recorded.has_end},
                  {"repairs", sum_of_repairs(r)},
                  {"gaps_ns", sum_of_gaps(r->program)}};
     out[0] = '\0';
@@ -117,6 +138,8 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
             write_fact(at, facts[i].name, facts[i].value, out, size);
         for (size_t i = 0; i < TP_REPAIR_COUNT; i++)
             write_fact(at, tp_repair_names[i], r->repairs[i], out, size);
+        for (uint32_t i = 0; i < r->recorded.count && i < 2; i++)
+            write_recorded(at, &r->recorded.devices[i], i ? "next_" : "", out, size);
     }
 }
 

@@ -1,6 +1,6 @@
 /* The profiler's Chrome traces: small ones by hand, what can be wrong in them, and the real ones.
  */
-#include "tests/unit/trace_fixture.h"
+#include "tests/unit/importer_rig.h"
 #include "traces/input/json_span.h"
 
 extern const struct tp_format tp_format_kineto;
@@ -19,119 +19,68 @@ extern const struct tp_format tp_format_kineto;
     "{\"Input Dims\": [[2, 3], []], \"Call stack\": \"[memory]\"}}"
 #define TRACE(events) "{\"schemaVersion\": 1, \"traceEvents\": [" events "], \"traceName\": \"x\"}"
 
-static struct reading read_opts(const char *text, const char *space, uint64_t max_memory)
-{
-    struct tp_input *in = NULL;
-    const struct tp_read_opts opts = {.space = space, .device = -1, .max_memory = max_memory};
-    assert_int_equal(tp_input_memory("x.json", text, strlen(text), 0, &in, NULL), TP_OK);
-    struct reading r = read_input_as(&tp_format_kineto, in, false, &opts);
-    tp_input_close(in);
-    return r;
-}
-
-static struct reading expect_in(const char *text, const char *space, const char *program)
-{
-    char got[4096];
-    struct reading r = read_opts(text, space, 0);
-    if (r.rc != TP_OK)
-        fail_msg("%s", r.err.text);
-    write_program(r.program, got, sizeof got);
-    assert_string_equal(got, program);
-    return r;
-}
-
-static void expect(const char *text, const char *program)
-{
-    struct reading r = expect_in(text, NULL, program);
-    forget(&r);
-}
+static const struct importer kineto = {.format = &tp_format_kineto};
 
 /* ---- what is in a trace ---- */
 
-static void test_blocks_and_times(void **state)
-{
-    (void)state;
-    struct reading r =
-        expect_in(TRACE(OP "," MEM("1669783687464181", "1024",
-                                   "512") ", 7, null, [{}], \"[memory]\"," OP
-                                          "," MEM("1669783687464181.125", "2048", "4096") "," MEM(
-                                              "1669783687464182.5", "-1024", "512")),
-                  NULL, "alloc 0 1024 a8 @1; alloc 1 2048 a8 +125 @2; free 0 1024 a8 +1375 @3; ");
-    assert_string_equal(r.meta.capture, "PyTorch profiler trace (Kineto)");
-    assert_string_equal(r.meta.unknown, "streams, requested sizes, alignment");
-    assert_string_equal(r.meta.remarks, "Sizes are those of blocks as PyTorch rounded them, not "
-                                        "those that were asked for.");
-    assert_int_equal(r.meta.kind, TP_KIND_DEVICE);
-    assert_null(r.meta.space);
-    assert_null(r.recorded.by);
-    forget(&r);
-}
+static const struct importer_row blocks_and_times[] = {
+    PLAYS(TRACE(OP "," MEM("1669783687464181", "1024",
+                           "512") ", 7, null, [{}], \"[memory]\"," OP
+                                  "," MEM("1669783687464181.125", "2048",
+                                          "4096") "," MEM("1669783687464182.5", "-1024", "512")),
+          "alloc 0 1024 a8 @1; alloc 1 2048 a8 +125 @2; free 0 1024 a8 +1375 @3; ",
+          .capture = "PyTorch profiler trace (Kineto)",
+          .unknown = "streams, requested sizes, alignment",
+          .remarks = "Sizes are those of blocks as PyTorch rounded them, not "
+                     "those that were asked for.",
+          .kind = "device", .taken = NOT_SAID, .recorder = NOT_SAID),
+};
 
 /* By time; equal times stay as they stand in the file. */
-static void test_order(void **state)
-{
-    (void)state;
-    expect(TRACE(MEM("30", "-512", "1") "," MEM("20", "512", "1") "," MEM(
-               "20", "1024", "2") "," MEM("20", "-1024", "2") "," MEM("10.001", "512", "3")),
-           "alloc 0 512 a8 @1; alloc 1 512 a8 +9999 @2; alloc 2 1024 a8 @3; free 2 1024 a8 @4; "
-           "free 1 512 a8 +10000 @5; ");
-}
+static const struct importer_row order[] = {
+    PLAYS(TRACE(MEM("30", "-512", "1") "," MEM("20", "512", "1") "," MEM("20", "1024", "2") "," MEM(
+              "20", "-1024", "2") "," MEM("10.001", "512", "3")),
+          "alloc 0 512 a8 @1; alloc 1 512 a8 +9999 @2; alloc 2 1024 a8 @3; free 2 1024 a8 @4; "
+          "free 1 512 a8 +10000 @5; "),
+};
 
-static void test_live_before(void **state)
-{
-    (void)state;
-    struct reading r = expect_in(
-        TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 10000") "," MEM(
-            "2", "-2048", "9") "," MEM("3", "4096", "9") "," MEM("4", "-4096", "9")),
-        NULL,
-        "alloc 0 2048 a8 @0; alloc 1 7440 a8 @0; alloc 2 512 a8 @1; free 0 2048 a8 +1000 @2; "
-        "alloc 0 4096 a8 +1000 @3; free 0 4096 a8 +1000 @4; ");
-    assert_int_equal(r.repairs[TP_REPAIR_UNKNOWN_FREE], 0);
-    assert_non_null(strstr(r.meta.remarks,
-                           "GPU 0: 7.266 KiB were allocated before the first event and are never "
-                           "freed. Their blocks are not in the file: they count as one block that "
-                           "was live before.")); /* 10,000 - 512 - 2,048 */
-    assert_int_equal(tp_program_demand(r.program, 0)->prologue_bytes, 10000 - 512);
-    forget(&r);
+static const struct importer_row live_before[] = {
+    /* 7,440 are 10,000 - 512 - 2,048 */
+    PLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 10000") "," MEM(
+              "2", "-2048", "9") "," MEM("3", "4096", "9") "," MEM("4", "-4096", "9")),
+          "alloc 0 2048 a8 @0; alloc 1 7440 a8 @0; alloc 2 512 a8 @1; free 0 2048 a8 +1000 @2; "
+          "alloc 0 4096 a8 +1000 @3; free 0 4096 a8 +1000 @4; ",
+          .remarks_part = "GPU 0: 7.266 KiB were allocated before the first event and are never "
+                          "freed. Their blocks are not in the file: they count as one block that "
+                          "was live before.",
+          .facts = "prologue_bytes=9488 "),
     /* a free may come first, or a request that failed; nothing is left when all of it is freed */
-    expect(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 1000")),
-           "alloc 0 512 a8 @0; alloc 1 1000 a8 @0; free 0 512 a8 @1; ");
-    expect(TRACE(OOM("1", GPU "\"Bytes\": 9000, \"Total Allocated\": 1000")),
-           "alloc 0 1000 a8 @0; note 0 9000 a1 @1; alloc 1 9000 a8 @1; free 1 9000 a8 @1; ");
-    expect(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 0")),
-           "alloc 0 512 a8 @0; free 0 512 a8 @1; ");
+    PLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 1000")),
+          "alloc 0 512 a8 @0; alloc 1 1000 a8 @0; free 0 512 a8 @1; "),
+    PLAYS(TRACE(OOM("1", GPU "\"Bytes\": 9000, \"Total Allocated\": 1000")),
+          "alloc 0 1000 a8 @0; note 0 9000 a1 @1; alloc 1 9000 a8 @1; free 1 9000 a8 @1; "),
+    PLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 0")),
+          "alloc 0 512 a8 @0; free 0 512 a8 @1; "),
     /* less than nothing, and more than any device has: no figure to go by */
-    expect(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 100")),
-           "alloc 0 512 a8 @1; ");
-    expect(
+    PLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 100")),
+          "alloc 0 512 a8 @1; "),
+    PLAYS(
         TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 281474976711680")),
-        "alloc 0 512 a8 @1; ");
+        "alloc 0 512 a8 @1; "),
     /* each device has its own */
-    r = read_opts(
-        TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 1512") "," EVENT(
-            "2", CPU "\"Addr\": 1, \"Bytes\": 64, \"Total Allocated\": 164")),
-        "all", 0);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(tp_program_facts(r.program)->prologue, 2);
-    assert_int_equal(tp_program_demand(r.program, 0)->prologue_bytes, 1000);
-    assert_int_equal(tp_program_demand(r.program, 1)->prologue_bytes, 100);
-    forget(&r);
+    READS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 1512") "," EVENT(
+              "2", CPU "\"Addr\": 1, \"Bytes\": 64, \"Total Allocated\": 164")),
+          .space = "all", .facts = "prologue=2 prologue_bytes=1000 next_prologue_bytes=100 "),
     /* an address that was freed once is not freed again */
-    r = expect_in(TRACE(MEM("1", "512", "1") "," MEM("2", "-512", "1") "," MEM("3", "-512", "1")),
-                  NULL, "alloc 0 512 a8 @1; free 0 512 a8 +1000 @2; ");
-    assert_int_equal(r.repairs[TP_REPAIR_UNKNOWN_FREE], 1);
-    forget(&r);
+    PLAYS(TRACE(MEM("1", "512", "1") "," MEM("2", "-512", "1") "," MEM("3", "-512", "1")),
+          "alloc 0 512 a8 @1; free 0 512 a8 +1000 @2; unknown_free=1 "),
     /* and one that is allocated twice was freed unseen */
-    r = expect_in(TRACE(MEM("1", "512", "1") "," MEM("2", "1024", "1")), NULL,
-                  "alloc 0 512 a8 @1; free 0 512 a8 +1000 @2; alloc 0 1024 a8 @2; ");
-    assert_int_equal(r.repairs[TP_REPAIR_DOUBLE_ALLOC], 1);
-    forget(&r);
-}
+    PLAYS(TRACE(MEM("1", "512", "1") "," MEM("2", "1024", "1")),
+          "alloc 0 512 a8 @1; free 0 512 a8 +1000 @2; alloc 0 1024 a8 @2; double_alloc=1 "),
+};
 
-static void test_without_addresses(void **state)
-{
-    (void)state;
-    struct reading r = expect_in(
+static const struct importer_row without_addresses[] = {
+    PLAYS(
         TRACE(EVENT("1", GPU "\"Bytes\": 512") "," EVENT("2", GPU "\"Bytes\": 512") "," EVENT("3", GPU "\"Bytes\": 1024") "," EVENT(
             "4", GPU
             "\"Bytes\": -512") "," EVENT("5", GPU
@@ -141,131 +90,90 @@ static void test_without_addresses(void **state)
                                                                                                    "\"Bytes\": 512") "," EVENT("8",
                                                                                                                                GPU
                                                                                                                                "\"Bytes\": -512")),
-        NULL,
         "alloc 0 512 a8 @0; alloc 1 512 a8 @1; alloc 2 512 a8 +1000 @2; alloc 3 1024 a8 +1000 @3; "
         "free 2 512 a8 +1000 @4; free 1 512 a8 +1000 @5; free 0 512 a8 +1000 @6; "
-        "alloc 0 512 a8 +1000 @7; free 0 512 a8 +1000 @8; ");
-    assert_string_equal(r.meta.unknown, "streams, requested sizes, addresses, alignment");
-    assert_non_null(strstr(r.meta.remarks, "There are no addresses: each free was matched with the "
-                                           "most recent allocation of its size"));
-    assert_int_equal(r.repairs[TP_REPAIR_UNKNOWN_FREE], 0);
-    forget(&r);
-}
+        "alloc 0 512 a8 +1000 @7; free 0 512 a8 +1000 @8; ",
+        .unknown = "streams, requested sizes, addresses, alignment",
+        .remarks_part = "There are no addresses: each free was matched with the "
+                        "most recent allocation of its size"),
+};
 
-static void test_devices(void **state)
-{
-    (void)state;
-    static const char text[] = TRACE(
-        EVENT("1", "\"Device Type\": 0, \"Device Id\": -1, \"Addr\": 1, \"Bytes\": 100") "," //
-        EVENT("2", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": 512") ","  //
-        EVENT("3", "\"Device Type\": 1, \"Device Id\": 0, \"Addr\": 1, \"Bytes\": 1024") "," //
-        EVENT("4", "\"Device Type\": 20, \"Addr\": 1, \"Bytes\": 8") ","                     //
-        EVENT("5", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": -512"));
-    struct reading r = expect_in(text, NULL, "alloc 0 1024 a8 +2000 @1; ");
-    assert_string_equal(r.meta.space, "GPU 0");
-    assert_string_equal(r.meta.left_out, "CPU (1 event, 100 B), GPU 1 (2 events, 512 B), device "
-                                         "type 20 (1 event, 8 B)");
-    forget(&r);
-    r = expect_in(text, "gpu 1", "alloc 0 512 a8 +1000 @1; free 0 512 a8 +3000 @2; ");
-    forget(&r);
-    r = expect_in(text, "CPU", "alloc 0 100 a4 @1; ");
-    assert_string_equal(r.meta.unknown, "alignment");
-    assert_null(r.meta.remarks);
-    forget(&r);
-    r = expect_in(text, "all",
-                  "alloc 0 100 a8 @1; alloc 1 512 a8 s1 d1 +1000 @2; "
-                  "alloc 2 1024 a8 s2 d2 +1000 @3; alloc 3 8 a8 s3 d3 +1000 @4; "
-                  "free 1 512 a8 s1 d1 +1000 @5; ");
-    forget(&r);
-}
+static const char five[] =
+    TRACE(EVENT("1", "\"Device Type\": 0, \"Device Id\": -1, \"Addr\": 1, \"Bytes\": 100") "," //
+          EVENT("2", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": 512") ","  //
+          EVENT("3", "\"Device Type\": 1, \"Device Id\": 0, \"Addr\": 1, \"Bytes\": 1024") "," //
+          EVENT("4", "\"Device Type\": 20, \"Addr\": 1, \"Bytes\": 8") ","                     //
+          EVENT("5", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": -512"));
+static const struct importer_row devices[] = {
+    PLAYS(five, "alloc 0 1024 a8 +2000 @1; ", .taken = "GPU 0",
+          .left_out = "CPU (1 event, 100 B), GPU 1 (2 events, 512 B), device "
+                      "type 20 (1 event, 8 B)"),
+    PLAYS(five, "alloc 0 512 a8 +1000 @1; free 0 512 a8 +3000 @2; ", .space = "gpu 1"),
+    PLAYS(five, "alloc 0 100 a4 @1; ", .space = "CPU", .unknown = "alignment", .remarks = NOT_SAID),
+    PLAYS(five,
+          "alloc 0 100 a8 @1; alloc 1 512 a8 s1 d1 +1000 @2; "
+          "alloc 2 1024 a8 s2 d2 +1000 @3; alloc 3 8 a8 s3 d3 +1000 @4; "
+          "free 1 512 a8 s1 d1 +1000 @5; ",
+          .space = "all"),
+};
 
 /* Steps of `Total Reserved` are notes without a number; the first value is where it began. */
-static void test_reserved(void **state)
-{
-    (void)state;
 #define HELD(ts, bytes, addr, reserved)                                                            \
     EVENT(ts, GPU "\"Addr\": " addr ", \"Bytes\": " bytes ", \"Total Reserved\": " reserved)
-    struct reading r = expect_in(
-        TRACE(HELD("1", "512", "1", "2000") "," HELD("2", "512", "2", "2000") "," HELD(
-            "3", "512", "3", "5000") "," MEM("4", "512", "4") "," HELD("5", "-512", "1", "1000")),
-        NULL,
-        "alloc 0 512 a8 @1; alloc 1 512 a8 +1000 @2; note 0 3000 a3 +1000 @2; "
-        "alloc 2 512 a8 @3; alloc 3 512 a8 +1000 @4; note 0 4000 a4 +1000 @4; free 0 512 a8 @5; ");
-    assert_string_equal(r.recorded.by, "PyTorch");
-    assert_int_equal(r.recorded.count, 1);
-    assert_int_equal(r.recorded.devices[0].start_reserved, 2000);
-    assert_false(r.recorded.has_end);
-    assert_int_equal(tp_program_facts(r.program)->events, 5);
-    forget(&r);
-    r = read_opts(
+static const struct importer_row reserved[] = {
+    PLAYS(TRACE(HELD("1", "512", "1", "2000") "," HELD("2", "512", "2", "2000") "," HELD(
+              "3", "512", "3", "5000") "," MEM("4", "512", "4") "," HELD("5", "-512", "1", "1000")),
+          "alloc 0 512 a8 @1; alloc 1 512 a8 +1000 @2; note 0 3000 a3 +1000 @2; "
+          "alloc 2 512 a8 @3; alloc 3 512 a8 +1000 @4; note 0 4000 a4 +1000 @4; free 0 512 a8 @5; ",
+          .recorder = "PyTorch",
+          .facts = "recorded_devices=1 start_reserved=2000 has_end=0 events=5 "),
+    READS(
         TRACE(EVENT(
             "1",
             "\"Device Type\": 0, \"Bytes\": 8, \"Addr\": 1, "
             "\"Total Reserved\": 0") "," EVENT("1", "\"Device Type\": 1, "
                                                     "\"Device Id\": 3, \"Bytes\": 9, \"Addr\": 1, "
                                                     "\"Total Reserved\": 70")),
-        "all", 0);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(r.recorded.count, 2);
-    assert_int_equal(r.recorded.devices[0].start_reserved, 0);
-    assert_int_equal(r.recorded.devices[1].start_reserved, 70);
-    assert_int_equal(r.recorded.devices[1].number, 3);
-    forget(&r);
-}
+        .space = "all",
+        .facts = "recorded_devices=2 start_reserved=0 next_start_reserved=70 next_number=3 "),
+};
 
-static void test_out_of_memory_and_nothing(void **state)
-{
-    (void)state;
-    expect(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
-                                      "\"Bytes\": 9000}}," MEM("3", "0", "7") "," MEM("4", "-512",
-                                                                                      "1")),
-           "alloc 0 512 a8 @1; note 0 9000 a1 +1000 @2; alloc 1 9000 a8 @2; free 1 9000 a8 @2; "
-           "free 0 512 a8 +2000 @4; ");
+static const struct importer_row out_of_memory_and_nothing[] = {
+    PLAYS(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
+                                     "\"Bytes\": 9000}}," MEM("3", "0", "7") "," MEM("4", "-512",
+                                                                                     "1")),
+          "alloc 0 512 a8 @1; note 0 9000 a1 +1000 @2; alloc 1 9000 a8 @2; free 1 9000 a8 @2; "
+          "free 0 512 a8 +2000 @4; "),
     /* more than there is anywhere: not asked of any strategy, but no reason to refuse the file */
-    struct reading r = expect_in(
-        TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
-                                   "\"Bytes\": 281474976710657}}," MEM("4", "-512", "1")),
-        NULL, "alloc 0 512 a8 @1; free 0 512 a8 +3000 @3; ");
-    assert_non_null(strstr(r.meta.remarks, "Failed requests of more than 2^48 bytes are left "
-                                           "out: 1."));
-    forget(&r);
-    r = read_opts(TRACE(OP "," OP), NULL, 0);
-    assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(r.meta.nothing, "profile_memory=True was not set");
-    assert_non_null(r.meta.nothing_hint);
-    forget(&r);
-    r = read_opts("{\"profile_memory\": 1, \"traceEvents\": [" OP "]}", NULL, 0);
-    assert_string_equal(r.meta.nothing,
-                        "profile_memory is on, but the file has no '[memory]' event");
-    forget(&r);
-    r = read_opts("{\"traceEvents\": [" OP "], \"profile_memory\": true}", NULL, 0);
-    assert_string_equal(r.meta.nothing,
-                        "profile_memory is on, but the file has no '[memory]' event");
-    forget(&r);
-    r = read_opts("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [" OP "]}", NULL, 0);
-    assert_string_equal(r.meta.nothing, "a Chrome trace, but not of PyTorch's profiler");
-    forget(&r);
-    r = read_opts("{\"profile_memory\": 0, \"traceEvents\": [" OP "]}", NULL, 0);
-    assert_string_equal(r.meta.nothing, "profile_memory=True was not set");
-    forget(&r);
-}
+    PLAYS(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
+                                     "\"Bytes\": 281474976710657}}," MEM("4", "-512", "1")),
+          "alloc 0 512 a8 @1; free 0 512 a8 +3000 @3; ",
+          .remarks_part = "Failed requests of more than 2^48 bytes are left "
+                          "out: 1."),
+    READS(TRACE(OP "," OP), .nothing = "profile_memory=True was not set",
+          .nothing_hint = "torch.profiler.profile(profile_memory=True) records memory"),
+    READS("{\"profile_memory\": 1, \"traceEvents\": [" OP "]}",
+          .nothing = "profile_memory is on, but the file has no '[memory]' event"),
+    READS("{\"traceEvents\": [" OP "], \"profile_memory\": true}",
+          .nothing = "profile_memory is on, but the file has no '[memory]' event"),
+    READS("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [" OP "]}",
+          .nothing = "a Chrome trace, but not of PyTorch's profiler"),
+    READS("{\"profile_memory\": 0, \"traceEvents\": [" OP "]}",
+          .nothing = "profile_memory=True was not set"),
+};
 
 /* Members in any order, more than one list, text around them. */
-static void test_shapes(void **state)
-{
-    (void)state;
-    expect("\xef\xbb\xbf \r\n{ \"a\" : [1, {\"traceEvents\": [" MEM(
-               "1", "512", "9") "]}], "
-                                "\"traceEvents\" : [ " MEM(
-                                    "1", "512", "1") " ] ,\"b\":{},\"traceEvents\":[]}\n",
-           "alloc 0 512 a8 @1; ");
-    expect(TRACE("{\"args\": {\"Bytes\": \"512\", \"Device Type\": 1, \"Addr\": \"18446744073709551"
-                 "615\"}, \"tid\": \"x\", \"ts\": 1.669783687464181e+15, \"name\": \"[memory]\"}"),
-           "alloc 0 512 a8 @1; ");
-    struct reading r = read_opts("{}", NULL, 0);
-    assert_int_equal(r.rc, TP_OK);
-    forget(&r);
-}
+static const struct importer_row shapes[] = {
+    PLAYS("\xef\xbb\xbf \r\n{ \"a\" : [1, {\"traceEvents\": [" MEM(
+              "1", "512", "9") "]}], "
+                               "\"traceEvents\" : [ " MEM("1", "512",
+                                                          "1") " ] ,\"b\":{},\"traceEvents\":[]}\n",
+          "alloc 0 512 a8 @1; "),
+    PLAYS(TRACE("{\"args\": {\"Bytes\": \"512\", \"Device Type\": 1, \"Addr\": \"18446744073709551"
+                "615\"}, \"tid\": \"x\", \"ts\": 1.669783687464181e+15, \"name\": \"[memory]\"}"),
+          "alloc 0 512 a8 @1; "),
+    READS("{}", .facts = "events=0 "),
+};
 
 /* Elements across windows, and one that is longer than a window. */
 static void test_windows(void **state)
@@ -286,87 +194,62 @@ static void test_windows(void **state)
     }
     fputs("1]}", out);
     fclose(out);
-    struct reading r = read_opts(text, NULL, 0);
-    if (r.rc != TP_OK)
-        fail_msg("%s", r.err.text);
-    assert_int_equal(tp_program_facts(r.program)->ops[TP_ALLOC], 2000);
-    assert_int_equal(tp_program_facts(r.program)->ops[TP_FREE], 2000);
-    assert_int_equal(tp_program_facts(r.program)->slots, 1);
-    forget(&r);
-    r = read_opts(text, NULL, 200000);
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_non_null(strstr(r.err.text, "more memory events than the memory"));
+    const struct importer_row rows[] = {
+        {.text = text, .size = size, .facts = "allocs=2000 frees=2000 slots=1 "},
+        {.text = text,
+         .size = size,
+         .max_memory = 200000,
+         .error_part = "more memory events than the memory"}};
+    check_row(&kineto, &rows[0]);
+    check_row(&kineto, &rows[1]);
     free(text);
 }
 
 /* ---- wrong input ---- */
 
-static void test_refuses(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *error;
-    } cases[] = {
-        {TRACE(EVENT("1", GPU "\"Addr\": 1")),
-         "x.json: byte 37: a memory event has no 'Bytes' that is a whole number"},
-        {TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 1.5")),
-         "x.json: byte 37: a memory event has no 'Bytes' that is a whole number"},
-        {TRACE(EVENT("1", "\"Addr\": 1, \"Bytes\": 1")),
-         "x.json: byte 37: a memory event has no 'Device Type' that is known"},
-        {TRACE(EVENT("1", "\"Device Type\": 70000, \"Addr\": 1, \"Bytes\": 1")),
-         "x.json: byte 37: a memory event has no 'Device Type' that is known"},
-        {TRACE(EVENT("1", "\"Device Type\": 1, \"Device Id\": -2, \"Addr\": 1, \"Bytes\": 1")),
-         "x.json: byte 37: a memory event has a 'Device Id' that is none"},
-        {TRACE(EVENT("1", GPU "\"Addr\": -1, \"Bytes\": 1")),
-         "x.json: byte 37: a memory event has an 'Addr' that is no address"},
-        {TRACE(EVENT("\"now\"", GPU "\"Addr\": 1, \"Bytes\": 1")),
-         "x.json: byte 37: a memory event has no 'ts' that is a number"},
-        {TRACE("{\"name\": \"[memory]\", \"ts\": 1, \"args\": []}"),
-         "x.json: byte 37: a memory event has no 'args'"},
-        {TRACE(MEM("1", "281474976710657", "1")),
-         "x.json: byte 37: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48"},
-        {TRACE("1 2"), "x.json: byte 39: 'traceEvents' is not valid JSON"},
-        {TRACE("1,,2"), "x.json: byte 39: 'traceEvents' is not valid JSON"},
-        {TRACE(",1"), "x.json: byte 37: 'traceEvents' is not valid JSON"},
-        {TRACE("1,"), "x.json: byte 39: 'traceEvents' is not valid JSON"},
-        {TRACE("{\"a\": [}"), "x.json: byte 37: 'traceEvents' is not valid JSON"},
-        {"[]", "x.json: byte 0: not valid JSON"},
-        {"{,}", "x.json: byte 1: not valid JSON"},
-        {"{\"a\" 1}", "x.json: byte 5: not valid JSON"},
-        {"{\"a\": 1 \"b\"}", "x.json: byte 8: not valid JSON"},
-        {"{\"a\": 1,}", "x.json: byte 8: not valid JSON"},
-        {"{\"traceEvents\": [1", "x.json:1: the file ends inside the trace: truncated?"},
-        {"{\"traceEvents\": [{\"a\": \"", "x.json:1: the file ends inside the trace: truncated?"},
-        {"{\"traceEvents\": []", "x.json:1: the file ends inside the trace: truncated?"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct reading r = read_opts(cases[i].text, NULL, 0);
-        assert_int_equal(r.rc, TP_EINPUT);
-        assert_string_equal(r.err.text, cases[i].error);
-    }
-}
+static const struct importer_row refusals[] = {
+    REFUSED(TRACE(EVENT("1", GPU "\"Addr\": 1")),
+            "x.json: byte 37: a memory event has no 'Bytes' that is a whole number"),
+    REFUSED(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 1.5")),
+            "x.json: byte 37: a memory event has no 'Bytes' that is a whole number"),
+    REFUSED(TRACE(EVENT("1", "\"Addr\": 1, \"Bytes\": 1")),
+            "x.json: byte 37: a memory event has no 'Device Type' that is known"),
+    REFUSED(TRACE(EVENT("1", "\"Device Type\": 70000, \"Addr\": 1, \"Bytes\": 1")),
+            "x.json: byte 37: a memory event has no 'Device Type' that is known"),
+    REFUSED(TRACE(EVENT("1", "\"Device Type\": 1, \"Device Id\": -2, \"Addr\": 1, \"Bytes\": 1")),
+            "x.json: byte 37: a memory event has a 'Device Id' that is none"),
+    REFUSED(TRACE(EVENT("1", GPU "\"Addr\": -1, \"Bytes\": 1")),
+            "x.json: byte 37: a memory event has an 'Addr' that is no address"),
+    REFUSED(TRACE(EVENT("\"now\"", GPU "\"Addr\": 1, \"Bytes\": 1")),
+            "x.json: byte 37: a memory event has no 'ts' that is a number"),
+    REFUSED(TRACE("{\"name\": \"[memory]\", \"ts\": 1, \"args\": []}"),
+            "x.json: byte 37: a memory event has no 'args'"),
+    REFUSED(TRACE(MEM("1", "281474976710657", "1")),
+            "x.json: byte 37: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48"),
+    REFUSED(TRACE("1 2"), "x.json: byte 39: 'traceEvents' is not valid JSON"),
+    REFUSED(TRACE("1,,2"), "x.json: byte 39: 'traceEvents' is not valid JSON"),
+    REFUSED(TRACE(",1"), "x.json: byte 37: 'traceEvents' is not valid JSON"),
+    REFUSED(TRACE("1,"), "x.json: byte 39: 'traceEvents' is not valid JSON"),
+    REFUSED(TRACE("{\"a\": [}"), "x.json: byte 37: 'traceEvents' is not valid JSON"),
+    REFUSED("[]", "x.json: byte 0: not valid JSON"),
+    REFUSED("{,}", "x.json: byte 1: not valid JSON"),
+    REFUSED("{\"a\" 1}", "x.json: byte 5: not valid JSON"),
+    REFUSED("{\"a\": 1 \"b\"}", "x.json: byte 8: not valid JSON"),
+    REFUSED("{\"a\": 1,}", "x.json: byte 8: not valid JSON"),
+    REFUSED("{\"traceEvents\": [1", "x.json:1: the file ends inside the trace: truncated?"),
+    REFUSED("{\"traceEvents\": [{\"a\": \"",
+            "x.json:1: the file ends inside the trace: truncated?"),
+    REFUSED("{\"traceEvents\": []", "x.json:1: the file ends inside the trace: truncated?"),
+};
 
-static void test_cut_anywhere(void **state)
-{
-    (void)state;
-    static const char text[] = TRACE(OP "," MEM("1", "512", "1") "," MEM("2", "-512", "1"));
-    for (size_t n = 1; n < sizeof text - 1; n++) {
-        struct reading r = read_bytes(&tp_format_kineto, text, n, false);
-        assert_int_equal(r.rc, TP_EINPUT);
-        assert_memory_equal(r.err.text, "x.json:", 7);
-    }
-}
+static const char whole[] = TRACE(OP "," MEM("1", "512", "1") "," MEM("2", "-512", "1"));
 
-static void test_probe(void **state)
-{
-    (void)state;
-    static const char own[] = "{\"format\": \"tapool-trace\", \"version\": 1}",
-                      late[] = "{\"schemaVersion\": 1, \"deviceProperties\": [",
-                      early[] = "\xef\xbb\xbf\n{\"traceEvents\": [";
-    assert_int_equal(tp_format_kineto.probe((const void *)own, sizeof own - 1), 0);
-    assert_int_equal(tp_format_kineto.probe((const void *)late, sizeof late - 1), 80);
-    assert_int_equal(tp_format_kineto.probe((const void *)early, sizeof early - 1), 90);
-    assert_int_equal(tp_format_kineto.probe((const void *)"\xef\xbb\xbf", 3), 0);
-}
+static const struct importer_score scores[] = {
+    SCORE("{\"format\": \"tapool-trace\", \"version\": 1}", 0),
+    SCORE("{\"schemaVersion\": 1, \"deviceProperties\": [", 80),
+    SCORE("\xef\xbb\xbf\n{\"traceEvents\": [", 90),
+    SCORE("\xef\xbb\xbf", 0),
+};
 
 /* ---- spans ---- */
 
@@ -486,12 +369,9 @@ static void test_real_traces(void **state)
             print_message("no corpus/kineto/%s: skipped\n", cases[i].file);
             skip();
         }
-        struct tp_input *in = NULL;
-        assert_int_equal(tp_input_memory("x.json", text, size, 0, &in, NULL), TP_OK);
         struct reading r =
-            read_input_as(&tp_format_kineto, in, false,
+            read_bytes_as(&tp_format_kineto, "x.json", text, size, false,
                           &(struct tp_read_opts){.space = cases[i].space, .device = -1});
-        tp_input_close(in);
         free(text);
         if (r.rc != TP_OK)
             fail_msg("%s", r.err.text);
@@ -518,18 +398,18 @@ static void test_real_traces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks_and_times),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_live_before),
-        cmocka_unit_test(test_without_addresses),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_reserved),
-        cmocka_unit_test(test_out_of_memory_and_nothing),
-        cmocka_unit_test(test_shapes),
+        ROWS(kineto, blocks_and_times),
+        ROWS(kineto, order),
+        ROWS(kineto, live_before),
+        ROWS(kineto, without_addresses),
+        ROWS(kineto, devices),
+        ROWS(kineto, reserved),
+        ROWS(kineto, out_of_memory_and_nothing),
+        ROWS(kineto, shapes),
+        ROWS(kineto, refusals),
         cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_cut_anywhere),
-        cmocka_unit_test(test_probe),
+        CUTS(kineto, whole, sizeof whole - 1, sizeof whole - 1),
+        SCORES(kineto, scores),
         cmocka_unit_test(test_thousandths),
         cmocka_unit_test(test_span_ends),
         cmocka_unit_test(test_real_traces),

@@ -1,49 +1,17 @@
 /* Buffers with lifetimes: real files against figures computed without tapool, small files against
  * programs, everything that is refused, and the way there and back of the writer. */
-#include "tests/unit/trace_fixture.h"
+#include "tests/unit/importer_rig.h"
 #include "traces/trace_writer.h"
 
 extern const struct tp_format tp_format_minimalloc;
 
 #define DATA TAPOOL_ROOT "/tests/data/minimalloc/"
 
-static struct reading read_csv(const char *text)
-{
-    return read_text(&tp_format_minimalloc, text, false);
-}
+static const struct importer minimalloc = {.format = &tp_format_minimalloc, .kind = "device"};
 
 static struct reading read_file(const char *path)
 {
-    struct reading r = {0};
-    struct tp_input *in = NULL;
-    r.rc = tp_input_open(path, 0, NULL, &in, &r.err);
-    if (r.rc == TP_OK)
-        r = read_input(&tp_format_minimalloc, in, true);
-    tp_input_close(in);
-    if (r.rc != TP_OK)
-        fail_msg("%s", r.err.text);
-    return r;
-}
-
-static void expect(const char *text, const char *program)
-{
-    static char got[1 << 16];
-    struct reading r = read_csv(text);
-    if (r.rc != TP_OK)
-        fail_msg("%s\n  got: %s", text, r.err.text);
-    write_program(r.program, got, sizeof got);
-    if (strcmp(got, program) != 0)
-        fail_msg("%s\n  expected: %s\n  got: %s", text, program, got);
-    forget(&r);
-}
-
-static void refuse(const char *text, const char *sentence)
-{
-    struct reading r = read_csv(text);
-    if (r.rc != TP_EINPUT || strcmp(r.err.text, sentence) != 0)
-        fail_msg("%s\n  expected: %s\n  got %d: %s", text, sentence, r.rc,
-                 r.rc ? r.err.text : "no error");
-    forget(&r);
+    return check_reading(&minimalloc, &(struct importer_row){.path = path, .strict = true});
 }
 
 /* ---- real files ---- */
@@ -77,20 +45,15 @@ static uint64_t allocated(struct tp_program *p)
 
 static void check_file(const struct file_row *f)
 {
-    struct reading r = read_file(f->path);
-    const struct tp_program_facts *facts = tp_program_facts(r.program);
-    assert_int_equal(facts->kind, TP_KIND_DEVICE);
-    assert_false(facts->time_known);
-    assert_int_equal(facts->ops[TP_ALLOC], f->buffers);
-    assert_int_equal(facts->ops[TP_FREE], f->buffers);
-    assert_int_equal(facts->events, 2 * f->buffers);
-    assert_int_equal(facts->live_at_end, 0);
-    assert_int_equal(facts->slots, f->most);
-    assert_int_equal(tp_program_demand(r.program, 0)->bytes, f->peak);
+    char facts[300];
+    snprintf(facts, sizeof facts,
+             "time_known=0 allocs=%" PRIu64 " frees=%" PRIu64 " events=%" PRIu64
+             " live_at_end=0 slots=%" PRIu32 " peak=%" PRIu64 " repairs=0 ",
+             f->buffers, f->buffers, 2 * f->buffers, f->most, f->peak);
+    const struct importer_row row = {
+        .path = f->path, .strict = true, .facts = facts, .remarks = NOT_SAID};
+    struct reading r = check_reading(&minimalloc, &row);
     assert_int_equal(allocated(r.program), f->bytes);
-    assert_null(r.meta.remarks);
-    for (int i = 0; i < TP_REPAIR_COUNT; i++)
-        assert_int_equal(r.repairs[i], 0);
     forget(&r);
 }
 
@@ -126,156 +89,118 @@ static void test_large_files(void **state)
 
 /* ---- small files ---- */
 
-static void test_order(void **state)
-{
-    (void)state;
+static const struct importer_row order[] = {
     /* frees come first, rows in their order, whatever the order of the lines */
-    expect("id,lower,upper,size\nb,3,9,5\na,0,3,4\nc,3,4,6\n",
-           "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; alloc 1 6 @4; free 1 6 @5; free 0 5 @6; ");
-    expect("id,lower,upper,size\nb,-9,-3,5\na,-3,9223372036854775807,4\n",
-           "alloc 0 5 @1; free 0 5 @2; alloc 0 4 @3; free 0 4 @4; ");
+    PLAYS("id,lower,upper,size\nb,3,9,5\na,0,3,4\nc,3,4,6\n",
+          "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; alloc 1 6 @4; free 1 6 @5; free 0 5 @6; "),
+    PLAYS("id,lower,upper,size\nb,-9,-3,5\na,-3,9223372036854775807,4\n",
+          "alloc 0 5 @1; free 0 5 @2; alloc 0 4 @3; free 0 4 @4; "),
     /* an id may come back: a buffer is its row */
-    expect("id,lower,upper,size\na,0,2,1\na,1,3,2\n",
-           "alloc 0 1 @1; alloc 1 2 @2; free 0 1 @3; free 1 2 @4; ");
-}
+    PLAYS("id,lower,upper,size\na,0,2,1\na,1,3,2\n",
+          "alloc 0 1 @1; alloc 1 2 @2; free 0 1 @3; free 1 2 @4; "),
+};
 
-static void test_columns(void **state)
-{
-    (void)state;
-    static const char program[] = "alloc 0 4 a4 @1; free 0 4 a4 @2; ";
-    static const char *const texts[] = {
-        "size,alignment,upper,id,lower\n4,16,3,x,0\n",
-        "buffer,start,upper,size,alignment\nx,0,3,4,16\n",
-        "buffer_id,begin,end,size,alignment\nx,0,2,4,16",
-        ("\xef\xbb\xbf# pool_offset=4096\r\nid,kind,lower,upper,size,alignment,hint\r\n"
-         "x,weight,0,3,4,16,-1\r\n"),
-        " id , lower , upper,size,\talignment\nx, 0 , +3,\t4 ,16\n",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        expect(texts[i], program);
-        assert_int_equal(
-            tp_format_minimalloc.probe((const unsigned char *)texts[i], strlen(texts[i])), 90);
-    }
-}
+#define COLUMNS_1 "size,alignment,upper,id,lower\n4,16,3,x,0\n"
+#define COLUMNS_2 "buffer,start,upper,size,alignment\nx,0,3,4,16\n"
+#define COLUMNS_3 "buffer_id,begin,end,size,alignment\nx,0,2,4,16"
+#define COLUMNS_4                                                                                  \
+    "\xef\xbb\xbf# pool_offset=4096\r\nid,kind,lower,upper,size,alignment,hint\r\n"                \
+    "x,weight,0,3,4,16,-1\r\n"
+#define COLUMNS_5     " id , lower , upper,size,\talignment\nx, 0 , +3,\t4 ,16\n"
+#define WHAT_THEY_ARE "alloc 0 4 a4 @1; free 0 4 a4 @2; "
+static const struct importer_row columns[] = {
+    PLAYS(COLUMNS_1, WHAT_THEY_ARE), PLAYS(COLUMNS_2, WHAT_THEY_ARE),
+    PLAYS(COLUMNS_3, WHAT_THEY_ARE), PLAYS(COLUMNS_4, WHAT_THEY_ARE),
+    PLAYS(COLUMNS_5, WHAT_THEY_ARE),
+};
+static const struct importer_score scores[] = {
+    SCORE(COLUMNS_1, 90), SCORE(COLUMNS_2, 90), SCORE(COLUMNS_3, 90),
+    SCORE(COLUMNS_4, 90), SCORE(COLUMNS_5, 90),
+};
 
 /* The last step of a life and of a gap, where the column is called 'end'. */
-static void test_end(void **state)
-{
-    (void)state;
-    expect("id,start,end,size\na,0,0,4\nb,1,1,5\n",
-           "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; free 0 5 @4; ");
-    expect("id,start,end,size,gaps\na,0,9,4,2-3\nb,2,3,5,\n",
-           "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; free 0 5 @4; alloc 0 4 @5; free 0 4 @6; ");
-    refuse("id,start,end,size\na,0,9223372036854775807,4\n",
-           "x.json:2: there is no step behind the end");
-}
+static const struct importer_row end[] = {
+    PLAYS("id,start,end,size\na,0,0,4\nb,1,1,5\n",
+          "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; free 0 5 @4; "),
+    PLAYS("id,start,end,size,gaps\na,0,9,4,2-3\nb,2,3,5,\n",
+          "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; free 0 5 @4; alloc 0 4 @5; free 0 4 @6; "),
+    REFUSED("id,start,end,size\na,0,9223372036854775807,4\n",
+            "x.json:2: there is no step behind the end"),
+};
 
-static void test_gaps(void **state)
-{
-    (void)state;
+#define OUTSIDE(gaps, named)                                                                       \
+    REFUSED("id,lower,upper,size,gaps\na,0,20,4," gaps "\n",                                       \
+            "x.json:2: the gap '" named "' is not behind the one before it and in the life")
+static const struct importer_row gaps[] = {
     /* at the ends of the life, empty, side by side, and in the middle */
-    expect("id,lower,upper,size,gaps\na,0,20,4,0-2 5-5 7-9  9-11 18-20\n",
-           "alloc 0 4 @1; free 0 4 @2; alloc 0 4 @3; free 0 4 @4; ");
-    expect("id,lower,upper,size,gaps\na,-5,5,4,-3--1\n",
-           "alloc 0 4 @1; free 0 4 @2; alloc 0 4 @3; free 0 4 @4; ");
-    struct reading r = read_csv("id,lower,upper,size,gaps,offset\na,0,20,4,1-9@0:2 12-13,0\n");
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(tp_program_facts(r.program)->ops[TP_ALLOC], 2);
-    assert_string_equal(r.meta.remarks,
-                        "the offsets in it, the places of a plan, are not read\n"
-                        "the whole buffer stays live in gaps that leave a part of it in use: 1");
-    forget(&r);
-    refuse("id,lower,upper,size,gaps\na,0,20,4,3\n",
-           "x.json:2: the gap '3' is not of the form 'lower-upper'");
-    refuse("id,lower,upper,size,gaps\na,0,20,4,3-x\n",
-           "x.json:2: a gap's upper is 'x', no whole number below 2^63");
-    static const char *const outside[] = {"5-4", "4-6 5-8", "-1-3", "4-21", "4-5 1-2"};
-    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
-        char text[100], sentence[160];
-        const char *named = strrchr(outside[i], ' ');
-        snprintf(text, sizeof text, "id,lower,upper,size,gaps\na,0,20,4,%s\n", outside[i]);
-        snprintf(sentence, sizeof sentence,
-                 "x.json:2: the gap '%s' is not behind the one before it and in the life",
-                 named ? named + 1 : outside[i]);
-        refuse(text, sentence);
-    }
-}
+    PLAYS("id,lower,upper,size,gaps\na,0,20,4,0-2 5-5 7-9  9-11 18-20\n",
+          "alloc 0 4 @1; free 0 4 @2; alloc 0 4 @3; free 0 4 @4; "),
+    PLAYS("id,lower,upper,size,gaps\na,-5,5,4,-3--1\n",
+          "alloc 0 4 @1; free 0 4 @2; alloc 0 4 @3; free 0 4 @4; "),
+    READS("id,lower,upper,size,gaps,offset\na,0,20,4,1-9@0:2 12-13,0\n",
+          .remarks = "the offsets in it, the places of a plan, are not read\n"
+                     "the whole buffer stays live in gaps that leave a part of it in use: 1",
+          .facts = "allocs=2 "),
+    REFUSED("id,lower,upper,size,gaps\na,0,20,4,3\n",
+            "x.json:2: the gap '3' is not of the form 'lower-upper'"),
+    REFUSED("id,lower,upper,size,gaps\na,0,20,4,3-x\n",
+            "x.json:2: a gap's upper is 'x', no whole number below 2^63"),
+    OUTSIDE("5-4", "5-4"),
+    OUTSIDE("4-6 5-8", "5-8"),
+    OUTSIDE("-1-3", "-1-3"),
+    OUTSIDE("4-21", "4-21"),
+    OUTSIDE("4-5 1-2", "1-2"),
+};
 
 /* Both readings of 'end'; the peak of the other one is what a file with 'upper' has. */
-static void test_ends(void **state)
-{
-    static const struct {
-        const char *rows;
-        uint64_t last, behind;
-    } files_with_ends[] = {
-        {"a,0,3,10,\nb,3,5,20,\nc,5,9,5,\n", 30, 20},
-        {"a,0,0,7,\nb,2,2,9,\n", 9, 0}, /* never live, if it is the step behind */
-        {"a,0,9,4,2-3\nb,3,3,50,\nc,4,8,1,\n", 50, 5},
-        {"a,0,9,4,2-5\nb,1,2,50,\n", 54, 54},
-        /* its beginning is none */ /* a gap has an end, too */
-        {"a,-3,-2,4,\nb,-2,0,5,\n", 9, 5},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof files_with_ends / sizeof *files_with_ends; i++)
-        for (int upper = 0; upper < 2; upper++) {
-            char text[200], remark[200];
-            uint64_t peak = upper ? files_with_ends[i].behind : files_with_ends[i].last;
-            snprintf(text, sizeof text, "id,lower,%s,size,gaps\n%s", upper ? "upper" : "end",
-                     files_with_ends[i].rows);
-            snprintf(remark, sizeof remark,
-                     "'end' is read as a buffer's last step: peak %" PRIu64
-                     " B; if it is the step behind it, the peak is %" PRIu64
-                     " B: rename the column to 'upper'",
-                     files_with_ends[i].last, files_with_ends[i].behind);
-            struct reading r = read_csv(text);
-            assert_int_equal(r.rc, TP_OK);
-            assert_int_equal(tp_program_demand(r.program, 0)->bytes, peak);
-            assert_int_equal(upper, !r.meta.remarks || !strstr(r.meta.remarks, remark));
-            forget(&r);
-        }
-}
+#define ENDS(rows, last, behind, said)                                                             \
+    READS("id,lower,end,size,gaps\n" rows, .facts = "peak=" last " ",                              \
+          .remarks_part = "'end' is read as a buffer's last step: peak " last                      \
+                          " B; if it is the step behind it, the peak is " behind                   \
+                          " B: rename the column to 'upper'"),                                     \
+        READS("id,lower,upper,size,gaps\n" rows, .facts = "peak=" behind " ", .remarks = said)
+static const struct importer_row both_ends[] = {
+    ENDS("a,0,3,10,\nb,3,5,20,\nc,5,9,5,\n", "30", "20", NOT_SAID),
+    /* never live, if it is the step behind */
+    ENDS("a,0,0,7,\nb,2,2,9,\n", "9", "0", "buffers end where they begin and are never live: 2"),
+    ENDS("a,0,9,4,2-3\nb,3,3,50,\nc,4,8,1,\n", "50", "5",
+         "buffers end where they begin and are never live: 1"),
+    ENDS("a,0,9,4,2-5\nb,1,2,50,\n", "54", "54", NOT_SAID), /* a gap has an end, too */
+    ENDS("a,-3,-2,4,\nb,-2,0,5,\n", "9", "5", NOT_SAID),    /* its beginning is none */
+};
 
-static void test_remarks(void **state)
-{
-    (void)state;
-    struct reading r = read_csv("id,lower,upper,size\na,2,2,4\nb,1,2,5\n\n\nc,1,2,5\n");
-    assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(r.meta.remarks, "buffers end where they begin and are never live: 1\n"
-                                        "reading stopped at the empty line: 4");
-    assert_string_equal(r.meta.capture, "buffers with lifetimes (minimalloc CSV)");
-    assert_string_equal(r.meta.unknown, "times (steps only), threads, streams");
-    assert_int_equal(tp_program_facts(r.program)->events, 2);
-    forget(&r);
-    r = read_csv("id,lower,upper,size\na,2,2,4\r\n\r\n \r\n");
-    assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(r.meta.nothing, "no buffer is ever live");
-    forget(&r);
-}
+static const struct importer_row remarks[] = {
+    READS("id,lower,upper,size\na,2,2,4\nb,1,2,5\n\n\nc,1,2,5\n",
+          .remarks = "buffers end where they begin and are never live: 1\n"
+                     "reading stopped at the empty line: 4",
+          .capture = "buffers with lifetimes (minimalloc CSV)",
+          .unknown = "times (steps only), threads, streams", .facts = "events=2 "),
+    READS("id,lower,upper,size\na,2,2,4\r\n\r\n \r\n", .nothing = "no buffer is ever live"),
+};
 
-static void test_refused(void **state)
-{
-    (void)state;
-    refuse("\nid,lower,upper,size\n", "x.json:1: there is no header");
-    refuse("# a\n# b\n", "x.json:3: there is no header");
-    refuse("id,lower,upper\n", "x.json:1: there is no column 'size'");
-    refuse("id,lower,end,size,upper\n", "x.json:1: two columns are the same (column 5)");
-    refuse("id,lower,upper,size\na,0,1\n", "x.json:2: 3 fields where the header has 4");
-    refuse("id,lower,upper,size\na,0,1,2,3\n", "x.json:2: 5 fields where the header has 4");
-    refuse("id,lower,upper,size\na,1:4,9,2\n", "x.json:2: lower is '1:4', a time of several parts");
-    refuse("id,lower,upper,size\na,0,,2\n", "x.json:2: upper is '', no whole number below 2^63");
-    refuse("id,lower,upper,size\na,0,9223372036854775808,2\n",
-           "x.json:2: upper is '9223372036854775808', no whole number below 2^63");
-    refuse("id,lower,upper,size\na,0,1,0x\x1b\n",
-           "x.json:2: size is '0x?', no whole number below 2^63");
-    refuse("id,lower,upper,size\na,0,1,-2\n", "x.json:2: size is negative");
-    refuse("id,lower,upper,size,alignment\na,0,1,2,0\n", "x.json:2: alignment is below 1");
-    refuse("id,lower,upper,size,alignment\na,0,1,2,24\n",
-           "x.json:2: event 1: align is 24: not a power of two from 1 to 2^30");
-    refuse("id,lower,upper,size\na,2,1,2\n",
-           "x.json:2: the life ends before it begins: 2 is above 1");
-    refuse("id,lower,upper,size\na,0,1,281474976710657\n",
-           "x.json:2: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48");
-}
+static const struct importer_row refusals[] = {
+    REFUSED("\nid,lower,upper,size\n", "x.json:1: there is no header"),
+    REFUSED("# a\n# b\n", "x.json:3: there is no header"),
+    REFUSED("id,lower,upper\n", "x.json:1: there is no column 'size'"),
+    REFUSED("id,lower,end,size,upper\n", "x.json:1: two columns are the same (column 5)"),
+    REFUSED("id,lower,upper,size\na,0,1\n", "x.json:2: 3 fields where the header has 4"),
+    REFUSED("id,lower,upper,size\na,0,1,2,3\n", "x.json:2: 5 fields where the header has 4"),
+    REFUSED("id,lower,upper,size\na,1:4,9,2\n",
+            "x.json:2: lower is '1:4', a time of several parts"),
+    REFUSED("id,lower,upper,size\na,0,,2\n", "x.json:2: upper is '', no whole number below 2^63"),
+    REFUSED("id,lower,upper,size\na,0,9223372036854775808,2\n",
+            "x.json:2: upper is '9223372036854775808', no whole number below 2^63"),
+    REFUSED("id,lower,upper,size\na,0,1,0x\x1b\n",
+            "x.json:2: size is '0x?', no whole number below 2^63"),
+    REFUSED("id,lower,upper,size\na,0,1,-2\n", "x.json:2: size is negative"),
+    REFUSED("id,lower,upper,size,alignment\na,0,1,2,0\n", "x.json:2: alignment is below 1"),
+    REFUSED("id,lower,upper,size,alignment\na,0,1,2,24\n",
+            "x.json:2: event 1: align is 24: not a power of two from 1 to 2^30"),
+    REFUSED("id,lower,upper,size\na,2,1,2\n",
+            "x.json:2: the life ends before it begins: 2 is above 1"),
+    REFUSED("id,lower,upper,size\na,0,1,281474976710657\n",
+            "x.json:2: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48"),
+};
 
 /* A line without an end, and more rows than the memory for reading holds. */
 static void test_limits(void **state)
@@ -285,20 +210,16 @@ static void test_limits(void **state)
     char *text = malloc(size);
     assert_non_null(text);
     memset(text, 'a', size);
-    struct reading r = read_bytes(&tp_format_minimalloc, text, size, false);
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(r.err.text, "x.json:1: the line is longer than 1 MiB");
-    size_t used = (size_t)snprintf(text, size, "id,lower,upper,size\n");
-    for (; used + 20 < size; used += 10)
-        memcpy(text + used, "a,1,2,333\n", 10);
-    struct tp_input *in = NULL;
-    const struct tp_read_opts opts = {.device = -1, .max_memory = 1 << 20};
-    assert_int_equal(tp_input_memory("y", text, used, 0, &in, NULL), TP_OK);
-    r = read_input_as(&tp_format_minimalloc, in, false, &opts);
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(r.err.text, "y:8194: more buffers than the memory for reading holds");
-    assert_non_null(strstr(r.err.hint, "--max-memory"));
-    tp_input_close(in);
+    struct importer_row row = {
+        .text = text, .size = size, .error = "x.json:1: the line is longer than 1 MiB"};
+    check_row(&minimalloc, &row);
+    row.size = (size_t)snprintf(text, size, "id,lower,upper,size\n");
+    for (; row.size + 20 < size; row.size += 10)
+        memcpy(text + row.size, "a,1,2,333\n", 10);
+    row.max_memory = 1 << 20;
+    row.error = "x.json:8194: more buffers than the memory for reading holds";
+    row.hint_part = "--max-memory";
+    check_row(&minimalloc, &row);
     free(text);
 }
 
@@ -462,12 +383,10 @@ static void test_there_and_back(void **state)
     static const char *const samples[] = {"sqlite", "jq", "python-threads"};
     for (size_t i = 0; i < 3; i++) {
         char path[4096];
-        struct tp_input *in = NULL;
         snprintf(path, sizeof path, "%s/traces/samples/%s.json", TAPOOL_ROOT, samples[i]);
-        assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
-        struct reading r = read_input(&tp_format_json, in, true);
+        struct reading r =
+            read_path(&tp_format_json, path, true, &(struct tp_read_opts){.device = -1});
         assert_int_equal(r.rc, TP_OK);
-        tp_input_close(in);
         there_and_back(r.program, false);
         forget(&r);
     }
@@ -476,13 +395,21 @@ static void test_there_and_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),   cmocka_unit_test(test_large_files),
-        cmocka_unit_test(test_order),   cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_end),     cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_remarks), cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_write),   cmocka_unit_test(test_write_devices),
-        cmocka_unit_test(test_full),    cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_large_files),
+        ROWS(minimalloc, order),
+        ROWS(minimalloc, columns),
+        SCORES(minimalloc, scores),
+        ROWS(minimalloc, end),
+        ROWS(minimalloc, gaps),
+        ROWS(minimalloc, remarks),
+        ROWS(minimalloc, both_ends),
+        ROWS(minimalloc, refusals),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_write_devices),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

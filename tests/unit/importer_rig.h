@@ -17,7 +17,7 @@ struct importer_bytes {
 
 /* One input and its reading. Sentences are compared whole, but for those named `part`. */
 struct importer_row {
-    const char *text; /* or what `encode` takes */
+    const void *text; /* or what `encode` takes */
     size_t size;
     const char *path;  /* of a file that is read instead */
     const char *space; /* asked for */
@@ -40,10 +40,11 @@ struct importer {
 };
 
 /* Rows: of a text that is read, with its program or without, and of one that is refused. */
-#define READS(what, ...)                                                                           \
+#define READS_OF(what, length, ...)                                                                \
     {                                                                                              \
-        .text = (what), .size = sizeof(what) - 1, __VA_ARGS__                                      \
+        .text = (what), .size = (length), __VA_ARGS__                                              \
     }
+#define READS(what, ...)   READS_OF(what, sizeof(what) - 1, __VA_ARGS__)
 #define PLAYS(what, ...)   READS(what, .program = __VA_ARGS__)
 #define REFUSED(what, ...) READS(what, .error = __VA_ARGS__)
 
@@ -143,12 +144,17 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
     }
 }
 
+static inline const char *what_of(const struct importer_row *row)
+{
+    return row->path ? row->path : (const char *)row->text;
+}
+
 /* A difference comes with the text that it is about. */
 static inline void expect_words(const struct importer_row *row, const char *got,
                                 const char *expected)
 {
     if (expected && strcmp(got ? got : NOT_SAID, expected) != 0)
-        print_message("of: %s\n", row->path ? row->path : row->text);
+        print_message("of: %s\n", what_of(row));
     if (expected)
         assert_string_equal(got ? got : NOT_SAID, expected);
 }
@@ -183,7 +189,7 @@ static inline void check_words(const struct importer *im, const struct importer_
 static inline void check_refusal(const struct importer_row *row, const struct reading *r)
 {
     if (r->rc != TP_EINPUT)
-        fail_msg("%s\n  is not refused", row->text);
+        fail_msg("%s\n  is not refused", what_of(row));
     expect_words(row, r->err.text, row->error);
     expect_part(r->err.text, row->error_part);
     expect_words(row, r->err.hint, row->hint);
@@ -213,7 +219,7 @@ static inline struct reading check_reading(const struct importer *im,
         return r;
     }
     if (r.rc != TP_OK)
-        fail_msg("%s\n  got: %s", row->path ? row->path : row->text, r.err.text);
+        fail_msg("%s\n  got: %s", what_of(row), r.err.text);
     write_program(r.program, got, sizeof got);
     write_repairs(&r, got, sizeof got);
     expect_words(row, got, row->program);

@@ -3,6 +3,7 @@
 #ifndef TP_IMPORTER_RIG_H
 #define TP_IMPORTER_RIG_H
 
+#include "alloc/base/str.h"
 #include "tests/unit/trace_fixture.h"
 
 #include <stddef.h>
@@ -28,6 +29,7 @@ struct importer_row {
     const char *hint, *hint_part;
     const char *program; /* with the repairs behind it: "alloc 0 8 a4 @1; zero_size=1 " */
     const char *facts;   /* "events=2 peak=64 ": write_facts */
+    const char *marks;   /* "one|two|" */
     const char *kind, *name, *capture, *recorder, *settings, *unknown, *taken, *left_out, *remarks,
         *remarks_part, *nothing, *nothing_hint;
 };
@@ -225,6 +227,10 @@ static inline struct reading check_reading(const struct importer *im,
     expect_words(row, got, row->program);
     write_facts(&r, row->facts ? row->facts : "", got, sizeof got);
     expect_words(row, got, row->facts);
+    got[0] = '\0';
+    for (uint32_t i = 0; i < tp_program_facts(r.program)->marks; i++)
+        tp_append(got, sizeof got, "%s|", tp_program_mark(r.program, i));
+    expect_words(row, got, row->marks);
     check_words(im, row, &r);
     return r;
 }

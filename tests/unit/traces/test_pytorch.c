@@ -4,16 +4,14 @@
 
 /* ---- events ---- */
 
-static void test_events(void **state)
-{
-    (void)state;
-    expect("} (" TRACES(TRACE(
-               EVENT("segment_alloc", 4096, 2097152, 1000) EVENT("alloc", 4096, 700, 1002)
-                   EVENT("free_requested", 4096, 700, 1010) EVENT("free_completed", 4096, 700, 1011)
-                       EVENT("segment_free", 4096, 2097152, 1020))) " u .",
-           "note 0 2097152 a3 @1; note 0 8 a9 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
-           "free 0 700 a8 +1000 @4; trim 0 0 +9000 @4; note 0 2097152 a4 @5; note 0 8 a9 @5; ");
-    expect(
+static const struct importer_row events[] = {
+    PLAYS("} (" TRACES(TRACE(
+              EVENT("segment_alloc", 4096, 2097152, 1000) EVENT("alloc", 4096, 700, 1002)
+                  EVENT("free_requested", 4096, 700, 1010) EVENT("free_completed", 4096, 700, 1011)
+                      EVENT("segment_free", 4096, 2097152, 1020))) " u .",
+          "note 0 2097152 a3 @1; note 0 8 a9 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
+          "free 0 700 a8 +1000 @4; trim 0 0 +9000 @4; note 0 2097152 a4 @5; note 0 8 a9 @5; "),
+    PLAYS(
         "} (" TRACES(
             TRACE(EVENT("segment_map", 4096, 512, 1) EVENT("segment_unmap", 4096, 512, 1) EVENT(
                 "snapshot", 0, 77,
@@ -22,343 +20,238 @@ static void test_events(void **state)
                       EVENT("alloc", 512, 1, 3))) " u .",
         "note 0 512 a5 @1; note 0 8 a9 @1; trim 0 0 @1; note 0 512 a6 @2; note 0 8 a9 @2; "
         "note 0 77 a8 @3; note 0 1024 a1 @4; note 0 99 a2 @4; alloc 0 1024 a8 @4; free 0 1024 a8 "
-        "@4; alloc 0 1 a8 +2000 @6; ");
-}
+        "@4; alloc 0 1 a8 +2000 @6; "),
+};
 
 /* Segments that go back between requests went back because the program asked for it, those before a
  * new segment or an out of memory because memory was short. */
-static void test_empty_cache(void **state)
-{
-    (void)state;
 #define GIVEN(addr) EVENT("segment_free", addr, 512, 1)
 #define GOT(addr)   EVENT("segment_alloc", addr, 512, 1)
-    expect("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) EVENT("alloc", 4096, 9, 1) GIVEN(2048)
-                                  EVENT("free_completed", 4096, 9, 1))) " u .",
-           "trim 0 0 @1; note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
-           "alloc 0 9 a8 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 4 a9 @4; free 0 9 a8 @5; ");
-    expect("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) GOT(2048) EVENT("alloc", 2048, 9, 1)
-                                  GIVEN(4096))) " u .",
-           "note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
-           "note 0 4 a9 @3; alloc 0 9 a8 @4; trim 0 0 @4; note 0 512 a4 @5; note 0 8 a9 @5; ");
-    expect("} (" TRACES(TRACE(
-               GIVEN(512) " } ( 'action' 'oom' 'device_free' 1 'size' 2 'stream' 0 u")) " u .",
-           "note 0 512 a4 @1; note 0 1 a9 @1; note 0 2 a1 @2; note 0 1 a2 @2; alloc 0 2 a8 @2; "
-           "free 0 2 a8 @2; ");
+static const struct importer_row empty_cache[] = {
+    PLAYS("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) EVENT("alloc", 4096, 9, 1) GIVEN(2048)
+                                 EVENT("free_completed", 4096, 9, 1))) " u .",
+          "trim 0 0 @1; note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
+          "alloc 0 9 a8 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 4 a9 @4; free 0 9 a8 @5; "),
+    PLAYS("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) GOT(2048) EVENT("alloc", 2048, 9, 1)
+                                 GIVEN(4096))) " u .",
+          "note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
+          "note 0 4 a9 @3; alloc 0 9 a8 @4; trim 0 0 @4; note 0 512 a4 @5; note 0 8 a9 @5; "),
+    PLAYS("} (" TRACES(
+              TRACE(GIVEN(512) " } ( 'action' 'oom' 'device_free' 1 'size' 2 'stream' 0 u")) " u .",
+          "note 0 512 a4 @1; note 0 1 a9 @1; note 0 2 a1 @2; note 0 1 a2 @2; alloc 0 2 a8 @2; "
+          "free 0 2 a8 @2; "),
     /* as much was reserved at another time, so that nothing was short */
-    expect("} (" TRACES(TRACE(GOT(512) GOT(1024) GOT(2048) GIVEN(512) EVENT("alloc", 1024, 9, 1)
-                                  GIVEN(2048) GOT(4096))) " u .",
-           "note 0 512 a3 @1; note 0 1 a9 @1; note 0 512 a3 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
-           "note 0 4 a9 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 1 a9 @4; alloc 0 9 a8 @5; "
-           "trim 0 0 @5; note 0 512 a4 @6; note 0 4 a9 @6; note 0 512 a3 @7; note 0 8 a9 @7; ");
+    PLAYS("} (" TRACES(TRACE(GOT(512) GOT(1024) GOT(2048) GIVEN(512) EVENT("alloc", 1024, 9, 1)
+                                 GIVEN(2048) GOT(4096))) " u .",
+          "note 0 512 a3 @1; note 0 1 a9 @1; note 0 512 a3 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
+          "note 0 4 a9 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 1 a9 @4; alloc 0 9 a8 @5; "
+          "trim 0 0 @5; note 0 512 a4 @6; note 0 4 a9 @6; note 0 512 a3 @7; note 0 8 a9 @7; "),
     /* each device for itself */
-    expect("} (" TRACES(TRACE(EVENT("alloc", 512, 9, 1) GIVEN(1024))
-                            TRACE(EVENT("segment_free", 512, 512, 2) GOT(512))) " u .",
-           "alloc 0 9 a8 @1; trim 0 0 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
-           "note 0 512 a4 s1 d1 +1000 @3; note 0 1 a9 s1 d1 @3; note 0 512 a3 s1 d1 @4; "
-           "note 0 1 a9 s1 d1 @4; ");
-#undef GIVEN
-#undef GOT
-}
+    PLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 9, 1) GIVEN(1024))
+                           TRACE(EVENT("segment_free", 512, 512, 2) GOT(512))) " u .",
+          "alloc 0 9 a8 @1; trim 0 0 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
+          "note 0 512 a4 s1 d1 +1000 @3; note 0 1 a9 s1 d1 @3; note 0 512 a3 s1 d1 @4; "
+          "note 0 1 a9 s1 d1 @4; time_backwards=1 "),
+};
 
 /* What is not in the recording, and what is in none of it. */
-static void test_dirty_events(void **state)
-{
-    (void)state;
-    expect("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("alloc", 512, 9, 4) EVENT(
-               "free_completed", 512, 9, 6) EVENT("free_completed", 512, 9, 7))) " u .",
-           "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 @2; free 0 9 a8 +1000 @3; ");
-    expect("} (" TRACES(TRACE(EVENT("alloc", 512, 0, 5) EVENT("alloc", 1024, 9, 6))) " u .",
-           "alloc 0 9 a8 +1000 @2; ");
-    struct reading r = read_pickle("} (" TRACES(TRACE(
-        EVENT("alloc", 512, 8, 0) EVENT("free_completed", 512, 8, 9223372036854775807))) " u .");
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_non_null(strstr(r.err.text, "more than 104 days after the start"));
-    r = read_pickle("} (" TRACES(
-        TRACE(EVENT("odd", 1, 1, 1) EVENT("odd", 1, 1, 1) EVENT("alloc", 513, 1, 1))) " u .");
-    assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(r.meta.remarks,
-                        "Blocks lie at addresses that are no multiples of 512 bytes: PyTorch's "
-                        "allocator did not place them.\n"
-                        "2 events are of a kind that is not known ('odd'): left out.");
-    forget(&r);
-}
+static const struct importer_row dirty_events[] = {
+    PLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("alloc", 512, 9, 4) EVENT(
+              "free_completed", 512, 9, 6) EVENT("free_completed", 512, 9, 7))) " u .",
+          "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 @2; free 0 9 a8 +1000 @3; unknown_free=1 "
+          "double_alloc=1 "),
+    PLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 0, 5) EVENT("alloc", 1024, 9, 6))) " u .",
+          "alloc 0 9 a8 +1000 @2; zero_size=1 "),
+    READS("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 0)
+                                 EVENT("free_completed", 512, 8, 9223372036854775807))) " u .",
+          .error_part = "more than 104 days after the start"),
+    READS("} (" TRACES(
+              TRACE(EVENT("odd", 1, 1, 1) EVENT("odd", 1, 1, 1) EVENT("alloc", 513, 1, 1))) " u .",
+          .remarks = "Blocks lie at addresses that are no multiples of 512 bytes: PyTorch's "
+                     "allocator did not place them.\n"
+                     "2 events are of a kind that is not known ('odd'): left out."),
+};
 
 /* A request that no machine could meet is no reason to refuse what else was recorded. */
-static void test_request_too_large(void **state)
-{
-    (void)state;
-    char program[400];
-    struct reading r = read_pickle("} (" TRACES(TRACE(EVENT(
-        "alloc", 512, 8, 5) " } ( 'action' 'oom' 'device_free' 99 'size' "
-                            "281474976710657 'stream' 0 u" EVENT("alloc", 1024, 9, 6))) " u .");
-    assert_int_equal(r.rc, TP_OK);
-    write_program(r.program, program, sizeof program);
-    assert_string_equal(program, "alloc 0 8 a8 @1; alloc 1 9 a8 +1000 @3; ");
-    assert_string_equal(r.meta.remarks, "Failed requests of more than 2^48 bytes are left out: 1.");
-    forget(&r);
-}
+static const struct importer_row request_too_large[] = {
+    PLAYS(
+        "} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) " } ( 'action' 'oom' 'device_free' 99 'size' "
+                                                     "281474976710657 'stream' 0 u" EVENT(
+                                                         "alloc", 1024, 9, 6))) " u .",
+        "alloc 0 8 a8 @1; alloc 1 9 a8 +1000 @3; ",
+        .remarks = "Failed requests of more than 2^48 bytes are left out: 1."),
+};
 
 /* free_completed may have been left out of the recording. */
-static void test_skip_actions(void **state)
-{
-    (void)state;
-    struct reading r = read_pickle("} (" TRACES(
-        TRACE(EVENT("alloc", 512, 8, 5) EVENT("free_requested", 512, 8, 6)
-                  EVENT("free_requested", 1024, 9, 7) EVENT("alloc", 512, 7, 8))) " u .");
-    char program[500];
-    assert_int_equal(r.rc, TP_OK);
-    write_program(r.program, program, sizeof program);
-    assert_string_equal(program, "alloc 0 9 a8 @0; alloc 1 8 a8 @1; free 1 8 a8 +1000 @2; "
-                                 "free 0 9 a8 +1000 @3; alloc 0 7 a8 +1000 @4; ");
-    assert_non_null(strstr(r.meta.remarks, "There are no free_completed events (skip_actions)"));
-    forget(&r);
-}
+static const struct importer_row skip_actions[] = {
+    PLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("free_requested", 512, 8, 6) EVENT(
+              "free_requested", 1024, 9, 7) EVENT("alloc", 512, 7, 8))) " u .",
+          "alloc 0 9 a8 @0; alloc 1 8 a8 @1; free 1 8 a8 +1000 @2; "
+          "free 0 9 a8 +1000 @3; alloc 0 7 a8 +1000 @4; ",
+          .remarks_part = "There are no free_completed events (skip_actions)"),
+};
 
 /* ---- initial heap ---- */
 
-static void test_initial(void **state)
-{
-    (void)state;
+static const struct importer_row initial[] = {
     /* 1024 is freed, allocated again and live at the end; 4096 is only in the state; 512 is new;
        2048 comes and goes */
-    expect("} (" SEGMENTS(SEGMENT(
-               0, 512, 8192, "small",
-               BLOCK(512, 512, 10, "active_allocated") BLOCK(1024, 512, 11, "active_allocated")
-                   BLOCK(1536, 2560, 0, "inactive") BLOCK(4096, 512, 0, "active_pending_free")
-                       BLOCK(4608, 512, 12, "active_awaiting_free")))
-               TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_requested", 1024, 99, 1)
-                                EVENT("free_completed", 1024, 99, 1) EVENT("alloc", 1024, 11, 1)
-                                    EVENT("alloc", 2048, 5, 1) EVENT("free_completed", 2048, 5, 1)
-                                        EVENT("free_requested", 4096, 512, 1))) " u .",
-           "alloc 0 99 a8 @0; alloc 1 512 a8 @0; alloc 2 12 a8 @0; alloc 3 10 a8 @1; "
-           "note 0 99 a7 @2; free 0 99 a8 @3; alloc 0 11 a8 @4; alloc 4 5 a8 @5; "
-           "free 4 5 a8 @6; note 1 512 a7 @7; ");
+    PLAYS("} (" SEGMENTS(SEGMENT(
+              0, 512, 8192, "small",
+              BLOCK(512, 512, 10, "active_allocated") BLOCK(1024, 512, 11, "active_allocated")
+                  BLOCK(1536, 2560, 0, "inactive") BLOCK(4096, 512, 0, "active_pending_free")
+                      BLOCK(4608, 512, 12, "active_awaiting_free")))
+              TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_requested", 1024, 99, 1)
+                               EVENT("free_completed", 1024, 99, 1) EVENT("alloc", 1024, 11, 1)
+                                   EVENT("alloc", 2048, 5, 1) EVENT("free_completed", 2048, 5, 1)
+                                       EVENT("free_requested", 4096, 512, 1))) " u .",
+          "alloc 0 99 a8 @0; alloc 1 512 a8 @0; alloc 2 12 a8 @0; alloc 3 10 a8 @1; "
+          "note 0 99 a7 @2; free 0 99 a8 @3; alloc 0 11 a8 @4; alloc 4 5 a8 @5; "
+          "free 4 5 a8 @6; note 1 512 a7 @7; "),
     /* freed in the recording and live at the end: allocated after it was stopped */
-    expect("} (" SEGMENTS(SEGMENT(0, 512, 512, "small", BLOCK(512, 512, 10, "active_allocated")))
-               TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 512, 10, 1))) " u .",
-           "alloc 0 10 a8 @1; free 0 10 a8 @2; ");
-}
+    PLAYS("} (" SEGMENTS(SEGMENT(0, 512, 512, "small", BLOCK(512, 512, 10, "active_allocated")))
+              TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 512, 10, 1))) " u .",
+          "alloc 0 10 a8 @1; free 0 10 a8 @2; "),
+};
 
 /* Blocks of old snapshots say no address: they lie one after the other. */
-static void test_old_blocks(void **state)
-{
-    (void)state;
-    expect("} ( 'segments' ] } ( 'device' 0 'blocks' ] ("
-           " } ( 'size' 512 'state' 'active_allocated' u"
-           " } ( 'size' 1024 'state' 'inactive' u"
-           " } ( 'size' 512 'requested_size' 100 'state' 'active_allocated' u e"
-           " 'total_size' 2048 'stream' 7 'address' 8192 'segment_type' 'large' u a" TRACES(
-               TRACE(EVENT("free_completed", 9728, 100, 3))) " u .",
-           "alloc 0 512 a8 s1 @0; alloc 1 100 a8 @0; free 1 100 a8 @1; ");
-}
+static const struct importer_row old_blocks[] = {
+    PLAYS("} ( 'segments' ] } ( 'device' 0 'blocks' ] ("
+          " } ( 'size' 512 'state' 'active_allocated' u"
+          " } ( 'size' 1024 'state' 'inactive' u"
+          " } ( 'size' 512 'requested_size' 100 'state' 'active_allocated' u e"
+          " 'total_size' 2048 'stream' 7 'address' 8192 'segment_type' 'large' u a" TRACES(
+              TRACE(EVENT("free_completed", 9728, 100, 3))) " u .",
+          "alloc 0 512 a8 s1 @0; alloc 1 100 a8 @0; free 1 100 a8 @1; "),
+};
 
 /* ---- devices, streams, time ---- */
 
-static void test_devices(void **state)
-{
-    static const char two[] = "} (" SEGMENTS(
-        SEGMENT(3, 512, 1024, "small", BLOCK(512, 1024, 4, "active_allocated"))
-            SEGMENT(1, 512, 512, "small", BLOCK(512, 512, 3, "active_allocated")))
-        TRACES(
-            " ]" TRACE(EVENT("alloc", 1024, 10, 5) EVENT("free_completed", 1024, 10, 9)) " ]" TRACE(
-                EVENT("alloc", 1024, 20, 4) EVENT("alloc", 2048, 30, 5)
-                    EVENT("free_completed", 1024, 20, 8)) TRACE(EVENT("snapshot", 0, 1, 1))) " u .";
-    (void)state;
-    expect(two, "alloc 0 3 a8 @0; alloc 1 4 a8 s1 d1 @0; alloc 2 20 a8 s1 d1 @1; "
-                "alloc 3 10 a8 +1000 @2; alloc 4 30 a8 s1 d1 @3; free 2 20 a8 s1 d1 +3000 @4; "
-                "free 3 10 a8 +1000 @5; ");
-    struct reading r = read_as(two, &(struct tp_read_opts){.device = 3});
-    char program[500];
-    assert_int_equal(r.rc, TP_OK);
-    write_program(r.program, program, sizeof program);
-    assert_string_equal(program, "alloc 0 4 a8 @0; alloc 1 20 a8 @1; alloc 2 30 a8 +1000 @2; "
-                                 "free 1 20 a8 +3000 @3; ");
-    assert_string_equal(r.meta.left_out, "device 1 (2 events)");
-    assert_int_equal(r.recorded.count, 1);
-    assert_int_equal(r.recorded.devices[0].number, 3);
-    assert_int_equal(r.recorded.devices[0].end_reserved, 1024);
-    forget(&r);
-    r = read_as(two, &(struct tp_read_opts){.device = 4});
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(r.err.text, "x: device 4 has no events");
-    assert_string_equal(r.err.hint, "events are of the devices 1, 3");
-    r = read_as(two, &(struct tp_read_opts){.device = -1, .space = "CPU"});
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(r.err.text, "x: no memory space is called 'CPU'");
-}
+static const char two[] = "} (" SEGMENTS(
+    SEGMENT(3, 512, 1024, "small", BLOCK(512, 1024, 4, "active_allocated"))
+        SEGMENT(1, 512, 512, "small", BLOCK(512, 512, 3, "active_allocated")))
+    TRACES(" ]" TRACE(EVENT("alloc", 1024, 10, 5) EVENT("free_completed", 1024, 10, 9)) " ]" TRACE(
+        EVENT("alloc", 1024, 20, 4) EVENT("alloc", 2048, 30, 5)
+            EVENT("free_completed", 1024, 20, 8)) TRACE(EVENT("snapshot", 0, 1, 1))) " u .";
+static const struct importer_row devices[] = {
+    PLAYS(two, "alloc 0 3 a8 @0; alloc 1 4 a8 s1 d1 @0; alloc 2 20 a8 s1 d1 @1; "
+               "alloc 3 10 a8 +1000 @2; alloc 4 30 a8 s1 d1 @3; free 2 20 a8 s1 d1 +3000 @4; "
+               "free 3 10 a8 +1000 @5; "),
+    PLAYS(two,
+          "alloc 0 4 a8 @0; alloc 1 20 a8 @1; alloc 2 30 a8 +1000 @2; "
+          "free 1 20 a8 +3000 @3; ",
+          .device = 3 + 1, .left_out = "device 1 (2 events)",
+          .facts = "recorded_devices=1 number=3 end_reserved=1024 "),
+    REFUSED(two, "x: device 4 has no events", .device = 4 + 1,
+            .hint = "events are of the devices 1, 3"),
+    REFUSED(two, "x: no memory space is called 'CPU'", .space = "CPU"),
+};
 
-static void test_streams(void **state)
-{
-    (void)state;
-    expect(
+static const struct importer_row streams[] = {
+    PLAYS(
         "} (" TRACES(TRACE(
             " } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' 94123456789012 u"
             " } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u"
             " } ( 'action' 'alloc' 'addr' 2048 'size' 3 'stream' -1 u"
             " } ( 'action' 'free_completed' 'addr' 512 'size' 1 'stream' 94123456789012 u")) " u .",
-        "alloc 0 1 a8 @1; alloc 1 2 a8 s1 @2; alloc 2 3 a8 s2 @3; free 0 1 a8 @4; ");
+        "alloc 0 1 a8 @1; alloc 1 2 a8 s1 @2; alloc 2 3 a8 s2 @3; free 0 1 a8 @4; "),
     /* a stream of device 0 that is stream 0 of device 1 where both are mixed to one number */
-    expect("} (" TRACES(
-               TRACE(" } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' -7566974289495359887 u")
-                   TRACE(" } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u")) " u .",
-           "alloc 0 1 a8 @1; alloc 1 2 a8 s1 d1 @2; ");
-}
+    PLAYS("} (" TRACES(
+              TRACE(" } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' -7566974289495359887 u")
+                  TRACE(" } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u")) " u .",
+          "alloc 0 1 a8 @1; alloc 1 2 a8 s1 d1 @2; "),
+};
 
-static void test_annotations(void **state)
-{
-    static const char pickle[] = "} (" TRACES(TRACE(
-        EVENT("alloc", 512, 1, 100) EVENT("alloc", 1024, 2, 110) EVENT("alloc", 1536, 3, 120)
-            EVENT("alloc", 2048, 4, 130))) " 'external_annotations' ] (" MARK("START", "b", 105)
-        MARK("START", "a", 90) MARK("END", "b", 115) MARK("START", "c", 121) MARK("END", "c", 122)
-            MARK("END", "never", 123) MARK("END", "a", 125) MARK("START", "z", 131) " e u .";
-    static const char *const names[] = {"a", "b", "(none)"};
-    (void)state;
+static const char annotated[] = "} (" TRACES(
+    TRACE(EVENT("alloc", 512, 1, 100) EVENT("alloc", 1024, 2, 110) EVENT("alloc", 1536, 3, 120)
+              EVENT("alloc", 2048, 4, 130))) " 'external_annotations' ] (" MARK("START", "b", 105)
+    MARK("START", "a", 90) MARK("END", "b", 115) MARK("START", "c", 121) MARK("END", "c", 122)
+        MARK("END", "never", 123) MARK("END", "a", 125) MARK("START", "z", 131) " e u .";
+static const struct importer_row annotations[] = {
     /* "a" before the first event; c began and ended between two events: nothing is in it */
-    expect(pickle, "mark 0 0 @1; alloc 0 1 a8 @1; mark 1 0 +5000 @1; alloc 1 2 a8 +5000 @2; "
-                   "mark 0 0 +5000 @2; alloc 2 3 a8 +5000 @3; mark 2 0 +5000 @3; "
-                   "alloc 3 4 a8 +5000 @4; ");
-    struct reading r = read_pickle(pickle);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(tp_program_facts(r.program)->events, 4);
-    for (uint32_t i = 0; i < 3; i++)
-        assert_string_equal(tp_program_mark(r.program, i), names[i]);
-    forget(&r);
-}
+    PLAYS(annotated, "mark 0 0 @1; alloc 0 1 a8 @1; mark 1 0 +5000 @1; alloc 1 2 a8 +5000 @2; "
+                     "mark 0 0 +5000 @2; alloc 2 3 a8 +5000 @3; mark 2 0 +5000 @3; "
+                     "alloc 3 4 a8 +5000 @4; "),
+    READS(annotated, .facts = "events=4 ", .marks = "a|b|(none)|"),
+};
 
 /* ---- what is known beside events ---- */
 
-static void test_recorded(void **state)
-{
-    (void)state;
-    struct reading r = read_pickle(
-        "} (" SEGMENTS(
-            SEGMENT(0, 4096, 2048, "small",
-                    BLOCK(4096, 512, 1, "active_allocated") BLOCK(4608, 512, 1, "inactive")
-                        BLOCK(5120, 512, 1, "active_allocated") BLOCK(5632, 512, 1, "inactive"))
-                SEGMENT(0, 8192, 4096, "large", BLOCK(8192, 4096, 1, "inactive")))
-            TRACES(TRACE(EVENT("segment_alloc", 8192, 4096, 1) EVENT("segment_free", 99, 1000, 1)
-                             EVENT("segment_map", 99, 200, 1) EVENT("segment_unmap", 99, 300, 1)
-                                 EVENT("alloc", 512, 1, 1))) " u .");
-    assert_int_equal(r.rc, TP_OK);
-    const struct tp_recorded_device *d = r.recorded.devices;
-    assert_string_equal(r.recorded.by, "PyTorch");
-    assert_true(r.recorded.has_end);
-    assert_int_equal(r.recorded.count, 1);
-    assert_int_equal(d->end_reserved, 6144);
-    assert_int_equal(d->end_segments, 2);
-    assert_int_equal(d->end_large, 1);
-    assert_int_equal(d->end_small, 1);
-    assert_int_equal(d->end_idle, 5120);
-    assert_int_equal(d->end_pieces, 3);
-    assert_int_equal(d->end_largest, 4096);
-    assert_int_equal(d->end_returnable, 4096);
-    assert_int_equal(d->start_reserved, 6144 - 4096 + 1000 - 200 + 300);
-    assert_int_equal(d->start_segments, 2);
-    forget(&r);
-    r = read_pickle("} (" TRACES(TRACE(EVENT("alloc", 512, 1, 1))) " u .");
-    assert_null(r.recorded.by); /* nothing is known */
-    forget(&r);
-}
+static const struct importer_row recorded[] = {
+    /* 3,148 are 6,144 - 4,096 + 1,000 - 200 + 300 */
+    READS("} (" SEGMENTS(
+              SEGMENT(0, 4096, 2048, "small",
+                      BLOCK(4096, 512, 1, "active_allocated") BLOCK(4608, 512, 1, "inactive")
+                          BLOCK(5120, 512, 1, "active_allocated") BLOCK(5632, 512, 1, "inactive"))
+                  SEGMENT(0, 8192, 4096, "large", BLOCK(8192, 4096, 1, "inactive")))
+              TRACES(TRACE(EVENT("segment_alloc", 8192, 4096, 1) EVENT("segment_free", 99, 1000, 1)
+                               EVENT("segment_map", 99, 200, 1) EVENT("segment_unmap", 99, 300, 1)
+                                   EVENT("alloc", 512, 1, 1))) " u .",
+          .recorder = "PyTorch",
+          .facts = "has_end=1 recorded_devices=1 end_reserved=6144 end_segments=2 end_large=1 "
+                   "end_small=1 end_idle=5120 end_pieces=3 end_largest=4096 end_returnable=4096 "
+                   "start_reserved=3148 start_segments=2 "),
+    READS("} (" TRACES(TRACE(EVENT("alloc", 512, 1, 1))) " u .", .recorder = NOT_SAID),
+};
 
 /* Two segments that touch, of which the second is idle. When most is needed, 512 and 1,000 bytes
  * are live in the first. */
-static void test_largest_piece(void **state)
-{
-    (void)state;
 #define TOUCHING(events)                                                                           \
     "} (" SEGMENTS(                                                                                \
         SEGMENT(0, 4096, 4096, "small",                                                            \
                 BLOCK(4096, 512, 512, "active_allocated") BLOCK(4608, 3584, 1, "inactive"))        \
             SEGMENT(0, 8192, 4096, "large", BLOCK(8192, 4096, 1, "inactive")))                     \
         TRACES(TRACE(events)) " u ."
-    static const struct {
-        const char *text;
-        uint64_t event, largest;
-    } rows[] = {
-        {TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)), 1, 4096},
-        /* it came later: what is left of the first is 2,560 */
-        {TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)
+#define NOT_KNOWN "18446744073709551615"
+#define PEAK(events, event, largest)                                                               \
+    READS(events, .facts = "demand_event=" event " demand_largest=" largest " ")
+static const struct importer_row largest_piece[] = {
+    PEAK(TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)), "1",
+         "4096"),
+    /* it came later: what is left of the first is 2,560 */
+    PEAK(TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)
                       EVENT("segment_alloc", 8192, 4096, 1)),
-         1, 2560},
-        /* the peak is before the first event */
-        {TOUCHING(EVENT("segment_free", 65536, 8192, 1)), 0, 8192},
-        /* a block in no segment; a segment that is gone without an event */
-        {TOUCHING(EVENT("alloc", 65536, 1000, 1) EVENT("free_completed", 65536, 1000, 1)),
-         TP_RECORDED_UNKNOWN, TP_RECORDED_UNKNOWN},
-        {TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)
+         "1", "2560"),
+    /* the peak is before the first event */
+    PEAK(TOUCHING(EVENT("segment_free", 65536, 8192, 1)), "0", "8192"),
+    /* a block in no segment; a segment that is gone without an event */
+    PEAK(TOUCHING(EVENT("alloc", 65536, 1000, 1) EVENT("free_completed", 65536, 1000, 1)),
+         NOT_KNOWN, NOT_KNOWN),
+    PEAK(TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)
                       EVENT("segment_alloc", 65536, 4096, 1)),
-         TP_RECORDED_UNKNOWN, TP_RECORDED_UNKNOWN},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct reading r = read_pickle(rows[i].text);
-        assert_int_equal(r.rc, TP_OK);
-        assert_int_equal(r.recorded.devices[0].demand_event, rows[i].event);
-        assert_int_equal(r.recorded.devices[0].demand_largest, rows[i].largest);
-        forget(&r);
-    }
-    struct reading r = read_pickle("} (" TRACES(
-        TRACE(EVENT("segment_alloc", 4096, 4096, 1) EVENT("alloc", 4096, 1, 1))) " u .");
-    assert_int_equal(r.recorded.devices[0].demand_largest, TP_RECORDED_UNKNOWN); /* no end */
-    forget(&r);
-}
+         NOT_KNOWN, NOT_KNOWN),
+    READS("} (" TRACES(
+              TRACE(EVENT("segment_alloc", 4096, 4096, 1) EVENT("alloc", 4096, 1, 1))) " u .",
+          .facts = "demand_largest=" NOT_KNOWN " "), /* no end */
+};
 
-static void test_no_events(void **state)
-{
-    static const char *const pickles[] = {
-        "} (" SEGMENTS(SEGMENT(2, 512, 512, "small",
-                               BLOCK(512, 512, 1, "inactive"))) " 'device_traces' ] ( ] ] ] e u .",
-        "} (" SEGMENTS(SEGMENT(2, 512, 512, "small", BLOCK(512, 512, 1, "inactive")))
-            TRACES(TRACE(EVENT("snapshot", 0, 5, 1))) " u .",
-        "} (" SEGMENTS(SEGMENT(2, 512, 512, "small", "")) " u ."};
-    (void)state;
-    for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
-        struct reading r = read_pickle(pickles[i]);
-        if (r.rc != TP_OK)
-            fail_msg("%s", r.err.text);
-        assert_int_equal(tp_program_facts(r.program)->events, 0);
-        assert_string_equal(r.meta.nothing,
-                            "PyTorch was not recording when this snapshot was dumped");
-        assert_string_equal(r.meta.nothing_hint,
-                            "call torch.cuda.memory._record_memory_history() first; 'tapool info' "
-                            "shows the 1 segment");
-        assert_int_equal(r.recorded.count, 1);
-        assert_int_equal(r.recorded.devices[0].number, 2);
-        assert_int_equal(r.meta.kind, TP_KIND_DEVICE);
-        forget(&r);
-    }
-}
+#define WITHOUT_EVENTS(pickle)                                                                     \
+    READS(pickle, .facts = "events=0 recorded_devices=1 number=2 ", .kind = "device",              \
+          .nothing = "PyTorch was not recording when this snapshot was dumped",                    \
+          .nothing_hint = "call torch.cuda.memory._record_memory_history() first; 'tapool info' "  \
+                          "shows the 1 segment")
+static const struct importer_row no_events[] = {
+    WITHOUT_EVENTS("} (" SEGMENTS(SEGMENT(
+        2, 512, 512, "small", BLOCK(512, 512, 1, "inactive"))) " 'device_traces' ] ( ] ] ] e u ."),
+    WITHOUT_EVENTS("} (" SEGMENTS(SEGMENT(2, 512, 512, "small", BLOCK(512, 512, 1, "inactive")))
+                       TRACES(TRACE(EVENT("snapshot", 0, 5, 1))) " u ."),
+    WITHOUT_EVENTS("} (" SEGMENTS(SEGMENT(2, 512, 512, "small", "")) " u ."),
+};
 
-static void test_settings(void **state)
-{
-    static const struct {
-        const char *settings, *expected;
-    } cases[] = {
-        {"'PYTORCH_CUDA_ALLOC_CONF' '' 'expandable_segments' F",
-         "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments off"},
-        {"'expandable_segments' T 'PYTORCH_CUDA_ALLOC_CONF' ''",
-         "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments on"},
-        {"'PYTORCH_CUDA_ALLOC_CONF' 'expandable_segments:True' 'expandable_segments' T",
-         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-        {"'PYTORCH_ALLOC_CONF' 'max_split_size_mb:128'",
-         "PYTORCH_ALLOC_CONF=max_split_size_mb:128"},
-        {"'max_split_size' -1 'roundup_power2_divisions' } ( '1' 0 '2' 0 u", NULL},
-    };
-    char pickle[400];
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        snprintf(pickle, sizeof pickle, "} ( 'allocator_settings' } ( %s u 'segments' ] u .",
-                 cases[i].settings);
-        struct reading r = read_pickle(pickle);
-        assert_int_equal(r.rc, TP_OK);
-        if (cases[i].expected)
-            assert_string_equal(r.meta.settings, cases[i].expected);
-        else
-            assert_null(r.meta.settings);
-        assert_string_equal(r.meta.capture, "PyTorch memory snapshot (pickle 4)");
-        assert_string_equal(r.meta.unknown, "threads, alignment, size of the GPU");
-        forget(&r);
-    }
-}
+#define SET(pairs, said)                                                                           \
+    READS("} ( 'allocator_settings' } ( " pairs " u 'segments' ] u .", .settings = said,           \
+          .capture = "PyTorch memory snapshot (pickle 4)",                                         \
+          .unknown = "threads, alignment, size of the GPU")
+static const struct importer_row settings[] = {
+    SET("'PYTORCH_CUDA_ALLOC_CONF' '' 'expandable_segments' F",
+        "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments off"),
+    SET("'expandable_segments' T 'PYTORCH_CUDA_ALLOC_CONF' ''",
+        "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments on"),
+    SET("'PYTORCH_CUDA_ALLOC_CONF' 'expandable_segments:True' 'expandable_segments' T",
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
+    SET("'PYTORCH_ALLOC_CONF' 'max_split_size_mb:128'", "PYTORCH_ALLOC_CONF=max_split_size_mb:128"),
+    SET("'max_split_size' -1 'roundup_power2_divisions' } ( '1' 0 '2' 0 u", NOT_SAID),
+};
 
 /* A ring buffer shows in a round number of events that begin with frees of what is not known. */
 static void test_wrapped(void **state)
@@ -401,81 +294,71 @@ static void test_wrapped(void **state)
 
 #define ONE(members) "} (" TRACES(TRACE(" } ( " members " u")) " u ."
 
-static void test_wrong_members(void **state)
-{
-    (void)state;
-    expect_error(ONE("'action' 'alloc' 'addr' 'text' 'size' 5"),
-                 "x: byte 46: 'addr' of an event is a text, not a whole number from 0 to 2^63-1");
-    expect_error(
-        ONE("'action' 'alloc' 'addr' ~1 'size' 5"),
-        "x: byte 46: 'addr' of an event is a fraction, not a whole number from 0 to 2^63-1");
-    expect_error(
-        ONE("'action' 'alloc' 'addr' -1 'size' 5"),
-        "x: byte 46: 'addr' of an event is a negative number, not a whole number from 0 to "
-        "2^63-1");
-    expect_error(ONE("'action' 'alloc' 'addr' $8a09ffffffffffffffff00 'size' 5"),
-                 "x: byte 46: 'addr' of an event is a number of more than 64 bits, not a whole "
-                 "number from 0 to 2^63-1");
-    expect_error(ONE("'action' 'alloc' 'addr' 1 'size' N"),
-                 "x: byte 57: 'size' of an event is None, not a whole number from 0 to 2^63-1");
-    expect_error(ONE("'action' 5"), "x: byte 33: 'action' of an event is a number, not a text");
-    expect_error(ONE("'stream' ] 'action' 'alloc'"),
-                 "x: byte 33: 'stream' of an event is a list, not a whole number of 64 bits");
-    expect_error(ONE("'addr' 5"), "x: byte 23: event 1 of device 0 has no 'action'");
-    expect_error(ONE("'action' 'alloc' 'size' 5"), "x: byte 23: event 1 of device 0 has no 'addr'");
-    expect_error(ONE("'action' 'free_completed' 'addr' 5"),
-                 "x: byte 23: event 1 of device 0 has no 'size'");
-    expect_error(ONE("'action' 'alloc' 'addr' 5 'size' 281474976710657"),
-                 "x: byte 23: event 1 of device 0 has a size of more than 2^48 bytes");
-}
+static const struct importer_row wrong_members[] = {
+    REFUSED(ONE("'action' 'alloc' 'addr' 'text' 'size' 5"),
+            "x: byte 46: 'addr' of an event is a text, not a whole number from 0 to 2^63-1"),
+    REFUSED(ONE("'action' 'alloc' 'addr' ~1 'size' 5"),
+            "x: byte 46: 'addr' of an event is a fraction, not a whole number from 0 to 2^63-1"),
+    REFUSED(ONE("'action' 'alloc' 'addr' -1 'size' 5"),
+            "x: byte 46: 'addr' of an event is a negative number, not a whole number from 0 to "
+            "2^63-1"),
+    REFUSED(ONE("'action' 'alloc' 'addr' $8a09ffffffffffffffff00 'size' 5"),
+            "x: byte 46: 'addr' of an event is a number of more than 64 bits, not a whole "
+            "number from 0 to 2^63-1"),
+    REFUSED(ONE("'action' 'alloc' 'addr' 1 'size' N"),
+            "x: byte 57: 'size' of an event is None, not a whole number from 0 to 2^63-1"),
+    REFUSED(ONE("'action' 5"), "x: byte 33: 'action' of an event is a number, not a text"),
+    REFUSED(ONE("'stream' ] 'action' 'alloc'"),
+            "x: byte 33: 'stream' of an event is a list, not a whole number of 64 bits"),
+    REFUSED(ONE("'addr' 5"), "x: byte 23: event 1 of device 0 has no 'action'"),
+    REFUSED(ONE("'action' 'alloc' 'size' 5"), "x: byte 23: event 1 of device 0 has no 'addr'"),
+    REFUSED(ONE("'action' 'free_completed' 'addr' 5"),
+            "x: byte 23: event 1 of device 0 has no 'size'"),
+    REFUSED(ONE("'action' 'alloc' 'addr' 5 'size' 281474976710657"),
+            "x: byte 23: event 1 of device 0 has a size of more than 2^48 bytes"),
+};
 
-static void test_wrong_state(void **state)
-{
-    (void)state;
-    expect_error("} ( 'segments' ] ( } ( 'device' 0 'total_size' 5 u e u .",
-                 "x: byte 16: a segment has no 'address'");
-    expect_error("} ( 'segments' ] ( } ( 'device' 0 'address' 5 u e u .",
-                 "x: byte 16: a segment has no 'total_size'");
-    expect_error("} ( 'segments' ] ( } ( 'total_size' 5 'address' 5 u e u .",
-                 "x: byte 16: a segment has no 'device'");
-    expect_error("} ( 'segments' ] ( } ( 'blocks' ] } ( 'size' 5 u a u e u .",
-                 "x: byte 27: a block has no 'state'");
-    expect_error("} ( 'segments' ] ( } ( 'blocks' ] } ( 'size' 5 'state' 'odd' u a u e u .",
-                 "x: byte 27: the state of a block is none that is known");
-    expect_error("} ( 'segments' ] ( } ( 'device' 256 'address' 0 'total_size' 5 u e u .",
-                 "x: byte 16: a segment of 5 bytes on device 256");
-    expect_error("} ( 'segments' ] ( } ( 'blocks' ] ( } ( 'size' 9223372036854775807 'state' "
-                 "'inactive' u } ( 'size' 9223372036854775807 'state' 'inactive' u e u e u .",
-                 "x: byte 28: a block of 9223372036854775807 bytes");
-    expect_error("} ( 'external_annotations' ] } ( 'stage' 'END' 'name' 'a' u a u .",
-                 "x: byte 27: an annotation has no 'time_us'");
-}
+static const struct importer_row wrong_state[] = {
+    REFUSED("} ( 'segments' ] ( } ( 'device' 0 'total_size' 5 u e u .",
+            "x: byte 16: a segment has no 'address'"),
+    REFUSED("} ( 'segments' ] ( } ( 'device' 0 'address' 5 u e u .",
+            "x: byte 16: a segment has no 'total_size'"),
+    REFUSED("} ( 'segments' ] ( } ( 'total_size' 5 'address' 5 u e u .",
+            "x: byte 16: a segment has no 'device'"),
+    REFUSED("} ( 'segments' ] ( } ( 'blocks' ] } ( 'size' 5 u a u e u .",
+            "x: byte 27: a block has no 'state'"),
+    REFUSED("} ( 'segments' ] ( } ( 'blocks' ] } ( 'size' 5 'state' 'odd' u a u e u .",
+            "x: byte 27: the state of a block is none that is known"),
+    REFUSED("} ( 'segments' ] ( } ( 'device' 256 'address' 0 'total_size' 5 u e u .",
+            "x: byte 16: a segment of 5 bytes on device 256"),
+    REFUSED("} ( 'segments' ] ( } ( 'blocks' ] ( } ( 'size' 9223372036854775807 'state' "
+            "'inactive' u } ( 'size' 9223372036854775807 'state' 'inactive' u e u e u .",
+            "x: byte 28: a block of 9223372036854775807 bytes"),
+    REFUSED("} ( 'external_annotations' ] } ( 'stage' 'END' 'name' 'a' u a u .",
+            "x: byte 27: an annotation has no 'time_us'"),
+};
 
-static void test_wrong_containers(void **state)
-{
-    (void)state;
-    expect_error("} ( 'segments' } u .",
-                 "x: byte 14: 'segments' of the snapshot is a dict, not a list");
-    expect_error("} ( 'segments' 5 u .",
-                 "x: byte 14: 'segments' of the snapshot is a number, not a list");
-    expect_error("} ( 'device_traces' ] ( } ( u e u .",
-                 "x: byte 21: an item of 'device_traces' is a dict");
-    expect_error("} ( 'device_traces' ] ( ] ( 5 e e u .",
-                 "x: byte 23: an item of the events of a device is a number");
-    expect_error(
-        "} ( 'device_traces' ] ( ] ( } m ( 'action' 'alloc' 'addr' 1 'size' 2 u h0 e e u .",
-        "x: byte 64: an item of the events of a device refers back to a dict that was "
-        "there before");
-    expect_error("} ( 'segments' ] 'segments' ] u .", "x: byte 25: 'segments' is there twice");
-    expect_error("} ( 'segments' ] m ( } ( 'device' 0 'address' 0 'total_size' 1 u e 'segments' h0 "
-                 "u .",
-                 "x: byte 75: 'segments' of the snapshot refers back to a list that was "
-                 "there before");
-    expect_error("} ( 'segments' ] ( } ( 'blocks' ] 'blocks' ] u e u .",
-                 "x: byte 35: 'blocks' is there twice");
-    expect_error("} ( 'state_dict' } u .", "x: a pickle, but not of a memory snapshot");
-    expect_error("] .", "x: a pickle, but not of a memory snapshot");
-}
+static const struct importer_row wrong_containers[] = {
+    REFUSED("} ( 'segments' } u .", "x: byte 14: 'segments' of the snapshot is a dict, not a list"),
+    REFUSED("} ( 'segments' 5 u .",
+            "x: byte 14: 'segments' of the snapshot is a number, not a list"),
+    REFUSED("} ( 'device_traces' ] ( } ( u e u .",
+            "x: byte 21: an item of 'device_traces' is a dict"),
+    REFUSED("} ( 'device_traces' ] ( ] ( 5 e e u .",
+            "x: byte 23: an item of the events of a device is a number"),
+    REFUSED("} ( 'device_traces' ] ( ] ( } m ( 'action' 'alloc' 'addr' 1 'size' 2 u h0 e e u .",
+            "x: byte 64: an item of the events of a device refers back to a dict that was "
+            "there before"),
+    REFUSED("} ( 'segments' ] 'segments' ] u .", "x: byte 25: 'segments' is there twice"),
+    REFUSED("} ( 'segments' ] m ( } ( 'device' 0 'address' 0 'total_size' 1 u e 'segments' h0 "
+            "u .",
+            "x: byte 75: 'segments' of the snapshot refers back to a list that was "
+            "there before"),
+    REFUSED("} ( 'segments' ] ( } ( 'blocks' ] 'blocks' ] u e u .",
+            "x: byte 35: 'blocks' is there twice"),
+    REFUSED("} ( 'state_dict' } u .", "x: a pickle, but not of a memory snapshot"),
+    REFUSED("] .", "x: a pickle, but not of a memory snapshot"),
+};
 
 /* More blocks and addresses than fit into the memory that is allowed. */
 static void test_memory(void **state)
@@ -489,13 +372,12 @@ static void test_memory(void **state)
         put_pickle(&bytes, pickle);
     }
     put_pickle(&bytes, "e a u .");
-    struct tp_input *in = NULL;
-    assert_int_equal(tp_input_memory("x", bytes.data, bytes.size, 0, &in, NULL), TP_OK);
-    struct reading r = read_input_as(&tp_format_pytorch, in, false,
-                                     &(struct tp_read_opts){.device = -1, .max_memory = 24576});
-    tp_input_close(in);
-    assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(r.err.text, "x: more addresses than the memory for reading holds");
+    const struct importer as_it_is = {.format = &tp_format_pytorch, .input = "x"};
+    check_row(&as_it_is, &(struct importer_row){
+                             .text = bytes.data,
+                             .size = bytes.size,
+                             .max_memory = 24576,
+                             .error = "x: more addresses than the memory for reading holds"});
 }
 
 static void test_probe(void **state)
@@ -569,17 +451,17 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),        cmocka_unit_test(test_empty_cache),
-        cmocka_unit_test(test_dirty_events),  cmocka_unit_test(test_skip_actions),
-        cmocka_unit_test(test_initial),       cmocka_unit_test(test_old_blocks),
-        cmocka_unit_test(test_devices),       cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_annotations),   cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_largest_piece), cmocka_unit_test(test_request_too_large),
-        cmocka_unit_test(test_no_events),     cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_wrapped),       cmocka_unit_test(test_wrong_members),
-        cmocka_unit_test(test_wrong_state),   cmocka_unit_test(test_wrong_containers),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_damaged),       cmocka_unit_test(test_private_pools),
+        ROWS(pytorch, events),          ROWS(pytorch, empty_cache),
+        ROWS(pytorch, dirty_events),    ROWS(pytorch, skip_actions),
+        ROWS(pytorch, initial),         ROWS(pytorch, old_blocks),
+        ROWS(pytorch, devices),         ROWS(pytorch, streams),
+        ROWS(pytorch, annotations),     ROWS(pytorch, recorded),
+        ROWS(pytorch, largest_piece),   ROWS(pytorch, request_too_large),
+        ROWS(pytorch, no_events),       ROWS(pytorch, settings),
+        cmocka_unit_test(test_wrapped), ROWS(pytorch, wrong_members),
+        ROWS(pytorch, wrong_state),     ROWS(pytorch, wrong_containers),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_damaged), cmocka_unit_test(test_private_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

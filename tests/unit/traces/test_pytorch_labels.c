@@ -56,20 +56,12 @@ static void annotations_of_a_live_block_are_added(void **state)
         "a|b; c|c|");
 }
 
-static void an_annotation_is_known_and_changes_no_memory(void **state)
-{
-    (void)state;
-    struct reading r = read_pickle(
-        "} (" TRACES(TRACE(ALLOC(512, "'a'") NOTE(512, "'b'") ALLOC(1024, "''"))) " u .");
-    char program[400];
-    assert_int_equal(r.rc, TP_OK);
-    write_program(r.program, program, sizeof program);
-    assert_string_equal(program, "alloc 0 9 a8 @1; alloc 1 9 a8 @3; ");
-    assert_string_equal(r.meta.remarks,
-                        "2 events with metadata of the program (user_metadata).\n"
-                        "1 annotation of live blocks (annotate), without effect on memory.");
-    forget(&r);
-}
+static const struct importer_row an_annotation_is_known_and_changes_no_memory[] = {
+    PLAYS("} (" TRACES(TRACE(ALLOC(512, "'a'") NOTE(512, "'b'") ALLOC(1024, "''"))) " u .",
+          "alloc 0 9 a8 @1; alloc 1 9 a8 @3; ",
+          .remarks = "2 events with metadata of the program (user_metadata).\n"
+                     "1 annotation of live blocks (annotate), without effect on memory."),
+};
 
 static void a_file_without_metadata_has_no_labels(void **state)
 {
@@ -126,7 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_has_the_text_that_was_set),
         cmocka_unit_test(annotations_of_a_live_block_are_added),
-        cmocka_unit_test(an_annotation_is_known_and_changes_no_memory),
+        ROWS(pytorch, an_annotation_is_known_and_changes_no_memory),
         cmocka_unit_test(a_file_without_metadata_has_no_labels),
         cmocka_unit_test(odd_metadata_do_no_harm),
         cmocka_unit_test(many_annotations_are_cut),

@@ -30,8 +30,8 @@ struct importer_row {
     const char *program; /* with the repairs behind it: "alloc 0 8 a4 @1; zero_size=1 " */
     const char *facts;   /* "events=2 peak=64 ": write_facts */
     const char *marks;   /* "one|two|" */
-    const char *kind, *name, *capture, *recorder, *settings, *unknown, *taken, *left_out, *remarks,
-        *remarks_part, *nothing, *nothing_hint;
+    const char *kind, *title, *name, *capture, *recorder, *settings, *unknown, *taken, *left_out,
+        *remarks, *remarks_part, *nothing, *nothing_hint;
 };
 
 struct importer {
@@ -176,6 +176,7 @@ static inline void check_words(const struct importer *im, const struct importer_
     expect_words(row, kinds[m->kind], row->kind ? row->kind : im->kind);
     expect_words(row, kinds[tp_program_facts(r->program)->kind], row->kind ? row->kind : im->kind);
     expect_words(row, m->unknown, row->unknown ? row->unknown : im->unknown);
+    expect_words(row, m->name, row->title);
     expect_words(row, m->program, row->name);
     expect_words(row, m->capture, row->capture);
     expect_words(row, r->recorded.by, row->recorder);

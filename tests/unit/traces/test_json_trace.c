@@ -1,6 +1,6 @@
 /* Reading JSON traces, both forms: what is accepted, and one clear sentence for everything that is
  * not, with file, line and event. */
-#include "tests/unit/trace_fixture.h"
+#include "tests/unit/importer_rig.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -12,43 +12,16 @@
 #define ALLOC     "{\"op\":\"alloc\",\"id\":1,\"size\":8}"
 #define FREE      "{\"op\":\"free\",\"id\":1}"
 
-struct bad {
-    const char *text, *error, *hint; /* hint: a part of it, or NULL: any */
-};
+static const struct importer json = {.format = &tp_format_json},
+                             jsonl = {.format = &tp_format_jsonl};
 
-static void check_bad(const struct tp_format *format, const struct bad *cases, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct reading r = read_text(format, cases[i].text, true);
-        if (r.rc != TP_EINPUT || strcmp(r.err.text, cases[i].error) != 0)
-            fail_msg("%s\n  expected: %s\n  got %d: %s", cases[i].text, cases[i].error, r.rc,
-                     r.rc ? r.err.text : "no error");
-        if (cases[i].hint && !strstr(r.err.hint, cases[i].hint))
-            fail_msg("%s\n  expected hint: %s\n  got: %s", cases[i].text, cases[i].hint,
-                     r.err.hint);
-        forget(&r);
-    }
-}
-#define CHECK_BAD(format, cases) check_bad(format, cases, sizeof(cases) / sizeof(cases)[0])
-
-static void check_program(const struct tp_format *format, const char *text, const char *expected)
-{
-    char program[2048];
-    struct reading r = read_text(format, text, true);
-    if (r.rc != TP_OK)
-        fail_msg("%s\n  got: %s", text, r.err.text);
-    write_program(r.program, program, sizeof program);
-    assert_string_equal(program, expected);
-    forget(&r);
-}
+#define PLAYED(what, ...) PLAYS(what, __VA_ARGS__, .strict = true)
+#define REFUSE(what, ...) REFUSED(what, __VA_ARGS__, .strict = true)
 
 /* ---- what is accepted ---- */
 
-static void test_every_op(void **state)
-{
-    (void)state;
-    check_program(
-        &tp_format_json,
+static const struct importer_row every_op[] = {
+    PLAYED(
         HEAD
         ", \"meta\": {\"name\": \"x\", \"kind\": \"device\", \"free\": [1, {}]},\n"
         "\"streams\": [{\"id\": 0, \"device\": 0}, {\"id\": 9, \"device\": 0}],\n"
@@ -69,55 +42,38 @@ static void test_every_op(void **state)
         "alloc 0 4096 a6 @1; realloc 0 8192 a6 +120 @2; retain 0 0 @3; use 0 0 s1 +10 @4; "
         "release 0 0 +10 @5; free 0 8192 a6 @6; adopt 0 1 a8 t1 s1 @7; sync 0 0 s1 @8; "
         "sync 0 0 s65535 @9; mark 0 0 +10 @10; end 0 0 t1 @11; reset 0 0 @12; trim 0 0 +10 @13; "
-        "trim 0 10 @14; ");
-}
+        "trim 0 10 @14; "),
+};
 
-static void test_layouts(void **state)
-{
-    (void)state;
-    static const char expected[] = "alloc 0 8 a4 @1; free 0 8 a4 @2; ";
-    check_program(&tp_format_json, DOC(ALLOC "," FREE), expected);
-    check_program(&tp_format_json, "\xef\xbb\xbf" DOC(ALLOC "," FREE), expected);
-    check_program(&tp_format_json, "\r\n\t " DOC(ALLOC "\r\n,\r\n" FREE) "\r\n\t ", expected);
-    check_program(&tp_format_jsonl, HEAD "}\n" ALLOC "\n" FREE "\n", expected);
-    check_program(&tp_format_jsonl, "\xef\xbb\xbf" HEAD "}\r\n\r\n" ALLOC "\r\n\n  " FREE,
-                  expected);
-    check_program(&tp_format_jsonl, HEAD ",\n\"meta\":{}}\n" ALLOC "\n" FREE, expected);
-}
+#define TWO "alloc 0 8 a4 @1; free 0 8 a4 @2; "
+static const struct importer_row layouts[] = {
+    PLAYED(DOC(ALLOC "," FREE), TWO),
+    PLAYED("\xef\xbb\xbf" DOC(ALLOC "," FREE), TWO),
+    PLAYED("\r\n\t " DOC(ALLOC "\r\n,\r\n" FREE) "\r\n\t ", TWO),
+};
+static const struct importer_row layouts_of_lines[] = {
+    PLAYED(HEAD "}\n" ALLOC "\n" FREE "\n", TWO),
+    PLAYED("\xef\xbb\xbf" HEAD "}\r\n\r\n" ALLOC "\r\n\n  " FREE, TWO),
+    PLAYED(HEAD ",\n\"meta\":{}}\n" ALLOC "\n" FREE, TWO),
+};
 
-static void test_integers(void **state)
-{
-    (void)state;
-    check_program(&tp_format_json,
-                  DOC("{\"op\":\"alloc\",\"id\":\"9223372036854775807\",\"size\":\"0009\"},"
-                      "{\"op\":\"alloc\",\"id\":\"-9223372036854775808\",\"size\":1e3},"
-                      "{\"op\":\"free\",\"id\":\"9223372036854775807\"},"
-                      "{\"op\":\"alloc\",\"id\":\"-0\",\"size\":281474976710656,"
-                      "\"thread\":\"18446744073709551615\"},{\"op\":\"free\",\"id\":0}"),
-                  "alloc 0 9 a4 @1; alloc 1 1000 a4 @2; free 0 9 a4 @3; "
-                  "alloc 0 281474976710656 a4 t1 @4; free 0 281474976710656 a4 @5; ");
-}
+static const struct importer_row integers[] = {
+    PLAYED(DOC("{\"op\":\"alloc\",\"id\":\"9223372036854775807\",\"size\":\"0009\"},"
+               "{\"op\":\"alloc\",\"id\":\"-9223372036854775808\",\"size\":1e3},"
+               "{\"op\":\"free\",\"id\":\"9223372036854775807\"},"
+               "{\"op\":\"alloc\",\"id\":\"-0\",\"size\":281474976710656,"
+               "\"thread\":\"18446744073709551615\"},{\"op\":\"free\",\"id\":0}"),
+           "alloc 0 9 a4 @1; alloc 1 1000 a4 @2; free 0 9 a4 @3; "
+           "alloc 0 281474976710656 a4 t1 @4; free 0 281474976710656 a4 @5; "),
+};
 
-static void test_meta(void **state)
-{
-    (void)state;
-    struct reading r =
-        read_text(&tp_format_json,
-                  HEAD ",\"meta\":{\"name\":\"a\\u001b[0m\xff\",\"program\":\"gr\xc3\xbc\","
-                       "\"kind\":\"device\"},\"events\":[" ALLOC "]}",
-                  true);
-    assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(r.meta.name, "a?[0m?");
-    assert_string_equal(r.meta.program, "gr\xc3\xbc");
-    assert_int_equal(r.meta.kind, TP_KIND_DEVICE);
-    assert_int_equal(tp_program_facts(r.program)->kind, TP_KIND_DEVICE);
-    forget(&r);
-    r = read_text(&tp_format_json, DOC("{\"op\":\"mark\",\"name\":\"\\u0007\xc3\"}"), true);
-    assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(tp_program_mark(r.program, 0), "??");
-    assert_null(r.meta.name);
-    forget(&r);
-}
+static const struct importer_row meta[] = {
+    READS(HEAD ",\"meta\":{\"name\":\"a\\u001b[0m\xff\",\"program\":\"gr\xc3\xbc\","
+               "\"kind\":\"device\"},\"events\":[" ALLOC "]}",
+          .title = "a?[0m?", .name = "gr\xc3\xbc", .kind = "device", .strict = true),
+    READS(DOC("{\"op\":\"mark\",\"name\":\"\\u0007\xc3\"}"), .marks = "??|", .title = NOT_SAID,
+          .strict = true),
+};
 
 static void hash_of(const struct tp_format *format, const char *text, uint8_t *hash)
 {
@@ -150,225 +106,192 @@ static void test_hash(void **state)
 
 /* ---- what is refused ---- */
 
-static void test_bad_header(void **state)
-{
-    (void)state;
-    static const struct bad cases[] = {
-        {"{}", "x.json:1: 'format' is missing: not a trace of tapool", "tapool help format"},
-        {"{\"format\":\"gpu-trace\",\"version\":1}",
-         "x.json:1: 'format' is \"gpu-trace\", not \"tapool-trace\"", NULL},
-        {"{\"format\":7}", "x.json:1: 'format' is 7, not \"tapool-trace\"", NULL},
-        {"{\"format\":\"tapool-trace\",\n\"version\":2,\"events\":[]}",
-         "x.json:2: 'version' is 2: this tapool reads version 1", NULL},
-        {"{\"format\":\"tapool-trace\",\"version\":\"1\"}",
-         "x.json:1: 'version' is \"1\": this tapool reads version 1", NULL},
-        {"{\"format\":\"tapool-trace\",\"events\":[]}",
-         "x.json:1: 'version' must come before 'events'", NULL},
-        {"{\"version\":1,\"events\":[]}", "x.json:1: 'format' must come before 'events'", NULL},
-        {HEAD ",\"events\":[" ALLOC "],\n\"meta\":{}}",
-         "x.json:2: 'meta' must come before 'events'", NULL},
-        {HEAD ",\"events\":[" ALLOC "],\n\"streams\":[]}",
-         "x.json:2: 'streams' must come before 'events'", NULL},
-        {HEAD "}", "x.json:1: there is no 'events' in it", NULL},
-        {HEAD ",\"events\":{}}", "x.json:1: 'events' is not a list", NULL},
-        {HEAD ",\n\"format\":\"tapool-trace\"}",
-         "x.json:2: the top-level object has \"format\" twice", NULL},
-        {HEAD ",\"y\":1,\n\"y\":2,\"events\":[]}", "x.json:2: the top-level object has \"y\" twice",
-         NULL},
-        {HEAD ",\"events\":[" ALLOC "],\"events\":[]}",
-         "x.json:1: the top-level object has \"events\" twice", NULL},
-        {HEAD ",\"meta\":{\"name\":1}}", "x.json:1: 'meta': 'name' is 1, not a text", NULL},
-        {HEAD ",\"meta\":[]}", "x.json:1: 'meta' is not an object", NULL},
-        {HEAD ",\"meta\":{\"a\":1,\"b\":2,\"a\":3}}", "x.json:1: 'meta' has 'a' twice", NULL},
-        {HEAD ",\"meta\":{\"kind\":\"gpu\"}}",
-         "x.json:1: 'meta': 'kind' is \"gpu\", not \"host\" or \"device\"", NULL},
-        {HEAD ",\"streams\":[]}", "x.json:1: 'streams' is empty: leave it out", NULL},
-        {HEAD ",\"streams\":{}}", "x.json:1: 'streams' is not a list", NULL},
-        {HEAD ",\"streams\":[7]}", "x.json:1: 'streams' holds something that is not an object",
-         NULL},
-        {HEAD ",\"streams\":[{}]}", "x.json:1: 'streams' has an element without 'id'", NULL},
-        {HEAD ",\"streams\":[{\"id\":1},\n{\"id\":1}]}",
-         "x.json:2: 'streams': stream 1 is declared twice", NULL},
-        {HEAD ",\"streams\":[{\"id\":1,\"id\":2}]}", "x.json:1: 'streams' has 'id' twice", NULL},
-        {HEAD ",\"streams\":[{\"id\":1.5}]}",
-         "x.json:1: 'streams': 'id' is 1.5: not a whole number", NULL},
-        {HEAD ",\"streams\":[{\"id\":1}{\"id\":2}]}",
-         "x.json:1: 'streams': ',' or ']' is missing: not valid JSON", NULL},
-        {HEAD ",\"x\":nul,\"events\":[]}",
-         "x.json:1: the top-level object is not valid JSON near 'nul'", NULL},
-        {HEAD ",\"x\" 1}", "x.json:1: the top-level object: ':' is missing: not valid JSON", NULL},
-        {"[1]", "x.json:1: the top-level object: '{' is missing: not valid JSON", NULL},
-        {HEAD ",}",
-         "x.json:1: the top-level object: the name of a member is missing: "
-         "not valid JSON",
-         NULL},
-        {DOC(ALLOC) "x", "x.json:5: something follows the end of the trace", NULL},
-        {DOC(ALLOC) DOC(ALLOC), "x.json:5: something follows the end of the trace", NULL},
-    };
-    CHECK_BAD(&tp_format_json, cases);
-}
+static const struct importer_row bad_header[] = {
+    REFUSE("{}", "x.json:1: 'format' is missing: not a trace of tapool",
+           .hint_part = "tapool help format"),
+    REFUSE("{\"format\":\"gpu-trace\",\"version\":1}",
+           "x.json:1: 'format' is \"gpu-trace\", not \"tapool-trace\""),
+    REFUSE("{\"format\":7}", "x.json:1: 'format' is 7, not \"tapool-trace\""),
+    REFUSE("{\"format\":\"tapool-trace\",\n\"version\":2,\"events\":[]}",
+           "x.json:2: 'version' is 2: this tapool reads version 1"),
+    REFUSE("{\"format\":\"tapool-trace\",\"version\":\"1\"}",
+           "x.json:1: 'version' is \"1\": this tapool reads version 1"),
+    REFUSE("{\"format\":\"tapool-trace\",\"events\":[]}",
+           "x.json:1: 'version' must come before 'events'"),
+    REFUSE("{\"version\":1,\"events\":[]}", "x.json:1: 'format' must come before 'events'"),
+    REFUSE(HEAD ",\"events\":[" ALLOC "],\n\"meta\":{}}",
+           "x.json:2: 'meta' must come before 'events'"),
+    REFUSE(HEAD ",\"events\":[" ALLOC "],\n\"streams\":[]}",
+           "x.json:2: 'streams' must come before 'events'"),
+    REFUSE(HEAD "}", "x.json:1: there is no 'events' in it"),
+    REFUSE(HEAD ",\"events\":{}}", "x.json:1: 'events' is not a list"),
+    REFUSE(HEAD ",\n\"format\":\"tapool-trace\"}",
+           "x.json:2: the top-level object has \"format\" twice"),
+    REFUSE(HEAD ",\"y\":1,\n\"y\":2,\"events\":[]}",
+           "x.json:2: the top-level object has \"y\" twice"),
+    REFUSE(HEAD ",\"events\":[" ALLOC "],\"events\":[]}",
+           "x.json:1: the top-level object has \"events\" twice"),
+    REFUSE(HEAD ",\"meta\":{\"name\":1}}", "x.json:1: 'meta': 'name' is 1, not a text"),
+    REFUSE(HEAD ",\"meta\":[]}", "x.json:1: 'meta' is not an object"),
+    REFUSE(HEAD ",\"meta\":{\"a\":1,\"b\":2,\"a\":3}}", "x.json:1: 'meta' has 'a' twice"),
+    REFUSE(HEAD ",\"meta\":{\"kind\":\"gpu\"}}",
+           "x.json:1: 'meta': 'kind' is \"gpu\", not \"host\" or \"device\""),
+    REFUSE(HEAD ",\"streams\":[]}", "x.json:1: 'streams' is empty: leave it out"),
+    REFUSE(HEAD ",\"streams\":{}}", "x.json:1: 'streams' is not a list"),
+    REFUSE(HEAD ",\"streams\":[7]}", "x.json:1: 'streams' holds something that is not an object"),
+    REFUSE(HEAD ",\"streams\":[{}]}", "x.json:1: 'streams' has an element without 'id'"),
+    REFUSE(HEAD ",\"streams\":[{\"id\":1},\n{\"id\":1}]}",
+           "x.json:2: 'streams': stream 1 is declared twice"),
+    REFUSE(HEAD ",\"streams\":[{\"id\":1,\"id\":2}]}", "x.json:1: 'streams' has 'id' twice"),
+    REFUSE(HEAD ",\"streams\":[{\"id\":1.5}]}",
+           "x.json:1: 'streams': 'id' is 1.5: not a whole number"),
+    REFUSE(HEAD ",\"streams\":[{\"id\":1}{\"id\":2}]}",
+           "x.json:1: 'streams': ',' or ']' is missing: not valid JSON"),
+    REFUSE(HEAD ",\"x\":nul,\"events\":[]}",
+           "x.json:1: the top-level object is not valid JSON near 'nul'"),
+    REFUSE(HEAD ",\"x\" 1}", "x.json:1: the top-level object: ':' is missing: not valid JSON"),
+    REFUSE("[1]", "x.json:1: the top-level object: '{' is missing: not valid JSON"),
+    REFUSE(HEAD ",}", "x.json:1: the top-level object: the name of a member is missing: "
+                      "not valid JSON"),
+    REFUSE(DOC(ALLOC) "x", "x.json:5: something follows the end of the trace"),
+    REFUSE(DOC(ALLOC) DOC(ALLOC), "x.json:5: something follows the end of the trace"),
+};
 
-static void test_bad_events(void **state)
-{
-    (void)state;
-    static const struct bad cases[] = {
-        {DOC("{}"), "x.json:3: event 1 has no 'op'", NULL},
-        {DOC(ALLOC ",\n7"), "x.json:4: event 2 is not an object", NULL},
-        {DOC(ALLOC ",\n[]"), "x.json:4: event 2 is not an object", NULL},
-        {DOC(ALLOC ",\n"), "x.json:5: event 2 is not valid JSON near ''", NULL},
-        {DOC(ALLOC FREE), "x.json:3: event 2: ',' or ']' is missing before it: not valid JSON",
-         NULL},
-        {DOC("{\"op\":\"aloc\",\"id\":1,\"size\":8}"), "x.json:3: event 1: unknown op 'aloc'",
-         "did you mean 'alloc'?"},
-        {DOC("{\"op\":\"\\u001b[31m\"}"), "x.json:3: event 1: unknown op '?[31m'", "lists all"},
-        {DOC("{\"op\":1}"), "x.json:3: event 1: 'op' is 1, not a text", NULL},
-        {DOC("{\"op\":\"alloc\",\"size\":8}"), "x.json:3: event 1 (alloc) has no 'id'", NULL},
-        {DOC("{\"op\":\"alloc\",\"id\":8}"), "x.json:3: event 1 (alloc) has no 'size'", NULL},
-        {DOC("{\"op\":\"realloc\",\"id\":8}"), "x.json:3: event 1 (realloc) has no 'size'", NULL},
-        {DOC("{\"op\":\"adopt\",\"id\":8}"), "x.json:3: event 1 (adopt) has no 'size'", NULL},
-        {DOC("{\"op\":\"free\"}"), "x.json:3: event 1 (free) has no 'id'", NULL},
-        {DOC("{\"op\":\"release\"}"), "x.json:3: event 1 (release) has no 'id'", NULL},
-        {DOC("{\"op\":\"retain\"}"), "x.json:3: event 1 (retain) has no 'id'", NULL},
-        {DOC("{\"op\":\"use\",\"id\":1}"), "x.json:3: event 1 (use) has no 'stream'", NULL},
-        {DOC("{\"op\":\"mark\"}"), "x.json:3: event 1 (mark) has no 'name'", NULL},
-        {DOC("{\"op\":\"mark\",\"name\":[]}"), "x.json:3: event 1: 'name' is a list, not a text",
-         NULL},
-        {DOC("{\"op\":\"free\",\"id\":1,\n\"id\":1}"), "x.json:3: event 1 has 'id' twice", NULL},
-        {DOC("{\"op\":\"free\",\"id\":1,\"y\":1,\"z\":1,\"y\":2}"),
-         "x.json:3: event 1 has 'y' twice", NULL},
-        {DOC("{\"op\":\"sync\",\"stream\":7}"), "x.json:3: event 1: stream 7 is not declared",
-         "'streams'"},
-        {HEAD ",\"streams\":[{\"id\":1}],\"events\":[{\"op\":\"use\",\"id\":1,\"stream\":0}]}",
-         "x.json:1: event 1: stream 0 is not declared", NULL},
-        {DOC("{\"op\":\"sync\",\n\"x\":tru}"), "x.json:4: event 1 is not valid JSON near 'tru}'",
-         NULL},
-        {DOC("{\"op\":\"sync\",\"x\":\"a\nb\"}"),
-         "x.json:3: event 1 holds a raw control character: not valid JSON", NULL},
-        {DOC("{\"op\":\"sync\",\"x\":[1}}"), "x.json:3: event 1 has brackets that do not match",
-         NULL},
-        {DOC("{\"op\":\"free\",\"id\":5}"), "x.json:3: event 1 frees id 5, which is not live",
-         "--repair"},
-        {DOC(ALLOC ",\n" ALLOC),
-         "x.json:4: event 2 allocates id 1, which is live since event 1 (line 3)",
-         "an id may be used again only after its free"},
-        {DOC("{\"t\":250,\"op\":\"sync\"},\n{\"t\":100,\"op\":\"sync\"}"),
-         "x.json:4: event 2: time runs backwards: t is 100 after 250", NULL},
-        {DOC("{\"t\":1700000000000000000,\"op\":\"sync\"}"),
-         "x.json:3: event 1: 't' is 1700000000000000000: beyond 2^53, where bare numbers are not "
-         "exact",
-         "quote it"},
-        {DOC("{\"t\":\"1700000000000000000\",\"op\":\"sync\"}"),
-         "x.json:3: event 1: t is 1700000000000000000 ns, more than 104 days after the start",
-         "not since 1970"},
-    };
-    CHECK_BAD(&tp_format_json, cases);
-}
+static const struct importer_row bad_events[] = {
+    REFUSE(DOC("{}"), "x.json:3: event 1 has no 'op'"),
+    REFUSE(DOC(ALLOC ",\n7"), "x.json:4: event 2 is not an object"),
+    REFUSE(DOC(ALLOC ",\n[]"), "x.json:4: event 2 is not an object"),
+    REFUSE(DOC(ALLOC ",\n"), "x.json:5: event 2 is not valid JSON near ''"),
+    REFUSE(DOC(ALLOC FREE), "x.json:3: event 2: ',' or ']' is missing before it: not valid JSON"),
+    REFUSE(DOC("{\"op\":\"aloc\",\"id\":1,\"size\":8}"), "x.json:3: event 1: unknown op 'aloc'",
+           .hint_part = "did you mean 'alloc'?"),
+    REFUSE(DOC("{\"op\":\"\\u001b[31m\"}"), "x.json:3: event 1: unknown op '?[31m'",
+           .hint_part = "lists all"),
+    REFUSE(DOC("{\"op\":1}"), "x.json:3: event 1: 'op' is 1, not a text"),
+    REFUSE(DOC("{\"op\":\"alloc\",\"size\":8}"), "x.json:3: event 1 (alloc) has no 'id'"),
+    REFUSE(DOC("{\"op\":\"alloc\",\"id\":8}"), "x.json:3: event 1 (alloc) has no 'size'"),
+    REFUSE(DOC("{\"op\":\"realloc\",\"id\":8}"), "x.json:3: event 1 (realloc) has no 'size'"),
+    REFUSE(DOC("{\"op\":\"adopt\",\"id\":8}"), "x.json:3: event 1 (adopt) has no 'size'"),
+    REFUSE(DOC("{\"op\":\"free\"}"), "x.json:3: event 1 (free) has no 'id'"),
+    REFUSE(DOC("{\"op\":\"release\"}"), "x.json:3: event 1 (release) has no 'id'"),
+    REFUSE(DOC("{\"op\":\"retain\"}"), "x.json:3: event 1 (retain) has no 'id'"),
+    REFUSE(DOC("{\"op\":\"use\",\"id\":1}"), "x.json:3: event 1 (use) has no 'stream'"),
+    REFUSE(DOC("{\"op\":\"mark\"}"), "x.json:3: event 1 (mark) has no 'name'"),
+    REFUSE(DOC("{\"op\":\"mark\",\"name\":[]}"), "x.json:3: event 1: 'name' is a list, not a text"),
+    REFUSE(DOC("{\"op\":\"free\",\"id\":1,\n\"id\":1}"), "x.json:3: event 1 has 'id' twice"),
+    REFUSE(DOC("{\"op\":\"free\",\"id\":1,\"y\":1,\"z\":1,\"y\":2}"),
+           "x.json:3: event 1 has 'y' twice"),
+    REFUSE(DOC("{\"op\":\"sync\",\"stream\":7}"), "x.json:3: event 1: stream 7 is not declared",
+           .hint_part = "'streams'"),
+    REFUSE(HEAD ",\"streams\":[{\"id\":1}],\"events\":[{\"op\":\"use\",\"id\":1,\"stream\":0}]}",
+           "x.json:1: event 1: stream 0 is not declared"),
+    REFUSE(DOC("{\"op\":\"sync\",\n\"x\":tru}"), "x.json:4: event 1 is not valid JSON near 'tru}'"),
+    REFUSE(DOC("{\"op\":\"sync\",\"x\":\"a\nb\"}"),
+           "x.json:3: event 1 holds a raw control character: not valid JSON"),
+    REFUSE(DOC("{\"op\":\"sync\",\"x\":[1}}"), "x.json:3: event 1 has brackets that do not match"),
+    REFUSE(DOC("{\"op\":\"free\",\"id\":5}"), "x.json:3: event 1 frees id 5, which is not live",
+           .hint_part = "--repair"),
+    REFUSE(DOC(ALLOC ",\n" ALLOC),
+           "x.json:4: event 2 allocates id 1, which is live since event 1 (line 3)",
+           .hint_part = "an id may be used again only after its free"),
+    REFUSE(DOC("{\"t\":250,\"op\":\"sync\"},\n{\"t\":100,\"op\":\"sync\"}"),
+           "x.json:4: event 2: time runs backwards: t is 100 after 250"),
+    REFUSE(DOC("{\"t\":1700000000000000000,\"op\":\"sync\"}"),
+           "x.json:3: event 1: 't' is 1700000000000000000: beyond 2^53, where bare numbers are not "
+           "exact",
+           .hint_part = "quote it"),
+    REFUSE(DOC("{\"t\":\"1700000000000000000\",\"op\":\"sync\"}"),
+           "x.json:3: event 1: t is 1700000000000000000 ns, more than 104 days after the start",
+           .hint_part = "not since 1970"),
+};
 
-static void test_bad_integers(void **state)
-{
-    (void)state;
 #define SIZED(value)   DOC("{\"op\":\"alloc\",\"id\":1,\"size\":" value "}")
 #define WITH_ID(value) DOC("{\"op\":\"alloc\",\"size\":1,\"id\":" value "}")
 #define E1             "x.json:3: event 1: "
-    static const struct bad cases[] = {
-        {SIZED("-1"), E1 "'size' is -1: negative", NULL},
-        {SIZED("\"-1\""), E1 "'size' is \"-1\": negative", NULL},
-        {SIZED("1.5"), E1 "'size' is 1.5: not a whole number", NULL},
-        {SIZED("\"1.5\""), E1 "'size' is \"1.5\": not a whole number", NULL},
-        {SIZED("\"\""), E1 "'size' is \"\": not a whole number", NULL},
-        {SIZED("\"-\""), E1 "'size' is \"-\": not a whole number", NULL},
-        {SIZED("\"+1\""), E1 "'size' is \"+1\": not a whole number", NULL},
-        {SIZED("\"0x10\""), E1 "'size' is \"0x10\": not a whole number", NULL},
-        {SIZED("\" 1\""), E1 "'size' is \" 1\": not a whole number", NULL},
-        {SIZED("\"4 KiB\""), E1 "'size' is \"4 KiB\": not a whole number", NULL},
-        {SIZED("\"NaN\""), E1 "'size' is \"NaN\": not a whole number", NULL},
-        {SIZED("NaN"), "x.json:3: event 1 is not valid JSON near 'NaN}'", NULL},
-        {SIZED("null"), E1 "'size' is null: not a whole number", NULL},
-        {SIZED("true"), E1 "'size' is true: not a whole number", NULL},
-        {SIZED("[8]"), E1 "'size' is a list: not a whole number", NULL},
-        {SIZED("{}"), E1 "'size' is an object: not a whole number", NULL},
-        {SIZED("281474976710657"), E1 "'size' is 281474976710657: the limit is 2^48 bytes", NULL},
-        {SIZED("9223372036854775808"), E1 "'size' is 9223372036854775808: the limit is 2^48 bytes",
-         NULL},
-        {SIZED("\"9223372036854775808\""),
-         E1 "'size' is \"9223372036854775808\": the limit is 2^48 bytes", NULL},
-        {SIZED("\"99999999999999999999999\""),
-         E1 "'size' is \"99999999999999999999999\": the limit is 2^48 bytes", NULL},
-        {SIZED("1e999"), E1 "'size' is inf: the limit is 2^48 bytes", NULL},
-        {SIZED("0"), "x.json:3: event 1 allocates 0 bytes (id 1)", "--repair"},
-        {WITH_ID("9007199254740992"),
-         E1 "'id' is 9007199254740992: beyond 2^53, where bare numbers are not exact",
-         "quote it as a string: \"id\""},
-        {WITH_ID("-9007199254740992"),
-         E1 "'id' is -9007199254740992: beyond 2^53, where bare numbers are not exact", "quote it"},
-        {WITH_ID("\"9223372036854775808\""),
-         E1 "'id' is \"9223372036854775808\": it does not fit 64 bits", NULL},
-        {WITH_ID("\"-9223372036854775809\""),
-         E1 "'id' is \"-9223372036854775809\": it does not fit 64 bits", NULL},
-        {WITH_ID("0.5"), E1 "'id' is 0.5: not a whole number", NULL},
-        {DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":3}"),
-         E1 "align is 3: not a power of two from 1 to 2^30", NULL},
-        {DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":0}"),
-         E1 "align is 0: not a power of two from 1 to 2^30", NULL},
-        {DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":2147483648}"),
-         E1 "'align' is 2147483648: the limit is 2^30", NULL},
-        {DOC("{\"op\":\"thread_end\",\"thread\":-1}"), E1 "'thread' is -1: negative", NULL},
-        {DOC("{\"op\":\"sync\",\"t\":-1}"), E1 "'t' is -1: negative", NULL},
-        {DOC("{\"op\":\"sync\",\"stream\":\"x\"}"), E1 "'stream' is \"x\": not a whole number",
-         NULL},
-    };
-    CHECK_BAD(&tp_format_json, cases);
-}
+static const struct importer_row bad_integers[] = {
+    REFUSE(SIZED("-1"), E1 "'size' is -1: negative"),
+    REFUSE(SIZED("\"-1\""), E1 "'size' is \"-1\": negative"),
+    REFUSE(SIZED("1.5"), E1 "'size' is 1.5: not a whole number"),
+    REFUSE(SIZED("\"1.5\""), E1 "'size' is \"1.5\": not a whole number"),
+    REFUSE(SIZED("\"\""), E1 "'size' is \"\": not a whole number"),
+    REFUSE(SIZED("\"-\""), E1 "'size' is \"-\": not a whole number"),
+    REFUSE(SIZED("\"+1\""), E1 "'size' is \"+1\": not a whole number"),
+    REFUSE(SIZED("\"0x10\""), E1 "'size' is \"0x10\": not a whole number"),
+    REFUSE(SIZED("\" 1\""), E1 "'size' is \" 1\": not a whole number"),
+    REFUSE(SIZED("\"4 KiB\""), E1 "'size' is \"4 KiB\": not a whole number"),
+    REFUSE(SIZED("\"NaN\""), E1 "'size' is \"NaN\": not a whole number"),
+    REFUSE(SIZED("NaN"), "x.json:3: event 1 is not valid JSON near 'NaN}'"),
+    REFUSE(SIZED("null"), E1 "'size' is null: not a whole number"),
+    REFUSE(SIZED("true"), E1 "'size' is true: not a whole number"),
+    REFUSE(SIZED("[8]"), E1 "'size' is a list: not a whole number"),
+    REFUSE(SIZED("{}"), E1 "'size' is an object: not a whole number"),
+    REFUSE(SIZED("281474976710657"), E1 "'size' is 281474976710657: the limit is 2^48 bytes"),
+    REFUSE(SIZED("9223372036854775808"),
+           E1 "'size' is 9223372036854775808: the limit is 2^48 bytes"),
+    REFUSE(SIZED("\"9223372036854775808\""),
+           E1 "'size' is \"9223372036854775808\": the limit is 2^48 bytes"),
+    REFUSE(SIZED("\"99999999999999999999999\""),
+           E1 "'size' is \"99999999999999999999999\": the limit is 2^48 bytes"),
+    REFUSE(SIZED("1e999"), E1 "'size' is inf: the limit is 2^48 bytes"),
+    REFUSE(SIZED("0"), "x.json:3: event 1 allocates 0 bytes (id 1)", .hint_part = "--repair"),
+    REFUSE(WITH_ID("9007199254740992"),
+           E1 "'id' is 9007199254740992: beyond 2^53, where bare numbers are not exact",
+           .hint_part = "quote it as a string: \"id\""),
+    REFUSE(WITH_ID("-9007199254740992"),
+           E1 "'id' is -9007199254740992: beyond 2^53, where bare numbers are not exact",
+           .hint_part = "quote it"),
+    REFUSE(WITH_ID("\"9223372036854775808\""),
+           E1 "'id' is \"9223372036854775808\": it does not fit 64 bits"),
+    REFUSE(WITH_ID("\"-9223372036854775809\""),
+           E1 "'id' is \"-9223372036854775809\": it does not fit 64 bits"),
+    REFUSE(WITH_ID("0.5"), E1 "'id' is 0.5: not a whole number"),
+    REFUSE(DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":3}"),
+           E1 "align is 3: not a power of two from 1 to 2^30"),
+    REFUSE(DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":0}"),
+           E1 "align is 0: not a power of two from 1 to 2^30"),
+    REFUSE(DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":2147483648}"),
+           E1 "'align' is 2147483648: the limit is 2^30"),
+    REFUSE(DOC("{\"op\":\"thread_end\",\"thread\":-1}"), E1 "'thread' is -1: negative"),
+    REFUSE(DOC("{\"op\":\"sync\",\"t\":-1}"), E1 "'t' is -1: negative"),
+    REFUSE(DOC("{\"op\":\"sync\",\"stream\":\"x\"}"), E1 "'stream' is \"x\": not a whole number"),
+};
 
-static void test_bad_lines(void **state)
-{
-    (void)state;
-    static const struct bad cases[] = {
-        {ALLOC "\n", "x.json:1: 'format' is missing: not a trace of tapool", NULL},
-        {HEAD "} 7\n", "x.json:1: something follows the header on its line", NULL},
-        {HEAD ",\"events\":[]}\n", "x.json:1: the header has 'events'", "--input-format=json"},
-        {HEAD "}\n" ALLOC " " FREE "\n", "x.json:2: event 1 is followed by more on its line", NULL},
-        {HEAD "}\n" ALLOC "\n{\"op\":\n\"sync\"}\n",
-         "x.json:3: event 2 is not complete on its line", NULL},
-        {HEAD "}\n" ALLOC "\n" FREE ",\n", "x.json:3: event 2 is followed by more on its line",
-         NULL},
-        {HEAD "}\n" ALLOC "\n7\n", "x.json:3: event 2 is not an object", NULL},
-        {HEAD "}\n" ALLOC "\n{\"op\":\"sy", "x.json:3: the file ends inside event 2: truncated?",
-         NULL},
-        {HEAD "}\n" ALLOC "\n\n" ALLOC "\n",
-         "x.json:4: event 2 allocates id 1, which is live since event 1 (line 2)", NULL},
-    };
-    CHECK_BAD(&tp_format_jsonl, cases);
-}
+static const struct importer_row bad_lines[] = {
+    REFUSE(ALLOC "\n", "x.json:1: 'format' is missing: not a trace of tapool"),
+    REFUSE(HEAD "} 7\n", "x.json:1: something follows the header on its line"),
+    REFUSE(HEAD ",\"events\":[]}\n", "x.json:1: the header has 'events'",
+           .hint_part = "--input-format=json"),
+    REFUSE(HEAD "}\n" ALLOC " " FREE "\n", "x.json:2: event 1 is followed by more on its line"),
+    REFUSE(HEAD "}\n" ALLOC "\n{\"op\":\n\"sync\"}\n",
+           "x.json:3: event 2 is not complete on its line"),
+    REFUSE(HEAD "}\n" ALLOC "\n" FREE ",\n", "x.json:3: event 2 is followed by more on its line"),
+    REFUSE(HEAD "}\n" ALLOC "\n7\n", "x.json:3: event 2 is not an object"),
+    REFUSE(HEAD "}\n" ALLOC "\n{\"op\":\"sy", "x.json:3: the file ends inside event 2: truncated?"),
+    REFUSE(HEAD "}\n" ALLOC "\n\n" ALLOC "\n",
+           "x.json:4: event 2 allocates id 1, which is live since event 1 (line 2)"),
+};
 
 /* cJSON reads numbers as strtod does; JSON has no leading zeros and no bare points. */
-static void test_odd_numbers(void **state)
-{
-    (void)state;
 #define NEAR(text) "x.json:3: event 1 is not valid JSON near '" text "'"
-    static const struct bad cases[] = {
-        {SIZED("01"), NEAR("01}"), NULL},
-        {SIZED("00"), NEAR("00}"), NULL},
-        {SIZED("1."), NEAR("1.}"), NULL},
-        {SIZED("1.e3"), NEAR("1.e3}"), NULL},
-        {SIZED("01.5"), NEAR("01.5}"), NULL},
-        {WITH_ID("-01"), NEAR("-01}"), NULL},
-        {WITH_ID("-.5"), NEAR("-.5}"), NULL},
-        {DOC("{\"op\":\"sync\",\"x\":[1,\n{\"y\":02}]}"),
-         "x.json:4: event 1 is not valid JSON near '02}]}'", NULL},
-        {DOC("{\"op\":\"sync\",\"x\":\"\\\\\",\"y\":03}"), NEAR("03}"), NULL},
-        {"{\"format\":\"tapool-trace\",\"version\":01,\"events\":[]}",
-         "x.json:1: 'version' is not valid JSON near '01'", NULL},
-        {"{\"format\":\"tapool-trace\",\"version\":1.,\"events\":[]}",
-         "x.json:1: 'version' is not valid JSON near '1.'", NULL},
-    };
-    CHECK_BAD(&tp_format_json, cases);
-    check_program(
-        &tp_format_json,
-        DOC("{\"op\":\"alloc\",\"id\":-0,\"size\":1.0e+1,\"x\":[0,-0.0,0e5,10,1E-2,\"01\"]}"
-            ",{\"op\":\"free\",\"id\":0,\"x\":\"\\\"1.\",\"01\":\"a\\\\\"}"),
-        "alloc 0 10 a4 @1; free 0 10 a4 @2; ");
-}
+static const struct importer_row odd_numbers[] = {
+    REFUSE(SIZED("01"), NEAR("01}")),
+    REFUSE(SIZED("00"), NEAR("00}")),
+    REFUSE(SIZED("1."), NEAR("1.}")),
+    REFUSE(SIZED("1.e3"), NEAR("1.e3}")),
+    REFUSE(SIZED("01.5"), NEAR("01.5}")),
+    REFUSE(WITH_ID("-01"), NEAR("-01}")),
+    REFUSE(WITH_ID("-.5"), NEAR("-.5}")),
+    REFUSE(DOC("{\"op\":\"sync\",\"x\":[1,\n{\"y\":02}]}"),
+           "x.json:4: event 1 is not valid JSON near '02}]}'"),
+    REFUSE(DOC("{\"op\":\"sync\",\"x\":\"\\\\\",\"y\":03}"), NEAR("03}")),
+    REFUSE("{\"format\":\"tapool-trace\",\"version\":01,\"events\":[]}",
+           "x.json:1: 'version' is not valid JSON near '01'"),
+    REFUSE("{\"format\":\"tapool-trace\",\"version\":1.,\"events\":[]}",
+           "x.json:1: 'version' is not valid JSON near '1.'"),
+    PLAYED(DOC("{\"op\":\"alloc\",\"id\":-0,\"size\":1.0e+1,\"x\":[0,-0.0,0e5,10,1E-2,\"01\"]}"
+               ",{\"op\":\"free\",\"id\":0,\"x\":\"\\\"1.\",\"01\":\"a\\\\\"}"),
+           "alloc 0 10 a4 @1; free 0 10 a4 @2; "),
+};
 
 /* ---- hostile shapes ---- */
 
@@ -387,62 +310,55 @@ static char *blow_up(const char *frame, const char *piece, size_t repeat, size_t
     return text;
 }
 
-static void check_blown(const struct tp_format *format, const char *frame, const char *piece,
+/* `error`: NULL where it is read. */
+static void check_blown(const struct importer *of, const char *frame, const char *piece,
                         size_t repeat, const char *error)
 {
     size_t size = 0;
     char *text = blow_up(frame, piece, repeat, &size);
-    struct reading r = read_bytes(format, text, size, true);
-    if (error) {
-        assert_int_equal(r.rc, TP_EINPUT);
-        assert_string_equal(r.err.text, error);
-    } else if (r.rc != TP_OK) {
-        fail_msg("%s x %zu: %s", piece, repeat, r.err.text);
-    }
-    forget(&r);
+    check_row(of,
+              &(struct importer_row){.text = text, .size = size, .strict = true, .error = error});
     free(text);
 }
 
 static void test_nesting(void **state)
 {
     (void)state;
-    const struct tp_format *json = &tp_format_json;
-    check_blown(json, DOC("*"), "[", 100000, "x.json:3: event 1 is nested deeper than 64 levels");
-    check_blown(json, DOC("{\"op\":\"sync\",\"x\":*"), "{\"a\":", 100000,
+    check_blown(&json, DOC("*"), "[", 100000, "x.json:3: event 1 is nested deeper than 64 levels");
+    check_blown(&json, DOC("{\"op\":\"sync\",\"x\":*"), "{\"a\":", 100000,
                 "x.json:3: event 1 is nested deeper than 64 levels");
-    check_blown(json, "{\"x\":*", "[", 100000,
+    check_blown(&json, "{\"x\":*", "[", 100000,
                 "x.json:1: the top-level object is nested deeper than 64 levels");
-    check_blown(json, HEAD ",\"meta\":*", "[", 100000,
+    check_blown(&json, HEAD ",\"meta\":*", "[", 100000,
                 "x.json:1: 'meta' is nested deeper than 64 levels");
-    check_blown(json, "*", "[", 100000,
+    check_blown(&json, "*", "[", 100000,
                 "x.json:1: the top-level object: '{' is missing: not valid JSON");
-    check_blown(json, DOC("{\"op\":\"sync\",\"x\":*1}"), "[", 63,
+    check_blown(&json, DOC("{\"op\":\"sync\",\"x\":*1}"), "[", 63,
                 "x.json:3: event 1 has brackets that do not match");
-    check_blown(json, DOC("{\"op\":\"sync\",\"x\":[[[[1]]]]}*"), " ", 1, NULL);
-    check_blown(&tp_format_jsonl, HEAD "}\n*", "[", 100000,
+    check_blown(&json, DOC("{\"op\":\"sync\",\"x\":[[[[1]]]]}*"), " ", 1, NULL);
+    check_blown(&jsonl, HEAD "}\n*", "[", 100000,
                 "x.json:2: event 1 is nested deeper than 64 levels");
 }
 
 static void test_lengths(void **state)
 {
     (void)state;
-    const struct tp_format *json = &tp_format_json;
-    check_blown(json, DOC("{\"op\":\"sync\",\"x\":\"*\"}"), "y", 70000,
+    check_blown(&json, DOC("{\"op\":\"sync\",\"x\":\"*\"}"), "y", 70000,
                 "x.json:3: event 1 is longer than 64 KiB");
-    check_blown(json, DOC("{\"op\":\"sync\",\"x\":\"*\"}"), "y", 65000, NULL);
-    check_blown(json, DOC("{\"op\":\"sync\"*}"), ",\"x\":1", 65,
+    check_blown(&json, DOC("{\"op\":\"sync\",\"x\":\"*\"}"), "y", 65000, NULL);
+    check_blown(&json, DOC("{\"op\":\"sync\"*}"), ",\"x\":1", 65,
                 "x.json:3: event 1 has more than 64 keys");
-    check_blown(json, DOC("*"), "1", 100000, "x.json:3: event 1 is longer than 64 bytes");
-    check_blown(json, HEAD ",\"meta\":{\"x\":\"*\"},\"events\":[" ALLOC "]}", "y", 1000000, NULL);
-    check_blown(json, HEAD ",\"meta\":{\"x\":\"*\"},\"events\":[" ALLOC "]}", "y", 1 << 20,
+    check_blown(&json, DOC("*"), "1", 100000, "x.json:3: event 1 is longer than 64 bytes");
+    check_blown(&json, HEAD ",\"meta\":{\"x\":\"*\"},\"events\":[" ALLOC "]}", "y", 1000000, NULL);
+    check_blown(&json, HEAD ",\"meta\":{\"x\":\"*\"},\"events\":[" ALLOC "]}", "y", 1 << 20,
                 "x.json:1: 'meta' is longer than 1024 KiB");
-    check_blown(json, HEAD ",\"x\":\"*\",\"events\":[" ALLOC "]}", "y", 3 << 20, NULL);
-    check_blown(json, HEAD ",\"x\":[*0],\"events\":[" ALLOC "]}", "[],", 3 << 20, NULL);
-    check_blown(json, HEAD ",\"*\":0,\"events\":[" ALLOC "]}", "y", 2000,
+    check_blown(&json, HEAD ",\"x\":\"*\",\"events\":[" ALLOC "]}", "y", 3 << 20, NULL);
+    check_blown(&json, HEAD ",\"x\":[*0],\"events\":[" ALLOC "]}", "[],", 3 << 20, NULL);
+    check_blown(&json, HEAD ",\"*\":0,\"events\":[" ALLOC "]}", "y", 2000,
                 "x.json:1: the top-level object is longer than 1 KiB");
-    check_blown(json, HEAD ",\"streams\":[{\"id\":0}*],\"events\":[" ALLOC "]}", ",{\"id\":0}", 1,
+    check_blown(&json, HEAD ",\"streams\":[{\"id\":0}*],\"events\":[" ALLOC "]}", ",{\"id\":0}", 1,
                 "x.json:1: 'streams': stream 0 is declared twice");
-    check_blown(&tp_format_jsonl, HEAD "}\n{\"op\":\"sync\",\"x\":\"*\"}", "y", 70000,
+    check_blown(&jsonl, HEAD "}\n{\"op\":\"sync\",\"x\":\"*\"}", "y", 70000,
                 "x.json:2: event 1 is longer than 64 KiB");
 }
 
@@ -610,14 +526,23 @@ static void test_garbage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_op),    cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_integers),    cmocka_unit_test(test_meta),
-        cmocka_unit_test(test_hash),        cmocka_unit_test(test_bad_header),
-        cmocka_unit_test(test_bad_events),  cmocka_unit_test(test_bad_integers),
-        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_nesting),     cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_counts),      cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_truncated),   cmocka_unit_test(test_truncated_lines),
+        ROWS(json, every_op),
+        ROWS(json, layouts),
+        ROWS(json, integers),
+        ROWS(json, meta),
+        cmocka_unit_test(test_hash),
+        ROWS(json, bad_header),
+        ROWS(json, bad_events),
+        ROWS(json, bad_integers),
+        ROWS(json, odd_numbers),
+        ROWS(jsonl, layouts_of_lines),
+        ROWS(jsonl, bad_lines),
+        cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_truncated_lines),
         cmocka_unit_test(test_garbage),
     };
     signal(SIGPIPE, SIG_IGN); /* the writers of long lines */

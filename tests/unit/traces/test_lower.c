@@ -1,6 +1,6 @@
 /* Lowering: objects, references, numbering, time, and dirty input refused or repaired. Traces are
- * written as JSON, programs compared as text (trace_fixture.h). */
-#include "tests/unit/trace_fixture.h"
+ * written as JSON, programs compared as text (importer_rig.h). */
+#include "tests/unit/importer_rig.h"
 
 #define HEAD   "{\"format\":\"tapool-trace\",\"version\":1"
 #define DEVICE HEAD ",\"meta\":{\"kind\":\"device\"}"
@@ -9,81 +9,52 @@
 #define ID(op, id)          "{\"op\":\"" op "\",\"id\":" #id "}"
 #define SIZED(op, id, size) "{\"op\":\"" op "\",\"id\":" #id ",\"size\":" #size "}"
 
-static struct reading lower(const char *head, const char *events, bool strict)
-{
-    static char text[1 << 16];
-    snprintf(text, sizeof text, "%s,\"events\":[\n%s\n]}", head, events);
-    return read_text(&tp_format_json, text, strict);
-}
-
-/* The program of a trace and, as "name=count", the repairs made. */
-static void expect(const char *head, const char *events, bool strict, const char *expected)
-{
-    static char program[1 << 16];
-    struct reading r = lower(head, events, strict);
-    if (r.rc != TP_OK)
-        fail_msg("%s\n  got: %s", events, r.err.text);
-    write_program(r.program, program, sizeof program);
-    write_repairs(&r, program, sizeof program);
-    if (strcmp(program, expected) != 0)
-        fail_msg("%s\n  expected: %s\n  got: %s", events, expected, program);
-    forget(&r);
-}
-
-static void expect_error(const char *head, const char *events, bool strict, const char *text)
-{
-    struct reading r = lower(head, events, strict);
-    if (r.rc != TP_EINPUT || strcmp(r.err.text, text) != 0)
-        fail_msg("%s\n  expected: %s\n  got %d: %s", events, text, r.rc,
-                 r.rc ? r.err.text : "no error");
-    forget(&r);
-}
+/* Strictly, and with repairs. */
+#define TRACE(head, events)              head ",\"events\":[\n" events "\n]}"
+#define LOWERS(head, events, ...)        PLAYS(TRACE(head, events), __VA_ARGS__, .strict = true)
+#define IS(head, events, ...)            READS(TRACE(head, events), __VA_ARGS__, .strict = true)
+#define DENIED(head, events, ...)        REFUSED(TRACE(head, events), __VA_ARGS__, .strict = true)
+#define MENDS(head, events, ...)         PLAYS(TRACE(head, events), __VA_ARGS__)
+#define DENIED_ANYWAY(head, events, ...) REFUSED(TRACE(head, events), __VA_ARGS__)
+static const struct importer json = {.format = &tp_format_json};
 
 /* ---- objects ---- */
 
-static void test_slots(void **state)
-{
-    (void)state;
+static const struct importer_row slots[] = {
     /* the slot freed last is used first, so the highest slot is the peak of live objects */
-    expect(HEAD,
+    LOWERS(HEAD,
            SIZED("alloc", 10, 1) "," SIZED("alloc", 11, 2) "," SIZED("alloc", 12, 3) "," ID(
                "free", 10) "," ID("free", 12) "," SIZED("alloc", 13,
                                                         4) "," SIZED("alloc", 10,
                                                                      5) "," SIZED("alloc", 14, 6),
-           true,
            "alloc 0 1 a4 @1; alloc 1 2 a4 @2; alloc 2 3 a4 @3; free 0 1 a4 @4; free 2 3 a4 @5; "
-           "alloc 2 4 a4 @6; alloc 0 5 a4 @7; alloc 3 6 a4 @8; ");
-}
+           "alloc 2 4 a4 @6; alloc 0 5 a4 @7; alloc 3 6 a4 @8; "),
+};
 
-static void test_alignment(void **state)
-{
-    (void)state;
-    static const char events[] =
-        SIZED("alloc", 1, 1) ",{\"op\":\"realloc\",\"id\":1,\"size\":2,\"align\":4096}," SIZED(
-            "realloc", 1,
-            3) "," ID("free", 1) ",{\"op\":\"adopt\",\"id\":1,\"size\":7,\"align\":1073741824}";
-    expect(HEAD, events, true,
+#define ALIGNMENT                                                                                  \
+    SIZED("alloc", 1, 1)                                                                           \
+    ",{\"op\":\"realloc\",\"id\":1,\"size\":2,\"align\":4096}," SIZED("realloc", 1, 3) "," ID(     \
+        "free", 1) ",{\"op\":\"adopt\",\"id\":1,\"size\":7,\"align\":1073741824}"
+static const struct importer_row alignment[] = {
+    LOWERS(HEAD, ALIGNMENT,
            "alloc 0 1 a4 @1; realloc 0 2 a12 @2; realloc 0 3 a12 @3; free 0 3 a12 @4; "
-           "adopt 0 7 a30 @5; ");
-    expect(DEVICE, events, true,
+           "adopt 0 7 a30 @5; "),
+    LOWERS(DEVICE, ALIGNMENT,
            "alloc 0 1 a8 @1; realloc 0 2 a12 @2; realloc 0 3 a12 @3; free 0 3 a12 @4; "
-           "adopt 0 7 a30 @5; ");
-}
+           "adopt 0 7 a30 @5; "),
+};
 
-static void test_references(void **state)
-{
-    (void)state;
-    expect(HEAD,
+static const struct importer_row references[] = {
+    LOWERS(HEAD,
            SIZED("alloc", 1, 9) "," ID("retain", 1) "," ID("retain", 1) "," ID("free", 1) "," ID(
                "retain", 1) "," ID("release", 1) "," ID("free", 1) "," ID("release", 1),
-           true,
            "alloc 0 9 a4 @1; retain 0 0 @2; retain 0 0 @3; release 0 0 @4; retain 0 0 @5; "
-           "release 0 0 @6; release 0 0 @7; free 0 9 a4 @8; ");
-    expect_error(HEAD,
-                 SIZED("alloc", 1, 9) "," ID("retain", 1) "," ID("free", 1) "," ID(
-                     "free", 1) ",\n" ID("free", 1),
-                 true, "x.json:3: event 5 frees id 1, which is not live");
-}
+           "release 0 0 @6; release 0 0 @7; free 0 9 a4 @8; "),
+    DENIED(HEAD,
+           SIZED("alloc", 1, 9) "," ID("retain", 1) "," ID("free", 1) "," ID("free",
+                                                                             1) ",\n" ID("free", 1),
+           "x.json:3: event 5 frees id 1, which is not live"),
+};
 
 /* Against a plain model: many ids, hash collisions and deletions included. */
 static void test_many_ids(void **state)
@@ -120,41 +91,30 @@ static void test_many_ids(void **state)
 
 /* ---- threads, streams, devices ---- */
 
-static void test_threads(void **state)
-{
-    (void)state;
-    static const char events[] =
-        "{\"op\":\"sync\"},{\"op\":\"alloc\",\"id\":1,\"size\":1,\"thread\":900},"
-        "{\"op\":\"alloc\",\"id\":2,\"size\":1,\"thread\":7},{\"op\":\"thread_end\",\"thread\":900}"
-        ","
-        "{\"op\":\"alloc\",\"id\":3,\"size\":1,\"thread\":8},"
-        "{\"op\":\"alloc\",\"id\":4,\"size\":1,\"thread\":900},"
-        "{\"op\":\"alloc\",\"id\":5,\"size\":1}";
-    expect(HEAD, events, true,
+#define THREADS                                                                                    \
+    "{\"op\":\"sync\"},{\"op\":\"alloc\",\"id\":1,\"size\":1,\"thread\":900},"                     \
+    "{\"op\":\"alloc\",\"id\":2,\"size\":1,\"thread\":7},{\"op\":\"thread_end\",\"thread\":900}"   \
+    ","                                                                                            \
+    "{\"op\":\"alloc\",\"id\":3,\"size\":1,\"thread\":8},"                                         \
+    "{\"op\":\"alloc\",\"id\":4,\"size\":1,\"thread\":900},"                                       \
+    "{\"op\":\"alloc\",\"id\":5,\"size\":1}"
+static const struct importer_row threads[] = {
+    LOWERS(HEAD, THREADS,
            "sync 0 0 s65535 @1; alloc 0 1 a4 @2; alloc 1 1 a4 t1 @3; end 0 0 @4; "
-           "alloc 2 1 a4 @5; alloc 3 1 a4 t2 @6; alloc 4 1 a4 t3 @7; ");
-    struct reading r = lower(HEAD, events, true);
-    assert_int_equal(tp_program_facts(r.program)->threads, 4);
-    assert_int_equal(tp_program_facts(r.program)->recorded_threads, 5);
-    forget(&r);
-}
+           "alloc 2 1 a4 @5; alloc 3 1 a4 t2 @6; alloc 4 1 a4 t3 @7; "),
+    IS(HEAD, THREADS, .facts = "threads=4 recorded_threads=5 "),
+};
 
 /* A thread whose number comes back at once is another thread. */
-static void test_thread_comes_back(void **state)
-{
-    (void)state;
-    struct reading r = lower(HEAD,
-                             "{\"op\":\"alloc\",\"id\":1,\"size\":1,\"thread\":3},"
-                             "{\"op\":\"thread_end\",\"thread\":3},"
-                             "{\"op\":\"free\",\"id\":1,\"thread\":3},"
-                             "{\"op\":\"thread_end\",\"thread\":3},"
-                             "{\"op\":\"thread_end\",\"thread\":3}",
-                             true);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(tp_program_facts(r.program)->threads, 1);
-    assert_int_equal(tp_program_facts(r.program)->recorded_threads, 3);
-    forget(&r);
-}
+static const struct importer_row thread_comes_back[] = {
+    IS(HEAD,
+       "{\"op\":\"alloc\",\"id\":1,\"size\":1,\"thread\":3},"
+       "{\"op\":\"thread_end\",\"thread\":3},"
+       "{\"op\":\"free\",\"id\":1,\"thread\":3},"
+       "{\"op\":\"thread_end\",\"thread\":3},"
+       "{\"op\":\"thread_end\",\"thread\":3}",
+       .facts = "threads=1 recorded_threads=3 "),
+};
 
 static void test_too_many_threads(void **state)
 {
@@ -180,10 +140,8 @@ static void test_too_many_threads(void **state)
     tp_lower_free(lo);
 }
 
-static void test_streams(void **state)
-{
-    (void)state;
-    expect(
+static const struct importer_row streams[] = {
+    LOWERS(
         DEVICE STREAMS,
         SIZED(
             "alloc", 1,
@@ -193,39 +151,31 @@ static void test_streams(void **state)
                "{\"op\":\"free\",\"id\":1,\"stream\":0},{\"op\":\"sync\",\"stream\":-2},{\"op\":"
                "\"sync\"},"
                "{\"op\":\"trim\",\"stream\":0,\"size\":4},{\"op\":\"trim\"}",
-        true,
         "alloc 0 1 a8 @1; alloc 1 2 a8 s1 d1 @2; use 0 0 s2 @3; realloc 1 3 a8 s1 d1 @4; "
         "retain 1 0 s1 d1 @5; release 1 0 s1 d1 @6; free 1 3 a8 s1 d1 @7; free 0 1 a8 s2 @8; "
         "sync 0 0 s1 d1 @9; sync 0 0 s65535 d65535 @10; trim 0 4 @11; "
-        "trim 0 0 d65535 @12; ");
-    struct reading r = lower(DEVICE STREAMS, SIZED("alloc", 1, 1), true);
-    assert_int_equal(tp_program_facts(r.program)->streams, 3);
-    assert_int_equal(tp_program_facts(r.program)->devices, 2);
-    forget(&r);
-    expect_error(DEVICE STREAMS, "{\"op\":\"sync\",\"stream\":1}", false,
-                 "x.json:2: event 1: stream 1 is not declared");
-}
+        "trim 0 0 d65535 @12; "),
+    IS(DEVICE STREAMS, SIZED("alloc", 1, 1), .facts = "streams=3 devices=2 "),
+    DENIED_ANYWAY(DEVICE STREAMS, "{\"op\":\"sync\",\"stream\":1}",
+                  "x.json:2: event 1: stream 1 is not declared"),
+};
 
-static void test_reset(void **state)
-{
-    (void)state;
-    static const char allocs[] = SIZED("alloc", 1, 1) "," SIZED(
-        "alloc", 2, 2) ",{\"op\":\"alloc\",\"id\":3,\"size\":3,\"stream\":-2}," ID("retain", 2) ",";
-    char events[1024];
-    snprintf(events, sizeof events,
-             "%s{\"op\":\"reset\",\"stream\":5}," SIZED("alloc", 2, 5) "," ID("free",
-                                                                              3) "," ID("free", 2),
-             allocs);
-    expect(DEVICE STREAMS, events, true,
+#define RESET_ALLOCS                                                                               \
+    SIZED("alloc", 1, 1)                                                                           \
+    "," SIZED("alloc", 2, 2) ",{\"op\":\"alloc\",\"id\":3,\"size\":3,\"stream\":-2}," ID("retain", \
+                                                                                         2) ","
+static const struct importer_row reset[] = {
+    LOWERS(DEVICE STREAMS,
+           RESET_ALLOCS "{\"op\":\"reset\",\"stream\":5}," SIZED("alloc", 2, 5) "," ID(
+               "free", 3) "," ID("free", 2),
            "alloc 0 1 a8 @1; alloc 1 2 a8 @2; alloc 2 3 a8 s1 d1 @3; retain 1 0 @4; reset 0 0 @5; "
-           "alloc 0 5 a8 @6; free 2 3 a8 s1 d1 @7; free 0 5 a8 @8; ");
-    snprintf(events, sizeof events, "%s{\"op\":\"reset\"}," SIZED("alloc", 3, 7), allocs);
-    expect(DEVICE STREAMS, events, true,
+           "alloc 0 5 a8 @6; free 2 3 a8 s1 d1 @7; free 0 5 a8 @8; "),
+    LOWERS(DEVICE STREAMS, RESET_ALLOCS "{\"op\":\"reset\"}," SIZED("alloc", 3, 7),
            "alloc 0 1 a8 @1; alloc 1 2 a8 @2; alloc 2 3 a8 s1 d1 @3; retain 1 0 @4; "
-           "reset 0 0 d65535 @5; alloc 2 7 a8 @6; ");
-    snprintf(events, sizeof events, "%s{\"op\":\"reset\"},\n" ID("free", 2), allocs);
-    expect_error(DEVICE STREAMS, events, true, "x.json:3: event 6 frees id 2, which is not live");
-}
+           "reset 0 0 d65535 @5; alloc 2 7 a8 @6; "),
+    DENIED(DEVICE STREAMS, RESET_ALLOCS "{\"op\":\"reset\"},\n" ID("free", 2),
+           "x.json:3: event 6 frees id 2, which is not live"),
+};
 
 /* What is said of every device is said once, however many there are. */
 static void test_all_devices(void **state)
@@ -255,117 +205,94 @@ static void test_all_devices(void **state)
 
 /* ---- time ---- */
 
-static void test_time(void **state)
-{
-    (void)state;
-    expect(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"t\":7,\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}",
-           true, "sync 0 0 s65535 +7 @1; sync 0 0 s65535 @2; sync 0 0 s65535 +2 @3; ");
-    struct reading r = lower(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}", true);
-    assert_true(tp_program_facts(r.program)->time_known);
-    assert_int_equal(tp_program_facts(r.program)->duration_ns, 9);
-    forget(&r);
-    r = lower(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}", true);
-    assert_false(tp_program_facts(r.program)->time_known);
-    forget(&r);
-}
+static const struct importer_row times[] = {
+    LOWERS(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"t\":7,\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}",
+           "sync 0 0 s65535 +7 @1; sync 0 0 s65535 @2; sync 0 0 s65535 +2 @3; "),
+    IS(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}",
+       .facts = "time_known=1 duration_ns=9 "),
+    IS(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}",
+       .facts = "time_known=0 "),
+};
 
 /* A gap over 2^32-1 is split, before the instruction that it precedes, under the same event. */
-static void test_idle(void **state)
-{
-    (void)state;
-    expect(HEAD, "{\"t\":4294967295,\"op\":\"sync\"}", true, "sync 0 0 s65535 +4294967295 @1; ");
-    expect(HEAD, "{\"op\":\"sync\"},{\"t\":4294967296,\"op\":\"sync\"}", true,
-           "sync 0 0 s65535 @1; idle 0 0 +4294967295 @2; sync 0 0 s65535 +1 @2; ");
-    struct reading r =
-        lower(HEAD, "{\"t\":1,\"op\":\"sync\"},{\"t\":9007199254740991,\"op\":\"sync\"}", true);
-    assert_int_equal(r.rc, TP_OK);
-    const struct tp_program_facts *f = tp_program_facts(r.program);
-    assert_int_equal(f->duration_ns, TP_MAX_TIME);
-    assert_int_equal(f->ops[TP_IDLE], TP_MAX_TIME / UINT32_MAX);
-    assert_int_equal(f->events, 2);
-    assert_int_equal(f->operations, 2);
-    forget(&r);
-    expect_error(HEAD, "{\"t\":\"9007199254740992\",\"op\":\"sync\"}", false,
-                 "x.json:2: event 1: t is 9007199254740992 ns, more than 104 days after the start");
-}
+static const struct importer_row idle[] = {
+    LOWERS(HEAD, "{\"t\":4294967295,\"op\":\"sync\"}", "sync 0 0 s65535 +4294967295 @1; "),
+    LOWERS(HEAD, "{\"op\":\"sync\"},{\"t\":4294967296,\"op\":\"sync\"}",
+           "sync 0 0 s65535 @1; idle 0 0 +4294967295 @2; sync 0 0 s65535 +1 @2; "),
+    IS(HEAD, "{\"t\":1,\"op\":\"sync\"},{\"t\":9007199254740991,\"op\":\"sync\"}",
+       .facts = "duration_ns=9007199254740991 idles=2097152 events=2 operations=2 "),
+    DENIED_ANYWAY(
+        HEAD, "{\"t\":\"9007199254740992\",\"op\":\"sync\"}",
+        "x.json:2: event 1: t is 9007199254740992 ns, more than 104 days after the start"),
+};
 
 /* ---- dirty input ---- */
 
-static void test_unknown_free(void **state)
-{
-    (void)state;
-    static const char events[] = "{\"t\":3,\"op\":\"free\",\"id\":1}," ID(
-        "retain",
-        2) ",{\"op\":\"use\",\"id\":3,\"stream\":0},{\"t\":8,\"op\":\"alloc\",\"id\":1,\"size\":1}";
-    expect_error(HEAD, events, true, "x.json:2: event 1 frees id 1, which is not live");
-    expect_error(HEAD, ID("retain", 2), true, "x.json:2: event 1 retains id 2, which is not live");
-    expect_error(HEAD, "{\"op\":\"use\",\"id\":3,\"stream\":0}", true,
-                 "x.json:2: event 1 uses id 3, which is not live");
-    expect(HEAD, events, false, "alloc 0 1 a4 +8 @4; unknown_free=3 ");
-}
+#define UNKNOWN_FREE                                                                               \
+    "{\"t\":3,\"op\":\"free\",\"id\":1}," ID("retain",                                             \
+                                             2) ",{\"op\":\"use\",\"id\":3,\"stream\":0},{\"t\":"  \
+                                                "8,\"op\":\"alloc\",\"id\":1,\"size\":1}"
+static const struct importer_row unknown_free[] = {
+    DENIED(HEAD, UNKNOWN_FREE, "x.json:2: event 1 frees id 1, which is not live"),
+    DENIED(HEAD, ID("retain", 2), "x.json:2: event 1 retains id 2, which is not live"),
+    DENIED(HEAD, "{\"op\":\"use\",\"id\":3,\"stream\":0}",
+           "x.json:2: event 1 uses id 3, which is not live"),
+    MENDS(HEAD, UNKNOWN_FREE, "alloc 0 1 a4 +8 @4; unknown_free=3 "),
+};
 
-static void test_double_alloc(void **state)
-{
-    (void)state;
-    static const char events[] =
-        SIZED("alloc", 1, 8) "," ID("retain", 1) ",\n" SIZED("adopt", 1, 9) "," ID("free", 1);
-    expect_error(HEAD, events, true,
-                 "x.json:3: event 3 adopts id 1, which is live since event 1 (line 2)");
-    expect(HEAD, events, false,
-           "alloc 0 8 a4 @1; retain 0 0 @2; release 0 0 @3; free 0 8 a4 @3; adopt 0 9 a4 @3; "
-           "free 0 9 a4 @4; double_alloc=1 ");
+#define DOUBLE_ALLOC                                                                               \
+    SIZED("alloc", 1, 8) "," ID("retain", 1) ",\n" SIZED("adopt", 1, 9) "," ID("free", 1)
+static const struct importer_row double_alloc[] = {
+    DENIED(HEAD, DOUBLE_ALLOC,
+           "x.json:3: event 3 adopts id 1, which is live since event 1 (line 2)"),
+    MENDS(HEAD, DOUBLE_ALLOC,
+          "alloc 0 8 a4 @1; retain 0 0 @2; release 0 0 @3; free 0 8 a4 @3; adopt 0 9 a4 @3; "
+          "free 0 9 a4 @4; double_alloc=1 "),
     /* the old one goes on its own stream and device */
-    expect(DEVICE STREAMS,
-           SIZED("alloc", 1, 8) ",{\"op\":\"alloc\",\"id\":1,\"size\":9,\"stream\":-2}", false,
-           "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 s1 d1 @2; double_alloc=1 ");
-}
+    MENDS(DEVICE STREAMS,
+          SIZED("alloc", 1, 8) ",{\"op\":\"alloc\",\"id\":1,\"size\":9,\"stream\":-2}",
+          "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 s1 d1 @2; double_alloc=1 "),
+};
 
-static void test_zero_size(void **state)
-{
-    (void)state;
-    static const char events[] = SIZED("alloc", 1, 0) "," SIZED("alloc", 2, 8) "," ID("free", 1);
-    expect_error(HEAD, events, true, "x.json:2: event 1 allocates 0 bytes (id 1)");
-    expect(HEAD, events, false, "alloc 0 1 a4 @1; alloc 1 8 a4 @2; free 0 1 a4 @3; zero_size=1 ");
-    expect(DEVICE, events, false, "alloc 0 8 a8 @2; zero_size=1 ");
+#define ZERO_SIZE SIZED("alloc", 1, 0) "," SIZED("alloc", 2, 8) "," ID("free", 1)
+static const struct importer_row zero_size[] = {
+    DENIED(HEAD, ZERO_SIZE, "x.json:2: event 1 allocates 0 bytes (id 1)"),
+    MENDS(HEAD, ZERO_SIZE, "alloc 0 1 a4 @1; alloc 1 8 a4 @2; free 0 1 a4 @3; zero_size=1 "),
+    MENDS(DEVICE, ZERO_SIZE, "alloc 0 8 a8 @2; zero_size=1 "),
     /* an id that was dropped lives on, silently, in every way */
-    expect(DEVICE,
-           SIZED("alloc", 1, 0) "," ID("retain", 1) ",{\"op\":\"use\",\"id\":1,\"stream\":0}," ID(
-               "free", 1) "," ID("free", 1) "," ID("free", 1),
-           false, "unknown_free=1 zero_size=1 ");
-    expect(DEVICE, SIZED("alloc", 1, 0) "," SIZED("realloc", 1, 5) "," ID("free", 1), false,
-           "alloc 0 5 a8 @2; free 0 5 a8 @3; zero_size=1 ");
-    expect(DEVICE, SIZED("alloc", 1, 0) "," SIZED("alloc", 1, 0) "," SIZED("alloc", 1, 6), false,
-           "alloc 0 6 a8 @3; zero_size=2 ");
-    expect(DEVICE, SIZED("alloc", 1, 0) ",{\"op\":\"reset\"}," ID("free", 1), false,
-           "reset 0 0 @2; zero_size=1 ");
-}
+    MENDS(DEVICE,
+          SIZED("alloc", 1, 0) "," ID("retain", 1) ",{\"op\":\"use\",\"id\":1,\"stream\":0}," ID(
+              "free", 1) "," ID("free", 1) "," ID("free", 1),
+          "unknown_free=1 zero_size=1 "),
+    MENDS(DEVICE, SIZED("alloc", 1, 0) "," SIZED("realloc", 1, 5) "," ID("free", 1),
+          "alloc 0 5 a8 @2; free 0 5 a8 @3; zero_size=1 "),
+    MENDS(DEVICE, SIZED("alloc", 1, 0) "," SIZED("alloc", 1, 0) "," SIZED("alloc", 1, 6),
+          "alloc 0 6 a8 @3; zero_size=2 "),
+    MENDS(DEVICE, SIZED("alloc", 1, 0) ",{\"op\":\"reset\"}," ID("free", 1),
+          "reset 0 0 @2; zero_size=1 "),
+};
 
-static void test_resizing(void **state)
-{
-    (void)state;
-    expect_error(HEAD, SIZED("realloc", 1, 8), true,
-                 "x.json:2: event 1 reallocates id 1, which is not live");
-    expect(HEAD, SIZED("realloc", 1, 8) "," SIZED("realloc", 1, 9), false,
-           "alloc 0 8 a4 @1; realloc 0 9 a4 @2; realloc_unknown=1 ");
-    expect_error(HEAD, SIZED("alloc", 1, 8) ",\n" SIZED("realloc", 1, 0), true,
-                 "x.json:3: event 2 reallocates id 1 to 0 bytes");
-    expect(HEAD, SIZED("alloc", 1, 8) "," SIZED("realloc", 1, 0), false,
-           "alloc 0 8 a4 @1; free 0 8 a4 @2; realloc_zero=1 ");
-    expect(HEAD, SIZED("realloc", 1, 0), false, "unknown_free=1 realloc_zero=1 ");
-}
+static const struct importer_row resizing[] = {
+    DENIED(HEAD, SIZED("realloc", 1, 8), "x.json:2: event 1 reallocates id 1, which is not live"),
+    MENDS(HEAD, SIZED("realloc", 1, 8) "," SIZED("realloc", 1, 9),
+          "alloc 0 8 a4 @1; realloc 0 9 a4 @2; realloc_unknown=1 "),
+    DENIED(HEAD, SIZED("alloc", 1, 8) ",\n" SIZED("realloc", 1, 0),
+           "x.json:3: event 2 reallocates id 1 to 0 bytes"),
+    MENDS(HEAD, SIZED("alloc", 1, 8) "," SIZED("realloc", 1, 0),
+          "alloc 0 8 a4 @1; free 0 8 a4 @2; realloc_zero=1 "),
+    MENDS(HEAD, SIZED("realloc", 1, 0), "unknown_free=1 realloc_zero=1 "),
+};
 
-static void test_time_backwards(void **state)
-{
-    (void)state;
-    static const char events[] =
-        "{\"t\":250,\"op\":\"sync\"},\n{\"t\":100,\"op\":\"sync\"},{\"t\":260,\"op\":\"sync\"}";
-    expect_error(HEAD, events, true, "x.json:3: event 2: time runs backwards: t is 100 after 250");
-    expect_error(HEAD, "{\"t\":250,\"op\":\"sync\"},{\"t\":249,\"op\":\"sync\"}", true,
-                 "x.json:2: event 2: time runs backwards: t is 249 after 250");
-    expect(HEAD, events, false,
-           "sync 0 0 s65535 +250 @1; sync 0 0 s65535 @2; sync 0 0 s65535 +10 @3; "
-           "time_backwards=1 ");
-}
+#define TIME_BACKWARDS                                                                             \
+    "{\"t\":250,\"op\":\"sync\"},\n{\"t\":100,\"op\":\"sync\"},{\"t\":260,\"op\":\"sync\"}"
+static const struct importer_row time_backwards[] = {
+    DENIED(HEAD, TIME_BACKWARDS, "x.json:3: event 2: time runs backwards: t is 100 after 250"),
+    DENIED(HEAD, "{\"t\":250,\"op\":\"sync\"},{\"t\":249,\"op\":\"sync\"}",
+           "x.json:2: event 2: time runs backwards: t is 249 after 250"),
+    MENDS(HEAD, TIME_BACKWARDS,
+          "sync 0 0 s65535 +250 @1; sync 0 0 s65535 @2; sync 0 0 s65535 +10 @3; "
+          "time_backwards=1 "),
+};
 
 /* What no repair can mend is refused either way, and front ends without lines say no line. */
 static void test_refused_always(void **state)
@@ -444,23 +371,23 @@ static void test_declarations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_references),
+        ROWS(json, slots),
+        ROWS(json, alignment),
+        ROWS(json, references),
         cmocka_unit_test(test_many_ids),
-        cmocka_unit_test(test_threads),
+        ROWS(json, threads),
         cmocka_unit_test(test_too_many_threads),
-        cmocka_unit_test(test_thread_comes_back),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_reset),
+        ROWS(json, thread_comes_back),
+        ROWS(json, streams),
+        ROWS(json, reset),
         cmocka_unit_test(test_all_devices),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_unknown_free),
-        cmocka_unit_test(test_double_alloc),
-        cmocka_unit_test(test_zero_size),
-        cmocka_unit_test(test_resizing),
-        cmocka_unit_test(test_time_backwards),
+        ROWS(json, times),
+        ROWS(json, idle),
+        ROWS(json, unknown_free),
+        ROWS(json, double_alloc),
+        ROWS(json, zero_size),
+        ROWS(json, resizing),
+        ROWS(json, time_backwards),
         cmocka_unit_test(test_refused_always),
         cmocka_unit_test(test_live_bytes),
         cmocka_unit_test(test_declarations),

@@ -3,19 +3,16 @@
 #ifndef TP_TEST_TPT_RIG_H
 #define TP_TEST_TPT_RIG_H
 
+#include "tests/unit/test_main.h"
 #include "traces/format.h"
 #include "traces/formats/tpt/tpt_block.h"
 #include "traces/formats/tpt/tpt_writer.h"
 #include "traces/lower/hash.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- random programs ---- */
 

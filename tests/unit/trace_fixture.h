@@ -2,16 +2,13 @@
 #ifndef TP_TRACE_FIXTURE_H
 #define TP_TRACE_FIXTURE_H
 
+#include "tests/unit/test_main.h"
 #include "traces/format.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 extern const struct tp_format tp_format_json, tp_format_jsonl;
 

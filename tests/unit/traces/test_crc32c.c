@@ -3,12 +3,10 @@
 
 #include "traces/formats/tpt/crc32c_tables.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/unit/test_main.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* RFC 3720, B.4, and the check value of the catalogues. */
 static void vectors(uint32_t (*crc)(uint32_t, const void *, size_t))
@@ -84,12 +82,5 @@ static void test_tables(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_lengths_and_pieces),
-        cmocka_unit_test(test_tables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_vectors), cmocka_unit_test(test_lengths_and_pieces),
+      cmocka_unit_test(test_tables))

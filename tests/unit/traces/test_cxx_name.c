@@ -2,13 +2,11 @@
 #include "alloc/base/str.h"
 #include "traces/symbols/symbols.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/unit/test_main.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROOM = 5000 };
 
@@ -154,12 +152,6 @@ static void all_of_them(void **state)
     tp_cxx_close(&names);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usual_names),   cmocka_unit_test(bound_holds),
-        cmocka_unit_test(other_growth),  cmocka_unit_test(packs_stay_as_they_are),
-        cmocka_unit_test(deep_and_long), cmocka_unit_test(all_of_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(usual_names), cmocka_unit_test(bound_holds), cmocka_unit_test(other_growth),
+      cmocka_unit_test(packs_stay_as_they_are), cmocka_unit_test(deep_and_long),
+      cmocka_unit_test(all_of_them))

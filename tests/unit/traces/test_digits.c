@@ -1,12 +1,10 @@
 /* Digits eight at a time against one at a time: all lengths, ends of memory and bytes behind. */
 #include "traces/input/digits.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/unit/test_main.h"
+
 #include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { MOST = 16, ROOM = 24 };
 
@@ -58,11 +56,4 @@ static void test_bytes(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_lengths), cmocka_unit_test(test_bytes))

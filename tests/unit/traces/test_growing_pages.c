@@ -1,13 +1,9 @@
 /* What was mapped at the start, where thousands of events are about the same pages: the reader is
  * compiled into this test, so that its steps are counted. */
 #include "tests/unit/counted_steps.h"
+#include "tests/unit/test_main.h"
 
 #include "traces/formats/pytorch/pytorch_growing.c"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { PAGES = 1 << 14, EVENTS = 1000 };
 
@@ -94,11 +90,5 @@ static void only_new_pages_are_kept(void **state)
     end(r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_that_were_seen_are_stepped_over),
-        cmocka_unit_test(only_new_pages_are_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(pages_that_were_seen_are_stepped_over),
+      cmocka_unit_test(only_new_pages_are_kept))

@@ -143,17 +143,6 @@ static const struct importer_score scores[] = {
     SCORE("", 0),
 };
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(heaptrack, a_block_of_0_bytes_is_dirty_input),
-        cmocka_unit_test(both_forms_say_the_same),
-        ROWS(heaptrack, lines),
-        ROWS(heaptrack, what_is_none),
-        ROWS(heaptrack, commands_and_clock),
-        SCORES(heaptrack, scores),
-        cmocka_unit_test(places),
-        cmocka_unit_test(memory),
-    };
-    return cmocka_run_group_tests_name("heaptrack", tests, NULL, NULL);
-}
+TESTS(ROWS(heaptrack, a_block_of_0_bytes_is_dirty_input), cmocka_unit_test(both_forms_say_the_same),
+      ROWS(heaptrack, lines), ROWS(heaptrack, what_is_none), ROWS(heaptrack, commands_and_clock),
+      SCORES(heaptrack, scores), cmocka_unit_test(places), cmocka_unit_test(memory))

@@ -232,17 +232,6 @@ static void by_two_places(void **state)
     tp_holders_free(h);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact),
-        cmocka_unit_test(estimated),
-        cmocka_unit_test(callers),
-        cmocka_unit_test(no_caller_of_most),
-        cmocka_unit_test(none),
-        cmocka_unit_test(at_an_event),
-        cmocka_unit_test(by_phase_age_and_size),
-        cmocka_unit_test(by_two_places),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(exact), cmocka_unit_test(estimated), cmocka_unit_test(callers),
+      cmocka_unit_test(no_caller_of_most), cmocka_unit_test(none), cmocka_unit_test(at_an_event),
+      cmocka_unit_test(by_phase_age_and_size), cmocka_unit_test(by_two_places))

@@ -412,11 +412,5 @@ static void a_late_free_is_not_that_of_the_new_block(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_calls_are_one_program),
-        cmocka_unit_test(a_late_free_is_not_that_of_the_new_block),
-    };
-    return cmocka_run_group_tests_name("host_calls", tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(the_same_calls_are_one_program),
+      cmocka_unit_test(a_late_free_is_not_that_of_the_new_block))

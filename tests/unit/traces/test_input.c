@@ -197,14 +197,8 @@ static void test_grouped(void **state)
     assert_string_equal(tp_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_empty_memory),
-        cmocka_unit_test(test_positions),      cmocka_unit_test(test_file),
-        cmocka_unit_test(test_stdin_pipe),     cmocka_unit_test(test_peek_waits),
-        cmocka_unit_test(test_read_error),     cmocka_unit_test(test_clean),
-        cmocka_unit_test(test_clean_commands), cmocka_unit_test(test_grouped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_refusals), cmocka_unit_test(test_empty_memory),
+      cmocka_unit_test(test_positions), cmocka_unit_test(test_file),
+      cmocka_unit_test(test_stdin_pipe), cmocka_unit_test(test_peek_waits),
+      cmocka_unit_test(test_read_error), cmocka_unit_test(test_clean),
+      cmocka_unit_test(test_clean_commands), cmocka_unit_test(test_grouped))

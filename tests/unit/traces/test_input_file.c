@@ -229,13 +229,6 @@ static void test_no_room(void **state)
     free(all.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),      cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_in_place),   cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_stdin_file), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_no_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_plain), cmocka_unit_test(test_packed), cmocka_unit_test(test_in_place),
+      cmocka_unit_test(test_pipe), cmocka_unit_test(test_stdin_file),
+      cmocka_unit_test(test_damaged), cmocka_unit_test(test_no_room))

@@ -390,12 +390,6 @@ static void test_lines(void **state)
                         "x.json:7: event 4 allocates id 1, which is live since event 1 (line 2)");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),  cmocka_unit_test(test_bad),    cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_long),  cmocka_unit_test(test_random), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_split), cmocka_unit_test(test_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_good), cmocka_unit_test(test_bad), cmocka_unit_test(test_cut),
+      cmocka_unit_test(test_long), cmocka_unit_test(test_random), cmocka_unit_test(test_texts),
+      cmocka_unit_test(test_split), cmocka_unit_test(test_lines))

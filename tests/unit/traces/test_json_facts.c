@@ -312,23 +312,8 @@ static void test_many_devices(void **state)
         .text = text, .error = "x.json:1: 'recorded': there are more than 256 devices"});
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ALL_WAYS(initial),
-        ALL_WAYS(initial_facts),
-        ALL_WAYS(initial_refused),
-        ROWS(forms[0], initial_of_no_size),
-        ALL_WAYS(numbers),
-        ROWS(json, texts),
-        cmocka_unit_test(test_every_note),
-        ALL_WAYS(notes),
-        ALL_WAYS(oom),
-        ALL_WAYS(free_requested),
-        ALL_WAYS(notes_refused),
-        ALL_WAYS(recorded),
-        ALL_WAYS(recorded_refused),
-        cmocka_unit_test(test_many_devices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ALL_WAYS(initial), ALL_WAYS(initial_facts), ALL_WAYS(initial_refused),
+      ROWS(forms[0], initial_of_no_size), ALL_WAYS(numbers), ROWS(json, texts),
+      cmocka_unit_test(test_every_note), ALL_WAYS(notes), ALL_WAYS(oom), ALL_WAYS(free_requested),
+      ALL_WAYS(notes_refused), ALL_WAYS(recorded), ALL_WAYS(recorded_refused),
+      cmocka_unit_test(test_many_devices))

@@ -395,24 +395,9 @@ static void test_real_traces(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(kineto, blocks_and_times),
-        ROWS(kineto, order),
-        ROWS(kineto, live_before),
-        ROWS(kineto, without_addresses),
-        ROWS(kineto, devices),
-        ROWS(kineto, reserved),
-        ROWS(kineto, out_of_memory_and_nothing),
-        ROWS(kineto, shapes),
-        ROWS(kineto, refusals),
-        cmocka_unit_test(test_windows),
-        CUTS(kineto, whole, sizeof whole - 1, sizeof whole - 1),
-        SCORES(kineto, scores),
-        cmocka_unit_test(test_thousandths),
-        cmocka_unit_test(test_span_ends),
-        cmocka_unit_test(test_real_traces),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ROWS(kineto, blocks_and_times), ROWS(kineto, order), ROWS(kineto, live_before),
+      ROWS(kineto, without_addresses), ROWS(kineto, devices), ROWS(kineto, reserved),
+      ROWS(kineto, out_of_memory_and_nothing), ROWS(kineto, shapes), ROWS(kineto, refusals),
+      cmocka_unit_test(test_windows), CUTS(kineto, whole, sizeof whole - 1, sizeof whole - 1),
+      SCORES(kineto, scores), cmocka_unit_test(test_thousandths), cmocka_unit_test(test_span_ends),
+      cmocka_unit_test(test_real_traces))

@@ -210,12 +210,6 @@ static void test_quotes(void **state)
     assert_string_equal(tp_cut_show((struct tp_cut){text, text}, out), "");
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends_of_lines), cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_blocks),        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_fields),        cmocka_unit_test(test_quotes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_ends_of_lines), cmocka_unit_test(test_limit),
+      cmocka_unit_test(test_blocks), cmocka_unit_test(test_numbers), cmocka_unit_test(test_fields),
+      cmocka_unit_test(test_quotes))

@@ -368,29 +368,10 @@ static void test_declarations(void **state)
     tp_lower_free(lo);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(json, slots),
-        ROWS(json, alignment),
-        ROWS(json, references),
-        cmocka_unit_test(test_many_ids),
-        ROWS(json, threads),
-        cmocka_unit_test(test_too_many_threads),
-        ROWS(json, thread_comes_back),
-        ROWS(json, streams),
-        ROWS(json, reset),
-        cmocka_unit_test(test_all_devices),
-        ROWS(json, times),
-        ROWS(json, idle),
-        ROWS(json, unknown_free),
-        ROWS(json, double_alloc),
-        ROWS(json, zero_size),
-        ROWS(json, resizing),
-        ROWS(json, time_backwards),
-        cmocka_unit_test(test_refused_always),
-        cmocka_unit_test(test_live_bytes),
-        cmocka_unit_test(test_declarations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ROWS(json, slots), ROWS(json, alignment), ROWS(json, references),
+      cmocka_unit_test(test_many_ids), ROWS(json, threads), cmocka_unit_test(test_too_many_threads),
+      ROWS(json, thread_comes_back), ROWS(json, streams), ROWS(json, reset),
+      cmocka_unit_test(test_all_devices), ROWS(json, times), ROWS(json, idle),
+      ROWS(json, unknown_free), ROWS(json, double_alloc), ROWS(json, zero_size),
+      ROWS(json, resizing), ROWS(json, time_backwards), cmocka_unit_test(test_refused_always),
+      cmocka_unit_test(test_live_bytes), cmocka_unit_test(test_declarations))

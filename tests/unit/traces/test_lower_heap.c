@@ -288,13 +288,6 @@ static void wrong_headers(void **state)
     forget(&r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_json),     cmocka_unit_test(there_and_back),
-        cmocka_unit_test(pieces),        cmocka_unit_test(refusals),
-        cmocka_unit_test(repaired),      cmocka_unit_test(damaged),
-        cmocka_unit_test(wrong_headers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(from_json), cmocka_unit_test(there_and_back), cmocka_unit_test(pieces),
+      cmocka_unit_test(refusals), cmocka_unit_test(repaired), cmocka_unit_test(damaged),
+      cmocka_unit_test(wrong_headers))

@@ -518,24 +518,10 @@ static void test_json(void **state)
     forget(&r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prologue),
-        cmocka_unit_test(test_prologue_alone),
-        cmocka_unit_test(test_late_or_twice),
-        cmocka_unit_test(test_initial_of_nothing),
-        cmocka_unit_test(test_dropped),
-        cmocka_unit_test(test_dropped_once),
-        cmocka_unit_test(test_free_requested),
-        cmocka_unit_test(test_oom),
-        cmocka_unit_test(test_threads_of_nothing),
-        cmocka_unit_test(test_skip),
-        cmocka_unit_test(test_skip_many),
-        cmocka_unit_test(test_left_out_is_not_live),
-        cmocka_unit_test(test_skip_all),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_prologue), cmocka_unit_test(test_prologue_alone),
+      cmocka_unit_test(test_late_or_twice), cmocka_unit_test(test_initial_of_nothing),
+      cmocka_unit_test(test_dropped), cmocka_unit_test(test_dropped_once),
+      cmocka_unit_test(test_free_requested), cmocka_unit_test(test_oom),
+      cmocka_unit_test(test_threads_of_nothing), cmocka_unit_test(test_skip),
+      cmocka_unit_test(test_skip_many), cmocka_unit_test(test_left_out_is_not_live),
+      cmocka_unit_test(test_skip_all), cmocka_unit_test(test_memory), cmocka_unit_test(test_json))

@@ -135,14 +135,5 @@ static const struct importer_score scores[] = {
     SCORE("\n\4\x08\1\x10\2\n\4\x08\3\x10\4", 0), /* of pprof */
 };
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(bench, calls),
-        cmocka_unit_test(test_unknown_fields),
-        cmocka_unit_test(test_lengths),
-        ROWS(bench, refusals),
-        SCORES(bench, scores),
-    };
-    return cmocka_run_group_tests_name("malloc_bench", tests, NULL, NULL);
-}
+TESTS(ROWS(bench, calls), cmocka_unit_test(test_unknown_fields), cmocka_unit_test(test_lengths),
+      ROWS(bench, refusals), SCORES(bench, scores))

@@ -316,23 +316,7 @@ static void test_workload(void **state)
     assert_int_equal(tp_format_malloc_raw.probe(workload, 9), 0); /* without the end of its head */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(raw, calls),
-        ROWS(raw, meta),
-        ROWS(raw, moves),
-        ROWS(raw, failed),
-        ROWS(raw, unknown),
-        ROWS(raw, reused_early),
-        ROWS(raw, unused),
-        ROWS(raw, no_magic),
-        ROWS(raw, refusals),
-        ROWS(raw, limits),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_workload),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ROWS(raw, calls), ROWS(raw, meta), ROWS(raw, moves), ROWS(raw, failed), ROWS(raw, unknown),
+      ROWS(raw, reused_early), ROWS(raw, unused), ROWS(raw, no_magic), ROWS(raw, refusals),
+      ROWS(raw, limits), cmocka_unit_test(test_cut), cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_probe), cmocka_unit_test(test_workload))

@@ -58,11 +58,5 @@ static const struct importer_score scores[] = {
     SCORE("1: free 0x1\n1: free 0x1\nx", 0),
 };
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(replay, every_call), ROWS(replay, times),    ROWS(replay, refused_and_nothing),
-        ROWS(replay, dirty),      SCORES(replay, scores),
-    };
-    return cmocka_run_group_tests_name("memory_replay", tests, NULL, NULL);
-}
+TESTS(ROWS(replay, every_call), ROWS(replay, times), ROWS(replay, refused_and_nothing),
+      ROWS(replay, dirty), SCORES(replay, scores))

@@ -392,24 +392,9 @@ static void test_there_and_back(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_large_files),
-        ROWS(minimalloc, order),
-        ROWS(minimalloc, columns),
-        SCORES(minimalloc, scores),
-        ROWS(minimalloc, end),
-        ROWS(minimalloc, gaps),
-        ROWS(minimalloc, remarks),
-        ROWS(minimalloc, both_ends),
-        ROWS(minimalloc, refusals),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_write_devices),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_there_and_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_files), cmocka_unit_test(test_large_files), ROWS(minimalloc, order),
+      ROWS(minimalloc, columns), SCORES(minimalloc, scores), ROWS(minimalloc, end),
+      ROWS(minimalloc, gaps), ROWS(minimalloc, remarks), ROWS(minimalloc, both_ends),
+      ROWS(minimalloc, refusals), cmocka_unit_test(test_limits), cmocka_unit_test(test_write),
+      cmocka_unit_test(test_write_devices), cmocka_unit_test(test_full),
+      cmocka_unit_test(test_there_and_back))

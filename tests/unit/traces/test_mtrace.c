@@ -120,12 +120,5 @@ static void test_pointers(void **state)
     assert_int_equal(budget.held, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(mtrace, real_file),         ROWS(mtrace, calls),       ROWS(mtrace, repairs),
-        ROWS(mtrace, refusals),          CUTS(mtrace, whole, 0, 0), SCORES(mtrace, scores),
-        cmocka_unit_test(test_pointers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ROWS(mtrace, real_file), ROWS(mtrace, calls), ROWS(mtrace, repairs), ROWS(mtrace, refusals),
+      CUTS(mtrace, whole, 0, 0), SCORES(mtrace, scores), cmocka_unit_test(test_pointers))

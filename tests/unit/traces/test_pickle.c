@@ -3,12 +3,9 @@
 #include "traces/input/pickle.h"
 
 #include "tests/unit/pickle_text.h"
+#include "tests/unit/test_main.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { TOP = 1, ITEMS, ITEM, PARTS, PART, LISTS, LIST, LEAF };
 enum { ITEMS_KEY = TP_MEMO_WORDS, PARTS_KEY, LISTS_KEY, A, B };
@@ -494,19 +491,12 @@ static void test_truncated(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),        cmocka_unit_test(test_long_numbers),
-        cmocka_unit_test(test_records),       cmocka_unit_test(test_lists_of_lists),
-        cmocka_unit_test(test_stepped_over),  cmocka_unit_test(test_memo),
-        cmocka_unit_test(test_recursion),     cmocka_unit_test(test_code_is_refused),
-        cmocka_unit_test(test_code_is_named), cmocka_unit_test(test_foreign_opcodes),
-        cmocka_unit_test(test_structure),     cmocka_unit_test(test_protocols),
-        cmocka_unit_test(test_frames),        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_depth),         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_many_texts),    cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_memo_jumps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_values), cmocka_unit_test(test_long_numbers),
+      cmocka_unit_test(test_records), cmocka_unit_test(test_lists_of_lists),
+      cmocka_unit_test(test_stepped_over), cmocka_unit_test(test_memo),
+      cmocka_unit_test(test_recursion), cmocka_unit_test(test_code_is_refused),
+      cmocka_unit_test(test_code_is_named), cmocka_unit_test(test_foreign_opcodes),
+      cmocka_unit_test(test_structure), cmocka_unit_test(test_protocols),
+      cmocka_unit_test(test_frames), cmocka_unit_test(test_lengths), cmocka_unit_test(test_depth),
+      cmocka_unit_test(test_memory), cmocka_unit_test(test_many_texts),
+      cmocka_unit_test(test_truncated), cmocka_unit_test(test_memo_jumps))

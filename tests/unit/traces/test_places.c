@@ -530,20 +530,8 @@ static void test_json_wrong(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_finding_one),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_stacks_are_gathered),
-        cmocka_unit_test(test_stack_blocks),
-        cmocka_unit_test(test_long_stacks),
-        cmocka_unit_test(test_wrong_stacks),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_table), cmocka_unit_test(test_finding_one),
+      cmocka_unit_test(test_split), cmocka_unit_test(test_blocks),
+      cmocka_unit_test(test_stacks_are_gathered), cmocka_unit_test(test_stack_blocks),
+      cmocka_unit_test(test_long_stacks), cmocka_unit_test(test_wrong_stacks),
+      cmocka_unit_test(test_damage), cmocka_unit_test(test_json), cmocka_unit_test(test_json_wrong))

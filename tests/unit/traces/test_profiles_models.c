@@ -497,20 +497,9 @@ static void test_step_names(void **state)
     tp_profile_opts_free(&tp_profile_training_step, opts);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_training_live),
-        cmocka_unit_test(test_training_order),
-        cmocka_unit_test(test_training_steps_are_alike),
-        cmocka_unit_test(test_training_lengths),
-        cmocka_unit_test(test_training_streams),
-        cmocka_unit_test(test_decode_paged),
-        cmocka_unit_test(test_decode_contiguous),
-        cmocka_unit_test(test_decode_alone),
-        cmocka_unit_test(test_pinned),
-        cmocka_unit_test(test_largest),
-        cmocka_unit_test(test_step_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_training_live), cmocka_unit_test(test_training_order),
+      cmocka_unit_test(test_training_steps_are_alike), cmocka_unit_test(test_training_lengths),
+      cmocka_unit_test(test_training_streams), cmocka_unit_test(test_decode_paged),
+      cmocka_unit_test(test_decode_contiguous), cmocka_unit_test(test_decode_alone),
+      cmocka_unit_test(test_pinned), cmocka_unit_test(test_largest),
+      cmocka_unit_test(test_step_names))

@@ -448,20 +448,11 @@ static void test_damaged(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(pytorch, events),          ROWS(pytorch, empty_cache),
-        ROWS(pytorch, dirty_events),    ROWS(pytorch, skip_actions),
-        ROWS(pytorch, initial),         ROWS(pytorch, old_blocks),
-        ROWS(pytorch, devices),         ROWS(pytorch, streams),
-        ROWS(pytorch, annotations),     ROWS(pytorch, recorded),
-        ROWS(pytorch, largest_piece),   ROWS(pytorch, request_too_large),
-        ROWS(pytorch, no_events),       ROWS(pytorch, settings),
-        cmocka_unit_test(test_wrapped), ROWS(pytorch, wrong_members),
-        ROWS(pytorch, wrong_state),     ROWS(pytorch, wrong_containers),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_damaged), cmocka_unit_test(test_private_pools),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ROWS(pytorch, events), ROWS(pytorch, empty_cache), ROWS(pytorch, dirty_events),
+      ROWS(pytorch, skip_actions), ROWS(pytorch, initial), ROWS(pytorch, old_blocks),
+      ROWS(pytorch, devices), ROWS(pytorch, streams), ROWS(pytorch, annotations),
+      ROWS(pytorch, recorded), ROWS(pytorch, largest_piece), ROWS(pytorch, request_too_large),
+      ROWS(pytorch, no_events), ROWS(pytorch, settings), cmocka_unit_test(test_wrapped),
+      ROWS(pytorch, wrong_members), ROWS(pytorch, wrong_state), ROWS(pytorch, wrong_containers),
+      cmocka_unit_test(test_memory), cmocka_unit_test(test_probe), cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_private_pools))

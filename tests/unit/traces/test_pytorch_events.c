@@ -1,12 +1,10 @@
 /* Which stack frame is shown. */
 #include "traces/formats/pytorch/pytorch_frame.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/unit/test_main.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_frames(void **state)
 {
@@ -48,10 +46,4 @@ static void test_frames(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_frames))

@@ -1,15 +1,12 @@
 /* Real snapshots, against figures that were counted by other means. Some are in tests/data, the
  * others beside the repository: where they are not, they are left out with a word. */
 #include "tests/unit/snapshot_files.h"
+#include "tests/unit/test_main.h"
 #include "traces/trace.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 extern const struct tp_format tp_format_pytorch, tp_format_json;
 
@@ -203,13 +200,5 @@ static void test_protocols(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_state_only),
-        cmocka_unit_test(test_training_step),
-        cmocka_unit_test(test_protocols),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_figures), cmocka_unit_test(test_state_only),
+      cmocka_unit_test(test_training_step), cmocka_unit_test(test_protocols))

@@ -137,18 +137,12 @@ static const struct importer_row a_list_of_other_things_is_no_snapshot[] = {
     REFUSED("] ( } ( 'weights' 3 u e .", "x: byte 4: a segment has no 'total_size'"),
 };
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(pytorch, host_events_alone_are_the_trace),
-        ROWS(pytorch, the_gpu_is_taken_unless_another_space_is_asked_for),
-        ROWS(pytorch, a_file_without_it_has_one_space),
-        ROWS(pytorch, segments_of_the_host_name_no_device_that_counts),
-        ROWS(pytorch, emptying_is_told_from_a_block_that_is_not_kept),
-        ROWS(pytorch, frees_of_the_host_may_be_of_another_kind),
-        ROWS(pytorch, what_is_wrong_with_the_host_says_so),
-        ROWS(pytorch, why_there_are_no_events_is_told_apart),
-        ROWS(pytorch, a_list_of_other_things_is_no_snapshot),
-    };
-    return cmocka_run_group_tests_name("pytorch, pinned memory", tests, NULL, NULL);
-}
+TESTS(ROWS(pytorch, host_events_alone_are_the_trace),
+      ROWS(pytorch, the_gpu_is_taken_unless_another_space_is_asked_for),
+      ROWS(pytorch, a_file_without_it_has_one_space),
+      ROWS(pytorch, segments_of_the_host_name_no_device_that_counts),
+      ROWS(pytorch, emptying_is_told_from_a_block_that_is_not_kept),
+      ROWS(pytorch, frees_of_the_host_may_be_of_another_kind),
+      ROWS(pytorch, what_is_wrong_with_the_host_says_so),
+      ROWS(pytorch, why_there_are_no_events_is_told_apart),
+      ROWS(pytorch, a_list_of_other_things_is_no_snapshot))

@@ -113,15 +113,8 @@ static void many_annotations_are_cut(void **state)
     forget(&r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_allocation_has_the_text_that_was_set),
-        cmocka_unit_test(annotations_of_a_live_block_are_added),
-        ROWS(pytorch, an_annotation_is_known_and_changes_no_memory),
-        cmocka_unit_test(a_file_without_metadata_has_no_labels),
-        cmocka_unit_test(odd_metadata_do_no_harm),
-        cmocka_unit_test(many_annotations_are_cut),
-    };
-    return cmocka_run_group_tests_name("pytorch, metadata", tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(an_allocation_has_the_text_that_was_set),
+      cmocka_unit_test(annotations_of_a_live_block_are_added),
+      ROWS(pytorch, an_annotation_is_known_and_changes_no_memory),
+      cmocka_unit_test(a_file_without_metadata_has_no_labels),
+      cmocka_unit_test(odd_metadata_do_no_harm), cmocka_unit_test(many_annotations_are_cut))

@@ -471,29 +471,18 @@ static void alignments_are_powers_of_two(void **state)
         assert_true(tp_power_of_two(rows[i][0]) == rows[i][1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event),
-        cmocka_unit_test(bodies),
-        cmocka_unit_test(odd_addresses),
-        cmocka_unit_test(blocks_from_before),
-        cmocka_unit_test(threads_are_merged_by_time),
-        cmocka_unit_test(at_one_time_frees_come_first),
-        cmocka_unit_test(a_move_is_done_when_its_place_is_taken),
-        cmocka_unit_test(moves_make_place_for_one_another),
-        cmocka_unit_test(a_free_that_is_late_is_waited_for),
-        cmocka_unit_test(a_place_without_a_chunk_is_passed_over),
-        cmocka_unit_test(the_last_program_counts),
-        cmocka_unit_test(what_lies_behind_damage_is_left_out),
-        cmocka_unit_test(calls_that_are_missing_are_counted),
-        cmocka_unit_test(no_recording),
-        cmocka_unit_test(what_malloc_took_is_known),
-        cmocka_unit_test(what_malloc_took_is_not_made_up),
-        cmocka_unit_test(what_was_written_is_read_as_far_as_it_can_be),
-        cmocka_unit_test(pauses_are_said),
-        cmocka_unit_test(children_that_are_not_followed_are_said),
-        cmocka_unit_test(alignments_are_powers_of_two),
-    };
-    return cmocka_run_group_tests_name("recording", tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(every_event), cmocka_unit_test(bodies), cmocka_unit_test(odd_addresses),
+      cmocka_unit_test(blocks_from_before), cmocka_unit_test(threads_are_merged_by_time),
+      cmocka_unit_test(at_one_time_frees_come_first),
+      cmocka_unit_test(a_move_is_done_when_its_place_is_taken),
+      cmocka_unit_test(moves_make_place_for_one_another),
+      cmocka_unit_test(a_free_that_is_late_is_waited_for),
+      cmocka_unit_test(a_place_without_a_chunk_is_passed_over),
+      cmocka_unit_test(the_last_program_counts),
+      cmocka_unit_test(what_lies_behind_damage_is_left_out),
+      cmocka_unit_test(calls_that_are_missing_are_counted), cmocka_unit_test(no_recording),
+      cmocka_unit_test(what_malloc_took_is_known),
+      cmocka_unit_test(what_malloc_took_is_not_made_up),
+      cmocka_unit_test(what_was_written_is_read_as_far_as_it_can_be),
+      cmocka_unit_test(pauses_are_said), cmocka_unit_test(children_that_are_not_followed_are_said),
+      cmocka_unit_test(alignments_are_powers_of_two))

@@ -364,26 +364,12 @@ static void records_of_the_other_kind(void **state)
     expect(f, "alloc 0 8 a8 +1 @1; free 0 8 a8 +1 @2; ", NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_of_streams),
-        cmocka_unit_test(streams_of_no_memory),
-        cmocka_unit_test(handles_come_again),
-        cmocka_unit_test(default_streams),
-        cmocka_unit_test(a_mark_before_all_streams),
-        cmocka_unit_test(streams_without_end),
-        cmocka_unit_test(events_say_that_a_stream_has_caught_up),
-        cmocka_unit_test(asking_again_and_again),
-        cmocka_unit_test(a_device_catches_up),
-        cmocka_unit_test(a_reset_ends_what_a_device_holds),
-        cmocka_unit_test(captures),
-        cmocka_unit_test(memory_that_is_no_device_s),
-        cmocka_unit_test(pools),
-        cmocka_unit_test(requests_that_failed),
-        cmocka_unit_test(an_address_changes_hands),
-        cmocka_unit_test(bad_records),
-        cmocka_unit_test(records_of_the_other_kind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(memory_of_streams), cmocka_unit_test(streams_of_no_memory),
+      cmocka_unit_test(handles_come_again), cmocka_unit_test(default_streams),
+      cmocka_unit_test(a_mark_before_all_streams), cmocka_unit_test(streams_without_end),
+      cmocka_unit_test(events_say_that_a_stream_has_caught_up),
+      cmocka_unit_test(asking_again_and_again), cmocka_unit_test(a_device_catches_up),
+      cmocka_unit_test(a_reset_ends_what_a_device_holds), cmocka_unit_test(captures),
+      cmocka_unit_test(memory_that_is_no_device_s), cmocka_unit_test(pools),
+      cmocka_unit_test(requests_that_failed), cmocka_unit_test(an_address_changes_hands),
+      cmocka_unit_test(bad_records), cmocka_unit_test(records_of_the_other_kind))

@@ -264,14 +264,6 @@ static void texts(void **state)
     assert_int_equal(tp_place_role("start_thread"), TP_PLACE_STARTS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_become_places),
-        cmocka_unit_test(wrong_bodies),
-        cmocka_unit_test(functions_of_the_same_file),
-        cmocka_unit_test(no_program),
-        cmocka_unit_test(texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(frames_become_places), cmocka_unit_test(wrong_bodies),
+      cmocka_unit_test(functions_of_the_same_file), cmocka_unit_test(no_program),
+      cmocka_unit_test(texts))

@@ -92,15 +92,5 @@ static const struct importer_score scores[] = {
     SCORE(CLASSIC "a x\n", 0),
 };
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(rep, programs),
-        ROWS(rep, headers),
-        ROWS(rep, counts),
-        ROWS(rep, refusals),
-        CUTS(rep, whole, strlen(CLASSIC) - 1, strlen(CLASSIC) - 1),
-        SCORES(rep, scores),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ROWS(rep, programs), ROWS(rep, headers), ROWS(rep, counts), ROWS(rep, refusals),
+      CUTS(rep, whole, strlen(CLASSIC) - 1, strlen(CLASSIC) - 1), SCORES(rep, scores))

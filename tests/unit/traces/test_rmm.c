@@ -210,18 +210,6 @@ static const struct importer_score scores[] = {
     SCORE("1,2,3,4,5,6\n", 0),
 };
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(rmm, real_files),
-        ROWS(rmm, rows),
-        ROWS(rmm, times),
-        ROWS(rmm, inverted),
-        cmocka_unit_test(test_bound),
-        ROWS(rmm, refusals),
-        ROWS(rmm, older_form),
-        CUTS(rmm, whole, strlen(HEADER) - 1, strlen(HEADER) - 1),
-        SCORES(rmm, scores),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ROWS(rmm, real_files), ROWS(rmm, rows), ROWS(rmm, times), ROWS(rmm, inverted),
+      cmocka_unit_test(test_bound), ROWS(rmm, refusals), ROWS(rmm, older_form),
+      CUTS(rmm, whole, strlen(HEADER) - 1, strlen(HEADER) - 1), SCORES(rmm, scores))

@@ -522,31 +522,15 @@ static void test_bytes_text(void **state)
         assert_string_equal(tp_bytes(cases[i].bytes, false).s, cases[i].text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_takes_the_one_with_most_bytes),
-        cmocka_unit_test(test_takes_what_is_named),
-        cmocka_unit_test(test_all_are_devices),
-        cmocka_unit_test(test_unknown_name),
-        cmocka_unit_test(test_one_space_needs_no_words),
-        cmocka_unit_test(test_space_without_events),
-        cmocka_unit_test(test_nothing_at_all),
-        cmocka_unit_test(test_bytes_saturate),
-        cmocka_unit_test(test_equal_names_are_numbered),
-        cmocka_unit_test(test_long_lists_are_cut),
-        cmocka_unit_test(test_streams_are_of_their_device),
-        cmocka_unit_test(test_first_record_makes_no_device),
-        cmocka_unit_test(test_reset_spares_other_spaces),
-        cmocka_unit_test(test_too_many_devices),
-        cmocka_unit_test(test_initial_goes_first),
-        cmocka_unit_test(test_everything_arrives),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_records_in_a_file),
-        cmocka_unit_test(test_a_large_file),
-        cmocka_unit_test(test_memory_is_bounded),
-        cmocka_unit_test(test_spool_that_cannot_be),
-        cmocka_unit_test(test_bytes_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_takes_the_one_with_most_bytes),
+      cmocka_unit_test(test_takes_what_is_named), cmocka_unit_test(test_all_are_devices),
+      cmocka_unit_test(test_unknown_name), cmocka_unit_test(test_one_space_needs_no_words),
+      cmocka_unit_test(test_space_without_events), cmocka_unit_test(test_nothing_at_all),
+      cmocka_unit_test(test_bytes_saturate), cmocka_unit_test(test_equal_names_are_numbered),
+      cmocka_unit_test(test_long_lists_are_cut), cmocka_unit_test(test_streams_are_of_their_device),
+      cmocka_unit_test(test_first_record_makes_no_device),
+      cmocka_unit_test(test_reset_spares_other_spaces), cmocka_unit_test(test_too_many_devices),
+      cmocka_unit_test(test_initial_goes_first), cmocka_unit_test(test_everything_arrives),
+      cmocka_unit_test(test_places), cmocka_unit_test(test_records_in_a_file),
+      cmocka_unit_test(test_a_large_file), cmocka_unit_test(test_memory_is_bounded),
+      cmocka_unit_test(test_spool_that_cannot_be), cmocka_unit_test(test_bytes_text))

@@ -1,17 +1,14 @@
 /* Names of addresses: the symbol that begins last around an address, the same for every order of
  * the table, and what a file may cost that does harm to the one that reads it. */
 #include "tests/unit/small_elf.h"
+#include "tests/unit/test_main.h"
 #include "traces/symbols/confined.h"
 #include "traces/symbols/naming.h"
 
 #include "alloc/base/clock.h"
 #include "alloc/base/random.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -276,13 +273,5 @@ static void one_file_does_harm(void **state)
     free(e);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(which_symbol),
-        cmocka_unit_test(random_tables),
-        cmocka_unit_test(bounds),
-        cmocka_unit_test(one_file_does_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(which_symbol), cmocka_unit_test(random_tables), cmocka_unit_test(bounds),
+      cmocka_unit_test(one_file_does_harm))

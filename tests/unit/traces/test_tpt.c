@@ -283,19 +283,8 @@ static void test_sink(void **state)
     free(again.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_programs),
-        cmocka_unit_test(test_many_windows),
-        cmocka_unit_test(test_no_instructions),
-        cmocka_unit_test(test_reset_at_the_end),
-        cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_two_cursors),
-        cmocka_unit_test(test_import),
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_meta),
-        cmocka_unit_test(test_sink),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_random_programs), cmocka_unit_test(test_many_windows),
+      cmocka_unit_test(test_no_instructions), cmocka_unit_test(test_reset_at_the_end),
+      cmocka_unit_test(test_deterministic), cmocka_unit_test(test_two_cursors),
+      cmocka_unit_test(test_import), cmocka_unit_test(test_load), cmocka_unit_test(test_meta),
+      cmocka_unit_test(test_sink))

@@ -608,27 +608,12 @@ static void test_live_bytes(void **state)
     free(file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_cut),
-        cmocka_unit_test(test_cut_between_windows),
-        cmocka_unit_test(test_cut_without_totals),
-        cmocka_unit_test(test_every_bit),
-        cmocka_unit_test(test_damage_is_named),
-        cmocka_unit_test(test_length_beyond_the_end),
-        cmocka_unit_test(test_blocks_swapped),
-        cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_lying_facts),
-        cmocka_unit_test(test_facts_that_hold_until_the_end),
-        cmocka_unit_test(test_facts_without_slots),
-        cmocka_unit_test(test_blocks_go_on),
-        cmocka_unit_test(test_memory_hint),
-        cmocka_unit_test(test_other_version),
-        cmocka_unit_test(test_blocks_of_the_future),
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_live_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_every_cut), cmocka_unit_test(test_cut_between_windows),
+      cmocka_unit_test(test_cut_without_totals), cmocka_unit_test(test_every_bit),
+      cmocka_unit_test(test_damage_is_named), cmocka_unit_test(test_length_beyond_the_end),
+      cmocka_unit_test(test_blocks_swapped), cmocka_unit_test(test_lies),
+      cmocka_unit_test(test_lying_facts), cmocka_unit_test(test_facts_that_hold_until_the_end),
+      cmocka_unit_test(test_facts_without_slots), cmocka_unit_test(test_blocks_go_on),
+      cmocka_unit_test(test_memory_hint), cmocka_unit_test(test_other_version),
+      cmocka_unit_test(test_blocks_of_the_future), cmocka_unit_test(test_records),
+      cmocka_unit_test(test_numbers), cmocka_unit_test(test_live_bytes))

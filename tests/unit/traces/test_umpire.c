@@ -345,25 +345,10 @@ static const struct importer_score scores[] = {
     SCORE("\0{", 0),
 };
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_corpus),
-        ROWS(umpire, real_logs),
-        ROWS(umpire, same_address_in_two_allocators),
-        ROWS(umpire, reallocate),
-        ROWS(umpire, other_lines),
-        ROWS(umpire, named_allocate),
-        ROWS(umpire, kinds),
-        ROWS(umpire, allocator_names),
-        ROWS(umpire, old_reallocate),
-        ROWS(umpire, reallocate_without_allocator),
-        ROWS(umpire, versions),
-        ROWS(umpire, left_out_lines),
-        ROWS(umpire, time_that_falls),
-        ROWS(umpire, refusals),
-        CUTS(umpire, whole, 0, SIZE_MAX),
-        SCORES(umpire, scores),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_corpus), ROWS(umpire, real_logs),
+      ROWS(umpire, same_address_in_two_allocators), ROWS(umpire, reallocate),
+      ROWS(umpire, other_lines), ROWS(umpire, named_allocate), ROWS(umpire, kinds),
+      ROWS(umpire, allocator_names), ROWS(umpire, old_reallocate),
+      ROWS(umpire, reallocate_without_allocator), ROWS(umpire, versions),
+      ROWS(umpire, left_out_lines), ROWS(umpire, time_that_falls), ROWS(umpire, refusals),
+      CUTS(umpire, whole, 0, SIZE_MAX), SCORES(umpire, scores))

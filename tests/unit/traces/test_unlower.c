@@ -250,13 +250,6 @@ static void stripped_it_has_no_marks_and_notes(void **state)
     tp_program_release(p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lowered_again_it_is_the_same),
-        cmocka_unit_test(through_json_it_is_the_same),
-        cmocka_unit_test(a_piece_begins_with_what_lived),
-        cmocka_unit_test(stripped_it_has_no_marks_and_notes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(lowered_again_it_is_the_same), cmocka_unit_test(through_json_it_is_the_same),
+      cmocka_unit_test(a_piece_begins_with_what_lived),
+      cmocka_unit_test(stripped_it_has_no_marks_and_notes))

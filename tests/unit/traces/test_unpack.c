@@ -446,26 +446,11 @@ static void test_failure_stays(void **state)
     free(all.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contents),
-        cmocka_unit_test(test_every_cut),
-        cmocka_unit_test(test_long_cut),
-        cmocka_unit_test(test_every_bit),
-        cmocka_unit_test(test_damage_is_placed),
-        cmocka_unit_test(test_before_damage),
-        cmocka_unit_test(test_split_magic),
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_many_members),
-        cmocka_unit_test(test_trailing),
-        cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_bomb),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_window),
-        cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_failure_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_contents), cmocka_unit_test(test_every_cut),
+      cmocka_unit_test(test_long_cut), cmocka_unit_test(test_every_bit),
+      cmocka_unit_test(test_damage_is_placed), cmocka_unit_test(test_before_damage),
+      cmocka_unit_test(test_split_magic), cmocka_unit_test(test_members),
+      cmocka_unit_test(test_many_members), cmocka_unit_test(test_trailing),
+      cmocka_unit_test(test_twice), cmocka_unit_test(test_nothing), cmocka_unit_test(test_bomb),
+      cmocka_unit_test(test_large), cmocka_unit_test(test_window), cmocka_unit_test(test_pipes),
+      cmocka_unit_test(test_failure_stays))

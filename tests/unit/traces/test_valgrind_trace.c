@@ -268,21 +268,8 @@ static const struct importer_score scores[] = {
     SCORE("malloc(8) = 0x10\n", 0),
 };
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_real_file),
-        ROWS(valgrind, times),
-        ROWS(valgrind, calls),
-        ROWS(valgrind, halves),
-        cmocka_unit_test(test_other_lines),
-        ROWS(valgrind, processes),
-        cmocka_unit_test(test_many_processes),
-        ROWS(valgrind, nothing),
-        cmocka_unit_test(test_cut_call),
-        cmocka_unit_test(test_cuts),
-        SCORES(valgrind, scores),
-        ROWS(valgrind, torn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmocka_unit_test(test_real_file), ROWS(valgrind, times), ROWS(valgrind, calls),
+      ROWS(valgrind, halves), cmocka_unit_test(test_other_lines), ROWS(valgrind, processes),
+      cmocka_unit_test(test_many_processes), ROWS(valgrind, nothing),
+      cmocka_unit_test(test_cut_call), cmocka_unit_test(test_cuts), SCORES(valgrind, scores),
+      ROWS(valgrind, torn))

@@ -1,5 +1,5 @@
-/* What a file of tests begins and ends with: cmocka, behind the headers that it wants before its own, and
- * a main that runs what is given. */
+/* What a file of tests begins and ends with: cmocka, behind the headers that it wants before its
+ * own, and a main that runs what is given. */
 #ifndef TP_TEST_MAIN_H
 #define TP_TEST_MAIN_H
 

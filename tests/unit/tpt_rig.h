@@ -489,4 +489,35 @@ static inline void tpt_reseal(uint8_t *data, size_t size)
     }
 }
 
+/* ---- a program and its file, released behind the test ---- */
+
+struct tpt_stored {
+    struct tp_program *p, *q; /* q: what is read of it */
+    struct tpt_bytes b;
+    struct tp_err err;
+    size_t offsets[64], count; /* of blocks */
+};
+
+/* Takes the program and the file. */
+static inline struct tpt_stored *tpt_store(void **state, struct tp_program *p, struct tpt_bytes b)
+{
+    struct tpt_stored *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    s->p = p;
+    s->b = b;
+    s->count = tpt_blocks(b.data, b.size, s->offsets, sizeof s->offsets / sizeof *s->offsets);
+    *state = s;
+    return s;
+}
+
+static inline int tpt_unstore(void **state)
+{
+    struct tpt_stored *s = *state;
+    tp_program_release(s->p);
+    tp_program_release(s->q);
+    free(s->b.data);
+    free(s);
+    return 0;
+}
+
 #endif

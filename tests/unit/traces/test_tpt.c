@@ -40,6 +40,12 @@ static struct tpt_mix random_mix(uint64_t seed)
                             .notes = seed % 4 != 1};
 }
 
+static struct tpt_stored *store_mix(void **state, struct tpt_mix mix)
+{
+    struct tp_program *p = tpt_program(&mix);
+    return tpt_store(state, p, tpt_write(p, NULL, false));
+}
+
 static void test_random_programs(void **state)
 {
     (void)state;
@@ -110,88 +116,71 @@ static void test_deterministic(void **state)
 
 static void test_two_cursors(void **state)
 {
-    (void)state;
-    struct tpt_mix mix = {.seed = 9,
-                          .count = 200000,
-                          .threads = 2,
-                          .streams = 2,
-                          .devices = 1,
-                          .live = 300,
-                          .jumps = true};
-    struct tp_program *p = tpt_program(&mix), *q = NULL;
-    struct tpt_bytes b = tpt_write(p, NULL, false);
+    const struct tpt_mix mix = {.seed = 9,
+                                .count = 200000,
+                                .threads = 2,
+                                .streams = 2,
+                                .devices = 1,
+                                .live = 300,
+                                .jumps = true};
+    struct tpt_stored *s = store_mix(state, mix);
     struct tp_cursor *one = NULL, *other = NULL;
     struct tp_window w, v;
-    struct tp_err err = {0};
-    assert_int_equal(tpt_open(b.data, b.size, NULL, &q, &err), TP_OK);
-    assert_int_equal(tp_cursor_open(q, &one, &err), TP_OK);
-    assert_int_equal(tp_cursor_next(one, &w, &err), 1);
-    assert_int_equal(tp_cursor_next(one, &w, &err), 1); /* the second window ... */
-    assert_int_equal(tp_cursor_open(q, &other, &err), TP_OK);
-    assert_int_equal(tp_cursor_next(other, &v, &err), 1);
+    assert_int_equal(tpt_open(s->b.data, s->b.size, NULL, &s->q, &s->err), TP_OK);
+    assert_int_equal(tp_cursor_open(s->q, &one, &s->err), TP_OK);
+    assert_int_equal(tp_cursor_next(one, &w, &s->err), 1);
+    assert_int_equal(tp_cursor_next(one, &w, &s->err), 1); /* the second window ... */
+    assert_int_equal(tp_cursor_open(s->q, &other, &s->err), TP_OK);
+    assert_int_equal(tp_cursor_next(other, &v, &s->err), 1);
     assert_int_equal(w.first_insn, TP_WINDOW_MAX); /* ... stays while another reads the first */
     assert_int_equal(v.first_insn, 0);
-    assert_int_equal(tp_cursor_next(other, &v, &err), 1);
+    assert_int_equal(tp_cursor_next(other, &v, &s->err), 1);
     assert_memory_equal(w.insns, v.insns, w.count * sizeof *w.insns);
     assert_int_equal(w.jump_count, v.jump_count);
     assert_memory_equal(w.jumps, v.jumps, w.jump_count * sizeof *w.jumps);
     tp_cursor_close(one);
     tp_cursor_rewind(other);
-    assert_int_equal(tp_cursor_next(other, &v, &err), 1);
+    assert_int_equal(tp_cursor_next(other, &v, &s->err), 1);
     assert_int_equal(v.first_insn, 0);
     tp_cursor_close(other);
-    tpt_same(p, q);
-    tp_program_release(p);
-    tp_program_release(q);
-    free(b.data);
+    tpt_same(s->p, s->q);
 }
 
 /* A .tpt goes to a child as plain instructions, like any program. */
 static void test_import(void **state)
 {
-    (void)state;
-    struct tpt_mix mix = random_mix(12);
-    struct tp_program *p = tpt_program(&mix), *q = NULL, *r = NULL;
-    struct tpt_bytes b = tpt_write(p, NULL, false);
-    struct tp_err err = {0};
+    struct tpt_stored *s = store_mix(state, random_mix(12));
+    struct tp_program *r = NULL;
     int fd = -1;
-    assert_int_equal(tpt_open(b.data, b.size, NULL, &q, &err), TP_OK);
-    assert_int_equal(tp_program_export(q, &fd, &err), TP_OK);
-    tp_program_release(q);
-    assert_int_equal(tp_program_import(fd, &r, &err), TP_OK);
-    tpt_same(p, r);
+    assert_int_equal(tpt_open(s->b.data, s->b.size, NULL, &s->q, &s->err), TP_OK);
+    assert_int_equal(tp_program_export(s->q, &fd, &s->err), TP_OK);
+    tp_program_release(s->q);
+    s->q = NULL;
+    assert_int_equal(tp_program_import(fd, &r, &s->err), TP_OK);
+    tpt_same(s->p, r);
     tp_program_release(r);
-    assert_int_equal(tp_program_export(p, &fd, &err), TP_OK);
-    assert_int_equal(tp_program_import(fd, &r, &err), TP_OK);
-    tpt_same(p, r);
+    assert_int_equal(tp_program_export(s->p, &fd, &s->err), TP_OK);
+    assert_int_equal(tp_program_import(fd, &r, &s->err), TP_OK);
+    tpt_same(s->p, r);
     tp_program_release(r);
-    assert_int_equal(tp_program_import(-1, &r, &err), TP_EIO);
-    assert_int_equal(tp_program_import(tpt_file("no program", 10), &r, &err), TP_EINPUT);
-    tp_program_release(p);
-    free(b.data);
+    assert_int_equal(tp_program_import(-1, &r, &s->err), TP_EIO);
+    assert_int_equal(tp_program_import(tpt_file("no program", 10), &r, &s->err), TP_EINPUT);
 }
 
 /* Nothing is decoded while a program is timed: a .tpt of a size that fits is plain instructions by
  * then, and what was read of it before stays readable. */
 static void test_load(void **state)
 {
-    (void)state;
-    struct tpt_mix mix = random_mix(12);
-    struct tp_program *p = tpt_program(&mix), *q = NULL;
-    struct tpt_bytes b = tpt_write(p, NULL, false);
-    struct tp_err err = {0};
-    assert_int_equal(tpt_open(b.data, b.size, NULL, &q, &err), TP_OK);
-    const struct tp_demand *demand = tp_program_demand(q, 0);
-    assert_true(tp_program_facts(q)->windows == 0);
+    struct tpt_stored *s = store_mix(state, random_mix(12));
+    assert_int_equal(tpt_open(s->b.data, s->b.size, NULL, &s->q, &s->err), TP_OK);
+    const struct tp_demand *demand = tp_program_demand(s->q, 0);
+    assert_true(tp_program_facts(s->q)->windows == 0);
     for (int again = 0; again < 2; again++) {
-        assert_int_equal(tp_program_load(q, &err), TP_OK);
-        assert_true(tp_program_facts(q)->windows > 0);
-        assert_ptr_equal(tp_program_demand(q, 0), demand);
-        tpt_same(p, q);
+        assert_int_equal(tp_program_load(s->q, &s->err), TP_OK);
+        assert_true(tp_program_facts(s->q)->windows > 0);
+        assert_ptr_equal(tp_program_demand(s->q, 0), demand);
+        tpt_same(s->p, s->q);
     }
-    tp_program_release(q);
-    tp_program_release(p);
-    free(b.data);
 }
 
 /* Texts, remarks, what was recorded. */
@@ -285,6 +274,8 @@ static void test_sink(void **state)
 
 TESTS(cmocka_unit_test(test_random_programs), cmocka_unit_test(test_many_windows),
       cmocka_unit_test(test_no_instructions), cmocka_unit_test(test_reset_at_the_end),
-      cmocka_unit_test(test_deterministic), cmocka_unit_test(test_two_cursors),
-      cmocka_unit_test(test_import), cmocka_unit_test(test_load), cmocka_unit_test(test_meta),
+      cmocka_unit_test(test_deterministic),
+      cmocka_unit_test_teardown(test_two_cursors, tpt_unstore),
+      cmocka_unit_test_teardown(test_import, tpt_unstore),
+      cmocka_unit_test_teardown(test_load, tpt_unstore), cmocka_unit_test(test_meta),
       cmocka_unit_test(test_sink))

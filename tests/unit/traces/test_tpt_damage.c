@@ -41,6 +41,20 @@ static struct tp_program *long_program(void)
                                          .sizes = 20});
 }
 
+static struct tpt_stored *store_small(void **state)
+{
+    struct tp_program *p = small_program();
+    return tpt_store(state, p, small_file(p, false));
+}
+
+static struct tpt_stored *store_long(void **state, bool compress)
+{
+    struct tp_program *p = long_program();
+    return tpt_store(state, p, tpt_write(p, NULL, compress));
+}
+
+#define STORED(test) cmocka_unit_test_teardown(test, tpt_unstore)
+
 /* ---- cut ---- */
 
 /* What is left must be a beginning of the whole, with its own facts and a remark. */
@@ -92,58 +106,42 @@ static void test_every_cut(void **state)
 /* The facts of what is left are those of a program that ended there. */
 static void test_cut_between_windows(void **state)
 {
-    (void)state;
-    struct tp_program *p = long_program(), *q = NULL;
-    struct tpt_bytes b = tpt_write(p, NULL, false);
-    size_t offsets[16];
-    size_t count = tpt_blocks(b.data, b.size, offsets, 16);
+    struct tpt_stored *s = store_long(state, false);
     struct tp_meta meta = {0};
-    struct tp_err err = {0};
     char text[200];
-    assert_true(count >= 6);
+    assert_true(s->count >= 6);
     /* NAME DATA DATA DATA FACT END, cut in the third DATA */
-    size_t size = offsets[count - 3] + 1000;
+    size_t size = s->offsets[s->count - 3] + 1000;
     const struct tpt_asked cfg = {.meta = &meta};
-    assert_int_equal(tpt_open(b.data, size, &cfg, &q, &err), TP_OK);
-    const struct tp_program_facts *f = tp_program_facts(q);
+    assert_int_equal(tpt_open(s->b.data, size, &cfg, &s->q, &s->err), TP_OK);
+    const struct tp_program_facts *f = tp_program_facts(s->q);
     assert_int_equal(f->instructions, 2 * TP_WINDOW_MAX);
-    assert_int_equal(tpt_same_insns(p, q, f->instructions), f->instructions);
-    uint64_t events = tp_program_facts(p)->events;
+    assert_int_equal(tpt_same_insns(s->p, s->q, f->instructions), f->instructions);
+    uint64_t events = tp_program_facts(s->p)->events;
     snprintf(text, sizeof text, "cut at byte %s: the last %s of %s events are missing",
              tp_count(size).s, tp_count(events - 2 * TP_WINDOW_MAX).s, tp_count(events).s);
     assert_string_equal(meta.remarks, text);
     /* written again, it is a whole file of just these windows */
-    struct tpt_bytes again = tpt_write(q, NULL, false);
+    struct tpt_bytes again = tpt_write(s->q, NULL, false);
     struct tp_program *r = NULL;
-    assert_int_equal(tpt_open(again.data, again.size, NULL, &r, &err), TP_OK);
-    tpt_same(q, r);
-    tp_program_release(p);
-    tp_program_release(q);
+    assert_int_equal(tpt_open(again.data, again.size, NULL, &r, &s->err), TP_OK);
+    tpt_same(s->q, r);
     tp_program_release(r);
     tp_meta_release(&meta);
-    free(b.data);
     free(again.data);
 }
 
 /* A writer that never came to the end could not say how many events there would be. */
 static void test_cut_without_totals(void **state)
 {
-    (void)state;
-    struct tp_program *p = long_program(), *q = NULL;
-    struct tpt_bytes b = tpt_write(p, NULL, false);
+    struct tpt_stored *s = store_long(state, false);
     struct tp_meta meta = {0};
-    struct tp_err err = {0};
-    size_t offsets[16];
-    size_t count = tpt_blocks(b.data, b.size, offsets, 16);
-    tp_store64(b.data + 16, 0);
-    tpt_reseal(b.data, b.size);
+    tp_store64(s->b.data + 16, 0);
+    tpt_reseal(s->b.data, s->b.size);
     const struct tpt_asked cfg = {.meta = &meta};
-    assert_int_equal(tpt_open(b.data, offsets[count - 3], &cfg, &q, &err), TP_OK);
+    assert_int_equal(tpt_open(s->b.data, s->offsets[s->count - 3], &cfg, &s->q, &s->err), TP_OK);
     assert_non_null(strstr(meta.remarks, "what followed event 131,072 is missing"));
-    tp_program_release(p);
-    tp_program_release(q);
     tp_meta_release(&meta);
-    free(b.data);
 }
 
 /* ---- flipped bits ---- */
@@ -171,70 +169,51 @@ static void test_every_bit(void **state)
 /* The sentence names the block, its place and both sums. */
 static void test_damage_is_named(void **state)
 {
-    (void)state;
-    struct tp_program *p = long_program();
-    struct tpt_bytes b = tpt_write(p, NULL, false);
-    struct tp_err err = {0};
-    size_t offsets[16];
+    struct tpt_stored *s = store_long(state, false);
     char text[200];
-    size_t count = tpt_blocks(b.data, b.size, offsets, 16);
-    size_t at = offsets[count - 4];
-    b.data[at + 5000] ^= 64;
-    assert_int_equal(tpt_open_and_pass(b.data, b.size, &err), TP_EINPUT);
+    size_t at = s->offsets[s->count - 4];
+    s->b.data[at + 5000] ^= 64;
+    assert_int_equal(tpt_open_and_pass(s->b.data, s->b.size, &s->err), TP_EINPUT);
     struct tp_tpt_block block;
-    tp_tpt_block_get(b.data + at, &block);
+    tp_tpt_block_get(s->b.data + at, &block);
     snprintf(text, sizeof text,
-             "x.tpt: block %zu (byte %zu) is damaged: CRC-32C is 0x%08x, not 0x%08x", count - 4, at,
-             tp_tpt_block_crc(b.data + at, b.data + at + TP_TPT_BLOCK_SIZE, block.stored),
+             "x.tpt: block %zu (byte %zu) is damaged: CRC-32C is 0x%08x, not 0x%08x", s->count - 4,
+             at, tp_tpt_block_crc(s->b.data + at, s->b.data + at + TP_TPT_BLOCK_SIZE, block.stored),
              block.crc);
-    assert_string_equal(err.text, text);
-    b.data[at + 5000] ^= 64;
-    b.data[at + 33] ^= 1; /* the length: the next header is not there, and this block is to blame */
-    assert_int_equal(tpt_open_and_pass(b.data, b.size, &err), TP_EINPUT);
-    snprintf(text, sizeof text, "x.tpt: block %zu (byte %zu) is damaged", count - 4, at);
-    assert_true(strncmp(err.text, text, strlen(text)) == 0);
-    tp_program_release(p);
-    free(b.data);
+    assert_string_equal(s->err.text, text);
+    s->b.data[at + 5000] ^= 64;
+    /* the length: the next header is not there, and this block is to blame */
+    s->b.data[at + 33] ^= 1;
+    assert_int_equal(tpt_open_and_pass(s->b.data, s->b.size, &s->err), TP_EINPUT);
+    snprintf(text, sizeof text, "x.tpt: block %zu (byte %zu) is damaged", s->count - 4, at);
+    assert_true(strncmp(s->err.text, text, strlen(text)) == 0);
 }
 
 /* A length that reaches over the end makes no cut file of one that has its end. */
 static void test_length_beyond_the_end(void **state)
 {
-    (void)state;
-    struct tp_program *p = long_program();
-    struct tpt_bytes b = tpt_write(p, NULL, true);
-    struct tp_err err = {0};
-    size_t offsets[16];
-    size_t count = tpt_blocks(b.data, b.size, offsets, 16);
-    uint8_t *last = b.data + offsets[count - 3];
+    struct tpt_stored *s = store_long(state, true);
+    uint8_t *last = s->b.data + s->offsets[s->count - 3];
     assert_int_equal(tp_load32(last), TP_TPT_DATA);
     assert_true(tp_load32(last + 36) > tp_load32(last + 32) + 2000); /* packed well */
     tp_store32(last + 32, tp_load32(last + 36) - 1);
-    assert_int_equal(tpt_open_and_pass(b.data, b.size, &err), TP_EINPUT);
-    assert_non_null(strstr(err.text, "is damaged"));
-    tp_program_release(p);
-    free(b.data);
+    assert_int_equal(tpt_open_and_pass(s->b.data, s->b.size, &s->err), TP_EINPUT);
+    assert_non_null(strstr(s->err.text, "is damaged"));
 }
 
 /* Blocks that are good, each by itself, in another order. */
 static void test_blocks_swapped(void **state)
 {
-    (void)state;
-    struct tp_program *p = small_program();
-    struct tpt_bytes b = small_file(p, false);
-    struct tp_err err = {0};
-    size_t offsets[64];
-    assert_true(tpt_blocks(b.data, b.size, offsets, 64) > 3);
-    uint8_t *copy = malloc(b.size);
+    struct tpt_stored *s = store_small(state);
+    assert_true(s->count > 3);
+    uint8_t *copy = malloc(s->b.size);
     assert_non_null(copy);
-    size_t first = offsets[1] - offsets[0], second = offsets[2] - offsets[1];
-    memcpy(copy, b.data, b.size);
-    memcpy(copy + offsets[0], b.data + offsets[1], second);
-    memcpy(copy + offsets[0] + second, b.data + offsets[0], first);
-    assert_int_equal(tpt_open_and_pass(copy, b.size, &err), TP_EINPUT);
-    assert_string_equal(err.text, "x.tpt: block 0 (byte 32) is damaged: its number is wrong");
-    tp_program_release(p);
-    free(b.data);
+    size_t first = s->offsets[1] - s->offsets[0], second = s->offsets[2] - s->offsets[1];
+    memcpy(copy, s->b.data, s->b.size);
+    memcpy(copy + s->offsets[0], s->b.data + s->offsets[1], second);
+    memcpy(copy + s->offsets[0] + second, s->b.data + s->offsets[0], first);
+    assert_int_equal(tpt_open_and_pass(copy, s->b.size, &s->err), TP_EINPUT);
+    assert_string_equal(s->err.text, "x.tpt: block 0 (byte 32) is damaged: its number is wrong");
     free(copy);
 }
 
@@ -332,27 +311,21 @@ static void test_facts_that_hold_until_the_end(void **state)
 /* Who plays it has made room for as many slots as the facts say: not one more may come. */
 static void test_facts_without_slots(void **state)
 {
-    (void)state;
+    struct tpt_stored *s = store_small(state);
     enum { LIVE = 16, BYTES };
-    struct tp_program *p = small_program(), *q = NULL;
-    struct tpt_bytes b = small_file(p, false);
-    struct tp_err err = {0};
-    uint8_t *fact = find_block(&b, TP_TPT_FACT) + TP_TPT_BLOCK_SIZE;
+    uint8_t *fact = find_block(&s->b, TP_TPT_FACT) + TP_TPT_BLOCK_SIZE;
     for (int field = 0; field < 3; field++)
         tp_store64(fact + 8 * (const int[]){SLOTS, LIVE, BYTES}[field], 0);
-    tpt_reseal(b.data, b.size);
-    assert_int_equal(tpt_open(b.data, b.size, NULL, &q, &err), TP_OK);
-    assert_int_equal(tpt_pass(q, &err), TP_EINPUT);
-    assert_non_null(strstr(err.text, "there are more slots than there may be"));
-    tp_program_release(p);
-    tp_program_release(q);
-    free(b.data);
+    tpt_reseal(s->b.data, s->b.size);
+    assert_int_equal(tpt_open(s->b.data, s->b.size, NULL, &s->q, &s->err), TP_OK);
+    assert_int_equal(tpt_pass(s->q, &s->err), TP_EINPUT);
+    assert_non_null(strstr(s->err.text, "there are more slots than there may be"));
 }
 
 /* Time and events go on from block to block. */
 static void test_blocks_go_on(void **state)
 {
-    (void)state;
+    struct tpt_stored *s = store_long(state, false);
     static const struct {
         size_t at; /* in the header of the second block */
         uint64_t change;
@@ -360,52 +333,36 @@ static void test_blocks_go_on(void **state)
     } rows[] = {{16, UINT64_MAX - 9, "its first event is out of order"},
                 {16, 20000000, "its first event is out of order"},
                 {24, 1, "its time does not go on from the block before it"}};
-    struct tp_program *p = long_program();
-    struct tpt_bytes b = tpt_write(p, NULL, false);
-    size_t offsets[16];
-    size_t count = tpt_blocks(b.data, b.size, offsets, 16);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct tp_err err = {0};
-        uint8_t *at = b.data + offsets[count - 4] + rows[i].at;
+        uint8_t *at = s->b.data + s->offsets[s->count - 4] + rows[i].at;
+        s->err = (struct tp_err){0};
         uint64_t was = tp_load64(at);
         tp_store64(at, was + rows[i].change);
-        tpt_reseal(b.data, b.size);
-        assert_int_equal(tpt_open_and_pass(b.data, b.size, &err), TP_EINPUT);
-        if (!strstr(err.text, rows[i].sentence))
-            fail_msg("'%s' is not in '%s'", rows[i].sentence, err.text);
+        tpt_reseal(s->b.data, s->b.size);
+        assert_int_equal(tpt_open_and_pass(s->b.data, s->b.size, &s->err), TP_EINPUT);
+        if (!strstr(s->err.text, rows[i].sentence))
+            fail_msg("'%s' is not in '%s'", rows[i].sentence, s->err.text);
         tp_store64(at, was);
     }
-    tp_program_release(p);
-    free(b.data);
 }
 
 static void test_memory_hint(void **state)
 {
-    (void)state;
-    struct tp_program *p = long_program(), *q = NULL;
-    struct tpt_bytes b = tpt_write(p, NULL, false);
-    struct tp_err err = {0};
+    struct tpt_stored *s = store_long(state, false);
     const struct tpt_asked cfg = {.max_memory = 64 * 20};
-    assert_int_equal(tpt_open(b.data, b.size, &cfg, &q, &err), TP_EINPUT);
-    assert_string_equal(err.hint, "--max-memory=SIZE allows more");
-    tp_program_release(p);
-    free(b.data);
+    assert_int_equal(tpt_open(s->b.data, s->b.size, &cfg, &s->q, &s->err), TP_EINPUT);
+    assert_string_equal(s->err.hint, "--max-memory=SIZE allows more");
 }
 
 /* ---- other versions ---- */
 
 static void test_other_version(void **state)
 {
-    (void)state;
-    struct tp_program *p = small_program();
-    struct tpt_bytes b = small_file(p, false);
-    struct tp_err err = {0};
-    b.data[8] = 2;
-    tpt_reseal(b.data, b.size);
-    assert_int_equal(tpt_open_and_pass(b.data, b.size, &err), TP_EINPUT);
-    assert_string_equal(err.text, "x.tpt: version 2 of .tpt: this tapool reads version 1");
-    tp_program_release(p);
-    free(b.data);
+    struct tpt_stored *s = store_small(state);
+    s->b.data[8] = 2;
+    tpt_reseal(s->b.data, s->b.size);
+    assert_int_equal(tpt_open_and_pass(s->b.data, s->b.size, &s->err), TP_EINPUT);
+    assert_string_equal(s->err.text, "x.tpt: version 2 of .tpt: this tapool reads version 1");
 }
 
 /* Puts a block of a type of the future behind the header; those behind it count on. */
@@ -436,20 +393,14 @@ static struct tpt_bytes with_future(const struct tpt_bytes *b, uint32_t flags)
 
 static void test_blocks_of_the_future(void **state)
 {
-    (void)state;
-    struct tp_program *p = small_program(), *q = NULL;
-    struct tpt_bytes b = small_file(p, false);
-    struct tp_err err = {0};
-    struct tpt_bytes may = with_future(&b, TP_TPT_SKIP), must = with_future(&b, 0);
-    assert_int_equal(tpt_open(may.data, may.size, NULL, &q, &err), TP_OK);
-    tpt_same(p, q);
-    assert_int_equal(tpt_open_and_pass(must.data, must.size, &err), TP_EINPUT);
-    assert_non_null(strstr(err.text, "its type is unknown"));
+    struct tpt_stored *s = store_small(state);
+    struct tpt_bytes may = with_future(&s->b, TP_TPT_SKIP), must = with_future(&s->b, 0);
+    assert_int_equal(tpt_open(may.data, may.size, NULL, &s->q, &s->err), TP_OK);
+    tpt_same(s->p, s->q);
+    assert_int_equal(tpt_open_and_pass(must.data, must.size, &s->err), TP_EINPUT);
+    assert_non_null(strstr(s->err.text, "its type is unknown"));
     may.data[TP_TPT_HEADER_SIZE + TP_TPT_BLOCK_SIZE] ^= 1; /* skipped, but not unread */
-    assert_int_equal(tpt_open_and_pass(may.data, may.size, &err), TP_EINPUT);
-    tp_program_release(p);
-    tp_program_release(q);
-    free(b.data);
+    assert_int_equal(tpt_open_and_pass(may.data, may.size, &s->err), TP_EINPUT);
     free(may.data);
     free(must.data);
 }
@@ -608,12 +559,11 @@ static void test_live_bytes(void **state)
     free(file);
 }
 
-TESTS(cmocka_unit_test(test_every_cut), cmocka_unit_test(test_cut_between_windows),
-      cmocka_unit_test(test_cut_without_totals), cmocka_unit_test(test_every_bit),
-      cmocka_unit_test(test_damage_is_named), cmocka_unit_test(test_length_beyond_the_end),
-      cmocka_unit_test(test_blocks_swapped), cmocka_unit_test(test_lies),
-      cmocka_unit_test(test_lying_facts), cmocka_unit_test(test_facts_that_hold_until_the_end),
-      cmocka_unit_test(test_facts_without_slots), cmocka_unit_test(test_blocks_go_on),
-      cmocka_unit_test(test_memory_hint), cmocka_unit_test(test_other_version),
-      cmocka_unit_test(test_blocks_of_the_future), cmocka_unit_test(test_records),
+TESTS(cmocka_unit_test(test_every_cut), STORED(test_cut_between_windows),
+      STORED(test_cut_without_totals), cmocka_unit_test(test_every_bit),
+      STORED(test_damage_is_named), STORED(test_length_beyond_the_end), STORED(test_blocks_swapped),
+      cmocka_unit_test(test_lies), cmocka_unit_test(test_lying_facts),
+      cmocka_unit_test(test_facts_that_hold_until_the_end), STORED(test_facts_without_slots),
+      STORED(test_blocks_go_on), STORED(test_memory_hint), STORED(test_other_version),
+      STORED(test_blocks_of_the_future), cmocka_unit_test(test_records),
       cmocka_unit_test(test_numbers), cmocka_unit_test(test_live_bytes))

@@ -131,6 +131,7 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
                  {"next_prologue_bytes", next->prologue_bytes},
                  {"spaces", r->meta.spaces},
                  {"wrapped", r->meta.wrapped},
+                 {"not_recorded", r->meta.not_recorded},
                  {"recorded_devices", r->recorded.count},
                  {"has_end", r->recorded.has_end},
                  {"repairs", sum_of_repairs(r)},

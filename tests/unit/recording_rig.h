@@ -2,7 +2,7 @@
 #ifndef TP_RECORDING_RIG_H
 #define TP_RECORDING_RIG_H
 
-#include "tests/unit/trace_fixture.h"
+#include "tests/unit/importer_rig.h"
 
 #include "traces/record/recording.h"
 
@@ -108,23 +108,46 @@ static inline void move(struct file *f, int thread, uint64_t time, uint64_t took
     end_event(f, thread);
 }
 
-/* Reads the file and frees it. The program, and then the repairs as "name=count". */
+static inline void put_bytes(struct file *f, int thread, const void *bytes, size_t size)
+{
+    memcpy(f->threads[thread].at, bytes, size);
+    f->threads[thread].at += size;
+    end_event(f, thread);
+}
+
+static inline void put_mark(struct file *f, int thread, uint64_t time, const char *name)
+{
+    put_token(f, thread, TP_REC_MARK, time);
+    put(f, thread, strlen(name));
+    put_bytes(f, thread, name, strlen(name));
+}
+
+/* What is told beside events. */
+static inline void put_more(struct file *f, int thread, uint64_t time, unsigned kind,
+                            const void *body, size_t size)
+{
+    put_token(f, thread, TP_REC_MORE, time);
+    put(f, thread, kind);
+    put(f, thread, size);
+    put_bytes(f, thread, body, size);
+}
+
+static const struct importer recording = {.format = &tp_format_recording};
+
+/* Reads the file and frees it. */
+static inline void expect_row(struct file *f, struct importer_row row)
+{
+    row.text = f->bytes;
+    row.size = f->size;
+    check_row(&recording, &row);
+    free(f);
+}
+
+/* The program, and then the repairs as "name=count". */
 static inline void expect(struct file *f, const char *program, const char *remarks)
 {
-    static char got[1 << 14];
-    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
-    if (r.rc != TP_OK)
-        fail_msg("%s", r.err.text);
-    write_program(r.program, got, sizeof got);
-    write_repairs(&r, got, sizeof got);
-    if (strcmp(got, program) != 0)
-        fail_msg("\n  expected: %s\n  got: %s", program, got);
-    if (remarks)
-        assert_string_equal(r.meta.remarks, remarks);
-    else
-        assert_null(r.meta.remarks);
-    forget(&r);
-    free(f);
+    expect_row(f,
+               (struct importer_row){.program = program, .remarks = remarks ? remarks : NOT_SAID});
 }
 
 #endif

@@ -350,7 +350,7 @@ static void expected_counts(const struct row *row, bool partial, char *out, size
                 snprintf(out + used, size - (size_t)used, "%.*s", (int)(strcspn(at, " ") + 1), at);
 }
 
-static void check_row(const struct row *row, const struct call_format *format, uint8_t *hash)
+static void check_calls(const struct row *row, const struct call_format *format, uint8_t *hash)
 {
     static char got[4096], counts[256], expected[256];
     struct reading r = read_calls(format, row->calls);
@@ -379,7 +379,7 @@ static void the_same_calls_are_one_program(void **state)
         for (size_t f = 0; f < FORMATS; f++) {
             if (formats[f].cannot & rows[i].needs)
                 continue;
-            check_row(&rows[i], &formats[f], asked ? hash : first);
+            check_calls(&rows[i], &formats[f], asked ? hash : first);
             if (asked++ && memcmp(hash, first, TP_HASH_SIZE) != 0)
                 fail_msg("%s: another hash by %s", rows[i].what, formats[f].name);
         }

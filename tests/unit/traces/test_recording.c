@@ -21,10 +21,7 @@ _Static_assert(offsetof(struct tp_recording_head, bytes) == 2168 &&
 
 static void refuse(struct file *f, bool strict, const char *sentence)
 {
-    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, strict);
-    if (r.rc != TP_EINPUT || strcmp(r.err.text, sentence) != 0)
-        fail_msg("\n  expected: %s\n  got %d: %s", sentence, r.rc, r.rc ? r.err.text : "no error");
-    free(f);
+    expect_row(f, (struct importer_row){.strict = strict, .error = sentence});
 }
 
 /* ---- one thread ---- */
@@ -45,28 +42,13 @@ static void every_event(void **state)
     put(f, 0, 2 * 30);
     end_event(f, 0);
     move(f, 0, 1110, 40, A, A + 4096, 90000);
-    put_token(f, 0, TP_REC_MARK, 1200);
-    put(f, 0, 6);
-    memcpy(f->threads[0].at, "step 1", 6);
-    f->threads[0].at += 6;
-    end_event(f, 0);
+    put_mark(f, 0, 1200, "step 1");
     release(f, 0, 1300, C);
     atomic_store(&chunk_of(f, 0)->ended, 1);
     expect(f,
            "alloc 0 24 a4 @1; alloc 1 1 a4 +7 @2; alloc 2 5000 a12 +100 @3; realloc 0 30 a4 +1 @4; "
            "realloc 0 90000 a4 +42 @5; mark 0 0 +50 @6; free 2 5000 a12 +100 @7; end 0 0 @8; ",
            NULL);
-}
-
-/* An address that is no multiple of 8 is coded in bytes, and so is the way back from it. */
-static void put_more(struct file *f, unsigned kind, uint64_t length, size_t bytes)
-{
-    put_token(f, 0, TP_REC_MORE, f->threads[0].time);
-    put(f, 0, kind);
-    put(f, 0, length);
-    memset(f->threads[0].at, 0xff, bytes);
-    f->threads[0].at += bytes;
-    end_event(f, 0);
 }
 
 /* A body is passed over whatever is in it; one that is longer than it may be, or of a kind that
@@ -84,11 +66,16 @@ static void bodies(void **state)
                 {TP_MORE_STACK, 100, 10, false},
                 {TP_MORE_NONE, 0, 0, false},
                 {TP_MORE_KINDS, 0, 0, false}};
+    static unsigned char body[TP_RECORDING_BODY + 1];
     (void)state;
+    memset(body, 0xff, sizeof body);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct file *f = begin_file(1);
         alloc(f, 0, 1000, A, 24);
-        put_more(f, rows[i].kind, rows[i].length, rows[i].bytes);
+        put_token(f, 0, TP_REC_MORE, 1000);
+        put(f, 0, rows[i].kind);
+        put(f, 0, rows[i].length);
+        put_bytes(f, 0, body, rows[i].bytes);
         if (rows[i].good)
             release(f, 0, 1010, A);
         expect(f,
@@ -98,6 +85,7 @@ static void bodies(void **state)
     }
 }
 
+/* An address that is no multiple of 8 is coded in bytes, and so is the way back from it. */
 static void odd_addresses(void **state)
 {
     (void)state;
@@ -272,11 +260,7 @@ static void calls_that_are_missing_are_counted(void **state)
     atomic_store(&chunk_of(f, 0)->dropped, 3);
     atomic_store(&chunk_of(f, 1)->dropped, 40);
     atomic_store(&head_of(f)->dropped, 500);
-    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(r.meta.not_recorded, 543);
-    forget(&r);
-    free(f);
+    expect_row(f, (struct importer_row){.facts = "not_recorded=543 "});
 }
 
 /* A recording of two events whose recorder says what it cost: `timed` calls of 100 ticks on
@@ -434,11 +418,7 @@ static void pauses_are_said(void **state)
     h = head_of(f);
     alloc(f, 0, 1010, 0x10000, 64);
     atomic_store(&h->pauses, UINT32_MAX);
-    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
-    assert_int_equal(r.rc, TP_OK);
-    assert_non_null(strstr(r.meta.remarks, " and 4,294,967,279 times more"));
-    forget(&r);
-    free(f);
+    expect_row(f, (struct importer_row){.remarks_part = " and 4,294,967,279 times more"});
 }
 
 static void children_that_are_not_followed_are_said(void **state)

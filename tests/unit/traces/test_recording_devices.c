@@ -12,20 +12,10 @@ static struct file *begin_devices(int threads)
     return f;
 }
 
-static void put_body(struct file *f, int thread, uint64_t time, const void *body, size_t bytes)
-{
-    put_token(f, thread, TP_REC_MORE, time);
-    put(f, thread, TP_MORE_DEVICE);
-    put(f, thread, bytes);
-    memcpy(f->threads[thread].at, body, bytes);
-    f->threads[thread].at += bytes;
-    end_event(f, thread);
-}
-
 static void put_call(struct file *f, int thread, uint64_t time, struct tp_device_call c)
 {
     unsigned char body[TP_DEVICE_CALL_BYTES];
-    put_body(f, thread, time, body, tp_device_call_put(c, body));
+    put_more(f, thread, time, TP_MORE_DEVICE, body, tp_device_call_put(c, body));
 }
 
 /* The next call of thread 0, 1 ns after the one before. */
@@ -119,21 +109,11 @@ static void a_mark_before_all_streams(void **state)
 {
     (void)state;
     struct file *f = begin_devices(1);
-    put_token(f, 0, TP_REC_MARK, 1000);
-    put(f, 0, 4);
-    memcpy(f->threads[0].at, "load", 4);
-    f->threads[0].at += 4;
-    end_event(f, 0);
+    put_mark(f, 0, 1000, "load");
     CALL(f, ALLOC_NOW, .device = 3, .object = M1, .size = 8);
     CALL(f, ALLOC_NOW, .device = 0, .object = M2, .size = 16);
-    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, true);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(tp_program_facts(r.program)->devices, 2);
-    assert_int_equal(tp_program_facts(r.program)->streams, 2);
-    assert_int_equal(tp_program_demand(r.program, 0)->bytes, 8);
-    assert_int_equal(tp_program_demand(r.program, 1)->bytes, 16);
-    forget(&r);
-    free(f);
+    expect_row(f, (struct importer_row){.strict = true,
+                                        .facts = "devices=2 streams=2 peak=8 next_peak=16 "});
 }
 
 /* A program may make and destroy streams without end; a trace has 65,535 at most. */
@@ -150,12 +130,7 @@ static void streams_without_end(void **state)
                      (struct tp_device_call){
                          .kind = kinds[k], .stream = S1 + (uint64_t)(i % 7), .size = 1});
     }
-    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, true);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(tp_program_facts(r.program)->events, THREADS * EACH);
-    assert_int_equal(tp_program_facts(r.program)->streams, 256);
-    forget(&r);
-    free(f);
+    expect_row(f, (struct importer_row){.strict = true, .facts = "events=360 streams=256 "});
 }
 
 /* ---- what is known to be complete ---- */
@@ -225,14 +200,11 @@ static void a_reset_ends_what_a_device_holds(void **state)
     CALL(f, FREE_NOW, .object = M1);
     CALL(f, FREE_NOW, .object = M2);
     CALL(f, RESET, .device = 3); /* holds nothing */
-    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, true);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(tp_program_facts(r.program)->events, 5);
-    assert_int_equal(tp_program_facts(r.program)->live_at_end, 0);
-    assert_string_equal(r.meta.remarks,
-                        "frees of blocks that were there before the recording are left out: 1");
-    forget(&r);
-    free(f);
+    expect_row(
+        f, (struct importer_row){
+               .strict = true,
+               .facts = "events=5 live_at_end=0 ",
+               .remarks = "frees of blocks that were there before the recording are left out: 1"});
 }
 
 /* ---- what is left out ---- */
@@ -344,7 +316,7 @@ static void bad_records(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct file *f = begin_devices(1);
         CALL(f, ALLOC_NOW, .object = M1, .size = 8);
-        put_body(f, 0, 1002, rows[i].body, rows[i].bytes);
+        put_more(f, 0, 1002, TP_MORE_DEVICE, rows[i].body, rows[i].bytes);
         CALL(f, FREE_NOW, .object = M1);
         expect(f, "alloc 0 8 a8 +1 @1; truncated=1 ", NULL);
     }

@@ -13,23 +13,14 @@
 #define A 0x5581c0de2a0
 #define B 0x5581c0de2d0
 
-static void more(struct file *f, int thread, unsigned kind, const void *body, size_t bytes)
-{
-    put_token(f, thread, TP_REC_MORE, f->threads[thread].time);
-    put(f, thread, kind);
-    put(f, thread, bytes);
-    memcpy(f->threads[thread].at, body, bytes);
-    f->threads[thread].at += bytes;
-    end_event(f, thread);
-}
-
 static void module(struct file *f, int thread, uint64_t number, const void *id, size_t id_bytes,
                    const char *path)
 {
     unsigned char body[1200], *at = tp_rec_put(tp_rec_put(body, number), id_bytes);
     memcpy(at, id, id_bytes);
     memcpy(at + id_bytes, path, strlen(path));
-    more(f, thread, TP_MORE_MODULE, body, (size_t)(at - body) + id_bytes + strlen(path));
+    put_more(f, thread, f->threads[thread].time, TP_MORE_MODULE, body,
+             (size_t)(at - body) + id_bytes + strlen(path));
 }
 
 struct frame {
@@ -43,7 +34,7 @@ static void stack(struct file *f, int thread, const struct frame *frames, size_t
         at = tp_rec_put(at, frames[i].module);
         at = tp_rec_put(at, tp_rec_zigzag(frames[i].address - (i ? frames[i - 1].address : 0)));
     }
-    more(f, thread, TP_MORE_STACK, body, (size_t)(at - body));
+    put_more(f, thread, f->threads[thread].time, TP_MORE_STACK, body, (size_t)(at - body));
 }
 
 /* "place < its caller < ..." of an event; "-": it has none. */
@@ -72,9 +63,8 @@ static void expect_stack(const struct reading *r, uint64_t event, const char *ex
 
 static struct reading read_it(struct file *f)
 {
-    struct reading r = read_bytes(&tp_format_recording, f->bytes, f->size, false);
-    if (r.rc != TP_OK)
-        fail_msg("%s", r.err.text);
+    const struct importer_row row = {.text = f->bytes, .size = f->size};
+    struct reading r = check_reading(&recording, &row);
     free(f);
     return r;
 }
@@ -127,7 +117,7 @@ static void wrong_bodies(void **state)
             body[i] = n < sizeof good ? good[i]
                                       : (unsigned char)((seed = seed * 1103515245 + 12345) >> 16);
         module(f, 0, n % 2 ? 0 : UINT64_MAX, "", 0, "/none/libone.so");
-        more(f, 0, n % 3 ? TP_MORE_STACK : TP_MORE_MODULE, body, bytes);
+        put_more(f, 0, f->threads[0].time, n % 3 ? TP_MORE_STACK : TP_MORE_MODULE, body, bytes);
         alloc(f, 0, 1000, A, 24);
         struct reading r = read_it(f);
         assert_int_equal(tp_program_facts(r.program)->events, 1);

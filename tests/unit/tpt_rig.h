@@ -470,8 +470,8 @@ static inline size_t tpt_blocks(const uint8_t *data, size_t size, size_t *offset
 /* Puts the checksums of header and blocks right, so that a lie gets past them. */
 static inline void tpt_reseal(uint8_t *data, size_t size)
 {
-    enum { MOST = 4096 };
-    static size_t offsets[MOST];
+    enum { BLOCKS = 4096 };
+    static size_t offsets[BLOCKS];
     if (size >= TP_TPT_HEADER_SIZE) {
         struct tp_tpt_header h = {.version = tp_load16(data + 8),
                                   .flags = tp_load16(data + 10),
@@ -481,7 +481,7 @@ static inline void tpt_reseal(uint8_t *data, size_t size)
         tp_tpt_header_put(&h, bytes);
         memcpy(data + 28, bytes + 28, 4);
     }
-    size_t count = tpt_blocks(data, size, offsets, MOST);
+    size_t count = tpt_blocks(data, size, offsets, BLOCKS);
     for (size_t i = 0; i < count; i++) {
         struct tp_tpt_block b;
         tp_tpt_block_get(data + offsets[i], &b);

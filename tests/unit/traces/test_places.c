@@ -1,4 +1,5 @@
 /* Code places: kept and found again, in .tpt and in JSON; files that are wrong about them. */
+#include "tests/unit/importer_rig.h"
 #include "tests/unit/tpt_rig.h"
 
 #include "alloc/base/str.h"
@@ -8,8 +9,6 @@
 #include "traces/places/place_text.h"
 
 enum { MANY = 200000 };
-
-extern const struct tp_format tp_format_jsonl;
 
 /* "f17.py:3 g" for two events in three, of a few hundred texts. */
 static int some_place(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
@@ -444,94 +443,51 @@ static void test_damage(void **state)
 
 /* ---- JSON ---- */
 
-#define HEAD "{\"format\":\"tapool-trace\",\"version\":1%s}\n"
+#define HEAD(more) "{\"format\":\"tapool-trace\",\"version\":1" more "}\n"
 
-static int read_lines(const char *more, const char *events, struct tp_places *places,
-                      struct tp_program **program, uint64_t *repairs, struct tp_err *err)
-{
-    char text[2000];
-    struct tp_input *in = NULL;
-    struct tp_lower *lo = NULL;
-    struct tp_meta meta = {0};
-    struct tp_recorded recorded = {0};
-    snprintf(text, sizeof text, HEAD "%s", more, events);
-    assert_int_equal(tp_input_memory("x", text, strlen(text), 0, &in, NULL), TP_OK);
-    assert_int_equal(tp_lower_new(&(struct tp_lower_cfg){.path = "x", .strict = true}, &lo, NULL),
-                     TP_OK);
-    int rc = tp_format_jsonl.read(&(struct tp_reading){.in = in,
-                                                       .lower = lo,
-                                                       .meta = &meta,
-                                                       .recorded = &recorded,
-                                                       .places = places,
-                                                       .opts = &(struct tp_read_opts){0}},
-                                  err);
-    if (rc == TP_OK)
-        rc = tp_lower_finish(lo, program, repairs, err);
-    tp_lower_free(lo);
-    tp_input_close(in);
-    tp_meta_release(&meta);
-    tp_recorded_release(&recorded);
-    return rc;
-}
+static const struct importer jsonl = {.format = &tp_format_jsonl, .input = "x"};
 
 static void test_json(void **state)
 {
-    (void)state;
-    struct tp_places places = {0};
-    struct tp_program *p = NULL;
-    uint64_t repairs[TP_REPAIR_COUNT];
-    struct tp_err err = {0};
-    assert_int_equal(
-        read_lines(
-            ",\"repairs\":{\"double_alloc\":3,\"of_later\":\"x\"}",
-            "{\"op\":\"alloc\",\"id\":1,\"size\":8,\"place\":\"a.py:1 f\"}\n"
-            "{\"op\":\"mark\",\"name\":\"m\",\"event_number\":1,\"place\":\"not its own\"}\n"
-            "{\"op\":\"free\",\"id\":1,\"event_number\":7,\"place\":\"b\\\"\\u0007.py:2 g\"}\n",
-            &places, &p, repairs, &err),
-        TP_OK);
-    assert_int_equal(repairs[TP_REPAIR_DOUBLE_ALLOC], 3);
-    assert_int_equal(tp_program_facts(p)->events, 7);
+    static const struct importer_row row = READS(
+        HEAD(",\"repairs\":{\"double_alloc\":3,\"of_later\":\"x\"}") "{\"op\":\"alloc\",\"id\":1,"
+                                                                     "\"size\":8,\"place\":\"a.py:"
+                                                                     "1 f\"}\n"
+                                                                     "{\"op\":\"mark\",\"name\":"
+                                                                     "\"m\",\"event_number\":1,"
+                                                                     "\"place\":\"not its own\"}\n"
+                                                                     "{\"op\":\"free\",\"id\":1,"
+                                                                     "\"event_number\":7,\"place\":"
+                                                                     "\"b\\\"\\u0007.py:2 g\"}\n",
+        .strict = true, .facts = "double_alloc=3 events=7 ");
     static const uint64_t events[] = {1, 2, 7};
     char out[3][TP_PLACE_TEXT];
-    assert_int_equal(tp_places_find(&places, events, 3, out, &err), TP_OK);
+    (void)state;
+    struct reading r = check_reading(&jsonl, &row);
+    assert_int_equal(tp_places_find(&r.places, events, 3, out, NULL), TP_OK);
     assert_string_equal(out[0], "a.py:1 f");
     assert_string_equal(out[1], "");
     assert_string_equal(out[2], "b\"?.py:2 g");
-    places.release(places.ctx);
-    tp_program_release(p);
+    forget(&r);
 }
 
-static void test_json_wrong(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *more, *events, *why;
-    } cases[] = {
-        {"", "{\"op\":\"sync\",\"place\":7}\n", "x:2: event 1: 'place' is 7, not a text"},
-        {"", "{\"op\":\"sync\"}\n{\"op\":\"sync\"}\n{\"op\":\"sync\",\"event_number\":1}\n",
-         "x:4: event 3: 'event_number' falls, after 2"},
-        {"", "{\"op\":\"sync\",\"event_number\":-1}\n", NULL},
-        {"", "{\"op\":\"sync\",\"event_number\":\"9007199254740993\"}\n", NULL},
-        {",\"repairs\":[]", "", "x:1: 'repairs' is not an object"},
-        {",\"repairs\":{\"zero_size\":-1}", "", NULL},
-        {",\"repairs\":{\"zero_size\":1,\"zero_size\":1}", "", NULL},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct tp_places places = {0};
-        struct tp_program *p = NULL;
-        uint64_t repairs[TP_REPAIR_COUNT];
-        struct tp_err err = {0};
-        assert_int_equal(read_lines(cases[i].more, cases[i].events, &places, &p, repairs, &err),
-                         TP_EINPUT);
-        if (cases[i].why)
-            assert_string_equal(err.text, cases[i].why);
-        if (places.release)
-            places.release(places.ctx);
-    }
-}
+#define WRONG(more, events, why) REFUSED(HEAD(more) events, why, .strict = true)
+static const struct importer_row json_wrong[] = {
+    WRONG("", "{\"op\":\"sync\",\"place\":7}\n", "x:2: event 1: 'place' is 7, not a text"),
+    WRONG("", "{\"op\":\"sync\"}\n{\"op\":\"sync\"}\n{\"op\":\"sync\",\"event_number\":1}\n",
+          "x:4: event 3: 'event_number' falls, after 2"),
+    WRONG("", "{\"op\":\"sync\",\"event_number\":-1}\n",
+          "x:2: event 1: 'event_number' is -1: negative"),
+    WRONG("", "{\"op\":\"sync\",\"event_number\":\"9007199254740993\"}\n",
+          "x:2: event 1: 'event_number' is \"9007199254740993\": the limit is 2^53"),
+    WRONG(",\"repairs\":[]", "", "x:1: 'repairs' is not an object"),
+    WRONG(",\"repairs\":{\"zero_size\":-1}", "", "x:1: 'repairs': 'zero_size' is -1: negative"),
+    WRONG(",\"repairs\":{\"zero_size\":1,\"zero_size\":1}", "",
+          "x:1: 'repairs' has 'zero_size' twice"),
+};
 
 TESTS(cmocka_unit_test(test_table), cmocka_unit_test(test_finding_one),
       cmocka_unit_test(test_split), cmocka_unit_test(test_blocks),
       cmocka_unit_test(test_stacks_are_gathered), cmocka_unit_test(test_stack_blocks),
       cmocka_unit_test(test_long_stacks), cmocka_unit_test(test_wrong_stacks),
-      cmocka_unit_test(test_damage), cmocka_unit_test(test_json), cmocka_unit_test(test_json_wrong))
+      cmocka_unit_test(test_damage), cmocka_unit_test(test_json), ROWS(jsonl, json_wrong))

@@ -30,6 +30,24 @@ static inline void forget_places(struct reading *r)
     r->places = (struct tp_places){0};
 }
 
+static inline struct tp_lower *open_lower(struct tp_lower_cfg cfg)
+{
+    struct tp_lower *lo = NULL;
+    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    return lo;
+}
+
+static inline struct tp_program *close_lower(struct tp_lower *lo)
+{
+    uint64_t repairs[TP_REPAIR_COUNT];
+    struct tp_program *p = NULL;
+    struct tp_err err = {0};
+    if (tp_lower_finish(lo, &p, repairs, &err) != TP_OK)
+        fail_msg("%s", err.text);
+    tp_lower_free(lo);
+    return p;
+}
+
 static inline struct reading read_silently(const struct tp_format *format, struct tp_input *in,
                                            bool strict, const struct tp_read_opts *opts,
                                            struct tp_err *err)

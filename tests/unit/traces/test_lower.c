@@ -63,11 +63,7 @@ static void test_many_ids(void **state)
     enum { IDS = 3000, ROUNDS = 60000 };
     static bool live[IDS];
     uint64_t x = 88172645463325252u, count = 0;
-    struct tp_lower *lo = NULL;
-    struct tp_program *program = NULL;
-    uint64_t repairs[TP_REPAIR_COUNT];
-    const struct tp_lower_cfg cfg = {.path = "m", .strict = true};
-    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m", .strict = true});
     for (int round = 0; round < ROUNDS; round++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         size_t k = x % IDS;
@@ -83,10 +79,9 @@ static void test_many_ids(void **state)
         struct tp_event ev = {.op = TP_EV_RETAIN, .id = (int64_t)(k * 4096) - 5000000};
         assert_int_equal(tp_lower_event(lo, &ev, &err), live[k] ? TP_OK : TP_EINPUT);
     }
-    assert_int_equal(tp_lower_finish(lo, &program, repairs, NULL), TP_OK);
+    struct tp_program *program = close_lower(lo);
     assert_int_equal(tp_program_facts(program)->live_at_end, count);
     tp_program_release(program);
-    tp_lower_free(lo);
 }
 
 /* ---- threads, streams, devices ---- */
@@ -119,10 +114,8 @@ static const struct importer_row thread_comes_back[] = {
 static void test_too_many_threads(void **state)
 {
     (void)state;
-    struct tp_lower *lo = NULL;
     struct tp_err err = {0};
-    const struct tp_lower_cfg cfg = {.path = "m", .strict = false};
-    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m"});
     for (uint64_t i = 0; i < TP_MAX_THREADS; i++) {
         struct tp_event ev = {.op = TP_EV_ALLOC, .id = (int64_t)i, .size = 1, .thread = i << 40};
         assert_int_equal(tp_lower_event(lo, &ev, &err), TP_OK);
@@ -182,12 +175,8 @@ static void test_all_devices(void **state)
 {
     enum { DEVICES = 256, EVENTS = 500 };
     (void)state;
-    const struct tp_lower_cfg cfg = {.path = "x.json", .strict = true};
     const enum tp_event_op ops[] = {TP_EV_SYNC, TP_EV_RESET, TP_EV_TRIM};
-    uint64_t repairs[TP_REPAIR_COUNT];
-    struct tp_program *p = NULL;
-    struct tp_lower *lo = NULL;
-    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "x.json", .strict = true});
     assert_int_equal(tp_lower_kind(lo, TP_KIND_DEVICE, NULL), TP_OK);
     for (int64_t i = 0; i < DEVICES; i++)
         assert_int_equal(tp_lower_stream(lo, i, i, NULL), TP_OK);
@@ -195,12 +184,11 @@ static void test_all_devices(void **state)
         const struct tp_event ev = {.op = ops[i % 3]};
         assert_int_equal(tp_lower_event(lo, &ev, NULL), TP_OK);
     }
-    assert_int_equal(tp_lower_finish(lo, &p, repairs, NULL), TP_OK);
+    struct tp_program *p = close_lower(lo);
     assert_int_equal(tp_program_facts(p)->devices, DEVICES);
     assert_int_equal(tp_program_facts(p)->instructions, EVENTS);
     assert_int_equal(tp_program_facts(p)->operations, EVENTS);
     tp_program_release(p);
-    tp_lower_free(lo);
 }
 
 /* ---- time ---- */
@@ -316,10 +304,8 @@ static void test_refused_always(void **state)
          "m: event 1: stream 7 is not declared"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct tp_lower *lo = NULL;
         struct tp_err err = {0};
-        const struct tp_lower_cfg cfg = {.path = "m", .strict = false};
-        assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+        struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m"});
         assert_int_equal(tp_lower_event(lo, &cases[i].event, &err), TP_EINPUT);
         assert_string_equal(err.text, cases[i].text);
         tp_lower_free(lo);
@@ -330,10 +316,8 @@ static void test_refused_always(void **state)
 static void test_live_bytes(void **state)
 {
     (void)state;
-    struct tp_lower *lo = NULL;
     struct tp_err err = {0};
-    const struct tp_lower_cfg cfg = {.path = "m", .strict = true};
-    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m", .strict = true});
     int rc = TP_OK;
     int64_t i = 0;
     for (; rc == TP_OK && i < 10000; i++) {
@@ -349,10 +333,8 @@ static void test_live_bytes(void **state)
 static void test_declarations(void **state)
 {
     (void)state;
-    struct tp_lower *lo = NULL;
     struct tp_err err = {0};
-    const struct tp_lower_cfg cfg = {.path = "m", .strict = true};
-    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m", .strict = true});
     assert_int_equal(tp_lower_kind(lo, TP_KIND_DEVICE, &err), TP_OK);
     assert_int_equal(tp_lower_kind(lo, TP_KIND_DEVICE, &err), TP_EINPUT);
     assert_int_equal(tp_lower_stream(lo, 4, 0, &err), TP_OK);

@@ -119,19 +119,15 @@ static void pieces(void **state)
     (void)state;
     struct reading r = read_sound();
     for (int i = 0; i < 4; i++) {
-        struct tp_lower *lo = NULL;
-        struct tp_program *p = NULL;
-        uint64_t repairs[TP_REPAIR_COUNT];
-        const struct tp_lower_cfg cfg = {.path = "m", .strict = true, .drop_initial = i == 3};
+        struct tp_lower *lo =
+            open_lower((struct tp_lower_cfg){.path = "m", .strict = true, .drop_initial = i == 3});
         const struct tp_unlower_cfg piece = {.first = i < 3 ? (uint64_t)i : 0};
-        assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
         assert_int_equal(tp_relower(r.program, &piece, lo, NULL), TP_OK);
-        assert_int_equal(tp_lower_finish(lo, &p, repairs, NULL), TP_OK);
+        struct tp_program *p = close_lower(lo);
         if (i < 2)
             is_sound(p);
         else
             assert_null(tp_program_heap(p));
-        tp_lower_free(lo);
         tp_program_release(p);
     }
     forget(&r);
@@ -185,15 +181,11 @@ static void repaired(void **state)
 {
     (void)state;
     struct tp_err err = {0};
-    const struct tp_lower_cfg cfg = {.path = "m", .strict = true};
     const struct tp_heap_segment s = {.base = 4096, .size = 512};
     const struct tp_event ev = {
         .op = TP_EV_INITIAL, .id = 1, .size = 600, .has_at = true, .at = 4096};
-    struct tp_lower *lo = NULL;
-    struct tp_program *p = NULL;
-    uint64_t repairs[TP_REPAIR_COUNT];
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m", .strict = true});
     char why[TP_ERR_TEXT];
-    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
     assert_int_equal(tp_lower_stream(lo, 0, 0, NULL), TP_OK);
     assert_int_equal(tp_lower_segment(lo, 0, &s, NULL), TP_OK);
     assert_int_equal(tp_lower_event(lo, &ev, NULL), TP_OK);
@@ -201,10 +193,9 @@ static void repaired(void **state)
     assert_non_null(strstr(why, "a block overlaps the next one, or the end of its segment"));
     assert_int_equal(tp_lower_segment(lo, 0, &s, &err), TP_EINPUT); /* too late */
     assert_int_equal(tp_lower_event(lo, &ev, &err), TP_EINPUT);
-    assert_int_equal(tp_lower_finish(lo, &p, repairs, NULL), TP_OK);
+    struct tp_program *p = close_lower(lo);
     assert_null(tp_program_heap(p));
     assert_int_equal(tp_program_facts(p)->prologue, 1);
-    tp_lower_free(lo);
     tp_program_release(p);
 }
 

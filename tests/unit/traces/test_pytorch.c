@@ -253,40 +253,36 @@ static const struct importer_row settings[] = {
     SET("'max_split_size' -1 'roundup_power2_divisions' } ( '1' 0 '2' 0 u", NOT_SAID),
 };
 
+/* `last`: what follows the events. */
+static void check_ring(int count, bool unseen, const char *event, const char *last, bool wrapped)
+{
+    static struct pickle_bytes bytes;
+    make_pickle(&bytes, "} ( 'device_traces' ] ] (");
+    for (int i = 0; i < count; i++)
+        put_pickle(&bytes, i == 0 && unseen ? "} ( 'action' 'free_completed' 'addr' 512 'size' 1 u"
+                                            : event);
+    put_pickle(&bytes, last);
+    struct reading r = read_bytes(&tp_format_pytorch, bytes.data, bytes.size, false);
+    assert_int_equal(r.rc, TP_OK);
+    assert_int_equal(r.meta.wrapped, wrapped);
+    assert_int_equal(r.meta.remarks && strstr(r.meta.remarks, "ring buffer was full"), wrapped);
+    forget(&r);
+}
+
 /* A ring buffer shows in a round number of events that begin with frees of what is not known. */
 static void test_wrapped(void **state)
 {
     static const struct {
         int count;
-        bool initial, wrapped;
+        bool unseen, wrapped;
     } cases[] = {{1000, true, true}, {1000, false, false}, {1001, true, false},
                  {1024, true, true}, {1500, true, false},  {500, true, false}};
-    static struct pickle_bytes bytes;
+#define ALLOCATED "} ( 'action' 'alloc' 'addr' 1024 'size' 1 u"
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        make_pickle(&bytes, "} ( 'device_traces' ] ] (");
-        for (int k = 0; k < cases[i].count; k++)
-            put_pickle(&bytes, k == 0 && cases[i].initial
-                                   ? "} ( 'action' 'free_completed' 'addr' 512 'size' 1 u"
-                                   : "} ( 'action' 'snapshot' u");
-        put_pickle(&bytes, "} ( 'action' 'alloc' 'addr' 1024 'size' 1 u e a u .");
-        bytes.data[bytes.size] = 0;
-        struct reading r = read_bytes(&tp_format_pytorch, bytes.data, bytes.size, false);
-        assert_int_equal(r.rc, TP_OK);
-        assert_int_equal(r.meta.wrapped, false); /* one event too many */
-        forget(&r);
-        make_pickle(&bytes, "} ( 'device_traces' ] ] (");
-        for (int k = 0; k < cases[i].count; k++)
-            put_pickle(&bytes, k == 0 && cases[i].initial
-                                   ? "} ( 'action' 'free_completed' 'addr' 512 'size' 1 u"
-                                   : "} ( 'action' 'alloc' 'addr' 1024 'size' 1 u");
-        put_pickle(&bytes, "e a u .");
-        r = read_bytes(&tp_format_pytorch, bytes.data, bytes.size, false);
-        assert_int_equal(r.rc, TP_OK);
-        assert_int_equal(r.meta.wrapped, cases[i].wrapped);
-        assert_int_equal(r.meta.remarks && strstr(r.meta.remarks, "ring buffer was full"),
-                         cases[i].wrapped);
-        forget(&r);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        check_ring(cases[i].count, cases[i].unseen, "} ( 'action' 'snapshot' u",
+                   ALLOCATED " e a u .", false); /* one event too many */
+        check_ring(cases[i].count, cases[i].unseen, ALLOCATED, "e a u .", cases[i].wrapped);
     }
 }
 

@@ -50,28 +50,9 @@ static struct tp_event some_event(int timed, uint64_t *now)
     return ev;
 }
 
-static struct tp_lower *new_lower(bool strict)
-{
-    struct tp_lower *lo = NULL;
-    assert_int_equal(tp_lower_new(&(struct tp_lower_cfg){.path = "x", .strict = strict}, &lo, NULL),
-                     TP_OK);
-    return lo;
-}
-
-static struct tp_program *finish(struct tp_lower *lo)
-{
-    uint64_t repairs[TP_REPAIR_COUNT];
-    struct tp_program *p = NULL;
-    struct tp_err err = {0};
-    if (tp_lower_finish(lo, &p, repairs, &err) != TP_OK)
-        fail_msg("%s", err.text);
-    tp_lower_free(lo);
-    return p;
-}
-
 static struct tp_program *random_program(uint64_t seed)
 {
-    struct tp_lower *lo = new_lower(false);
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "x"});
     struct tp_err err = {0};
     uint64_t now = 0;
     state_of_random = seed;
@@ -93,7 +74,7 @@ static struct tp_program *random_program(uint64_t seed)
         if (tp_lower_event(lo, &ev, &err) != TP_OK)
             fail_msg("seed %" PRIu64 ": %s", seed, err.text);
     }
-    return finish(lo);
+    return close_lower(lo);
 }
 
 static void same_instructions(struct tp_program *a, struct tp_program *b)
@@ -127,10 +108,10 @@ static void lowered_again_it_is_the_same(void **state)
         struct tp_program *p = random_program(seed);
         struct tp_err err = {0};
         for (int numbers = 0; numbers < 2; numbers++) {
-            struct tp_lower *lo = new_lower(true);
+            struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "x", .strict = true});
             if (tp_relower(p, &(struct tp_unlower_cfg){.numbers = numbers}, lo, &err) != TP_OK)
                 fail_msg("seed %" PRIu64 ": %s", seed, err.text);
-            struct tp_program *again = finish(lo);
+            struct tp_program *again = close_lower(lo);
             same_instructions(p, again);
             facts_agree(p, again);
             if (numbers) /* but for the dropped ones behind the last instruction of all */
@@ -196,10 +177,10 @@ static int count_one(void *ctx, const struct tp_event *ev, struct tp_err *err)
 /* What lives after `event`, by the facts of the program that ends there. */
 static struct tp_program_facts until(struct tp_program *p, uint64_t event)
 {
-    struct tp_lower *lo = new_lower(true);
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "x", .strict = true});
     const struct tp_unlower_cfg cfg = {.last = event, .numbers = true};
     assert_int_equal(tp_relower(p, &cfg, lo, NULL), TP_OK);
-    struct tp_program *head = finish(lo);
+    struct tp_program *head = close_lower(lo);
     struct tp_program_facts facts = *tp_program_facts(head);
     tp_program_release(head);
     return facts;
@@ -220,10 +201,11 @@ static void a_piece_begins_with_what_lived(void **state)
         assert_int_equal(t.initial, head.live_at_end);
         assert_int_equal(t.initial_bytes, head.live_at_end_bytes);
         assert_false(t.mixed);
-        struct tp_lower *lo = new_lower(true); /* strict: nothing in it is dirty */
+        struct tp_lower *lo = open_lower((struct tp_lower_cfg){
+            .path = "x", .strict = true}); /* strict: nothing in it is dirty */
         if (tp_relower(p, &cfg, lo, &err) != TP_OK)
             fail_msg("seed %" PRIu64 ": %s", seed, err.text);
-        struct tp_program *piece = finish(lo);
+        struct tp_program *piece = close_lower(lo);
         assert_int_equal(tp_program_facts(piece)->prologue, head.live_at_end);
         assert_int_equal(tp_program_facts(piece)->live_at_end, whole.live_at_end);
         assert_int_equal(tp_program_facts(piece)->live_at_end_bytes, whole.live_at_end_bytes);
@@ -236,10 +218,10 @@ static void stripped_it_has_no_marks_and_notes(void **state)
 {
     (void)state;
     struct tp_program *p = random_program(7);
-    struct tp_lower *lo = new_lower(true);
+    struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "x", .strict = true});
     assert_true(tp_program_facts(p)->ops[TP_MARK] && tp_program_facts(p)->ops[TP_NOTE]);
     assert_int_equal(tp_relower(p, &(struct tp_unlower_cfg){.strip = true}, lo, NULL), TP_OK);
-    struct tp_program *bare = finish(lo);
+    struct tp_program *bare = close_lower(lo);
     assert_int_equal(tp_program_facts(bare)->ops[TP_MARK], 0);
     assert_int_equal(tp_program_facts(bare)->ops[TP_NOTE], 0);
     assert_int_equal(tp_program_facts(bare)->marks, 0);

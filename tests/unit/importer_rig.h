@@ -97,7 +97,7 @@ static inline void write_recorded(const char *wanted, const struct tp_recorded_d
     }
 }
 
-/* The facts that are named in `wanted`, as they are. */
+/* The facts that are named in `wanted`, as they are; `next_`: of the second device. */
 static inline void write_facts(const struct reading *r, const char *wanted, char *out, size_t size)
 {
     const struct tp_program_facts *f = tp_program_facts(r->program);

@@ -101,20 +101,14 @@ static void test_lengths(void **state)
 
 #define WHAT "x.json: byte 8: event 2: not a line of malloc-bench"
 static const struct importer_row refusals[] = {
-    REFUSED(MALLOC_0_64 "\x08\1", WHAT),
-    /* a line that is a number */
-    REFUSED(MALLOC_0_64 "\x0a\xff\xff\3x", WHAT),
-    /* a line of 64 KiB */
-    REFUSED(MALLOC_0_64 "\x0b\1x", WHAT),
-    /* a form that is not used */
-    REFUSED(MALLOC_0_64 "\x0a\3\x0a\2x", WHAT),
-    /* longer than its line */
-    REFUSED(MALLOC_0_64 "\x0a\2\x08\1", WHAT),
-    /* a call that is a number */
-    REFUSED(MALLOC_0_64 "\x0a\5\x0a\3\x0a\1x", WHAT),
-    /* an id that is none */
-    REFUSED(MALLOC_0_64 "\x0a\x0e\x0a\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", WHAT),
-    /* more than 64 bits */
+    REFUSED(MALLOC_0_64 "\x08\1", WHAT),              /* a line that is a number */
+    REFUSED(MALLOC_0_64 "\x0a\xff\xff\3x", WHAT),     /* a line of 64 KiB */
+    REFUSED(MALLOC_0_64 "\x0b\1x", WHAT),             /* a form that is not used */
+    REFUSED(MALLOC_0_64 "\x0a\3\x0a\2x", WHAT),       /* longer than its line */
+    REFUSED(MALLOC_0_64 "\x0a\2\x08\1", WHAT),        /* a call that is a number */
+    REFUSED(MALLOC_0_64 "\x0a\5\x0a\3\x0a\1x", WHAT), /* an id that is none */
+    REFUSED(MALLOC_0_64 "\x0a\x0e\x0a\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1",
+            WHAT), /* more than 64 bits */
     REFUSED(MALLOC_0_64 "\x0a\x0d\x0a\x0b\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\2", WHAT),
     REFUSED(MALLOC_0_64 "\x0a\x0d\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\1",
             "x.json: byte 8: event 2: an id above 2^63"),

@@ -113,6 +113,7 @@ static const struct importer_row columns[] = {
     PLAYS(COLUMNS_3, WHAT_THEY_ARE), PLAYS(COLUMNS_4, WHAT_THEY_ARE),
     PLAYS(COLUMNS_5, WHAT_THEY_ARE),
 };
+
 static const struct importer_score scores[] = {
     SCORE(COLUMNS_1, 90), SCORE(COLUMNS_2, 90), SCORE(COLUMNS_3, 90),
     SCORE(COLUMNS_4, 90), SCORE(COLUMNS_5, 90),

@@ -45,8 +45,7 @@ static const struct importer_row rows[] = {
           "note 0 4096 a1 t1 s2 +500 @4; alloc 0 4096 a8 t1 s2 @4; free 0 4096 a8 t1 s2 @4; free 1 "
           "16 a8 t1 s1 +1000 @8; "),
     PLAYS(HEADER "9,12:34:56.0,allocate,(nil),0,0x2\n9,12:34:56.0,allocate,0x10,8,0x2\n",
-          "alloc 0 8 a8 @2; "),
-    /* on the first stream */
+          "alloc 0 8 a8 @2; "), /* on the first stream */
     /* as RMM's guide has it */
     PLAYS(HEADER "140573312345856,1634567890.123456,allocate,0x7f8a40000000,1024,0x7f8a38001020\n"
                  "140573312345856,1634567890.345678,deallocate,7f8a40000000,1024,7f8a38001020\n",

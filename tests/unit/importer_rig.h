@@ -118,6 +118,7 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
                  {"slots", f->slots},
                  {"prologue", f->prologue},
                  {"live_at_end", f->live_at_end},
+                 {"live_at_end_bytes", f->live_at_end_bytes},
                  {"time_known", f->time_known},
                  {"duration_ns", f->duration_ns},
                  {"devices", f->devices},
@@ -126,6 +127,7 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
                  {"recorded_threads", f->recorded_threads},
                  {"peak", demand->bytes},
                  {"peak_event", demand->event},
+                 {"peak_insn", demand->insn},
                  {"prologue_bytes", demand->prologue_bytes},
                  {"next_peak", next->bytes},
                  {"next_prologue_bytes", next->prologue_bytes},
@@ -149,7 +151,7 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
 
 static inline const char *what_of(const struct importer_row *row)
 {
-    return row->path ? row->path : (const char *)row->text;
+    return row->path ? row->path : row->text ? (const char *)row->text : "";
 }
 
 /* A difference comes with the text that it is about. */
@@ -212,28 +214,34 @@ static inline struct reading read_row(const struct importer *im, const struct im
                          row->strict, &opts);
 }
 
+static inline void check_result(const struct importer *im, const struct importer_row *row,
+                                const struct reading *r)
+{
+    static char got[1 << 16];
+    if (row->error || row->error_part) {
+        check_refusal(row, r);
+        return;
+    }
+    if (r->rc != TP_OK)
+        fail_msg("%s\n  got: %s", what_of(row), r->err.text);
+    write_program(r->program, got, sizeof got);
+    write_repairs(r, got, sizeof got);
+    expect_words(row, got, row->program);
+    write_facts(r, row->facts ? row->facts : "", got, sizeof got);
+    expect_words(row, got, row->facts);
+    got[0] = '\0';
+    for (uint32_t i = 0; i < tp_program_facts(r->program)->marks; i++)
+        tp_append(got, sizeof got, "%s|", tp_program_mark(r->program, i));
+    expect_words(row, got, row->marks);
+    check_words(im, row, r);
+}
+
 /* To be released with forget(). */
 static inline struct reading check_reading(const struct importer *im,
                                            const struct importer_row *row)
 {
-    static char got[1 << 16];
     struct reading r = read_row(im, row);
-    if (row->error || row->error_part) {
-        check_refusal(row, &r);
-        return r;
-    }
-    if (r.rc != TP_OK)
-        fail_msg("%s\n  got: %s", what_of(row), r.err.text);
-    write_program(r.program, got, sizeof got);
-    write_repairs(&r, got, sizeof got);
-    expect_words(row, got, row->program);
-    write_facts(&r, row->facts ? row->facts : "", got, sizeof got);
-    expect_words(row, got, row->facts);
-    got[0] = '\0';
-    for (uint32_t i = 0; i < tp_program_facts(r.program)->marks; i++)
-        tp_append(got, sizeof got, "%s|", tp_program_mark(r.program, i));
-    expect_words(row, got, row->marks);
-    check_words(im, row, &r);
+    check_result(im, row, &r);
     return r;
 }
 

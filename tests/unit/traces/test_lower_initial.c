@@ -1,9 +1,7 @@
 /* What lowering makes of captures that begin in the middle: the initial heap, placed or left out;
  * notes; threads that own nothing; numbers without events; memory. Events go in directly. */
-#include "tests/unit/trace_fixture.h"
+#include "tests/unit/importer_rig.h"
 #include "traces/formats/json/json_write.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct lowered {
     struct tp_lower *lo;
@@ -39,34 +37,27 @@ static struct reading finish(struct lowered *l)
     return r;
 }
 
-static struct reading lower(struct tp_lower_cfg cfg, const struct tp_event *events, size_t count)
+static void expect_row(struct tp_lower_cfg cfg, const struct tp_event *events, size_t count,
+                       struct importer_row row)
 {
     struct lowered l = start(cfg, TP_KIND_DEVICE);
     put_all(&l, events, count);
-    return finish(&l);
+    struct reading r = finish(&l);
+    check_result(&(struct importer){0}, &row, &r);
+    forget(&r);
 }
 
+/* The program and, as "name=count", the repairs. */
 static void expect(struct tp_lower_cfg cfg, const struct tp_event *events, size_t count,
                    const char *program)
 {
-    static char got[1 << 14];
-    struct reading r = lower(cfg, events, count);
-    if (r.rc != TP_OK)
-        fail_msg("%s", r.err.text);
-    write_program(r.program, got, sizeof got);
-    write_repairs(&r, got, sizeof got);
-    if (strcmp(got, program) != 0)
-        fail_msg("\n  expected: %s\n  got: %s", program, got);
-    forget(&r);
+    expect_row(cfg, events, count, (struct importer_row){.program = program});
 }
 
 static void refuse(struct tp_lower_cfg cfg, const struct tp_event *events, size_t count,
                    const char *sentence)
 {
-    struct reading r = lower(cfg, events, count);
-    if (r.rc != TP_EINPUT || strcmp(r.err.text, sentence) != 0)
-        fail_msg("\n  expected: %s\n  got %d: %s", sentence, r.rc, r.rc ? r.err.text : "no error");
-    forget(&r);
+    expect_row(cfg, events, count, (struct importer_row){.error = sentence});
 }
 
 static const struct tp_lower_cfg repair = {0}, strict = {.strict = true},
@@ -106,27 +97,14 @@ static void test_prologue(void **state)
     expect(strict, events, COUNT(events),
            "alloc 0 1000 a8 @0; alloc 1 12 a12 s1 d1 @0; alloc 2 5 a8 @0; free 0 1000 a8 +5 @1; "
            "alloc 0 1 a8 t1 +1 @2; ");
-    struct reading r = lower(strict, events, COUNT(events));
-    const struct tp_program_facts *f = tp_program_facts(r.program);
-    assert_int_equal(f->prologue, 3);
-    assert_int_equal(f->objects, 4);
-    assert_int_equal(f->events, 2);
-    assert_int_equal(f->instructions, 2);
-    assert_int_equal(f->operations, 2);
-    assert_int_equal(f->ops[TP_ALLOC], 1);
-    assert_int_equal(f->slots, 3);
-    assert_int_equal(f->live_at_end, 3);
-    assert_int_equal(f->live_at_end_bytes, 18);
-    assert_true(f->time_known); /* what was there before has none, and needs none */
-    assert_int_equal(f->duration_ns, 6);
-    assert_int_equal(f->recorded_threads, 2);
-    const struct tp_demand *first = tp_program_demand(r.program, 0);
-    assert_int_equal(first->bytes, 1005);
-    assert_int_equal(first->event, 0);
-    assert_int_equal(first->insn, UINT64_MAX);
-    assert_int_equal(first->prologue_bytes, 1005);
-    assert_int_equal(tp_program_demand(r.program, 1)->prologue_bytes, 12);
-    forget(&r);
+    /* what was there before has no time, and needs none */
+    expect_row(strict, events, COUNT(events),
+               (struct importer_row){
+                   .facts = "prologue=3 objects=4 events=2 instructions=2 operations=2 allocs=1 "
+                            "slots=3 live_at_end=3 live_at_end_bytes=18 time_known=1 "
+                            "duration_ns=6 recorded_threads=2 peak=1005 peak_event=0 "
+                            "peak_insn=18446744073709551615 prologue_bytes=1005 "
+                            "next_prologue_bytes=12 "});
 }
 
 /* A heap and nothing that happened. */
@@ -134,13 +112,9 @@ static void test_prologue_alone(void **state)
 {
     (void)state;
     static const struct tp_event events[] = {INITIAL(1, 8), INITIAL(2, 9)};
-    struct reading r = lower(strict, events, COUNT(events));
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(tp_program_facts(r.program)->events, 0);
-    assert_int_equal(tp_program_facts(r.program)->prologue, 2);
-    assert_int_equal(tp_program_facts(r.program)->live_at_end_bytes, 17);
-    assert_false(tp_program_facts(r.program)->time_known);
-    forget(&r);
+    expect_row(
+        strict, events, COUNT(events),
+        (struct importer_row){.facts = "events=0 prologue=2 live_at_end_bytes=17 time_known=0 "});
 }
 
 static void test_late_or_twice(void **state)
@@ -269,14 +243,9 @@ static void test_free_requested(void **state)
     expect(strict, events, COUNT(events),
            "alloc 0 10 a8 @1; alloc 1 20 a8 s1 d1 @2; note 1 20 a7 s1 d1 @3; note 0 0 a7 @4; "
            "free 1 20 a8 s1 d1 @6; ");
-    struct reading r = lower(strict, events, COUNT(events));
-    const struct tp_program_facts *f = tp_program_facts(r.program);
-    assert_int_equal(f->ops[TP_NOTE], 2);
-    assert_int_equal(f->operations, 3);
-    assert_int_equal(f->instructions, 5);
-    assert_int_equal(f->events, 7);
-    assert_int_equal(f->recorded_threads, 1);
-    forget(&r);
+    expect_row(strict, events, COUNT(events),
+               (struct importer_row){
+                   .facts = "notes=2 operations=3 instructions=5 events=7 recorded_threads=1 "});
     static const struct tp_event huge[] = {
         ALLOC(1, 10),
         {.op = TP_EV_NOTE, .note = TP_NOTE_FREE_REQUESTED, .id = 1, .size = TP_MAX_SIZE + 1}};
@@ -341,10 +310,8 @@ static void test_threads_of_nothing(void **state)
     expect(repair, events, COUNT(events),
            "mark 0 0 @1; sync 0 0 @2; note 0 0 a8 @3; trim 0 0 @4; alloc 0 8 a8 @5; "
            "alloc 1 8 a8 t1 @6; mark 0 0 t1 @7; mark 1 0 @8; unknown_free=1 ");
-    struct reading r = lower(repair, events, COUNT(events));
-    assert_int_equal(tp_program_facts(r.program)->threads, 2);
-    assert_int_equal(tp_program_facts(r.program)->recorded_threads, 2);
-    forget(&r);
+    expect_row(repair, events, COUNT(events),
+               (struct importer_row){.facts = "threads=2 recorded_threads=2 "});
 }
 
 /* ---- numbers and limits ---- */
@@ -509,7 +476,9 @@ static void test_json(void **state)
     for (size_t i = 0; i < n; i++) /* the second 102 is 103 throughout */
         if (events[i].op == TP_EV_FREE && events[i].id == 102)
             events[i].id = 103;
-    struct reading r = lower(strict, events, n);
+    struct lowered l = start(strict, TP_KIND_DEVICE);
+    put_all(&l, events, n);
+    struct reading r = finish(&l);
     if (r.rc != TP_OK)
         fail_msg("%s", r.err.text);
     assert_int_equal(tp_program_facts(r.program)->prologue, 3);

@@ -107,7 +107,7 @@ bool tp_arena_aligned_keep(struct arena_aligned *a, unsigned log2, const struct 
 {
     bool entered = true;
     a->kept |= UINT64_C(1) << log2;
-    for (const struct arena_span *s = tree_first(t, 0); s && entered; s = tree_next(t, s))
+    for (struct arena_span *s = tree_first(t, 0); s && entered; s = tree_next(s))
         entered = aligned_enter(a, log2, s);
     return entered;
 }

@@ -236,14 +236,15 @@ static const char *check_pages(const struct arena *st, struct arena_sums *sums)
 static const char *check_tree(const struct arena *st)
 {
     uint64_t count = 0;
-    for (const struct arena_span *s = tree_first(&st->pages.free, 0); s;
-         s = tree_next(&st->pages.free, s)) {
-        count++;
-        if ((s->smaller && s->smaller->priority > s->priority) ||
-            (s->greater && s->greater->priority > s->priority))
-            return "the tree is a heap by priority";
+    for (struct arena_span *s = tree_first(&st->pages.free, 0), *next; s; s = next, count++) {
+        next = tree_next(s);
+        uint32_t low = tp_tree_height(s->node.low), high = tp_tree_height(s->node.high);
+        if (s->node.height != 1 + (low > high ? low : high) || low > high + 1 || high > low + 1)
+            return "the tree is balanced";
+        if (next && !tree_less(s, next))
+            return "the tree is ordered";
     }
-    return count == st->pages.free.count ? NULL : "the tree is ordered";
+    return count == st->pages.free.count ? NULL : "the tree holds all free spans";
 }
 
 static const char *check_cache(const struct arena *st, const struct arena_thread *thr, uint32_t c)
@@ -263,9 +264,9 @@ static const char *check_cache(const struct arena *st, const struct arena_thread
 static const char *check_pool(const struct arena_central *pool, uint32_t c, struct class_sums *sums)
 {
     uint64_t pooled = 0, idle = 0;
-    for (const struct arena_span *s = pool->first; s; s = s->greater) {
+    for (const struct arena_span *s = pool->first; s; s = s->next) {
         if (s->state != ARENA_SPAN_SMALL || s->size_class != c || !s->pooled ||
-            (s->greater ? s->greater->smaller : pool->last) != s)
+            (s->next ? s->next->previous : pool->last) != s)
             return "the spans of a pool are linked both ways";
         sums->spans++;
         pooled += s->pooled;

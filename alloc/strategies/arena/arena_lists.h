@@ -191,10 +191,10 @@ static inline void cache_drop_oldest(struct arena_cache *cache, uint32_t count)
 /* A span got its first pooled block: it is the last one that a refill comes to. */
 static inline void pool_link(struct arena_central *pool, struct arena_span *s)
 {
-    s->greater = NULL;
-    s->smaller = pool->last;
+    s->next = NULL;
+    s->previous = pool->last;
     if (pool->last)
-        pool->last->greater = s;
+        pool->last->next = s;
     else
         pool->first = s;
     pool->last = s;
@@ -202,15 +202,15 @@ static inline void pool_link(struct arena_central *pool, struct arena_span *s)
 
 static inline void pool_unlink(struct arena_central *pool, struct arena_span *s)
 {
-    if (s->smaller)
-        s->smaller->greater = s->greater;
+    if (s->previous)
+        s->previous->next = s->next;
     else
-        pool->first = s->greater;
-    if (s->greater)
-        s->greater->smaller = s->smaller;
+        pool->first = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
     else
-        pool->last = s->smaller;
-    s->smaller = s->greater = NULL;
+        pool->last = s->previous;
+    s->previous = s->next = NULL;
 }
 
 #endif

@@ -13,7 +13,7 @@ struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena
         !tp_arena_aligned_keep(h->aligned, log2, &h->free))
         pages_drop_aligned(h);
     return h->aligned ? tp_arena_aligned_first(h->aligned, log2, pages)
-                      : pages_search(h, s, pages, align, UINT64_MAX);
+                      : pages_search(s, pages, align, UINT64_MAX);
 }
 
 /* Bytes of the next range where the request needs no more: a share of what is held, so that no more

@@ -81,7 +81,7 @@ static inline int pages_reserve_spans(struct arena_pages *h)
     slab->next = h->slabs;
     h->slabs = slab;
     for (uint32_t i = 0; i < ARENA_SLAB_SPANS; i++) {
-        slab->spans[i].greater = h->spares;
+        slab->spans[i].next = h->spares;
         h->spares = &slab->spans[i];
     }
     h->spare_count += ARENA_SLAB_SPANS;
@@ -92,7 +92,7 @@ static inline struct arena_span *span_new(struct arena_pages *h)
 {
     struct arena_span *s = h->spares;
     assert(s && h->spare_count);
-    h->spares = s->greater;
+    h->spares = s->next;
     h->spare_count--;
     *s = (struct arena_span){0};
     return s;
@@ -100,7 +100,7 @@ static inline struct arena_span *span_new(struct arena_pages *h)
 
 static inline void span_drop(struct arena_pages *h, struct arena_span *s)
 {
-    s->greater = h->spares;
+    s->next = h->spares;
     h->spares = s;
     h->spare_count++;
 }
@@ -197,11 +197,11 @@ static inline void pages_give(struct arena_pages *h, struct arena_span *s)
 
 /* The first span from `s` on with an aligned place. After `most` failed tries it returns the next
  * span untested, or NULL at the end. */
-static inline struct arena_span *pages_search(const struct arena_pages *h, struct arena_span *s,
-                                              uint64_t pages, uint64_t align, uint64_t most)
+static inline struct arena_span *pages_search(struct arena_span *s, uint64_t pages, uint64_t align,
+                                              uint64_t most)
 {
     while (s && most-- && span_skip(s, pages, align) == UINT64_MAX)
-        s = tree_next(&h->free, s);
+        s = tree_next(s);
     return s;
 }
 
@@ -216,11 +216,11 @@ struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena
 static inline struct arena_span *pages_find(struct arena_pages *h, uint64_t pages, uint64_t align)
 {
     struct arena_span *s =
-        pages_search(h, tree_first(&h->free, pages), pages, align, ARENA_ALIGN_TRIES);
+        pages_search(tree_first(&h->free, pages), pages, align, ARENA_ALIGN_TRIES);
     if (!s || span_skip(s, pages, align) != UINT64_MAX)
         return s;
     struct arena_span *sure = tree_first(&h->free, pages + align / ARENA_PAGE - 1);
-    sure = pages_search(h, sure, pages, align, ARENA_ALIGN_TRIES);
+    sure = pages_search(sure, pages, align, ARENA_ALIGN_TRIES);
     if (sure && span_skip(sure, pages, align) != UINT64_MAX)
         return sure;
     return tp_arena_pages_search_all(h, s, pages, align);
@@ -234,9 +234,9 @@ static inline int pages_take_out(struct arena_pages *h, uint64_t pages, uint64_t
 {
     struct arena_span *s;
     if (__builtin_expect(align <= ARENA_PAGE && pages_have_spans(h), 1)) {
-        s = *out = tree_take_first(&h->free, pages);
+        s = *out = tree_first(&h->free, pages);
         if (s)
-            span_count_used(h, s);
+            span_set_used(h, s);
         return s ? TP_OK : TP_EOOM;
     }
     s = *out = pages_find(h, pages, align);

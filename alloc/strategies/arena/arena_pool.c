@@ -75,7 +75,7 @@ static void span_release(struct arena *st, struct arena_central *pool, struct ar
 void tp_arena_release_idle(struct arena *st, struct arena_central *pool, uint64_t keep)
 {
     for (struct arena_span *s = pool->first, *next; s && pool->idle > keep; s = next) {
-        next = s->greater;
+        next = s->next;
         if (s->pooled == s->blocks)
             span_release(st, pool, s);
     }

@@ -31,16 +31,16 @@ static void close_heap(struct heap *t)
 static const struct arena_span *by_looking_at_all(const struct arena_pages *h, uint64_t pages,
                                                   uint64_t align)
 {
-    const struct arena_span *s = tree_first(&h->free, pages);
-    for (unsigned i = 0; s && i <= ARENA_ALIGN_TRIES; i++, s = tree_next(&h->free, s))
+    struct arena_span *s = tree_first(&h->free, pages);
+    for (unsigned i = 0; s && i <= ARENA_ALIGN_TRIES; i++, s = tree_next(s))
         if (span_skip(s, pages, align) != UINT64_MAX)
             return s;
-    const struct arena_span *sure = tree_first(&h->free, pages + align / ARENA_PAGE - 1);
-    for (unsigned i = 0; s && sure && i <= ARENA_ALIGN_TRIES; i++, sure = tree_next(&h->free, sure))
+    struct arena_span *sure = tree_first(&h->free, pages + align / ARENA_PAGE - 1);
+    for (unsigned i = 0; s && sure && i <= ARENA_ALIGN_TRIES; i++, sure = tree_next(sure))
         if (span_skip(sure, pages, align) != UINT64_MAX)
             return sure;
     while (s && span_skip(s, pages, align) == UINT64_MAX)
-        s = tree_next(&h->free, s);
+        s = tree_next(s);
     return s;
 }
 
@@ -103,8 +103,8 @@ static void chosen_lengths(void **state)
         assert_true(steps < 100ull * SPANS);
         const struct arena_span *last = NULL;
         uint32_t count = 0;
-        for (const struct arena_span *s = tree_first(&t.pages.free, 0); s;
-             last = s, s = tree_next(&t.pages.free, s), count++)
+        for (struct arena_span *s = tree_first(&t.pages.free, 0); s;
+             last = s, s = tree_next(s), count++)
             assert_true(!last || tree_less(last, s));
         assert_int_equal(count, t.pages.free.count);
         free(spans);

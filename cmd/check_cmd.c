@@ -183,7 +183,7 @@ static void tell_failed(const struct tp_check *k, struct tp_class_check *metric_
 static int check_classes(struct tp_check *k, struct tp_err *err)
 {
     int (*const checks[TP_CLASS_REPORT])(struct tp_check *, struct tp_err *) = {
-        tp_check_exact, tp_check_counted, check_times};
+        tp_check_all_exact, tp_check_counted, check_times};
     int status = TP_OK;
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
         struct tp_class_check *metric_class = &k->gate.classes[c];

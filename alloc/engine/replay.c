@@ -1,5 +1,4 @@
-/* tp_replay checks the configuration and runs the passes in order. tp_play_watched is the loop over
- * windows that the untimed passes share. */
+/* tp_replay checks the configuration and runs the passes in order. */
 #include "alloc/engine/replay.h"
 
 #include "alloc/engine/crew.h"
@@ -51,22 +50,6 @@ static void begin_run(struct tp_run *out, const struct tp_program_facts *facts)
     out->device_count = facts->devices;
     out->instructions = TP_NONE;
     tp_measured_clear(out);
-}
-
-int tp_play_watched(struct tp_player *p, const char *pass, tp_watch_fn *fn, void *ctx,
-                    struct tp_err *err)
-{
-    struct tp_window w;
-    int got, status = TP_OK;
-    tp_player_begin(p);
-    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
-        if (got < 0)
-            return -got;
-        status = fn(ctx, p, &w, err);
-        tp_progress(p->cfg, pass,
-                    (double)(w.first_insn + w.count) / (double)p->facts->instructions);
-    }
-    return status;
 }
 
 int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)

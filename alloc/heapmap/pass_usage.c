@@ -16,17 +16,6 @@ enum {
 /* A part of the pass that is a function of its own without frames and inlined with them. */
 #define INLINED static inline __attribute__((always_inline))
 
-void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
-{
-    const struct tp_strategy *s = u->player->strategy;
-    if (!u->foreign || !s->stats)
-        return;
-    struct tp_stats stats = {0};
-    s->stats(u->player->instances[d - u->devices].state, &stats);
-    u->silent = stats.reserved_bytes == TP_NONE;
-    d->foreign_reserved = u->silent ? 0 : stats.reserved_bytes;
-}
-
 /* Bytes of a device are below 2^63, and a signed number is made a real in one step. */
 static double real_of(uint64_t bytes)
 {

@@ -76,6 +76,17 @@ static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usag
     return at;
 }
 
+void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
+{
+    const struct tp_strategy *s = u->player->strategy;
+    if (!u->foreign || !s->stats)
+        return;
+    struct tp_stats stats = {0};
+    s->stats(u->player->instances[d - u->devices].state, &stats);
+    u->silent = stats.reserved_bytes == TP_NONE;
+    d->foreign_reserved = u->silent ? 0 : stats.reserved_bytes;
+}
+
 void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_at_peak *at = &d->run->at_peak;

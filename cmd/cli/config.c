@@ -125,12 +125,3 @@ int tp_config_load(struct tp_config *out, struct tp_err *err)
         return TP_OK;
     return search_upwards(path, sizeof path) ? read_file(path, true, out, err) : TP_OK;
 }
-
-void tp_config_release(struct tp_config *config)
-{
-    for (size_t i = 0; i < config->count; i++)
-        free(config->entries[i].value);
-    free(config->entries);
-    free(config->path);
-    *config = (struct tp_config){0};
-}

@@ -263,6 +263,15 @@ static char *give_line(char *out, int room, void *stream)
     return out;
 }
 
+void tp_config_release(struct tp_config *config)
+{
+    for (size_t i = 0; i < config->count; i++)
+        free(config->entries[i].value);
+    free(config->entries);
+    free(config->path);
+    *config = (struct tp_config){0};
+}
+
 int tp_config_parse(const char *text, size_t size, const char *path, bool named,
                     struct tp_config *out, struct tp_err *err)
 {

@@ -58,13 +58,6 @@ const char *tp_config_variable(const char *option, char out[TP_VARIABLE_TEXT])
 
 /* ---- values ---- */
 
-int tp_config_forget(const struct tp_opt *row, void *opts, struct tp_origin *origin,
-                     struct tp_err *err)
-{
-    *origin = (struct tp_origin){.level = TP_LEVEL_DEFAULT};
-    return tp_opt_reset(row, opts, err);
-}
-
 void tp_config_raise(const struct tp_opt *row, void *opts, struct tp_origin *origin,
                      enum tp_level level)
 {

@@ -27,6 +27,13 @@ static const struct tp_opt *next_row(const struct tp_opt *rows, const char **nam
 
 /* ---- levels ---- */
 
+int tp_config_forget(const struct tp_opt *row, void *opts, struct tp_origin *origin,
+                     struct tp_err *err)
+{
+    *origin = (struct tp_origin){.level = TP_LEVEL_DEFAULT};
+    return tp_opt_reset(row, opts, err);
+}
+
 /* Whether the option takes part in an exclusion: it was set, and it is no flag that is off. */
 static bool speaks(const struct tp_opt *row, const void *opts, const struct tp_origin *origin)
 {

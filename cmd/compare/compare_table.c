@@ -260,15 +260,6 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
     }
 }
 
-bool tp_compare_flattered(const struct tp_compare_row *r)
-{
-    const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
-    double share = tp_record_total(r->run, reuse);
-    if (isnan(share)) /* an older tapool did not write the weights of several devices */
-        share = tp_record_value(r->run, reuse, 0);
-    return !strcmp(r->run->scope, "policy") && share < TP_FEW_REUSED;
-}
-
 static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
 {
     for (size_t m = 0; m < tp_metric_count; m++) {
@@ -624,15 +615,6 @@ int tp_compare_sort(struct tp_compare *c, const char *by, struct tp_err *err)
 }
 
 /* ---- conditions ---- */
-
-struct tp_compare_label tp_compare_name(const struct tp_compare_row *r)
-{
-    struct tp_compare_label name;
-    struct tp_str s = TP_STR_IN(name.s);
-    tp_str_add(&s, "%s%s%s%s", r->label, r->file ? " (" : "", r->file ? r->short_file : "",
-               r->file ? ")" : "");
-    return name;
-}
 
 static bool is_met(const struct tp_condition *c, const struct tp_compare_table *t, size_t row)
 {

@@ -26,6 +26,15 @@ static uint64_t whole_ns(double value)
     return value > 0 ? (uint64_t)(value + 0.5) : 0;
 }
 
+struct tp_compare_label tp_compare_name(const struct tp_compare_row *r)
+{
+    struct tp_compare_label name;
+    struct tp_str s = TP_STR_IN(name.s);
+    tp_str_add(&s, "%s%s%s%s", r->label, r->file ? " (" : "", r->file ? r->short_file : "",
+               r->file ? ")" : "");
+    return name;
+}
+
 /* ---- heads ---- */
 
 const char *tp_compare_callee(const struct tp_record *run)
@@ -43,6 +52,15 @@ struct tp_column tp_compare_heading(const struct tp_metric *m, const struct tp_c
 }
 
 /* ---- values ---- */
+
+bool tp_compare_flattered(const struct tp_compare_row *r)
+{
+    const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
+    double share = tp_record_total(r->run, reuse);
+    if (isnan(share)) /* an older tapool did not write the weights of several devices */
+        share = tp_record_value(r->run, reuse, 0);
+    return !strcmp(r->run->scope, "policy") && share < TP_FEW_REUSED;
+}
 
 static bool is_flattered(const struct tp_compare_row *r, const struct tp_metric *m)
 {

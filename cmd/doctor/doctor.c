@@ -52,16 +52,6 @@ bool tp_doctor_line(const struct tp_doctor *d, const char *path, const char *key
     return n > 0 && (size_t)n < sizeof full && tp_machine_line(full, key, out, size);
 }
 
-void tp_doctor_examine(struct tp_doctor *d)
-{
-    d->count = 0;
-    d->load = NAN;
-    d->memory_available_bytes = d->max_map_count = d->overcommit_memory = TP_NONE;
-    d->temporary_free_bytes = TP_NONE;
-    tp_doctor_machine(d);
-    tp_doctor_tools(d);
-}
-
 void tp_doctor_release(struct tp_doctor *d)
 {
     tp_gpu_close(&d->gpu);

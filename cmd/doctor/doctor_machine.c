@@ -270,3 +270,13 @@ void tp_doctor_machine(struct tp_doctor *d)
     check_overcommit(d);
     check_huge_pages(d);
 }
+
+void tp_doctor_examine(struct tp_doctor *d)
+{
+    d->count = 0;
+    d->load = NAN;
+    d->memory_available_bytes = d->max_map_count = d->overcommit_memory = TP_NONE;
+    d->temporary_free_bytes = TP_NONE;
+    tp_doctor_machine(d);
+    tp_doctor_tools(d);
+}

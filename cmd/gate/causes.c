@@ -163,17 +163,6 @@ void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *c
     add_causes(g, TP_IMPROVED, causes);
 }
 
-/* True for ns_per_op, on which the verdict on a cell rests, and for a time that was slower by the
- * effect that counts, so that only noise kept it from being a regression. Other percentiles vary so
- * much on most machines that a line about each of them would say nothing. */
-bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f)
-{
-    if (f->verdict != TP_INCONCLUSIVE)
-        return false;
-    double effect = f->difference.has_effect ? f->difference.effect : g->effect;
-    return tp_metric_is_ns_per_op(f->metric) || f->difference.estimate >= 1 + effect;
-}
-
 /* ---- words ---- */
 
 /* Who answers the calls of the source: the system for host memory, a driver for a device. */

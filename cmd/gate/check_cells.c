@@ -68,19 +68,6 @@ static int fail_without(const struct tp_check *k, struct tp_err *err)
     return hint_first(k, status, "to make one and commit it", err);
 }
 
-void tp_check_update_command(const struct tp_check *k, const char *trace, const char *strategy,
-                             char *text, size_t size)
-{
-    struct tp_str s = tp_str_in(text, size);
-    tp_str_add(&s, "tapool check");
-    if (trace)
-        tp_str_word(&s, trace);
-    if (strategy)
-        tp_str_strategy(&s, strategy);
-    tp_str_option(&s, "baseline", k->o->baseline);
-    tp_str_add(&s, " --update");
-}
-
 int tp_check_open_baseline(struct tp_check *k, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;

@@ -122,9 +122,10 @@ int tp_check_hash(const struct tp_check *k, const struct tp_gate_cell *c, struct
 
 /* ---- what is checked ---- */
 
+/* Class E: the exact values of the cells; with those of malloc libraries against --base-lib, too.
+ */
 int tp_check_exact(struct tp_check *k, struct tp_err *err);
-/* The memory of malloc libraries against those of --base-lib, as part of class E. */
-int tp_check_library(struct tp_check *k, struct tp_err *err);
+int tp_check_all_exact(struct tp_check *k, struct tp_err *err);
 int tp_check_counted(struct tp_check *k, struct tp_err *err);
 int tp_check_noisy(struct tp_check *k, struct tp_err *err);
 

@@ -186,7 +186,7 @@ static unsigned pairs_of(const struct tp_check *k)
     return needed > PAIRS ? needed : PAIRS;
 }
 
-int tp_check_library(struct tp_check *k, struct tp_err *err)
+static int check_library(struct tp_check *k, struct tp_err *err)
 {
     struct tp_class_check *metric_class = &k->gate.classes[TP_CLASS_EXACT];
     struct library l = {.metric_class = metric_class, .pairs = pairs_of(k)};
@@ -204,4 +204,10 @@ int tp_check_library(struct tp_check *k, struct tp_err *err)
         snprintf(metric_class->reason, sizeof metric_class->reason,
                  "the kernel tells neither resident nor mapped memory here");
     return status;
+}
+
+int tp_check_all_exact(struct tp_check *k, struct tp_err *err)
+{
+    int status = tp_check_exact(k, err);
+    return !status && k->o->base_lib ? check_library(k, err) : status;
 }

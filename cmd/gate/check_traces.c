@@ -4,6 +4,7 @@
 
 #include "alloc/base/grow.h"
 #include "cmd/jobs/open_trace.h"
+#include "cmd/ui/escape.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,19 @@ int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct
     }
     *index = k->trace_count++;
     return TP_OK;
+}
+
+void tp_check_update_command(const struct tp_check *k, const char *trace, const char *strategy,
+                             char *text, size_t size)
+{
+    struct tp_str s = tp_str_in(text, size);
+    tp_str_add(&s, "tapool check");
+    if (trace)
+        tp_str_word(&s, trace);
+    if (strategy)
+        tp_str_strategy(&s, strategy);
+    tp_str_option(&s, "baseline", k->o->baseline);
+    tp_str_add(&s, " --update");
 }
 
 /* With another program nothing can be compared, so it is an error and not a regression. */

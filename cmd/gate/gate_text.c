@@ -54,6 +54,17 @@ bool tp_finding_is_paired(const struct tp_finding *f)
            strcmp(timed_change(f->change).s, timed_change(f->now / f->base - 1).s) != 0;
 }
 
+/* True for ns_per_op, on which the verdict on a cell rests, and for a time that was slower by the
+ * effect that counts, so that only noise kept it from being a regression. Other percentiles vary so
+ * much on most machines that a line about each of them would say nothing. */
+bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f)
+{
+    if (f->verdict != TP_INCONCLUSIVE)
+        return false;
+    double effect = f->difference.has_effect ? f->difference.effect : g->effect;
+    return tp_metric_is_ns_per_op(f->metric) || f->difference.estimate >= 1 + effect;
+}
+
 struct tp_text tp_finding_change(const struct tp_finding *f)
 {
     struct tp_text t = tp_finding_plain_change(f);

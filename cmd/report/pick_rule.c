@@ -16,11 +16,6 @@ enum { INDENT = 6 };
 
 /* ---- the figures that decide ---- */
 
-double tp_pick_need(const struct tp_pick_field *f, size_t i)
-{
-    return f->fits ? tp_pick_choice(f, i)->fits_in : tp_pick_choice(f, i)->peak;
-}
-
 static double peak_of(const struct tp_pick_field *f, size_t i)
 {
     return tp_pick_choice(f, i)->peak;
@@ -53,17 +48,6 @@ static bool is_known(const struct tp_pick_field *f, figure_fn *figure)
         if (f->in[i] && isnan(figure(f, i)))
             return false;
     return true;
-}
-
-bool tp_pick_is_faster(const struct tp_pick_field *f, size_t x, size_t y, double *change)
-{
-    const struct tp_choice *a = tp_pick_choice(f, x), *b = tp_pick_choice(f, y);
-    *change = a->ns / b->ns - 1;
-    if (f->q->policy_time || a->cold != b->cold)
-        return false;
-    if (f->q->faster)
-        return f->q->faster(f->q->ctx, x, y, change);
-    return a->high < b->low && a->ns * TP_PICK_CLOSE < b->ns;
 }
 
 /* ---- the steps ---- */
@@ -200,17 +184,6 @@ static void take_step(struct tp_pick_field *f, size_t step)
 }
 
 /* ---- words ---- */
-
-struct tp_text tp_pick_bytes(const struct tp_pick_field *f, double value)
-{
-    return tp_bytes((uint64_t)value, f->q->exact);
-}
-
-/* The column by which memory is judged. */
-const char *tp_pick_need_name(const struct tp_pick_field *f)
-{
-    return f->fits ? "fits in" : f->q->resident ? "total resident" : "peak reserved";
-}
 
 static void say_memory(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
 {
@@ -447,20 +420,6 @@ static void say_smaller(const struct tp_pick_field *f, size_t pick, char *text)
 }
 
 /* ---- the result ---- */
-
-void tp_pick_fill(const struct tp_pick_field *f, struct tp_pick *out)
-{
-    size_t left = tp_pick_count_in(f);
-    for (size_t i = 0; i < f->count; i++)
-        if (f->in[i]) {
-            tp_pick_say(out->head, "%s%s",
-                        !out->count              ? "Pick "
-                        : out->count + 1 == left ? " or "
-                                                 : ", ",
-                        tp_pick_choice(f, i)->label);
-            out->chosen[out->count++] = i;
-        }
-}
 
 /* Whether a policy other than a yardstick was excluded before figures decided. */
 static bool is_limited_choice(const struct tp_pick_field *f)

@@ -16,41 +16,6 @@
 #define SCHEMA "tapool.result/1"
 enum { RUNS_MAX = 100000, CHUNK = 1 << 16 };
 
-/* ---- lacks ---- */
-
-void tp_stored_lack(struct tp_document *r, enum tp_stored_lack_kind kind, const char *name)
-{
-    struct tp_stored *s = r->ctx;
-    for (size_t i = 0; i < s->lack_count; i++)
-        if (s->lacks[i].kind == kind && !strcmp(s->lacks[i].name, name))
-            return;
-    const struct tp_member at = {.document = r};
-    struct tp_stored_lack *more =
-        tp_member_memory(&at, realloc(s->lacks, (s->lack_count + 1) * sizeof *more));
-    if (!more)
-        return;
-    s->lacks = more;
-    more += s->lack_count++;
-    more->kind = kind;
-    snprintf(more->name, sizeof more->name, "%s", name);
-}
-
-/* Skips "runs[2]." or "devices[1]." at the start of a path. */
-static const char *skip_element(const char *path, const char *list)
-{
-    size_t length = strlen(list);
-    const char *end = strncmp(path, list, length) ? NULL : strstr(path + length, "].");
-    return end ? end + 2 : path;
-}
-
-/* The name leaves out which run or device lacks the member, so that a member that is missing in
- * many of them is noted once. */
-void tp_stored_lack_member(const struct tp_member *m)
-{
-    const char *name = skip_element(skip_element(m->path, "runs["), "devices[");
-    tp_stored_lack(m->document, TP_LACKS_MEMBER, name);
-}
-
 /* ---- the document ---- */
 
 static void check_schema(const struct tp_member *root)

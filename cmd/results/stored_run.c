@@ -204,22 +204,6 @@ static void read_settings(const struct tp_member *root, const struct tp_member *
     }
 }
 
-bool tp_stored_says_played(const struct tp_record *run, const char *pass)
-{
-    const char *list = NULL;
-    for (size_t i = 0; i < TP_SETTINGS; i++)
-        if (!strcmp(tp_settings[i].path, "passes"))
-            list = run->settings[i];
-    const size_t length = strlen(pass);
-    while (list && *list) {
-        size_t word = strcspn(list, ",");
-        if (word == length && !strncmp(list, pass, length))
-            return true;
-        list += word + (list[word] == ',');
-    }
-    return false;
-}
-
 void tp_stored_read_run(const struct tp_member *root, const struct tp_member *in,
                         struct tp_record *run)
 {

@@ -280,6 +280,12 @@ echo 'void tp_left(void) {} int main(void) { return 0; }' | "$CC" -x c - -rdynam
 caught 'tp_wanted is TP_API, and not exported' symbols
 caught 'tp_left is exported, and not TP_API' symbols
 
+fresh_tree
+echo 'void tp_there(void); void tp_here(void) { tp_there(); }' >>alloc/engine/engine.c
+echo 'void tp_here(void); void tp_there(void) { tp_here(); }' >alloc/engine/there.c
+build_tree
+caught 'files call each other in a circle:' symbols
+
 recorder() { "$HERE/check_recorder.sh" "$OBJECTS/recorder.so"; }
 # Links a library as a recorder is, with these words for the linker.
 link_recorder() { # FLAG...

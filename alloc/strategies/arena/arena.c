@@ -170,6 +170,51 @@ static void arena_thread_fini(void *state, void *thread)
     *thr = (struct arena_thread){0};
 }
 
+/* ---- large objects, where one thread plays everything ---- */
+
+static int large_serial(struct arena *st, const struct tp_req *rq, bool again, struct tp_block *out)
+{
+    uint64_t pages = pages_of(rq->size);
+    struct arena_span *s = rq->align <= ARENA_PAGE ? kept_take(&st->kept, pages) : NULL;
+    int rc = TP_OK;
+    if (s) {
+        s->state = ARENA_SPAN_LARGE;
+        *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
+        return TP_OK;
+    }
+    tp_arena_kept_release(st, &st->kept, st->kept.count);
+    rc = tp_addr_map_reserve(&st->large, st->large.count + 1);
+    if (!rc)
+        rc = tp_arena_get_span(st, &st->kept, pages, pages, rq->align, ARENA_SPAN_LARGE, again, &s);
+    if (rc)
+        return rc;
+    tp_addr_map_insert(&st->large, span_addr(s), (uintptr_t)s);
+    *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
+    return TP_OK;
+}
+
+/* The span of a live large object, or NULL. */
+static struct arena_span *large_find(const struct arena *st, tp_addr addr)
+{
+    struct arena_span *s = meta_map_at(&st->large, addr);
+    return s && s->state == ARENA_SPAN_LARGE ? s : NULL;
+}
+
+static int arena_free_large(struct arena *st, tp_addr addr, uint64_t size)
+{
+    struct arena_span *s = large_find(st, addr);
+    bool fits = s && s->pages == pages_of(size);
+    if (fits && s->pages <= KEPT_PAGES) {
+        if (st->kept.count == KEPT_SPANS)
+            tp_arena_kept_release(st, &st->kept, 1);
+        kept_add_serial(st, s);
+    } else if (fits) {
+        tp_addr_map_remove(&st->large, addr, NULL);
+        arena_give(st, s);
+    }
+    return fits ? TP_OK : TP_EINVAL;
+}
+
 /* ---- alloc ---- */
 
 /* True once, after the first out of memory: reclaims all idle blocks, so that the caller tries
@@ -388,13 +433,14 @@ static int change_pages(struct arena *st, struct arena_kept *kept, struct arena_
                         uint64_t pages)
 {
     if (s->behind && s->behind->state == ARENA_SPAN_KEPT)
-        kept_release(st, kept, kept->count);
+        tp_arena_kept_release(st, kept, kept->count);
     if (pages <= s->pages)
         return pages < s->pages ? tp_arena_pages_shrink(&st->pages, s, pages) : TP_OK;
     int rc = tp_arena_pages_extend(&st->pages, s, pages);
     if (rc != TP_EUNSUP || !st->owners || !kept->count)
         return rc;
-    kept_release(st, kept, kept->count); /* one of them may lie behind; its state does not tell */
+    tp_arena_kept_release(st, kept,
+                          kept->count); /* one of them may lie behind; its state does not tell */
     return tp_arena_pages_extend(&st->pages, s, pages);
 }
 
@@ -464,7 +510,7 @@ static int arena_trim(void *state, uint64_t keep)
     struct arena *st = state;
     tp_arena_reclaim(st, NULL); /* no other thread is running during a trim */
     tp_lock_take(&st->heap);
-    arena_give_back(st, keep, 0);
+    tp_arena_give_back(st, keep, 0);
     tp_lock_drop(&st->heap);
     return TP_OK;
 }

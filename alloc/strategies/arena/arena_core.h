@@ -175,37 +175,23 @@ int tp_arena_alloc_slow(struct arena *st, struct arena_thread *thr, const struct
 int tp_arena_free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
                        const struct tp_req *rq);
 
-/* ---- spans: the heap lock is held ---- */
-
-/* Takes a free span of `wanted` pages, or the longest of at least `least` pages. Where the two
- * differ, `align` must be no more than a page. */
-static inline int span_from_tree(struct arena *st, uint64_t wanted, uint64_t least, uint64_t align,
-                                 enum arena_span_state state, struct arena_span **out)
-{
-    int rc = pages_take(&st->pages, wanted, align, state, out);
-    if (rc != TP_EOOM || least == wanted)
-        return rc;
-    const struct arena_span *last = tree_last(&st->pages.free);
-    if (!last || last->pages < least)
-        return TP_EOOM;
-    return pages_take(&st->pages, last->pages, align, state, out);
-}
+/* ---- in arena_spans.c: the heap lock is held ---- */
 
 /* Gives wholly free ranges back, newest first, until at most `keep` bytes are free; only those that
  * have been so for `age` spans. */
-static inline void arena_give_back(struct arena *st, uint64_t keep, uint64_t age)
-{
-    for (struct arena_range *r = st->pages.newest, *older; r && st->pages.idle_ranges; r = older) {
-        older = r->older;
-        if (st->pages.free_pages * ARENA_PAGE <= keep)
-            return;
-        tp_addr base = r->base;
-        uint64_t bytes = r->pages * ARENA_PAGE;
-        if (range_is_free(r) && st->pages.given - r->idle_since >= age &&
-            !tp_arena_pages_put_range(&st->pages, r))
-            tp_arena_chunks_forget(&st->chunks, base, bytes);
-    }
-}
+void tp_arena_give_back(struct arena *st, uint64_t keep, uint64_t age);
+
+/* Turns the oldest `count` kept spans into free pages. */
+void tp_arena_kept_release(struct arena *st, struct arena_kept *kept, uint32_t count);
+
+/* Like span_from_tree, but also gets new ranges from the source. again: all idle memory was
+ * reclaimed, so free ranges that are too small are given back first, after which the source may
+ * have enough. */
+int tp_arena_get_span(struct arena *st, struct arena_kept *kept, uint64_t wanted, uint64_t least,
+                      uint64_t align, enum arena_span_state state, bool again,
+                      struct arena_span **out);
+
+/* ---- spans: the heap lock is held ---- */
 
 /* Frees a span. Now and then, counted in spans and not in time, it looks for ranges that have long
  * been idle. */
@@ -215,22 +201,7 @@ static inline void arena_give(struct arena *st, struct arena_span *s)
     if (LIKELY(st->pages.given < st->pages.next_look))
         return;
     st->pages.next_look = st->pages.given + ARENA_DECAY_STEP;
-    arena_give_back(st, 0, ARENA_DECAY);
-}
-
-/* Turns the oldest `count` kept spans into free pages. */
-static inline void kept_release(struct arena *st, struct arena_kept *kept, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (LIKELY(!st->owners))
-            tp_addr_map_remove(&st->large, span_addr(kept->spans[i]), NULL);
-        else
-            tp_arena_chunks_tag(&st->chunks, kept->spans[i], ARENA_PAGE, 0);
-        arena_give(st, kept->spans[i]);
-    }
-    kept->count -= count;
-    memmove(kept->spans, kept->spans + count, kept->count * sizeof *kept->spans);
-    memmove(kept->pages, kept->pages + count, kept->count * sizeof *kept->pages);
+    tp_arena_give_back(st, 0, ARENA_DECAY);
 }
 
 /* Keeps a freed large span; there must be room for it. */
@@ -263,101 +234,6 @@ static inline struct arena_span *kept_take(struct arena_kept *kept, uint64_t pag
         return s;
     }
     return NULL;
-}
-
-/* Where one thread plays everything: turns idle blocks into free pages before a range is got, a few
- * times for each range, so that a program that repeats itself soon needs neither; and not before
- * enough was taken since the last time. False: nothing was found. */
-static inline bool arena_collect(struct arena *st)
-{
-    struct arena_collected *last = &st->collected;
-    uint64_t before = st->pages.free_pages;
-    if (last->range != st->pages.sequence)
-        last->left = COLLECTS;
-    last->range = st->pages.sequence;
-    if (st->shared || !last->left ||
-        (st->pages.taken - last->taken) * COLLECT_SHARE < st->pages.pages)
-        return false;
-    tp_arena_reclaim(st, NULL);
-    last->left--;
-    last->taken = st->pages.taken;
-    return st->pages.free_pages != before;
-}
-
-/* Like span_from_tree, but also gets new ranges from the source. again: all idle memory was
- * reclaimed, so free ranges that are too small are given back first, after which the source may
- * have enough. */
-static inline int arena_get_span(struct arena *st, struct arena_kept *kept, uint64_t wanted,
-                                 uint64_t least, uint64_t align, enum arena_span_state state,
-                                 bool again, struct arena_span **out)
-{
-    int rc = span_from_tree(st, wanted, least, align, state, out);
-    if (rc != TP_EOOM)
-        return rc;
-    if (kept->count) {
-        kept_release(st, kept, kept->count);
-        rc = span_from_tree(st, wanted, least, align, state, out);
-        if (rc != TP_EOOM)
-            return rc;
-    }
-    if (!again && arena_collect(st)) {
-        rc = span_from_tree(st, wanted, least, align, state, out);
-        if (rc != TP_EOOM)
-            return rc;
-    }
-    if (again)
-        arena_give_back(st, 0, 0);
-    else
-        rc = tp_arena_pages_grow_most(&st->pages, wanted * ARENA_PAGE, align);
-    if (rc == TP_EOOM)
-        rc = tp_arena_pages_grow(&st->pages, least * ARENA_PAGE, align, true);
-    return rc ? rc : span_from_tree(st, wanted, least, align, state, out);
-}
-
-/* ---- large objects, where one thread plays everything ---- */
-
-static inline int large_serial(struct arena *st, const struct tp_req *rq, bool again,
-                               struct tp_block *out)
-{
-    uint64_t pages = pages_of(rq->size);
-    struct arena_span *s = rq->align <= ARENA_PAGE ? kept_take(&st->kept, pages) : NULL;
-    int rc = TP_OK;
-    if (s) {
-        s->state = ARENA_SPAN_LARGE;
-        *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
-        return TP_OK;
-    }
-    kept_release(st, &st->kept, st->kept.count);
-    rc = tp_addr_map_reserve(&st->large, st->large.count + 1);
-    if (!rc)
-        rc = arena_get_span(st, &st->kept, pages, pages, rq->align, ARENA_SPAN_LARGE, again, &s);
-    if (rc)
-        return rc;
-    tp_addr_map_insert(&st->large, span_addr(s), (uintptr_t)s);
-    *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
-    return TP_OK;
-}
-
-/* The span of a live large object, or NULL. */
-static inline struct arena_span *large_find(const struct arena *st, tp_addr addr)
-{
-    struct arena_span *s = meta_map_at(&st->large, addr);
-    return s && s->state == ARENA_SPAN_LARGE ? s : NULL;
-}
-
-static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size)
-{
-    struct arena_span *s = large_find(st, addr);
-    bool fits = s && s->pages == pages_of(size);
-    if (fits && s->pages <= KEPT_PAGES) {
-        if (st->kept.count == KEPT_SPANS)
-            kept_release(st, &st->kept, 1);
-        kept_add_serial(st, s);
-    } else if (fits) {
-        tp_addr_map_remove(&st->large, addr, NULL);
-        arena_give(st, s);
-    }
-    return fits ? TP_OK : TP_EINVAL;
 }
 
 /* ---- in arena_check.c ---- */

@@ -307,7 +307,7 @@ static void reclaim_owner(struct arena *st, struct arena_owner *owner)
         tp_arena_release_idle(st, &owner->pools[c], 0);
     }
     tp_lock_take(&st->heap);
-    kept_release(st, &owner->kept, owner->kept.count);
+    tp_arena_kept_release(st, &owner->kept, owner->kept.count);
     tp_lock_drop(&st->heap);
 }
 
@@ -417,7 +417,7 @@ void tp_arena_owner_end(struct arena *st, struct arena_thread *thr)
     struct arena_owner *owner = thr->owner;
     outboxes_send(st, owner);
     tp_lock_take(&st->heap);
-    kept_release(st, &owner->kept, owner->kept.count);
+    tp_arena_kept_release(st, &owner->kept, owner->kept.count);
     owner->thr = NULL;
     uint64_t left = __atomic_exchange_n(&owner->inbox, INBOX_CLOSED, __ATOMIC_ACQ_REL);
     tp_lock_drop(&st->heap);

@@ -182,8 +182,8 @@ static int carve_span(struct arena *st, struct arena_thread *thr, uint32_t size_
 {
     uint64_t block = st->classes.size[size_class];
     uint64_t wanted = carve_pages(pool_of(st, thr, size_class), block);
-    int rc = arena_get_span(st, kept_of(st, thr), wanted, pages_of(block), ARENA_PAGE,
-                            ARENA_SPAN_SMALL, again, out);
+    int rc = tp_arena_get_span(st, kept_of(st, thr), wanted, pages_of(block), ARENA_PAGE,
+                               ARENA_SPAN_SMALL, again, out);
     if (rc)
         return rc;
     struct arena_span *s = *out;
@@ -328,5 +328,5 @@ void tp_arena_reclaim(struct arena *st, struct arena_thread *own)
     empty_all(st);
     for (uint32_t c = 0; c < st->classes.count; c++)
         tp_arena_release_idle(st, &st->central[c], 0);
-    kept_release(st, &st->kept, st->kept.count);
+    tp_arena_kept_release(st, &st->kept, st->kept.count);
 }

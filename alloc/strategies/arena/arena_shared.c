@@ -109,8 +109,8 @@ static int large_carve(struct arena *st, struct arena_thread *thr, const struct 
 {
     uint64_t pages = pages_of(rq->size);
     struct arena_kept *kept = &thr->owner->kept;
-    kept_release(st, kept, kept->count);
-    int rc = arena_get_span(st, kept, pages, pages, rq->align, ARENA_SPAN_LARGE, again, out);
+    tp_arena_kept_release(st, kept, kept->count);
+    int rc = tp_arena_get_span(st, kept, pages, pages, rq->align, ARENA_SPAN_LARGE, again, out);
     if (rc)
         return rc;
     (*out)->size_class = ARENA_LARGE;
@@ -152,7 +152,7 @@ static void large_put(struct arena *st, struct arena_span *s, struct arena_kept 
     if (!keeps || kept->count == KEPT_SPANS) {
         tp_lock_take(&st->heap);
         if (keeps)
-            kept_release(st, kept, 1);
+            tp_arena_kept_release(st, kept, 1);
         else {
             tp_arena_chunks_tag(&st->chunks, s, ARENA_PAGE, 0);
             arena_give(st, s);

@@ -611,28 +611,28 @@ INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct par
 
 /* The variants that are worth their code size. The clock is a sum in memory that costs 1.5 ns per
  * instruction, so it is kept only where it is read. Memory that can be touched has no clock. */
-#define PLAY(...) play_part(p, w, part, (struct variant){__VA_ARGS__})
+#define PLAY(...) play_part(p, w, part, (struct variant){.mode = mode, .copy = copy, __VA_ARGS__})
 INLINE void play(struct tp_player *p, const struct tp_window *w, struct part part, enum mode mode,
                  int copy)
 {
     const struct tp_program_facts *f = p->facts;
     bool one_device = f->devices == 1, alone = one_device && f->threads == 1 && f->streams == 1;
     if (p->touch == TP_TOUCH_ALL)
-        PLAY(mode, TP_TOUCH_ALL, false, false, false, copy, false, false, false);
+        PLAY(.touch = TP_TOUCH_ALL);
     else if (p->clocked && alone)
-        PLAY(mode, TP_TOUCH_NONE, true, true, true, copy, false, false, false);
+        PLAY(.touch = TP_TOUCH_NONE, .clocked = true, .one_device = true, .alone = true);
     else if (p->clocked)
-        PLAY(mode, TP_TOUCH_NONE, true, false, false, copy, false, false, false);
+        PLAY(.touch = TP_TOUCH_NONE, .clocked = true);
     else if (p->touch == TP_TOUCH_FIRST && alone)
-        PLAY(mode, TP_TOUCH_FIRST, false, true, true, copy, false, false, false);
+        PLAY(.touch = TP_TOUCH_FIRST, .one_device = true, .alone = true);
     else if (p->touch == TP_TOUCH_FIRST && one_device)
-        PLAY(mode, TP_TOUCH_FIRST, false, true, false, copy, false, false, false);
+        PLAY(.touch = TP_TOUCH_FIRST, .one_device = true);
     else if (p->touch == TP_TOUCH_FIRST)
-        PLAY(mode, TP_TOUCH_FIRST, false, false, false, copy, false, false, false);
+        PLAY(.touch = TP_TOUCH_FIRST);
     else if (alone)
-        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy, false, false, false);
+        PLAY(.touch = TP_TOUCH_NONE, .one_device = true, .alone = true);
     else
-        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, false, false, false);
+        PLAY(.touch = TP_TOUCH_NONE);
 }
 
 /* Variants for a real device: no block is touched, and the device has its own clock. */
@@ -641,11 +641,11 @@ INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, struc
 {
     const struct tp_program_facts *f = p->facts;
     if (p->occupier)
-        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, true, false);
+        PLAY(.touch = TP_TOUCH_NONE, .device = true, .occupied = true);
     else if (f->devices == 1 && f->threads == 1 && f->streams == 1)
-        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy, true, false, false);
+        PLAY(.touch = TP_TOUCH_NONE, .one_device = true, .alone = true, .device = true);
     else
-        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, false, false);
+        PLAY(.touch = TP_TOUCH_NONE, .device = true);
 }
 
 /* Variants for one of several OS threads, which play host memory and one device. */
@@ -655,11 +655,11 @@ INLINE void play_in_crew(struct tp_player *p, const struct tp_window *w, struct 
     if (tp_crew_stops(p)) /* another thread has stopped */
         stop_before(p, w, part.from, mode);
     else if (p->touch == TP_TOUCH_ALL)
-        PLAY(mode, TP_TOUCH_ALL, false, true, false, copy, false, false, true);
+        PLAY(.touch = TP_TOUCH_ALL, .one_device = true, .in_crew = true);
     else if (p->touch == TP_TOUCH_FIRST)
-        PLAY(mode, TP_TOUCH_FIRST, false, true, false, copy, false, false, true);
+        PLAY(.touch = TP_TOUCH_FIRST, .one_device = true, .in_crew = true);
     else
-        PLAY(mode, TP_TOUCH_NONE, false, true, false, copy, false, false, true);
+        PLAY(.touch = TP_TOUCH_NONE, .one_device = true, .in_crew = true);
 }
 
 typedef void part_fn(struct tp_player *p, const struct tp_window *w, struct part part);

@@ -33,7 +33,7 @@ void tp_arena_kept_release(struct arena *st, struct arena_kept *kept, uint32_t c
 /* Takes a free span of `wanted` pages, or the longest of at least `least` pages. Where the two
  * differ, `align` must be no more than a page. */
 static int span_from_tree(struct arena *st, uint64_t wanted, uint64_t least, uint64_t align,
-                                 enum arena_span_state state, struct arena_span **out)
+                          enum arena_span_state state, struct arena_span **out)
 {
     int rc = pages_take(&st->pages, wanted, align, state, out);
     if (rc != TP_EOOM || least == wanted)
@@ -63,9 +63,9 @@ static bool arena_collect(struct arena *st)
     return st->pages.free_pages != before;
 }
 
-int tp_arena_get_span(struct arena *st, struct arena_kept *kept, uint64_t wanted,
-                                 uint64_t least, uint64_t align, enum arena_span_state state,
-                                 bool again, struct arena_span **out)
+int tp_arena_get_span(struct arena *st, struct arena_kept *kept, uint64_t wanted, uint64_t least,
+                      uint64_t align, enum arena_span_state state, bool again,
+                      struct arena_span **out)
 {
     int rc = span_from_tree(st, wanted, least, align, state, out);
     if (rc != TP_EOOM)

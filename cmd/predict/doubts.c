@@ -43,7 +43,8 @@ int tp_predict_find_most(const struct tp_prediction *p, uint64_t n,
     if (rc == TP_OK)
         rc = tp_predict_peak(p, sizes, &most, err);
     out->peak = most.bytes;
-    out->matters |= rc != TP_OK || tp_predict_is_far(peak->bytes, most.bytes);
+    out->matters |= rc != TP_OK || is_share(tp_predict_change(peak->bytes, most.bytes), peak->bytes,
+                                            TP_PREDICT_RANGE);
     tp_predict_peak_release(&most);
     free(sizes);
     return rc == TP_EINPUT ? TP_OK : rc; /* too large is far, too */

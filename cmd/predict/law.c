@@ -132,14 +132,6 @@ static bool find_padded(const struct sizes *s,
     return found;
 }
 
-static struct tp_law ambiguous(const struct sizes *s)
-{
-    struct tp_law law = law_of_kind(s, TP_LAW_NONE, 1, 0);
-    law.ambiguous = true;
-    return law;
-}
-
-/* Where a + k n explains the sizes as well as n rounded up does, neither is known. */
 struct tp_law tp_law_of(const uint64_t *n, const uint64_t *size, size_t count)
 {
     const struct sizes s = {n, size, count};
@@ -152,8 +144,8 @@ struct tp_law tp_law_of(const uint64_t *n, const uint64_t *size, size_t count)
     bool pads = find_padded(&s, is_power, TP_LAW_PADDED, &padded);
     for (unsigned power = 1; power <= 2; power++)
         if (is_shifted(&s, power, 0)) {
-            shifted = law_of_kind(&s, TP_LAW_SHIFTED, power, 0);
-            return pads ? ambiguous(&s) : shifted;
+            padded.or_shifted = power;
+            return pads ? padded : law_of_kind(&s, TP_LAW_SHIFTED, power, 0);
         }
     if (pads)
         return padded;
@@ -462,6 +454,13 @@ bool tp_law_decides(const struct tp_axis_values *at, size_t count)
     return all;
 }
 
+static struct tp_law ambiguous(const struct sizes *s)
+{
+    struct tp_law law = law_of_kind(s, TP_LAW_NONE, 1, 0);
+    law.ambiguous = true;
+    return law;
+}
+
 static struct tp_law law_of_several(const struct varied_sizes *of, const struct sizes *s)
 {
     const struct tp_law plain = {.multiple = 0};
@@ -509,10 +508,13 @@ struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size,
     return law;
 }
 
-struct tp_law tp_law_risen(uint64_t from, uint64_t n, uint64_t size)
+struct tp_law tp_law_shifted(const struct tp_law *law)
 {
-    return (struct tp_law){
-        .kind = TP_LAW_SHIFTED, .power = 1, .n = {from, n, n}, .size = {0, size, size}};
+    struct tp_law other = *law;
+    other.kind = TP_LAW_SHIFTED;
+    other.power = law->or_shifted;
+    other.multiple = other.multiple_most = other.or_shifted = 0;
+    return other;
 }
 
 /* Of a + k x, the line through two points; of k x, one of them. */
@@ -585,7 +587,10 @@ void tp_law_text(const struct tp_law *law, char *const axes[TP_AXES], char text[
     const char *n = law->power == 2 ? "n^2" : "n";
     const char *shift = law->kind == TP_LAW_SHIFTED ? "a + k " : "";
     if (law->multiple)
-        snprintf(text, TP_LAW_TEXT, "%s%s, padded to %u", shift, n, law->multiple);
+        snprintf(text, TP_LAW_TEXT, "%s%s, padded to %u%s", shift, n, law->multiple,
+                 !law->or_shifted       ? ""
+                 : law->or_shifted == 2 ? ", or a + k n^2"
+                                        : ", or a + k n");
     else
         snprintf(text, TP_LAW_TEXT, "%s%s",
                  law->kind == TP_LAW_CONSTANT    ? "constant"

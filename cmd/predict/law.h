@@ -5,7 +5,8 @@
  * Laws are looked for in this order, each exact in integers for all recorded sizes: constant, k n,
  * k n^2, the same with n rounded up to a multiple of 8 to 512, a + k n, a + k n^2, and from three
  * sizes on these with n rounded up, and a polynomial of degree 2, of three with parts that are
- * whole and not negative. Where n rounded up and a + k n both explain the sizes, no law is known.
+ * whole and not negative. Where n rounded up and a + k n^p both explain the sizes, either may be
+ * it.
  *
  * Laws of several settings are looked for in this order: constant, k x, the same with some settings
  * rounded up to a multiple of 8 to 512, a + k x, each with x a product of powers of the settings,
@@ -51,6 +52,7 @@ struct tp_law {
     unsigned power;          /* 1 or 2 */
     unsigned multiple;       /* that n is rounded up to; 0: none */
     unsigned multiple_most;  /* the largest that explains the sizes, too */
+    unsigned or_shifted;     /* of TP_LAW_PADDED: a + k n^or_shifted explains them, too; 0: no */
     uint64_t n[3], size[3];  /* the sizes that define it; of a product, n are values of x */
     uint64_t parts[4];       /* of TP_LAW_BILINEAR: a to d, each up to TP_MAX_SIZE */
     uint8_t powers[TP_AXES]; /* of a product: 0 to 2 each, together up to one more than settings */
@@ -79,8 +81,8 @@ bool tp_law_at_setting(const struct tp_law *law, const struct tp_axis_values *at
 struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size,
                            const uint8_t powers[TP_AXES]);
 
-/* The line of what is 0 bytes at `from` and `size` at `n`, which is above. */
-struct tp_law tp_law_risen(uint64_t from, uint64_t n, uint64_t size);
+/* The other law of one that has `or_shifted`. */
+struct tp_law tp_law_shifted(const struct tp_law *law);
 
 /* The size at `n`. False: it is above TP_MAX_SIZE. A part of a byte counts as a whole one. */
 bool tp_law_at(const struct tp_law *law, uint64_t n, uint64_t *size);

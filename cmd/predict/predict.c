@@ -6,6 +6,7 @@
 #include "cmd/ui/text.h"
 #include "traces/lower/unlower.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,11 +160,12 @@ struct points {
     size_t *pairs; /* by recording, then by request; those of the base are not set */
 };
 
-/* Any two points lie on a + k n. And blocks of the recorded heap are matched by their sizes: which
- * of two is the one that grew is not known where that makes it a square. */
+/* Any two points lie on a + k n, and many on a law with n rounded up. And blocks of the recorded
+ * heap are matched by their sizes: which of two is the one that grew is not known where that makes
+ * it a square. */
 static bool is_guessed(const struct tp_law *law, size_t points, bool initial)
 {
-    return points == 2 && (law->kind == TP_LAW_SHIFTED ||
+    return points == 2 && (law->kind == TP_LAW_SHIFTED || law->kind == TP_LAW_PADDED ||
                            (initial && law->kind == TP_LAW_POWER && law->power > 1));
 }
 
@@ -187,6 +189,7 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
     of->narrowed = of->law.kind != TP_LAW_NONE && used < count;
     p->narrowed += of->narrowed;
     bool guessed = is_guessed(&of->law, used, i < base->initial);
+    p->ambiguous += of->law.or_shifted > 0;
     struct tp_predict_gap *gap = count < 2 ? &p->alone : &p->lawless;
     p->aligned += count >= 2;
     p->kinds[of->law.kind] += count >= 2;
@@ -204,7 +207,7 @@ static void find_law(struct tp_prediction *p, const struct points *at, size_t i)
 static bool is_same_law(const struct tp_law *a, const struct tp_law *b)
 {
     return a->kind == b->kind && a->power == b->power && a->multiple == b->multiple &&
-           a->size[1] == b->size[1] && a->padded == b->padded &&
+           a->or_shifted == b->or_shifted && a->size[1] == b->size[1] && a->padded == b->padded &&
            !memcmp(a->powers, b->powers, sizeof a->powers) &&
            !memcmp(a->parts, b->parts, sizeof a->parts);
 }
@@ -430,7 +433,8 @@ bool tp_predict_decides(const struct tp_sample_run *const *recordings, size_t co
 
 bool tp_predict_has_doubts(const struct tp_prediction *p)
 {
-    return p->doubtful.requests || p->lawless.requests || p->alone.requests || p->twins.requests;
+    return p->doubtful.requests || p->lawless.requests || p->alone.requests || p->twins.requests ||
+           p->ambiguous;
 }
 
 bool tp_predict_is_apart(const struct tp_prediction *p, bool of_base, size_t request)
@@ -473,23 +477,82 @@ static uint64_t recorded_below(const struct tp_prediction *p)
     return below;
 }
 
-/* With n^2; what only the base has may have come between the recording below and it, and as many
- * more may come on the way. */
+static struct tp_law constant_of(uint64_t size)
+{
+    return (struct tp_law){.kind = TP_LAW_CONSTANT, .size = {size, size, size}};
+}
+
+/* The power of n by which the first recorded size of a request is another one; 0: not known. */
+static double power_between(const struct tp_law *law, size_t i)
+{
+    if (!law->size[i] || !law->n[i] || law->n[i] == law->n[0])
+        return 0;
+    return log((double)law->size[0] / (double)law->size[i]) /
+           log((double)law->n[0] / (double)law->n[i]);
+}
+
+enum { POWER_MOST = 4 }; /* attention over the pixels of an image: their number squared */
+
+/* At most 2, unless the recorded sizes show a higher power: two that differ by a whole one, or
+ * three that agree. Kernels that take a larger workspace from some value on do not. */
+static double power_at_most(const struct tp_law *law)
+{
+    const double first = power_between(law, 1), other = power_between(law, 2);
+    bool known = law->kind == TP_LAW_NONE && first > 2 && first <= POWER_MOST + 0.25;
+    bool agrees =
+        law->n[2] == law->n[1] ? fabs(first - round(first)) < 0.02 : fabs(first - other) < 0.25;
+    return known && agrees ? fmax(2, fmax(first, other)) : 2;
+}
+
+/* Whether three recorded sizes without a law are within a hundredth of a line: rounded somewhere on
+ * the way, as the loads of experts are. */
+static bool is_nearly_linear(const struct tp_law *law)
+{
+    const uint64_t *n = law->n, *size = law->size;
+    if (law->kind != TP_LAW_NONE || !size[2] || n[0] == n[1] || n[0] == n[2] || n[1] == n[2])
+        return false;
+    double slope = ((double)size[2] - (double)size[0]) / ((double)n[2] - (double)n[0]);
+    double between = (double)size[0] + slope * ((double)n[1] - (double)n[0]);
+    return slope > 0 && fabs(between - (double)size[1]) <= TP_PREDICT_DOUBT * (double)size[1];
+}
+
+static struct tp_law line_of(const struct tp_law *law)
+{
+    struct tp_law line = *law;
+    line.kind = TP_LAW_SHIFTED;
+    line.power = 1;
+    line.n[1] = law->n[2];
+    line.size[1] = law->size[2];
+    return line;
+}
+
+/* With n^2, or a higher power if the recordings show one; below the base it does not shrink. What
+ * only the base has may have come between the recording below and it, and as many more may come on
+ * the way. */
 static struct tp_law law_at_most(const struct tp_prediction *p, size_t i,
                                  const struct tp_axis_values *at)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
-    const uint64_t size = base->requests[i].size, below = recorded_below(p);
-    uint8_t powers[TP_AXES] = {0};
-    for (size_t axis = 0; axis < at->count; axis++)
-        powers[axis] = at->values[axis] < base->at.values[axis] ? 0 : 2;
-    const struct tp_law grown = tp_law_grown(&base->at, size, powers),
-                        risen = tp_law_risen(below, base->n, size);
-    uint64_t by_size = 0, by_number = 0;
-    if (!below || !powers[0] || p->requests[i].points > 1 ||
-        !tp_law_at_setting(&grown, at, &by_size) || !tp_law_at_setting(&risen, at, &by_number))
-        return grown;
-    return by_number > by_size ? risen : grown;
+    const uint64_t below = recorded_below(p);
+    const double size = (double)base->requests[i].size;
+    double most = size, came = size;
+    for (size_t axis = 0; axis < at->count; axis++) {
+        double ratio = (double)at->values[axis] / (double)base->at.values[axis];
+        most *= ratio > 1 ? pow(ratio, at->count > 1 ? 2 : power_at_most(&p->requests[i].law)) : 1;
+    }
+    if (below && p->requests[i].points < 2 && at->values[0] > base->n)
+        came *= (double)(at->values[0] - below) / (double)(base->n - below);
+    return constant_of((uint64_t)fmin(fmax(most, came), (double)TP_MAX_SIZE + 1));
+}
+
+/* Of two laws that may hold, the one that is less there, or where the most is asked the other. */
+static struct tp_law one_of_two(const struct tp_law *law, const struct tp_axis_values *at,
+                                enum taken_as as)
+{
+    const struct tp_law other = tp_law_shifted(law);
+    uint64_t first = 0, second = 0;
+    bool known = tp_law_at_setting(law, at, &first) && tp_law_at_setting(&other, at, &second);
+    return known && (first > second) != (as == AT_MOST) ? other : *law;
 }
 
 static struct tp_law law_of(const struct tp_prediction *p, size_t i,
@@ -498,13 +561,15 @@ static struct tp_law law_of(const struct tp_prediction *p, size_t i,
     static const uint8_t linear[TP_AXES] = {1, 1, 1, 1};
     const struct tp_sample_run *base = p->recordings[p->base];
     const struct tp_predicted *of = &p->requests[i];
+    if (of->doubtful && at->count == 1 && is_nearly_linear(&of->law))
+        return line_of(&of->law);
     if (of->doubtful && as == AT_MOST)
         return law_at_most(p, i, at);
     if (of->doubtful && of->law.kind == TP_LAW_NONE)
         return tp_law_grown(&base->at, base->requests[i].size, linear);
     struct tp_law law = of->law;
     law.multiple = as == AS_PADDED ? law.multiple_most : law.multiple;
-    return law;
+    return law.or_shifted ? one_of_two(&law, at, as) : law;
 }
 
 static int list_sizes(const struct tp_prediction *p, const struct tp_axis_values *at,

@@ -14,6 +14,7 @@
 
 #define TP_PREDICT_REDONE      0.02 /* share of a peak that another recording may differ, made again */
 #define TP_PREDICT_DOUBT       0.01 /* share of the bytes without a partner that is accepted */
+#define TP_PREDICT_RANGE       0.1  /* share of a peak that requests of an unknown law may add */
 #define TP_PREDICT_CROSS_DOUBT 0.2  /* share of a peak that the others may be off at the nearest */
 
 /* The law of a request of the base. */
@@ -45,6 +46,7 @@ struct tp_prediction {
     size_t base;                    /* index of the nearest recording */
     struct tp_predicted *requests;  /* owned: of the base, in its order */
     uint64_t aligned;               /* requests with a law of two or more recordings */
+    uint64_t ambiguous;             /* of these, with one of two laws, see law.h */
     uint64_t narrowed;              /* of these, with a law of the nearest recordings only */
     uint64_t kinds[TP_LAW_KINDS];   /* requests of each kind of law */
     struct tp_predict_gap twins;    /* requests of the base alone, with a law of twins */
@@ -212,13 +214,13 @@ struct tp_predict_asking {
 /* Adds "a.pickle at 2, b.pickle at 4". */
 void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out);
 
-/* What doubtful requests make of the answer, if they grow as n^2. */
+/* What doubtful requests make of the answer at most. */
 struct tp_predict_most {
     uint64_t peak, peak_reserved; /* bytes; peak_reserved 0: not replayed */
-    /* it is more than TP_PREDICT_DOUBT off the answer, or as much of the peak is of requests that
-     * only the base has: then that is another program */
+    /* it is more than TP_PREDICT_RANGE off the answer, or TP_PREDICT_DOUBT of the peak is of
+     * requests that only the base has: then that is another program */
     bool matters;
-    bool narrowed; /* as much of the peak is of requests whose law not all recordings follow */
+    bool narrowed; /* TP_PREDICT_DOUBT of it is of requests whose law not all recordings follow */
 };
 
 /* Another recording, made again from the base: its own sizes in the order of the base. */

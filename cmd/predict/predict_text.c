@@ -113,7 +113,7 @@ static struct tp_text doubtful_requests(const struct tp_predict_report *r)
 {
     const struct tp_prediction *p = &r->answer->prediction;
     return tp_plural(p->doubtful.requests + p->lawless.requests + p->alone.requests +
-                         p->twins.requests,
+                         p->twins.requests + p->ambiguous,
                      "request");
 }
 
@@ -121,10 +121,7 @@ static struct tp_text doubtful_requests(const struct tp_predict_report *r)
 static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
-    const struct tp_prediction *p = &a->prediction;
     bool reserved = a->most.peak_reserved, only_fits = !r->asking->n;
-    const uint64_t n = only_fits ? tp_predict_fit_value(a) : r->asking->n;
-    const bool below = n < base_of(r)->n;
     uint64_t low = reserved    ? a->tries[TP_PREDICT_RECORDED].peak_reserved
                    : only_fits ? a->fit.peak
                                : a->peak.bytes;
@@ -134,17 +131,14 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
         tp_page_put(page, 0, "%s of requests that only %s has are live at the peak.",
                     tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
     else if (a->most.matters)
-        tp_page_put(page, 0,
-                    "%s of %s, %s of its bytes, have an unknown law, and decide%s%s: %s "
-                    "at the peak if they %s with n, up to %s %s.",
-                    many.s, base_of(r)->trace.file, percent(p->doubtful.share + p->lawless.share).s,
-                    only_fits ? " at " : "", only_fits ? tp_count(n).s : "",
-                    tp_bytes(low, page->exact).s, below ? "shrink" : "grow",
-                    tp_bytes(high, page->exact).s, below ? "if they do not" : "with n^2");
-    else if (tp_predict_has_doubts(p) && a->sound)
-        row(page, "doubt", "%s of unknown law: peak %s up to %s if they %s", many.s,
-            reserved ? "reserved" : "requested", tp_bytes(high, page->exact).s,
-            below ? "do not shrink" : "grow with n^2");
+        tp_page_put(page, 0, "The law of %s of %s is not known, and decides%s%s: %s, or up to %s.",
+                    many.s, base_of(r)->trace.file, only_fits ? " at " : "",
+                    only_fits ? tp_count(tp_predict_fit_value(a)).s : "",
+                    tp_bytes(low, page->exact).s, tp_bytes(high, page->exact).s);
+    else if (a->sound && high > low &&
+             strcmp(tp_bytes(low, page->exact).s, tp_bytes(high, page->exact).s) != 0)
+        row(page, "doubt", "%s up to %s: the law of %s is not known",
+            reserved ? "reserved" : "requested", tp_bytes(high, page->exact).s, many.s);
 }
 
 /* ---- values that the program may round up ---- */
@@ -244,7 +238,7 @@ static void print_total_memory(const struct tp_predict_report *r, struct tp_page
     if (strcmp(tp_bytes(t->bent, page->exact).s, tp_bytes(t->bytes, page->exact).s) != 0)
         row(page, "", "%-10s  if growth goes on to change as it did between the recordings",
             tp_bytes(t->bent, page->exact).s);
-    if (t->smaller != t->larger)
+    if (tp_predict_change(t->smaller, t->larger) > t->bytes / 100)
         row(page, "", "%s to %s  if what doubled is tables, which double when they are full",
             tp_bytes(t->smaller, page->exact).s, tp_bytes(t->larger, page->exact).s);
     if (!tp_totals_near(t, t->other_phase > t->bytes ? t->other_phase : t->bytes))
@@ -430,10 +424,9 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
     if (f->hole)
         row(page, "", "not every smaller value: %s does not fit", tp_count(f->hole).s);
     if (f->most > f->peak)
-        row(page, "doubt", "%s of unknown law: at %s requested %s up to %s if they %s",
-            doubtful_requests(r).s, tp_count(tp_predict_fit_value(r->answer)).s,
-            tp_bytes(f->peak, page->exact).s, tp_bytes(f->most, page->exact).s,
-            tp_predict_fit_value(r->answer) < base_of(r)->n ? "do not shrink" : "grow with n^2");
+        row(page, "doubt", "at %s requested %s up to %s: the law of %s is not known",
+            tp_count(tp_predict_fit_value(r->answer)).s, tp_bytes(f->peak, page->exact).s,
+            tp_bytes(f->most, page->exact).s, doubtful_requests(r).s);
     if (f->fails)
         row(page, "first OOM", "%s %s%s%s%s%s%s", tp_count(f->fails).s,
             f->event     ? "at event "
@@ -494,8 +487,9 @@ static uint64_t value_that_helps(const struct tp_predict_asking *q, size_t axis,
         most = value > most ? value : most;
     }
     *above = least == 1 || ((!asked || asked >= least) && 2 * most <= TP_LAW_N_MOST);
-    if (!*above && least / 2 != asked)
-        return least / 2;
+    const uint64_t lower = least / 2 != asked ? least / 2 : least / 4 * 3;
+    if (!*above && lower && lower != asked)
+        return lower;
     *above = true;
     if (!tables && 2 * most != asked)
         return 2 * most;
@@ -520,6 +514,20 @@ static const char *how_it_helps(const struct tp_predict_report *r, bool above)
                  : "two recordings below the change agree";
 }
 
+/* Whether each recording makes more requests than those of smaller values, at sites that others
+ * have: the number of requests grows with the setting. */
+static bool grows_in_number(const struct tp_predict_report *r)
+{
+    const struct tp_predict_asking *q = r->asking;
+    const struct tp_prediction *p = &r->answer->prediction;
+    bool grows =
+        q->target.count == 1 && q->count > 2 &&
+        (p->alone.requests || p->doubtful.requests || p->twins.requests || p->missing.requests);
+    for (size_t i = 1; i < q->count; i++)
+        grows &= q->recordings[i]->count > q->recordings[i - 1]->count;
+    return grows && !r->totals;
+}
+
 void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out)
 {
     const struct tp_predict_asking *q = r->asking;
@@ -527,6 +535,12 @@ void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out)
     const size_t axis = least_known(q);
     bool above;
     struct tp_axis_values at = last->at;
+    if (grows_in_number(r)) {
+        tp_str_add(out,
+                   "record at the value itself: the number of requests grows with it, which is "
+                   "not followed");
+        return;
+    }
     at.values[axis] = value_that_helps(q, axis, tables_decide(r->totals), &above);
     tp_str_add(out, "record at %s too: %s", tp_axis_text(&at, last->axes).s,
                how_it_helps(r, above));

@@ -270,6 +270,17 @@ static double parabola(const struct tp_site_ledger *l, const double *y, uint64_t
 
 /* ---- one moment at a value ---- */
 
+enum { MOMENTS = 16 }; /* sites whose largest moments are looked at */
+#define CURVED 0.01    /* what the others differ by, below which growth is taken to be straight */
+
+struct moments {
+    const struct tp_site_ledger *of;
+    double *totals;          /* by moment, then by recording */
+    double *others;          /* the same, as the other recordings predict it */
+    double off[MOMENTS + 1]; /* the largest difference between the two, as a share */
+    bool counts[MOMENTS + 1];
+};
+
 struct moment {
     double bytes, bent;     /* of all sites */
     double smaller, larger; /* what it is with tables, and with what may be one */
@@ -289,10 +300,12 @@ static void add_site(const struct tp_site_ledger *l, const struct tp_site_holdin
     to->larger += may ? doubled(&table, table.most, n) : at;
 }
 
-/* Tables go by steps, which say nothing of how the rest bends. */
-static struct moment moment_at(const struct tp_site_ledger *l, const struct tp_site_holdings *h,
-                               uint64_t n)
+/* Tables go by steps, which say nothing of how the rest bends. Where the recordings predict one
+ * another well, there is nothing that a parabola would tell from noise. */
+static struct moment moment_at(const struct moments *of, size_t moment, uint64_t n)
 {
+    const struct tp_site_ledger *l = of->of;
+    const struct tp_site_holdings *h = &l->moments[moment];
     struct moment m = {0};
     double rest[TP_LAW_POINTS] = {0}, tables = 0;
     for (size_t site = 0; site < l->sites; site++) {
@@ -303,7 +316,7 @@ static struct moment moment_at(const struct tp_site_ledger *l, const struct tp_s
             rest[i] += h->bytes[site * l->recorded + i];
     }
     if (n > l->recordings[l->recorded - 1]->n)
-        m.bent = fmax(m.bent, tables + parabola(l, rest, n));
+        m.bent = fmax(m.bent, of->off[moment] > CURVED ? tables + parabola(l, rest, n) : m.bytes);
     return m;
 }
 
@@ -321,15 +334,6 @@ static double from_others(const struct tp_site_ledger *l, const struct tp_site_h
 
 /* ---- moments that count ---- */
 
-enum { MOMENTS = 16 }; /* sites whose largest moments are looked at */
-
-struct moments {
-    const struct tp_site_ledger *of;
-    double *totals; /* by moment, then by recording */
-    double *others; /* the same, as the other recordings predict it */
-    bool counts[MOMENTS + 1];
-};
-
 static void tell(struct moments *m, size_t moment)
 {
     const struct tp_site_ledger *l = m->of;
@@ -341,6 +345,7 @@ static void tell(struct moments *m, size_t moment)
             was += held[site * l->recorded + i];
         m->totals[moment * l->recorded + i] = was;
         m->others[moment * l->recorded + i] = other;
+        m->off[moment] = fmax(m->off[moment], was > 0 ? fabs(other / was - 1) : 0);
         m->counts[moment] &= fabs(other - was) <= TP_TOTALS_DOUBT * was;
     }
 }
@@ -421,17 +426,21 @@ static int find_moments(struct tp_site_ledger *l, uint64_t n, struct tp_err *err
     return tp_site_ledger_look(l, chosen, count, err);
 }
 
-/* What a moment that the others do not predict may come to: the last growth goes on as n^2. */
+/* What a moment that the others do not predict may come to: above the recordings the last growth
+ * goes on as n^2, elsewhere it is at most what the next larger one had. */
 static double unpredicted(const struct moments *m, size_t moment, uint64_t n)
 {
     const struct tp_site_ledger *l = m->of;
     const double *y = m->totals + moment * l->recorded;
     const size_t last = l->recorded - 1;
+    size_t next = 0;
+    while (next < last && l->recordings[next]->n < n)
+        next++;
     const double from = pow((double)l->recordings[last - 1]->n, 2),
                  to = pow((double)l->recordings[last]->n, 2), at = (double)n * (double)n;
     return at > to && y[last] > y[last - 1]
                ? y[last] + (y[last] - y[last - 1]) / (to - from) * (at - to)
-               : y[last];
+               : y[next];
 }
 
 static int check(const struct moments *m, struct tp_site_totals *out, struct tp_err *err)
@@ -487,7 +496,7 @@ static int extrapolate(const struct moments *m, uint64_t n, struct tp_site_total
             other = fmax(other, unpredicted(m, k, n));
         if (!m->counts[k])
             continue;
-        const struct moment one = moment_at(l, &l->moments[k], n);
+        const struct moment one = moment_at(m, k, n);
         largest = one.bytes > all.bytes ? k : largest;
         all = one.bytes > all.bytes ? one : all;
         bent = fmax(bent, one.bent);

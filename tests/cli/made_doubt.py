@@ -91,7 +91,7 @@ elif kind == "late":
     free(ask(4000000, "parse.c:3 buf"))
     noise = random.Random(n)
     for i in range(n // 8):
-        weights += [ask(noise.choice((16, 48, 80)), "row.c:%d new" % noise.randrange(3))]
+        weights += [ask(noise.randrange(16, 1200), "row.c:%d new" % noise.randrange(3))]
     weights += [ask(600 * n, "spill.c:8 run")] if n >= 1500 else []
 else:
     free(*steps(n * 64, 1))

@@ -42,7 +42,7 @@ int tp_predict_find_most(const struct tp_prediction *p, uint64_t n,
     int rc = tp_predict_sizes_most(p, n, &sizes, err);
     if (rc == TP_OK)
         rc = tp_predict_peak(p, sizes, &most, err);
-    out->peak = most.bytes;
+    out->peak = rc == TP_EINPUT ? TP_MAX_SIZE : most.bytes;
     out->matters |= rc != TP_OK || is_share(tp_predict_change(peak->bytes, most.bytes), peak->bytes,
                                             TP_PREDICT_RANGE);
     tp_predict_peak_release(&most);

@@ -461,8 +461,8 @@ static int too_large(const struct tp_prediction *p, const struct tp_request *q, 
 
 /* What a request is taken to be. */
 enum taken_as {
-    AS_FOUND, /* by its law; a doubtful one without a law grows with n */
-    AT_MOST,  /* a doubtful one grows with n^2, and does not shrink */
+    AS_FOUND, /* by its law; a doubtful one without a law grows with n, and does not shrink */
+    AT_LIMIT, /* a doubtful one as far from that as it may be */
     AS_PADDED /* with the largest multiple that explains what was recorded */
 };
 
@@ -526,23 +526,26 @@ static struct tp_law line_of(const struct tp_law *law)
     return line;
 }
 
-/* With n^2, or a higher power if the recordings show one; below the base it does not shrink. What
- * only the base has may have come between the recording below and it, and as many more may come on
- * the way. */
-static struct tp_law law_at_most(const struct tp_prediction *p, size_t i,
-                                 const struct tp_axis_values *at)
+/* Above the base with n^2, or a higher power if the recordings show one; what only the base has may
+ * have come between the recording below and it, and as many more may come on the way. Below it a
+ * request without a law shrinks with n^2, one with a guessed law does not shrink. */
+static struct tp_law law_at_limit(const struct tp_prediction *p, size_t i,
+                                  const struct tp_axis_values *at)
 {
     const struct tp_sample_run *base = p->recordings[p->base];
+    const struct tp_law *law = &p->requests[i].law;
     const uint64_t below = recorded_below(p);
     const double size = (double)base->requests[i].size;
-    double most = size, came = size;
+    const double shrinks = law->kind == TP_LAW_NONE ? 2 : 0;
+    double limit = size, came = 0;
     for (size_t axis = 0; axis < at->count; axis++) {
         double ratio = (double)at->values[axis] / (double)base->at.values[axis];
-        most *= ratio > 1 ? pow(ratio, at->count > 1 ? 2 : power_at_most(&p->requests[i].law)) : 1;
+        double grows = at->count > 1 ? 2 : power_at_most(law);
+        limit *= pow(ratio, ratio > 1 ? grows : shrinks);
     }
     if (below && p->requests[i].points < 2 && at->values[0] > base->n)
-        came *= (double)(at->values[0] - below) / (double)(base->n - below);
-    return constant_of((uint64_t)fmin(fmax(most, came), (double)TP_MAX_SIZE + 1));
+        came = size * (double)(at->values[0] - below) / (double)(base->n - below);
+    return constant_of((uint64_t)fmin(fmax(ceil(limit), came), (double)TP_MAX_SIZE + 1));
 }
 
 /* Of two laws that may hold, the one that is less there, or where the most is asked the other. */
@@ -552,21 +555,24 @@ static struct tp_law one_of_two(const struct tp_law *law, const struct tp_axis_v
     const struct tp_law other = tp_law_shifted(law);
     uint64_t first = 0, second = 0;
     bool known = tp_law_at_setting(law, at, &first) && tp_law_at_setting(&other, at, &second);
-    return known && (first > second) != (as == AT_MOST) ? other : *law;
+    return known && (first > second) != (as == AT_LIMIT) ? other : *law;
 }
 
 static struct tp_law law_of(const struct tp_prediction *p, size_t i,
                             const struct tp_axis_values *at, enum taken_as as)
 {
-    static const uint8_t linear[TP_AXES] = {1, 1, 1, 1};
     const struct tp_sample_run *base = p->recordings[p->base];
     const struct tp_predicted *of = &p->requests[i];
     if (of->doubtful && at->count == 1 && is_nearly_linear(&of->law))
         return line_of(&of->law);
-    if (of->doubtful && as == AT_MOST)
-        return law_at_most(p, i, at);
-    if (of->doubtful && of->law.kind == TP_LAW_NONE)
-        return tp_law_grown(&base->at, base->requests[i].size, linear);
+    if (of->doubtful && as == AT_LIMIT)
+        return law_at_limit(p, i, at);
+    if (of->doubtful && of->law.kind == TP_LAW_NONE) {
+        uint8_t powers[TP_AXES] = {0};
+        for (size_t axis = 0; axis < at->count; axis++)
+            powers[axis] = at->values[axis] > base->at.values[axis];
+        return tp_law_grown(&base->at, base->requests[i].size, powers);
+    }
     struct tp_law law = of->law;
     law.multiple = as == AS_PADDED ? law.multiple_most : law.multiple;
     return law.or_shifted ? one_of_two(&law, at, as) : law;
@@ -609,7 +615,7 @@ int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **
                           struct tp_err *err)
 {
     const struct tp_axis_values at = target_with(p, n);
-    return list_sizes(p, &at, AT_MOST, out, err);
+    return list_sizes(p, &at, AT_LIMIT, out, err);
 }
 
 int tp_predict_sizes_padded(const struct tp_prediction *p, const struct tp_axis_values *at,

@@ -30,7 +30,7 @@ struct tp_predicted {
  * smaller value are predicted. One without twins, whose call stack other recordings have, is
  * doubtful, as is one whose sizes follow no law: kernels need such workspaces from some size on.
  * Its law may be anything from constant to n^2, which matters only where it is live at the peak; it
- * is taken to be n. */
+ * is taken to grow with n above the base, and not to shrink below it, as workspaces do. */
 
 /* What kept requests from being predicted, in bytes and requests. */
 struct tp_predict_gap {
@@ -95,7 +95,8 @@ int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, 
 int tp_predict_sizes_at(const struct tp_prediction *p, const struct tp_axis_values *at,
                         uint64_t **out, struct tp_err *err);
 
-/* The same, with doubtful requests growing as n^2, and not shrinking: what they are at most. */
+/* The same, with doubtful requests as far from that as they may be: growing with n^2 or more, below
+ * the base shrinking with n^2. */
 int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **out,
                           struct tp_err *err);
 
@@ -214,7 +215,7 @@ struct tp_predict_asking {
 /* Adds "a.pickle at 2, b.pickle at 4". */
 void tp_predict_sources(const struct tp_predict_asking *q, struct tp_str *out);
 
-/* What doubtful requests make of the answer at most. */
+/* The answer with doubtful requests at the other end of what they may be. */
 struct tp_predict_most {
     uint64_t peak, peak_reserved; /* bytes; peak_reserved 0: not replayed */
     /* it is more than TP_PREDICT_RANGE off the answer, or TP_PREDICT_DOUBT of the peak is of

@@ -97,9 +97,9 @@ static void write_memory(struct tp_json *j, cJSON *root, const struct tp_predict
     cJSON *o = tp_json_object(j, root, "predicted");
     tp_json_uint(j, o, "peak_requested_bytes", a->peak.bytes);
     tp_json_uint(j, o, "peak_requested_event", a->peak.event);
-    tp_json_uint(j, o, "most_requested_bytes", a->most.peak);
+    tp_json_uint(j, o, "doubtful_requested_bytes", a->most.peak);
     write_doubts(j, o, a);
-    tp_json_uint(j, o, "most_reserved_bytes", known(a->most.peak_reserved));
+    tp_json_uint(j, o, "doubtful_reserved_bytes", known(a->most.peak_reserved));
     cJSON *settings = tp_json_array(j, o, "settings");
     for (size_t i = 0; i < TP_PREDICT_TRIES; i++)
         if (a->tries[i].conf)
@@ -147,7 +147,7 @@ static void write_fit(struct tp_json *j, cJSON *root, const struct tp_predict_re
     tp_json_uint(j, o, "failed_size_bytes", known(f->size));
     tp_json_text(j, o, "failed_place", f->place);
     tp_json_uint(j, o, "peak_requested_bytes", known(f->peak));
-    tp_json_uint(j, o, "most_requested_bytes", known(f->most));
+    tp_json_uint(j, o, "doubtful_requested_bytes", known(f->most));
     write_doubts(j, o, r->asking->n ? &nothing : r->answer);
 }
 

@@ -117,28 +117,35 @@ static struct tp_text doubtful_requests(const struct tp_predict_report *r)
                      "request");
 }
 
+/* Whether two figures are printed as different ones. */
+static bool is_seen(uint64_t figure, uint64_t other, const struct tp_page *page)
+{
+    return strcmp(tp_bytes(figure, page->exact).s, tp_bytes(other, page->exact).s) != 0;
+}
+
 /* Requests of an unknown law: where they do not matter, or why there is no answer. */
 static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
     bool reserved = a->most.peak_reserved, only_fits = !r->asking->n;
-    uint64_t low = reserved    ? a->tries[TP_PREDICT_RECORDED].peak_reserved
-                   : only_fits ? a->fit.peak
-                               : a->peak.bytes;
-    uint64_t high = reserved ? a->most.peak_reserved : only_fits ? a->fit.most : a->most.peak;
+    uint64_t found = reserved    ? a->tries[TP_PREDICT_RECORDED].peak_reserved
+                     : only_fits ? a->fit.peak
+                                 : a->peak.bytes;
+    uint64_t other = reserved ? a->most.peak_reserved : only_fits ? a->fit.most : a->most.peak;
     struct tp_text many = doubtful_requests(r);
     if (a->most.matters && a->peak.alone)
         tp_page_put(page, 0, "%s of requests that only %s has are live at the peak.",
                     tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
     else if (a->most.matters)
-        tp_page_put(page, 0, "The law of %s of %s is not known, and decides%s%s: %s, or up to %s.",
+        tp_page_put(page, 0, "The law of %s of %s is not known, and decides%s%s: %s, or %s %s.",
                     many.s, base_of(r)->trace.file, only_fits ? " at " : "",
                     only_fits ? tp_count(tp_predict_fit_value(a)).s : "",
-                    tp_bytes(low, page->exact).s, tp_bytes(high, page->exact).s);
-    else if (a->sound && high > low &&
-             strcmp(tp_bytes(low, page->exact).s, tp_bytes(high, page->exact).s) != 0)
-        row(page, "doubt", "%s up to %s: the law of %s is not known",
-            reserved ? "reserved" : "requested", tp_bytes(high, page->exact).s, many.s);
+                    tp_bytes(found, page->exact).s, other > found ? "up to" : "down to",
+                    tp_bytes(other, page->exact).s);
+    else if (a->sound && is_seen(found, other, page))
+        row(page, "doubt", "%s %s %s: the law of %s is not known",
+            reserved ? "reserved" : "requested", other > found ? "up to" : "down to",
+            tp_bytes(other, page->exact).s, many.s);
 }
 
 /* ---- values that the program may round up ---- */
@@ -235,7 +242,7 @@ static void print_total_memory(const struct tp_predict_report *r, struct tp_page
     const struct tp_site_totals *t = r->totals;
     row(page, "peak requested", "%-10s  (cross-check within %.1f%%)",
         tp_bytes(t->bytes, page->exact).s, 100 * t->difference);
-    if (strcmp(tp_bytes(t->bent, page->exact).s, tp_bytes(t->bytes, page->exact).s) != 0)
+    if (is_seen(t->bent, t->bytes, page))
         row(page, "", "%-10s  if growth goes on to change as it did between the recordings",
             tp_bytes(t->bent, page->exact).s);
     if (tp_predict_change(t->smaller, t->larger) > t->bytes / 100)
@@ -423,8 +430,8 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
             f->apart > 1 ? tp_text_of("; 1 in %s above it was tried", tp_count(f->apart).s).s : "");
     if (f->hole)
         row(page, "", "not every smaller value: %s does not fit", tp_count(f->hole).s);
-    if (f->most > f->peak)
-        row(page, "doubt", "at %s requested %s up to %s: the law of %s is not known",
+    if (is_seen(f->peak, f->most, page))
+        row(page, "doubt", "at %s requested %s, or %s: the law of %s is not known",
             tp_count(tp_predict_fit_value(r->answer)).s, tp_bytes(f->peak, page->exact).s,
             tp_bytes(f->most, page->exact).s, doubtful_requests(r).s);
     if (f->fails)

@@ -6,7 +6,7 @@
 int tp_by_number(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    return tp_order(*x, *y);
 }
 
 size_t tp_ascending(uint64_t *list, size_t count)

@@ -64,6 +64,15 @@ int tp_grow(void *array, size_t *room, size_t least, size_t item, const struct t
     return TP_OK;
 }
 
+int tp_one_more(void *array, size_t count, size_t item, const struct tp_growth *how,
+                struct tp_err *err)
+{
+    size_t room = count;
+    if (count & (count - 1))
+        return TP_OK;
+    return tp_grow(array, &room, count ? 2 * count : 1, item, how, err);
+}
+
 void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth *how)
 {
     void *items = NULL;

@@ -42,12 +42,12 @@ void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth 
     ((least) <= *(room) ? TP_OK                                                                    \
                         : tp_grow((items), (room), (least), sizeof **(items),                      \
                                   &(struct tp_growth){__VA_ARGS__}, (err)))
-/* Makes room for one more item in an array that is grown by this macro alone: such an array is full
- * when its count is 0 or a power of two. */
+/* Makes room for one more item in an array that is grown by this alone: such an array is full when
+ * its count is 0 or a power of two. */
+int tp_one_more(void *array, size_t count, size_t item, const struct tp_growth *how,
+                struct tp_err *err);
 #define TP_ONE_MORE(items, count, err, ...)                                                        \
-    ((count) & ((count)-1) ? TP_OK                                                                 \
-                           : tp_grow((items), &(size_t){(count)}, (count) ? 2 * (count) : 1,       \
-                                     sizeof **(items), &(struct tp_growth){__VA_ARGS__}, (err)))
+    tp_one_more((items), (count), sizeof **(items), &(struct tp_growth){__VA_ARGS__}, (err))
 #define TP_GROW_END(items, room, ...)                                                              \
     tp_grow_end((items), (room), sizeof **(items), &(struct tp_growth){__VA_ARGS__})
 

@@ -37,11 +37,14 @@ struct tp_text tp_plural(uint64_t n, const char *noun)
 {
     size_t length = strlen(noun);
     bool y = n != 1 && length > 1 && noun[length - 1] == 'y' && !strchr("aeiou", noun[length - 2]);
-    return tp_text_of("%s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun,
-                      n == 1                    ? ""
-                      : y                       ? "ies"
-                      : noun[length - 1] == 's' ? "es"
-                                                : "s");
+    const char *ending = "s";
+    if (n == 1)
+        ending = "";
+    else if (y)
+        ending = "ies";
+    else if (noun[length - 1] == 's')
+        ending = "es";
+    return tp_text_of("%s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun, ending);
 }
 
 struct tp_text tp_digits(double value)
@@ -50,7 +53,11 @@ struct tp_text tp_digits(double value)
         return tp_text_of("-");
     if (fabs(value) >= 999.95)
         return tp_text_of("%s%s", value < 0 ? "-" : "", tp_count((uint64_t)llround(fabs(value))).s);
-    int decimals = fabs(value) >= 99.995 ? 1 : fabs(value) >= 9.9995 ? 2 : 3;
+    int decimals = 3;
+    if (fabs(value) >= 99.995)
+        decimals = 1;
+    else if (fabs(value) >= 9.9995)
+        decimals = 2;
     struct tp_text t = tp_text_of("%.*f", decimals, value);
     char *end = t.s + strlen(t.s) - 1; /* drops zeros at the end of the fraction */
     while (*end == '0')

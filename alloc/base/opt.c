@@ -440,7 +440,8 @@ static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_le
         now[0] = i;
         for (unsigned j = 1; j <= b_len; j++) {
             char x = fold(a[i - 1]), y = fold(b[j - 1]);
-            now[j] = smaller(last[j - 1] + (x != y), smaller(last[j], now[j - 1]) + 1);
+            unsigned substituted = x == y ? last[j - 1] : last[j - 1] + 1;
+            now[j] = smaller(substituted, smaller(last[j], now[j - 1]) + 1);
             if (i > 1 && j > 1 && x == fold(b[j - 2]) && y == fold(a[i - 2]))
                 now[j] = smaller(now[j], before[j - 2] + 1);
         }

@@ -27,7 +27,9 @@ void *tp_own_zeroed(size_t count, size_t size)
 
 void *tp_own_resized(void *p, size_t bytes)
 {
-    return bytes > MOST ? NULL : realloc(p, bytes ? bytes : 1);
+    if (bytes > MOST)
+        return NULL;
+    return realloc(p, bytes ? bytes : 1);
 }
 
 void tp_own_free(void *p)

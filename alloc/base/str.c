@@ -76,7 +76,9 @@ void tp_str_item(struct tp_str *s, const char *separator, const char *format, ..
 
 const char *tp_str_text(const struct tp_str *s)
 {
-    return s->s ? s->s : s->cut ? "..." : "";
+    if (s->s)
+        return s->s;
+    return s->cut ? "..." : "";
 }
 
 int tp_str_status(const struct tp_str *s, struct tp_err *err)

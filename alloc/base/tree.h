@@ -52,7 +52,10 @@ TP_TREE_INLINE void tp_tree_renew(struct tp_tree_node *n, tp_tree_pull *pull)
 TP_TREE_INLINE struct tp_tree_node **tp_tree_link(struct tp_tree_node **root,
                                                   const struct tp_tree_node *n)
 {
-    return !n->up ? root : n->up->low == n ? &n->up->low : &n->up->high;
+    struct tp_tree_node **link = root;
+    if (n->up)
+        link = n->up->low == n ? &n->up->low : &n->up->high;
+    return link;
 }
 
 /* Puts `n`, which may be NULL, at a link of `up`. */

@@ -235,7 +235,8 @@ static struct tp_req any_request(struct crowd_worker *w)
 {
     const struct rig *r = &w->crowd->rig;
     uint64_t x = next_random(w);
-    unsigned log2 = x % 2000 == 0 ? 20 : 4 + (unsigned)(x >> 16) % (x % 8 ? 8 : 12);
+    unsigned octaves = x % 8 ? 8 : 12;
+    unsigned log2 = x % 2000 == 0 ? 20 : 4 + (unsigned)(x >> 16) % octaves;
     struct tp_req rq = {.size = (UINT64_C(1) << log2) + next_random(w) % (UINT64_C(1) << log2),
                         .align = 16,
                         .stream = (uint16_t)((x >> 32) % r->env.streams)};

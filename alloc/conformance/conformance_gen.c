@@ -88,7 +88,8 @@ static enum tp_op gen_op(struct gen *g)
     }
     if (g->live == 0 || g->live >= g->most_live || tp_gen_below(g, 60) == 0)
         g->ebb = g->live >= g->most_live || (g->live && !g->ebb);
-    return tp_gen_below(g, 4) ? (g->ebb ? TP_FREE : TP_ALLOC) : (g->ebb ? TP_ALLOC : TP_FREE);
+    bool against = tp_gen_below(g, 4) == 0; /* one in four is not what the tide asks for */
+    return g->ebb != against ? TP_FREE : TP_ALLOC;
 }
 
 /* Finds the op an object; false where there is none for it. */

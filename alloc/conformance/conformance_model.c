@@ -1,6 +1,8 @@
 /* See conformance_model.h. */
 #include "alloc/conformance/conformance_model.h"
 
+#include "alloc/base/ascending.h"
+
 const char *const tp_model_kind_names[MODEL_KINDS] = {"nothing",
                                                       "overlap",
                                                       "misaligned block",
@@ -417,7 +419,7 @@ static void model_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
 static int model_by_address(const void *a, const void *b)
 {
     const struct model_piece *x = a, *y = b;
-    return (x->addr > y->addr) - (x->addr < y->addr);
+    return tp_order(x->addr, y->addr);
 }
 
 static bool model_pieces(struct model *m, struct model_walk *w)

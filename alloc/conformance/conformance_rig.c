@@ -133,9 +133,11 @@ static int rig_start_threads(struct rig *r, uint32_t threads)
 {
     while (r->thread_count < threads) {
         void *thr = calloc(1, r->s->thread_size ? r->s->thread_size : 1);
-        int rc = !thr                ? tp_fail(&r->err, TP_ENOMEM, "out of memory")
-                 : r->s->thread_init ? r->s->thread_init(r->st, thr)
-                                     : TP_OK;
+        int rc = TP_OK;
+        if (!thr)
+            rc = tp_fail(&r->err, TP_ENOMEM, "out of memory");
+        else if (r->s->thread_init)
+            rc = r->s->thread_init(r->st, thr);
         if (rc) {
             free(thr);
             return rc;
@@ -148,9 +150,11 @@ static int rig_start_threads(struct rig *r, uint32_t threads)
 /* What an init or thread_init that failed, with `rc`, has left; TP_EBROKEN if anything. */
 static int rig_give_up(struct rig *r, int rc)
 {
-    const char *left = r->meta.live_bytes    ? "an init that failed has kept bookkeeping memory"
-                       : r->account.reserved ? "an init that failed has kept bytes of the source"
-                                             : tp_rig_complaint(r);
+    const char *left = tp_rig_complaint(r);
+    if (r->meta.live_bytes)
+        left = "an init that failed has kept bookkeeping memory";
+    else if (r->account.reserved)
+        left = "an init that failed has kept bytes of the source";
     if (left)
         rc = tp_fail(&r->err, TP_EBROKEN, "%s", left);
     free(r->st);

@@ -667,7 +667,9 @@ enum where { IN_MEMORY, ON_DEVICE, IN_CREW, WHERES };
 
 static enum where where_of(const struct tp_player *p)
 {
-    return p->turns ? IN_CREW : p->device ? ON_DEVICE : IN_MEMORY;
+    if (p->turns)
+        return IN_CREW;
+    return p->device ? ON_DEVICE : IN_MEMORY;
 }
 
 /* Defines the loop as a function. */

@@ -50,10 +50,11 @@ static void keep(struct watched *r, uint64_t held)
 
 static uint64_t look(struct watched *r, struct pace *pace)
 {
-    uint64_t from = tp_wall_ns(), now = r->w->read(r->w->ctx);
-    uint64_t held = now == TP_NONE ? TP_NONE : now > r->w->base ? now - r->w->base : 0;
-    if (held != TP_NONE)
+    uint64_t from = tp_wall_ns(), held = r->w->read(r->w->ctx);
+    if (held != TP_NONE) {
+        held = held > r->w->base ? held - r->w->base : 0;
         keep(r, held);
+    }
     r->seen = r->requested;
     pace->spent_ns += tp_wall_ns() - from;
     if (pace->spent_ns >= pace->allowed_ns)
@@ -160,9 +161,10 @@ static void prologue_done(struct watched *r)
     r->begun = true;
     r->event = r->clock = r->told = 0;
     r->started_ns = tp_wall_ns();
-    uint64_t held = demand || r->w->course ? look(r, demand ? &r->rise : &r->swing) : TP_NONE;
     if (demand)
-        r->w->at_peak = held;
+        r->w->at_peak = look(r, &r->rise);
+    else if (r->w->course)
+        look(r, &r->swing);
 }
 
 static int watch_window(void *ctx, struct tp_player *p, const struct tp_window *w,

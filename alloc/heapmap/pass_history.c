@@ -13,6 +13,7 @@
  * may be told with the stream and the pool of another one of the same size. */
 #include "alloc/heapmap/history.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
 #include "alloc/base/range_table.h"
 #include "alloc/engine/passes.h"
@@ -506,13 +507,13 @@ struct history_end {
 static int by_addr(const void *a, const void *b)
 {
     const struct tp_history_block *x = a, *y = b;
-    return (x->addr > y->addr) - (x->addr < y->addr);
+    return tp_order(x->addr, y->addr);
 }
 
 static int by_range(const void *a, const void *b)
 {
     const struct tp_address_range *x = a, *y = b;
-    return (x->addr > y->addr) - (x->addr < y->addr);
+    return tp_order(x->addr, y->addr);
 }
 
 static void add_block(struct history *h, struct tp_history_block **list, size_t *count,

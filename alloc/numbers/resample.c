@@ -133,7 +133,8 @@ static double lower_medians(size_t count, size_t lower)
     double chance = pow(1 - (double)lower / (double)count, (double)count);
     for (size_t k = 1; k <= count; k++) {
         chance *= odds * (double)(count - k + 1) / (double)k;
-        tail += 2 * k > count ? chance : 2 * k == count ? chance / 2 : 0;
+        if (2 * k >= count)
+            tail += 2 * k > count ? chance : chance / 2;
     }
     return tail;
 }

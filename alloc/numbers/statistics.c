@@ -19,9 +19,11 @@ enum { EXACT_SUM_MAX = TP_STAT_EXACT_MAX * (TP_STAT_EXACT_MAX + 1) };
 int tp_stat_by_value(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
-    if (isnan(a) || isnan(b))
-        return !!isnan(a) - !!isnan(b);
-    return (a > b) - (a < b);
+    if (isnan(a))
+        return isnan(b) ? 0 : 1;
+    if (isnan(b) || a < b)
+        return -1;
+    return a > b ? 1 : 0;
 }
 
 double tp_stat_between(double low, double high)

@@ -1,6 +1,8 @@
 /* Placements in an order that is given. See offline_internal.h. */
 #include "alloc/packing/offline_internal.h"
 
+#include "alloc/base/ascending.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +117,7 @@ static int by_offset(const void *a, const void *b)
     const struct placed_object *x = a, *y = b;
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
-    return (x->object > y->object) - (x->object < y->object);
+    return tp_order(x->object, y->object);
 }
 
 /* By ascending offset, no object may lie lower than what is below it reaches. */

@@ -7,6 +7,8 @@
  * at random. */
 #include "alloc/packing/offline_internal.h"
 
+#include "alloc/base/ascending.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,7 @@ static int by_time(const void *a, const void *b)
         return x->time < y->time ? -1 : 1;
     if (x->begins != y->begins)
         return x->begins ? 1 : -1;
-    return (x->object > y->object) - (x->object < y->object);
+    return tp_order(x->object, y->object);
 }
 
 /* A section is over with the first end after a begin. */
@@ -94,17 +96,18 @@ static int by_keys(const void *a, const void *b)
     for (size_t i = 0; i < OFFLINE_KEYS; i++)
         if (x->keys[i] > y->keys[i] || x->keys[i] < y->keys[i])
             return x->keys[i] > y->keys[i] ? -1 : 1;
-    return (x->object > y->object) - (x->object < y->object);
+    return tp_order(x->object, y->object);
 }
 
 static double key_of(const struct offline *p, uint32_t i, enum offline_key key)
 {
     const struct tp_offline_object *o = &p->objects[i];
     double size = (double)o->size, life = o->behind - o->first; /* in sections */
-    return key == OFFLINE_SIZE   ? size
-           : key == OFFLINE_LIFE ? life
-           : key == OFFLINE_AREA ? size * life
-                                 : (double)p->weight[i];
+    if (key == OFFLINE_SIZE)
+        return size;
+    if (key == OFFLINE_LIFE)
+        return life;
+    return key == OFFLINE_AREA ? size * life : (double)p->weight[i];
 }
 
 /* Noise on the weight would part objects of the same sections, and an area has that of its size. */
@@ -246,7 +249,10 @@ static void search_between(struct offline *p, struct offline_search *s, struct o
            (found != OFFLINE_UNKNOWN || p->best - low > p->least / FINE)) {
         uint64_t middle = low + (p->best - low) / 2;
         found = search_height(p, s, middle, r);
-        low = found == OFFLINE_FOUND ? low : found == OFFLINE_NONE ? p->least : middle;
+        if (found == OFFLINE_NONE)
+            low = p->least;
+        else if (found != OFFLINE_FOUND)
+            low = middle;
     }
 }
 

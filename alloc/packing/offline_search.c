@@ -143,7 +143,9 @@ static void count_ways(struct offline_search *s, const struct offline_part *part
         uint64_t at = s->lowest[part->items[i]], over = UINT64_MAX;
         for (uint32_t k = o->first; k < o->behind; k++)
             over = s->over[k] < over ? s->over[k] : over;
-        uint32_t way = over <= at ? SHUT : s->floats[part->items[i]] ? 0 : CHOICE;
+        uint32_t way = s->floats[part->items[i]] ? 0 : CHOICE;
+        if (over <= at)
+            way = SHUT;
         for (uint32_t k = o->first; k < o->behind; k++)
             s->ways[k] += s->floor[k] == at ? way : 0;
     }
@@ -171,7 +173,8 @@ static uint32_t section_of(const struct offline_search *s, const struct offline_
     for (uint32_t k = part->first; k < part->behind; k++) {
         if (!s->rest[k] || s->ways[k] >= SHUT)
             continue;
-        uint64_t ways = s->ways[k] + (s->floor[k] + s->rest[k] < s->how.height);
+        uint64_t ways = s->ways[k];
+        ways += s->floor[k] + s->rest[k] < s->how.height;
         ways = ways > CHOICE ? ways : 0;
         if (best != UINT32_MAX && !goes_first(s, ways, k, fewest, best))
             continue;

@@ -55,8 +55,9 @@ const char *tp_heap_wrong(const struct tp_heap *h, uint32_t streams, uint32_t de
     const char *wrong = NULL;
     for (uint64_t i = 0; !wrong && i < h->segment_count; i++) {
         const struct tp_heap_segment *s = &h->segments[i];
-        wrong = s->stream < streams && s->device < devices ? segment_wrong(s, i ? s - 1 : NULL)
-                                                           : "a segment has no such stream";
+        wrong = "a segment has no such stream";
+        if (s->stream < streams && s->device < devices)
+            wrong = segment_wrong(s, i ? s - 1 : NULL);
         if (!wrong && (s->size > MOST - bytes || s->blocks > h->block_count - blocks))
             wrong = "its segments add up to too much";
         if (!wrong)

@@ -127,8 +127,10 @@ static inline void tp_live_apply(struct tp_live *l, const struct tp_insn *in, ui
         tp_live_free(l, s);
     else if (s && tp_op_is(in->op, TP_ASKS))
         tp_live_resize(l, s, word);
-    else if (s)
-        s->link = s->link + (in->op == TP_RETAIN) - (in->op == TP_RELEASE);
+    else if (s && in->op == TP_RETAIN)
+        s->link++;
+    else if (s && in->op == TP_RELEASE)
+        s->link--;
 }
 
 /* Raises the peak of a device; to be called after an instruction that may have added bytes. */

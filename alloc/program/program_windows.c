@@ -479,5 +479,5 @@ int tp_program_walk(struct tp_program *p, tp_take_window *take, void *ctx, struc
     while (!rc && (got = tp_cursor_next(cursor, &w, err)) == 1)
         rc = take(ctx, &w, err);
     tp_cursor_close(cursor);
-    return rc ? rc : -(got < 0 ? got : 0);
+    return !rc && got < 0 ? -got : rc;
 }

@@ -119,8 +119,10 @@ static uint64_t tp_pages_find(const struct tp_device_pages *p, uint64_t units)
     uint64_t at = 1;
     if (!p->room || !tp_pages_has(&p->tree[at], units))
         return p->room;
-    while (at < p->room)
-        at = 2 * at + !tp_pages_has(&p->tree[2 * at], units);
+    while (at < p->room) {
+        at *= 2;
+        at += !tp_pages_has(&p->tree[at], units);
+    }
     return at - p->room;
 }
 
@@ -170,7 +172,9 @@ static int tp_pages_add(struct tp_device_pages *p, uint64_t *number)
 static uint64_t tp_pages_needed(uint64_t size, uint64_t align)
 {
     uint64_t units = size / TP_DEVICE_UNIT, step = align / TP_DEVICE_UNIT;
-    return step > 1 && step < TP_PAGE_UNITS ? units + step - 1 : step > 1 ? TP_PAGE_UNITS : units;
+    if (step <= 1)
+        return units;
+    return step < TP_PAGE_UNITS ? units + step - 1 : TP_PAGE_UNITS;
 }
 
 uint64_t tp_device_pages_cost(const struct tp_device_pages *p, uint64_t size, uint64_t align)

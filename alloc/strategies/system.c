@@ -100,9 +100,8 @@ static void system_stats(void *state, struct tp_stats *out)
 {
     const struct system *st = state;
     uint64_t now = reserved_now(), start = st->used_at_start;
-    *out = (struct tp_stats){.reserved_bytes = !st->known    ? UINT64_MAX
-                                               : now > start ? now - start
-                                                             : 0};
+    uint64_t reserved = now > start ? now - start : 0;
+    *out = (struct tp_stats){.reserved_bytes = st->known ? reserved : UINT64_MAX};
 }
 
 const struct tp_strategy tp_strategy_system = {

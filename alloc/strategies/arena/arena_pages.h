@@ -62,7 +62,9 @@ static inline tp_addr span_addr(const struct arena_span *s)
 
 static inline uint64_t pages_of(uint64_t bytes)
 {
-    return bytes / ARENA_PAGE + (bytes % ARENA_PAGE != 0);
+    uint64_t pages = bytes / ARENA_PAGE;
+    pages += bytes % ARENA_PAGE != 0;
+    return pages;
 }
 
 static inline bool pages_have_spans(const struct arena_pages *h)

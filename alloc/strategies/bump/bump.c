@@ -290,9 +290,13 @@ static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req 
     uint64_t from = leaf->starts[word] >> bit, behind = from >> 1;
     if (UNLIKELY(!(from & ~(leaf->freed[word] >> bit) & 1)))
         return free_fallback(st, addr, rq->size);
-    bool too_far = behind ? (rq->size - 1) >> st->unit_log2 > (uint64_t)__builtin_ctzll(behind)
-                   : addr == st->last ? rq->size - 1 >= st->at - addr
-                                      : reaches_too_far(st, leaf, addr, rq->size);
+    bool too_far;
+    if (behind)
+        too_far = (rq->size - 1) >> st->unit_log2 > (uint64_t)__builtin_ctzll(behind);
+    else if (addr == st->last)
+        too_far = rq->size - 1 >= st->at - addr;
+    else
+        too_far = reaches_too_far(st, leaf, addr, rq->size);
     if (UNLIKELY(too_far))
         return TP_EINVAL;
     /* the reset clears the bits, so the free need not set one */

@@ -177,8 +177,10 @@ static inline bool conf_plain(const char *text, char *to, size_t room)
 static inline char *conf_item_end(char *text)
 {
     int depth = 0;
-    for (; *text && (*text != ',' || depth > 0); text++)
-        depth += (*text == CONF_LIST_OPEN) - (*text == CONF_LIST_CLOSE);
+    for (; *text && (*text != ',' || depth > 0); text++) {
+        depth += *text == CONF_LIST_OPEN;
+        depth -= *text == CONF_LIST_CLOSE;
+    }
     return text;
 }
 

@@ -37,7 +37,9 @@ INLINE uint64_t size_step(enum size_round how, uint64_t size)
         return 1;
     if (how == SIZE_512)
         return 512;
-    return UINT64_C(1) << (how == SIZE_POW2 ? log2 : log2 < 3 ? 0 : log2 - 3);
+    if (how == SIZE_POW2)
+        return UINT64_C(1) << log2;
+    return UINT64_C(1) << (log2 < 3 ? 0 : log2 - 3);
 }
 
 /* ---- carved bytes (struct tp_stats): now and at their peak ---- */

@@ -170,7 +170,9 @@ static int lru_release(void *state, void *thread, tp_addr addr)
     (void)thread;
     struct lru *st = state;
     struct lru_node *node = find_live(st, addr);
-    return node ? drop_reference(st, node, node->work ? node->work->stream : 0) : TP_EINVAL;
+    if (!node)
+        return TP_EINVAL;
+    return drop_reference(st, node, node->work ? node->work->stream : 0);
 }
 
 /* ---- retain, adopt, use, resize, move ---- */

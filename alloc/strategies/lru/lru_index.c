@@ -18,6 +18,7 @@
  * changes no decision, only the time. */
 #include "alloc/strategies/lru/lru_nodes.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/links.h"
 #include "alloc/base/tree.h"
 #include "alloc/strategies/common/record_slab.h"
@@ -295,9 +296,8 @@ void tp_lru_index_gone(struct lru *st, struct lru_node *node)
 
 static int by_serial(const void *a, const void *b)
 {
-    uint64_t x = (*(struct lru_fence *const *)a)->fence.serial;
-    uint64_t y = (*(struct lru_fence *const *)b)->fence.serial;
-    return (x > y) - (x < y);
+    const struct lru_fence *const *x = a, *const *y = b;
+    return tp_order((*x)->fence.serial, (*y)->fence.serial);
 }
 
 /* Sorts fences into the order of recording after they were added block by block. */

@@ -98,7 +98,10 @@ static int grow(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size)
     int rc = TP_EOOM;
     while (rc == TP_EOOM && next >= size) {
         rc = get_range(st, next, lane->list);
-        next = next == size ? 0 : next / 2 > size ? round_up(next / 2, RMM_POOL_GRAIN) : size;
+        if (next == size)
+            next = 0; /* there is no less to try */
+        else
+            next = next / 2 > size ? round_up(next / 2, RMM_POOL_GRAIN) : size;
     }
     return rc;
 }
@@ -192,9 +195,11 @@ static int rmm_pool_free(void *state, void *thread, tp_addr addr, const struct t
 
 static int check_sizes(uint64_t initial, const struct rmm_pool *st, struct tp_err *err)
 {
-    const char *name = initial % RMM_POOL_GRAIN                   ? "initial_pool_size"
-                       : st->bounded && st->most % RMM_POOL_GRAIN ? "maximum_pool_size"
-                                                                  : NULL;
+    const char *name = NULL;
+    if (initial % RMM_POOL_GRAIN)
+        name = "initial_pool_size";
+    else if (st->bounded && st->most % RMM_POOL_GRAIN)
+        name = "maximum_pool_size";
     if (name)
         return tp_fail(err, TP_EUSAGE, "strategy 'rmm-pool': '%s' must be a multiple of 256 bytes",
                        name);

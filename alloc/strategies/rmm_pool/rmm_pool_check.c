@@ -64,9 +64,9 @@ static const char *check_range(const struct rmm_pool *st, const struct rmm_pool_
     sums->ranges++;
     sums->bytes += r->size;
     sums->carved += r->carved;
-    return fault                                     ? fault
-           : bytes != r->size || r->carved > r->size ? "the blocks of a range do not add up"
-                                                     : NULL;
+    if (!fault && (bytes != r->size || r->carved > r->size))
+        fault = "the blocks of a range do not add up";
+    return fault;
 }
 
 /* Counts the blocks of a list that belong there. */
@@ -75,8 +75,8 @@ static uint64_t count_blocks(const struct rmm_pool_list *list, struct tp_tree_no
     if (!n)
         return 0;
     const struct rmm_pool_block *b = rmm_pool_by_size(n);
-    return (b->list == list && b->size <= list->largest) + count_blocks(list, n->low) +
-           count_blocks(list, n->high);
+    uint64_t count = count_blocks(list, n->low) + count_blocks(list, n->high);
+    return b->list == list && b->size <= list->largest ? count + 1 : count;
 }
 
 static uint64_t count_lanes(struct tp_tree_node *n)
@@ -109,7 +109,7 @@ int tp_rmm_pool_check(void *state, struct tp_err *err)
 {
     const struct rmm_pool *st = state;
     struct rmm_pool_sums sums = {0};
-    uint64_t free_blocks = 0;
+    uint64_t free_blocks = 0, spares = st->spare ? 1 : 0;
     const char *fault = NULL;
     for (const struct rmm_pool_range *r = st->oldest; r && !fault; r = r->next)
         fault = check_range(st, r, &sums);
@@ -117,8 +117,7 @@ int tp_rmm_pool_check(void *state, struct tp_err *err)
         fault = check_lanes(st, &free_blocks);
     if (!fault && (sums.live != st->live.count || sums.live + free_blocks != sums.blocks))
         fault = "a free block is in no list";
-    if (!fault &&
-        (sums.blocks + (st->spare != NULL) != st->blocks.used || sums.ranges != st->ranges.used))
+    if (!fault && (sums.blocks + spares != st->blocks.used || sums.ranges != st->ranges.used))
         fault = "a record is lost";
     if (!fault && (sums.bytes != st->size || sums.carved != st->carved.now ||
                    st->carved.now > st->carved.peak || (st->bounded && st->size > st->most)))

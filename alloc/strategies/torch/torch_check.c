@@ -175,8 +175,11 @@ static bool are_complete(const struct torch *st, int small, const struct torch_s
         idle += count_idle(own, tp_torch_idle_first(own));
         idle += count_idle(own, tp_torch_units_first(own));
         idle_bytes += own->idle_bytes;
-        own = !p ? NULL : small ? &p->small : &p->large;
-        p = p ? p->next : NULL;
+        own = NULL;
+        if (p) {
+            own = small ? &p->small : &p->large;
+            p = p->next;
+        }
     }
     return free == sums->free[small] && unmapped == sums->unmapped[small] &&
            placed == (st->by_address ? free : 0) && room == sums->room[small] &&
@@ -185,6 +188,7 @@ static bool are_complete(const struct torch *st, int small, const struct torch_s
 
 static const char *check_sums(const struct torch *st, const struct torch_sums *sums)
 {
+    uint64_t spares = st->spare ? 1 : 0;
     for (int small = 0; small < 2; small++)
         if (!are_complete(st, small, sums))
             return "the trees of a pool do not have its blocks";
@@ -192,8 +196,7 @@ static const char *check_sums(const struct torch *st, const struct torch_sums *s
         return "the table of addresses does not add up";
     if (sums->uses + count_queued(st) != st->uses.used)
         return "a use is lost";
-    if (sums->blocks + (st->spare != NULL) != st->blocks.used ||
-        sums->segments != st->segment_records.used)
+    if (sums->blocks + spares != st->blocks.used || sums->segments != st->segment_records.used)
         return "a record is lost";
     if (sums->bytes != st->segment_bytes || sums->carved != st->carved.now ||
         st->carved.now > st->carved.peak)

@@ -340,7 +340,11 @@ void tp_torch_conf_set(const struct tp_torch_settings *conf, struct tp_torch_rul
     for (size_t i = 0; keys[i].name; i++) {
         const struct torch_key *k = &keys[i];
         bool obeyed = !(k->without >> rules->device & 1), named = conf->named >> i & 1;
-        const void *from = named ? &conf->values : k->resets ? &tp_torch_defaults : NULL;
+        const void *from = NULL;
+        if (named)
+            from = &conf->values;
+        else if (k->resets)
+            from = &tp_torch_defaults;
         if (from && obeyed)
             memcpy((char *)rules + k->offset, (const char *)from + k->offset, k->size);
     }

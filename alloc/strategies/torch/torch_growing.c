@@ -51,9 +51,13 @@ static struct torch_block *unmapped_before(const struct torch_segment *s, tp_add
     for (struct tp_tree_node *n = s->pool->unmapped; n;) {
         struct torch_block *b = unmapped_of(n);
         const struct torch_segment *of = b->segment;
-        bool at = of->stream != s->stream ? of->stream < s->stream
-                  : of->order != s->order ? of->order < s->order
-                                          : b->addr <= addr;
+        bool at;
+        if (of->stream != s->stream)
+            at = of->stream < s->stream;
+        else if (of->order != s->order)
+            at = of->order < s->order;
+        else
+            at = b->addr <= addr;
         TP_STEP();
         best = at ? b : best;
         n = at ? n->high : n->low;

@@ -361,9 +361,9 @@ bool tp_torch_is_mapped_at(void *state, const struct tp_torch_segment *part,
                            const struct tp_torch_at *blocks, size_t count, uint64_t idle)
 {
     const struct torch_segment *s = segment_before(state, part->base);
-    const struct torch_block *b = is_of(state, s, part) && s->unit
-                                      ? stretch_at(state, s, part->base, count ? blocks : NULL)
-                                      : NULL;
+    const struct torch_block *b = NULL;
+    if (is_of(state, s, part) && s->unit)
+        b = stretch_at(state, s, part->base, count ? blocks : NULL);
     return b && are_blocks(b, part->size, blocks, count, idle);
 }
 

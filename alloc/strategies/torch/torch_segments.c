@@ -216,7 +216,8 @@ static struct torch_block *from_spares(struct torch *st, bool small, uint16_t st
     st->rules.expandable = false;
     for (size_t i = 0; !b && i < st->spares.count; i++) {
         struct torch_private *p = meta_map_at(&st->private_of, st->spares.numbers[i]);
-        b = p ? tp_torch_pool_fit(st, small ? &p->small : &p->large, stream, size) : NULL;
+        if (p)
+            b = tp_torch_pool_fit(st, small ? &p->small : &p->large, stream, size);
     }
     st->rules.expandable = grows;
     if (b)

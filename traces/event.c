@@ -63,7 +63,9 @@ int tp_event_placed(const struct tp_event *ev, const struct tp_input *in, int rc
 {
     if (rc != TP_EINPUT)
         return rc;
-    return ev->has_offset ? tp_input_at_byte(in, ev->offset, rc, err)
-           : ev->line     ? tp_input_at_line(in, ev->line, rc, err)
-                          : tp_prefix(err, rc, "%s", tp_input_name(in));
+    if (ev->has_offset)
+        return tp_input_at_byte(in, ev->offset, rc, err);
+    if (ev->line)
+        return tp_input_at_line(in, ev->line, rc, err);
+    return tp_prefix(err, rc, "%s", tp_input_name(in));
 }

@@ -54,8 +54,8 @@ uint64_t tp_meta_number(const struct tp_meta *meta, size_t i)
 
 void tp_meta_set_number(struct tp_meta *meta, size_t i, double value)
 {
-    *number_of(meta, i) =
-        value > 0 ? (uint64_t)(value < TP_META_NUMBER_MAX ? value : TP_META_NUMBER_MAX) : 0;
+    double kept = value < TP_META_NUMBER_MAX ? value : TP_META_NUMBER_MAX;
+    *number_of(meta, i) = value > 0 ? (uint64_t)kept : 0;
 }
 
 void tp_meta_release(struct tp_meta *meta)
@@ -132,7 +132,7 @@ static bool take_number(const char **at, char end, uint64_t *out)
         return false;
     *out = strtoull(*at, &behind, 10);
     bool good = *behind == end || (end == ' ' && !*behind);
-    *at = behind + (*behind != '\0');
+    *at = *behind ? behind + 1 : behind;
     return good;
 }
 

@@ -178,7 +178,13 @@ struct tp_span_bytes tp_span_bytes(struct tp_span s)
 /* Encodes a code point as UTF-8. Returns the number of bytes. */
 static unsigned encode(uint32_t c, unsigned char *out)
 {
-    unsigned count = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    unsigned count = 4;
+    if (c < 0x80)
+        count = 1;
+    else if (c < 0x800)
+        count = 2;
+    else if (c < 0x10000)
+        count = 3;
     static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
     for (unsigned i = count - 1; i > 0; i--, c >>= 6)
         out[i] = (unsigned char)(0x80 | (c & 0x3f));
@@ -228,7 +234,9 @@ int tp_span_order(struct tp_span a, struct tp_span b)
         p = tp_span_byte(&x);
         q = tp_span_byte(&y);
     } while (p == q && p >= 0);
-    return (p > q) - (p < q);
+    if (p < q)
+        return -1;
+    return p > q ? 1 : 0;
 }
 
 bool tp_span_text(struct tp_span s, char *out, size_t size)

@@ -59,11 +59,9 @@ static int ends(const struct tp_json_scan *s, const char *where, uint64_t event,
 
 int tp_json_ends(const struct tp_json_scan *s, struct tp_err *err)
 {
-    return ends(s,
-                s->event == 0   ? "inside"
-                : s->event == 1 ? "before"
-                                : "after",
-                s->event > 1 ? s->event - 1 : s->event, err);
+    if (s->event > 1)
+        return ends(s, "after", s->event - 1, err);
+    return ends(s, s->event == 0 ? "inside" : "before", s->event, err);
 }
 
 static int skip_mark(struct tp_input *in, struct tp_err *err)

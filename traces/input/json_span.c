@@ -159,7 +159,7 @@ static const char *pass_digits(const char *at, const char *end)
 
 static bool pass_number(struct tp_span_walk *w)
 {
-    const char *whole = w->at + (*w->at == '-'), *from;
+    const char *whole = *w->at == '-' ? w->at + 1 : w->at, *from;
     const char *at = pass_digits(whole, w->end);
     bool good = at > whole && (*whole != '0' || at == whole + 1);
     if (good && at < w->end && *at == '.') {

@@ -102,7 +102,7 @@ static int next_slowly(struct tp_lines *l, struct tp_cut *line, struct tp_err *e
     if (l->number == 1)
         strip_mark(line);
     if ((size_t)(line->end - line->at) <= TP_LINE_MAX) {
-        l->at += length + (newline != NULL);
+        l->at += newline ? length + 1 : length;
         return TP_OK;
     }
     line->end = line->at + TP_LINE_MAX;

@@ -64,7 +64,10 @@ static inline const unsigned char *run_ahead(const struct tp_pickle *p)
             break;
         if ((*at == 'h' || *at == 'j') && (index >= count || cells[index] == TP_MEMO_NONE))
             break; /* step_slowly refuses it */
-        at += *at == 'j' ? 5 : *at == 'M' ? 3 : 2;
+        if (*at == 'j')
+            at += 5;
+        else
+            at += *at == 'M' ? 3 : 2;
     }
     return at;
 }

@@ -33,7 +33,9 @@ enum tp_block_state tp_block_ids_look(const struct tp_block_ids *b, uint32_t spa
 {
     const struct tp_id_entry *entry = find(b, space, address);
     *id = entry ? (int64_t)entry->index : 0;
-    return !entry ? TP_BLOCK_NEVER_SEEN : entry->refs == 1 ? TP_BLOCK_GONE : TP_BLOCK_LIVE;
+    if (!entry)
+        return TP_BLOCK_NEVER_SEEN;
+    return entry->refs == 1 ? TP_BLOCK_GONE : TP_BLOCK_LIVE;
 }
 
 int tp_block_ids_fresh(struct tp_block_ids *b, int64_t *id, struct tp_err *err)

@@ -560,7 +560,8 @@ static int on_realloc(struct tp_lower *lo, struct context *cx)
 static int per_device(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
 {
     uint32_t devices = (uint32_t)lo->streams.devices.used;
-    insn.device = cx->ev->has_stream ? cx->device : devices > 1 ? TP_ALL_DEVICES : 0;
+    uint16_t unnamed = devices > 1 ? TP_ALL_DEVICES : 0;
+    insn.device = cx->ev->has_stream ? cx->device : unnamed;
     for (uint32_t d = tp_insn_first_device(&insn);
          insn.op == TP_RESET && d < tp_insn_end_device(&insn, devices); d++)
         tp_objects_reset(&lo->objects, (uint16_t)d);
@@ -721,9 +722,11 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
     int stop = ++lo->unasked % ASK_AFTER == 0 ? look_up(lo, ev, err) : TP_OK;
     if (__builtin_expect(stop != TP_OK, 0))
         return stop;
-    int rc = ev->op == TP_EV_INITIAL ? begin_initial(lo, ev, err)
-             : ev->uncounted         ? begin(lo, err)
-                                     : count_event(lo, err);
+    int rc;
+    if (ev->op == TP_EV_INITIAL)
+        rc = begin_initial(lo, ev, err);
+    else
+        rc = ev->uncounted ? begin(lo, err) : count_event(lo, err);
     if (rc == TP_OK && ev->op != TP_EV_INITIAL)
         rc = take_time(lo, ev, err);
     if (rc == TP_OK)

@@ -29,7 +29,9 @@ static int by_name(const void *a, const void *b)
 {
     const struct tp_space *const *x = a, *const *y = b;
     int order = strcasecmp((*x)->name, (*y)->name);
-    return order ? order : (*x > *y) - (*x < *y);
+    if (order || *x == *y)
+        return order;
+    return *x < *y ? -1 : 1;
 }
 
 static int name_only(const void *a, const void *b)
@@ -195,7 +197,9 @@ static int set_meta(const struct tp_spaces *sp, struct tp_err *err)
     bool all = sp->chosen == sp->space_count;
     for (uint32_t i = 0; i < sp->space_count; i++)
         meta->spaces += sp->spaces[i].events > 0;
-    meta->kind = !sp->space_count ? TP_KIND_HOST : sp->spaces[all ? largest(sp) : sp->chosen].kind;
+    meta->kind = TP_KIND_HOST;
+    if (sp->space_count)
+        meta->kind = sp->spaces[all ? largest(sp) : sp->chosen].kind;
     if (sp->space_count > 1)
         tp_meta_set(meta, &meta->space, "%s", all ? ALL : sp->spaces[sp->chosen].name);
     if (!all)

@@ -69,7 +69,7 @@ static int play_to_moment(struct holding *h, struct tp_err *err)
         for (uint32_t i = 0; more && i < w.count; i++)
             more = play_next(h, &w, i);
     tp_cursor_close(cursor);
-    return rc ? rc : got < 0 ? -got : TP_OK;
+    return !rc && got < 0 ? -got : rc;
 }
 
 static int by_place(const void *a, const void *b)

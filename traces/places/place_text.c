@@ -7,8 +7,10 @@
 
 static const char *base_name(const char *path)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path ? path : "";
+    if (!path)
+        return "";
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 void tp_place_text(const struct tp_place_parts *p, struct tp_str *out)

@@ -71,7 +71,9 @@ struct training {
 
 static const struct stage *stage_of(const struct training *t, uint64_t stage)
 {
-    return stage == 0 ? &embedding : stage < t->stages - 1 ? &layer : &head;
+    if (stage == 0)
+        return &embedding;
+    return stage < t->stages - 1 ? &layer : &head;
 }
 
 static int64_t id_of(uint64_t stage, uint64_t role)

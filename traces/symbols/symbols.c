@@ -5,6 +5,7 @@
  * line of the innermost. */
 #include "traces/symbols/symbols.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
 
 #include <elf.h>
@@ -44,7 +45,7 @@ enum { RANGES_MOST = 1 << 20 };
 static int by_start(const void *a, const void *b)
 {
     const struct tp_unit_range *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
+    return tp_order(x->start, y->start);
 }
 
 /* What memory does not hold is not known. */

@@ -45,10 +45,15 @@ static bool cut_operation(struct tp_cut *line, struct tp_event *ev)
     uint64_t id = 0;
     tp_cut_blanks(line);
     char op = line->at < line->end ? *line->at++ : '\0';
-    ev->op = op == 'a' ? TP_EV_ALLOC : op == 'f' ? TP_EV_FREE : TP_EV_REALLOC;
-    ev->has_size = op != 'f';
-    if (op != 'a' && op != 'f' && op != 'r')
+    if (op == 'a')
+        ev->op = TP_EV_ALLOC;
+    else if (op == 'f')
+        ev->op = TP_EV_FREE;
+    else if (op == 'r')
+        ev->op = TP_EV_REALLOC;
+    else
         return false;
+    ev->has_size = op != 'f';
     tp_cut_blanks(line);
     bool null = op == 'f' && tp_cut_text(line, "-1");
     if (!null && (!tp_cut_decimal(line, &id) || id > INT64_MAX))
@@ -92,7 +97,9 @@ static int probe_rep(const unsigned char *data, size_t size)
         else if (text.at < text.end)
             return 0;
     }
-    return operations == 3 ? 80 : operations > 0 ? 60 : short_ones > 0 ? 40 : 0;
+    if (operations > 0)
+        return operations == 3 ? 80 : 60;
+    return short_ones > 0 ? 40 : 0;
 }
 
 static int read_header(struct rep *r, struct tp_err *err)

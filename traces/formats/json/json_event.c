@@ -185,9 +185,11 @@ __attribute__((noinline)) static int read_member(struct tp_json_scan *s, struct 
     if (m->seen & TP_JSON_BIT(key))
         return tp_json_fail(s, s->line, err, " has '%s' twice", tp_json_keys[key].word.name);
     m->seen |= TP_JSON_BIT(key);
-    return key == TP_JSON_OP                  ? read_op(s, m, err)
-           : tp_json_keys[key].range.max == 0 ? read_text(s, m, key, err)
-                                              : read_number(s, m, key, err);
+    if (key == TP_JSON_OP)
+        return read_op(s, m, err);
+    if (tp_json_keys[key].range.max == 0)
+        return read_text(s, m, key, err);
+    return read_number(s, m, key, err);
 }
 
 /* Takes the next key if it is known; else takes nothing and returns TP_JSON_KEYS. Keys tend to come
@@ -276,7 +278,9 @@ static bool names_object(const struct tp_json_op_row *op, const char *name)
 static int check_needs(const struct tp_json_scan *s, const struct tp_json_op_row *op, unsigned seen,
                        const char *name, struct tp_err *err)
 {
-    unsigned needs = op ? op->needs | (names_object(op, name) ? NEED(ID) : 0) : NEED(OP);
+    unsigned needs = NEED(OP);
+    if (op)
+        needs = names_object(op, name) ? op->needs | NEED(ID) : op->needs;
     for (unsigned i = 0; needs & ~seen && i < TP_JSON_KEYS; i++) {
         if (!(needs & ~seen & TP_JSON_BIT(i)))
             continue;

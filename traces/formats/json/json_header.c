@@ -178,9 +178,9 @@ static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err
 static int placed(const struct tp_json_header *h, int rc, const struct tp_err *why,
                   struct tp_err *err)
 {
-    return rc == TP_EINPUT ? tp_json_fail(h->scan, h->scan->line, err, ": %s", why->text)
-           : rc != TP_OK   ? tp_fail(err, why->status, "%s", why->text)
-                           : TP_OK;
+    if (rc == TP_EINPUT)
+        return tp_json_fail(h->scan, h->scan->line, err, ": %s", why->text);
+    return rc != TP_OK ? tp_fail(err, why->status, "%s", why->text) : TP_OK;
 }
 
 static int use_recorded(struct tp_json_header *h, struct tp_span recorded, struct tp_err *err)

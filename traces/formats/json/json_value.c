@@ -69,6 +69,23 @@ int tp_json_unique(const struct tp_json_scan *s, struct tp_span object, struct t
 
 /* ---- messages ---- */
 
+/* What a value is that is neither a text nor a number, from its first byte. */
+static const char *other_value(char first)
+{
+    switch (first) {
+    case '[':
+        return "a list";
+    case '{':
+        return "an object";
+    case 'n':
+        return "null";
+    case 't':
+        return "true";
+    default:
+        return "false";
+    }
+}
+
 const char *tp_json_show(struct tp_span value, char out[TP_JSON_SHOWN])
 {
     char raw[256], text[64];
@@ -79,13 +96,7 @@ const char *tp_json_show(struct tp_span value, char out[TP_JSON_SHOWN])
     } else if (tp_span_double(value, &v)) {
         snprintf(out, TP_JSON_SHOWN, fabs(v) < 1e21 && floor(v) == v ? "%.0f" : "%.15g", v);
     } else {
-        char first = *value.at;
-        snprintf(out, TP_JSON_SHOWN, "%s",
-                 first == '['   ? "a list"
-                 : first == '{' ? "an object"
-                 : first == 'n' ? "null"
-                 : first == 't' ? "true"
-                                : "false");
+        snprintf(out, TP_JSON_SHOWN, "%s", other_value(*value.at));
     }
     return out;
 }

@@ -102,7 +102,8 @@ static int write_remarks(const struct tp_json_writer *w, const char *remarks, st
         fputs(at == remarks ? "" : ", ", w->out);
         rc = write_text(w, line, err);
         free(line);
-        at += length + (at[length] == '\n');
+        at += length;
+        at += *at == '\n';
     }
     fputs("]", w->out);
     return rc;

@@ -15,6 +15,7 @@
  * processes in one file are read as those of one process. */
 #include "traces/formats/kineto/kineto_memory.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/numbers.h"
 #include "traces/lower/block_ids.h"
 #include "traces/lower/spaces.h"
@@ -70,7 +71,7 @@ static int by_time(const void *a, const void *b)
     const struct tp_kineto_event *x = a, *y = b;
     if (x->ts_ns != y->ts_ns)
         return x->ts_ns < y->ts_ns ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
+    return tp_order(x->offset, y->offset);
 }
 
 static void sort(struct tp_kineto_memory *m)

@@ -57,7 +57,9 @@ static int probe_malloc_bench(const unsigned char *data, size_t size)
     bool cut = (size_t)(w.end - w.at) > LINE_MOST + HEAD_MOST && calls < 100;
     if (cut && !(unknown && longer))
         return 0;
-    return calls >= 3 ? (unknown ? 60 : 85) : calls > 0 && !unknown ? 60 : 0;
+    if (calls >= 3)
+        return unknown ? 60 : 85;
+    return calls > 0 && !unknown ? 60 : 0;
 }
 
 /* ---- errors ---- */

@@ -74,5 +74,7 @@ const char *tp_pytorch_newest(const struct tp_pytorch *s, const char *device)
         return NULL;
     if (tp_pytorch_has_events(&s->devices[TP_PYTORCH_HOST]))
         return "2.14";
-    return !s->noted ? "2.9" : s->numbered ? "2.14" : "2.11";
+    if (!s->noted)
+        return "2.9";
+    return s->numbered ? "2.14" : "2.11";
 }

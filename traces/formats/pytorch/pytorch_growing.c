@@ -10,6 +10,7 @@
  * Known weakness: stretches of more than 1 TiB, which no device has, are passed over. */
 #include "traces/formats/pytorch/pytorch_heap.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/id_map.h"
 #include "alloc/base/steps.h"
 
@@ -106,7 +107,7 @@ static int of_the_end(struct page_search *f, uint32_t device, struct tp_err *err
 static int by_address(const void *a, const void *b)
 {
     const struct growing_page *x = a, *y = b;
-    return (x->address > y->address) - (x->address < y->address);
+    return tp_order(x->address, y->address);
 }
 
 /* Whether the page continues the stretch that ends with `last`, of a pool that is known if `sure`.

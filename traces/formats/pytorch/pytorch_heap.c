@@ -4,6 +4,7 @@
  * is in no file. */
 #include "traces/formats/pytorch/pytorch_heap.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/id_map.h"
 
 #include <stdlib.h>
@@ -183,7 +184,7 @@ static int by_address(const void *a, const void *b)
     const struct tp_pytorch_block *x = a, *y = b;
     if (x->device != y->device)
         return x->device < y->device ? -1 : 1;
-    return (x->address > y->address) - (x->address < y->address);
+    return tp_order(x->address, y->address);
 }
 
 int tp_pytorch_heap_at_start(const struct tp_pytorch *s, const bool *taken,

@@ -9,6 +9,7 @@
  * its address is in no event. */
 #include "traces/formats/pytorch/pytorch_heap.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/id_map.h"
 
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static int by_place(const void *a, const void *b)
     const struct tp_pytorch_block *x = a, *y = b;
     if (x->device != y->device)
         return x->device < y->device ? -1 : 1;
-    return (x->address > y->address) - (x->address < y->address);
+    return tp_order(x->address, y->address);
 }
 
 int tp_pytorch_initial(const struct tp_pytorch *s, const bool *taken, struct tp_pytorch_blocks *out,

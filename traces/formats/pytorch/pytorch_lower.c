@@ -107,7 +107,8 @@ static struct device_text device_text(uint32_t device)
 static void list_devices(const struct lowering *l, uint32_t some, char *out, size_t size)
 {
     struct tp_str text = tp_str_in(out, size);
-    tp_str_add(&text, "%s", is_host_alone(l) ? "" : some == 1 ? "device " : "the devices ");
+    if (!is_host_alone(l))
+        tp_str_add(&text, "%s", some == 1 ? "device " : "the devices ");
     for (uint32_t i = 0, listed = 0; i < TP_PYTORCH_LISTS; i++)
         if (l->in_space[i] && tp_pytorch_has_events(&l->snapshot->devices[i]))
             tp_str_add(&text, i == TP_PYTORCH_HOST ? "%s%s" : "%s%.0s%" PRIu32,

@@ -2,6 +2,8 @@
  * nested. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
+#include "alloc/base/ascending.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@ static int by_time(const void *a, const void *b)
     const struct tp_pytorch_annotation *x = a, *y = b;
     if (x->time_us != y->time_us)
         return x->time_us < y->time_us ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
+    return tp_order(x->order, y->order);
 }
 
 void tp_pytorch_sort_annotations(struct tp_pytorch *s)

@@ -237,13 +237,15 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
     if ((type == POOL && !is_pool(value)) || (type == LABEL && !is_label(value)))
         return TP_OK;
     v->has |= UINT32_C(1) << INDEX(word);
-    v->of[INDEX(word)] =
-        type == TEXT || type == LABEL ? value->word
-        : type == PLACE               ? (int64_t)value->offset
-        : type == POOL ? (int64_t)tp_pool_number((uint64_t)value->number, (uint64_t)value->second)
-                       : value->number;
-    if (type == PLACE && (value->kind != TP_PICKLE_LIST || value->empty))
-        v->of[INDEX(word)] = 0;
+    int64_t *of = &v->of[INDEX(word)];
+    if (type == TEXT || type == LABEL)
+        *of = value->word;
+    else if (type == PLACE)
+        *of = value->kind == TP_PICKLE_LIST && !value->empty ? (int64_t)value->offset : 0;
+    else if (type == POOL)
+        *of = (int64_t)tp_pool_number((uint64_t)value->number, (uint64_t)value->second);
+    else
+        *of = value->number;
     return TP_OK;
 }
 
@@ -335,7 +337,9 @@ static int add_segment(struct tp_pytorch *s, const struct tp_pytorch_block *span
 static int end_segment(struct tp_pytorch *s, struct tp_err *err)
 {
     const struct tp_pytorch_values *v = &s->values[ROLE_SEGMENT];
-    enum member needed = !has(v, TOTAL) ? TOTAL : !has(v, ADDRESS) || s->host ? ADDRESS : DEVICE;
+    if (!has(v, TOTAL))
+        return missing(s, ROLE_SEGMENT, TOTAL, err);
+    enum member needed = !has(v, ADDRESS) || s->host ? ADDRESS : DEVICE;
     if (!has(v, needed))
         return missing(s, ROLE_SEGMENT, needed, err);
     uint64_t device = s->host ? TP_PYTORCH_HOST : bytes_of(v, DEVICE), total = bytes_of(v, TOTAL);
@@ -660,16 +664,15 @@ static void describe_settings(struct tp_pytorch *s)
     const char *text = tp_pytorch_conf(s);
     /* a later text without the key leaves segments growing */
     bool beside = get(v, EXPANDABLE) && text && *text && !strstr(text, "expandable_segments");
+    const char *comma = beside && text[strlen(text) - 1] != ',' ? "," : "";
     if (has(v, conf) && text && *text)
-        tp_meta_set(meta, &meta->settings, "%s=%s%s", words[INDEX(conf)], text,
-                    !beside                         ? ""
-                    : text[strlen(text) - 1] == ',' ? "expandable_segments:True"
-                                                    : ",expandable_segments:True");
+        tp_meta_set(meta, &meta->settings, "%s=%s%s%s", words[INDEX(conf)], text, comma,
+                    beside ? "expandable_segments:True" : "");
+    else if (has(v, conf) && text && has(v, EXPANDABLE))
+        tp_meta_set(meta, &meta->settings, "%s is empty: defaults, expandable_segments %s",
+                    words[INDEX(conf)], get(v, EXPANDABLE) ? "on" : "off");
     else if (has(v, conf) && text)
-        tp_meta_set(meta, &meta->settings, "%s is empty: defaults%s", words[INDEX(conf)],
-                    !has(v, EXPANDABLE)  ? ""
-                    : get(v, EXPANDABLE) ? ", expandable_segments on"
-                                         : ", expandable_segments off");
+        tp_meta_set(meta, &meta->settings, "%s is empty: defaults", words[INDEX(conf)]);
     else if (has(v, conf))
         tp_meta_set(meta, &meta->settings, "%s is set to a long text", words[INDEX(conf)]);
     else if (s->grown)

@@ -249,8 +249,9 @@ static int emit(struct merge *m, struct merge_lane *l, struct tp_err *err)
 /* The address at which an event puts a block; 0: it puts none. */
 static uint64_t arrives_at(const struct tp_recording_event *ev)
 {
-    bool alloc = ev->op == TP_REC_ALLOC || ev->op == TP_REC_ALIGNED;
-    return alloc ? ev->address : ev->op == TP_REC_MOVE ? ev->to : 0;
+    if (ev->op == TP_REC_ALLOC || ev->op == TP_REC_ALIGNED)
+        return ev->address;
+    return ev->op == TP_REC_MOVE ? ev->to : 0;
 }
 
 /* The address that an event leaves; 0: it leaves none. */

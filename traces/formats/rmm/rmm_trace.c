@@ -295,10 +295,10 @@ static int bad_row(struct rmm *m, struct tp_cut rest, const char *expected, stru
                                 expected)
                  : tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no %s",
                                 tp_cut_show(tp_cut_field(&rest, ','), shown), expected);
-    return rc == TP_EINPUT && !m->lines.unended
-               ? tp_hint(err, rc, "rows are %s",
-                         m->form->header ? m->form->header : tp_rmm_forms[0].header)
-               : rc;
+    if (rc != TP_EINPUT || m->lines.unended)
+        return rc;
+    return tp_hint(err, rc, "rows are %s",
+                   m->form->header ? m->form->header : tp_rmm_forms[0].header);
 }
 
 static bool filtered(const struct rmm *m, const struct rmm_row *row)
@@ -474,7 +474,9 @@ static int probe_rmm(const unsigned char *data, size_t size)
             return 0;
         rows += form != NULL;
     }
-    return rows == 2 ? 80 : rows == 1 ? 60 : 0;
+    if (rows == 0)
+        return 0;
+    return rows == 2 ? 80 : 60;
 }
 
 /* Reads the header, or queues the first row if there is no header. */

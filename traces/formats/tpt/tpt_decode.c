@@ -295,7 +295,8 @@ static const uint8_t *count_reference(struct frame *f, const uint8_t *p, unsigne
         return refuse(f, "the last reference is dropped by 'free'");
     if (op == TP_RETAIN && s->link == UINT32_MAX)
         return refuse(f, "too many references");
-    s->link = s->link + (op == TP_RETAIN) - (op == TP_RELEASE);
+    s->link += op == TP_RETAIN;
+    s->link -= op == TP_RELEASE;
     return p;
 }
 
@@ -445,7 +446,7 @@ INLINE const uint8_t *read_record(struct frame *f, const uint8_t *p, const uint3
     uint64_t head = tp_load64(p);
     unsigned op = head & TP_TPT_OP, code = head >> TP_TPT_GAP_SHIFT & 3;
     in->gap_ns = ((uint32_t)(head >> 8) & masks[code]) * scale[code];
-    p += 1 + code + (code == 3);
+    p += 1 + (code == 3 ? 4 : code);
     f->own_stream = f->own_align = false;
     if (head & TP_TPT_CONTEXT) {
         p = read_context(f, p, op);

@@ -108,7 +108,9 @@ static unsigned gap_code(const struct tp_insn *in, uint32_t tick)
     if (in->gap_ns % tick)
         return 3;
     uint32_t ticks = in->gap_ns / tick;
-    return ticks < 256 ? 1 : ticks < 65536 ? 2 : 3;
+    if (ticks < 256)
+        return 1;
+    return ticks < 65536 ? 2 : 3;
 }
 
 static uint32_t choose_tick(const struct tp_window *w)

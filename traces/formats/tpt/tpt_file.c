@@ -246,9 +246,9 @@ static int take_insns(struct tp_tpt_file *f, struct tpt_walk *w, char **payload,
 static int placed(struct tp_tpt_file *f, struct tpt_walk *w, int rc, const struct tp_err *why,
                   struct tp_err *err)
 {
-    return rc == TP_EINPUT ? wrong_block(f, w, why->text, err)
-           : rc            ? tp_fail(err, (enum tp_status)rc, "%s", why->text)
-                           : TP_OK;
+    if (rc == TP_EINPUT)
+        return wrong_block(f, w, why->text, err);
+    return rc ? tp_fail(err, (enum tp_status)rc, "%s", why->text) : TP_OK;
 }
 
 static int take_places(struct tp_tpt_file *f, struct tpt_walk *w, char **payload,

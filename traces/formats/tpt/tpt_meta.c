@@ -21,7 +21,8 @@ static bool add_remarks(cJSON *to, const char *remarks)
             cJSON_Delete(text);
             return false;
         }
-        at += length + (at[length] == '\n');
+        at += length;
+        at += *at == '\n';
     }
     return list != NULL;
 }

@@ -206,7 +206,9 @@ static int act_old(struct umpire_reader *rd, tp_umpire_fn *act, const struct tp_
         return wrong(rd, "the event is not valid JSON", err);
     if ((act == tp_umpire_allocate || act == tp_umpire_make) && !done)
         return TP_OK;
-    l->ref = act != tp_umpire_make ? p[P_REF] : result[0].at ? result[0] : top[RESULT];
+    l->ref = p[P_REF];
+    if (act == tp_umpire_make)
+        l->ref = result[0].at ? result[0] : top[RESULT];
     struct tp_span pointer = act == tp_umpire_deallocate ? p[P_POINTER] : result[1];
     int rc = take_size(rd, p[P_SIZE], l, err);
     if (rc == TP_OK && act != tp_umpire_make && act != tp_umpire_other)

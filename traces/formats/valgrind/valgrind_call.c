@@ -145,7 +145,9 @@ static bool cut_arguments(struct tp_cut *c, struct arguments *a)
 static const char *find_open(struct tp_cut text)
 {
     size_t length = (size_t)(text.end - text.at);
-    return length ? memchr(text.at, '(', length < NAME_MOST ? length : NAME_MOST) : NULL;
+    if (!length)
+        return NULL;
+    return memchr(text.at, '(', length < NAME_MOST ? length : NAME_MOST);
 }
 
 bool tp_valgrind_cut_call(struct tp_cut *c, struct tp_valgrind_call *call)
@@ -161,13 +163,19 @@ bool tp_valgrind_cut_call(struct tp_cut *c, struct tp_valgrind_call *call)
         return false;
     bool product_of = names("calloc", name), moves = call->kind == TP_VG_REALLOC;
     bool allocates = call->kind == TP_VG_ALLOC;
-    if (a.count < (product_of || moves ? 2 : allocates && a.has_size ? 0 : 1))
+    int least = allocates && a.has_size ? 0 : 1;
+    if (product_of || moves)
+        least = 2;
+    if (a.count < least)
         return false;
     call->align = a.align;
     call->pointer = allocates ? 0 : a.unnamed[0];
-    call->size = a.has_size   ? a.size
-                 : product_of ? tp_host_product(a.unnamed[0], a.unnamed[1])
-                              : a.unnamed[moves];
+    if (a.has_size)
+        call->size = a.size;
+    else if (product_of)
+        call->size = tp_host_product(a.unnamed[0], a.unnamed[1]);
+    else
+        call->size = a.unnamed[moves];
     *c = t;
     return true;
 }

@@ -273,7 +273,9 @@ static int probe_valgrind(const unsigned char *data, size_t size)
     }
     if (calls == 0)
         return banner ? 30 : 0;
-    return banner ? 96 : calls == 3 ? 80 : 60;
+    if (banner)
+        return 96;
+    return calls == 3 ? 80 : 60;
 }
 
 static void describe(struct valgrind *v)

@@ -188,6 +188,46 @@ caught 'alloc/engine/words.c:1: a name that does not say of what' layers words
 echo '    *(newer ? &newer->older : &first) = older; /* class */' >alloc/engine/words.c
 caught 'alloc/engine/words.c:1: stores into a choice' layers words
 
+within='a conditional within a conditional'
+# Puts lines into a file of a fresh tree: the check must report the conditional at this line.
+nested_at() { # PATH LINE TEXT...
+    local path=$1 line=$2
+    shift 2
+    fresh_tree
+    printf '%s\n' "$@" >"$path"
+    caught "$path:$line: $within" layers nested
+}
+nested_at alloc/engine/nested.c 1 'int a = b ? 1 : c ? 2 : 3;'
+nested_at traces/formats/nested.h 1 'int a = b ? (c ? 1 : 2) : 3;'
+nested_at cuda/nested.c 1 'int a = (b ? c : d) > 1 ? 2 : 3;'
+nested_at alloc/base/nested.h 3 '#define A(b, c) \' '    ((b) ? 1 : \' '     (c) ? 2 : 3)' 'int a;'
+nested_at traces/nested.c 4 'int f(void)' '{' '    return b' '               ? g(1, c ? 2 : 3)' '               : 4;' '}'
+nested_at alloc/nested.c 2 'struct tp_a a = {.b = c ? 1 : 2,' '                 .d = c >= 3 ? e[f ? 1 : 2] : 5};'
+
+fresh_tree
+cat >alloc/nested.c <<'END'
+/* a ? b : c ? d : e */
+int a = f(b ? 1 : 2, c ? 3 : 4) + (d ? 5 : 6) * (e ? 7 : 8); // a ? b : c ? d : e
+const char *s = g ? "? x : y ? z" : "b", q = '?', i[] = {h ? 1 : 2, h ? 3 : 4};
+#define ONE(b) (b) ? 1 : 2
+#define TWO(b) (b) ? 1 : 2
+int f(void)
+{
+    if (a ? b : c)
+        b ? g() : h();
+    for (i[a ? 1 : 2] = b ? 3 : 4; c ? d : e; f ? g() : h())
+        *(a ? &b : &c) = d <= 1 ? e : f;
+    switch (a ? b : c) {
+    case 1:
+        return b ? 1 : 2;
+    }
+    return (struct tp_a){.b = c ? 1 : 2}.b;
+}
+END
+mkdir cmd/nested
+echo 'int a = b ? 1 : c ? 2 : 3;' >cmd/nested/nested.c
+clean 'conditionals beside each other' layers nested
+
 fresh_tree
 echo 'struct tp_other { struct tp_unknown member; };' >alloc/other.h
 caught 'alloc/other.h: does not compile alone' layers headers

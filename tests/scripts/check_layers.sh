@@ -2,10 +2,10 @@
 # usage: check_layers.sh [ROOT [CHECK...]]
 #
 # Checks the tree: which room includes which (rooms.txt), circles of files, calls that only cmd/ may
-# make, unique names of files and tags of types, words, lengths, branches of a function (where pmccabe is
-# installed), headers that compile alone, and what lies in the top folder. Prints one line per finding,
-# `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names, tags, words, lengths,
-# branches, headers or top; all of them where none is named.
+# make, unique names of files and tags of types, words, nested conditionals, lengths, branches of a function
+# (where pmccabe is installed), headers that compile alone, and what lies in the top folder. Prints one line per
+# finding, `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names, tags, words, nested,
+# lengths, branches, headers or top; all of them where none is named.
 # check_checks.sh proves each check.
 #
 # How: c_text.awk takes comments away; the rest are regular expressions.
@@ -103,6 +103,14 @@ check_words() {
         }' >>"$FINDINGS"
 }
 
+# A choice between three is an if, a function or a table. In these rooms, and what lies below them:
+NESTED_ROOMS='alloc|cuda|traces'
+check_nested() {
+    local sources
+    mapfile -t sources < <(printf '%s\n' "${SOURCES[@]}" | grep -E "^($NESTED_ROOMS)/")
+    awk -f "$HERE/c_text.awk" "${sources[@]}" /dev/null | awk -f "$HERE/nested.awk" >>"$FINDINGS"
+}
+
 # A body of a function opens and closes in the first column.
 check_lengths() {
     find "${FOLDERS[@]}" -type f \
@@ -198,7 +206,7 @@ check_top() {
 }
 
 [ "${#SOURCES[@]}" -gt 0 ] || report "$PWD: no *.c or *.h found"
-[ $# -gt 0 ] || set -- includes calls names tags words lengths branches headers top
+[ $# -gt 0 ] || set -- includes calls names tags words nested lengths branches headers top
 for check; do "check_$check"; done
 
 if [ -s "$FINDINGS" ]; then

@@ -173,7 +173,7 @@ static void print_padding(const struct tp_predict_report *r, struct tp_page *pag
     for (size_t i = 0; i < 2; i++) {
         struct tp_str of = {0};
         add_padding(r, i == 1, &of);
-        if (figures[i]) {
+        if (figures[i] && !(i && figures[i] == figures[0])) {
             row(page, name, "not seen: %s requested%s%s if %s", tp_bytes(figures[i], page->exact).s,
                 r->asking->n ? "" : " at ",
                 r->asking->n ? "" : tp_count(tp_predict_fit_value(r->answer)).s, tp_str_text(&of));
@@ -191,6 +191,17 @@ static void print_fewest(const struct tp_predict_report *r, struct tp_page *page
             tp_bytes(r->answer->fewest, page->exact).s);
 }
 
+/* What was recorded may lie in one step of what goes by steps. */
+static void print_narrow(const struct tp_predict_report *r, struct tp_page *page)
+{
+    const struct tp_predict_asking *q = r->asking;
+    const uint64_t least = q->recordings[0]->n, most = q->recordings[q->count - 1]->n;
+    const uint64_t n = q->n ? q->n : tp_predict_fit_value(r->answer);
+    if (q->target.count == 1 && most < 2 * least && (2 * n < least || n > 2 * most))
+        row(page, "narrow", "what did not change from %s to %s may grow by larger steps",
+            tp_count(least).s, tp_count(most).s);
+}
+
 static void print_before(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
@@ -204,6 +215,7 @@ static void print_before(const struct tp_predict_report *r, struct tp_page *page
 static void print_unseen(const struct tp_predict_report *r, struct tp_page *page)
 {
     print_before(r, page);
+    print_narrow(r, page);
     print_padding(r, page);
     print_fewest(r, page);
 }

@@ -83,6 +83,16 @@ static bool is_exact(const struct fit *f, const struct site_points *all)
     return f->power && f->missed < least * least;
 }
 
+/* Whether a square explains all recordings within a hundredth, and a line twenty times worse: of a
+ * matrix of rows. */
+static bool is_square(const struct fit *square, const struct fit *straight,
+                      const struct site_points *all)
+{
+    const double first = x_of(all, 0, 1), last = x_of(all, all->of->recorded - 1, 1);
+    return square->power == 2 && last >= 4 * first && sqrt(square->missed) < 0.01 * all->bytes[0] &&
+           square->missed * 400 < straight->missed;
+}
+
 /* ---- tables ---- */
 
 /* Whether they are a power of 2 apart, to a hundredth. */
@@ -155,7 +165,8 @@ static struct fit best(const struct tp_site_ledger *l, const struct tp_site_hold
         return table;
     struct fit one = line(&all, 1, true), two = line(&all, 2, false);
     bool below = is_exact(&one, &all);
-    return line(&some, !below && is_exact(&two, &all) ? 2 : 1, below);
+    bool square = is_exact(&two, &all) || is_square(&two, &one, &all);
+    return line(&some, !below && square ? 2 : 1, below);
 }
 
 /* Of a table it is the most. */
@@ -209,7 +220,16 @@ static bool is_lawless(const struct tp_site_ledger *l, const struct tp_site_hold
     return far;
 }
 
-/* A site at a value, if it goes on to bend as it does, or grows with n^2 where no law is known;
+/* The power with which a site without a law grew between the recordings, and half a one more; up to
+ * 2. Sizes at random do not grow. */
+static double power_seen(const struct bend *b)
+{
+    double grown = b->y[0] > 0 && b->y[2] > b->y[0] ? log(b->y[2] / b->y[0]) : 0;
+    double power = b->y[0] > 0 ? grown / log(b->x[2] / b->x[0]) : 2;
+    return fmin(power + 0.5, 2);
+}
+
+/* A site at a value, if it goes on to bend as it does, or grows as it did where no law is known;
  * `straight` where it does not bend, or lies between the recordings. */
 static double bent(const struct tp_site_ledger *l, const struct tp_site_holdings *h, size_t site,
                    uint64_t n, double straight)
@@ -220,7 +240,8 @@ static double bent(const struct tp_site_ledger *l, const struct tp_site_holdings
     if ((!below && to <= b.x[2]) || fabs(b.after - b.before) <= 1e-6 * fabs(b.after))
         return straight;
     if (is_lawless(l, h, site))
-        return below ? b.y[0] * pow(to / b.x[0], 2) : b.y[2] * pow(to / b.x[2], 2);
+        return below ? b.y[0] * pow(to / b.x[0], power_seen(&b))
+                     : b.y[2] * pow(to / b.x[2], power_seen(&b));
     if (below)
         return b.before <= 0
                    ? b.y[0]

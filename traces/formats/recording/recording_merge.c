@@ -172,7 +172,8 @@ static void place_pauses(struct merge *m, uint64_t now)
 {
     const struct tp_recording_head *h = &m->rec->head;
     uint32_t all = atomic_load(&h->pauses), *n = &m->counts->pauses;
-    while (*n<all && * n<TP_REC_PAUSES && atomic_load(&h->pause[*n].from)>> h->shift <= now)
+    const uint32_t most = all < TP_REC_PAUSES ? all : TP_REC_PAUSES;
+    while (*n < most && atomic_load(&h->pause[*n].from) >> h->shift <= now)
         m->counts->paused_at[(*n)++] = tp_lower_count(m->r->lower) + 1;
 }
 

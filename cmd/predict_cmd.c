@@ -214,7 +214,9 @@ static int ask(const struct predict_opts *o, struct tp_recordings *all, struct t
         int cut = tp_recordings_cut(all, false, &q->steps, err);
         if (cut == TP_OK && !q->steps)
             *err = whole;
-        rc = cut != TP_OK ? cut : q->steps ? ask_again(q, a, err) : rc;
+        if (cut == TP_OK && q->steps)
+            rc = ask_again(q, a, err);
+        rc = cut != TP_OK ? cut : rc;
     }
     if (!is_refused(rc, a) || !q->steps)
         return rc;
@@ -299,7 +301,10 @@ static int answer(const struct tp_args *args, struct tp_recordings *all,
         *err = apart;
     const struct tp_predict_report report = {q, &a, total ? &totals : NULL,
                                              a.sound ? o->output : NULL};
-    rc = found != TP_OK || totals.sound ? found : rc == TP_EUNSUP ? refuse(&report, err) : rc;
+    if (found != TP_OK || totals.sound)
+        rc = found;
+    else if (rc == TP_EUNSUP)
+        rc = refuse(&report, err);
     if (rc == TP_OK && a.sound && o->output)
         rc = save(o, all, q, &a, out, err);
     if (rc == TP_OK)

@@ -1,6 +1,7 @@
 /* See doubts.h. */
 #include "cmd/predict/doubts.h"
 
+#include "alloc/base/ascending.h"
 #include "cmd/predict/align.h"
 
 #include <math.h>
@@ -73,7 +74,7 @@ int tp_predict_find_peak(const struct tp_prediction *p, uint64_t n, struct tp_pr
 static int by_number(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
+    return tp_order(*x, *y);
 }
 
 /* The call stacks of requests that the recording most like the base has beside those of the base.
@@ -240,7 +241,9 @@ static double before_at(const struct tp_predict_asking *q, uint64_t n)
     double from = (double)last->before, square = (double)last->n * (double)last->n;
     bool grows = last->before > first->before && tp_predict_is_far(last->before, first->before);
     bool more = rise(second, last) > (1 + TP_PREDICT_DOUBT) * rise(first, second);
-    double by = !grows ? 0 : more && second != first ? from / square : rise(first, last);
+    double by = 0;
+    if (grows)
+        by = more && second != first ? from / square : rise(first, last);
     return from + by * ((double)n * (double)n - square);
 }
 

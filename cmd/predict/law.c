@@ -474,7 +474,9 @@ static struct tp_law law_of_several(const struct varied_sizes *of, const struct 
             found += is_bilinear(of, false, &law) || is_bilinear(of, true, &law);
         law = pads ? padded : law;
     }
-    return found == 1 ? law : found ? ambiguous(s) : law_of_kind(s, TP_LAW_NONE, 1, 0);
+    if (found == 1)
+        return law;
+    return found ? ambiguous(s) : law_of_kind(s, TP_LAW_NONE, 1, 0);
 }
 
 /* A constant, too, must be recorded at other values of each setting. */
@@ -497,9 +499,8 @@ struct tp_law tp_law_grown(const struct tp_axis_values *at, uint64_t size,
                            const uint8_t powers[TP_AXES])
 {
     const bool one = at->count == 1;
-    struct tp_law law = {.kind = !one        ? TP_LAW_PRODUCT
-                                 : powers[0] ? TP_LAW_POWER
-                                             : TP_LAW_CONSTANT,
+    const enum tp_law_kind kind = powers[0] ? TP_LAW_POWER : TP_LAW_CONSTANT;
+    struct tp_law law = {.kind = one ? kind : TP_LAW_PRODUCT,
                          .power = one ? powers[0] : 1,
                          .size = {size, size, size}};
     for (size_t i = 0; i < TP_AXES; i++)
@@ -584,19 +585,16 @@ void tp_law_text(const struct tp_law *law, char *const axes[TP_AXES], char text[
         (law->kind == TP_LAW_PRODUCT ? product_text : bilinear_text)(law, axes, text);
         return;
     }
-    const char *n = law->power == 2 ? "n^2" : "n";
-    const char *shift = law->kind == TP_LAW_SHIFTED ? "a + k " : "";
+    static const char *const ors[] = {"", ", or a + k n", ", or a + k n^2"};
+    static const char *const words[TP_LAW_KINDS] = {[TP_LAW_NONE] = "no law",
+                                                    [TP_LAW_CONSTANT] = "constant",
+                                                    [TP_LAW_SHIFTED] = "a + k ",
+                                                    [TP_LAW_QUADRATIC] = "a + b n + c n^2"};
+    const char *n = law->power == 2 ? "n^2" : "n", *word = words[law->kind] ? words[law->kind] : "";
     if (law->multiple)
-        snprintf(text, TP_LAW_TEXT, "%s%s, padded to %u%s", shift, n, law->multiple,
-                 !law->or_shifted       ? ""
-                 : law->or_shifted == 2 ? ", or a + k n^2"
-                                        : ", or a + k n");
+        snprintf(text, TP_LAW_TEXT, "%s%s, padded to %u%s", word, n, law->multiple,
+                 ors[law->or_shifted]);
     else
-        snprintf(text, TP_LAW_TEXT, "%s%s",
-                 law->kind == TP_LAW_CONSTANT    ? "constant"
-                 : law->kind == TP_LAW_SHIFTED   ? shift
-                 : law->kind == TP_LAW_QUADRATIC ? "a + b n + c n^2"
-                 : law->kind == TP_LAW_NONE      ? "no law"
-                                                 : "",
+        snprintf(text, TP_LAW_TEXT, "%s%s", word,
                  law->kind == TP_LAW_POWER || law->kind == TP_LAW_SHIFTED ? n : "");
 }

@@ -1,6 +1,8 @@
 /* See predict.h. */
 #include "cmd/predict/predict.h"
 
+#include "alloc/base/ascending.h"
+
 #include "cmd/predict/align.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
@@ -24,16 +26,14 @@ struct sized_request {
 static int by_key_and_size(const void *a, const void *b)
 {
     const struct sized_request *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->size < y->size ? -1 : x->size > y->size;
+    return x->key != y->key ? tp_order(x->key, y->key) : tp_order(x->size, y->size);
 }
 
 static int by_all(const void *a, const void *b)
 {
     const struct sized_request *x = a, *y = b;
     int order = by_key_and_size(a, b);
-    return order ? order : x->index < y->index ? -1 : x->index > y->index;
+    return order ? order : tp_order(x->index, y->index);
 }
 
 /* ---- the initial heap: what is live in no order ---- */
@@ -262,7 +262,7 @@ static void move_gap(struct tp_predict_gap *from, struct tp_predict_gap *to, uin
 static int by_number(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
+    return tp_order(*x, *y);
 }
 
 /* The call stacks of the recording that is most like the base. */

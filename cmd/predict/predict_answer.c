@@ -245,7 +245,9 @@ static uint64_t step_of(const struct tp_predict_asking *q)
             common = b = a;
             a = rest;
         }
-    return q->step ? q->step : common / 8 ? common / 8 : 1;
+    if (q->step)
+        return q->step;
+    return common / 8 ? common / 8 : 1;
 }
 
 /* What became of a value on the device. */

@@ -1,5 +1,5 @@
-/* The sizes of requests at a value: by their laws, and where a law is not known what they may be. See
- * predict.h. */
+/* The sizes of requests at a value: by their laws, and where a law is not known what they may be.
+ * See predict.h. */
 #include "cmd/predict/predict.h"
 
 #include "cmd/ui/text.h"
@@ -84,17 +84,18 @@ static struct tp_law line_of(const struct tp_law *law)
     return line;
 }
 
-/* Whether three recorded sizes fall as 1 / n: those of micro-batches of a fixed whole. Of two, one of
- * twice the value may be of a type of half the width. */
+/* Whether three recorded sizes fall as 1 / n: those of micro-batches of a fixed whole. Of two, one
+ * of twice the value may be of a type of half the width. */
 static bool falls(const struct tp_law *law)
 {
     const double first = power_between(law, 1), other = power_between(law, 2);
-    return law->kind == TP_LAW_NONE && law->n[2] != law->n[1] && fabs(first + 1) < 0.3 && fabs(other + 1) < 0.3;
+    return law->kind == TP_LAW_NONE && law->n[2] != law->n[1] && fabs(first + 1) < 0.3 &&
+           fabs(other + 1) < 0.3;
 }
 
 /* The power with which a request without a law is taken to change on the way to a value, and the
- * other end of what it may be. A workspace grows with n above the base, at most with n^2 or what the
- * recordings show; below it does not shrink, and at most shrinks with n^2. */
+ * other end of what it may be. A workspace grows with n above the base, at most with n^2 or what
+ * the recordings show; below it does not shrink, and at most shrinks with n^2. */
 static double power_of_lawless(const struct tp_law *law, bool above, bool limit)
 {
     if (falls(law) && above)

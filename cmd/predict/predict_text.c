@@ -34,18 +34,23 @@ void tp_predict_target(const struct tp_predict_asking *q, struct tp_str *out)
                tp_axis_text(&q->target, axes).s);
 }
 
+/* How far the value is beyond those that were recorded. */
+static struct tp_text far_from(const struct tp_predict_asking *q)
+{
+    uint64_t least = q->recordings[0]->n, most = q->recordings[q->count - 1]->n;
+    bool one = q->target.count == 1;
+    if (one && q->n > most)
+        return tp_text_of(", %.3gx the largest recording", (double)q->n / (double)most);
+    return tp_text_of("%s", one && q->n < least ? ", below the smallest recording" : "");
+}
+
 void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_asking *q = r->asking;
     struct tp_str from = {0}, at = {0};
     tp_predict_sources(q, &from);
     tp_predict_target(q, &at);
-    uint64_t least = q->recordings[0]->n, most = q->recordings[q->count - 1]->n;
-    struct tp_text far =
-        q->target.count > 1 ? tp_text_of("%s", "")
-        : q->n > most  ? tp_text_of(", %.3gx the largest recording", (double)q->n / (double)most)
-        : q->n < least ? tp_text_of(", below the smallest recording")
-                       : tp_text_of("%s", "");
+    struct tp_text far = far_from(q);
     if (q->n)
         row(page, "prediction", "at %s%s", tp_str_text(&at), far.s);
     row(page, "recordings", "%s", tp_str_text(&from));
@@ -85,10 +90,10 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
 static void print_tries(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_try *tries = r->answer->tries, *of = &tries[TP_PREDICT_RECORDED];
-    const char *own = !of->conf ? "" : *of->conf ? of->conf : "defaults";
     const bool starts = tries[TP_PREDICT_COMPACTED].conf;
     if (!of->conf)
         return;
+    const char *own = *of->conf ? of->conf : "defaults";
     row(page, "peak reserved", "%-10s  %s (as recorded%s)",
         tp_bytes(of->peak_reserved, page->exact).s, own, starts ? ", recorded heap" : "");
     if (starts)
@@ -128,10 +133,12 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
     bool reserved = a->most.peak_reserved, only_fits = !r->asking->n;
-    uint64_t found = reserved    ? a->tries[TP_PREDICT_RECORDED].peak_reserved
-                     : only_fits ? a->fit.peak
-                                 : a->peak.bytes;
-    uint64_t other = reserved ? a->most.peak_reserved : only_fits ? a->fit.most : a->most.peak;
+    uint64_t found = only_fits ? a->fit.peak : a->peak.bytes;
+    uint64_t other = only_fits ? a->fit.most : a->most.peak;
+    if (reserved) {
+        found = a->tries[TP_PREDICT_RECORDED].peak_reserved;
+        other = a->most.peak_reserved;
+    }
     struct tp_text many = doubtful_requests(r);
     if (a->most.matters && a->peak.alone)
         tp_page_put(page, 0, "%s of requests that only %s has are live at the peak.",
@@ -397,6 +404,13 @@ static void print_other(const struct tp_predict_report *r, size_t i, struct tp_p
         was ? 100 * ((double)predicted / (double)was - 1) : 0.0);
 }
 
+static const char *why_unchecked(const struct tp_predict_check *c)
+{
+    if (!c->decided)
+        return "do not decide";
+    return c->alike ? "do not tell all laws" : "differ";
+}
+
 void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_answer *a = r->answer;
@@ -419,10 +433,15 @@ void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *
                 c->was ? 100 * ((double)c->predicted / (double)c->was - 1) : 0.0);
         else
             row(page, i ? "" : "cross-check", "%s from the others: no prediction, they %s", n.s,
-                !c->decided ? "do not decide"
-                : c->alike  ? "do not tell all laws"
-                            : "differ");
+                why_unchecked(c));
     }
+}
+
+static const char *where_it_fails(const struct tp_predict_fit *f)
+{
+    if (f->event)
+        return "at event ";
+    return f->initial ? "before the first event: the initial heap" : "is larger than any device";
 }
 
 void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *page)
@@ -447,10 +466,7 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
             tp_count(tp_predict_fit_value(r->answer)).s, tp_bytes(f->peak, page->exact).s,
             tp_bytes(f->most, page->exact).s, doubtful_requests(r).s);
     if (f->fails)
-        row(page, "first OOM", "%s %s%s%s%s%s%s", tp_count(f->fails).s,
-            f->event     ? "at event "
-            : f->initial ? "before the first event: the initial heap"
-                         : "is larger than any device",
+        row(page, "first OOM", "%s %s%s%s%s%s%s", tp_count(f->fails).s, where_it_fails(f),
             f->event ? tp_count(f->event).s : "", f->size ? ", request of " : "",
             f->size ? tp_bytes(f->size, page->exact).s : "", f->place ? ": " : "",
             f->place ? f->place : "");

@@ -77,7 +77,10 @@ static void find_low(void *ctx, uint64_t insn, uint64_t event)
     if (high && w->high && w->lowest < w->low)
         w->low = w->lowest;
     w->high |= high;
-    w->lowest = high ? UINT64_MAX : w->live < w->lowest ? w->live : w->lowest;
+    if (high)
+        w->lowest = UINT64_MAX;
+    else if (w->live < w->lowest)
+        w->lowest = w->live;
 }
 
 /* ---- where steps begin ---- */

@@ -206,7 +206,9 @@ static int find_stack(struct tp_sample_run *r, struct tp_request *q, uint64_t as
 /* The number by which the place of a request is asked for; 0: it is not known. */
 static uint64_t number_of(const struct tp_sample_run *r, size_t i, bool initial)
 {
-    return r->requests[i].event ? r->requests[i].event : initial ? TP_PLACE_INITIAL + i : 0;
+    if (r->requests[i].event)
+        return r->requests[i].event;
+    return initial ? TP_PLACE_INITIAL + i : 0;
 }
 
 /* These numbers, each once and in ascending order: those of the initial heap are the highest. */

@@ -182,8 +182,9 @@ static double at_value(const struct fit *f, uint64_t n)
 static double bent_growth(double from, double to, double before, double after, double apart,
                           double slope)
 {
-    double bend = before > 0 && after > 0 ? log(after / before) / log(apart) : before > 0 ? -1 : 1;
-    bend = fmin(fmax(bend, -1), 1);
+    double bend = before > 0 ? -1 : 1;
+    if (before > 0 && after > 0)
+        bend = fmin(fmax(log(after / before) / log(apart), -1), 1);
     if (bend <= -1)
         return slope * from * log(to / from);
     return slope * from / (bend + 1) * (pow(to / from, bend + 1) - 1);

@@ -417,7 +417,7 @@ static int check_fits(const struct predict_opts *o, const struct tp_recordings *
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EINPUT,
-                           "%s: --fits is about memory of a GPU, and this is of a host",
+                           "%s: --fits needs a GPU trace, and this one is of a host",
                            first->trace.file),
                    "--at VALUE predicts what the program requests");
 }

@@ -144,32 +144,27 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
         tp_page_put(page, 0, "%s of requests that only %s has are live at the peak.",
                     tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
     else if (a->most.matters)
-        tp_page_put(page, 0, "The law of %s of %s is not known, and decides%s%s: %s, or %s %s.",
+        tp_page_put(page, 0, "%s of %s follow no known law: the peak%s%s is between %s and %s.",
                     many.s, base_of(r)->trace.file, only_fits ? " at " : "",
                     only_fits ? tp_count(tp_predict_fit_value(a)).s : "",
-                    tp_bytes(found, page->exact).s, other > found ? "up to" : "down to",
-                    tp_bytes(other, page->exact).s);
+                    tp_bytes(found < other ? found : other, page->exact).s,
+                    tp_bytes(found < other ? other : found, page->exact).s);
     else if (a->sound && is_seen(found, other, page))
-        row(page, "doubt", "%s %s %s: the law of %s is not known",
-            reserved ? "reserved" : "requested", other > found ? "up to" : "down to",
-            tp_bytes(other, page->exact).s, many.s);
+        row(page, "doubt", "%s %s %s: %s of no known law", other > found ? "up to" : "down to",
+            tp_bytes(other, page->exact).s, reserved ? "reserved" : "requested", many.s);
 }
 
 /* ---- values that the program may round up ---- */
 
-/* "batch is padded to 8, seq to 64"; or, with `doubles`, "batch to a power of 2". */
+/* "batch to 8, seq to 64"; or, with `doubles`, "batch to a power of 2". */
 static void add_padding(const struct tp_predict_report *r, bool doubles, struct tp_str *to)
 {
     const struct tp_predict_padding *p = &r->answer->padding;
-    const char *verb = " is padded";
-    for (size_t i = 0; i < TP_AXES; i++) {
-        const char *axis = base_of(r)->axes[i] ? base_of(r)->axes[i] : "the value";
-        if (!(doubles ? p->doubles[i] : p->multiples[i] > 0))
-            continue;
-        tp_str_item(to, ", ", "%s%s to %s", axis, verb,
-                    doubles ? "a power of 2" : tp_count(p->multiples[i]).s);
-        verb = "";
-    }
+    for (size_t i = 0; i < TP_AXES; i++)
+        if (doubles ? p->doubles[i] : p->multiples[i] > 0)
+            tp_str_item(to, ", ", "%s to %s",
+                        base_of(r)->axes[i] ? base_of(r)->axes[i] : "the value",
+                        doubles ? "a power of 2" : tp_count(p->multiples[i]).s);
 }
 
 static void print_padding(const struct tp_predict_report *r, struct tp_page *page)
@@ -181,8 +176,8 @@ static void print_padding(const struct tp_predict_report *r, struct tp_page *pag
         struct tp_str of = {0};
         add_padding(r, i == 1, &of);
         if (figures[i] && !(i && figures[i] == figures[0])) {
-            row(page, name, "not seen: %s requested%s%s if %s", tp_bytes(figures[i], page->exact).s,
-                r->asking->n ? "" : " at ",
+            row(page, name, "%s requested%s%s if the program pads %s",
+                tp_bytes(figures[i], page->exact).s, r->asking->n ? "" : " at ",
                 r->asking->n ? "" : tp_count(tp_predict_fit_value(r->answer)).s, tp_str_text(&of));
             name = "";
         }
@@ -194,7 +189,7 @@ static void print_fewest(const struct tp_predict_report *r, struct tp_page *page
 {
     if (r->answer->fewest)
         row(page, "fewer requests",
-            "down to %s requested, if call stacks that ask more often at larger values do not ask",
+            "down to %s requested: some call stacks allocate more often at larger values",
             tp_bytes(r->answer->fewest, page->exact).s);
 }
 
@@ -205,7 +200,7 @@ static void print_narrow(const struct tp_predict_report *r, struct tp_page *page
     const uint64_t least = q->recordings[0]->n, most = q->recordings[q->count - 1]->n;
     const uint64_t n = q->n ? q->n : tp_predict_fit_value(r->answer);
     if (q->target.count == 1 && most < 2 * least && (2 * n < least || n > 2 * most))
-        row(page, "narrow", "what did not change from %s to %s may grow by larger steps",
+        row(page, "narrow range", "recorded from %s to %s only: constant requests may grow beyond",
             tp_count(least).s, tp_count(most).s);
 }
 
@@ -213,9 +208,9 @@ static void print_before(const struct tp_predict_report *r, struct tp_page *page
 {
     const struct tp_predict_answer *a = r->answer;
     if (a->before)
-        row(page, "before steps", "not replayed: up to %s requested, more than %s",
+        row(page, "before steps", "up to %s requested%s; not replayed",
             tp_bytes(a->before, page->exact).s,
-            a->fit.capacity && a->before > a->fit.capacity ? "fits" : "in the steps");
+            a->fit.capacity && a->before > a->fit.capacity ? ", more than fits" : "");
 }
 
 /* What the recordings do not show of the value. */
@@ -265,10 +260,10 @@ static void print_total_memory(const struct tp_predict_report *r, struct tp_page
         row(page, "", "%-10s  if growth goes on to change as it did between the recordings",
             tp_bytes(t->bent, page->exact).s);
     if (tp_predict_change(t->smaller, t->larger) > t->bytes / 100)
-        row(page, "", "%s to %s  if what doubled is tables, which double when they are full",
+        row(page, "", "%s to %s  if sites that doubled are tables, which double when full",
             tp_bytes(t->smaller, page->exact).s, tp_bytes(t->larger, page->exact).s);
     if (!tp_totals_near(t, t->other_phase > t->bytes ? t->other_phase : t->bytes))
-        row(page, "other phase", "not predicted: up to %s requested, if its growth goes on as n^2",
+        row(page, "other phase", "up to %s requested: the recordings do not predict its growth",
             tp_bytes(t->other_phase, page->exact).s);
     if (r->asking->real)
         print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
@@ -458,11 +453,13 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
     else
         row(page, "max that fits", "%s in %s (multiples of %s%s)", tp_count(f->fits).s, capacity.s,
             tp_count(f->step).s,
-            f->apart > 1 ? tp_text_of("; 1 in %s above it was tried", tp_count(f->apart).s).s : "");
+            f->apart > 1
+                ? tp_text_of("; larger ones tried every %s", tp_count(f->apart * f->step).s).s
+                : "");
     if (f->hole)
-        row(page, "", "not every smaller value: %s does not fit", tp_count(f->hole).s);
+        row(page, "", "smaller values can fail: %s does not fit", tp_count(f->hole).s);
     if (is_seen(f->peak, f->most, page))
-        row(page, "doubt", "at %s requested %s, or %s: the law of %s is not known",
+        row(page, "doubt", "at %s %s or %s requested: %s of no known law",
             tp_count(tp_predict_fit_value(r->answer)).s, tp_bytes(f->peak, page->exact).s,
             tp_bytes(f->most, page->exact).s, doubtful_requests(r).s);
     if (f->fails)
@@ -571,9 +568,7 @@ void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out)
     bool above;
     struct tp_axis_values at = last->at;
     if (grows_in_number(r)) {
-        tp_str_add(out,
-                   "record at the value itself: the number of requests grows with it, which is "
-                   "not followed");
+        tp_str_add(out, "record at the value itself: the number of requests grows with it");
         return;
     }
     at.values[axis] = value_that_helps(q, axis, tables_decide(r->totals), &above);
@@ -589,7 +584,7 @@ void tp_predict_totals_fail(const struct tp_site_totals *t, struct tp_str *out)
         tp_str_add(out, "say %s, or %s if growth goes on to change as between the recordings",
                    tp_bytes(t->bytes, false).s, tp_bytes(t->bent, false).s);
     else
-        tp_str_add(out, "say %s to %s if what doubled is tables, which double when they are full",
+        tp_str_add(out, "say %s to %s if sites that doubled are tables, which double when full",
                    tp_bytes(t->smaller, false).s, tp_bytes(t->larger, false).s);
 }
 
@@ -733,9 +728,9 @@ static void print_total_sites(const struct tp_predict_report *r, struct tp_page 
         unknown |= !t->sites[i].place && t->sites[i].bytes > t->bytes / 2;
     if (unknown || one)
         tp_page_put(page, 0,
-                    "%s, which may hide tables that double and other phases. With %scall stacks: "
+                    "%s and may hide tables that double, or other phases. With %scall stacks: "
                     "tapool record --stacks %s --stack-every 1",
-                    unknown ? "Most of it is of unknown sites" : "Nearly all of it is of one site",
+                    unknown ? "Unknown sites hold most of it" : "One site holds nearly all of it",
                     unknown ? "" : "deeper ", unknown ? "8" : "16");
 }
 

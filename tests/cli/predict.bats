@@ -62,7 +62,7 @@ refused() {
     made 128 layers=5 >b.jsonl
     refused 'Only b.jsonl has 11 requests' '^  first: event [0-9]+, model.py:[0-9]+' 'model.py:41 softmax' 'of requests that only b.jsonl has are live at the peak'
     made 128 bytes=2 >b.jsonl
-    refused 'have no law that these recordings tell' 'is not known, and decides: '
+    refused 'have no law that these recordings tell' 'follow no known law: the peak is between'
     made 128 optimizer=adam >b.jsonl
     refused 'Only b.jsonl has 24 requests' 'optimizer.py:78 step'
     made 128 order=mask-last >b.jsonl
@@ -184,7 +184,7 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
     capture "$TAPOOL" predict 2-64.jsonl@batch=2,len=64 4-64.jsonl@batch=4,len=64 4-128.jsonl@batch=4,len=128 \
         --at batch=8,len=128
     [ "$rc" -eq 3 ]
-    matches "$out" 'is not known, and decides: '
+    matches "$out" 'follow no known law: the peak is between'
     at 2 64
     at 4 64
     at 2 128
@@ -333,7 +333,7 @@ END
         is "$out" 'd["runs"][0]["failed_allocations"] > 0' "$([ "$n" -eq "$fails" ] && echo True || echo False)"
     done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 64MiB --step 1
-    matches "$out" '^max that fits +[0-9,]+ in 64 MiB \(multiples of 1; 1 in 4 above it was tried\)$'
+    matches "$out" '^max that fits +[0-9,]+ in 64 MiB \(multiples of 1; larger ones tried every 4\)$'
     matches "$out" '^first OOM +[0-9,]+ at event [0-9,]+, request of .*: model.py'
     for n in 64 128; do made $n width=1024 >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 4MiB
@@ -451,12 +451,12 @@ import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_r
     recorded "table 100" 500 1000 2000 3000
     # shellcheck disable=SC2086 # words
     ok "$TAPOOL" predict $three --check 3000=3000.jsonl
-    matches "$out" '433.9 KiB to 633.9 KiB +if what doubled is tables, which double when they are full$'
+    matches "$out" '433.9 KiB to 633.9 KiB +if sites that doubled are tables, which double when full$'
     recorded "table 200" 500 1000 2000 3000
     # shellcheck disable=SC2086 # words
     capture "$TAPOOL" predict $three --at 3000
     [ "$rc" -eq 3 ]
-    matches "$out" '^Nor by totals of allocation sites: they say 633.9 KiB to 1.01 MiB if what doubled is tables'
+    matches "$out" '^Nor by totals of allocation sites: they say 633.9 KiB to 1.01 MiB if sites that doubled are tables'
     matches "$out" '^To predict, record at 2,500 too: a value that is no power of 2 apart shows tables that double'
     # other values do
     recorded "table 20" 700 1000 2000 3000 12000
@@ -469,12 +469,12 @@ import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_r
 @test "padding, a warm-up before the steps, and recordings that contradict one another" {
     for n in 64 128; do made $n >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 200
-    matches "$out" '^padding +not seen: 1.938 MiB requested if the value is padded to 64$'
+    matches "$out" '^padding +1.938 MiB requested if the program pads the value to 64$'
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 256
     lacks "$out" '^padding'
     for n in 64 128; do python3 "$CLI/made_doubt.py" warm $n; done
     ok "$TAPOOL" predict warm-64.jsonl@64 warm-128.jsonl@128 --at 16384
-    matches "$out" '^before steps +not replayed: up to 16.01 GiB requested, more than in the steps$'
+    matches "$out" '^before steps +up to 16.01 GiB requested; not replayed$'
     # a law that two of three follow, where the third says otherwise
     for n in 128 256 512 1024; do python3 "$CLI/made_doubt.py" kernel $n; done
     three="kernel-128.jsonl@128 kernel-256.jsonl@256 kernel-512.jsonl@512"
@@ -521,7 +521,7 @@ END
     matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'do not keep the same memory\. kept-128\.jsonl needed [0-9.]+ MiB; with its sizes in the order of dropped-256'
     # a range, where it is a narrow one
     ok "$TAPOOL" predict paged-240.jsonl@240 paged-256.jsonl@256 --at 2048
-    matches "$out" '^doubt +requested up to 104 MiB: the law of 1 request is not known$'
+    matches "$out" '^doubt +up to 104 MiB requested: 1 request of no known law$'
     # the same programs, told
     for run in "kept 1024" "stays 256" "mixed 512"; do
         # shellcheck disable=SC2086 # words
@@ -549,7 +549,7 @@ END
     recorded padded 120 250 500
     ok "$TAPOOL" predict "${args[@]}" --at 270
     matches "$out" '^peak requested  29.25 MiB '
-    matches "$out" '^padding +not seen: 38 MiB requested if the value is padded to 128$'
+    matches "$out" '^padding +38 MiB requested if the program pads the value to 128$'
     recorded bucket 2 4 8
     ok "$TAPOOL" predict "${args[@]}" --at 9 --json
     is "$out" 'd["predicted"]["power_of_2_requested_bytes"] - d["predicted"]["peak_requested_bytes"]' $((4096 * 20 * 7))
@@ -557,7 +557,7 @@ END
     recorded pages 256 512 1024
     ok "$TAPOOL" predict "${args[@]}" --at 16
     matches "$out" '^peak requested  4.312 MiB '
-    matches "$out" '^fewer requests  down to 320 KiB requested, if call stacks that ask more often at larger values do$'
+    matches "$out" '^fewer requests  down to 320 KiB requested: some call stacks allocate more often at larger values$'
     # what fits is no bound: replays of values below it
     recorded holes 8 16
     ok "$TAPOOL" predict "${args[@]}" --fits 212MiB --json
@@ -571,10 +571,10 @@ END
     # a phase that a recording lacks
     recorded late 1000 2000 4000
     ok "$TAPOOL" predict "${args[@]}" --at 40000
-    matches "$out" '^other phase +not predicted: up to [0-9.]+ MiB requested, if its growth goes on as n\^2$'
+    matches "$out" '^other phase +up to [0-9.]+ MiB requested: the recordings do not predict its growth$'
     capture "$TAPOOL" predict "${args[@]}" --fits 1GiB
     [ "$rc" -eq 3 ]
-    matches "$err" 'late-1000.jsonl: --fits is about memory of a GPU, and this is of a host$'
+    matches "$err" 'late-1000.jsonl: --fits needs a GPU trace, and this one is of a host$'
 }
 
 @test "laws that two ways of growth explain, and bounds below and between the recordings, are no answer" {
@@ -602,7 +602,7 @@ kept-100.jsonl@100 kept-103.jsonl@103 dropped-2000.jsonl@2000 --at 400
 trade-2-64.jsonl@b=2,l=64 trade-4-64.jsonl@b=4,l=64 trade-2-128.jsonl@b=2,l=128 trade-4-128.jsonl@b=4,l=128 --at b=1,l=256
 END
     capture "$TAPOOL" predict root-256.jsonl@256 root-512.jsonl@512 root-1024.jsonl@1024 --at 16
-    matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'is not known, and decides: 27.12 MiB, or up to 39.25 MiB'
+    matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'follow no known law: the peak is between 27.12 MiB and 39.25 MiB'
 }
 
 @test "a host program that makes the same requests: its trace at another size, for any malloc" {

@@ -256,6 +256,9 @@ static void print_total_memory(const struct tp_predict_report *r, struct tp_page
     const struct tp_site_totals *t = r->totals;
     row(page, "peak requested", "%-10s  (cross-check within %.1f%%)",
         tp_bytes(t->bytes, page->exact).s, 100 * t->difference);
+    if (r->asking->real)
+        print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
+                         "recorded there", page);
     if (is_seen(t->bent, t->bytes, page))
         row(page, "", "%-10s  if growth goes on to change as it did between the recordings",
             tp_bytes(t->bent, page->exact).s);
@@ -265,9 +268,6 @@ static void print_total_memory(const struct tp_predict_report *r, struct tp_page
     if (!tp_totals_near(t, t->other_phase > t->bytes ? t->other_phase : t->bytes))
         row(page, "other phase", "up to %s requested: the recordings do not predict its growth",
             tp_bytes(t->other_phase, page->exact).s);
-    if (r->asking->real)
-        print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
-                         "recorded there", page);
 }
 
 void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *page)

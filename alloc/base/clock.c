@@ -2,6 +2,8 @@
  * a counter that changes its rate while the machine runs (no constant_tsc) is not noticed. */
 #include "alloc/base/clock.h"
 
+#include "alloc/base/numbers.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -50,16 +52,6 @@ static double measure_rate(void)
     return ticks1 > ticks0 ? (double)(ns1 - ns0) / (double)(ticks1 - ticks0) : 0;
 }
 
-static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The step of the counter in ticks. Counters behind a hypervisor advance by many ticks at once;
  * every difference of readings is a multiple of the step. */
 static uint64_t measure_step_ticks(void)
@@ -67,7 +59,7 @@ static uint64_t measure_step_ticks(void)
     uint64_t step = 0, last = tp_stamp();
     for (int i = 0; i < STEP_READINGS; i++) {
         uint64_t now = tp_stamp();
-        step = greatest_common_divisor(now - last, step);
+        step = tp_common_divisor(now - last, step);
         last = now;
     }
     return step ? step : 1;

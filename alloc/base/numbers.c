@@ -78,3 +78,13 @@ struct tp_text tp_bytes(uint64_t bytes, bool exact)
     }
     return tp_text_of("%s %s", unit ? tp_digits(value).s : tp_count(bytes).s, units[unit]);
 }
+
+uint64_t tp_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}

@@ -19,4 +19,8 @@ struct tp_text tp_bytes(uint64_t bytes, bool exact); /* "308.1 KiB": 4 digits; e
 /* 4 significant digits: "4.871", "12.3", "16,500" */
 struct tp_text tp_digits(double value);
 
+/* ---- no text ---- */
+
+uint64_t tp_common_divisor(uint64_t a, uint64_t b); /* the greatest; of 0 and b it is b */
+
 #endif

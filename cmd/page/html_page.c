@@ -47,6 +47,15 @@ int tp_html_printed(void (*print)(const void *of, struct tp_page *page), const v
     return rc;
 }
 
+int tp_html_folded(const char *title, void (*print)(const void *of, struct tp_page *page),
+                   const void *of, FILE *out, struct tp_err *err)
+{
+    fprintf(out, "<details><summary>%s</summary>\n", title);
+    int rc = tp_html_printed(print, of, out, err);
+    fputs("</details>\n", out);
+    return rc;
+}
+
 void tp_html_command(const char *command, char *const *words, size_t count,
                      const struct tp_opt *rows, const void *opts, FILE *out)
 {

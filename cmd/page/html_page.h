@@ -84,6 +84,11 @@ struct tp_page tp_html_flow(FILE *out);
 int tp_html_printed(void (*print)(const void *of, struct tp_page *page), const void *of, FILE *out,
                     struct tp_err *err);
 
+/* The same, which a reader unfolds under this title. */
+int tp_html_folded(const char *title, void (*print)(const void *of, struct tp_page *page),
+                   const void *of, FILE *out, struct tp_err *err);
+#define TP_HTML_SCREEN "As on the screen, with sizes in full"
+
 /* Writes the command line that makes the page again: `tapool COMMAND WORD... OPTIONS`. Options
  * whose rows are the same as another one's are left out. */
 void tp_html_command(const char *command, char *const *words, size_t count,

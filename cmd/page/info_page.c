@@ -133,10 +133,7 @@ static void write_command(const struct tp_info_command *c, size_t count, FILE *o
 static int write_figures(const void *of, FILE *out, struct tp_err *err)
 {
     write_command(((const struct one_trace *)of)->command, 1, out);
-    fputs("<details><summary>As on the screen, with sizes in full</summary>\n", out);
-    int rc = tp_html_printed(print_screen, of, out, err);
-    fputs("</details>\n", out);
-    return rc;
+    return tp_html_folded(TP_HTML_SCREEN, print_screen, of, out, err);
 }
 
 static const struct tp_html_section one_sections[] = {
@@ -301,17 +298,16 @@ static void print_side(const void *of, struct tp_page *page)
     tp_info_text(of, page);
 }
 
+static const char *const titles[] = {"The first", "The second"};
+
 static int write_pair_figures(const void *of, FILE *out, struct tp_err *err)
 {
     write_command(((const struct two_traces *)of)->command, 2, out);
-    fputs("<details><summary>As on the screen, with sizes in full</summary>\n", out);
-    int rc = tp_html_printed(print_pair, of, out, err);
+    int rc = tp_html_folded(TP_HTML_SCREEN, print_pair, of, out, err);
     for (int i = 0; rc == TP_OK && i < 2; i++) {
         const struct tp_info_report r = side_of(pair_of(of), i);
-        fprintf(out, "</details>\n<details><summary>The %s</summary>\n", which[i]);
-        rc = tp_html_printed(print_side, &r, out, err);
+        rc = tp_html_folded(titles[i], print_side, &r, out, err);
     }
-    fputs("</details>\n", out);
     return rc;
 }
 

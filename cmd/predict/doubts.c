@@ -2,6 +2,7 @@
 #include "cmd/predict/doubts.h"
 
 #include "alloc/base/ascending.h"
+#include "alloc/base/numbers.h"
 #include "cmd/predict/align.h"
 
 #include <math.h>
@@ -118,16 +119,6 @@ int tp_predict_find_fewest(uint64_t n, uint64_t peak, struct tp_predict_answer *
 
 /* ---- values that are rounded up ---- */
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static uint64_t rounded(uint64_t value, uint64_t multiple)
 {
     return multiple ? (value + multiple - 1) / multiple * multiple : value;
@@ -147,7 +138,7 @@ static uint64_t hidden_multiple(const struct tp_prediction *p, size_t axis)
 {
     uint64_t common = 0;
     for (size_t i = 0; i < p->count; i++)
-        common = common_divisor(common, p->recordings[i]->at.values[axis]);
+        common = tp_common_divisor(common, p->recordings[i]->at.values[axis]);
     return common;
 }
 

@@ -240,11 +240,7 @@ static uint64_t step_of(const struct tp_predict_asking *q)
 {
     uint64_t common = 0;
     for (size_t i = 0; i < q->count; i++)
-        for (uint64_t a = q->recordings[i]->n, b = common; a;) {
-            uint64_t rest = b % a;
-            common = b = a;
-            a = rest;
-        }
+        common = tp_common_divisor(common, q->recordings[i]->n);
     if (q->step)
         return q->step;
     return common / 8 ? common / 8 : 1;

@@ -85,10 +85,7 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_predict_page *p = page_of(of);
     tp_html_command("predict", p->words, p->word_count, p->rows, p->opts, out);
-    fputs("<details><summary>As on the screen, with sizes in full</summary>\n", out);
-    int rc = tp_html_printed(print_screen, of, out, err);
-    fputs("</details>\n", out);
-    return rc;
+    return tp_html_folded(TP_HTML_SCREEN, print_screen, of, out, err);
 }
 
 /* ---- the page ---- */

@@ -274,10 +274,7 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
         words[i] = p->t->files[i].trace.path;
     tp_html_command("tune", words, p->t->file_count, p->rows, p->opts, out);
     free(words);
-    fputs("<details><summary>As on the screen, with sizes in full</summary>\n", out);
-    int rc = tp_html_printed(print_screen, of, out, err);
-    fputs("</details>\n", out);
-    return rc;
+    return tp_html_folded(TP_HTML_SCREEN, print_screen, of, out, err);
 }
 
 /* ---- the page ---- */

@@ -550,10 +550,7 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
     const struct device_part *d = of;
     char *word = (char *)(uintptr_t)d->page->file;
     tp_html_command("why", &word, 1, d->page->rows, d->page->opts, out);
-    fputs("<details><summary>As on the screen, with sizes in full</summary>\n", out);
-    int rc = tp_html_printed(print_screen, d, out, err);
-    fputs("</details>\n", out);
-    return rc;
+    return tp_html_folded(TP_HTML_SCREEN, print_screen, d, out, err);
 }
 
 /* ---- the page ---- */

@@ -38,6 +38,13 @@ size_t tp_text_bytes(const char *text, int columns)
     return at;
 }
 
+static int within(int value, int least, int most)
+{
+    if (value < least)
+        return least;
+    return value > most ? most : value;
+}
+
 void tp_page_init(struct tp_page *p, FILE *out, unsigned color)
 {
     struct winsize size = {0};
@@ -46,8 +53,7 @@ void tp_page_init(struct tp_page *p, FILE *out, unsigned color)
     if (terminal && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
         width = size.ws_col;
     const char *quiet = getenv("NO_COLOR");
-    width = width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
-    *p = (struct tp_page){.out = out, .width = width};
+    *p = (struct tp_page){.out = out, .width = within(width, WIDTH_MIN, WIDTH_MAX)};
     p->color = color == 1 || (color == 2 && terminal && !(quiet && *quiet));
 }
 
@@ -192,8 +198,7 @@ void tp_page_warning(struct tp_page *p, int column, const char *id, const char *
 int tp_page_beside(const char *one, const char *other)
 {
     int first = tp_text_width(one), second = tp_text_width(other);
-    int column = (first > second ? first : second) + 2;
-    return column < BESIDE_MIN ? BESIDE_MIN : column > BESIDE_MAX ? BESIDE_MAX : column;
+    return within((first > second ? first : second) + 2, BESIDE_MIN, BESIDE_MAX);
 }
 
 void tp_page_side(struct tp_page *p, const char *name, int column)

@@ -53,14 +53,12 @@ struct tp_text tp_progress_left(uint64_t elapsed_ns, uint64_t done, uint64_t tot
         return t;
     double s = (double)elapsed_ns / 1e9 / (double)done * (double)(total - done);
     double m = s / 60, h = m / 60;
-    snprintf(t.s, sizeof t.s, ", about %.0f %s left",
-             s < 1      ? 1
-             : s < 99.5 ? s
-             : m < 99.5 ? m
-                        : h,
-             s < 99.5   ? "s"
-             : m < 99.5 ? "min"
-                        : "h");
+    if (s < 99.5)
+        snprintf(t.s, sizeof t.s, ", about %.0f s left", s < 1 ? 1 : s);
+    else if (m < 99.5)
+        snprintf(t.s, sizeof t.s, ", about %.0f min left", m);
+    else
+        snprintf(t.s, sizeof t.s, ", about %.0f h left", h);
     return t;
 }
 
@@ -88,7 +86,9 @@ void tp_progress_begin(struct tp_progress_line *p, const char *label, uint64_t t
     tp_progress_start(p, label);
     p->total = total;
     p->logs = !p->enabled;
-    p->shown_ns = p->enabled ? 0 : logged_ns ? logged_ns : p->started_ns;
+    p->shown_ns = logged_ns ? logged_ns : p->started_ns;
+    if (p->enabled)
+        p->shown_ns = 0;
 }
 
 void tp_progress_at(struct tp_progress_line *p, const char *what, uint64_t done)

@@ -73,7 +73,8 @@ int tp_table_status(const struct tp_table *t, struct tp_err *err)
 void tp_table_cut(struct tp_table *t, const char *text, int room)
 {
     bool fits = tp_text_width(text) <= room;
-    size_t bytes = fits ? strlen(text) : tp_text_bytes(text, room > 3 ? room - 3 : 0);
+    int before_dots = room > 3 ? room - 3 : 0;
+    size_t bytes = fits ? strlen(text) : tp_text_bytes(text, before_dots);
     tp_table_add(t, "%.*s%s", (int)bytes, text, fits ? "" : "...");
 }
 

@@ -41,9 +41,9 @@ struct tp_text tp_signed(double value, const char *unit)
 struct tp_text tp_signed_percent(double share)
 {
     double percent = 100 * share;
-    return fabs(percent) < 999.95
-               ? tp_text_of("%+.1f", percent)
-               : tp_text_of("%s%s", percent > 0 ? "+" : "", tp_digits(percent).s);
+    if (fabs(percent) < 999.95)
+        return tp_text_of("%+.1f", percent);
+    return tp_text_of("%s%s", percent > 0 ? "+" : "", tp_digits(percent).s);
 }
 
 struct tp_text tp_signed_interval(double low, double high)

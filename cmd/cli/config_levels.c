@@ -51,8 +51,12 @@ size_t tp_config_rows(const struct tp_opt *rows)
 const char *tp_config_variable(const char *option, char out[TP_VARIABLE_TEXT])
 {
     snprintf(out, TP_VARIABLE_TEXT, "TAPOOL_%s", option);
-    for (char *c = out; *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c == '-' ? '_' : *c;
+    for (char *c = out; *c; c++) {
+        if (*c >= 'a' && *c <= 'z')
+            *c = (char)(*c - 'a' + 'A');
+        else if (*c == '-')
+            *c = '_';
+    }
     return out;
 }
 

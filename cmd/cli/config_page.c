@@ -83,11 +83,11 @@ static void origin_text(const struct tp_config *config, const struct tp_opt *row
     if (*unfit)
         snprintf(out, size, "default; %s %s", unfit,
                  row->from == TP_OPT_TYPED ? "is an error" : "does not fit");
+    else if (row->from == TP_OPT_TYPED)
+        snprintf(out, size, "default, command line only");
     else
         snprintf(out, size, "default%s",
-                 row->from == TP_OPT_ANYWHERE ? ""
-                 : row->from == TP_OPT_TYPED  ? ", command line only"
-                                              : ", never from a " TP_CONFIG_NAME);
+                 row->from == TP_OPT_ANYWHERE ? "" : ", never from a " TP_CONFIG_NAME);
 }
 
 /* ---- variables that nobody reads ---- */

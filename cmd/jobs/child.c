@@ -374,10 +374,13 @@ int tp_child_settings(const struct tp_strategy_spec *spec, const volatile sig_at
         return TP_OK;
     struct tp_run *run = calloc(1, tp_run_size(0));
     int said = memfd_create("tapool-said", MFD_CLOEXEC);
-    int status = !run ? tp_fail(err, TP_ENOMEM, "out of memory")
-                 : said < 0
-                     ? tp_fail(err, TP_EIO, "memory for what a library says: %s", strerror(errno))
-                     : ask(spec, said, interrupted, run, err);
+    int status;
+    if (!run)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    else if (said < 0)
+        status = tp_fail(err, TP_EIO, "memory for what a library says: %s", strerror(errno));
+    else
+        status = ask(spec, said, interrupted, run, err);
     if (!status)
         status = find_refusal(said, spec, err);
     if (said >= 0)

@@ -100,6 +100,13 @@ static int fail_class(const Elf64_Ehdr *h, const char *what, struct tp_err *err)
     return tp_fail(err, TP_EINPUT, "%s is of a class that ELF does not have", what);
 }
 
+static const char *type_name(unsigned type)
+{
+    if (type == ET_REL)
+        return "an object file";
+    return type == ET_EXEC ? "a program" : "another kind of file";
+}
+
 static int check_header(const Elf64_Ehdr *h, const char *what, struct tp_err *err)
 {
     const unsigned own_data = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
@@ -111,12 +118,9 @@ static int check_header(const Elf64_Ehdr *h, const char *what, struct tp_err *er
     if (h->e_ident[EI_CLASS] != ELFCLASS64)
         return fail_class(h, what, err);
     if (h->e_type != ET_DYN)
-        return tp_hint(err,
-                       tp_fail(err, TP_EINPUT, "%s is %s, no shared library", what,
-                               h->e_type == ET_REL    ? "an object file"
-                               : h->e_type == ET_EXEC ? "a program"
-                                                      : "another kind of file"),
-                       "link it with -shared");
+        return tp_hint(
+            err, tp_fail(err, TP_EINPUT, "%s is %s, no shared library", what, type_name(h->e_type)),
+            "link it with -shared");
     return TP_OK;
 }
 

@@ -35,6 +35,14 @@ static enum effect effect_of(const struct tp_followed *t)
     return advises && t->argument != MADV_DONTNEED && t->argument != MADV_FREE ? NONE : effect;
 }
 
+/* Of a call that may do both: brk also asks where the end is, and mremap moves. */
+static enum effect effect_seen(const struct tp_followed *t, uint64_t before, uint64_t now)
+{
+    if (now != before)
+        return now > before ? GETS : PUTS;
+    return t->call == SYS_mremap ? GETS : NONE;
+}
+
 static void count(struct tp_follow *f, const struct tp_followed *t)
 {
     enum effect effect = effect_of(t);
@@ -46,8 +54,8 @@ static void count(struct tp_follow *f, const struct tp_followed *t)
     f->now = now;
     if (now > f->counted.peak)
         f->counted.peak = now;
-    if (effect == BOTH) /* brk also asks where the end is, and mremap moves */
-        effect = now > before ? GETS : now < before ? PUTS : t->call == SYS_mremap ? GETS : NONE;
+    if (effect == BOTH)
+        effect = effect_seen(t, before, now);
     f->counted.gets += effect == GETS;
     f->counted.puts += effect == PUTS;
 }
@@ -147,10 +155,11 @@ void tp_follow_stop(void *follow, pid_t tid, int how)
         sent = look_at_stop(f, tid, how);
     bool last = f->counted.why || f->shared->over, filtered = f->shared->filtered;
     bool calls = !filtered || how >> 16 == PTRACE_EVENT_SECCOMP;
-    ptrace(last && !filtered ? PTRACE_DETACH
-           : calls && !last  ? PTRACE_SYSCALL
-                             : PTRACE_CONT,
-           tid, NULL, (void *)(uintptr_t)sent);
+    void *signal = (void *)(uintptr_t)sent;
+    if (last && !filtered)
+        ptrace(PTRACE_DETACH, tid, NULL, signal);
+    else
+        ptrace(calls && !last ? PTRACE_SYSCALL : PTRACE_CONT, tid, NULL, signal);
 }
 
 void tp_follow_end(struct tp_follow *f)

@@ -233,10 +233,11 @@ static int find_path(const char *given, char *path, struct tp_err *err)
 
 int tp_library_find(const char *given, char *path, struct tp_err *err)
 {
-    bool named = !strchr(given, '/');
-    int status = !named                   ? find_path(given, path, err)
-                 : find_name(given, path) ? TP_OK
-                                          : not_found(given, err);
+    int status = TP_OK;
+    if (strchr(given, '/'))
+        status = find_path(given, path, err);
+    else if (!find_name(given, path))
+        status = not_found(given, err);
     if (status || tp_opt_can_be_value(path))
         return status;
     return tp_hint(
@@ -261,5 +262,7 @@ size_t tp_libraries_here(const struct tp_library *out[TP_LIBRARIES_MAX])
 const char *tp_library_version(const char *library)
 {
     const char *blank = strchr(library, ' '), *so = strstr(library, ".so.");
-    return blank ? blank + 1 : so ? so + 4 : "";
+    if (blank)
+        return blank + 1;
+    return so ? so + 4 : "";
 }

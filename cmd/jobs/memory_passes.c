@@ -25,8 +25,9 @@ enum { PASSES = 3 };
 unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg)
 {
     bool foreign = (cfg->strategy->caps & TP_CAP_FOREIGN) != 0;
-    unsigned without = !tp_watch_applies(cfg) ? TP_MEMORY_PASSES : foreign ? 0 : TP_PASS_MAPPED;
-    return cfg->passes & ~without;
+    if (!tp_watch_applies(cfg))
+        return cfg->passes & ~(unsigned)TP_MEMORY_PASSES;
+    return foreign ? cfg->passes : cfg->passes & ~(unsigned)TP_PASS_MAPPED;
 }
 
 /* ---- three passes as one ---- */
@@ -91,8 +92,10 @@ static int ask_start(const struct tp_replay_cfg *cfg, const struct tp_strategy_s
         return status;
     uint64_t with = spread_of(rss[0][0], rss[0][1], rss[0][2]).median;
     uint64_t without = spread_of(rss[1][0], rss[1][1], rss[1][2]).median;
-    bool known = with != TP_NONE && without != TP_NONE;
-    *out = !known ? TP_NONE : with > without ? with - without : 0;
+    if (with == TP_NONE || without == TP_NONE)
+        *out = TP_NONE;
+    else if (with > without)
+        *out = with - without;
     return TP_OK;
 }
 

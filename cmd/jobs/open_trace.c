@@ -66,12 +66,11 @@ int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, st
     if (o->strict && o->repair)
         return tp_fail(err, TP_EUSAGE, "--strict and --repair exclude each other");
     tp_sample_dirs(&dirs);
+    enum tp_strictness otherwise = o->repair ? TP_REPAIR : TP_BY_ORIGIN;
     const struct tp_trace_cfg cfg = {
         .path = path,
         .input_format = o->input_format,
-        .strictness = o->strict   ? TP_STRICT
-                      : o->repair ? TP_REPAIR
-                                  : TP_BY_ORIGIN,
+        .strictness = o->strict ? TP_STRICT : otherwise,
         .formats = tp_formats,
         .sample_dirs = dirs.list,
         .profiles = tp_profiles,

@@ -121,9 +121,9 @@ static struct tp_text place_of(const struct tp_replay_answer *a)
         return tp_text_of("after the last event");
     if (!last)
         return tp_text_of("before its first event");
-    return first == last ? tp_text_of("at event %s", tp_count(first).s)
-                         : tp_text_of("between events %s and %s", tp_count(first ? first : 1).s,
-                                      tp_count(last).s);
+    if (first == last)
+        return tp_text_of("at event %s", tp_count(first).s);
+    return tp_text_of("between events %s and %s", tp_count(first ? first : 1).s, tp_count(last).s);
 }
 
 /* How the process ended, if not with its answer. */

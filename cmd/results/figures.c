@@ -369,6 +369,20 @@ static bool are_alike(const struct tp_served *a, const struct tp_served *b)
     return a->library && b->library && a->known == b->known && !strcmp(a->library, b->library);
 }
 
+/* What is known of the memory of what a library serves, of one policy or of several. */
+static const char *what_is_known(const struct tp_served *row, bool several)
+{
+    if (row->known && row->resident)
+        return "its address space is by its own statistics, its calls are not seen.";
+    if (row->known)
+        return "its memory is by its own statistics, its calls are not seen.";
+    if (row->resident)
+        return several ? "the address space of each and its calls are not seen."
+                       : "its address space and its calls are not seen.";
+    return several ? "what each holds is not known, nor its calls."
+                   : "what it holds is not known, nor its calls.";
+}
+
 bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size)
 {
     struct tp_str s = tp_str_in(text, size);
@@ -382,14 +396,7 @@ bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *
         if (are_alike(&rows[k], &rows[i]))
             tp_str_add(&s, "%s%s", served++ ? ", " : "", rows[k].label);
     tp_str_add(&s, " %s %s: %s", served == 1 ? "is" : "are", rows[i].library,
-               rows[i].known && rows[i].resident
-                   ? "its address space is by its own statistics, its calls are not seen."
-               : rows[i].known    ? "its memory is by its own statistics, its calls are not seen."
-               : rows[i].resident ? served > 1
-                                        ? "the address space of each and its calls are not seen."
-                                        : "its address space and its calls are not seen."
-               : served > 1       ? "what each holds is not known, nor its calls."
-                                  : "what it holds is not known, nor its calls.");
+               what_is_known(&rows[i], served > 1));
     return true;
 }
 

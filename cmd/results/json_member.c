@@ -211,7 +211,11 @@ struct tp_member tp_member_element(const struct tp_member *list, size_t i)
 
 bool tp_member_next(const struct tp_member *all, struct tp_member *one)
 {
-    const cJSON *item = one->item ? one->item->next : all->item ? all->item->child : NULL;
+    const cJSON *item = NULL;
+    if (one->item)
+        item = one->item->next;
+    else if (all->item)
+        item = all->item->child;
     if (all->document->status || !item)
         return false;
     if (cJSON_IsArray(all->item)) {

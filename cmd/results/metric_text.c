@@ -15,7 +15,9 @@ enum { DECIMALS_MAX = 12 };
 
 static uint64_t whole(double value)
 {
-    return value < 0 ? 0 : value >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)(value + 0.5);
+    if (value < 0)
+        return 0;
+    return value >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)(value + 0.5);
 }
 
 struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exact)

@@ -238,18 +238,18 @@ static int check_device(struct tp_job *job, const struct tp_replay_opts *o, stru
         return tp_fail(err, TP_ENOMEM, "out of memory");
     status = tp_cuda_map_all(((const struct cuda_opts *)job->source.layers[0].opts)->map, devices,
                              job->use.ordinals, err);
-    return status ? status
-                  : tp_gpu_check(gpu, job->use.ordinals, devices,
-                                 pool ? pool->strategy->name : NULL, err);
+    if (status)
+        return status;
+    return tp_gpu_check(gpu, job->use.ordinals, devices, pool ? pool->strategy->name : NULL, err);
 }
 
 /* Refuses options that only a real device supports. */
 static int check_no_device(const struct tp_job *job, const struct tp_replay_opts *o,
                            struct tp_err *err)
 {
-    const char *option = o->map_device.count           ? "--map-device"
-                         : o->occupy != TP_OCCUPY_NONE ? "--occupy"
-                                                       : NULL;
+    const char *option = o->occupy != TP_OCCUPY_NONE ? "--occupy" : NULL;
+    if (o->map_device.count)
+        option = "--map-device";
     if (!option)
         return TP_OK;
     return tp_hint(err,

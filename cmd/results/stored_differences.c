@@ -93,7 +93,9 @@ static void add_setting(struct tp_str *s, const char *option, const char *a, con
 static const char *capacity_of(const struct tp_record *r)
 {
     const char *capacity = tp_record_option(&r->source_options, TP_STORED_CAPACITY);
-    return capacity ? capacity : r->source_options.partial ? NULL : "";
+    if (capacity)
+        return capacity;
+    return r->source_options.partial ? NULL : "";
 }
 
 void tp_stored_settings_differ(const struct tp_record *x, const struct tp_record *y, bool reads,

@@ -180,10 +180,10 @@ static char *read_setting(const struct tp_member *m)
     if (!text && !number && !cJSON_IsNull(m->item))
         tp_member_fail(m, "is neither a text nor a number nor null");
     snprintf(digits, sizeof digits, "%.17g", m->item->valuedouble);
-    return tp_member_memory(m, tp_clean_copy(text     ? m->item->valuestring
-                                             : number ? digits
-                                                      : "",
-                                             TP_MEMBER_TEXT));
+    const char *setting = text ? m->item->valuestring : "";
+    if (number)
+        setting = digits;
+    return tp_member_memory(m, tp_clean_copy(setting, TP_MEMBER_TEXT));
 }
 
 static void read_settings(const struct tp_member *root, const struct tp_member *run_at,

@@ -84,8 +84,11 @@ static enum tp_verdict decide(const struct tp_difference *d, double least, doubl
 /* Adjusts the p values of one direction over all differences that are tested, and all looks. */
 static void adjust(struct tp_difference *all, size_t count, double looks, double *p, bool worse)
 {
-    for (size_t i = 0; i < count; i++)
-        p[i] = all[i].verdict == TP_INSENSITIVE ? NAN : worse ? all[i].p_worse : all[i].p_better;
+    for (size_t i = 0; i < count; i++) {
+        p[i] = worse ? all[i].p_worse : all[i].p_better;
+        if (all[i].verdict == TP_INSENSITIVE)
+            p[i] = NAN;
+    }
     tp_stat_holm(p, count, p);
     for (size_t i = 0; i < count; i++) {
         double *adjusted = worse ? &all[i].adjusted_worse : &all[i].adjusted_better;

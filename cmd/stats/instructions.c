@@ -220,11 +220,11 @@ static void describe_processor(enum tp_counter counter, char *out, size_t size)
     tp_machine_read(&machine);
     snprintf(out, size, "%s", counter == TP_COUNTER_PERF ? machine.cpu : "");
 #if defined(__x86_64__) || defined(__i386__)
+    const char *extension = __builtin_cpu_supports("avx") ? "avx" : "sse";
+    if (__builtin_cpu_supports("avx2"))
+        extension = "avx2";
     if (counter != TP_COUNTER_PERF)
-        snprintf(out, size, "%s",
-                 __builtin_cpu_supports("avx2")  ? "avx2"
-                 : __builtin_cpu_supports("avx") ? "avx"
-                                                 : "sse");
+        snprintf(out, size, "%s", extension);
 #endif
 }
 

@@ -32,7 +32,10 @@ struct tp_text tp_curve_text_right(const struct tp_columns *c)
 static uint32_t level(const struct tp_curve_text *c, uint64_t bytes)
 {
     const uint32_t top = c->rows * TP_BRAILLE_UP - 1;
-    bytes = bytes < c->low ? c->low : bytes > c->high ? c->high : bytes;
+    if (bytes < c->low)
+        bytes = c->low;
+    else if (bytes > c->high)
+        bytes = c->high;
     if (c->high == c->low)
         return bytes ? top : 0;
     return (uint32_t)(tp_scaled(bytes - c->low, c->high - c->low, 2 * top) + 1) / 2;

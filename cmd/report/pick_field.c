@@ -24,7 +24,9 @@ struct tp_text tp_pick_bytes(const struct tp_pick_field *f, double value)
 
 const char *tp_pick_need_name(const struct tp_pick_field *f)
 {
-    return f->fits ? "fits in" : f->q->resident ? "total resident" : "peak reserved";
+    if (f->fits)
+        return "fits in";
+    return f->q->resident ? "total resident" : "peak reserved";
 }
 
 void tp_pick_fill(const struct tp_pick_field *f, struct tp_pick *out)
@@ -32,10 +34,8 @@ void tp_pick_fill(const struct tp_pick_field *f, struct tp_pick *out)
     size_t left = tp_pick_count_in(f);
     for (size_t i = 0; i < f->count; i++)
         if (f->in[i]) {
-            tp_pick_say(out->head, "%s%s",
-                        !out->count              ? "Pick "
-                        : out->count + 1 == left ? " or "
-                                                 : ", ",
+            const char *joint = out->count + 1 == left ? " or " : ", ";
+            tp_pick_say(out->head, "%s%s", out->count ? joint : "Pick ",
                         tp_pick_choice(f, i)->label);
             out->chosen[out->count++] = i;
         }

@@ -295,7 +295,8 @@ static void say_reason(const struct tp_pick_field *f, char *text)
 
 static void say_joint(size_t said, size_t parts, char *text)
 {
-    tp_pick_say(text, !said ? " " : said + 1 < parts ? ", " : " and ");
+    const char *joint = said + 1 < parts ? ", " : " and ";
+    tp_pick_say(text, "%s", said ? joint : " ");
 }
 
 /* The policies that are out, by what they lack. */
@@ -369,14 +370,20 @@ static void say_none(const struct tp_pick_field *f, char *text)
     bool lacks[3] = {false};
     static const char *const words[3] = {"failed", "is a yardstick", "does not report its memory"};
     size_t left = 0, said = 0;
-    for (size_t i = 0; i < f->count; i++)
-        lacks[tp_pick_choice(f, i)->failed ? 0 : tp_pick_choice(f, i)->yardstick ? 1 : 2] = true;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct tp_choice *c = tp_pick_choice(f, i);
+        lacks[0] |= c->failed;
+        lacks[1] |= !c->failed && c->yardstick;
+        lacks[2] |= !c->failed && !c->yardstick;
+    }
     for (size_t i = 0; i < 3; i++)
         left += lacks[i];
     tp_pick_say(text, ", every policy here ");
     for (size_t i = 0; i < 3; i++)
-        if (lacks[i])
-            tp_pick_say(text, "%s%s", !said++ ? "" : said < left ? ", " : " or ", words[i]);
+        if (lacks[i]) {
+            const char *joint = ++said < left ? ", " : " or ";
+            tp_pick_say(text, "%s%s", said > 1 ? joint : "", words[i]);
+        }
 }
 
 /* ---- policies for other goals ---- */

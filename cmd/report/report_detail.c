@@ -475,10 +475,9 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
 {
     char label[TP_LABEL_MAX * 2 + 8];
     bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    const char *source = foreign ? "host" : r->source->layers[0].ops->name;
     snprintf(label, sizeof label, "%s on %s", r->spec->label,
-             tp_result_is_device(r) ? tp_device_label(r).s
-             : foreign              ? "host"
-                                    : r->source->layers[0].ops->name);
+             tp_result_is_device(r) ? tp_device_label(r).s : source);
     tp_report_head(r, label, page);
     if (r->spec->plugin)
         tp_page_put(page, tp_page_beside(r->trace->file, label), "plug-in %s%s%s",

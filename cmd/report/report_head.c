@@ -40,7 +40,9 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
     uint64_t beside = seen > f->events ? f->ops[TP_MARK] : 0;
     enum tp_op op;
     for (unsigned rank = 1; (op = tp_op_ranked(rank)) < TP_OP_COUNT; rank++) {
-        uint64_t less = op == TP_NOTE ? f->ops[op] : op == TP_MARK ? beside : 0;
+        uint64_t less = op == TP_MARK ? beside : 0;
+        if (op == TP_NOTE)
+            less = f->ops[op];
         add_count(&s, tp_captured_ops(c, f, op) - less, tp_op_rows[op].name);
     }
     add_count(&s, requests, "free requested");
@@ -248,11 +250,10 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
     if (!all.ooms)
         return;
     tp_failures_text(all.ooms, all.played, text, sizeof text);
+    const char *also = all.played == 1 ? ", and counts in what the program needs"
+                                       : ", and count in what the program needs";
     tp_page_row(page, 0, "ran out", note, "%s when it was recorded%s%s%s",
-                tp_plural(all.ooms, "time").s, *text ? "; " : "", text,
-                *text ? all.played == 1 ? ", and counts in what the program needs"
-                                        : ", and count in what the program needs"
-                      : "");
+                tp_plural(all.ooms, "time").s, *text ? "; " : "", text, *text ? also : "");
 }
 
 /* A count of threads, streams or devices: "1 thread", "streams not recorded". */
@@ -289,11 +290,10 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     tp_ops_text(f, r->captured, ops, sizeof ops);
     players_text(r->trace, players, sizeof players);
     tp_page_side(page, r->trace->file, note);
+    const char *nameless = meta->capture ? "" : meta->name;
     tp_page_put(page, note, "%s%s%s", meta->capture ? meta->capture : "",
                 meta->capture && meta->program ? ": " : "",
-                meta->program   ? meta->program
-                : meta->capture ? ""
-                                : meta->name);
+                meta->program ? meta->program : nameless);
     tp_page_put(page, note, "%s%s%s, %s: %s", r->trace->cut ? "the first " : "",
                 tp_plural(f->events, "event").s, tp_time_taken(f).s, players, ops);
     print_repairs(r->trace, note, page);
@@ -474,9 +474,9 @@ struct tp_text tp_report_place(const struct tp_result *r)
     bool simulated = r->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(r);
     if (tp_result_is_device(r))
         return tp_device_label(r);
-    return tp_text_of("%s", foreign     ? "host"
-                            : simulated ? "virtual GPU"
-                                        : r->source->layers[0].ops->name);
+    if (foreign)
+        return tp_text_of("host");
+    return tp_text_of("%s", simulated ? "virtual GPU" : r->source->layers[0].ops->name);
 }
 
 void tp_report_head(const struct tp_result *r, const char *label, struct tp_page *page)

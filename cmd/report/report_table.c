@@ -98,10 +98,21 @@ static void fill_needed(const struct row *row, struct tp_table *t)
 
 static const char *no_time(const struct tp_result *r)
 {
-    return !r->run->throughput.runs.count  ? "-"
-           : tp_result_is_flattered(r)     ? "(a)"
-           : isnan(tp_speed_of(r->run).ns) ? "(c)"
-                                           : NULL;
+    if (!r->run->throughput.runs.count)
+        return "-";
+    if (tp_result_is_flattered(r))
+        return "(a)";
+    return isnan(tp_speed_of(r->run).ns) ? "(c)" : NULL;
+}
+
+/* For half an interval in two digits that count. */
+static int decimals_for(double half)
+{
+    if (half >= 10)
+        return 0;
+    if (half >= 1)
+        return 1;
+    return half >= 0.1 ? 2 : 3;
 }
 
 /* Adds a time with its interval, "14.20 ±0.31", which a single measurement has not. */
@@ -111,12 +122,7 @@ static void add_time(struct tp_table *t, double ns, double low, double high)
     if (isnan(half))
         tp_table_add(t, "%s (b)", tp_digits(ns).s);
     else
-        tp_table_add(t, "%s ±%.*f", tp_digits(ns).s,
-                     half >= 10    ? 0
-                     : half >= 1   ? 1
-                     : half >= 0.1 ? 2
-                                   : 3,
-                     half);
+        tp_table_add(t, "%s ±%.*f", tp_digits(ns).s, decimals_for(half), half);
 }
 
 static void fill_time(const struct row *row, struct tp_table *t)
@@ -150,10 +156,10 @@ static void fill_p99(const struct row *row, struct tp_table *t)
     uint64_t ns = 0;
     tp_run_latency(row->r->run, TP_LAT_KINDS, &all);
     bool known = tp_percentile(&all, 0.99, &ns);
-    tp_table_add(t, "%s",
-                 tp_result_is_flattered(row->r) ? "(a)"
-                 : known                        ? tp_latency_text(ns, row->rep->clock.step_ns).s
-                                                : "-");
+    if (tp_result_is_flattered(row->r))
+        tp_table_add(t, "(a)");
+    else
+        tp_table_add(t, "%s", known ? tp_latency_text(ns, row->rep->clock.step_ns).s : "-");
 }
 
 static void fill_waited(const struct row *row, struct tp_table *t)
@@ -377,11 +383,10 @@ static void add_needed_row(const struct tp_result *r, const struct column *colum
 {
     if (column == &col_peak || column == &col_resident || column == &col_total)
         tp_table_bytes(t, tp_run_trace_peak(r->run), exact);
+    else if (column == &col_name)
+        tp_table_add(t, "needed by program");
     else
-        tp_table_add(t, "%s",
-                     column == &col_name     ? "needed by program"
-                     : column == &col_needed ? "1.000"
-                                             : "-");
+        tp_table_add(t, column == &col_needed ? "1.000" : "-");
 }
 
 /* Fills the row of the best packing, "-" in columns without such a value. */
@@ -475,10 +480,11 @@ static struct tp_column head_of(const struct column *column, const struct tp_res
 static int choose_columns(const struct tp_result *results, size_t count,
                           const struct column *out[COLUMNS])
 {
-    bool device = results->facts->kind == TP_KIND_DEVICE && on_virtual(results, count);
-    const struct column *const *columns = tp_result_is_device(results) ? real_columns
-                                          : device                     ? device_columns
-                                                                       : host_columns;
+    const struct column *const *columns = host_columns;
+    if (tp_result_is_device(results))
+        columns = real_columns;
+    else if (results->facts->kind == TP_KIND_DEVICE && on_virtual(results, count))
+        columns = device_columns;
     int used = 0;
     for (int c = 0; c < COLUMNS && columns[c]; c++)
         if (!columns[c]->shown || columns[c]->shown(results, count))

@@ -340,10 +340,12 @@ static void on_free(struct scan *s, const struct tp_insn *in)
 static void on_realloc(struct scan *s, const struct tp_insn *in)
 {
     struct object *o = &s->objects[in->slot];
-    uint64_t *kind = in->size > o->size   ? &s->info->grow
-                     : in->size < o->size ? &s->info->shrink
-                                          : &s->info->same;
-    ++*kind;
+    if (in->size > o->size)
+        s->info->grow++;
+    else if (in->size < o->size)
+        s->info->shrink++;
+    else
+        s->info->same++;
     change_fresh(&s->devices[in->device], o, in->size, o->size);
     change(s, &s->devices[in->device], in->size, o->size);
     o->size = in->size;

@@ -1,6 +1,8 @@
 /* See sites.h. */
 #include "cmd/info/sites.h"
 
+#include "alloc/base/ascending.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +124,7 @@ static int initial_last(const void *a, const void *b)
     const struct tp_held_block *x = a, *y = b;
     if (x->from_start != y->from_start)
         return x->from_start - y->from_start;
-    return (x->place > y->place) - (x->place < y->place);
+    return tp_order(x->place, y->place);
 }
 
 int tp_sites_of(struct tp_held_list *list, const struct tp_sites_cfg *cfg, struct tp_sites *out,

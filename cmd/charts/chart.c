@@ -190,7 +190,12 @@ static void write_across_axis(const struct layout *l)
 {
     const struct tp_columns *columns = l->c->columns;
     bool timed = columns && columns->time_ns;
-    uint64_t of = !columns ? l->c->across_most : timed ? columns->time_ns : columns->events;
+    uint64_t of = l->c->across_most;
+    const char *name = l->c->across_name;
+    if (columns) {
+        of = timed ? columns->time_ns : columns->events;
+        name = timed ? "time of the trace" : "event";
+    }
     struct tp_ticks t;
     (timed ? tp_ticks_time : tp_ticks_count)(of, &t);
     for (uint32_t i = 0; i < t.count; i++) {
@@ -199,10 +204,7 @@ static void write_across_axis(const struct layout *l)
                 tp_svg_px(l->base).s);
         write_text(l, "middle muted", x, l->base + 200, t.text[i].s);
     }
-    write_text(l, "end muted", 10 * RIGHT, l->base + 370,
-               !columns ? l->c->across_name
-               : timed  ? "time of the trace"
-                        : "event");
+    write_text(l, "end muted", 10 * RIGHT, l->base + 370, name);
 }
 
 /* ---- lines ---- */

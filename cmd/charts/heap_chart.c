@@ -191,7 +191,9 @@ void tp_heap_chart_merge(struct tp_heap_chart *c, size_t most)
 /* Of a heap, pixels. */
 static uint32_t pitch_of(const struct tp_heap_lines *l)
 {
-    return l->lines <= 6 ? 20 : l->lines <= 12 ? 14 : 10;
+    if (l->lines <= 6)
+        return 20;
+    return l->lines <= 12 ? 14 : 10;
 }
 
 static uint32_t line_height(const struct tp_heap_lines *l)
@@ -278,11 +280,8 @@ static void write_axis(const struct tp_heap_lines *l, uint32_t y, FILE *out)
         uint32_t x = 10 * LEFT + (uint32_t)tp_scaled(t.at[i], l->scale, TP_HEAP_WIDTH);
         bool last = x > 10 * (LEFT + TP_HEAP_WIDTH / 10 - 40);
         fprintf(out, "<path class=\"muted\" d=\"M%s %uv4\"/>\n", tp_svg_px(x).s, y);
-        tp_svg_text(out,
-                    !i     ? "muted"
-                    : last ? "end muted"
-                           : "middle muted",
-                    x, 10 * (y + 17), t.text[i].s);
+        const char *anchored = last ? "end muted" : "middle muted";
+        tp_svg_text(out, i ? anchored : "muted", x, 10 * (y + 17), t.text[i].s);
     }
 }
 

@@ -137,11 +137,15 @@ static void add_all(struct tp_str *cell, const cJSON *list)
         const cJSON *id = cJSON_GetObjectItemCaseSensitive(item, "id");
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "name");
         const char *value = item->valuestring ? item->valuestring : "";
+        if (id)
+            value = id->valuestring;
+        else if (name)
+            value = name->valuestring;
         if (item != list->child)
             tp_str_add(cell, cJSON_IsObject(list) ? "," : ";");
         if (cJSON_IsObject(list))
             tp_str_add(cell, "%s=", item->string);
-        tp_str_add(cell, "%s", id ? id->valuestring : name ? name->valuestring : value);
+        tp_str_add(cell, "%s", value);
         if (name) {
             tp_str_add(cell, ":");
             add_all(cell, cJSON_GetObjectItemCaseSensitive(item, "options"));

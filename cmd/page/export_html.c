@@ -411,8 +411,13 @@ static int choose_rows(void *of, size_t most, struct tp_err *err)
         return TP_OK;
     size_t traces = count_traces(all), devices = most / all->count, each = most / traces;
     e->shown.count = 0;
-    e->shown.devices = most >= count_rows(all) ? 0 : devices ? (uint32_t)devices : 1;
-    each = devices ? all->count : each ? each : 1;
+    e->shown.devices = devices ? (uint32_t)devices : 1;
+    if (most >= count_rows(all))
+        e->shown.devices = 0;
+    if (devices)
+        each = all->count;
+    else if (!each)
+        each = 1;
     for (size_t i = 0, n, t = 0; i < all->count && t < most; i += n, t++) {
         n = tp_results_of_trace(&all->results[i], all->count - i);
         show_trace(e, i, n, each);

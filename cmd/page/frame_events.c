@@ -93,7 +93,7 @@ static int by_event_and_rank(const void *a, const void *b)
     const struct tp_frame_event *x = a, *y = b;
     if (x->event != y->event)
         return x->event < y->event ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    return tp_order(x->rank, y->rank);
 }
 
 int tp_frame_events(const struct tp_frames *f, struct tp_frame_event **out, size_t *count,

@@ -192,7 +192,8 @@ enum { ITEMS_MOST = 5000 };
 
 struct tp_html_room tp_html_room(size_t count)
 {
-    return (struct tp_html_room){.most = !count ? 1 : count < ITEMS_MOST ? count : ITEMS_MOST};
+    size_t most = count < ITEMS_MOST ? count : ITEMS_MOST;
+    return (struct tp_html_room){.most = most ? most : 1};
 }
 
 void tp_html_left_out(size_t count, const char *what, FILE *out)
@@ -209,7 +210,9 @@ static size_t fewer(size_t most, size_t bytes, unsigned tries)
 {
     size_t fixed = tp_page_asset_bytes();
     double share = (double)(TP_HTML_MOST - fixed) / (double)(bytes - fixed);
-    share = tries > 3 ? 0.5 : share < 0.9 ? 0.97 * share : 0.87;
+    share = share < 0.9 ? 0.97 * share : 0.87;
+    if (tries > 3)
+        share = 0.5;
     size_t less = (size_t)((double)most * share);
     return less ? less : 1;
 }

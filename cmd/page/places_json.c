@@ -1,6 +1,7 @@
 /* See places_json.h. How many fit is found by halves. */
 #include "cmd/page/places_json.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
 #include "alloc/heapmap/frame_rows.h"
 
@@ -37,7 +38,7 @@ static int by_event_and_rank(const void *a, const void *b)
     const struct tp_placed *x = a, *y = b;
     if (x->event != y->event)
         return x->event < y->event ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    return tp_order(x->rank, y->rank);
 }
 
 void tp_placed_sort(struct tp_placed_list *l)
@@ -77,7 +78,7 @@ static int more_events(const void *a, const void *b)
     const struct tp_chosen_place *x = a, *y = b;
     if (x->events != y->events)
         return x->events > y->events ? -1 : 1;
-    return (x->text > y->text) - (x->text < y->text);
+    return tp_order(x->text, y->text);
 }
 
 static void choose(struct tp_place_names *n, const struct tp_placed_list *l, uint64_t most)

@@ -395,7 +395,9 @@ static int write_heap(const void *of, FILE *out, struct tp_err *err)
 static const struct tp_holders *holders_of(const struct page_part *p)
 {
     const struct tp_captured *c = p->results->captured;
-    return !c ? NULL : c->holders ? c->holders : c->sizes;
+    if (!c)
+        return NULL;
+    return c->holders ? c->holders : c->sizes;
 }
 
 static bool has_holders(const void *of)

@@ -1,6 +1,7 @@
 /* See trace_page.h. A table is a row of `tables`. */
 #include "cmd/page/trace_page.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/units.h"
 #include "cmd/page/html_page.h"
 #include "cmd/results/figures.h"
@@ -96,7 +97,7 @@ static int by_allocations(const void *one, const void *other)
 {
     const struct tp_info_share *const *a = one, *const *b = other;
     uint64_t x = (*a)->allocated.objects, y = (*b)->allocated.objects;
-    return x != y ? (x < y) - (x > y) : (*a > *b) - (*a < *b);
+    return x != y ? tp_order(y, x) : tp_order((uintptr_t)*a, (uintptr_t)*b);
 }
 
 /* Adds `count` rows; where there are more than ROWS_MAX, those with most allocations, and the

@@ -2,6 +2,8 @@
  * has the first ones. */
 #include "cmd/compare/compare.h"
 
+#include "alloc/base/ascending.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +68,7 @@ static int by_rank(const void *one, const void *other)
         return a->tier < b->tier ? 1 : -1;
     if (a->change != b->change)
         return a->change < b->change ? 1 : -1;
-    return (a->row > b->row) - (a->row < b->row);
+    return tp_order(a->row, b->row);
 }
 
 static void rank_rows(struct row_choice *of)

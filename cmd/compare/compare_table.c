@@ -4,6 +4,7 @@
  * in each round, adjusted by Holm over all such tests of a table. A difference is shown if p <
  * 0.01, the change is 5 % or more, and its interval excludes 0. Memory and counts are exact and
  * need no test. All other changes are printed in brackets. */
+#include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
 #include "cmd/compare/compare.h"
 #include "cmd/results/metric_text.h"
@@ -201,7 +202,9 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
         add_column(c, m);
     }
     c->asked = names->count > 0;
-    const char *const *usual = any_device(c) ? device : any_by_resident(c) ? real : host;
+    const char *const *usual = any_by_resident(c) ? real : host;
+    if (any_device(c))
+        usual = device;
     for (size_t i = 0; !c->asked && usual[i]; i++) {
         const struct tp_metric *m = tp_metric_find(usual[i], NULL);
         if (any_known(c, m))
@@ -318,7 +321,9 @@ static void mark_plain(const struct tp_compare_row *base, const struct tp_metric
     else if (was->value > 0)
         now->change = now->value / was->value - 1;
     bool exact = tp_metric_is_exact_in(m, r->run->exact && base->run->exact);
-    now->mark = tp_metric_is_time(m) ? TP_MARK_UNTESTED : exact ? TP_MARK_EXACT : TP_MARK_REPORTED;
+    now->mark = exact ? TP_MARK_EXACT : TP_MARK_REPORTED;
+    if (tp_metric_is_time(m))
+        now->mark = TP_MARK_UNTESTED;
 }
 
 struct test {
@@ -404,7 +409,7 @@ static int by_name(const void *one, const void *other)
 {
     const struct named_row *a = one, *b = other;
     int order = strcmp(a->name.s, b->name.s);
-    return order ? order : (a->number > b->number) - (a->number < b->number);
+    return order ? order : tp_order(a->number, b->number);
 }
 
 static void name_rows(const struct tp_compare *c, struct named_row *rows)
@@ -458,7 +463,7 @@ static void add_mean(struct tp_compare *c, const struct named_row *rows, size_t 
 static int by_number(const void *one, const void *other)
 {
     const struct tp_compare_mean *a = one, *b = other;
-    return (a->number > b->number) - (a->number < b->number);
+    return tp_order(a->number, b->number);
 }
 
 /* Whether the ratios of all tables are those to the same base. They are not where a live base could

@@ -43,7 +43,10 @@ static void print_failures(const struct tp_compare_table *t, struct tp_page *pag
         tp_page_at(page, INDENT, "%s: ", tp_compare_name(&t->rows[r]).s);
         tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
         uint64_t all = (uint64_t)count, initial = t->rows[r].run->failed_initial;
-        initial = initial < all ? initial : initial == TP_NONE ? 0 : all;
+        if (initial == TP_NONE)
+            initial = 0;
+        else if (initial > all)
+            initial = all;
         tp_report_failed(initial, TP_NONE, all - initial, TP_NONE, what, sizeof what);
         tp_page_more(page, INDENT + 2, ", %s failed; its times compare with nothing", what);
         tp_page_line(page);

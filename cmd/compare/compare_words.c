@@ -99,7 +99,11 @@ static bool is_informative(const struct tp_compare_row *r, const struct tp_metri
  * interval line up. */
 static struct tp_text time_text(double ns)
 {
-    return ns >= 1000 ? tp_digits(ns) : tp_text_of("%.*f", ns >= 100 ? 0 : ns >= 10 ? 1 : 2, ns);
+    if (ns >= 1000)
+        return tp_digits(ns);
+    if (ns >= 100)
+        return tp_text_of("%.0f", ns);
+    return tp_text_of("%.*f", ns >= 10 ? 1 : 2, ns);
 }
 
 static struct tp_text time_value(const struct tp_compare_row *r, const struct tp_metric *m)
@@ -283,11 +287,13 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
                        const char *lines[TP_COMPARE_LEGEND + 1])
 {
     const char *untested =
-        !c->live ? "( ) not tested: times of results that were not measured in turn "
-                   "cannot show small differences"
-        : c->all ? "( ) not tested: cold beside steady times, what varies too much (mean, max), or "
-                   "what stands here by -v and not by --metric"
-                 : "( ) not tested: cold beside steady times, or what varies too much (mean, max)";
+        "( ) not tested: cold beside steady times, or what varies too much (mean, max)";
+    if (!c->live)
+        untested = "( ) not tested: times of results that were not measured in turn cannot show "
+                   "small differences";
+    else if (c->all)
+        untested = "( ) not tested: cold beside steady times, what varies too much (mean, max), or "
+                   "what stands here by -v and not by --metric";
     const struct {
         occurs_fn *occurs;
         const char *line;

@@ -109,9 +109,9 @@ static void read_values(const struct tp_member *in, bool (*fits)(const struct tp
     *out = tp_member_memory(in, calloc((size_t)cJSON_GetArraySize(in->item) + 1, sizeof **out));
     while (tp_member_next(in, &m)) {
         struct tp_baseline_value *v = &(*out)[*count];
-        const char *name = !list                    ? m.item->string
-                           : cJSON_IsString(m.item) ? m.item->valuestring
-                                                    : "";
+        const char *name = m.item->string;
+        if (list)
+            name = cJSON_IsString(m.item) ? m.item->valuestring : "";
         if (parse_name(name, &v->metric, &v->device) && fits(v->metric)) {
             v->value = list ? 0 : tp_member_number(&m, &tp_member_real);
             ++*count;

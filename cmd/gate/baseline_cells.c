@@ -2,6 +2,7 @@
  * releases it. baseline.c reads one, baseline_write.c writes one. */
 #include "cmd/gate/baseline.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/clean.h"
 #include "alloc/base/units.h"
 #include "cmd/jobs/machine.h"
@@ -78,7 +79,7 @@ static int compare_values(const void *a, const void *b)
 {
     const struct tp_baseline_value *x = a, *y = b;
     int order = strcmp(x->metric->name, y->metric->name);
-    return order ? order : (x->device > y->device) - (x->device < y->device);
+    return order ? order : tp_order(x->device, y->device);
 }
 
 void tp_baseline_values_sort(struct tp_baseline_value *values, size_t count)
@@ -205,9 +206,10 @@ static bool real_folder(const char *file, char out[PATH_MAX])
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(file, '/');
-    int wrote = slash ? snprintf(folder, sizeof folder, "%.*s",
-                                 slash == file ? 1 : (int)(slash - file), file)
-                      : snprintf(folder, sizeof folder, ".");
+    if (!slash)
+        return realpath(".", out) != NULL;
+    int length = slash == file ? 1 : (int)(slash - file);
+    int wrote = snprintf(folder, sizeof folder, "%.*s", length, file);
     return wrote >= 0 && (size_t)wrote < sizeof folder && realpath(folder, out);
 }
 

@@ -9,6 +9,8 @@
  * show each of them. */
 #include "cmd/gate/gate_words.h"
 
+#include "alloc/base/ascending.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,33 +57,29 @@ static size_t rank_of(const struct tp_finding *f)
 
 static enum tp_family own_family(const struct tp_finding *f)
 {
-    return !f->metric   ? TP_FAMILY_OPTION
-           : f->note[0] ? TP_FAMILY_INSTABILITY /* two replays differ, or the value is gone */
-                        : f->metric->family;
+    if (!f->metric)
+        return TP_FAMILY_OPTION;
+    /* a note says that two replays differ, or the value is gone */
+    return f->note[0] ? TP_FAMILY_INSTABILITY : f->metric->family;
 }
 
 /* ---- grouping ---- */
-
-static int order_of(size_t a, size_t b)
-{
-    return (a > b) - (a < b);
-}
 
 /* Sorts by cell, then by family, then regressions first, then by rank as a representative. */
 static int by_cause(const void *a, const void *b)
 {
     const struct tp_moved *x = a, *y = b;
     const struct tp_finding *f = x->finding, *g = y->finding;
-    int order = order_of((uintptr_t)f->cell, (uintptr_t)g->cell);
+    int order = tp_order((uintptr_t)f->cell, (uintptr_t)g->cell);
     if (!order)
-        order = order_of(x->family, y->family);
+        order = tp_order(x->family, y->family);
     if (!order)
-        order = order_of(f->verdict != TP_REGRESSION, g->verdict != TP_REGRESSION);
+        order = tp_order(f->verdict != TP_REGRESSION, g->verdict != TP_REGRESSION);
     if (!order)
-        order = order_of(rank_of(f), rank_of(g));
+        order = tp_order(rank_of(f), rank_of(g));
     if (!order)
-        order = order_of(f->device, g->device);
-    return order ? order : order_of((uintptr_t)f, (uintptr_t)g);
+        order = tp_order(f->device, g->device);
+    return order ? order : tp_order((uintptr_t)f, (uintptr_t)g);
 }
 
 static bool is_one_cell(const struct tp_moved *a, const struct tp_moved *b)
@@ -169,7 +167,9 @@ void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *c
 static const char *callee(const struct tp_finding *f)
 {
     bool host = !f->cell || !strncmp(f->cell->source, "host", 4);
-    return strncmp(f->metric->name, "source_calls", 12) ? "" : host ? " system" : " driver";
+    if (strncmp(f->metric->name, "source_calls", 12))
+        return "";
+    return host ? " system" : " driver";
 }
 
 /* Whether a row of `speeches` words the change; otherwise the figure is shown by name. */

@@ -320,7 +320,11 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
     const char *why = cannot_run(c);
     if (!why && !is_there(path) && k->o->allow_missing)
         why = "has no trace here";
-    int status = why ? skip_cell(k, c, why) : given ? TP_OK : check_path(k, path, err);
+    int status = TP_OK;
+    if (why)
+        status = skip_cell(k, c, why);
+    else if (!given)
+        status = check_path(k, path, err);
     if (status && !is_there(path))
         tp_hint(err, status, "--allow-missing checks the other cells");
     if (!status && !why)
@@ -475,7 +479,9 @@ static int define_given(struct tp_check *k, const char *given, struct tp_gate_ce
     }
     cell.trace = t->name;
     cell.path = t->given;
-    cell.source = k->o->source ? k->o->source : t->kind == TP_KIND_DEVICE ? "virtual" : "host";
+    cell.source = t->kind == TP_KIND_DEVICE ? "virtual" : "host";
+    if (k->o->source)
+        cell.source = k->o->source;
     cell.touch = tp_touch_words[k->o->touch];
     cell.held = tp_baseline_cell_find(&k->baseline, cell.trace, cell.strategy, cell.source);
     if (cell.held && k->o->touch == TP_CHECK_TOUCH_AUTO)

@@ -49,11 +49,9 @@ bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, 
 enum tp_verdict tp_check_judge(const struct tp_metric *m, double base, double now, double allowed)
 {
     double worse = m->better == TP_BETTER_LESS ? now - base : base - now;
-    if (isnan(worse))
+    if (isnan(worse) || worse > allowed + NOISE)
         return TP_REGRESSION;
-    return worse > allowed + NOISE    ? TP_REGRESSION
-           : -worse > allowed + NOISE ? TP_IMPROVED
-                                      : TP_SAME;
+    return -worse > allowed + NOISE ? TP_IMPROVED : TP_SAME;
 }
 
 static void compare_value(const struct tp_baseline *b, const struct tp_baseline_cell *held,
@@ -169,9 +167,11 @@ static int compare_options(const struct tp_record_options *held,
     size_t i = 0, j = 0;
     int status = TP_OK;
     while (!status && (i < held->count || j < now->count)) {
-        int order = i == held->count  ? 1
-                    : j == now->count ? -1
-                                      : strcmp(held->items[i].name, now->items[j].name);
+        int order = 1;
+        if (j == now->count)
+            order = -1;
+        else if (i < held->count)
+            order = strcmp(held->items[i].name, now->items[j].name);
         const char *was = order > 0 ? NULL : held->items[i].value;
         const char *is = order < 0 ? NULL : now->items[j].value;
         const char *name = order < 0 ? held->items[i].name : now->items[j].name;

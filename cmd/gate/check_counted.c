@@ -231,7 +231,9 @@ int tp_check_counted(struct tp_check *k, struct tp_err *err)
         return *tp_stop_flag() ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
     }
     compare_builds(k, &d);
-    unsigned counts = k->o->base_lib ? LIBRARY_COUNTS : k->o->base_bin ? 2 : 1;
+    unsigned counts = k->o->base_bin ? 2 : 1;
+    if (k->o->base_lib)
+        counts = LIBRARY_COUNTS;
     int status =
         tp_check_each(k, tp_class_words[TP_CLASS_INSTRUCTIONS], counts, check_cell, &d, err);
     describe(k, &d, metric_class);

@@ -163,6 +163,15 @@ static int sharpness(struct tp_check *k, const struct noisy *n, struct tp_err *e
     return TP_OK;
 }
 
+static const char *name_of_base(const struct tp_check_opts *o)
+{
+    if (o->base_bin)
+        return o->base_bin;
+    if (o->base_strategy)
+        return o->base_strategy;
+    return o->base_lib ? o->base_lib : "itself";
+}
+
 static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *err)
 {
     struct tp_class_check *metric_class = &k->gate.classes[TP_CLASS_NOISY];
@@ -179,11 +188,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
     metric_class->values = n->tests.tested;
     metric_class->checked = n->tests.tested > 0;
     snprintf(metric_class->against, sizeof metric_class->against, "vs %.100s, %u live pairs",
-             k->o->base_bin        ? k->o->base_bin
-             : k->o->base_strategy ? k->o->base_strategy
-             : k->o->base_lib      ? k->o->base_lib
-                                   : "itself",
-             k->gate.pairs);
+             name_of_base(k->o), k->gate.pairs);
     if (tp_check_by_threads(k->o))
         tp_append(metric_class->against, sizeof metric_class->against, ", --threads %s",
                   threads_of(k->o).s);

@@ -122,12 +122,13 @@ static void print_detectable(const struct tp_check *k, const struct plan *p, str
         tp_page_more(page, TEXT, "not known: no cell's time can be seen here");
         return;
     }
+    const char *source = "from the baseline";
+    if (p->pilots)
+        source = p->pilots < k->gate.cell_count ? "from the baseline and a pilot"
+                                                : "from a pilot just now";
     if (isfinite(sharp))
         tp_page_more(page, TEXT, "slowdown %s%% (90%% power): processes differ by %s (%s)",
-                     tp_digits(ceil(100 * sharp)).s, tp_percent(p->spread).s,
-                     !p->pilots                       ? "from the baseline"
-                     : p->pilots < k->gate.cell_count ? "from the baseline and a pilot"
-                                                      : "from a pilot just now");
+                     tp_digits(ceil(100 * sharp)).s, tp_percent(p->spread).s, source);
     else
         tp_page_more(page, TEXT, "slowdown not known: times vary too much here");
     if (p->unseen)

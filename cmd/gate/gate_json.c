@@ -98,12 +98,15 @@ static void write_difference(struct tp_json *j, cJSON *o, const struct tp_findin
 static void write_finding(struct tp_json *j, cJSON *o, const struct tp_finding *f)
 {
     const struct tp_metric *m = f->metric;
+    const char *better = NULL;
+    if (m)
+        better = m->better == TP_BETTER_LESS ? "less" : "more";
     write_cell(j, o, f->cell);
     tp_json_uint(j, o, "device", f->device);
     tp_json_text(j, o, "metric", m ? m->name : tp_finding_name(f).s);
     tp_json_text(j, o, "class", tp_class_letter(m ? m->metric_class : TP_CLASS_EXACT));
     tp_json_text(j, o, "unit", m ? tp_metric_unit_name(m) : NULL);
-    tp_json_text(j, o, "better", !m ? NULL : m->better == TP_BETTER_LESS ? "less" : "more");
+    tp_json_text(j, o, "better", better);
     tp_json_text(j, o, "verdict", tp_verdict_words[f->verdict]);
     add_value(j, o, "base", m, m ? f->base : NAN);
     add_value(j, o, "now", m, m ? f->now : NAN);

@@ -82,8 +82,9 @@ static const char *meaning_of(const struct tp_gate *g)
 
 static const char *tone_of(const struct tp_gate *g)
 {
-    bool bad = g->exit_code == 1 || g->counts[TP_REGRESSION];
-    return bad ? "bad" : g->exit_code ? "" : "good";
+    if (g->exit_code == 1 || g->counts[TP_REGRESSION])
+        return "bad";
+    return g->exit_code ? "" : "good";
 }
 
 /* A line for each cell that failed. */

@@ -182,8 +182,9 @@ static void print_verdict(const struct tp_gate *g, struct tp_page *page)
     struct tp_gate_line verdict = tp_gate_verdict(g);
     struct tp_text end = tp_text_of("%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
     size_t word = strcspn(verdict.s, " :");
-    bool bad = g->exit_code == 1 || g->counts[TP_REGRESSION];
-    enum tp_style style = bad ? TP_RED : g->exit_code ? TP_BOLD : TP_GREEN;
+    enum tp_style style = g->exit_code ? TP_BOLD : TP_GREEN;
+    if (g->exit_code == 1 || g->counts[TP_REGRESSION])
+        style = TP_RED;
     tp_page_styled(page, 0, style, "%.*s", (int)word, verdict.s);
     fputs(verdict.s + word, page->out);
     page->column = tp_text_width(verdict.s);

@@ -78,8 +78,10 @@ struct tp_text tp_finding_plain_change(const struct tp_finding *f)
     double by = f->now - f->base;
     bool slight = fabs(f->change) < 0.0005; /* would read "+0.0 %" */
     bool no_base = !isfinite(f->base), no_now = !isfinite(f->now);
-    if (!f->metric || no_base || no_now)
-        return tp_text_of("%s", !f->metric || no_base == no_now ? "" : no_base ? "new" : "gone");
+    if (!f->metric || (no_base && no_now))
+        return (struct tp_text){""};
+    if (no_base || no_now)
+        return tp_text_of("%s", no_base ? "new" : "gone");
     if (tp_finding_is_timed(f) && isfinite(f->change))
         return timed_change(f->change);
     if (by == 0 && !(isfinite(f->change) && f->change != 0))
@@ -301,7 +303,9 @@ struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c)
     struct tp_gate_line line = {""}, clean;
     if (c->checked && !c->reason[0])
         return line;
-    const char *what = !c->checked ? "NOT CHECKED" : c->named ? "not in" : "not in every cell";
+    const char *what = c->named ? "not in" : "not in every cell";
+    if (!c->checked)
+        what = "NOT CHECKED";
     bool gap = c->checked && c->named, asked = c->required && !c->unknown_only;
     tp_gate_add(&line, "%s%s%s: %s", asked && gap ? "required, but " : "", what,
                 asked && !gap ? ", though required" : "", c->reason);
@@ -391,9 +395,9 @@ bool tp_gate_is_sharp(const struct tp_gate *g)
 struct tp_text tp_gate_detectable(const struct tp_gate *g)
 {
     const struct tp_gate_sharpness *s = &g->sharpness;
-    return !s->cells               ? (struct tp_text){""}
-           : s->untold || !s->cell ? tp_text_of("not known")
-                                   : whole_percent(s->worst);
+    if (!s->cells)
+        return (struct tp_text){""};
+    return s->untold || !s->cell ? tp_text_of("not known") : whole_percent(s->worst);
 }
 
 struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g)
@@ -471,15 +475,20 @@ struct tp_gate_line tp_gate_set_by(const struct tp_gate *g)
     return clean;
 }
 
+static const char *verdict_word(const struct tp_gate *g)
+{
+    if (g->exit_code == 0)
+        return "PASS";
+    if (g->exit_code == 5)
+        return "INCONCLUSIVE";
+    return tp_gate_is_unfinished(g) && !g->counts[TP_REGRESSION] ? "UNFINISHED" : "FAIL";
+}
+
 struct tp_gate_line tp_gate_verdict(const struct tp_gate *g)
 {
-    bool pass = g->exit_code == 0, open = tp_gate_is_unfinished(g) && !g->counts[TP_REGRESSION];
+    bool pass = g->exit_code == 0;
     struct tp_gate_line line = {""}, what = what_of(g);
-    tp_gate_add(&line, "%s",
-                pass                ? "PASS"
-                : g->exit_code == 5 ? "INCONCLUSIVE"
-                : open              ? "UNFINISHED"
-                                    : "FAIL");
+    tp_gate_add(&line, "%s", verdict_word(g));
     if (what.s[0])
         tp_gate_add(&line, " (%s)", what.s);
     if (pass && g->told[TP_INCONCLUSIVE])

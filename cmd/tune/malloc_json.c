@@ -32,6 +32,7 @@ int tp_malloc_json(const struct tp_malloc_tune *t, FILE *out, struct tp_err *err
     struct tp_json j = {false};
     const struct tp_program_facts *f = tp_program_facts(t->trace->program);
     char sentence[4 * TP_PICK_WORDS];
+    const char *warm = t->wall ? "wall" : "steady";
     cJSON *root = tp_json_object(&j, NULL, NULL);
     tp_json_text(&j, root, "schema", "tapool.tune-malloc/1");
     tp_json_tool(&j, root);
@@ -42,7 +43,7 @@ int tp_malloc_json(const struct tp_malloc_tune *t, FILE *out, struct tp_err *err
     tp_json_uint(&j, trace, "threads", t->threads);
     tp_json_uint(&j, trace, "peak_requested_bytes", tp_program_demand(t->trace->program, 0)->bytes);
     tp_json_text(&j, trace, "recorded_malloc", t->trace->meta.allocator);
-    tp_json_text(&j, root, "time", t->cold ? "cold" : t->wall ? "wall" : "steady");
+    tp_json_text(&j, root, "time", t->cold ? "cold" : warm);
     cJSON *settings = tp_json_array(&j, root, "settings");
     for (size_t i = 0; i < t->settings.count; i++)
         write_row(&j, tp_json_item(&j, settings), &t->rows[i]);

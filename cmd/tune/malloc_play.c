@@ -78,7 +78,9 @@ static const struct tp_metric *time_of(struct malloc_playing *p, const struct tp
     bool mixed = cold && single < all;
     p->t->cold = cold > 0;
     p->t->wall = !mixed && walls == all;
-    return p->t->wall ? wall : tp_metric_find(mixed ? "cold_ns_per_op" : "ns_per_op", NULL);
+    if (p->t->wall)
+        return wall;
+    return tp_metric_find(mixed ? "cold_ns_per_op" : "ns_per_op", NULL);
 }
 
 static void take_rounds(struct malloc_playing *p, const struct tp_rounds *r)

@@ -284,7 +284,8 @@ static int write_block(struct snapshot *s, const struct tp_history_block *b, str
     write_number(s, ADDRESS, b->addr);
     write_number(s, SIZE, b->size);
     write_number(s, REQUESTED, b->requested);
-    write_word(s, STATE, b->pending ? PENDING : b->requested ? LIVE : INACTIVE);
+    enum snapshot_word unless_pending = b->requested ? LIVE : INACTIVE;
+    write_word(s, STATE, b->pending ? PENDING : unless_pending);
     int status = write_frames(s, b->event, err);
     tp_pickler_end_dict(&s->w);
     return status;

@@ -26,7 +26,9 @@ static int by_weight(const struct tp_tune_answers *a, const struct tp_tune_setti
         s == a->any.best || s == a->any.base || s == a->older.best || s == a->older.base || s->twin;
     for (int i = 0; i < TP_TUNE_NAMED; i++)
         named |= s == a->any.named[i] || s == a->older.named[i];
-    return named ? 0 : s->status == TP_OK ? 1 : 2;
+    if (named)
+        return 0;
+    return s->status == TP_OK ? 1 : 2;
 }
 
 static size_t add_weight(const struct tune_page *t, int weight, size_t at)
@@ -87,9 +89,9 @@ enum { SETTING, PEAK, FITS, CALLS, RETRIES, IN_FILE, NOTE, COLUMNS };
 
 static bool has_column(const struct tp_tune *t, int column)
 {
-    return column == FITS || column == RETRIES ? tp_tune_limited(t)
-           : column == IN_FILE                 ? t->file_count > 1
-                                               : true;
+    if (column == FITS || column == RETRIES)
+        return tp_tune_limited(t);
+    return column != IN_FILE || t->file_count > 1;
 }
 
 static void set_columns(const struct tp_tune_page *p, struct tp_table *table)

@@ -1,6 +1,7 @@
 /* The screen of `tapool tune`; see tune.h. */
 #include "cmd/pytorch/tune/tune.h"
 
+#include "alloc/base/ascending.h"
 #include "cmd/report/recorded_text.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/table.h"
@@ -232,7 +233,7 @@ int tp_tune_by_peak(const void *a, const void *b)
         return x->all.peak_reserved < y->all.peak_reserved ? -1 : 1;
     if (x->all.calls != y->all.calls)
         return x->all.calls < y->all.calls ? -1 : 1;
-    return x < y ? -1 : x > y;
+    return tp_order((uintptr_t)x, (uintptr_t)y);
 }
 
 static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool all)
@@ -276,11 +277,9 @@ static void print_row(const struct screen *s, int row, const char *text, struct 
 void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out)
 {
     bool own = x->recorded && t->recorded_differs;
-    tp_str_add(out, "%s%s%s",
-               own        ? "each file's own"
-               : *x->conf ? x->conf
-                          : "defaults",
-               x->recorded ? " (as recorded)" : "", x->danger ? " !" : "");
+    const char *conf = *x->conf ? x->conf : "defaults";
+    tp_str_add(out, "%s%s%s", own ? "each file's own" : conf, x->recorded ? " (as recorded)" : "",
+               x->danger ? " !" : "");
     if (x->compacted)
         tp_str_add(out, " (compacted start)");
 }

@@ -198,6 +198,19 @@ static int force(struct verifying *v, const struct tp_pytorch_event *ev, struct 
     return rc == TP_OK ? TP_OK : tp_id_map_need(&v->lost, (int64_t)ev->address, 0, &entry, err);
 }
 
+/* How the file differs from the rules, which got `got`, in a segment that was `invented` or not. */
+static enum tp_verify_kind kind_of(const struct tp_recorded_source *from, tp_addr got,
+                                   bool invented)
+{
+    if (from->wanted_maps)
+        return TP_NEEDS_MAPPING;
+    if (!got)
+        return TP_NOT_SERVED;
+    if (invented)
+        return TP_NEEDS_SEGMENT;
+    return from->count ? TP_NEEDS_NONE : TP_OTHER_ADDRESS;
+}
+
 /* Takes back what the rules did, and does what the file says. */
 static int correct(struct verifying *v, const struct tp_pytorch_event *ev, const struct tp_req *rq,
                    tp_addr got, bool invented, struct tp_err *err)
@@ -207,13 +220,7 @@ static int correct(struct verifying *v, const struct tp_pytorch_event *ev, const
         tp_strategy_torch.free(v->st, NULL, got, rq);
     if (invented)
         tp_torch_drop(v->st, from->invented.base, from->invented.size);
-    differs(v,
-            from->wanted_maps ? TP_NEEDS_MAPPING
-            : !got            ? TP_NOT_SERVED
-            : invented        ? TP_NEEDS_SEGMENT
-            : from->count     ? TP_NEEDS_NONE
-                              : TP_OTHER_ADDRESS,
-            ev, invented ? 0 : got);
+    differs(v, kind_of(from, got, invented), ev, invented ? 0 : got);
     int rc = place_unneeded(v, err);
     return rc == TP_OK ? force(v, ev, err) : rc;
 }

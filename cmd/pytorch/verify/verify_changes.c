@@ -80,7 +80,9 @@ static int reach_of(struct change_search *c, const struct tp_torch_settings *con
     tp_verify_stop(play);
     uint64_t spent = v.events + c->start.heap.blocks.count + PLAY_COSTS;
     c->left -= spent < c->left ? spent : c->left;
-    *reach = tp_agrees(&v) ? REACHES_END : v.first.event ? v.first.event : v.events + 1;
+    *reach = v.first.event ? v.first.event : v.events + 1;
+    if (tp_agrees(&v))
+        *reach = REACHES_END;
     return rc;
 }
 

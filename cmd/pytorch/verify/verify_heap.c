@@ -1,6 +1,7 @@
 /* See verify_heap.h. */
 #include "cmd/pytorch/verify/verify_heap.h"
 
+#include "alloc/base/ascending.h"
 #include "cmd/pytorch/verify/recorded_source.h"
 
 #include <stdlib.h>
@@ -154,7 +155,7 @@ int tp_verify_place(const struct tp_verify_heap *h, const struct tp_verify_start
 static int by_address(const void *a, const void *b)
 {
     const struct tp_torch_at *x = a, *y = b;
-    return (x->addr > y->addr) - (x->addr < y->addr);
+    return tp_order(x->addr, y->addr);
 }
 
 static int compare_segment(const struct tp_verify_heap *h, size_t i, struct tp_torch_at *room,

@@ -59,7 +59,9 @@ static void see_unmap(const struct tp_verify_spaces *s, const struct tp_pytorch_
     bool in_small = small && small->base <= ev->address;
     if (in_large && in_small)
         in_large = large->base > small->base;
-    struct tp_verify_space *space = in_large ? large : in_small ? small : NULL;
+    struct tp_verify_space *space = in_small ? small : NULL;
+    if (in_large)
+        space = large;
     if (space)
         space->mapped -= ev->size < space->mapped ? ev->size : space->mapped;
 }

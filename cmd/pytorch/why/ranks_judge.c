@@ -1,6 +1,7 @@
 /* See ranks.h: the names of ranks, the median, and the one that is farthest from it. */
 #include "cmd/pytorch/why/ranks.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/clean.h"
 #include "cmd/ui/text.h"
 
@@ -138,12 +139,6 @@ uint64_t tp_rank_value(const struct tp_rank *rank, enum tp_rank_figure figure)
     return figure == TP_RANK_RESERVED ? rank->sum.reserved : rank->sum.requested;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static int find_medians(struct tp_ranks *r, struct tp_err *err)
 {
     uint64_t *values = malloc(r->good * sizeof *values);
@@ -154,7 +149,7 @@ static int find_medians(struct tp_ranks *r, struct tp_err *err)
         for (size_t i = 0; i < r->count; i++)
             if (r->list[i].judged)
                 values[count++] = tp_rank_value(&r->list[i], f);
-        qsort(values, count, sizeof *values, by_value);
+        qsort(values, count, sizeof *values, tp_by_number);
         r->medians[f] = values[(count - 1) / 2];
     }
     free(values);

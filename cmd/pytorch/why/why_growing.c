@@ -427,8 +427,8 @@ static const struct berth *best_berth(const struct tp_why_growing *g, size_t bel
     const struct berth *best = NULL;
     for (const struct berth *w = g->berths; w < g->berths + g->bound_count; w++) {
         bool same = best && w->blocks == best->blocks;
-        bool better =
-            same ? bytes_of(g, w) < bytes_of(g, best) : w->blocks < (best ? best->blocks : below);
+        size_t fewest = best ? best->blocks : below;
+        bool better = same ? bytes_of(g, w) < bytes_of(g, best) : w->blocks < fewest;
         if (w->value >= enough && better)
             best = w;
     }
@@ -440,7 +440,8 @@ static int choose(const struct tp_why_growing *g, size_t most, uint64_t enough, 
 {
     size_t rows = g->unit_count + 1, cells = CELLS_MOST / 4 / rows;
     struct table t = {.g = g, .most = most < TP_WHY_BLOCKS_MOST ? most : TP_WHY_BLOCKS_MOST};
-    t.most = t.most < cells ? t.most : cells ? cells - 1 : 0;
+    if (t.most >= cells)
+        t.most = cells ? cells - 1 : 0;
     *found = false;
     if (!t.most)
         return TP_OK;

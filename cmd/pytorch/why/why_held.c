@@ -2,6 +2,7 @@
  * the file says of it at its end, if no event does. */
 #include "cmd/pytorch/why/why_held.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/id_map.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
 #include "traces/formats/pytorch/pytorch_lower.h"
@@ -134,7 +135,7 @@ static int compare_address(const void *address, const void *block)
 {
     const uint64_t *x = address;
     const struct tp_pytorch_block *y = block;
-    return (*x > y->address) - (*x < y->address);
+    return tp_order(*x, y->address);
 }
 
 static int add_place(struct searching *k, uint64_t frames, uint64_t *number, struct tp_err *err)

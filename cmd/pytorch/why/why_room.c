@@ -4,6 +4,7 @@
  * grow (expandable_segments) beside a max_split_size_mb only the sums are compared. */
 #include "cmd/pytorch/why/why_room.h"
 
+#include "alloc/base/ascending.h"
 #include "cmd/pytorch/why/why_growing.h"
 
 #include <stdlib.h>
@@ -75,9 +76,11 @@ static uint64_t largest_new(const struct room_making *m, uint64_t bytes)
 static uint64_t largest_fresh(const struct room_making *m)
 {
     uint64_t most = m->small ? m->rules->small_most : UINT64_MAX;
-    uint64_t bytes = m->growing        ? tp_why_growing_largest(m->growing)
-                     : m->rq->has_free ? largest_new(m, driver_has(m))
-                                       : 0;
+    uint64_t bytes = 0;
+    if (m->growing)
+        bytes = tp_why_growing_largest(m->growing);
+    else if (m->rq->has_free)
+        bytes = largest_new(m, driver_has(m));
     return bytes < most ? bytes : most;
 }
 
@@ -97,6 +100,18 @@ static void look_at_holes(const struct room_making *m, bool *served)
     }
 }
 
+static enum tp_why_verdict verdict_of(const struct room_making *m, uint64_t taken, bool served)
+{
+    const struct tp_why_room *out = m->out;
+    if (served)
+        return TP_WHY_HAD_ROOM;
+    if (!m->rq->has_free)
+        return TP_WHY_NO_CAPACITY;
+    if (!out->untold && out->segment <= driver_has(m))
+        return TP_WHY_REFUSED;
+    return taken + out->need > out->capacity ? TP_WHY_TOO_BIG : TP_WHY_FRAGMENTED;
+}
+
 static void judge(const struct room_making *m)
 {
     struct tp_why_room *out = m->out;
@@ -110,11 +125,7 @@ static void judge(const struct room_making *m)
     out->fitting = largest_within(m->rules, fresh > out->largest ? fresh : out->largest);
     if (out->untold || (!m->small && out->fitting <= m->rules->small_most))
         out->fitting = 0;
-    out->verdict = served                                          ? TP_WHY_HAD_ROOM
-                   : !rq->has_free                                 ? TP_WHY_NO_CAPACITY
-                   : !out->untold && out->segment <= driver_has(m) ? TP_WHY_REFUSED
-                   : taken + out->need > out->capacity             ? TP_WHY_TOO_BIG
-                                                                   : TP_WHY_FRAGMENTED;
+    out->verdict = verdict_of(m, taken, served);
 }
 
 /* ---- a hole in one segment ---- */
@@ -136,9 +147,10 @@ static bool is_better(const struct window *a, const struct window *b)
 /* Moves the end of the window to behind the block at `to`, or back from it. */
 static void count_block(struct window *w, const struct tp_why_block *b, bool in)
 {
-    uint64_t bytes = b->requested ? b->size : 0;
-    w->live += b->requested ? (in ? (size_t)1 : SIZE_MAX) : 0;
-    w->bytes += in ? bytes : (uint64_t)0 - bytes;
+    if (!b->requested)
+        return;
+    w->live += in ? (size_t)1 : SIZE_MAX;
+    w->bytes += in ? b->size : (uint64_t)0 - b->size;
 }
 
 /* The best window of a segment: each begins behind a live block, or at the segment's beginning, and
@@ -189,7 +201,7 @@ static int by_live_and_size(const void *a, const void *b)
         return x->live < y->live ? -1 : 1;
     if (x->at.size != y->at.size)
         return x->at.size > y->at.size ? -1 : 1;
-    return x->at.base < y->at.base ? -1 : x->at.base > y->at.base;
+    return tp_order(x->at.base, y->at.base);
 }
 
 /* Of the segments with n live blocks at most `most_blocks` / n can go, so the largest of them do.
@@ -259,7 +271,7 @@ static void take_live(struct tp_why_room *out, const struct tp_why_layout *l, si
 static int by_number(const void *a, const void *b)
 {
     const size_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    return tp_order(*x, *y);
 }
 
 static int take_segments(struct tp_why_room *out, const struct tp_why_layout *l,

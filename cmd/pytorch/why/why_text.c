@@ -280,7 +280,9 @@ struct tp_text tp_why_try_name(const struct tp_why_try *t)
 
 const char *tp_why_fate(const struct tp_why *w, const struct tp_why_try *t)
 {
-    return !w->tries.capacity ? "" : t->failed ? "no room" : "fits";
+    if (!w->tries.capacity)
+        return "";
+    return t->failed ? "no room" : "fits";
 }
 
 static bool any_compacted(const struct tp_why_tries *t)

@@ -105,10 +105,11 @@ static void check_frequency(struct tp_doctor *d)
         return;
     }
     bool steady = !strcmp(governor, "performance") && !on;
+    const char *turbo = on ? ", turbo on" : ", turbo off";
     tp_doctor_add(d, "frequency", tp_limit_if(!steady),
                   "times change with the frequency; for steadier ones: governor performance "
                   "(cpupower frequency-set -g performance), turbo off",
-                  "governor %s%s", governor, boost[0] ? on ? ", turbo on" : ", turbo off" : "");
+                  "governor %s%s", governor, boost[0] ? turbo : "");
 }
 
 /* ---- what else runs ---- */
@@ -140,13 +141,12 @@ static void check_virtual(struct tp_doctor *d)
     bool machine = has_word(flags, "hypervisor") || exists(d, "/sys/hypervisor/type");
     bool container = exists(d, "/.dockerenv") || exists(d, "/run/.containerenv") ||
                      exists(d, "/run/systemd/container");
+    const char *seen = container ? "" : "neither a virtual machine nor a container was seen";
+    if (machine)
+        seen = "virtual machine";
     tp_doctor_add(d, "isolation", tp_limit_if(machine),
                   "neighbours on the same host are in the times and cannot be seen from here",
-                  "%s%s%s",
-                  machine     ? "virtual machine"
-                  : container ? ""
-                              : "neither a virtual machine nor a container was seen",
-                  machine && container ? ", " : "", container ? "container" : "");
+                  "%s%s%s", seen, machine && container ? ", " : "", container ? "container" : "");
 }
 
 /* Reads the memory limit of cgroup v2, else of v1. Without a limit v2 has a word there, which makes

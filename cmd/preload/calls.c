@@ -43,7 +43,9 @@ static bool is_left_elsewhere(const struct tp_call *outer, const struct tp_call 
         return outer == now;
     bool is = (alternate.ss_flags & SS_ONSTACK) != 0;
     bool was = (uintptr_t)outer - (uintptr_t)alternate.ss_sp < alternate.ss_size;
-    bool left = is != was ? was : now < outer ? is_mapped(outer) && outer->self != outer : true;
+    bool left = was;
+    if (is == was)
+        left = now >= outer || (is_mapped(outer) && outer->self != outer);
     errno = code;
     return left;
 }

@@ -81,11 +81,11 @@ static void withdraw(uintptr_t function)
 static void *instead(size_t size, size_t align, bool throws)
 {
     void *p = NULL;
-    size_t least = align < sizeof(void *) ? sizeof(void *) : align;
+    size_t least = align < sizeof(void *) ? sizeof(void *) : align, bytes = size ? size : 1;
     if (tp_below_get()->posix_memalign && align)
-        p = tp_below_get()->posix_memalign(&p, least, size ? size : 1) ? NULL : p;
+        p = tp_below_get()->posix_memalign(&p, least, bytes) ? NULL : p;
     else
-        p = tp_below_get()->malloc(size ? size : 1);
+        p = tp_below_get()->malloc(bytes);
     if (!p && throws)
         abort();
     return p;

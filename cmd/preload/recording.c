@@ -303,9 +303,10 @@ static struct tp_recording_head *open_for_child(const struct tp_recording_head *
         if (!made && errno != EEXIST)
             return NULL;
         *fd = made ? *fd : open(path, FLAGS);
-        head = made       ? make_for_child(*fd, parent, &self)
-               : *fd >= 0 ? map_earlier(*fd, parent, &self)
-                          : NULL;
+        if (made)
+            head = make_for_child(*fd, parent, &self);
+        else if (*fd >= 0)
+            head = map_earlier(*fd, parent, &self);
         if (!head && *fd >= 0)
             close(*fd);
         if (!head && made) {
@@ -623,9 +624,8 @@ void tp_chunk_map(struct tp_writer *w)
     if (!enter_system(&s))
         return;
     int fd = file_now();
-    struct tp_recording_chunk *c =
-        fd >= 0 && w->nth ? map_file(fd, w->offset, w->nth == 1 ? TP_CHUNK_FIRST : TP_CHUNK_BYTES)
-                          : NULL;
+    size_t bytes = w->nth == 1 ? TP_CHUNK_FIRST : TP_CHUNK_BYTES;
+    struct tp_recording_chunk *c = fd >= 0 && w->nth ? map_file(fd, w->offset, bytes) : NULL;
     if (c)
         set_chunk(w, c);
     leave_system(&s);

@@ -119,10 +119,11 @@ long tp_hook_syscall(long n, long a, long b, long c, long d, long e, long f)
 
 int tp_hook_prctl(int option, long a, long b, long c, long d)
 {
-    bool filter = option == PR_SET_SECCOMP, clock = option == PR_SET_TSC && a == PR_TSC_SIGSEGV;
-    bool first = filter  ? prepare(a == SECCOMP_MODE_STRICT, TP_REC_SANDBOX)
-                 : clock ? prepare(true, TP_REC_NO_CLOCK)
-                         : false;
+    bool first = false;
+    if (option == PR_SET_SECCOMP)
+        first = prepare(a == SECCOMP_MODE_STRICT, TP_REC_SANDBOX);
+    else if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV)
+        first = prepare(true, TP_REC_NO_CLOCK);
     int result = find_prctl()(option, a, b, c, d);
     look_at(result, first);
     return result;

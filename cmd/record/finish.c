@@ -141,7 +141,9 @@ static int is_written(const char *path)
     if (free)
         fcntl(fd, F_SETLEASE, F_UNLCK);
     close(fd);
-    return free ? 0 : error == EAGAIN ? 1 : -1;
+    if (free)
+        return 0;
+    return error == EAGAIN ? 1 : -1;
 }
 
 /* `path` is where its trace is to be. */
@@ -234,6 +236,22 @@ static void print_children(struct tp_page *page, const struct children *c)
 
 enum { SENTENCE = 256 };
 
+static enum tp_status status_of_end(const struct tp_recording_head *head)
+{
+    if (tp_recording_failed(head))
+        return TP_EIO;
+    return tp_recording_forbidden(head) ? TP_EINPUT : TP_OK;
+}
+
+/* What the program left out, in a recording without an event. */
+static const char *why_no_event(const struct tp_recording_head *head)
+{
+    if (head->memory == TP_REC_OF_HOST)
+        return "allocated nothing by malloc";
+    return atomic_load(&head->injected) ? "asked for no memory of a GPU"
+                                        : "did not initialise CUDA";
+}
+
 /* Why there is nothing, as an error. It is one for the caller where tapool could not do what it was
  * asked for, and none where the program simply has allocated nothing. */
 static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_session *s,
@@ -249,11 +267,7 @@ static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_s
             "or in a sandbox without '%s'?",
             s->path);
     if (ended[0])
-        return tp_fail(err,
-                       tp_recording_failed(s->head)      ? TP_EIO
-                       : tp_recording_forbidden(s->head) ? TP_EINPUT
-                                                         : TP_OK,
-                       "nothing was recorded: %s", ended);
+        return tp_fail(err, status_of_end(s->head), "nothing was recorded: %s", ended);
     if (atomic_load(&s->head->state) == TP_REC_WAITING)
         return tp_hint(err, tp_fail(err, TP_EINPUT, "nothing was recorded"),
                        "--after: the program made about %s calls only",
@@ -269,10 +283,7 @@ static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_s
                        "nothing was recorded: signal %d (%s) killed the program before its first "
                        "allocation was complete",
                        WTERMSIG(s->how), strsignal(WTERMSIG(s->how)));
-    tp_fail(err, TP_OK, "nothing was recorded: the program %s",
-            s->head->memory == TP_REC_OF_HOST  ? "allocated nothing by malloc"
-            : !atomic_load(&s->head->injected) ? "did not initialise CUDA"
-                                               : "asked for no memory of a GPU");
+    tp_fail(err, TP_OK, "nothing was recorded: the program %s", why_no_event(s->head));
     if (cfg->follow == TP_FOLLOW_NONE)
         tp_hint(err, TP_OK, "--follow all records what it starts, too");
     return TP_OK;

@@ -311,7 +311,9 @@ static int set_environment(const struct tp_record_cfg *cfg, const struct tp_reco
 {
     char recorder[PATH_MAX], *preload = NULL;
     const char *before = getenv("LD_PRELOAD");
-    const char *name = cfg->cuda ? INJECTION_NAME : cfg->stacks ? STACKS_NAME : RECORDER_NAME;
+    const char *name = cfg->stacks ? STACKS_NAME : RECORDER_NAME;
+    if (cfg->cuda)
+        name = INJECTION_NAME;
     int status = find_recorder(name, recorder, err);
     if (status)
         return status;

@@ -114,12 +114,13 @@ static void set_up(struct tp_check *k)
     k->gate.sensitivity = o->sensitivity;
     k->gate.sharpness = (struct tp_gate_sharpness){.worst = NAN, .median = NAN};
     k->gate.seed = o->seed == TP_OPT_KEYWORD(0) ? random_seed() : o->seed;
-    k->min_time_ns = o->min_time != TP_OPT_KEYWORD(0) ? o->min_time
-                     : o->thorough                    ? THOROUGH_NS
-                                                      : PASS_NS;
-    k->core = o->core == TP_OPT_KEYWORD(TP_CHECK_CORE_AUTO)   ? tp_measure_core()
-              : o->core == TP_OPT_KEYWORD(TP_CHECK_CORE_NONE) ? -1
-                                                              : (int)o->core;
+    k->min_time_ns = o->thorough ? THOROUGH_NS : PASS_NS;
+    if (o->min_time != TP_OPT_KEYWORD(0))
+        k->min_time_ns = o->min_time;
+    if (o->core == TP_OPT_KEYWORD(TP_CHECK_CORE_AUTO))
+        k->core = tp_measure_core();
+    else
+        k->core = o->core == TP_OPT_KEYWORD(TP_CHECK_CORE_NONE) ? -1 : (int)o->core;
 }
 
 /* ---- the answer ---- */

@@ -216,7 +216,9 @@ static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job 
     uint32_t flags = s->caps & TP_CAP_FOREIGN ? TP_SRC_HOST : tp_source_spec_flags(&job->source);
     if (o->min_time != TP_OPT_KEYWORD(0))
         return o->min_time;
-    return flags & TP_SRC_VIRTUAL ? 100000000u : flags & TP_SRC_HOST ? 150000000u : 500000000u;
+    if (flags & TP_SRC_VIRTUAL)
+        return 100000000u;
+    return flags & TP_SRC_HOST ? 150000000u : 500000000u;
 }
 
 /* The passes to play. The pass `fits` runs on a virtual device, which has no memory pools of a
@@ -354,9 +356,13 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
         return TP_OK;
     tp_progress_start(&line, spec->label);
     cfg.progress_ctx = &line;
-    int status = foreign ? tp_child_replay(&cfg, spec, out->run, err)
-                 : apart ? tp_fork_replay(&cfg, spec->label, out->run, err)
-                         : play_here(&cfg, spec, out->run, err);
+    int status;
+    if (foreign)
+        status = tp_child_replay(&cfg, spec, out->run, err);
+    else if (apart)
+        status = tp_fork_replay(&cfg, spec->label, out->run, err);
+    else
+        status = play_here(&cfg, spec, out->run, err);
     cfg.passes = whole_process;
     if (!status && whole_process)
         status = tp_memory_passes(&cfg, spec, out->run, err);

@@ -338,7 +338,9 @@ static int show_one(const char *name, struct tp_page *page, const struct tp_gpu 
     struct tp_strategy_spec spec;
     const bool bare = !strchr(name, ':') && strcasecmp(name, TP_PLUGIN_WORD) != 0;
     const struct tp_strategy *s = bare ? tp_find_strategy(name, err) : NULL;
-    int status = s ? TP_OK : bare ? TP_EUSAGE : tp_strategy_spec_parse(&spec, name, err);
+    int status = s ? TP_OK : TP_EUSAGE;
+    if (!bare)
+        status = tp_strategy_spec_parse(&spec, name, err);
     if (status)
         return status;
     print_one(page, s ? s : spec.strategy, s ? NULL : spec.plugin, gpu);

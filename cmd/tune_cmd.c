@@ -149,9 +149,9 @@ static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *e
     const struct found *f = of;
     const struct tp_tune_page page = {
         .t = f->t, .answers = &f->answers, .exact = f->opts->bytes, .rows = rows, .opts = f->opts};
-    return format == FORMAT_JSON   ? tp_tune_json(f->t, &f->answers, out, err)
-           : format == FORMAT_HTML ? tp_tune_page(&page, out, err)
-                                   : print(f, out);
+    if (format == FORMAT_JSON)
+        return tp_tune_json(f->t, &f->answers, out, err);
+    return format == FORMAT_HTML ? tp_tune_page(&page, out, err) : print(f, out);
 }
 
 static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out, struct tp_err *err)
@@ -242,6 +242,16 @@ static int read_malloc_grids(const struct tune_opts *o, struct tp_malloc_tune *t
                                                 t->trace->meta.settings, err);
 }
 
+/* The option that only a GPU has a use for; NULL: none was given. */
+static const char *option_of_gpu(const struct tune_opts *o)
+{
+    if (o->capacity != TP_OPT_KEYWORD(0))
+        return "capacity";
+    if (o->without.count)
+        return "without";
+    return o->use ? "for" : NULL;
+}
+
 static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, const char *given,
                        FILE *out, struct tp_err *err)
 {
@@ -255,10 +265,7 @@ static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, 
                                       .exact = o->bytes};
     const struct found_malloc found = {.opts = o, .t = &t};
     struct tp_stop stop;
-    const char *gpu = o->capacity != TP_OPT_KEYWORD(0) ? "capacity"
-                      : o->without.count               ? "without"
-                      : o->use                         ? "for"
-                                                       : NULL;
+    const char *gpu = option_of_gpu(o);
     if (gpu)
         return tp_fail(err, TP_EUSAGE, "--%s is about a GPU: '%s' is a host trace", gpu,
                        trace->file);

@@ -169,7 +169,9 @@ static uint64_t capacity_of(const struct why_opts *o, const struct tp_why *w)
 {
     if (o->capacity != TP_OPT_KEYWORD(0))
         return o->capacity - o->reserve; /* checked before */
-    return w->recording.capacity ? w->recording.capacity : w->moment.failed ? w->room.capacity : 0;
+    if (w->recording.capacity)
+        return w->recording.capacity;
+    return w->moment.failed ? w->room.capacity : 0;
 }
 
 static int open_recording(const struct answers *a, uint32_t device, struct tp_why_trace *trace,

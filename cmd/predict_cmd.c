@@ -214,9 +214,10 @@ static int ask(const struct predict_opts *o, struct tp_recordings *all, struct t
         int cut = tp_recordings_cut(all, false, &q->steps, err);
         if (cut == TP_OK && !q->steps)
             *err = whole;
-        if (cut == TP_OK && q->steps)
+        if (cut != TP_OK)
+            rc = cut;
+        else if (q->steps)
             rc = ask_again(q, a, err);
-        rc = cut != TP_OK ? cut : rc;
     }
     if (!is_refused(rc, a) || !q->steps)
         return rc;

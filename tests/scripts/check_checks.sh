@@ -199,6 +199,7 @@ nested_at() { # PATH LINE TEXT...
 }
 nested_at alloc/engine/nested.c 1 'int a = b ? 1 : c ? 2 : 3;'
 nested_at traces/formats/nested.h 1 'int a = b ? (c ? 1 : 2) : 3;'
+nested_at cmd/nested.c 1 'int a = b ? c : (d ? 1 : 2);'
 nested_at cuda/nested.c 1 'int a = (b ? c : d) > 1 ? 2 : 3;'
 nested_at alloc/base/nested.h 3 '#define A(b, c) \' '    ((b) ? 1 : \' '     (c) ? 2 : 3)' 'int a;'
 nested_at traces/nested.c 4 'int f(void)' '{' '    return b' '               ? g(1, c ? 2 : 3)' '               : 4;' '}'
@@ -224,8 +225,7 @@ int f(void)
     return (struct tp_a){.b = c ? 1 : 2}.b;
 }
 END
-mkdir cmd/nested
-echo 'int a = b ? 1 : c ? 2 : 3;' >cmd/nested/nested.c
+echo 'int a = b ? 1 : c ? 2 : 3;' >tests/unit/nested.c
 clean 'conditionals beside each other' layers nested
 
 fresh_tree

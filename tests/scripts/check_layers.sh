@@ -104,7 +104,7 @@ check_words() {
 }
 
 # A choice between three is an if, a function or a table. In these rooms, and what lies below them:
-NESTED_ROOMS='alloc|cuda|traces'
+NESTED_ROOMS='alloc|cmd|cuda|traces'
 check_nested() {
     local sources
     mapfile -t sources < <(printf '%s\n' "${SOURCES[@]}" | grep -E "^($NESTED_ROOMS)/")

@@ -55,7 +55,9 @@ static inline const char *differs_from_cjson(const char *text, size_t size, int 
         cJSON_Delete(tree);
         tree = NULL;
     }
-    bool refused = rc == TP_EINPUT && strstr(err->text, " is not valid JSON");
+    static const char words[] = " is not valid JSON"; /* an error may cite them from the text */
+    bool refused =
+        rc == TP_EINPUT && strstr(err->text, words) && !memmem(text, size, words, sizeof words - 1);
     if (rc == TP_OK && !cJSON_IsObject(tree))
         what = "is no JSON to cJSON";
     else if (refused && tree && !cjson_is_lax(text, size))

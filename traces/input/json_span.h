@@ -67,7 +67,7 @@ static inline struct tp_span_walk tp_span_walk(struct tp_span s, char open, char
 {
     bool wrong = s.size == 0 || *s.at != open;
     return (struct tp_span_walk){
-        .wrong = wrong, .at = s.at + (wrong ? 0 : 1), .end = s.at + s.size, .close = close};
+        .wrong = wrong, .at = wrong ? s.at : s.at + 1, .end = s.at + s.size, .close = close};
 }
 static inline struct tp_span_walk tp_span_members(struct tp_span object)
 {

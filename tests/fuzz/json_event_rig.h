@@ -100,7 +100,7 @@ static inline const char *event_differs(const void *text, size_t size, bool one_
     const char *what = NULL;
     int rc = read_event_of(text, size, &scan, &ev, &used, &err);
     if (used > 0 && !memmem(text, size, "\\u", 2)) /* of which cJSON takes what is none */
-        what = differs_from_cjson(text, used, rc, &ev, &err);
+        what = differs_from_cjson(text, used < size ? used : size, rc, &ev, &err);
     tp_json_scan_release(&scan);
     return what;
 }

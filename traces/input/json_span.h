@@ -65,9 +65,13 @@ struct tp_span_walk {
 };
 static inline struct tp_span_walk tp_span_walk(struct tp_span s, char open, char close)
 {
-    bool wrong = s.size == 0 || *s.at != open;
-    return (struct tp_span_walk){
-        .wrong = wrong, .at = wrong ? s.at : s.at + 1, .end = s.at + s.size, .close = close};
+    struct tp_span_walk walk = {.wrong = true, .close = close};
+    if (!s.size)
+        return walk; /* nothing has an address */
+    walk.wrong = *s.at != open;
+    walk.at = walk.wrong ? s.at : s.at + 1;
+    walk.end = s.at + s.size;
+    return walk;
 }
 static inline struct tp_span_walk tp_span_members(struct tp_span object)
 {

@@ -72,12 +72,6 @@ int tp_predict_find_peak(const struct tp_prediction *p, uint64_t n, struct tp_pr
 
 /* ---- call stacks that ask more often at larger values ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return tp_order(*x, *y);
-}
-
 /* The call stacks of requests that the recording most like the base has beside those of the base.
  */
 static uint64_t *list_growing(const struct tp_prediction *p, size_t *count)
@@ -89,7 +83,7 @@ static uint64_t *list_growing(const struct tp_prediction *p, size_t *count)
         if (!p->shared[i])
             keys[(*count)++] = r->requests[i].key;
     if (keys)
-        qsort(keys, *count, sizeof *keys, by_number);
+        qsort(keys, *count, sizeof *keys, tp_by_number);
     return keys;
 }
 
@@ -106,7 +100,7 @@ int tp_predict_find_fewest(uint64_t n, uint64_t peak, struct tp_predict_answer *
     uint64_t *keys = list_growing(p, &count);
     int rc = keys ? tp_predict_sizes(p, n, &sizes, err) : no_memory(err);
     for (size_t i = 0; rc == TP_OK && i < base->count; i++)
-        if (bsearch(&base->requests[i].key, keys, count, sizeof *keys, by_number))
+        if (bsearch(&base->requests[i].key, keys, count, sizeof *keys, tp_by_number))
             sizes[i] = 0;
     if (rc == TP_OK && count)
         rc = tp_predict_peak(p, sizes, &fewest, err);
@@ -121,7 +115,7 @@ int tp_predict_find_fewest(uint64_t n, uint64_t peak, struct tp_predict_answer *
 
 static uint64_t rounded(uint64_t value, uint64_t multiple)
 {
-    return multiple ? (value + multiple - 1) / multiple * multiple : value;
+    return (value + multiple - 1) / multiple * multiple;
 }
 
 static uint64_t power_above(uint64_t value)

@@ -259,19 +259,13 @@ static void move_gap(struct tp_predict_gap *from, struct tp_predict_gap *to, uin
     to->requests++;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return tp_order(*x, *y);
-}
-
 /* The call stacks of the recording that is most like the base. */
 static uint64_t *known_stacks(const struct tp_prediction *p)
 {
     const struct tp_sample_run *r = p->recordings[p->alike];
     uint64_t *keys = list_keys(r);
     if (keys)
-        qsort(keys, r->count - r->initial, sizeof *keys, by_number);
+        qsort(keys, r->count - r->initial, sizeof *keys, tp_by_number);
     return keys;
 }
 
@@ -301,7 +295,7 @@ static int find_twins(struct tp_prediction *p, struct tp_err *err)
         if (p->requests[i].points < 2)
             settle(p, i, law_of_twins(p, list, count, q),
                    alike->placed && bsearch(&q->key, keys, alike->count - alike->initial,
-                                            sizeof *keys, by_number));
+                                            sizeof *keys, tp_by_number));
     }
     bool done = list && keys;
     free(list);
@@ -560,7 +554,7 @@ static int by_change(const void *a, const void *b)
     uint64_t c = tp_predict_change(x->was, x->is), d = tp_predict_change(y->was, y->is);
     if (c != d)
         return c > d ? -1 : 1;
-    return x->is > y->is ? -1 : x->is < y->is;
+    return tp_order(y->is, x->is);
 }
 
 /* Sums what is live by place; the last site is that of requests without one. */

@@ -91,16 +91,13 @@ bool tp_predict_is_apart(const struct tp_prediction *p, bool of_base, size_t req
  * one is too large, which is named. */
 int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err);
 
-/* The same at values of all settings. */
-int tp_predict_sizes_at(const struct tp_prediction *p, const struct tp_axis_values *at,
-                        uint64_t **out, struct tp_err *err);
-
 /* The same, with doubtful requests as far from that as they may be: growing with n^2 or more, below
  * the base shrinking with n^2. */
 int tp_predict_sizes_most(const struct tp_prediction *p, uint64_t n, uint64_t **out,
                           struct tp_err *err);
 
-/* The same, with values rounded up to the largest multiple that explains the recorded sizes. */
+/* The same at values of all settings, rounded up to the largest multiple that explains the recorded
+ * sizes. */
 int tp_predict_sizes_padded(const struct tp_prediction *p, const struct tp_axis_values *at,
                             uint64_t **out, struct tp_err *err);
 

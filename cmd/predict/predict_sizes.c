@@ -186,12 +186,6 @@ static struct tp_axis_values target_with(const struct tp_prediction *p, uint64_t
     return at;
 }
 
-int tp_predict_sizes_at(const struct tp_prediction *p, const struct tp_axis_values *at,
-                        uint64_t **out, struct tp_err *err)
-{
-    return list_sizes(p, at, AS_FOUND, out, err);
-}
-
 int tp_predict_sizes(const struct tp_prediction *p, uint64_t n, uint64_t **out, struct tp_err *err)
 {
     const struct tp_axis_values at = target_with(p, n);

@@ -1,6 +1,7 @@
 /* See site_ledger.h. */
 #include "cmd/predict/site_ledger.h"
 
+#include "alloc/base/ascending.h"
 #include "traces/places/place_table.h"
 
 #include <stdlib.h>
@@ -170,12 +171,6 @@ int tp_site_ledger_open(const struct tp_sample_run *const *recordings, size_t co
 
 /* ---- moments ---- */
 
-static int by_instruction(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static int take_all(struct tp_site_ledger *l, size_t recording, const size_t *sites, size_t count,
                     uint64_t *order, struct tp_err *err)
 {
@@ -183,7 +178,7 @@ static int take_all(struct tp_site_ledger *l, size_t recording, const size_t *si
         order[2 * i] = i ? l->when[sites[i - 1] * l->recorded + recording] : l->peak[recording];
         order[2 * i + 1] = i;
     }
-    qsort(order, count + 1, 2 * sizeof *order, by_instruction);
+    qsort(order, count + 1, 2 * sizeof *order, tp_by_number);
     return walk(
         &(struct ledger_walk){.of = l, .recording = recording, .order = order, .orders = count + 1},
         take_moments, err);

@@ -309,15 +309,14 @@ struct moment {
 };
 
 static void add_site(const struct tp_site_ledger *l, const struct tp_site_holdings *h, size_t site,
-                     uint64_t n, struct moment *to)
+                     const struct fit *f, uint64_t n, struct moment *to)
 {
     const struct site_points all = points_of(l, h, site, l->recorded);
-    const struct fit f = best(l, h, site, l->recorded);
-    const double at = at_value(&f, n);
+    const double at = at_value(f, n);
     struct fit table;
     bool may = is_table(&all, &table);
     to->bytes += at;
-    to->bent += f.table ? at : bent(l, h, site, n, at);
+    to->bent += f->table ? at : bent(l, h, site, n, at);
     to->smaller += may ? doubled(&table, (1 + 1e-6) * table.least, n) : at;
     to->larger += may ? doubled(&table, table.most, n) : at;
 }
@@ -332,7 +331,7 @@ static struct moment moment_at(const struct moments *of, size_t moment, uint64_t
     double rest[TP_LAW_POINTS] = {0}, tables = 0;
     for (size_t site = 0; site < l->sites; site++) {
         const struct fit f = best(l, h, site, l->recorded);
-        add_site(l, h, site, n, &m);
+        add_site(l, h, site, &f, n, &m);
         tables += f.table ? at_value(&f, n) : 0;
         for (size_t i = 0; !f.table && i < l->recorded; i++)
             rest[i] += h->bytes[site * l->recorded + i];

@@ -179,21 +179,21 @@ static void end_recorded(struct hand *h)
 }
 
 /* The strategy could not start a thread: that breaks the first instruction of it. */
-static void lack(struct hand *h, const struct tp_lane *lane)
+static void lack(struct hand *h, const struct tp_worker *worker)
 {
     h->p.broken = h->status;
-    h->p.broken_insn = h->crew->plan.steps + lane->first;
+    h->p.broken_insn = h->crew->plan.steps + worker->first;
     h->p.stop = true;
     h->p.stopped = UINT32_MAX; /* before the first one */
     __atomic_store_n(&h->crew->stop, true, __ATOMIC_RELAXED);
 }
 
-static void play_lane(struct hand *h)
+static void play_worker(struct hand *h)
 {
     struct tp_crew *crew = h->crew;
-    const struct tp_lane *lane = &crew->plan.lanes[h->index];
-    const struct tp_window w = {.insns = crew->plan.steps + lane->first, .count = lane->count};
-    h->p.ticks = crew->plan.ticks + lane->first;
+    const struct tp_worker *worker = &crew->plan.workers[h->index];
+    const struct tp_window w = {.insns = crew->plan.steps + worker->first, .count = worker->count};
+    h->p.ticks = crew->plan.ticks + worker->first;
     h->p.stop = false;
     h->p.failed = h->p.skipped = h->instance.failed = 0;
     h->p.broken = 0;
@@ -201,7 +201,7 @@ static void play_lane(struct hand *h)
     h->turns.waited_ns = 0;
     meet(crew);
     if (h->status) {
-        lack(h, lane);
+        lack(h, worker);
         return;
     }
     double before = core_ns(); /* as much of the two readings lies between them as in wait_long() */
@@ -260,7 +260,7 @@ static void end_thread(struct hand *h)
 
 static bool has_steps(const struct hand *h)
 {
-    return h->crew->plan.lanes[h->index].count != 0;
+    return h->crew->plan.workers[h->index].count != 0;
 }
 
 /* Lets the threads do a job together; `playing`: those that have steps. */
@@ -486,7 +486,7 @@ static void add_counts(struct tp_player *p, const struct tp_window *w, uint32_t 
         if (!has_steps(h))
             continue;
         stops |= h->p.stop;
-        played += h->p.stop ? h->p.stopped + 1 : crew->plan.lanes[i].count;
+        played += h->p.stop ? h->p.stopped + 1 : crew->plan.workers[i].count;
         p->failed += h->p.failed;
         p->skipped += h->p.skipped;
         p->instances[0].failed += h->instance.failed;
@@ -500,7 +500,7 @@ static void add_counts(struct tp_player *p, const struct tp_window *w, uint32_t 
 static void take_ticks(struct tp_player *p, uint32_t from, uint32_t to)
 {
     const struct tp_thread_plan *plan = &p->crew->plan;
-    const struct tp_lane *last = &plan->lanes[plan->lane_count - 1];
+    const struct tp_worker *last = &plan->workers[plan->worker_count - 1];
     memset(p->ticks + from, 0xff, (to - from) * sizeof *p->ticks); /* TP_TICK_SKIP */
     for (uint32_t i = 0; i < last->first + last->count; i++)
         p->ticks[plan->origin[i]] = plan->ticks[i];
@@ -523,10 +523,10 @@ static bool begin_lives(struct tp_crew *crew)
 static void end_lives(struct tp_crew *crew)
 {
     for (uint32_t i = 1; i < crew->size; i++) {
-        const struct tp_lane *lane = &crew->plan.lanes[i];
+        const struct tp_worker *worker = &crew->plan.workers[i];
         struct hand *h = &crew->hands[i];
-        if (lane->count && h->runs && !h->p.stop &&
-            crew->plan.steps[lane->first + lane->count - 1].op == TP_THREAD_END)
+        if (worker->count && h->runs && !h->p.stop &&
+            crew->plan.steps[worker->first + worker->count - 1].op == TP_THREAD_END)
             end_thread(h);
     }
 }
@@ -547,7 +547,7 @@ static uint64_t play_together(struct tp_player *p, const struct tp_window *w, ui
     crew->missing = 0;
     for (uint32_t i = 0; i < crew->size; i++)
         crew->missing += has_steps(&crew->hands[i]);
-    do_together(crew, play_lane, true);
+    do_together(crew, play_worker, true);
     add_counts(p, w, from);
     crew->left = p->stop;
     if (!p->stop)

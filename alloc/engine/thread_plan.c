@@ -16,14 +16,14 @@ static_assert(TP_WINDOW_MAX <= TP_TURN_NUMBER, "an object has fewer turns than a
 /* An object, from its first to its last instruction in the part. */
 struct tp_plan_object {
     uint32_t slot;
-    uint32_t cell;  /* valid if `placed` */
-    uint32_t step;  /* its last step so far */
-    uint32_t turn;  /* how often it was handed on */
-    uint32_t spare; /* the next object in the lane's list of free cells */
-    uint16_t lane;  /* who played that step */
-    bool born;      /* in this part */
-    bool ended;     /* in this part */
-    bool shared;    /* by several lanes */
+    uint32_t cell;   /* valid if `placed` */
+    uint32_t step;   /* its last step so far */
+    uint32_t turn;   /* how often it was handed on */
+    uint32_t spare;  /* the next object in the worker's list of free cells */
+    uint16_t worker; /* who played that step */
+    bool born;       /* in this part */
+    bool ended;      /* in this part */
+    bool shared;     /* by several workers */
     bool placed;
 };
 
@@ -47,7 +47,7 @@ static void lay_out(struct tp_thread_plan *plan, const struct tp_program_facts *
     plan->bytes = 0;
     plan->cells = take_elements(plan, plan->cell_room, sizeof *plan->cells);
     plan->steps = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->steps);
-    plan->lanes = take_elements(plan, plan->lane_count, sizeof *plan->lanes);
+    plan->workers = take_elements(plan, plan->worker_count, sizeof *plan->workers);
     plan->origin = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->origin);
     plan->ticks = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->ticks);
     plan->objects = take_elements(plan, TP_WINDOW_MAX, sizeof *plan->objects);
@@ -55,13 +55,13 @@ static void lay_out(struct tp_thread_plan *plan, const struct tp_program_facts *
     plan->slots = take_elements(plan, facts->slots, sizeof *plan->slots);
 }
 
-int tp_plan_open(struct tp_thread_plan *plan, const struct tp_program_facts *facts, uint32_t lanes,
-                 struct tp_err *err)
+int tp_plan_open(struct tp_thread_plan *plan, const struct tp_program_facts *facts,
+                 uint32_t workers, struct tp_err *err)
 {
-    /* A cell for each step of a lane, a line between two lanes, and a line for each object of
-     * several lanes, which has at least two steps. */
-    *plan = (struct tp_thread_plan){.lane_count = lanes,
-                                    .cell_room = TP_WINDOW_MAX + LINE * ((size_t)lanes + 1) +
+    /* A cell for each step of a worker, a line between two workers, and a line for each object of
+     * several workers, which has at least two steps. */
+    *plan = (struct tp_thread_plan){.worker_count = workers,
+                                    .cell_room = TP_WINDOW_MAX + LINE * ((size_t)workers + 1) +
                                                  (size_t)LINE * TP_WINDOW_MAX / 2};
     lay_out(plan, facts);
     void *memory = tp_own_zeroed(1, plan->bytes);
@@ -82,9 +82,9 @@ void tp_plan_close(struct tp_thread_plan *plan)
 
 /* ---- finding objects ---- */
 
-static uint32_t lane_of(const struct tp_thread_plan *plan, const struct tp_insn *insn)
+static uint32_t worker_of(const struct tp_thread_plan *plan, const struct tp_insn *insn)
 {
-    return insn->thread % plan->lane_count;
+    return insn->thread % plan->worker_count;
 }
 
 /* The object that an instruction touches. */
@@ -92,15 +92,15 @@ static uint32_t find_object(struct tp_thread_plan *plan, const struct tp_insn *i
 {
     struct tp_plan_slot *slot = &plan->slots[insn->slot];
     bool born = tp_op_is(insn->op, TP_IS_NEW);
-    uint16_t lane = (uint16_t)lane_of(plan, insn);
+    uint16_t worker = (uint16_t)worker_of(plan, insn);
     if (born || slot->part != plan->part) {
         *slot = (struct tp_plan_slot){plan->part, plan->object_count};
         plan->objects[plan->object_count++] =
-            (struct tp_plan_object){.slot = insn->slot, .lane = lane, .born = born};
+            (struct tp_plan_object){.slot = insn->slot, .worker = worker, .born = born};
     }
     struct tp_plan_object *o = &plan->objects[slot->object];
-    o->shared |= o->lane != lane;
-    o->lane = lane;
+    o->shared |= o->worker != worker;
+    o->worker = worker;
     if (insn->op == TP_FREE) {
         o->ended = true;
         slot->part = 0;
@@ -113,14 +113,14 @@ static void find_objects(struct tp_thread_plan *plan, const struct tp_window *w,
 {
     plan->object_count = 0;
     plan->part++;
-    for (uint32_t l = 0; l < plan->lane_count; l++)
-        plan->lanes[l] = (struct tp_lane){0};
+    for (uint32_t l = 0; l < plan->worker_count; l++)
+        plan->workers[l] = (struct tp_worker){0};
     for (uint32_t i = from; i < to; i++) {
         const struct tp_insn *insn = &w->insns[i];
         bool on_object = tp_op_is(insn->op, TP_IS_NEW | TP_IS_LIVE);
         plan->object_of[i - from] = on_object ? find_object(plan, insn) : NO_OBJECT;
         if (tp_op_is_operation(insn->op))
-            plan->lanes[lane_of(plan, insn)].count++;
+            plan->workers[worker_of(plan, insn)].count++;
     }
 }
 
@@ -131,42 +131,43 @@ static uint32_t to_line(uint32_t cell)
     return (cell + LINE - 1) / LINE * LINE;
 }
 
-/* Gives each lane its steps and cells; returns the first cell for objects of several lanes. */
-static uint32_t place_lanes(struct tp_thread_plan *plan)
+/* Gives each worker its steps and cells; returns the first cell for objects of several workers. */
+static uint32_t place_workers(struct tp_thread_plan *plan)
 {
     uint32_t steps = 0;
-    for (uint32_t l = 0; l < plan->lane_count; l++) {
-        struct tp_lane *lane = &plan->lanes[l];
-        lane->first = steps;
-        lane->cells = to_line(steps) + LINE * l;
-        steps += lane->count;
-        lane->count = 0; /* counted again while steps are handed out */
+    for (uint32_t l = 0; l < plan->worker_count; l++) {
+        struct tp_worker *worker = &plan->workers[l];
+        worker->first = steps;
+        worker->cells = to_line(steps) + LINE * l;
+        steps += worker->count;
+        worker->count = 0; /* counted again while steps are handed out */
     }
-    return to_line(steps) + LINE * plan->lane_count;
+    return to_line(steps) + LINE * plan->worker_count;
 }
 
 /* A block that was live before is in its cell from the start, so it gets one that nobody had. */
 static void place_object(struct tp_thread_plan *plan, struct tp_plan_object *o,
-                         struct tp_lane *lane, uint32_t *next_line)
+                         struct tp_worker *worker, uint32_t *next_line)
 {
     o->placed = true;
     o->step = NO_STEP;
     if (o->shared) {
         o->cell = *next_line;
         *next_line += LINE;
-    } else if (o->born && lane->spare) {
-        struct tp_plan_object *spare = &plan->objects[lane->spare - 1];
+    } else if (o->born && worker->spare) {
+        struct tp_plan_object *spare = &plan->objects[worker->spare - 1];
         o->cell = spare->cell;
-        lane->spare = spare->spare;
+        worker->spare = spare->spare;
     } else {
-        o->cell = lane->cells + lane->used++;
+        o->cell = worker->cells + worker->used++;
     }
 }
 
-/* Notes what the step of an object of several lanes waits for, and who passes the turn on to it. */
-static uint32_t take_turn(struct tp_thread_plan *plan, struct tp_plan_object *o, uint16_t lane)
+/* Notes what the step of an object of several workers waits for, and who passes the turn on to it.
+ */
+static uint32_t take_turn(struct tp_thread_plan *plan, struct tp_plan_object *o, uint16_t worker)
 {
-    bool handed_on = o->step != NO_STEP && o->lane != lane;
+    bool handed_on = o->step != NO_STEP && o->worker != worker;
     if (!handed_on)
         return o->turn;
     plan->steps[o->step].gap_ns |= TP_TURN_PASS;
@@ -176,9 +177,9 @@ static uint32_t take_turn(struct tp_thread_plan *plan, struct tp_plan_object *o,
 static void hand_out(struct tp_thread_plan *plan, const struct tp_insn *insn, uint32_t origin,
                      uint32_t object, uint32_t *next_line)
 {
-    uint16_t number = (uint16_t)lane_of(plan, insn);
-    struct tp_lane *lane = &plan->lanes[number];
-    uint32_t at = lane->first + lane->count++;
+    uint16_t number = (uint16_t)worker_of(plan, insn);
+    struct tp_worker *worker = &plan->workers[number];
+    uint32_t at = worker->first + worker->count++;
     struct tp_insn *step = &plan->steps[at];
     *step = *insn;
     step->gap_ns = 0;
@@ -187,15 +188,15 @@ static void hand_out(struct tp_thread_plan *plan, const struct tp_insn *insn, ui
         return;
     struct tp_plan_object *o = &plan->objects[object];
     if (!o->placed)
-        place_object(plan, o, lane, next_line);
+        place_object(plan, o, worker, next_line);
     step->slot = o->cell;
     if (o->shared)
         step->gap_ns = take_turn(plan, o, number);
     o->step = at;
-    o->lane = number;
+    o->worker = number;
     if (insn->op == TP_FREE && !o->shared) {
-        o->spare = lane->spare;
-        lane->spare = object + 1;
+        o->spare = worker->spare;
+        worker->spare = object + 1;
     }
 }
 
@@ -203,7 +204,7 @@ void tp_plan_part(struct tp_thread_plan *plan, const struct tp_window *w, uint32
                   uint32_t to)
 {
     find_objects(plan, w, from, to);
-    uint32_t next_line = place_lanes(plan);
+    uint32_t next_line = place_workers(plan);
     for (uint32_t i = from; i < to; i++)
         if (tp_op_is_operation(w->insns[i].op))
             hand_out(plan, &w->insns[i], i, plan->object_of[i - from], &next_line);

@@ -35,7 +35,7 @@ static inline bool tp_plan_alone(const struct tp_insn *insn)
 }
 
 /* What one OS thread plays. */
-struct tp_lane {
+struct tp_worker {
     uint32_t first, count; /* in `steps` */
     uint32_t cells;        /* where its cells begin */
     uint32_t used;         /* cells in use */
@@ -46,9 +46,9 @@ struct tp_plan_object;
 struct tp_plan_slot;
 
 struct tp_thread_plan {
-    uint32_t lane_count;
-    struct tp_lane *lanes;
-    struct tp_insn *steps; /* lane by lane; `slot` is a cell */
+    uint32_t worker_count;
+    struct tp_worker *workers;
+    struct tp_insn *steps; /* worker by worker; `slot` is a cell */
     uint32_t *origin;      /* by step: the instruction of the window */
     uint32_t *ticks;       /* by step: readings, as in struct tp_player */
     struct tp_slot *cells; /* all without a block while nothing is planned */
@@ -63,8 +63,8 @@ struct tp_thread_plan {
 };
 
 /* Gets all memory that planning will ever need. */
-int tp_plan_open(struct tp_thread_plan *plan, const struct tp_program_facts *facts, uint32_t lanes,
-                 struct tp_err *err);
+int tp_plan_open(struct tp_thread_plan *plan, const struct tp_program_facts *facts,
+                 uint32_t workers, struct tp_err *err);
 void tp_plan_close(struct tp_thread_plan *plan); /* a zeroed one is fine */
 
 /* Plans the instructions from `from` up to, but not including, `to`, none of which is alone.

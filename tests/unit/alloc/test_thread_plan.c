@@ -1,8 +1,8 @@
 /* How several threads play a window, without any thread: a plan is played by a scheduler that picks
- * any lane whose next step may go on.
+ * any worker whose next step may go on.
  *
  * Whatever the instructions are, even those that no program has (a free of what is not live, an
- * alloc into a live slot), some lane can always go on: so no program has an order that is
+ * alloc into a live slot), some worker can always go on: so no program has an order that is
  * impossible, and no replay hangs. */
 #include "alloc/base/random.h"
 #include "alloc/engine/thread_plan.h"
@@ -64,16 +64,16 @@ static void step_over(struct tp_thread_plan *plan, const struct tp_insn *step)
 static uint32_t play(struct tp_thread_plan *plan, struct tp_random *r, uint32_t *when)
 {
     uint32_t next[LANES_MAX] = {0}, played = 0, stuck = 0;
-    while (stuck < plan->lane_count) {
-        uint32_t first = (uint32_t)tp_random_below(r, plan->lane_count);
-        for (stuck = 0; stuck < plan->lane_count; stuck++) {
-            uint32_t l = (first + stuck) % plan->lane_count;
-            const struct tp_lane *lane = &plan->lanes[l];
-            const struct tp_insn *step = &plan->steps[lane->first + next[l]];
-            if (next[l] == lane->count || !may_go_on(plan, step))
+    while (stuck < plan->worker_count) {
+        uint32_t first = (uint32_t)tp_random_below(r, plan->worker_count);
+        for (stuck = 0; stuck < plan->worker_count; stuck++) {
+            uint32_t l = (first + stuck) % plan->worker_count;
+            const struct tp_worker *worker = &plan->workers[l];
+            const struct tp_insn *step = &plan->steps[worker->first + next[l]];
+            if (next[l] == worker->count || !may_go_on(plan, step))
                 continue;
             step_over(plan, step);
-            when[plan->origin[lane->first + next[l]++]] = ++played;
+            when[plan->origin[worker->first + next[l]++]] = ++played;
             break;
         }
     }
@@ -90,15 +90,15 @@ static uint32_t operations(void)
 
 /* Instructions of one thread were played in the order of the program, and those of one object where
  * the program is sound. */
-static void check_order(const uint32_t *when, uint32_t lanes, bool sound)
+static void check_order(const uint32_t *when, uint32_t workers, bool sound)
 {
     uint32_t by_lane[LANES_MAX] = {0}, by_slot[SLOTS] = {0};
     for (uint32_t i = 0; i < COUNT; i++) {
         if (!tp_op_is_operation(insns[i].op))
             continue;
-        uint32_t lane = insns[i].thread % lanes;
-        assert_true(when[i] > by_lane[lane]);
-        by_lane[lane] = when[i];
+        uint32_t worker = insns[i].thread % workers;
+        assert_true(when[i] > by_lane[worker]);
+        by_lane[worker] = when[i];
         if (!sound || !tp_op_is(insns[i].op, TP_IS_NEW | TP_IS_LIVE))
             continue;
         if (tp_op_is(insns[i].op, TP_IS_LIVE))
@@ -107,20 +107,20 @@ static void check_order(const uint32_t *when, uint32_t lanes, bool sound)
     }
 }
 
-static void one_round(struct tp_random *r, bool sound, uint32_t lanes)
+static void one_round(struct tp_random *r, bool sound, uint32_t workers)
 {
     static uint32_t when[COUNT];
     static struct tp_program_facts facts = {.slots = SLOTS, .devices = 1};
     const struct tp_window w = {.insns = insns, .count = COUNT};
     struct tp_thread_plan plan;
     make_window(r, sound, 2 * LANES_MAX);
-    assert_int_equal(tp_plan_open(&plan, &facts, lanes, NULL), TP_OK);
+    assert_int_equal(tp_plan_open(&plan, &facts, workers, NULL), TP_OK);
     memset(slots, 0, sizeof slots);
     memset(when, 0, sizeof when);
     tp_plan_part(&plan, &w, 0, COUNT);
     tp_plan_load(&plan, slots);
     assert_int_equal(play(&plan, r, when), operations());
-    check_order(when, lanes, sound);
+    check_order(when, workers, sound);
     tp_plan_store(&plan, slots);
     for (uint32_t s = 0; sound && s < SLOTS; s++)
         assert_int_equal(slots[s].addr != 0, live[s]);
@@ -159,8 +159,8 @@ static void only_shared_objects_have_turns(void **state)
     struct tp_thread_plan plan;
     assert_int_equal(tp_plan_open(&plan, &facts, 2, NULL), TP_OK);
     tp_plan_part(&plan, &w, 0, 6);
-    const struct tp_insn *a = plan.steps + plan.lanes[0].first;
-    const struct tp_insn *b = plan.steps + plan.lanes[1].first;
+    const struct tp_insn *a = plan.steps + plan.workers[0].first;
+    const struct tp_insn *b = plan.steps + plan.workers[1].first;
     assert_int_equal(a[0].gap_ns | a[1].gap_ns | b[0].gap_ns | b[1].gap_ns, 0);
     assert_int_equal(a[2].gap_ns, TP_TURN_PASS);
     assert_int_equal(b[2].gap_ns, TP_TURN_WAIT | 1);

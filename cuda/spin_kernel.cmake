@@ -48,13 +48,13 @@ function(tapool_spin_kernel out_source nvcc)
     string(REGEX REPLACE "(................................)" "\\1\n    " hex "${hex}")
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
   endif()
-  file(CONFIGURE OUTPUT ${folder}/spin_image.c @ONLY CONTENT
+  file(GENERATE OUTPUT ${folder}/spin_image.c CONTENT
 "/* cuda/spin.cu, compiled. */
 #include \"cuda/cuda_source.h\"
 
 const _Alignas(16) unsigned char tp_cuda_spin_image[] = {
-    @bytes@};
-const size_t tp_cuda_spin_image_size = @size@;
+    ${bytes}};
+const size_t tp_cuda_spin_image_size = ${size};
 ")
   set(${out_source} ${folder}/spin_image.c PARENT_SCOPE)
 endfunction()

@@ -19,6 +19,8 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/carry.sh
+. "$ROOT/scripts/carry.sh"
 
 MOST_MIB=20
 # gpu_check.py names the trace; of the samples it takes all.
@@ -98,41 +100,8 @@ place_programs() { # FOLDER
     done
 }
 
-# NAME PATH of each library that a program asks for, in turn or itself, but for glibc's own.
-libraries() { # PROGRAM
-    local glibc='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util))\.so'
-    ldd "$1" | sed -nE "s/^\t(\S+) => (.*) \(0x.*/\1 \2/; /$glibc/d; /^lib/p"
-}
-
 programs() { # FOLDER
     find "$1" "$1/tests" -maxdepth 1 -type f -perm -u+x
-}
-
-place_libraries() { # FOLDER
-    local program name path
-    while read -r program; do
-        while read -r name path; do
-            [ -e "$path" ] || fail 2 "$name, which ${program##*/} needs, is not here"
-            [ -e "$1/lib/$name" ] || cp -L -- "$path" "$1/lib/$name"
-        done < <(libraries "$program")
-    done < <(programs "$1")
-}
-
-# What is carried is of no use where the loader looks elsewhere.
-check_libraries() { # FOLDER
-    local program name path
-    while read -r program; do
-        while read -r name path; do
-            [ "$(readlink -f -- "$path")" = "$(readlink -f -- "$1/lib/$name")" ] ||
-                fail 1 "${program##*/} would take $name from $path" "the build needs TAPOOL_CARRIED=ON"
-        done < <(libraries "$program")
-    done < <(programs "$1")
-}
-
-# The newest version of glibc's symbols that is asked for.
-glibc_of() { # FOLDER
-    find "$1" -type f \( -perm -u+x -o -path '*/lib/*' \) -exec objdump -T {} + 2>/dev/null |
-        grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1 | tr _ ' '
 }
 
 say_what() { # GLIBC
@@ -148,8 +117,8 @@ top=$stage/tapool-gpu
 mkdir -- "$top"
 (cd -- "$ROOT" && tar c --exclude=__pycache__ -- "${CARRIED[@]}") | tar x -C "$top"
 place_programs "$top/build/gpu"
-place_libraries "$top/build/gpu"
-check_libraries "$top/build/gpu"
+programs "$top/build/gpu" | place_libraries "$top/build/gpu/lib"
+programs "$top/build/gpu" | check_libraries "$top/build/gpu/lib"
 glibc=$(glibc_of "$top/build/gpu")
 say_what "$glibc" >"$top/BUNDLE"
 tar c --owner=0 --group=0 -C "$stage" tapool-gpu | gzip >"$stage/out.tar.gz"

@@ -48,6 +48,10 @@ TEST_NEEDS=(
     "cmd:pmccabe|pmccabe|pmccabe (a test counts the branches of functions)"
 )
 BROWSER_NEEDS=("cmd:chromium|chromium|Chromium (looks at the pages of --export-html)")
+PACKAGE_NEEDS=(
+    "cmd:dpkg-shlibdeps|dpkg-dev|dpkg-shlibdeps (what the Debian package depends on)"
+    "cmd:debootstrap|debootstrap|debootstrap (a bare Debian to build or try a package in)"
+)
 CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")
 # Never installed from here: several GB, and of the version that fits the driver. Without it all is
 # built but the source cuda.

@@ -25,12 +25,12 @@ install(FILES ${tapool_public_made} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapo
 
 # `pkg-config --cflags tapool`. The folder is reached from the file, so that the installation can move.
 file(RELATIVE_PATH tapool_up "/${CMAKE_INSTALL_DATADIR}/pkgconfig" "/")
-file(CONFIGURE OUTPUT tapool.pc @ONLY CONTENT "prefix=\${pcfiledir}/@tapool_up@
-includedir=\${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/tapool.pc CONTENT "prefix=\${pcfiledir}/${tapool_up}
+includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
 
 Name: tapool
 Description: headers for strategies that tapool loads as plug-ins
-Version: @PROJECT_VERSION@
+Version: ${PROJECT_VERSION}
 Cflags: -I\${includedir}
 ")
 install(FILES ${CMAKE_BINARY_DIR}/tapool.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)

@@ -160,6 +160,7 @@ tsan_stage() {
 needs=("${BUILD_NEEDS[@]}" "${TEST_NEEDS[@]}")
 [[ $only != all && $only != clang ]] || needs+=("${CLANG_NEEDS[@]}")
 [ -n "${TAPOOL_NO_BROWSER:-}" ] || [[ $only != all && $only != dev ]] || needs+=("${BROWSER_NEEDS[@]}")
+! nightly || [[ $only != all && $only != dev ]] || needs+=("${PACKAGE_NEEDS[@]}")
 need_packages "${needs[@]}"
 need_cmake
 mkdir -p -- "$ROOT/build"

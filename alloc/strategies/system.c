@@ -14,6 +14,18 @@
 
 #include <limits.h>
 
+/* glibc has it since 2.33. A tapool that was built with an older one still finds it where there is
+ * one; elsewhere reserved bytes are not known, since the counts of mallinfo wrap at 4 GiB. */
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)
+struct mallinfo2 {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+extern struct mallinfo2 mallinfo2(void) __attribute__((weak));
+#define HAS_MALLINFO2 (mallinfo2 != NULL)
+#else
+#define HAS_MALLINFO2 true
+#endif
+
 struct system_opts {
     uint64_t mmap_threshold, trim_threshold, top_pad; /* bytes; TP_OPT_KEYWORD(0): left unchanged */
     struct tp_opt_list env;                           /* for the caller, who starts the process */
@@ -38,9 +50,14 @@ static const struct tp_opt system_rows[] = {
     MALLOC_ENV_ROW(struct system_opts),
     {.name = NULL}};
 
+static struct mallinfo2 heap_now(void)
+{
+    return HAS_MALLINFO2 ? mallinfo2() : (struct mallinfo2){0};
+}
+
 static uint64_t reserved_now(void)
 {
-    struct mallinfo2 info = mallinfo2();
+    struct mallinfo2 info = heap_now();
     return info.arena + info.hblkhd;
 }
 
@@ -71,16 +88,16 @@ static int system_init(void *state, const struct tp_env *env, const void *option
     const struct system_opts *opts = options;
     char name[64];
     Dl_info library;
-    bool known = !find_front(&library);
+    bool own = !find_front(&library);
     malloc_library(name, sizeof name);
-    const char *front = known ? NULL : name;
+    const char *front = own ? NULL : name;
     int rc = set_option(M_MMAP_THRESHOLD, opts->mmap_threshold, "mmap_threshold", front, err);
     if (!rc)
         rc = set_option(M_TRIM_THRESHOLD, opts->trim_threshold, "trim_threshold", front, err);
     if (!rc)
         rc = set_option(M_TOP_PAD, opts->top_pad, "top_pad", front, err);
-    *(struct system *)state =
-        (struct system){.used_at_start = reserved_now() - mallinfo2().fordblks, .known = known};
+    *(struct system *)state = (struct system){.used_at_start = reserved_now() - heap_now().fordblks,
+                                              .known = own && HAS_MALLINFO2};
     return rc;
 }
 

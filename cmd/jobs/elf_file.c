@@ -29,6 +29,10 @@
 #define OWN_MACHINE EM_NONE /* any machine passes here; the dynamic linker refuses a wrong one */
 #endif
 
+#ifndef EM_LOONGARCH
+#define EM_LOONGARCH 258 /* glibc has it since 2.36 */
+#endif
+
 static const struct {
     unsigned machine;
     const char *name;

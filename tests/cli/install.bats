@@ -76,3 +76,23 @@ installed() { (cd / && env -i "$PREFIX/bin/tapool" "$@"); }
     TAPOOL_SAMPLES='' ok play_once sample:sqlite -s arena --json
     is "$out" 'r["trace"]["events"]' 6170
 }
+
+@test "one version: of the binary, the build and the citation" {
+    setup_prefix
+    version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$BUILD/CMakeCache.txt")
+    ok installed --version
+    matches "$out" "^tapool $version( |\$)"
+    grep -qx "version: $version" "$TAPOOL_ROOT/CITATION.cff"
+}
+
+# bats test_tags=nightly
+@test "the Debian package is installed, used and removed on a bare system" {
+    setup_prefix
+    [ "$(id -u)" = 0 ] || skip "only root can enter a root of its own"
+    for tool in debootstrap dpkg-shlibdeps; do
+        command -v "$tool" >/dev/null || skip "$tool is not installed"
+    done
+    (cd "$BUILD" && cpack -G DEB -B "$SCRATCH/packages") >"$out" 2>&1 || fail "cpack failed:" "$(cat "$out")"
+    ok "$TAPOOL_ROOT/scripts/try-package.sh" "$SCRATCH"/packages/tapool_*.deb "$SCRATCH/bare"
+    matches "$out" '^-- nothing is left behind$'
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# usage: scripts/release.sh [--deb | --tarball] [FOLDER]
+#
+# Makes what is released, in FOLDER (default build/packages), with checksums in SHA256SUMS:
+#
+#   tapool_VERSION_ARCH.deb                 for the Debian or Ubuntu that this is, and newer ones
+#   tapool-VERSION-linux-MACHINE.tar.gz     for any Linux with glibc 2.31 or newer: built in a root of
+#                                           Debian 11, with the libraries that tapool needs. It has no
+#                                           `record --stacks`, which glibc before 2.35 does not allow
+#
+#   --deb       make the package only, which needs no root
+#   --tarball   make the tarball only
+#   --help      this text
+#
+# The CUDA Toolkit is used where it is found: without it tapool has no source `cuda`. Exit status: 0; 1 a
+# build failed; 2 a wrong argument or something missing.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/carry.sh
+. "$ROOT/scripts/carry.sh"
+
+SUITE=bullseye
+OLD=$ROOT/build/$SUITE
+# Without dygraphs, which that Debian lacks: the scripts of this machine are used.
+OLD_PACKAGES="g++ libc6-dev binutils cmake ninja-build pkg-config libcjson-dev nettle-dev libinih-dev \
+zlib1g-dev libzstd-dev libdw-dev"
+DYGRAPHS=/usr/share/javascript/dygraphs
+version() { sed -n 's/^project(tapool VERSION \([0-9.]*\).*/\1/p' "$ROOT/CMakeLists.txt"; }
+
+make_package() { # FOLDER
+    local work
+    say "building in $ROOT/build/release"
+    configure release release -DTAPOOL_CARRIED=OFF -DTAPOOL_STATIC_DEPENDENCIES=OFF
+    build release >"$ROOT/build/release.log" 2>&1 || {
+        tail -n 40 -- "$ROOT/build/release.log" >&2
+        fail 1 "the build failed" "all of its output is in build/release.log"
+    }
+    work=$(mktemp -d)
+    (cd -- "$ROOT/build/release" && cpack -G DEB -B "$work" >"$ROOT/build/cpack.log" 2>&1) || {
+        cat -- "$ROOT/build/cpack.log" >&2
+        fail 1 "cpack failed"
+    }
+    mv -- "$work"/*.deb "$1/"
+    rm -rf -- "$work"
+}
+
+# In the old root: builds, and packs what is installed with the libraries it needs.
+pack_here() { # NAME FOLDER
+    local stage=/tmp/stage/$1
+    cmake -S "$ROOT" -B /tmp/build -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAPOOL_TESTS=OFF -DTAPOOL_CARRIED=ON \
+        -DTAPOOL_STATIC_DEPENDENCIES=ON -DCMAKE_INSTALL_LIBDIR=lib
+    cmake --build /tmp/build --parallel "$(cores)"
+    rm -rf -- /tmp/stage
+    cmake --install /tmp/build --strip --prefix "$stage"
+    cp -- "$ROOT/LICENSE" "$stage/"
+    echo "$stage/bin/tapool" | place_libraries "$stage/lib"
+    echo "$stage/bin/tapool" | check_libraries "$stage/lib"
+    "$stage/bin/tapool" replay sample:sqlite -s arena --min-time 0 >/dev/null
+    tar c --owner=0 --group=0 -C /tmp/stage "$1" | gzip -9n >"$2/$1.tar.gz"
+    say "$1.tar.gz needs $(glibc_of "$stage") or newer"
+}
+
+# A root that was not made to its end is made anew.
+make_root() {
+    [ ! -e "$OLD/made" ] || return 0
+    say "making a root of Debian 11 in $OLD (two minutes)"
+    rm -rf -- "$OLD"
+    debootstrap --variant=minbase --include="${OLD_PACKAGES// /,}" "$SUITE" "$OLD" >"$OLD.log" 2>&1 ||
+        fail 1 "debootstrap failed" "all of its output is in build/$SUITE.log"
+    touch -- "$OLD/made"
+}
+
+# The folder of the CUDA Toolkit; nothing where there is none.
+toolkit_folder() {
+    local nvcc=${CUDA_PATH:-/usr/local/cuda}/bin/nvcc
+    [ -x "$nvcc" ] || nvcc=$(command -v nvcc) || return 0
+    dirname -- "$(dirname -- "$(readlink -f -- "$nvcc")")"
+}
+
+# Mounts are of a namespace of their own and go with it.
+in_root() { # FOLDER COMMAND...
+    local folder place=() out=$1 toolkit
+    toolkit=$(toolkit_folder)
+    shift
+    for folder in /proc /dev "$ROOT" "$out" "$DYGRAPHS" "$toolkit"; do
+        [ -d "$folder" ] || continue
+        mkdir -p -- "$OLD$folder"
+        place+=("$folder")
+    done
+    # shellcheck disable=SC2016 # of the inner shell
+    unshare --mount bash -euc 'old=$1; shift
+        while [ "$1" != -- ]; do mount --rbind -- "$1" "$old$1"; shift; done; shift
+        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 CUDA_PATH="$1" chroot "$old" "${@:2}"' \
+        in "$OLD" "${place[@]}" -- "$toolkit" "$@"
+}
+
+make_tarball() { # FOLDER
+    [ "$(id -u)" = 0 ] || fail 2 "the tarball is built in a root of its own, which only root can enter" \
+        "sudo $0; or --deb for the package alone"
+    make_root
+    say "building the tarball in $OLD"
+    in_root "$1" "$ROOT/scripts/release.sh" --pack "tapool-$(version)-linux-$(uname -m)" "$1" >"$OLD.log" 2>&1 || {
+        tail -n 40 -- "$OLD.log" >&2
+        fail 1 "the tarball was not made" "all of its output is in build/$SUITE.log"
+    }
+    sed -n 's/^-- \(tapool-.*\)/-- \1/p' "$OLD.log"
+}
+
+made=(package tarball)
+case ${1:-} in
+--help | -h)
+    usage
+    exit 0
+    ;;
+--pack) # of the call above
+    pack_here "$2" "$3"
+    exit 0
+    ;;
+--deb) made=(package) && shift ;;
+--tarball) made=(tarball) && shift ;;
+-*) fail 2 "unknown option '$1'" "--help lists all" ;;
+esac
+[ $# -le 1 ] || fail 2 "one folder is written, and '$2' is a second one"
+
+need_packages "${BUILD_NEEDS[@]}" "${PACKAGE_NEEDS[@]}"
+need_cmake
+out=${1:-$ROOT/build/packages}
+mkdir -p -- "$ROOT/build" "$out"
+out=$(cd -- "$out" && pwd)
+for each in "${made[@]}"; do "make_$each" "$out"; done
+(cd -- "$out" && find . -name 'tapool*' -printf '%f\n' | sort | xargs sha256sum -- >SHA256SUMS)
+cat -- "$out/SHA256SUMS"

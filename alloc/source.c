@@ -202,13 +202,6 @@ uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align)
     return src->ops->cost ? src->ops->cost(src->state, size, align) : size;
 }
 
-bool tp_src_holds(struct tp_source *src, tp_addr addr, uint64_t size)
-{
-    DOWN_TO(src, holds);
-    assert(src->ops->holds && size > 0);
-    return src->ops->holds(src->state, addr, size);
-}
-
 void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out)
 {
     DOWN_TO(src, record);

@@ -87,8 +87,10 @@ struct tp_source_cfg {
     struct tp_account *account; /* for the meter */
     /* for the meter: a strategy that holds more bytes than this gets nothing; 0: no guard */
     uint64_t guard;
-    bool keeps_ranges; /* for the meter: keep what `holds` needs */
-    uint64_t *now_ns;  /* recorded time, written by the engine; sources may advance it */
+    /* for the meter: where it keeps the ranges, or blocks of a pool, that are handed out; what is
+     * mapped side by side in a space is one range. NULL: nowhere */
+    struct tp_range_table *ranges;
+    uint64_t *now_ns; /* recorded time, written by the engine; sources may advance it */
     enum tp_kind kind;
     uint16_t device;
     uint32_t streams; /* streams of the trace, numbered from 0; 0 is taken as 1 */
@@ -138,17 +140,13 @@ struct tp_source_ops {
      * nothing mapped. map, unmap: a part `from` bytes behind the base, in whole units of which
      * none, or each, is mapped, else TP_EINVAL. map: TP_EOOM: the device is full; nothing has
      * changed. unmap: the caller has waited for all that used the part; TP_EIO: refused, and the
-     * part stays mapped. Mapped memory counts as ranges do: in `taken` and in what may be `held`;
+     * part stays mapped. Mapped memory counts as ranges do: in `taken` and in what the meter keeps;
      * spaces do not. */
     uint64_t (*map_page)(void *s);
     int (*space_get)(void *s, uint64_t size, uint64_t unit, tp_addr *out);
     int (*space_put)(void *s, tp_addr base, uint64_t size);
     int (*map)(void *s, tp_addr base, uint64_t from, uint64_t size);
     int (*unmap)(void *s, tp_addr base, uint64_t from, uint64_t size);
-
-    /* METER, with cfg->keeps_ranges. True when all these bytes lie in one range, or in one block of
-     * a pool, that is handed out now. */
-    bool (*holds)(void *s, tp_addr addr, uint64_t size);
 
     /* FENCES. done: true when the stream's work up to the fence is complete. wait: returns once it
      * is complete. */
@@ -212,7 +210,6 @@ void tp_source_close(struct tp_source *src); /* a zeroed handle is fine */
 uint64_t tp_src_granule(struct tp_source *src);
 uint64_t tp_src_taken(struct tp_source *src);
 uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align);
-bool tp_src_holds(struct tp_source *src, tp_addr addr, uint64_t size); /* `src` must be the meter */
 void tp_src_synced(struct tp_source *src, uint16_t stream);
 void tp_src_drained(struct tp_source *src, uint16_t stream);
 

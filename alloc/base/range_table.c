@@ -72,6 +72,12 @@ const struct tp_address_range *tp_ranges_find(const struct tp_range_table *t, ui
     return item && addr - item->addr < item->size ? item : NULL;
 }
 
+bool tp_ranges_hold(const struct tp_range_table *t, uint64_t addr, uint64_t size)
+{
+    const struct tp_address_range *item = tp_ranges_find(t, addr);
+    return item && size <= item->size - (addr - item->addr);
+}
+
 const struct tp_address_range *tp_ranges_exact(const struct tp_range_table *t, uint64_t addr,
                                                uint64_t size)
 {

@@ -32,6 +32,9 @@ const struct tp_address_range *tp_ranges_from(const struct tp_range_table *t, ui
 /* The range that holds `addr`, or NULL. Valid until it is removed. */
 const struct tp_address_range *tp_ranges_find(const struct tp_range_table *t, uint64_t addr);
 
+/* Whether one range has all these bytes. */
+bool tp_ranges_hold(const struct tp_range_table *t, uint64_t addr, uint64_t size);
+
 /* The range that begins at `addr` and has exactly `size` bytes, or NULL. */
 const struct tp_address_range *tp_ranges_exact(const struct tp_range_table *t, uint64_t addr,
                                                uint64_t size);

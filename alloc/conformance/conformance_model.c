@@ -237,7 +237,7 @@ static bool model_fits(struct model *m, const struct tp_req *rq, const struct tp
     if (b->granted < rq->size || b->addr + b->granted <= b->addr)
         return tp_model_fail(m, MODEL_GRANTED, "%llu bytes granted of %llu asked for",
                              (unsigned long long)b->granted, (unsigned long long)rq->size);
-    if (r->env.source && !tp_src_holds(r->env.source, b->addr, b->granted))
+    if (r->env.source && !tp_ranges_hold(&r->ranges, b->addr, b->granted))
         return tp_model_fail(m, MODEL_OUTSIDE, "%llu bytes of a block are not in one range",
                              (unsigned long long)b->granted);
     if (r->s->usable && r->s->usable(r->st, b->addr) != b->granted)

@@ -68,7 +68,7 @@ int tp_rig_add_source(struct rig *r, const struct tp_source_ops *ops, const char
     struct tp_source_cfg sc = {.opts = opts,
                                .inner = r->depth ? &r->stack[r->depth - 1] : NULL,
                                .account = &r->account,
-                               .keeps_ranges = true,
+                               .ranges = &r->ranges,
                                .now_ns = &r->now_ns,
                                .kind = cfg->kind,
                                .streams = cfg->streams,
@@ -112,6 +112,7 @@ void tp_rig_close_sources(struct rig *r)
         tp_source_close(&r->stack[--r->depth]);
         free(r->source_opts[r->depth]);
     }
+    tp_ranges_fini(&r->ranges);
     if (r->opts)
         tp_opts_release(r->s->options, r->opts);
     free(r->opts);

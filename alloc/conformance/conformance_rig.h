@@ -8,6 +8,7 @@
 #define TP_CONFORMANCE_RIG_H
 
 #include "alloc/base/opt.h"
+#include "alloc/base/range_table.h"
 #include "alloc/sources/common/meta_heap.h"
 #include "alloc/strategy.h"
 
@@ -65,6 +66,7 @@ struct rig {
     void *source_opts[RIG_LAYERS];
     unsigned depth;
     struct tp_account account;
+    struct tp_range_table ranges; /* that the meter keeps */
     struct tp_meta_heap meta;
     struct tp_env env;
     uint64_t now_ns;

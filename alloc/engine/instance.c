@@ -45,7 +45,7 @@ static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t de
                                .kind = (enum tp_kind)p->facts->kind,
                                .device = device,
                                .streams = p->facts->streams,
-                               .keeps_ranges = cfg->shared.keeps_ranges,
+                               .ranges = p->ranges ? &p->ranges[device] : NULL,
                                .time_calls = cfg->shared.time_calls,
                                .lost = &p->lost,
                                .current = cfg->shared.current,
@@ -188,12 +188,21 @@ static bool is_host_memory(const struct tp_player *p)
     return p->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(p->cfg) & TP_SRC_HOST;
 }
 
-static int open_all(struct tp_player *p, struct tp_err *err)
+static bool take_tables(struct tp_player *p)
 {
     const struct tp_program_facts *f = p->facts;
     p->instances = tp_own_zeroed(f->devices, sizeof *p->instances);
     p->slots = tp_own_zeroed(f->slots ? f->slots : 1, sizeof *p->slots);
-    if (!p->instances || !p->slots)
+    if (!p->instances || !p->slots || !p->cfg->shared.keeps_ranges)
+        return p->instances && p->slots;
+    p->ranges = tp_own_zeroed(f->devices, sizeof *p->ranges);
+    return p->ranges;
+}
+
+static int open_all(struct tp_player *p, struct tp_err *err)
+{
+    const struct tp_program_facts *f = p->facts;
+    if (!take_tables(p))
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     int status = tp_cursor_open(p->cfg->program, &p->cursor, err);
     if (!status)
@@ -273,14 +282,18 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
     }
     if (p->lost && err && p->instances)
         status = tp_player_fault(p, TP_OK, err);
-    for (uint32_t d = devices; d-- > 0;)
+    for (uint32_t d = devices; d-- > 0;) {
         close_sources(&p->instances[d]);
+        if (p->ranges)
+            tp_ranges_fini(&p->ranges[d]);
+    }
     if (p->lost && err && !status)
         status = tp_fail(err, TP_EDEVICE, "the device failed while its memory was given back");
     tp_occupy_close(p);
     tp_cursor_close(p->cursor);
     tp_resets_close(p->resets);
     tp_own_free(p->instances);
+    tp_own_free(p->ranges);
     tp_own_free(p->slots);
     *p = (struct tp_player){0};
     return status;

@@ -487,8 +487,8 @@ static void forget(struct verify *v, uint16_t device, uint32_t slot)
  * source. */
 static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr, uint64_t granted)
 {
-    struct tp_source *src = v->player->instances[device].env.source;
-    return !src || tp_src_holds(src, addr, granted);
+    const struct tp_player *p = v->player;
+    return !p->instances[device].env.source || tp_ranges_hold(&p->ranges[device], addr, granted);
 }
 
 enum { USUAL_ALIGN = 16 };

@@ -5,6 +5,7 @@
 #ifndef TP_PLAYER_H
 #define TP_PLAYER_H
 
+#include "alloc/base/range_table.h"
 #include "alloc/engine/replay_cfg.h"
 #include "alloc/engine/run.h"
 #include "alloc/program/program.h"
@@ -141,6 +142,7 @@ struct tp_player {
     const struct tp_strategy *strategy;
     const struct tp_program_facts *facts;
     struct tp_instance *instances;
+    struct tp_range_table *ranges; /* by device: what is held; NULL without shared.keeps_ranges */
     struct tp_slot *slots;
     size_t thread_stride;
     uint64_t now_ns; /* recorded time; sources read it, and advance it by waiting */

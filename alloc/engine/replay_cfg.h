@@ -59,7 +59,7 @@ struct tp_replay_shared {
     void *opened_ctx;
     void **current;                   /* passed to the sources as `current` */
     bool time_calls;                  /* passed to the sources as `time_calls` */
-    bool keeps_ranges;                /* passed to the sources as `keeps_ranges` */
+    bool keeps_ranges;                /* the player has tables of the ranges that are held */
     const struct tp_touched *touched; /* what TP_TOUCH_ALL writes of large blocks; NULL: all */
     bool lifetimes; /* OS threads begin and end where the recorded ones do; see crew.h */
 };

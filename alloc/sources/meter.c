@@ -3,8 +3,7 @@
  * It is always on top of the stack. The reserved bytes of a report are counted here, as the bytes
  * that the source below gave up for the ranges held, and not reported by the strategy. Successful
  * calls and refusals are counted apart. Waiting time is the advance of the engine's clock during a
- * call. For the verifying pass the meter also records every range, so that it can say whether a
- * block lies in one. */
+ * call. For whoever asks the meter also records every range in a table of theirs. */
 #include "alloc/base/range_table.h"
 #include "alloc/source.h"
 
@@ -13,8 +12,8 @@ struct meter {
     struct tp_account *account;
     const uint64_t *now_ns; /* may be NULL */
     uint64_t guard;         /* bytes; 0: no guard */
-    bool keeps_ranges;
-    struct tp_range_table ranges; /* ranges, or blocks of a pool; empty without cfg->keeps_ranges */
+    bool keeps_ranges;      /* there is a table: every call tests it, in one instruction less so */
+    struct tp_range_table *ranges;
 };
 
 static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -24,43 +23,31 @@ static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
         return tp_fail(err, TP_EBROKEN, "source 'meter' needs an account");
     s->account = cfg->account;
     s->now_ns = cfg->now_ns;
-    s->keeps_ranges = cfg->keeps_ranges;
+    s->keeps_ranges = cfg->ranges != NULL;
+    s->ranges = cfg->ranges;
     s->guard = cfg->guard;
     s->inner = cfg->inner;
     return TP_OK;
-}
-
-static void meter_fini(void *state)
-{
-    tp_ranges_fini(&((struct meter *)state)->ranges);
-}
-
-static bool meter_holds(void *state, tp_addr addr, uint64_t size)
-{
-    const struct meter *s = state;
-    const struct tp_address_range *r = tp_ranges_find(&s->ranges, addr);
-    assert(s->keeps_ranges);
-    return r && size <= r->size - (addr - r->addr);
 }
 
 /* Reserves room in the table before a get, so that a range that was given can always be
  * recorded. */
 static int keep_room(struct meter *s)
 {
-    return s->keeps_ranges ? tp_ranges_reserve(&s->ranges) : TP_OK;
+    return s->keeps_ranges ? tp_ranges_reserve(s->ranges) : TP_OK;
 }
 
 static void keep(struct meter *s, tp_addr addr, uint64_t size)
 {
     if (s->keeps_ranges)
-        tp_ranges_insert(&s->ranges, (struct tp_address_range){.addr = addr, .size = size});
+        tp_ranges_insert(s->ranges, (struct tp_address_range){.addr = addr, .size = size});
 }
 
 static void forget(struct meter *s, tp_addr addr)
 {
-    const struct tp_address_range *r = s->keeps_ranges ? tp_ranges_find(&s->ranges, addr) : NULL;
+    const struct tp_address_range *r = s->keeps_ranges ? tp_ranges_find(s->ranges, addr) : NULL;
     if (r && r->addr == addr)
-        tp_ranges_remove(&s->ranges, r);
+        tp_ranges_remove(s->ranges, r);
 }
 
 /* Do the bytes held already exceed the guard? A single large range, as an option may request, is
@@ -127,7 +114,7 @@ static int meter_map(void *state, tp_addr base, uint64_t from, uint64_t size)
     if (!rc)
         rc = tp_src_map(s->inner, base, from, size);
     if (!rc && s->keeps_ranges)
-        tp_ranges_widen(&s->ranges, base + from, size, base);
+        tp_ranges_widen(s->ranges, base + from, size, base);
     return count_get(s, size, rc);
 }
 
@@ -139,7 +126,7 @@ static int meter_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
     if (!rc)
         rc = tp_src_unmap(s->inner, base, from, size);
     if (!rc && s->keeps_ranges)
-        tp_ranges_narrow(&s->ranges, base + from, size);
+        tp_ranges_narrow(s->ranges, base + from, size);
     return count_put(s, size, rc);
 }
 
@@ -187,12 +174,10 @@ const struct tp_source_ops tp_source_meter = {
     .flags = TP_SRC_DECORATOR,
     .state_size = sizeof(struct meter),
     .init = meter_init,
-    .fini = meter_fini,
     .get = meter_get,
     .put = meter_put,
     .map = meter_map,
     .unmap = meter_unmap,
-    .holds = meter_holds,
     .wait = meter_wait,
     .get_async = meter_get_async,
     .put_async = meter_put_async,

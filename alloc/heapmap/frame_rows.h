@@ -68,6 +68,7 @@ struct tp_heap_piece {
     uint64_t offset, size; /* bytes; from the begin of the range */
     uint64_t event;        /* of a live one */
     uint32_t kind;         /* enum tp_walk_kind */
+    uint32_t slot;         /* of a live one */
 };
 
 /* A range and where its pieces are, at least one, which do not overlap, by offset. */

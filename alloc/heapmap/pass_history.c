@@ -1,13 +1,13 @@
-/* See history.h. A decorator on top of the source tells what passes; the observer of the player
+/* See history.h. The decorator that numbers ranges tells what passes; the observer of the player
  * tells the rest.
  *
  *     alloc    what the strategy takes and gives back meanwhile, then the block
  *     free     the block, then what the strategy gives back
  *     realloc  the old block as freed, what passed meanwhile, the new block
  *
- * A range of the source has a place in the history, by which addresses are translated:
+ * The number of a range is its address in the history, by which addresses are translated:
  *
- *     source   | 0x7f31...: range |    places   | 1 << 45: segment | segment | ...
+ *     source   | 0x7f31...: range |    numbers   | 1 << 45: segment | segment | ...
  *
  * Known weakness: where memory was too short for the heap that was recorded, an idle segment of it
  * may be told with the stream and the pool of another one of the same size. */
@@ -15,8 +15,8 @@
 
 #include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"
-#include "alloc/base/range_table.h"
 #include "alloc/engine/passes.h"
+#include "alloc/heapmap/heap_order.h"
 #include "alloc/program/heap_check.h"
 
 #include <string.h>
@@ -25,19 +25,13 @@
 #define PLACES_END  (UINT64_C(1) << 55)
 #define PLACE_ALIGN (UINT64_C(2) << 20) /* bytes */
 
-/* What is kept of a place; the tag_size of its range is its number. */
+/* What is kept of a range; the tag_size of the range is the index of it. */
 struct history_place {
     uint64_t event, pool; /* as in struct tp_history_segment */
     uint16_t stream;
     bool small, mapped;
     bool starting;  /* taken before the first request */
-    uint32_t spare; /* number + 1 of the next one that is not used; 0: that was the last */
-};
-
-struct history_device {
-    struct tp_range_table places; /* ranges and spaces; tag_addr: where they lie in the history */
-    struct tp_range_table held;   /* memory, by the addresses of the source */
-    uint64_t next;                /* place */
+    uint32_t spare; /* index + 1 of the next one that is not used; 0: that was the last */
 };
 
 /* Of a live object, beside what the player keeps of it. */
@@ -51,10 +45,12 @@ struct history_slot {
 struct history {
     struct tp_player player;
     const struct tp_history_sink *sink;
-    struct history_device *devices;
+    struct tp_numbered *ranges; /* by device */
+    struct tp_range_watcher watcher;
+    struct tp_heap_order order;
     struct history_place *places;
     size_t place_count, place_room;
-    uint32_t spare;             /* number + 1 of a place that is not used; 0: none */
+    uint32_t spare;             /* index + 1 of a place that is not used; 0: none */
     const struct tp_insn *insn; /* that is played; NULL: the strategy begins or ends */
     uint64_t event, time_ns;    /* of it */
     uint64_t pool;              /* that serves it */
@@ -94,208 +90,78 @@ static struct tp_history_event event_of(const struct history *h, enum tp_history
                                      .action = (uint8_t)action};
 }
 
-/* ---- places ---- */
-
-static uint64_t new_place(struct history *h, struct history_device *d, uint64_t size)
-{
-    uint64_t at = d->next;
-    if (size > PLACES_END - at) {
-        if (!h->status)
-            h->status = tp_fail(h->err, TP_EINPUT,
-                                "the segments are together larger than the addresses of a device");
-        return at;
-    }
-    d->next = (at + size + PLACE_ALIGN - 1) & ~(PLACE_ALIGN - 1);
-    return at;
-}
+/* ---- ranges ---- */
 
 /* The address in the history. */
-static uint64_t placed(const struct history_device *d, tp_addr addr)
+static uint64_t placed(const struct tp_numbered *d, tp_addr addr)
 {
-    const struct tp_address_range *at = tp_ranges_find(&d->places, addr);
+    const struct tp_address_range *at = tp_ranges_find(&d->ranges, addr);
     return at ? at->tag_addr + (addr - at->addr) : 0;
 }
 
-/* Room for a place was kept. */
-static uint32_t keep_place(struct history *h, struct history_place place)
+/* To be called when a range has got its address. */
+static void check_places(struct history *h, const struct tp_numbered *d)
 {
-    uint32_t number = h->spare ? h->spare - 1 : (uint32_t)h->place_count++;
-    if (h->spare)
-        h->spare = h->places[number].spare;
-    h->places[number] = place;
-    return number;
+    if (d->next > PLACES_END && !h->status)
+        h->status = tp_fail(h->err, TP_EINPUT,
+                            "the segments are together larger than the addresses of a device");
 }
 
-static void add_place(struct history *h, uint16_t device, tp_addr addr, uint64_t size, bool mapped)
+static uint64_t place_begins(void *ctx, struct tp_numbered *d, bool space)
 {
-    struct history_device *d = &h->devices[device];
+    struct history *h = ctx;
     const struct tp_insn *for_one = h->insn;
     bool asks = for_one && tp_op_is(for_one->op, TP_ASKS);
-    const struct history_place place = {.event = for_one ? h->event : 0,
-                                        .pool = for_one ? h->pool : 0,
-                                        .stream = for_one ? for_one->stream : 0,
-                                        .small = asks && for_one->size <= TP_HISTORY_SMALL,
-                                        .mapped = mapped,
-                                        .starting = !for_one};
-    tp_ranges_insert(&d->places, (struct tp_address_range){.addr = addr,
-                                                           .size = size,
-                                                           .tag_addr = new_place(h, d, size),
-                                                           .tag_size = keep_place(h, place)});
+    check_places(h, d);
+    if (!h->spare &&
+        TP_GROW(&h->places, &h->place_room, h->place_count + 1, NULL, .what = "places"))
+        no_memory(h);
+    if (h->status) /* nothing is told from now on, and no place is looked at */
+        return 0;
+    uint64_t index = h->spare ? h->spare - 1 : h->place_count++;
+    if (h->spare)
+        h->spare = h->places[index].spare;
+    h->places[index] = (struct history_place){.event = for_one ? h->event : 0,
+                                              .pool = for_one ? h->pool : 0,
+                                              .stream = for_one ? for_one->stream : 0,
+                                              .small = asks && for_one->size <= TP_HISTORY_SMALL,
+                                              .mapped = space,
+                                              .starting = !for_one};
+    return index;
 }
 
-static void remove_place(struct history *h, uint16_t device, tp_addr addr)
+static void place_ends(void *ctx, uint64_t index)
 {
-    struct tp_range_table *places = &h->devices[device].places;
-    const struct tp_address_range *at = tp_ranges_find(places, addr);
-    if (!at || at->addr != addr)
+    struct history *h = ctx;
+    if (h->status)
         return;
-    h->places[at->tag_size].spare = h->spare;
-    h->spare = (uint32_t)at->tag_size + 1;
-    tp_ranges_remove(places, at);
+    h->places[index].spare = h->spare;
+    h->spare = (uint32_t)index + 1;
 }
 
-/* ---- the decorator ---- */
-
-struct told_source {
-    struct tp_source *inner;
-    struct history *history;
-    uint16_t device;
-};
-
-static int told_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
+static void memory_moves(void *ctx, struct tp_numbered *d, enum tp_history_action action,
+                         tp_addr addr, uint64_t size)
 {
-    struct told_source *s = state;
-    struct history *const *opts = cfg->opts;
-    (void)err;
-    *s = (struct told_source){.inner = cfg->inner, .history = *opts, .device = cfg->device};
-    return TP_OK;
-}
-
-/* Room for a place and for two ranges: an unmapping in the middle of one leaves two. */
-static int keep_room(struct told_source *s)
-{
-    struct history *h = s->history;
-    struct history_device *d = &h->devices[s->device];
-    int rc = tp_ranges_reserve(&d->places);
-    if (!rc)
-        rc = tp_ranges_reserve(&d->held);
-    return rc ? rc
-              : TP_GROW(&h->places, &h->place_room, h->place_count + 1, NULL, .what = "places");
-}
-
-static void tell_source(struct told_source *s, enum tp_history_action action, tp_addr addr,
-                        uint64_t size)
-{
-    struct history *h = s->history;
-    const struct tp_address_range *place = tp_ranges_find(&h->devices[s->device].places, addr);
-    struct tp_history_event e =
-        event_of(h, action, s->device, placed(&h->devices[s->device], addr), size);
+    struct history *h = ctx;
+    const struct tp_address_range *place = tp_ranges_find(&d->ranges, addr);
+    struct tp_history_event e = event_of(h, action, d->device, placed(d, addr), size);
+    if (h->status)
+        return;
     e.pool = place ? h->places[place->tag_size].pool : 0;
-    if (!h->insn || h->insn->op != TP_REALLOC) {
+    if (!h->insn || h->insn->op != TP_REALLOC)
         tell(h, &e);
-        return;
-    }
-    if (TP_GROW(&h->late, &h->late_room, h->late_count + 1, NULL, .what = "segments"))
+    else if (TP_GROW(&h->late, &h->late_room, h->late_count + 1, NULL, .what = "segments"))
         no_memory(h);
     else
         h->late[h->late_count++] = e;
 }
-
-static int told_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
-{
-    struct told_source *s = state;
-    int rc = keep_room(s);
-    if (!rc)
-        rc = tp_src_get(s->inner, size, align, out);
-    if (rc)
-        return rc;
-    add_place(s->history, s->device, *out, size, false);
-    tp_ranges_insert(&s->history->devices[s->device].held,
-                     (struct tp_address_range){.addr = *out, .size = size, .tag_addr = *out});
-    tell_source(s, TP_HISTORY_SEGMENT_ALLOC, *out, size);
-    return TP_OK;
-}
-
-static int told_put(void *state, tp_addr addr, uint64_t size)
-{
-    struct told_source *s = state;
-    struct tp_range_table *held = &s->history->devices[s->device].held;
-    int rc = tp_src_put(s->inner, addr, size);
-    const struct tp_address_range *at = rc ? NULL : tp_ranges_exact(held, addr, size);
-    if (!at)
-        return rc;
-    tell_source(s, TP_HISTORY_SEGMENT_FREE, addr, size);
-    tp_ranges_remove(held, at);
-    remove_place(s->history, s->device, addr);
-    return TP_OK;
-}
-
-static int told_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out)
-{
-    struct told_source *s = state;
-    int rc = keep_room(s);
-    if (!rc)
-        rc = tp_src_space_get(s->inner, size, unit, out);
-    if (!rc)
-        add_place(s->history, s->device, *out, size, true);
-    return rc;
-}
-
-static int told_space_put(void *state, tp_addr base, uint64_t size)
-{
-    struct told_source *s = state;
-    int rc = tp_src_space_put(s->inner, base, size);
-    if (!rc)
-        remove_place(s->history, s->device, base);
-    return rc;
-}
-
-static int told_map(void *state, tp_addr base, uint64_t from, uint64_t size)
-{
-    struct told_source *s = state;
-    int rc = keep_room(s);
-    if (!rc)
-        rc = tp_src_map(s->inner, base, from, size);
-    if (rc)
-        return rc;
-    tp_ranges_widen(&s->history->devices[s->device].held, base + from, size, base);
-    tell_source(s, TP_HISTORY_SEGMENT_MAP, base + from, size);
-    return TP_OK;
-}
-
-static int told_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
-{
-    struct told_source *s = state;
-    int rc = keep_room(s);
-    if (!rc)
-        rc = tp_src_unmap(s->inner, base, from, size);
-    if (rc)
-        return rc;
-    tp_ranges_narrow(&s->history->devices[s->device].held, base + from, size);
-    tell_source(s, TP_HISTORY_SEGMENT_UNMAP, base + from, size);
-    return TP_OK;
-}
-
-static const struct tp_source_ops told_ops = {
-    .name = "told",
-    .summary = "tells what passes",
-    .flags = TP_SRC_DECORATOR,
-    .state_size = sizeof(struct told_source),
-    .init = told_init,
-    .get = told_get,
-    .put = told_put,
-    .space_get = told_space_get,
-    .space_put = told_space_put,
-    .map = told_map,
-    .unmap = told_unmap,
-};
 
 /* ---- the first event ---- */
 
 /* The segments that the strategy began with, in its order, and those of the recorded heap. */
 struct starting {
     struct history *h;
-    struct history_device *d;
+    struct tp_numbered *d;
     struct tp_heap heap;
     uint64_t next; /* segment of the heap */
 };
@@ -312,19 +178,20 @@ static bool is_place_of(const struct history_place *place, uint64_t size,
 static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
 {
     struct starting *s = ctx;
-    const struct tp_address_range *at = tp_ranges_find(&s->d->places, addr);
+    const struct tp_address_range *at = tp_ranges_find(&s->d->ranges, addr);
     (void)kind, (void)size;
-    if (!at || !s->h->places[at->tag_size].starting)
+    if (!at || s->h->status || !s->h->places[at->tag_size].starting)
         return;
     struct tp_address_range range = *at;
     struct history_place *place = &s->h->places[range.tag_size];
-    tp_ranges_remove(&s->d->places, at);
+    tp_ranges_remove(&s->d->ranges, at);
     while (s->next < s->heap.segment_count &&
            !is_place_of(place, range.size, &s->heap.segments[s->next]))
         s->next++;
     const struct tp_heap_segment *from =
         s->next < s->heap.segment_count ? &s->heap.segments[s->next++] : NULL;
-    range.tag_addr = new_place(s->h, s->d, range.size);
+    range.tag_addr = tp_numbered_next(s->d, range.size);
+    check_places(s->h, s->d);
     *place = (struct history_place){.mapped = place->mapped};
     if (from) {
         place->stream = from->stream;
@@ -334,7 +201,7 @@ static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
     while (from && from->flags & TP_HEAP_EXPANDABLE && s->next < s->heap.segment_count &&
            tp_heap_reaches(from, range.size, &s->heap.segments[s->next]))
         s->next++;
-    tp_ranges_insert(&s->d->places, range);
+    tp_ranges_insert(&s->d->ranges, range);
 }
 
 /* Segments of a heap that was recorded were taken in some order: the strategy has them in that of
@@ -344,7 +211,7 @@ static void begin(struct history *h)
     const struct tp_strategy *s = h->player.strategy;
     const struct tp_heap *heap = tp_program_heap(h->player.cfg->program);
     for (uint16_t i = 0; h->player.aged && s->walk && i < h->player.facts->devices; i++) {
-        struct starting starting = {.h = h, .d = &h->devices[i], .heap = tp_heap_of(heap, i)};
+        struct starting starting = {.h = h, .d = &h->ranges[i], .heap = tp_heap_of(heap, i)};
         s->walk(h->player.instances[i].state, start_place, &starting);
     }
     h->begun = true;
@@ -388,7 +255,7 @@ static struct tp_history_event block_event(const struct history *h, enum tp_hist
     const struct tp_slot *s = &h->player.slots[slot];
     uint16_t device = tp_slot_device(s);
     struct tp_history_event e =
-        event_of(h, action, device, placed(&h->devices[device], s->addr), tp_slot_size(s));
+        event_of(h, action, device, placed(&h->ranges[device], s->addr), tp_slot_size(s));
     e.pool = h->slots[slot].pool;
     return e;
 }
@@ -413,9 +280,8 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
                   bool both)
 {
     struct history *h = p->observer_state;
-    struct tp_history_event e =
-        event_of(h, TP_HISTORY_ALLOC, insn->device, placed(&h->devices[insn->device], block->addr),
-                 insn->size);
+    struct tp_history_event e = event_of(h, TP_HISTORY_ALLOC, insn->device,
+                                         placed(&h->ranges[insn->device], block->addr), insn->size);
     uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
     (void)both;
     h->slots[insn->slot].granted = granted > insn->size ? granted : insn->size;
@@ -492,23 +358,16 @@ static int play_window(void *ctx, struct tp_player *p, const struct tp_window *w
 
 /* ---- the end ---- */
 
-/* What one device holds, in the order of the history. */
+/* The segments of a device, and what lies in them, in the order of the history. */
 struct history_end {
     struct history *h;
-    struct history_device *d;
-    struct tp_history_block *live;   /* blocks of the program */
-    struct tp_history_block *pieces; /* what the walk names; without one, nothing */
+    const struct tp_numbered *d;
+    struct tp_heap_layout layout;
+    size_t next;                     /* piece of the layout */
     struct tp_history_block *blocks; /* of one segment */
     struct tp_address_range *segments;
-    size_t live_count, live_room, piece_count, piece_room, block_count, block_room, segment_count,
-        segment_room;
+    size_t block_count, block_room, segment_count, segment_room;
 };
-
-static int by_addr(const void *a, const void *b)
-{
-    const struct tp_history_block *x = a, *y = b;
-    return tp_order(x->addr, y->addr);
-}
 
 static int by_range(const void *a, const void *b)
 {
@@ -516,44 +375,41 @@ static int by_range(const void *a, const void *b)
     return tp_order(x->addr, y->addr);
 }
 
-static void add_block(struct history *h, struct tp_history_block **list, size_t *count,
-                      size_t *room, struct tp_history_block b)
+static void add_block(struct history_end *g, struct tp_history_block b)
 {
-    if (TP_GROW(list, room, *count + 1, NULL, .what = "blocks"))
-        no_memory(h);
+    if (TP_GROW(&g->blocks, &g->block_room, g->block_count + 1, NULL, .what = "blocks"))
+        no_memory(g->h);
     else
-        (*list)[(*count)++] = b;
+        g->blocks[g->block_count++] = b;
 }
 
-static void add_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+static void add_free(void *order, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
 {
-    struct history_end *g = ctx;
-    const struct tp_history_block b = {.addr = placed(g->d, addr), .size = size};
-    if (kind != TP_WALK_LIVE && size)
-        add_block(g->h, &g->pieces, &g->piece_count, &g->piece_room, b);
+    if (kind != TP_WALK_LIVE)
+        tp_heap_order_add(order, kind, addr, size);
 }
 
-static void add_live(struct history_end *g, uint16_t device)
+/* The blocks of the program, and the free pieces that the walk names; without one, none. */
+static void lay_out(struct history_end *g)
 {
-    struct tp_player *p = &g->h->player;
-    for (uint32_t i = 0; !g->h->status && i < p->facts->slots; i++) {
-        const struct tp_slot *s = &p->slots[i];
-        if (!s->addr || tp_slot_device(s) != device)
-            continue;
-        add_block(g->h, &g->live, &g->live_count, &g->live_room,
-                  (struct tp_history_block){.addr = placed(g->d, s->addr),
-                                            .size = g->h->slots[i].granted,
-                                            .requested = tp_slot_size(s),
-                                            .event = g->h->slots[i].event,
-                                            .pending = g->h->slots[i].asked});
-    }
+    struct history *h = g->h;
+    const struct tp_player *p = &h->player;
+    const uint16_t device = g->d->device;
+    tp_heap_order_begin(&h->order, g->d, p, NULL);
+    for (uint32_t i = 0; i < p->facts->slots; i++)
+        if (p->slots[i].addr && tp_slot_device(&p->slots[i]) == device)
+            tp_heap_order_add(&h->order, TP_WALK_LIVE, p->slots[i].addr, h->slots[i].granted);
+    if (p->strategy->walk)
+        p->strategy->walk(p->instances[device].state, add_free, &h->order);
+    h->status = tp_heap_order_end(&h->order, &g->layout, h->err);
 }
 
-static void add_segments(struct history_end *g)
+static void list_segments(struct history_end *g)
 {
-    const struct tp_address_range *at = tp_ranges_from(&g->d->held, 0);
-    for (; at && !g->h->status; at = tp_ranges_from(&g->d->held, at->addr + at->size)) {
-        const struct tp_address_range *place = tp_ranges_find(&g->d->places, at->addr);
+    const struct tp_range_table *held = &g->h->player.ranges[g->d->device];
+    const struct tp_address_range *at = tp_ranges_from(held, 0);
+    for (; at && !g->h->status; at = tp_ranges_from(held, at->addr + at->size)) {
+        const struct tp_address_range *place = tp_ranges_find(&g->d->ranges, at->addr);
         if (TP_GROW(&g->segments, &g->segment_room, g->segment_count + 1, NULL, .what = "segments"))
             no_memory(g->h);
         else
@@ -562,76 +418,66 @@ static void add_segments(struct history_end *g)
                                           .size = at->size,
                                           .tag_size = place->tag_size};
     }
+    if (g->segment_count)
+        qsort(g->segments, g->segment_count, sizeof *g->segments, by_range);
 }
 
-/* Adds the bytes from where the blocks of a segment end so far up to `to` as a free block. */
-static void fill_to(struct history_end *g, uint64_t *at, uint64_t to)
+/* Adds the bytes from `at` to `to` as a free block. */
+static void add_free_block(struct history_end *g, uint64_t at, uint64_t to)
 {
-    if (*at < to)
-        add_block(g->h, &g->blocks, &g->block_count, &g->block_room,
-                  (struct tp_history_block){.addr = *at, .size = to - *at});
-    *at = to > *at ? to : *at;
+    if (at < to)
+        add_block(g, (struct tp_history_block){.addr = at, .size = to - at});
 }
 
-/* The free bytes up to the next block, or to the end, in the pieces that the walk names. What it
- * names of the bytes of a block is not free. */
-static void fill_pieces(struct history_end *g, uint64_t *at, uint64_t to, size_t *piece)
+static void add_piece(struct history_end *g, uint64_t addr, const struct tp_heap_piece *piece)
 {
-    for (; *piece < g->piece_count && g->pieces[*piece].addr < to; ++*piece) {
-        const struct tp_history_block *f = &g->pieces[*piece];
-        uint64_t end = f->addr + f->size;
-        fill_to(g, at, f->addr);
-        fill_to(g, at, end < to ? end : to);
+    const struct history_slot *slot = &g->h->slots[piece->slot];
+    struct tp_history_block b = {.addr = addr, .size = piece->size};
+    if (piece->kind == TP_WALK_LIVE) {
+        b.requested = tp_slot_size(&g->h->player.slots[piece->slot]);
+        b.event = slot->event;
+        b.pending = slot->asked;
     }
-    fill_to(g, at, to);
+    add_block(g, b);
 }
 
-/* Tells a segment. Blocks and pieces are in order; `live` and `piece` are the next ones. */
-static void tell_segment(struct history_end *g, const struct tp_address_range *s, uint16_t device,
-                         size_t *live, size_t *piece)
+/* Tells a segment, whose pieces are the next ones. What none of them has is free. */
+static void tell_segment(struct history_end *g, const struct tp_address_range *s)
 {
     struct history *h = g->h;
-    uint64_t at = s->addr, end = s->addr + s->size;
+    uint64_t at = s->addr;
+    const uint64_t end = s->addr + s->size;
     const struct history_place *place = &h->places[s->tag_size];
     const struct tp_history_segment told = {.addr = s->addr,
                                             .size = s->size,
                                             .event = place->event,
                                             .pool = place->pool,
-                                            .device = device,
+                                            .device = g->d->device,
                                             .stream = place->stream,
                                             .small = place->small,
                                             .mapped = place->mapped};
     g->block_count = 0;
-    for (; *live < g->live_count && g->live[*live].addr < end; ++*live) {
-        const struct tp_history_block *b = &g->live[*live];
-        fill_pieces(g, &at, b->addr, piece);
-        add_block(h, &g->blocks, &g->block_count, &g->block_room, *b);
-        at = b->addr + b->size;
+    for (; g->next < g->layout.piece_count; g->next++) {
+        const struct tp_heap_piece *piece = &g->layout.pieces[g->next];
+        uint64_t addr = piece->number + piece->offset;
+        if (addr >= end)
+            break;
+        add_free_block(g, at, addr);
+        add_piece(g, addr, piece);
+        at = addr + piece->size;
     }
-    fill_pieces(g, &at, end, piece);
+    add_free_block(g, at, end);
     if (!h->status)
         h->status = h->sink->segment(h->sink->ctx, &told, g->blocks, g->block_count, h->err);
 }
 
 static void tell_device(struct history *h, uint16_t device)
 {
-    const struct tp_strategy *s = h->player.strategy;
-    struct history_end g = {.h = h, .d = &h->devices[device]};
-    size_t live = 0, piece = 0;
-    add_live(&g, device);
-    if (!h->status && s->walk)
-        s->walk(h->player.instances[device].state, add_piece, &g);
-    add_segments(&g);
-    if (g.live_count)
-        qsort(g.live, g.live_count, sizeof *g.live, by_addr);
-    if (g.piece_count)
-        qsort(g.pieces, g.piece_count, sizeof *g.pieces, by_addr);
-    if (g.segment_count)
-        qsort(g.segments, g.segment_count, sizeof *g.segments, by_range);
+    struct history_end g = {.h = h, .d = &h->ranges[device]};
+    lay_out(&g);
+    list_segments(&g);
     for (size_t i = 0; !h->status && i < g.segment_count; i++)
-        tell_segment(&g, &g.segments[i], device, &live, &piece);
-    TP_GROW_END(&g.live, &g.live_room, .what = NULL);
-    TP_GROW_END(&g.pieces, &g.piece_room, .what = NULL);
+        tell_segment(&g, &g.segments[i]);
     TP_GROW_END(&g.blocks, &g.block_room, .what = NULL);
     TP_GROW_END(&g.segments, &g.segment_room, .what = NULL);
 }
@@ -640,24 +486,28 @@ static void tell_device(struct history *h, uint16_t device)
 
 static int open_history(struct history *h, const struct tp_program_facts *f, struct tp_err *err)
 {
-    h->devices = calloc(f->devices, sizeof *h->devices);
+    h->ranges = calloc(f->devices, sizeof *h->ranges);
     h->slots = calloc(f->slots ? f->slots : 1, sizeof *h->slots);
-    if (!h->devices || !h->slots)
+    h->watcher = (struct tp_range_watcher){place_begins, memory_moves, place_ends, h};
+    tp_heap_order_init(&h->order);
+    if (!h->ranges || !h->slots)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     for (uint16_t i = 0; i < f->devices; i++)
-        h->devices[i].next = FIRST_PLACE * (i + 1u);
+        h->ranges[i] = (struct tp_numbered){.next = FIRST_PLACE * (i + 1u),
+                                            .align = PLACE_ALIGN,
+                                            .watcher = &h->watcher,
+                                            .device = i};
     return TP_OK;
 }
 
 static void close_history(struct history *h, uint16_t devices)
 {
-    for (uint16_t i = 0; h->devices && i < devices; i++) {
-        tp_ranges_fini(&h->devices[i].places);
-        tp_ranges_fini(&h->devices[i].held);
-    }
+    for (uint16_t i = 0; h->ranges && i < devices; i++)
+        tp_ranges_fini(&h->ranges[i].ranges);
+    tp_heap_order_fini(&h->order);
     TP_GROW_END(&h->late, &h->late_room, .what = NULL);
     TP_GROW_END(&h->places, &h->place_room, .what = NULL);
-    free(h->devices);
+    free(h->ranges);
     free(h->slots);
 }
 
@@ -689,13 +539,13 @@ int tp_history(const struct tp_replay_cfg *cfg, const struct tp_history_sink *si
 {
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);
     struct history h = {.sink = sink, .err = err};
-    const struct history *self = &h;
     void *current = NULL;
     struct tp_replay_cfg own = *cfg;
     assert(!(cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC)));
     own.shared.current = &current;
+    own.shared.keeps_ranges = true;
     own.threads = 1;
-    own.layers[own.layer_count++] = (struct tp_source_layer){&told_ops, &self};
+    own.layers[own.layer_count++] = (struct tp_source_layer){&tp_source_numbered, &h.ranges};
     int status = open_history(&h, facts, err);
     if (!status)
         status = play(&h, &own, err);

@@ -95,7 +95,7 @@ int tp_usage_frames_open(struct tp_usage_frames **out, struct tp_replay_cfg *cfg
     f->at = AT_BEGIN;
     tp_heap_order_init(&f->order);
     for (uint16_t i = 0; i < f->device_count; i++)
-        tp_numbered_init(&f->numbered[i], i);
+        f->numbered[i] = (struct tp_numbered){.device = i, .next = 1};
     tp_frames_open(f->out, f->out->devices, f->out->most);
     *out = f;
     cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&tp_source_numbered, &f->numbered};
@@ -107,7 +107,7 @@ void tp_usage_frames_close(struct tp_usage_frames *f)
     if (!f)
         return;
     for (uint32_t i = 0; i < f->device_count; i++)
-        tp_numbered_fini(&f->numbered[i]);
+        tp_ranges_fini(&f->numbered[i].ranges);
     tp_heap_order_fini(&f->order);
     tp_own_free(f->numbered);
     tp_own_free(f->devices);
@@ -125,23 +125,18 @@ void tp_usage_frames_join(struct tp_usage_frames *f, struct tp_usage *u)
 
 /* ---- one walk ---- */
 
-static int fail_walk(const struct tp_usage *u, int status)
-{
-    if (status == TP_ENOMEM)
-        return tp_fail(u->err, TP_ENOMEM, "tapool itself ran out of memory");
-    return tp_fail(u->err, TP_EBROKEN,
-                   "strategy '%s' names bytes in its walk that are in none of its ranges, or twice",
-                   u->player->strategy->name);
-}
-
 /* Walks the strategy and sums its bytes by kind. */
 static int walk(struct tp_usage *u, uint16_t device, struct tp_heap_layout *heap,
                 uint64_t kinds[TP_WALK_COUNT])
 {
     struct tp_usage_frames *f = u->frames;
-    int status = tp_heap_order_walk(&f->order, &f->numbered[device], u->player, f->born, heap);
+    const struct tp_player *p = u->player;
+    tp_heap_order_begin(&f->order, &f->numbered[device], p, f->born);
+    if (p->strategy->walk(p->instances[device].state, tp_heap_order_add, &f->order))
+        return TP_EUNSUP;
+    int status = tp_heap_order_end(&f->order, heap, u->err);
     if (status)
-        return status == TP_EUNSUP ? status : fail_walk(u, status);
+        return status;
     for (size_t i = 0; i < heap->piece_count; i++)
         kinds[heap->pieces[i].kind] += heap->pieces[i].size;
     f->devices[device].pieces = heap->piece_count;
@@ -428,7 +423,8 @@ bool tp_usage_frames_missed(struct tp_usage_frames *f, const struct tp_replay_cf
         fd->missed = fd->seen_peak < fd->peak;
         f->missed += fd->missed;
         fd->pending = false;
-        tp_numbered_again(&f->numbered[i]);
+        tp_ranges_fini(&f->numbered[i].ranges);
+        f->numbered[i] = (struct tp_numbered){.device = (uint16_t)i, .next = 1};
         fd->taken_at = AT_BEGIN;
         f->watches[i] = (struct tp_frames_watch){.next = 0};
     }

@@ -301,7 +301,11 @@ static int cells_walk(void *st, tp_walk_fn *fn, void *ctx)
         bool cached = i == 0 && plan.fault == WALK_CACHED;
         uint64_t more = plan.fault == WALK_MORE && i == 1;
         fn(ctx, cached ? TP_WALK_CACHED : TP_WALK_LIVE, cell->addr, cell->granted + more);
-        fn(ctx, TP_WALK_INTERNAL, cell->base, cell->bytes - cell->granted);
+        if (cell->addr > cell->base)
+            fn(ctx, TP_WALK_INTERNAL, cell->base, cell->addr - cell->base);
+        if (cell->base + cell->bytes > cell->addr + cell->granted)
+            fn(ctx, TP_WALK_INTERNAL, cell->addr + cell->granted,
+               cell->base + cell->bytes - (cell->addr + cell->granted));
     }
     return TP_OK;
 }

@@ -56,13 +56,13 @@ static const char *caps_fault(const struct tp_strategy *s)
         return "TP_CAP_RETAINS and 'retain' disagree";
     if (!(s->caps & TP_CAP_STREAMS) && (s->use || s->sync))
         return "'use' and 'sync' need TP_CAP_STREAMS";
-    if (s->caps & TP_CAP_FOREIGN && s->group != TP_GROUP_REAL)
+    if (!tp_strategy_takes_source(s) && s->group != TP_GROUP_REAL)
         return "TP_CAP_FOREIGN is for real allocators";
-    if (s->caps & TP_CAP_ASYNC && s->caps & TP_CAP_FOREIGN)
+    if (s->caps & TP_CAP_ASYNC && !tp_strategy_takes_source(s))
         return "TP_CAP_ASYNC takes its memory from the source, TP_CAP_FOREIGN takes none";
     const struct tp_opt *bare = tp_opt_bare(s->options);
     if (s->caps & TP_CAP_PRELOAD &&
-        (!(s->caps & TP_CAP_FOREIGN) || !bare || bare->type != TP_OPT_TEXT))
+        (tp_strategy_takes_source(s) || !bare || bare->type != TP_OPT_TEXT))
         return "TP_CAP_PRELOAD needs TP_CAP_FOREIGN and a bare option for the path";
     return NULL;
 }
@@ -91,7 +91,7 @@ int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *so
                                s->name, source->name),
                        "'--source cuda' on a machine with a GPU; '-s stream-pool' replays a "
                        "software pool with the same interface anywhere");
-    if (s->caps & TP_CAP_FOREIGN && !(source->flags & TP_SRC_HOST))
+    if (!tp_strategy_takes_source(s) && !(source->flags & TP_SRC_HOST))
         return tp_hint(
             err,
             tp_fail(err, TP_EUSAGE,

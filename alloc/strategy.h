@@ -53,7 +53,7 @@ struct tp_block {
 
 /* The strategy's surroundings; outlives the instance. */
 struct tp_env {
-    struct tp_source *source; /* NULL for TP_CAP_FOREIGN */
+    struct tp_source *source; /* NULL for a strategy that takes none */
     struct tp_account *account;
     void *meta; /* private to tp_meta_get and tp_meta_put */
     uint32_t streams;
@@ -222,10 +222,24 @@ int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err);
 int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *source,
                      struct tp_err *err);
 
+/* Does it take its memory from env->source? Of a strategy that does not, a real allocator, the
+ * engine sees only what it returns and what its own statistics say. */
+static inline bool tp_strategy_takes_source(const struct tp_strategy *s)
+{
+    return !(s->caps & TP_CAP_FOREIGN);
+}
+
+/* Does all its memory lie in ranges of a source, which the engine knows and may limit? Not that of
+ * a real allocator or of a pool of the driver. */
+static inline bool tp_strategy_has_ranges(const struct tp_strategy *s)
+{
+    return tp_strategy_takes_source(s) && !(s->caps & TP_CAP_ASYNC);
+}
+
 /* Does an instance detect invalid frees? A real allocator does not. */
 static inline bool tp_strategy_detects(const struct tp_strategy *s, void *st)
 {
-    return !(s->caps & TP_CAP_FOREIGN) && (!s->detects || s->detects(st));
+    return tp_strategy_takes_source(s) && (!s->detects || s->detects(st));
 }
 
 TP_API_END

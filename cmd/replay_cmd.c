@@ -4,7 +4,6 @@
 #include "cmd/cli/config.h"
 #include "cmd/exports/export_files.h"
 #include "cmd/jobs/bound.h"
-#include "cmd/jobs/child.h"
 #include "cmd/jobs/fork_replay.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/jobs/memory_passes.h"
@@ -199,21 +198,18 @@ struct replay {
 
 /* ---- playing ---- */
 
-static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_job *job,
-                              const struct tp_strategy *s)
+static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_job *job)
 {
-    bool host = s->caps & TP_CAP_FOREIGN || tp_source_spec_flags(&job->source) & TP_SRC_HOST;
-    if (!host)
+    if (!(tp_source_spec_flags(&job->source) & TP_SRC_HOST))
         return TP_TOUCH_NONE;
     return o->touch == TP_TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
 }
 
 /* The defaults are short, so that a first look takes a moment only; --min-time asks for sharper
  * times. */
-static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job *job,
-                            const struct tp_strategy *s)
+static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job *job)
 {
-    uint32_t flags = s->caps & TP_CAP_FOREIGN ? TP_SRC_HOST : tp_source_spec_flags(&job->source);
+    uint32_t flags = tp_source_spec_flags(&job->source);
     if (o->min_time != TP_OPT_KEYWORD(0))
         return o->min_time;
     if (flags & TP_SRC_VIRTUAL)
@@ -249,15 +245,17 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                       const struct tp_strategy_spec *spec)
 {
     const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
+    const struct tp_source_spec *source = tp_source_spec_of(spec->strategy, &job->source);
     struct tp_replay_cfg cfg = {
         .program = job->trace.program,
         .strategy = spec->strategy,
         .strategy_opts = spec->opts,
+        .layer_count = source->count,
         .clock = &r->report.clock,
-        .touch = touch_of(r->o, job, spec->strategy),
+        .touch = touch_of(r->o, job),
         .touched = &job->touched,
         .passes = passes_of(r->o, facts, spec->strategy),
-        .min_time_ns = min_time_of(r->o, job, spec->strategy),
+        .min_time_ns = min_time_of(r->o, job),
         .min_replays = MIN_REPLAYS,
         .latency_operations = LATENCY_OPERATIONS,
         .repeat = (uint32_t)r->o->repeat,
@@ -271,14 +269,10 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
         .nth = (uint32_t)(spec - job->specs),
         .occupy = job->use.occupy,
         .occupy_scale = job->use.scale,
-        .timeout_ns =
-            tp_timeout_of(r->o->timeout, facts->events, min_time_of(r->o, job, spec->strategy)),
+        .timeout_ns = tp_timeout_of(r->o->timeout, facts->events, min_time_of(r->o, job)),
         .interrupted = tp_stop_flag(),
         .progress = tp_progress_show};
-    if (!(spec->strategy->caps & TP_CAP_FOREIGN)) {
-        cfg.layer_count = job->source.count;
-        memcpy(cfg.layers, job->source.layers, sizeof cfg.layers);
-    }
+    memcpy(cfg.layers, source->layers, sizeof cfg.layers);
     cfg.passes = tp_memory_passes_of(&cfg);
     return cfg;
 }
@@ -301,7 +295,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
     *out = (struct tp_result){.trace = &job->trace,
                               .facts = facts,
                               .spec = spec,
-                              .source = &job->source,
+                              .source = tp_source_spec_of(spec->strategy, &job->source),
                               .captured = &job->captured,
                               .use = &job->use,
                               .bounds = job->bounds,
@@ -323,11 +317,13 @@ static void end_result(const struct replay *r, struct tp_result *result)
     free(result->run);
 }
 
-/* Whether the strategy is played in a fork: a plug-in may crash. Not on a real device, and not
- * where instructions are counted, which are those of this process. */
+/* Whether the strategy is played in a process of its own: a real allocator needs a heap that is
+ * fresh, and a plug-in may crash. A plug-in is not on a real device, and not where instructions are
+ * counted, which are those of this process. */
 static bool is_apart(const struct tp_job *job, const struct tp_strategy_spec *spec, unsigned passes)
 {
-    return spec->plugin && !tp_job_on_device(job) && !(passes & TP_PASS_COUNT);
+    bool forked = spec->plugin && !tp_job_on_device(job) && !(passes & TP_PASS_COUNT);
+    return forked || !tp_strategy_takes_source(spec->strategy);
 }
 
 /* Plays in this process. What a plug-in prints meanwhile is no part of the output. */
@@ -351,18 +347,12 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
     unsigned whole_process = cfg.passes & TP_MEMORY_PASSES;
     bool apart = is_apart(job, spec, cfg.passes);
     cfg.passes &= ~(out->run->passes | TP_MEMORY_PASSES);
-    bool foreign = spec->strategy->caps & TP_CAP_FOREIGN && cfg.passes;
     if (!cfg.passes && !whole_process)
         return TP_OK;
     tp_progress_start(&line, spec->label);
     cfg.progress_ctx = &line;
-    int status;
-    if (foreign)
-        status = tp_child_replay(&cfg, spec, out->run, err);
-    else if (apart)
-        status = tp_fork_replay(&cfg, spec->label, out->run, err);
-    else
-        status = play_here(&cfg, spec, out->run, err);
+    int status = apart && cfg.passes ? tp_play_apart(&cfg, spec, out->run, err)
+                                     : play_here(&cfg, spec, out->run, err);
     cfg.passes = whole_process;
     if (!status && whole_process)
         status = tp_memory_passes(&cfg, spec, out->run, err);
@@ -414,7 +404,7 @@ static int hold_devices(struct replay *r, struct tp_err *err)
 static bool is_its_own(int status, const struct tp_strategy *s)
 {
     return status == TP_EBROKEN || status == TP_ELATE ||
-           (s->caps & TP_CAP_FOREIGN && status && status != TP_ESTOP && status != TP_ENOMEM);
+           (!tp_strategy_takes_source(s) && status && status != TP_ESTOP && status != TP_ENOMEM);
 }
 
 /* Notes that a strategy could not be played, while others are. The error of the first ends the

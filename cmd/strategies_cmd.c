@@ -100,10 +100,6 @@ static bool needs_gpu(const struct tp_strategy *s)
 static void runs_on(const struct tp_strategy *s, const struct tp_gpu *gpu, char *out, size_t size)
 {
     struct tp_str list = tp_str_in(out, size);
-    if (s->caps & TP_CAP_FOREIGN) {
-        tp_str_add(&list, "host");
-        return;
-    }
     for (size_t i = 0; tp_sources[i]; i++)
         if (!(tp_sources[i]->flags & TP_SRC_DECORATOR) &&
             (gpu->cuda || !(tp_sources[i]->flags & TP_SRC_DEVICE)) &&

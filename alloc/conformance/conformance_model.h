@@ -97,8 +97,6 @@ struct model {
 __attribute__((format(printf, 3, 4))) bool tp_model_fail(struct model *m, enum model_kind kind,
                                                          const char *format, ...);
 
-bool tp_model_foreign(const struct model *m);
-
 /* To be followed by tp_model_close, in every case. */
 void tp_model_open(struct model *m, struct rig *r);
 

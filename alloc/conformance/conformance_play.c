@@ -51,7 +51,7 @@ static void play_adopt(struct model *m, const struct tp_insn *in)
     struct tp_req rq = play_request(in);
     struct tp_block b = {0};
     tp_addr addr = 0;
-    if (!r->s->adopt || tp_model_foreign(m)) {
+    if (!r->s->adopt || !r->env.source) {
         play_alloc(m, in);
         return;
     }

@@ -184,12 +184,11 @@ static int rig_start_instance(struct rig *r, const struct rig_cfg *cfg)
 
 int tp_rig_start(struct rig *r, const struct rig_cfg *cfg)
 {
-    bool foreign = cfg->strategy->caps & TP_CAP_FOREIGN;
     *r = (struct rig){.s = cfg->strategy, .complaint = cfg->complaint, .passes = cfg->passes};
-    int rc = foreign ? TP_OK : tp_rig_add_sources(r, cfg);
-    r->host = foreign || cfg->base->flags & TP_SRC_HOST;
+    int rc = cfg->base ? tp_rig_add_sources(r, cfg) : TP_OK;
+    r->host = !cfg->base || cfg->base->flags & TP_SRC_HOST;
     r->meta = (struct tp_meta_heap){.account = &r->account, .fail_at = cfg->meta_fail_at};
-    r->env = (struct tp_env){.source = foreign || rc ? NULL : &r->stack[r->depth - 1],
+    r->env = (struct tp_env){.source = !cfg->base || rc ? NULL : &r->stack[r->depth - 1],
                              .account = &r->account,
                              .meta = &r->meta,
                              .streams = cfg->streams ? cfg->streams : 1,

@@ -47,7 +47,7 @@ struct follows {
 struct rig_cfg {
     const struct tp_strategy *strategy;
     const char *options;
-    const struct tp_source_ops *base; /* NULL for TP_CAP_FOREIGN */
+    const struct tp_source_ops *base; /* NULL for a strategy that takes no source */
     const char *base_options;         /* NULL = the defaults */
     rig_complaint_fn *complaint;      /* NULL: the base never has any */
     rig_passes_fn *passes;            /* NULL: the base has no time of its own */

@@ -157,13 +157,13 @@ static int run(const struct rig_cfg *cfg, uint64_t seed, struct run_size n, stru
 {
     struct bout *b = calloc(1, sizeof *b);
     bool refused = false;
-    bool foreign = cfg->strategy->caps & TP_CAP_FOREIGN; /* nobody else frees what is its own */
     int status = b ? start(b, cfg, &refused, err) : no_memory(err);
     bool started = !status && !refused;
     if (started)
         b->model.check_every = n.check_every;
+    /* Without a source nobody else frees what the last program leaves. */
     for (unsigned i = 0; started && !status && i < n.programs; i++)
-        status = play_program(b, seed * 1000 + i, n.steps, foreign || i + 1 < n.programs, err);
+        status = play_program(b, seed * 1000 + i, n.steps, !cfg->base || i + 1 < n.programs, err);
     if (b && out)
         *out = (struct outcome){b->rig.account, {0}, b->rig.meta.calls, b->model.refusals};
     if (started && out && !status)
@@ -360,7 +360,7 @@ bool tp_conformance_plays(const struct tp_conformance_check *check,
 {
     const uint32_t caps = c->strategy->caps;
     const bool pool = caps & TP_CAP_ASYNC, own = c->options && strstr(c->options, "pool=own");
-    if (!(on->checks & check->bit) || !(caps & TP_CAP_FOREIGN) != !!on->base)
+    if (!(on->checks & check->bit) || tp_strategy_takes_source(c->strategy) != !!on->base)
         return false;
     if (check->bit == TP_CONFORM_TABLE)
         return true;

@@ -37,7 +37,7 @@ static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t de
                         struct tp_err *err)
 {
     const struct tp_replay_cfg *cfg = p->cfg;
-    if (p->strategy->caps & TP_CAP_FOREIGN)
+    if (!tp_strategy_takes_source(p->strategy))
         return TP_OK;
     struct tp_source_cfg sc = {.account = &in->account,
                                .guard = guard_of(p, device),
@@ -75,7 +75,7 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
 {
     const struct tp_strategy *s = p->strategy;
     in->meta.account = &in->account;
-    in->meta.own = (p->cfg->strategy->caps & TP_CAP_FOREIGN) != 0;
+    in->meta.own = !tp_strategy_takes_source(p->cfg->strategy);
     in->env = (struct tp_env){.source = in->env.source,
                               .account = &in->account,
                               .meta = &in->meta,
@@ -183,11 +183,6 @@ static size_t stride_of(size_t size)
     return (size + 63) & ~(size_t)63;
 }
 
-static bool is_host_memory(const struct tp_player *p)
-{
-    return p->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(p->cfg) & TP_SRC_HOST;
-}
-
 static bool take_tables(struct tp_player *p)
 {
     const struct tp_program_facts *f = p->facts;
@@ -243,7 +238,7 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
                             .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
     p->device = tp_replay_source_flags(cfg) & TP_SRC_DEVICE;
     p->clocked = tp_replay_source_flags(cfg) & TP_SRC_VIRTUAL;
-    p->host_memory = is_host_memory(p) && !p->clocked;
+    p->host_memory = tp_replay_source_flags(cfg) & TP_SRC_HOST;
     p->touch = p->host_memory ? cfg->touch : TP_TOUCH_NONE;
     p->contents = p->touch != TP_TOUCH_NONE;
     /* The empty strategy has one small block, so only its start can be touched. Touching further
@@ -364,7 +359,7 @@ int tp_player_free(struct tp_player *p, const struct tp_slot *slot, void *thr, u
     const struct tp_strategy *s = p->strategy;
     void *state = p->instances[tp_slot_device(slot)].state;
     struct tp_req rq = {.size = tp_slot_size(slot), .align = tp_slot_align(slot), .stream = stream};
-    bool counted = s->caps & TP_CAP_RETAINS && !(s->caps & TP_CAP_FOREIGN);
+    bool counted = s->caps & TP_CAP_RETAINS && tp_strategy_takes_source(s);
     uint64_t more = counted ? p->facts->ops[TP_RETAIN] : 0;
     int status = s->free(state, thr, slot->addr, &rq);
     while (!status && more && !s->free(state, thr, slot->addr, &rq))

@@ -157,7 +157,7 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
 {
     struct fits f;
     uint16_t devices = tp_program_facts(cfg->program)->devices;
-    if (cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC))
+    if (!tp_strategy_has_ranges(cfg->strategy))
         return TP_OK; /* the strategy failed even without a limit, so fits_in stays TP_NONE */
     uint64_t *high = calloc(devices, sizeof *high);
     int status = fits_open(&f, cfg, err);

@@ -499,7 +499,8 @@ static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr ad
 {
     uint64_t align = UINT64_C(1) << insn->align_log2;
     /* A malloc need not align a block better than any object that fits into it. */
-    while (v->player->strategy->caps & TP_CAP_FOREIGN && align <= USUAL_ALIGN && align > insn->size)
+    while (!tp_strategy_takes_source(v->player->strategy) && align <= USUAL_ALIGN &&
+           align > insn->size)
         align /= 2;
     if (granted < insn->size)
         broken(v, "handed out %" PRIu64 " bytes where %" PRIu64 " were asked for", granted,
@@ -526,7 +527,7 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
     uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
     if (v->status)
         return;
-    if (!granted && p->strategy->caps & TP_CAP_FOREIGN) /* it does not tell */
+    if (!granted && !tp_strategy_takes_source(p->strategy)) /* it does not tell */
         granted = insn->size;
     if (old.size && !both)
         forget(v, insn->device, insn->slot);
@@ -613,8 +614,7 @@ static int check_instance(struct verify *v, uint16_t device)
     uint64_t sums[2] = {0, 0};
     if (s->check && s->check(in->state, &err))
         broken(v, "finds its own state broken: %s", err.text);
-    if (!s->walk || s->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC) ||
-        s->walk(in->state, count_live, sums))
+    if (!s->walk || !tp_strategy_has_ranges(s) || s->walk(in->state, count_live, sums))
         return v->status;
     if (sums[0] != v->granted[device])
         broken(v, "names %" PRIu64 " bytes as live where %" PRIu64 " are", sums[0],

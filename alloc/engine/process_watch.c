@@ -305,13 +305,6 @@ static int begin_at(void *ctx, struct tp_player *p, struct tp_err *err)
 
 /* ---- the replay ---- */
 
-/* The bookkeeping of a real allocator is its own affair; what the engine opens for it is the
- * engine's. A policy's state and tables are the policy's. */
-static bool is_foreign(const struct tp_replay_cfg *cfg)
-{
-    return cfg->strategy->caps & TP_CAP_FOREIGN;
-}
-
 static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     struct tp_player p;
@@ -321,7 +314,7 @@ static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_er
         return status;
     p.observer = together ? NULL : &watching;
     p.observer_state = r;
-    if (is_foreign(cfg))
+    if (!cfg->shared.opened)
         status = begin_at(r, &p, err);
     if (!status)
         status = tp_play_watched(&p, r->w->pass, together ? watch_together : watch_window, r, err);
@@ -340,7 +333,9 @@ int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg
     struct watched r = {.w = w, .demand = tp_program_demand(cfg->program, 0)};
     struct tp_replay_cfg hooked = *cfg;
     uint32_t slots = tp_crew_threads(cfg) > 1 ? tp_program_facts(cfg->program)->slots : 0;
-    hooked.shared.opened = is_foreign(cfg) ? NULL : begin_at;
+    /* The bookkeeping of a real allocator is its own affair; what the engine opens for it is the
+     * engine's. A policy's state and tables are the policy's. */
+    hooked.shared.opened = tp_strategy_takes_source(cfg->strategy) ? begin_at : NULL;
     hooked.shared.opened_ctx = &r;
     hooked.shared.lifetimes = true;
     r.next = r.demand->bytes / STEPS + 1;
@@ -358,6 +353,6 @@ int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg
 
 bool tp_watch_applies(const struct tp_replay_cfg *cfg)
 {
-    bool host = is_foreign(cfg) || tp_replay_source_flags(cfg) & TP_SRC_HOST;
-    return host && tp_program_facts(cfg->program)->devices == 1;
+    return tp_replay_source_flags(cfg) & TP_SRC_HOST &&
+           tp_program_facts(cfg->program)->devices == 1;
 }

@@ -9,7 +9,7 @@ static int check_threads(const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(cfg->program);
     uint32_t threads = tp_crew_threads(cfg);
-    bool host = cfg->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(cfg) & TP_SRC_HOST;
+    bool host = tp_replay_source_flags(cfg) & TP_SRC_HOST;
     if (cfg->threads > 1 && (f->kind != TP_KIND_HOST || f->devices > 1 || !host))
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE,
@@ -29,7 +29,7 @@ static int check_configuration(const struct tp_replay_cfg *cfg, struct tp_err *e
     int status = tp_strategy_check(cfg->strategy, err);
     if (!status)
         status = check_threads(cfg, err);
-    if (status || cfg->strategy->caps & TP_CAP_FOREIGN)
+    if (status || !tp_strategy_takes_source(cfg->strategy))
         return status;
     if (!cfg->layer_count || cfg->layer_count >= TP_SOURCE_LAYERS)
         return tp_fail(err, TP_EUSAGE, "a source and at most %d decorators are needed",

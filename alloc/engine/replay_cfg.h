@@ -74,7 +74,7 @@ struct tp_replay_cfg {
     const struct tp_strategy *strategy;
     const void *strategy_opts;
     struct tp_source_layer layers[TP_SOURCE_LAYERS];
-    uint32_t layer_count; /* 0 for TP_CAP_FOREIGN */
+    uint32_t layer_count; /* 0 for a strategy that takes no source */
     const struct tp_clock *clock;
     enum tp_touch touch;
     const struct tp_touched *touched; /* what the resident pass writes of large blocks; NULL: all */
@@ -127,10 +127,11 @@ struct tp_replay_cfg {
     struct tp_replay_shared shared; /* set to zeros by the caller */
 };
 
-/* enum tp_source_flags of the source at the base; 0: there is no source. */
+/* enum tp_source_flags of the source at the base. Where there is none, the allocator takes memory
+ * of this machine itself. */
 static inline uint32_t tp_replay_source_flags(const struct tp_replay_cfg *cfg)
 {
-    return cfg->layer_count ? cfg->layers[0].ops->flags : 0;
+    return cfg->layer_count ? cfg->layers[0].ops->flags : TP_SRC_HOST;
 }
 
 /* These do nothing; playing one measures what is tapool's own in the figures of a strategy: the
@@ -139,7 +140,7 @@ static inline uint32_t tp_replay_source_flags(const struct tp_replay_cfg *cfg)
 extern const struct tp_strategy tp_strategy_empty, tp_strategy_empty_malloc;
 static inline const struct tp_strategy *tp_replay_empty(const struct tp_replay_cfg *cfg)
 {
-    return cfg->strategy->caps & TP_CAP_FOREIGN ? &tp_strategy_empty_malloc : &tp_strategy_empty;
+    return tp_strategy_takes_source(cfg->strategy) ? &tp_strategy_empty : &tp_strategy_empty_malloc;
 }
 extern const struct tp_source_ops tp_source_meter, tp_source_virtual, tp_source_limit;
 

@@ -78,7 +78,7 @@ size_t tp_frames_size(uint32_t devices, uint32_t most);
 /* Whether frames are taken of a strategy: it has a walk, and the source knows its ranges. */
 static inline bool tp_frames_possible(const struct tp_strategy *s)
 {
-    return s->walk && !(s->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC));
+    return s->walk && tp_strategy_has_ranges(s);
 }
 
 /* Begins with no frames in zeroed memory of that size, which the caller owns. */

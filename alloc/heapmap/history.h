@@ -69,9 +69,9 @@ struct tp_history_sink {
     void *ctx;
 };
 
-/* Plays the program as `cfg` says, by one thread. Not for strategies with TP_CAP_FOREIGN or
- * TP_CAP_ASYNC, of whose memory the source knows nothing. The errors are those of tp_replay and of
- * the sink; TP_EINPUT: all segments together need more addresses than there are. */
+/* Plays the program as `cfg` says, by one thread. The strategy's memory must lie in
+ * ranges (tp_strategy_has_ranges). The errors are those of tp_replay and of the sink; TP_EINPUT:
+ * all segments together need more addresses than there are. */
 int tp_history(const struct tp_replay_cfg *cfg, const struct tp_history_sink *sink,
                struct tp_err *err);
 

@@ -541,7 +541,7 @@ int tp_history(const struct tp_replay_cfg *cfg, const struct tp_history_sink *si
     struct history h = {.sink = sink, .err = err};
     void *current = NULL;
     struct tp_replay_cfg own = *cfg;
-    assert(!(cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC)));
+    assert(tp_strategy_has_ranges(cfg->strategy));
     own.shared.current = &current;
     own.shared.keeps_ranges = true;
     own.threads = 1;

@@ -259,7 +259,7 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_f
     *u = (struct tp_usage){.player = p,
                            .frames = frames,
                            .timed = f->time_known,
-                           .foreign = (p->strategy->caps & TP_CAP_FOREIGN) != 0,
+                           .foreign = !tp_strategy_takes_source(p->strategy),
                            .device = p->device,
                            .pool = (p->strategy->caps & TP_CAP_ASYNC) != 0,
                            .sample_every = f->operations / FOREIGN_SAMPLES + 1,

@@ -142,7 +142,7 @@ static bool goes_on_without(const struct contest *k, size_t i, size_t left, stru
                             struct tp_progress_line *line, const struct tp_err *why)
 {
     const struct tp_strategy_spec *spec = &k->job.specs[i];
-    if (!(spec->strategy->caps & TP_CAP_FOREIGN || spec->plugin) || why->status == TP_ESTOP ||
+    if ((tp_strategy_takes_source(spec->strategy) && !spec->plugin) || why->status == TP_ESTOP ||
         why->status == TP_ENOMEM)
         return false;
     if (left <= 2) {
@@ -297,8 +297,10 @@ static int fill_head(struct contest *k, uint32_t threads, struct tp_compare_tabl
 {
     const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
     size_t sourced = 0;
-    while (sourced + 1 < k->job.spec_count && k->job.specs[sourced].strategy->caps & TP_CAP_FOREIGN)
+    const struct tp_job *job = &k->job;
+    while (sourced + 1 < job->spec_count && !tp_strategy_takes_source(job->specs[sourced].strategy))
         sourced++;
+    const struct tp_strategy_spec *spec = &job->specs[sourced];
     t->no_run = calloc(1, tp_run_size(f->devices));
     if (!t->no_run)
         return tp_fail(err, TP_ENOMEM, "out of memory");
@@ -317,12 +319,12 @@ static int fill_head(struct contest *k, uint32_t threads, struct tp_compare_tabl
         for (uint16_t d = 0; d < f->devices; d++)
             t->no_run->devices[d].capacity = capacity;
     }
-    t->head = (struct tp_result){.trace = &k->job.trace,
+    t->head = (struct tp_result){.trace = &job->trace,
                                  .facts = f,
-                                 .spec = &k->job.specs[sourced],
-                                 .source = &k->job.source,
-                                 .captured = &k->job.captured,
-                                 .use = &k->job.use,
+                                 .spec = spec,
+                                 .source = tp_source_spec_of(spec->strategy, &job->source),
+                                 .captured = &job->captured,
+                                 .use = &job->use,
                                  .touch = tp_touch_named(k->usage[sourced].runs->touch),
                                  .threads = threads,
                                  .run = t->no_run};

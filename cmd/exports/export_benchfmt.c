@@ -105,7 +105,7 @@ static void write_config(const struct tp_report *rep, const struct tp_result *r,
     if (!tp_export_warnings(r, out))
         fputs(" none", out);
     fprintf(out, "\ntrace-hash: %s\n", tp_hash_text(r->facts).s);
-    fprintf(out, "source: %s\n", tp_result_source(r));
+    fprintf(out, "source: %s\n", r->source->name);
     write_device(rep, r, out);
     fprintf(out, "touch: %s\n", tp_touch_names[r->touch]);
     fprintf(out, "latency-scope: %s\n", tp_result_scope(r));

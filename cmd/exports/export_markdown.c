@@ -28,7 +28,7 @@ static void write_head(const struct tp_result *results, size_t count, FILE *out)
     char names[512];
     tp_put(out, TP_TO_MARKDOWN, "### %s\n\n%s%s on %s", r->trace->meta.name,
            r->trace->cut ? "the first " : "", tp_plural(r->facts->events, "event").s,
-           tp_result_source(r));
+           r->source->name);
     if (tp_result_is_device(r)) {
         tp_device_names(r, names, sizeof names);
         tp_put(out, TP_TO_MARKDOWN, ": %s", names);

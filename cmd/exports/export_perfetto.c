@@ -112,7 +112,7 @@ static void write_process(struct perfetto_writer *w, const struct tp_report *rep
     const struct tp_result *r = &rep->results[index];
     char name[4096 + 2 * TP_LABEL_MAX]; /* the name of the trace and two labels */
     snprintf(name, sizeof name, "%.*s: %s on %s%s", (int)tp_text_bytes(r->trace->meta.name, 900),
-             r->trace->meta.name, r->spec->label, tp_result_source(r),
+             r->trace->meta.name, r->spec->label, r->source->name,
              r->facts->time_known ? "" : ", an event is a microsecond");
     write_label(w, "process_name", index + 1, TRACK_MEMORY, name);
     for (uint32_t d = 0; d < r->run->device_count; d++)

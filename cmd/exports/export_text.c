@@ -26,9 +26,9 @@ void tp_export_strategy(const struct tp_result *r, FILE *out)
 
 void tp_export_source(const struct tp_result *r, FILE *out)
 {
-    if (r->spec->strategy->caps & TP_CAP_FOREIGN)
-        fputs(tp_result_source(r), out);
-    for (uint32_t i = 0; !(r->spec->strategy->caps & TP_CAP_FOREIGN) && i < r->source->count; i++) {
+    if (tp_result_is_foreign(r))
+        fputs(r->source->name, out);
+    for (uint32_t i = 0; i < r->source->count; i++) {
         const struct tp_source_layer *l = &r->source->layers[i];
         fputs(i ? "+" : "", out);
         write_set(l->ops->name, l->ops->options, l->opts, out);

@@ -36,7 +36,7 @@ static bool goes_on_without(const struct tp_check *k, const struct tp_gate_cell 
 {
     const struct tp_strategy *s = tp_check_strategy(c);
     bool of_others = tp_strategy_from(c->spec) != TP_OPT_ANYWHERE || /* a plug-in */
-                     (s && s->caps & TP_CAP_FOREIGN);
+                     (s && !tp_strategy_takes_source(s));
     return k->goes_on && of_others && status != TP_ESTOP && status != TP_ENOMEM;
 }
 

@@ -24,10 +24,10 @@ enum { PASSES = 3 };
 
 unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg)
 {
-    bool foreign = (cfg->strategy->caps & TP_CAP_FOREIGN) != 0;
     if (!tp_watch_applies(cfg))
         return cfg->passes & ~(unsigned)TP_MEMORY_PASSES;
-    return foreign ? cfg->passes : cfg->passes & ~(unsigned)TP_PASS_MAPPED;
+    return tp_strategy_takes_source(cfg->strategy) ? cfg->passes & ~(unsigned)TP_PASS_MAPPED
+                                                   : cfg->passes;
 }
 
 /* ---- three passes as one ---- */
@@ -65,11 +65,11 @@ static void join(const struct tp_resident r[PASSES], struct tp_resident *out)
 
 /* ---- playing ---- */
 
-static int play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                      struct tp_run *out, struct tp_err *err)
+int tp_play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                  struct tp_run *out, struct tp_err *err)
 {
-    return cfg->strategy->caps & TP_CAP_FOREIGN ? tp_child_replay(cfg, spec, out, err)
-                                                : tp_fork_replay(cfg, spec->label, out, err);
+    return tp_strategy_takes_source(cfg->strategy) ? tp_fork_replay(cfg, spec->label, out, err)
+                                                   : tp_child_replay(cfg, spec, out, err);
 }
 
 /* What the library adds to a process before the first event: the RSS of a process that it serves,
@@ -120,7 +120,7 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
         if (cfg->progress)
             cfg->progress(cfg->progress_ctx, "resident", (double)count / PASSES);
         scratch->passes = 0;
-        status = play_apart(&one, spec, scratch, err);
+        status = tp_play_apart(&one, spec, scratch, err);
         r[count++] = scratch->resident;
         if (!scratch->resident.passes || (count == 1 && tp_wall_ns() - from > LONG_NS))
             break;
@@ -143,7 +143,7 @@ static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy
     if (cfg->progress)
         cfg->progress(cfg->progress_ctx, "mapped", 0);
     scratch->passes = 0;
-    int status = tp_child_replay(&one, spec, scratch, err);
+    int status = tp_play_apart(&one, spec, scratch, err);
     *out = scratch->mapped;
     out->known &= !status;
     out->why = status && !out->why ? EIO : out->why;

@@ -4,6 +4,11 @@
 
 #include "cmd/jobs/spec.h"
 
+/* Does what tp_replay does, in a process of its own: a fork of this one, or for a real allocator
+ * one that is started afresh. Errors are those of tp_fork_replay or tp_child_replay. */
+int tp_play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                  struct tp_run *out, struct tp_err *err);
+
 /* enum tp_pass, or-ed: those of cfg->passes that tp_memory_passes plays. Where memory is not the
  * host's, or there are several devices, they measure nothing. What is mapped is measured for real
  * allocators alone, because for policies `reserved` is exact. */

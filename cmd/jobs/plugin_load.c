@@ -170,7 +170,7 @@ static int copy_strategy(struct tp_loaded_plugin *p, const struct tp_strategy *f
     if (!is_word(from->name, NAME_TEXT))
         return tp_fail(err, TP_EINPUT, "%s: its strategy's name is missing or cannot be typed",
                        what);
-    if (from->caps & TP_CAP_FOREIGN)
+    if (!tp_strategy_takes_source(from))
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT, "%s: TP_CAP_FOREIGN is for real allocators", what),
                        "a library of malloc is played as lib:PATH");

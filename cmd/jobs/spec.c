@@ -70,8 +70,9 @@ static int need_bare_value(const struct tp_strategy_spec *spec, struct tp_err *e
 
 const struct tp_opt_list *tp_strategy_spec_env(const struct tp_strategy_spec *spec)
 {
-    const struct tp_opt *row =
-        spec->strategy->caps & TP_CAP_FOREIGN ? tp_opt_find(spec->strategy->options, "env") : NULL;
+    const struct tp_opt *row = tp_strategy_takes_source(spec->strategy)
+                                   ? NULL
+                                   : tp_opt_find(spec->strategy->options, "env");
     return row && row->type == TP_OPT_LIST ? (const void *)((const char *)spec->opts + row->offset)
                                            : NULL;
 }
@@ -366,6 +367,8 @@ bool tp_opts_text(const struct tp_opt *rows, const void *opts, char *out, size_t
 }
 
 /* ---- sources ---- */
+
+const struct tp_source_spec tp_no_source = {.name = "host"};
 
 static int add_layer(struct tp_source_spec *spec, char *text, struct tp_err *err)
 {

@@ -61,10 +61,21 @@ struct tp_source_spec {
     char name[TP_LABEL_MAX]; /* "host", "virtual+limit" */
 };
 
-/* Bits of enum tp_source_flags of the lowest layer; 0: no layers. */
+/* The source of a strategy that takes none: it has no layers, and the allocator gets memory of this
+ * machine itself. */
+extern const struct tp_source_spec tp_no_source;
+
+/* The source on which a strategy is played where `source` was asked for. */
+static inline const struct tp_source_spec *tp_source_spec_of(const struct tp_strategy *s,
+                                                             const struct tp_source_spec *source)
+{
+    return tp_strategy_takes_source(s) ? source : &tp_no_source;
+}
+
+/* Bits of enum tp_source_flags of the lowest layer. */
 static inline uint32_t tp_source_spec_flags(const struct tp_source_spec *spec)
 {
-    return spec->count ? spec->layers[0].ops->flags : 0;
+    return spec->count ? spec->layers[0].ops->flags : TP_SRC_HOST;
 }
 
 /* Whether the source has the decorator `limit`. */

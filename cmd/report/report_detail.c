@@ -160,7 +160,7 @@ static void print_resident(const struct tp_result *r, struct tp_page *page)
                   tp_bytes(resident->peak.median, page->exact).s);
     tp_page_at(page, TEXT, "peak resident%s: private memory, %s", by_so_many(r->run).s,
                tp_written_words(r->trace));
-    if (r->spec->strategy->caps & TP_CAP_FOREIGN)
+    if (tp_result_is_foreign(r))
         tp_page_more(page, TEXT, "; validated: %s", tp_validated_resident(resident->threads));
     tp_page_line(page);
     if (!r->spec->preload)
@@ -298,7 +298,7 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     }
     tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
     tp_page_put(page, SPEED_NOTE, "tapool's own share, by a %s that does nothing",
-                r->spec->strategy->caps & TP_CAP_FOREIGN ? "malloc" : "policy");
+                tp_result_is_foreign(r) ? "malloc" : "policy");
     print_threads(r, page);
 }
 
@@ -453,12 +453,12 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
         double ns = tp_speed_of(r->run).ns;
         struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);
         uint64_t resident = tp_run_total_resident(r->run);
-        bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0; /* else `held` is exact */
         tp_page_at(page, 0, "In short: %s", r->spec->label);
         if (!isnan(ns))
             tp_page_more(page, 0, " took %s ns per call%s%s", tp_digits(ns).s, by_threads(r->run).s,
                          held.high == TP_NONE && resident == TP_NONE ? "" : " and");
-        if (resident != TP_NONE && (foreign || held.high == TP_NONE))
+        /* where a policy played, `held` is exact */
+        if (resident != TP_NONE && (tp_result_is_foreign(r) || held.high == TP_NONE))
             tp_page_more(page, 0, " had %s resident%s for a program that needed %s.",
                          tp_bytes(resident, page->exact).s, by_so_many(r->run).s, needed.s);
         else if (held.high != TP_NONE)
@@ -474,10 +474,8 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
 void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
 {
     char label[TP_LABEL_MAX * 2 + 8];
-    bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
-    const char *source = foreign ? "host" : r->source->layers[0].ops->name;
     snprintf(label, sizeof label, "%s on %s", r->spec->label,
-             tp_result_is_device(r) ? tp_device_label(r).s : source);
+             tp_result_is_device(r) ? tp_device_label(r).s : tp_result_base(r));
     tp_report_head(r, label, page);
     if (r->spec->plugin)
         tp_page_put(page, tp_page_beside(r->trace->file, label), "plug-in %s%s%s",

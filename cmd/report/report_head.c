@@ -373,7 +373,7 @@ static void describe_device(const struct tp_result *r, bool exact, struct tp_str
 static void describe_source(const struct tp_result *r, bool exact, struct tp_str *s)
 {
     bool nothing = tp_result_is_virtual(r);
-    if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
+    if (tp_result_is_foreign(r)) {
         tp_str_add(s, "%s: its own heap, in a process of its own", r->run->library);
     } else if (tp_result_is_device(r)) {
         describe_device(r, exact, s);
@@ -470,13 +470,10 @@ static void print_source(const struct tp_result *r, const char *label, int note,
 
 struct tp_text tp_report_place(const struct tp_result *r)
 {
-    bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
     bool simulated = r->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(r);
     if (tp_result_is_device(r))
         return tp_device_label(r);
-    if (foreign)
-        return tp_text_of("host");
-    return tp_text_of("%s", simulated ? "virtual GPU" : r->source->layers[0].ops->name);
+    return tp_text_of("%s", simulated ? "virtual GPU" : tp_result_base(r));
 }
 
 void tp_report_head(const struct tp_result *r, const char *label, struct tp_page *page)

@@ -14,11 +14,6 @@ static double known(uint64_t value)
     return value == TP_NONE ? NAN : (double)value;
 }
 
-static bool is_foreign(const struct tp_result *r)
-{
-    return r->spec->strategy->caps & TP_CAP_FOREIGN;
-}
-
 static bool is_warned(const struct tp_result *r, const char *id)
 {
     char text[TP_WARNING_TEXT];
@@ -89,7 +84,7 @@ void tp_report_pick(const struct tp_result *results, size_t count, bool exact, s
                                        .frees = tp_captured_ops(results->captured, f, TP_FREE) > 0,
                                        .loop = results->trace && tp_trace_is_loop(results->trace),
                                        .resident = resident,
-                                       .host = tp_result_is_on_host(sourced) || is_foreign(sourced),
+                                       .host = tp_result_is_on_host(sourced),
                                        .goal = (enum tp_goal)results->goal,
                                        .share = tp_pick_share(results),
                                        .had = find_had(results, count),

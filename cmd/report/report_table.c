@@ -249,8 +249,7 @@ static bool on_virtual(const struct tp_result *results, size_t count)
 
 static bool on_host(const struct tp_result *results, size_t count)
 {
-    const struct tp_result *r = tp_first_sourced(results, count);
-    return r->spec->strategy->caps & TP_CAP_FOREIGN || tp_result_is_on_host(r);
+    return tp_result_is_on_host(tp_first_sourced(results, count));
 }
 
 static bool by_range(const struct tp_result *results, size_t count)
@@ -576,7 +575,7 @@ static bool has_foreign(const struct tp_result *results, size_t count)
 {
     bool any = false;
     for (size_t i = 0; i < count; i++)
-        any |= (results[i].spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+        any |= tp_result_is_foreign(&results[i]);
     return any;
 }
 

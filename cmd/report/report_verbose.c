@@ -42,7 +42,7 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     const struct tp_program_facts *f = r->facts;
     uint64_t objects = tp_captured_objects(r->captured, f);
     options_line(page, "options", r->spec->strategy->options, r->spec->opts);
-    if (!(r->spec->strategy->caps & TP_CAP_FOREIGN)) {
+    if (!tp_result_is_foreign(r)) {
         line(page, "source", "%s", r->source->name);
         for (uint32_t i = 0; i < r->source->count; i++) {
             const struct tp_source_layer *l = &r->source->layers[i];

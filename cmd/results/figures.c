@@ -251,8 +251,7 @@ uint64_t tp_run_total_resident(const struct tp_run *run)
 
 bool tp_result_is_on_host(const struct tp_result *r)
 {
-    return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
-           tp_source_spec_flags(r->source) & TP_SRC_HOST;
+    return tp_source_spec_flags(r->source) & TP_SRC_HOST;
 }
 
 bool tp_results_by_resident(const struct tp_result *results, size_t count)
@@ -260,7 +259,7 @@ bool tp_results_by_resident(const struct tp_result *results, size_t count)
     bool real = false;
     for (size_t i = 0; i < count; i++) {
         const struct tp_run *run = results[i].run;
-        real |= (results[i].spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+        real |= tp_result_is_foreign(&results[i]);
         if (tp_run_total_resident(run) == TP_NONE && !tp_run_failed(run))
             return false;
     }
@@ -282,10 +281,14 @@ bool tp_result_unseen(const struct tp_result *r)
     return reserved && !r->facts->prologue;
 }
 
+bool tp_result_is_foreign(const struct tp_result *r)
+{
+    return !r->source->count;
+}
+
 bool tp_result_is_virtual(const struct tp_result *r)
 {
-    return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
-           tp_source_spec_flags(r->source) & TP_SRC_VIRTUAL;
+    return tp_source_spec_flags(r->source) & TP_SRC_VIRTUAL;
 }
 
 bool tp_result_is_flattered(const struct tp_result *r)
@@ -310,7 +313,7 @@ size_t tp_results_of_trace(const struct tp_result *results, size_t count)
 const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!(results[i].spec->strategy->caps & TP_CAP_FOREIGN))
+        if (!tp_result_is_foreign(&results[i]))
             return &results[i];
     return results;
 }
@@ -320,15 +323,14 @@ const char *tp_result_scope(const struct tp_result *r)
     return tp_result_is_virtual(r) ? "policy" : "policy_and_source";
 }
 
-const char *tp_result_source(const struct tp_result *r)
+const char *tp_result_base(const struct tp_result *r)
 {
-    return r->spec->strategy->caps & TP_CAP_FOREIGN ? "host" : r->source->name;
+    return tp_result_is_foreign(r) ? r->source->name : r->source->layers[0].ops->name;
 }
 
 bool tp_result_is_device(const struct tp_result *r)
 {
-    return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
-           tp_source_spec_flags(r->source) & TP_SRC_DEVICE;
+    return tp_source_spec_flags(r->source) & TP_SRC_DEVICE;
 }
 
 bool tp_result_reuses_unsafely(const struct tp_result *r)

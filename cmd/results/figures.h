@@ -119,11 +119,15 @@ double tp_run_needed(const struct tp_run *run, uint64_t held);
  * its end as before its first event. */
 bool tp_trace_is_loop(const struct tp_trace *t);
 
+/* Whether a real allocator played, which takes no source: of its memory only its own statistics and
+ * the kernel tell. */
+bool tp_result_is_foreign(const struct tp_result *r);
+
 /* Whether the source is virtual, so that times hold the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
 
-/* Whether the source is this machine's memory, of which what is reserved is a range of addresses
- * until it is written. false for a real allocator, which has no source. */
+/* Whether it is played in this machine's memory, of which what is reserved is a range of addresses
+ * until it is written. */
 bool tp_result_is_on_host(const struct tp_result *r);
 
 /* Whether the times look better than the policy is: the source is virtual, so its calls cost
@@ -143,8 +147,8 @@ const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t
 /* What the times include: "policy" or "policy_and_source". */
 const char *tp_result_scope(const struct tp_result *r);
 
-/* The name of the source: "host", "virtual+limit"; "host" for a real allocator. */
-const char *tp_result_source(const struct tp_result *r);
+/* The name of the source without its decorators: "host", "virtual". */
+const char *tp_result_base(const struct tp_result *r);
 
 extern const char *const tp_touch_names[]; /* by enum tp_touch */
 

@@ -185,7 +185,7 @@ static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
             status = add_pools(job, gpu, err);
             pools = true;
         }
-        if (status || (!own && usual[i]->caps & TP_CAP_FOREIGN))
+        if (status || (!own && !tp_strategy_takes_source(usual[i])))
             continue;
         if (usual[i]->caps & TP_CAP_PRELOAD)
             status = add_libraries(job, usual[i], err);
@@ -331,7 +331,7 @@ static int check_strategies(const struct tp_job *job, struct tp_err *err)
     int status = TP_OK;
     for (size_t i = 0; !status && i < job->spec_count; i++) {
         const struct tp_strategy_spec *spec = &job->specs[i];
-        if (spec->strategy->caps & TP_CAP_FOREIGN) {
+        if (!tp_strategy_takes_source(spec->strategy)) {
             status = check_foreign(job, spec, err);
             continue;
         }

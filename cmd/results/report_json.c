@@ -278,8 +278,8 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
         write_plugin(j, tp_json_object(j, s, "plugin"), r->spec->plugin);
     write_options(j, tp_json_object(j, s, "options"), r->spec->strategy->options, r->spec->opts);
     cJSON *source = tp_json_object(j, run, "source");
-    tp_json_text(j, source, "name", tp_result_source(r));
-    if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
+    tp_json_text(j, source, "name", r->source->name);
+    if (tp_result_is_foreign(r)) {
         tp_json_object(j, source, "options");
     } else {
         write_layers(j, source, r->source);

@@ -36,7 +36,7 @@ struct tp_result {
     const struct tp_trace *trace;
     const struct tp_program_facts *facts;
     const struct tp_strategy_spec *spec;
-    const struct tp_source_spec *source; /* not used by a foreign allocator */
+    const struct tp_source_spec *source; /* tp_no_source for a foreign allocator */
     const struct tp_captured *captured;
     const struct tp_device_use *use; /* not used by a foreign allocator */
     const struct tp_offline *bounds; /* of each device; NULL: not looked for */

@@ -458,7 +458,7 @@ static void write_settings(struct snapshot *s)
     write_text(s, TOOL, "tapool " TAPOOL_VERSION);
     write_text(s, STRATEGY, r->spec->strategy->name);
     write_text(s, OPTIONS, options);
-    write_text(s, SOURCE, tp_result_source(r));
+    write_text(s, SOURCE, r->source->name);
     write_text(s, TRACE, r->trace->meta.name);
     write_text(s, PROGRAM, tp_hash_text(r->facts).s);
     tp_pickler_end_dict(&s->w);
@@ -594,13 +594,13 @@ static int check(const struct tp_report *r, struct tp_err *err)
 {
     for (size_t i = 0; i < r->planned; i++) {
         const struct tp_strategy_spec *spec = r->results[i].spec;
-        uint32_t caps = spec->strategy->caps;
-        if (caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC))
-            return tp_hint(
-                err,
-                tp_fail(err, TP_EUSAGE, "a snapshot cannot show '%s': only %s knows its segments",
-                        spec->label, caps & TP_CAP_FOREIGN ? "the allocator itself" : "the driver"),
-                "-s names the strategies, such as '-s arena -s torch'");
+        bool takes = tp_strategy_takes_source(spec->strategy);
+        if (!tp_strategy_has_ranges(spec->strategy))
+            return tp_hint(err,
+                           tp_fail(err, TP_EUSAGE,
+                                   "a snapshot cannot show '%s': only %s knows its segments",
+                                   spec->label, takes ? "the driver" : "the allocator itself"),
+                           "-s names the strategies, such as '-s arena -s torch'");
     }
     return TP_OK;
 }

@@ -144,7 +144,7 @@ static void what_is_correct_is_verified(void **state)
         assert_true(tp_program_facts(p)->threads > 1);
         for (size_t i = 0; i < COUNT(correct); i++) {
             struct tp_replay_cfg cfg = by_threads(correct[i], p);
-            if (correct[i]->caps & TP_CAP_FOREIGN)
+            if (!tp_strategy_takes_source(correct[i]))
                 cfg.layer_count = 0;
             replay(&cfg);
             assert_true(run->flags & TP_RUN_VERIFIED);

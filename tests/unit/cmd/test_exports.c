@@ -73,6 +73,7 @@ static void make(struct by_hand *h, const char *trace, const char *const *labels
         h->results[i] = (struct tp_result){.trace = &h->trace,
                                            .facts = tp_program_facts(h->trace.program),
                                            .spec = &h->specs[i],
+                                           .source = &tp_no_source,
                                            .captured = &h->captured,
                                            .run = calloc(1, tp_run_size(1))};
         assert_non_null(h->results[i].run);

@@ -399,8 +399,11 @@ static void fill_result(struct rig *g, size_t i)
         if (p->wall > 0)
             tp_series_add(&run->throughput.crew.wall, around(p->wall, v));
     }
-    g->results[i] = (struct tp_result){
-        .facts = &g->facts, .spec = &g->specs[i], .source = &g->source, .run = run};
+    g->results[i] =
+        (struct tp_result){.facts = &g->facts,
+                           .spec = &g->specs[i],
+                           .source = tp_source_spec_of(g->specs[i].strategy, &g->source),
+                           .run = run};
 }
 
 /* ---- as compare has it ---- */
@@ -428,7 +431,7 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
         .scope = (char *)(uintptr_t)(g->r->kind == DEVICE ? "policy" : "policy_and_source"),
         .source = g->source.name,
         .strategy = (char *)(uintptr_t)g->specs[i].strategy->name,
-        .library = g->specs[i].strategy->caps & TP_CAP_FOREIGN ? (char[]){"a libc"} : NULL,
+        .library = tp_result_is_foreign(&g->results[i]) ? (char[]){"a libc"} : NULL,
         .aged = p->aged,
         .devices = 1,
         .operations = OPERATIONS,

@@ -29,7 +29,7 @@ static void play(struct tp_program *program, const struct tp_strategy *s, uint32
                                 .strategy = s,
                                 .strategy_opts = opts,
                                 .layers = {{&tp_source_host, host}},
-                                .layer_count = !(s->caps & TP_CAP_FOREIGN),
+                                .layer_count = tp_strategy_takes_source(s),
                                 .clock = &a_clock,
                                 .touch = TP_TOUCH_FIRST,
                                 .passes = TP_PASS_THROUGHPUT | TP_PASS_LATENCY,

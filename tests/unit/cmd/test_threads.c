@@ -40,11 +40,9 @@ static unsigned run(const struct tp_strategy *s, const char *options)
 static void registered_strategies(void **state)
 {
     (void)state;
-    for (size_t i = 0; tp_strategies[i]; i++) {
-        const uint32_t caps = tp_strategies[i]->caps;
-        if (caps & TP_CAP_THREADS && !(caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC)))
+    for (size_t i = 0; tp_strategies[i]; i++)
+        if (tp_strategies[i]->caps & TP_CAP_THREADS && tp_strategy_has_ranges(tp_strategies[i]))
             assert_int_equal(run(tp_strategies[i], ""), 2);
-    }
     assert_int_equal(run(&tp_strategy_arena, "checks=no"), 2);
 }
 

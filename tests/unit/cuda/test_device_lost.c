@@ -88,7 +88,7 @@ static void each_policy(const char *format)
     if (!fake_driver_is_fake())
         skip();
     for (size_t i = 0; tp_strategies[i]; i++)
-        if (!(tp_strategies[i]->caps & TP_CAP_FOREIGN))
+        if (tp_strategy_takes_source(tp_strategies[i]))
             lose_everywhere(tp_strategies[i], format);
 }
 

@@ -148,6 +148,12 @@ static int make_room(struct tp_builder *b, uint64_t event, struct tp_err *err)
     return event && event != b->event + 1 ? add_jump(b, event, err) : TP_OK;
 }
 
+const struct tp_live_slot *tp_builder_object(const struct tp_builder *b, uint32_t slot)
+{
+    assert(slot < b->live.used && tp_live_is(&b->live, &b->live.slots[slot]));
+    return &b->live.slots[slot];
+}
+
 /* ---- strictness ---- */
 
 static int broken(const struct tp_builder *b, const struct tp_insn *in, const char *what,

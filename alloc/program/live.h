@@ -133,6 +133,9 @@ static inline void tp_live_apply(struct tp_live *l, const struct tp_insn *in, ui
         s->link--;
 }
 
+/* The object of a slot that is live in a program that is being built. */
+const struct tp_live_slot *tp_builder_object(const struct tp_builder *b, uint32_t slot);
+
 /* Raises the peak of a device; to be called after an instruction that may have added bytes. */
 static inline void tp_live_peak(struct tp_live_device *d, uint64_t event, uint64_t insn,
                                 uint64_t time_ns)

@@ -11,6 +11,7 @@
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
+#include "alloc/program/live.h"
 #include "traces/input/input.h"
 #include "traces/lower/hash.h"
 #include "traces/lower/lower_ids.h"
@@ -328,7 +329,7 @@ static int emit(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
 static struct tp_insn on_object(const struct tp_lower *lo, const struct context *cx, uint32_t slot,
                                 enum tp_op op)
 {
-    const struct tp_object *object = &lo->objects.records[slot];
+    const struct tp_live_slot *object = tp_builder_object(lo->builder, slot);
     return (struct tp_insn){.op = (uint8_t)op,
                             .slot = slot,
                             .stream = cx->ev->has_stream ? cx->stream : object->stream,
@@ -387,16 +388,15 @@ static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
     rc = tp_objects_add(&lo->objects, ev->id, cx->device, &slot, cx->err);
     if (rc != TP_OK)
         return placed(lo, ev, rc, cx->err);
-    struct tp_object *object = &lo->objects.records[slot];
-    object->size = ev->size ? ev->size : 1;
-    object->event = lo->count;
-    object->line = ev->line;
-    object->stream = cx->stream;
-    object->align_log2 = align_log2;
-    struct tp_insn insn = on_object(lo, cx, slot, op);
-    insn.size = object->size;
-    insn.align_log2 = align_log2;
-    return emit(lo, cx, insn);
+    lo->objects.records[slot].event = lo->count;
+    lo->objects.records[slot].line = ev->line;
+    return emit(lo, cx,
+                (struct tp_insn){.op = (uint8_t)op,
+                                 .align_log2 = align_log2,
+                                 .stream = cx->stream,
+                                 .device = cx->device,
+                                 .slot = slot,
+                                 .size = ev->size ? ev->size : 1});
 }
 
 /* Drops one reference: emits FREE for the last one, else RELEASE. */
@@ -407,13 +407,14 @@ static int drop_one(struct tp_lower *lo, struct context *cx, struct tp_id_entry 
     if (last) {
         entry->refs = 1; /* the map removes only entries in use */
         if (!tp_has_slot(slot)) {
-            tp_objects_remove(&lo->objects, entry);
+            tp_objects_remove(&lo->objects, entry, 0);
             return TP_OK;
         }
         struct tp_insn insn = on_object(lo, cx, slot, TP_FREE);
-        insn.size = lo->objects.records[slot].size;
-        insn.align_log2 = lo->objects.records[slot].align_log2;
-        tp_objects_remove(&lo->objects, entry);
+        const struct tp_live_slot *object = tp_builder_object(lo->builder, slot);
+        insn.size = tp_live_size(object);
+        insn.align_log2 = tp_live_align_log2(object);
+        tp_objects_remove(&lo->objects, entry, object->device);
         return emit(lo, cx, insn);
     }
     return tp_has_slot(slot) ? emit(lo, cx, on_object(lo, cx, slot, TP_RELEASE)) : TP_OK;
@@ -521,17 +522,13 @@ static int on_use(struct tp_lower *lo, struct context *cx)
 
 static int resize(struct tp_lower *lo, struct context *cx, uint32_t slot)
 {
-    struct tp_object *object = &lo->objects.records[slot];
-    int rc = check_size(lo, cx, cx->ev->size);
-    if (rc == TP_OK)
-        rc = take_align(lo, cx, object->align_log2, &object->align_log2);
-    if (rc != TP_OK)
-        return rc;
-    object->size = cx->ev->size;
+    uint8_t had = tp_live_align_log2(tp_builder_object(lo->builder, slot));
     struct tp_insn insn = on_object(lo, cx, slot, TP_REALLOC);
-    insn.size = object->size;
-    insn.align_log2 = object->align_log2;
-    return emit(lo, cx, insn);
+    insn.size = cx->ev->size;
+    int rc = check_size(lo, cx, insn.size);
+    if (rc == TP_OK)
+        rc = take_align(lo, cx, had, &insn.align_log2);
+    return rc == TP_OK ? emit(lo, cx, insn) : rc;
 }
 
 static int on_realloc(struct tp_lower *lo, struct context *cx)
@@ -550,7 +547,7 @@ static int on_realloc(struct tp_lower *lo, struct context *cx)
     if (entry && tp_has_slot(entry->index))
         return resize(lo, cx, entry->index);
     if (entry)
-        tp_objects_remove(&lo->objects, entry);
+        tp_objects_remove(&lo->objects, entry, 0);
     return create(lo, cx, TP_ALLOC);
 }
 
@@ -769,7 +766,7 @@ bool tp_lower_live(const struct tp_lower *lo, int64_t id, uint64_t *size)
     const struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, id);
     if (!entry || !tp_has_slot(entry->index))
         return false;
-    *size = lo->objects.records[entry->index].size;
+    *size = tp_live_size(tp_builder_object(lo->builder, entry->index));
     return true;
 }
 

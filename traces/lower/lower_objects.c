@@ -1,7 +1,7 @@
 /* Live objects: a hash map over an array of records. The free slots are a stack inside the array,
  * and the live ones of each device a list, so the cost of a reset depends only on what it removes.
  *
- *     ids: id -> slot, references     records[slot]: id, size, event, ...     live[device] -> list
+ *     ids: id -> slot, references     records[slot]: id, event, line     live[device] -> list
  */
 #include "traces/lower/lower_objects.h"
 
@@ -45,7 +45,6 @@ static void link_live(struct tp_objects *o, uint32_t slot, uint16_t device)
 {
     struct tp_object *object = &o->records[slot];
     uint32_t head = o->live[device];
-    object->device = device;
     object->prev = TP_NO_SLOT;
     object->next = head;
     if (head != TP_NO_SLOT)
@@ -53,7 +52,7 @@ static void link_live(struct tp_objects *o, uint32_t slot, uint16_t device)
     o->live[device] = slot;
 }
 
-static void unlink_live(struct tp_objects *o, uint32_t slot)
+static void unlink_live(struct tp_objects *o, uint32_t slot, uint16_t device)
 {
     const struct tp_object *object = &o->records[slot];
     if (object->next != TP_NO_SLOT)
@@ -61,7 +60,7 @@ static void unlink_live(struct tp_objects *o, uint32_t slot)
     if (object->prev != TP_NO_SLOT)
         o->records[object->prev].next = object->next;
     else
-        o->live[object->device] = object->next;
+        o->live[device] = object->next;
 }
 
 int tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device, uint32_t *slot,
@@ -80,13 +79,13 @@ int tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device, uint32_t *
     return TP_OK;
 }
 
-void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry)
+void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry, uint16_t device)
 {
     uint32_t slot = entry->index;
     tp_id_map_remove(&o->ids, entry);
     if (!tp_has_slot(slot))
         return;
-    unlink_live(o, slot);
+    unlink_live(o, slot, device);
     tp_objects_give_slot(o, slot);
 }
 
@@ -94,6 +93,6 @@ void tp_objects_reset(struct tp_objects *o, uint16_t device)
 {
     while (o->live[device] != TP_NO_SLOT) {
         const struct tp_object *object = &o->records[o->live[device]];
-        tp_objects_remove(o, tp_id_map_find(&o->ids, object->id));
+        tp_objects_remove(o, tp_id_map_find(&o->ids, object->id), device);
     }
 }

@@ -1,5 +1,5 @@
-/* The live objects of a trace while it is lowered: a map from id to slot, and a record for each
- * slot. */
+/* The live objects of a trace while it is lowered: a map from id to slot, and what the trace says
+ * of each slot. Size, alignment, stream and device are in the builder (tp_builder_object). */
 #ifndef TP_LOWER_OBJECTS_H
 #define TP_LOWER_OBJECTS_H
 
@@ -17,12 +17,9 @@ static inline bool tp_has_slot(uint32_t slot)
 
 struct tp_object {
     int64_t id;
-    uint64_t size;        /* bytes, current size */
     uint64_t event, line; /* event and line of its allocation */
     /* slots in the list of live objects of the device; `next` also links free slots */
     uint32_t next, prev;
-    uint16_t stream, device;
-    uint8_t align_log2;
 };
 
 /* All objects. The entries of `ids` count their references. */
@@ -49,8 +46,8 @@ int tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device, uint32_t *
 int tp_objects_take_slot(struct tp_objects *o, uint32_t *slot, struct tp_err *err);
 void tp_objects_give_slot(struct tp_objects *o, uint32_t slot);
 
-/* Removes an entry of `ids` and frees its slot, if it has one. */
-void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry);
+/* Removes an entry of `ids` and frees its slot, if it has one, which is on that device. */
+void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry, uint16_t device);
 
 /* Removes all objects of a device. Ids without a slot are kept. */
 void tp_objects_reset(struct tp_objects *o, uint16_t device);

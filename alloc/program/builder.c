@@ -171,56 +171,32 @@ uint64_t tp_builder_program_bytes(const struct tp_builder *b)
     return b->program->data_bytes + b->count * sizeof *b->insns;
 }
 
-static int check_live(const struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
-{
-    const struct tp_live_slot *s = in->slot < b->live.used ? &b->live.slots[in->slot] : NULL;
-    if (!s || !tp_live_is(&b->live, s))
-        return broken(b, in, "the slot is free", err);
-    if (s->device != in->device)
-        return broken(b, in, "the object is on another device", err);
-    if (in->op == TP_FREE && tp_live_size(s) != in->size)
-        return broken(b, in, "the object has another size", err);
-    if (in->op == TP_FREE && tp_live_align_log2(s) != in->align_log2)
-        return broken(b, in, "the object has another alignment", err);
-    if (in->op == TP_FREE && s->link)
-        return broken(b, in, "the object has more than one reference", err);
-    if (in->op == TP_RELEASE && !s->link)
-        return broken(b, in, "the last reference is dropped by 'free'", err);
-    if (in->op == TP_RETAIN && s->link == UINT32_MAX)
-        return broken(b, in, "too many references", err);
-    if (tp_op_is(in->op, TP_ASKS) && b->live.bytes - tp_live_size(s) + in->size > TP_MAX_LIVE_BYTES)
-        return tp_fail(err, TP_EINPUT, "more than 2^61 bytes are live at once");
-    return TP_OK;
-}
-
-static int check_new(struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
-{
-    if (in->slot < b->live.used && tp_live_is(&b->live, &b->live.slots[in->slot]))
-        return broken(b, in, "the slot is live", err);
-    if (b->live.bytes + in->size > TP_MAX_LIVE_BYTES)
-        return tp_fail(err, TP_EINPUT, "more than 2^61 bytes are live at once");
-    return in->slot == b->live.used ? tp_live_reach(&b->live, UINT32_MAX, b->cfg.budget, err)
-                                    : TP_OK;
-}
-
 /* Makes all checks and reservations that can fail, so that a refused instruction changes
  * nothing. */
 static int check(struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
 {
-    uint32_t slots = b->live.used;
-    struct tp_limits limits = {.slots = slots < UINT32_MAX ? slots + 1 : slots,
+    const struct tp_live *live = &b->live;
+    struct tp_limits limits = {.slots = live->used < UINT32_MAX ? live->used + 1 : live->used,
                                .threads = TP_MAX_THREADS,
                                .streams = TP_MAX_STREAMS,
                                .devices = TP_MAX_DEVICES,
                                .marks = (uint32_t)b->program->names.count};
     const char *wrong = tp_insn_wrong(in, &limits);
+    if (!wrong)
+        wrong = tp_live_wrong(live, in);
     if (wrong)
         return broken(b, in, wrong, err);
     if (b->time > UINT64_MAX - in->gap_ns)
         return tp_fail(err, TP_EINPUT, "the trace lasts longer than 2^64 ns");
-    if (tp_op_is(in->op, TP_IS_LIVE))
-        return check_live(b, in, err);
-    return tp_op_is(in->op, TP_IS_NEW) ? check_new(b, in, err) : TP_OK;
+    if (!tp_op_is(in->op, TP_ASKS))
+        return TP_OK;
+    bool is_new = tp_op_is(in->op, TP_IS_NEW);
+    uint64_t had = is_new ? 0 : tp_live_size(&live->slots[in->slot]);
+    if (live->bytes - had + in->size > TP_MAX_LIVE_BYTES)
+        return tp_fail(err, TP_EINPUT, "more than 2^61 bytes are live at once");
+    return is_new && in->slot == live->used
+               ? tp_live_reach(&b->live, UINT32_MAX, b->cfg.budget, err)
+               : TP_OK;
 }
 
 /* ---- effects ---- */

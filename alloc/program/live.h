@@ -5,8 +5,7 @@
  *     device:  epoch | bytes | objects | peak
  *
  * A slot is live if it has a size and its epoch equals that of its device, so a reset is one step
- * however many slots are live. Nothing is checked here: a caller checks an instruction before it
- * applies it. */
+ * however many slots are live. A caller checks an instruction before it applies it. */
 #ifndef TP_LIVE_H
 #define TP_LIVE_H
 
@@ -112,6 +111,31 @@ static inline void tp_live_reset(struct tp_live *l, const struct tp_insn *in, ui
         d->objects = 0;
         d->epoch++;
     }
+}
+
+/* NULL, or what of an instruction contradicts the objects that are live. By itself it is right
+ * (tp_insn_wrong). */
+static inline const char *tp_live_wrong(const struct tp_live *l, const struct tp_insn *in)
+{
+    if (!tp_op_is(in->op, TP_IS_NEW | TP_IS_LIVE))
+        return NULL;
+    const struct tp_live_slot *s = in->slot < l->used ? &l->slots[in->slot] : NULL;
+    bool live = s && tp_live_is(l, s);
+    if (tp_op_is(in->op, TP_IS_NEW))
+        return live ? "the slot is live" : NULL;
+    if (!live)
+        return "the slot is free";
+    if (s->device != in->device)
+        return "the object is on another device";
+    if (in->op == TP_FREE && tp_live_size(s) != in->size)
+        return "the object has another size";
+    if (in->op == TP_FREE && tp_live_align_log2(s) != in->align_log2)
+        return "the object has another alignment";
+    if (in->op == TP_FREE && s->link)
+        return "the object has more than one reference";
+    if (in->op == TP_RELEASE && !s->link)
+        return "the last reference is dropped by 'free'";
+    return in->op == TP_RETAIN && s->link == UINT32_MAX ? "too many references" : NULL;
 }
 
 /* Applies an instruction that has been checked. */

@@ -287,16 +287,15 @@ static const uint8_t *read_realloc(struct frame *f, const uint8_t *p, unsigned h
     return p;
 }
 
-/* Handles RETAIN, RELEASE and USE of a live object. */
-static const uint8_t *count_reference(struct frame *f, const uint8_t *p, unsigned op,
-                                      struct tp_live_slot *s)
+/* Checks and applies an instruction that adds and resizes no object. */
+static const uint8_t *apply(struct frame *f, const uint8_t *p, const struct tp_insn *in)
 {
-    if (op == TP_RELEASE && !s->link)
-        return refuse(f, "the last reference is dropped by 'free'");
-    if (op == TP_RETAIN && s->link == UINT32_MAX)
-        return refuse(f, "too many references");
-    s->link += op == TP_RETAIN;
-    s->link -= op == TP_RELEASE;
+    const char *wrong = tp_live_wrong(&f->d->live, in);
+    if (in->op == TP_RESET && !f->explicit_slots)
+        wrong = "the block does not say its slots";
+    if (wrong)
+        return refuse(f, wrong);
+    tp_live_apply(&f->d->live, in, f->d->limits.devices);
     return p;
 }
 
@@ -305,18 +304,10 @@ static const uint8_t *read_reference(struct frame *f, const uint8_t *p, unsigned
 {
     struct tp_live_slot *s = NULL;
     p = find_object(f, p, head & TP_TPT_SPECIAL, in, &s);
-    return p ? count_reference(f, p, head & TP_TPT_OP, s) : NULL;
+    return p ? apply(f, p, in) : NULL;
 }
 
 /* ---- everything else ---- */
-
-static const uint8_t *reset(struct frame *f, const uint8_t *p, const struct tp_insn *in)
-{
-    if (!f->explicit_slots)
-        return refuse(f, "the block does not say its slots");
-    tp_live_reset(&f->d->live, in, f->d->limits.devices);
-    return p;
-}
 
 static const uint8_t *read_mark(struct frame *f, const uint8_t *p, struct tp_insn *in)
 {
@@ -367,7 +358,6 @@ static const char *raw_wrong(const struct frame *f, const struct tp_insn *in)
 
 static const uint8_t *read_raw(struct frame *f, const uint8_t *p, struct tp_insn *in)
 {
-    struct tp_tpt_decoder *d = f->d;
     *in = (struct tp_insn){.op = p[0],
                            .align_log2 = p[1],
                            .thread = tp_load16(p + 2),
@@ -378,17 +368,7 @@ static const uint8_t *read_raw(struct frame *f, const uint8_t *p, struct tp_insn
                            .size = tp_load64(p + 16)};
     p += sizeof *in;
     const char *wrong = raw_wrong(f, in);
-    if (wrong)
-        return refuse(f, wrong);
-    if (in->op == TP_RESET)
-        return reset(f, p, in);
-    if (!on_object(in->op))
-        return p;
-    if (!tp_live_is(&d->live, &d->live.slots[in->slot]))
-        return refuse(f, "the slot is free");
-    if (d->live.slots[in->slot].device != in->device)
-        return refuse(f, "the object is on another device");
-    return count_reference(f, p, in->op, &d->live.slots[in->slot]);
+    return wrong ? refuse(f, wrong) : apply(f, p, in);
 }
 
 /* Reads IDLE and RAW, which have no flags that say what to read. */
@@ -424,7 +404,7 @@ static const uint8_t *read_members(struct frame *f, const uint8_t *p, unsigned h
         p = read_mark(f, p, in);
     if (flags & TP_HAS_POOL && !tp_is_pool(in->size))
         return refuse(f, "the pool is out of range");
-    return in->op == TP_RESET ? reset(f, p, in) : p;
+    return apply(f, p, in);
 }
 
 static const uint8_t *read_other(struct frame *f, const uint8_t *p, unsigned head,

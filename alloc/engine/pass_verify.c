@@ -452,19 +452,14 @@ static uint64_t seed_of(const struct tp_shadow_block *b)
     return b->event * UINT64_C(0xD1B54A32D192ED03);
 }
 
-static void fill(struct verify *v, uint32_t slot)
+/* Checks that the first `limit` bytes of the block of a slot, which may have moved to `addr`, still
+ * hold the pattern. */
+static void check_contents(struct verify *v, uint32_t slot, tp_addr addr, uint64_t limit,
+                           const char *when)
 {
-    const struct tp_shadow_block *b = &v->shadow.blocks[slot];
-    if (v->player->contents)
-        tp_contents_write(b->addr, b->requested, seed_of(b));
-}
-
-/* Checks that the first `limit` bytes of `old`, which may have moved to `addr`, still hold the
- * pattern. */
-static void check_contents(struct verify *v, const struct tp_shadow_block *old, tp_addr addr,
-                           uint64_t limit, const char *when)
-{
-    if (v->player->contents && !tp_contents_kept(addr, old->requested, limit, seed_of(old)))
+    const struct tp_shadow_block *old = &v->shadow.blocks[slot];
+    uint64_t requested = tp_slot_size(&v->player->slots[slot]);
+    if (v->player->contents && !tp_contents_kept(addr, requested, limit, seed_of(old)))
         broken(v, "changed the contents of the block of event %" PRIu64 " %s", old->event, when);
 }
 
@@ -523,35 +518,35 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
                   bool both)
 {
     struct verify *v = p->observer_state;
-    struct tp_shadow_block *b = &v->shadow.blocks[insn->slot], old = *b;
+    struct tp_shadow_block *b = &v->shadow.blocks[insn->slot];
+    uint64_t had = b->size ? tp_slot_size(&p->slots[insn->slot]) : 0;
     uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
     if (v->status)
         return;
     if (!granted && !tp_strategy_takes_source(p->strategy)) /* it does not tell */
         granted = insn->size;
-    if (old.size && !both)
+    if (had && !both)
         forget(v, insn->device, insn->slot);
     if (!check_block(v, insn, block->addr, granted))
         return;
-    if (old.size) {
-        uint64_t kept = old.requested < insn->size ? old.requested : insn->size;
-        check_contents(v, &old, block->addr, kept, "when its size changed");
-    }
+    if (had)
+        check_contents(v, insn->slot, block->addr, had < insn->size ? had : insn->size,
+                       "when its size changed");
     if (b->size)
         forget(v, insn->device, insn->slot);
     tp_shadow_insert(&v->shadow, insn->device, insn->slot, block->addr, granted);
     v->granted[insn->device] += granted;
     b->event = v->event;
-    b->requested = insn->size;
-    fill(v, insn->slot);
+    if (p->contents)
+        tp_contents_write(b->addr, insn->size, seed_of(b));
 }
 
 static void leaving(struct tp_player *p, uint32_t slot)
 {
     struct verify *v = p->observer_state;
-    const struct tp_shadow_block *b = &v->shadow.blocks[slot];
+    const struct tp_slot *s = &p->slots[slot];
     if (!v->status)
-        check_contents(v, b, b->addr, b->requested, "while it was live");
+        check_contents(v, slot, v->shadow.blocks[slot].addr, tp_slot_size(s), "while it was live");
 }
 
 /* Tries a second free, which must be refused. */
@@ -562,8 +557,8 @@ static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t sl
     struct tp_instance *in = &p->instances[insn->device];
     if (!tp_strategy_detects(p->strategy, in->state))
         return;
-    struct tp_req rq = {
-        .size = b->requested, .align = tp_slot_align(&p->slots[slot]), .stream = insn->stream};
+    const struct tp_slot *s = &p->slots[slot];
+    struct tp_req rq = {.size = tp_slot_size(s), .align = tp_slot_align(s), .stream = insn->stream};
     void *thr = tp_player_thread(p, in, insn->thread);
     int status = p->strategy->free(in->state, thr, b->addr, &rq);
     if (status != TP_EINVAL)

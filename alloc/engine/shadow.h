@@ -15,7 +15,6 @@ struct tp_shadow_block {
     tp_addr addr;
     uint64_t size;            /* granted, bytes; 0: not live */
     uint64_t event;           /* event that made the block */
-    uint64_t requested;       /* bytes */
     struct tp_tree_node node; /* position in the tree of its device, by address */
 };
 

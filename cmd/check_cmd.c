@@ -85,7 +85,7 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
         status = check_core(o, err);
     if (!status)
         status = check_threads(o, err);
-    return status ? status : tp_check_forms(&o->exports, err);
+    return status ? status : tp_exports_check(&o->exports, tp_check_exporters, NULL, err);
 }
 
 /* A random seed of at most six digits, which people can read out and type. */
@@ -104,9 +104,10 @@ static void set_up(struct tp_check *k)
     k->gate.word_count = (size_t)k->word_count;
     k->gate.rows = tp_check_rows;
     k->gate.opts = o;
-    k->gate.page = o->exports.files[TP_GATE_html];
+    k->gate.page = o->exports.files[tp_check_index_html];
     k->gate.pairs = (unsigned)o->pairs;
     k->gate.verbose = o->verbose;
+    k->gate.color = o->color;
     if (!tp_child_own_file(k->program, sizeof k->program))
         k->program[0] = '\0';
     k->gate.effect = o->effect;
@@ -237,7 +238,7 @@ static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *er
         return k->ended;
     }
     int outcome = tp_check_outcome(k, &found);
-    int written = tp_check_report(k, page, &lost);
+    int written = tp_check_report(k, page->out, &lost);
     tell_others(k);
     if (k->ended)
         return k->ended;

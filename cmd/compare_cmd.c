@@ -4,7 +4,6 @@
 #include "cmd/compare/compare.h"
 #include "cmd/compare/compare_html.h"
 #include "cmd/compare/compare_opts.h"
-#include "cmd/page/html_page.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
@@ -16,10 +15,12 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
 enum { SNIFF = 4096 };
 
-static const char *const format_words[] = {"text", "markdown", "csv", "json", "html", NULL};
+enum { TP_EXPORT_INDEXES(tp_compare, TP_COMPARE_EXPORTS) };
+static const char *const tp_compare_words[] = {TP_EXPORT_WORDS(TP_COMPARE_EXPORTS)};
+static const struct tp_exporter *const exporters[] = {
+    TP_EXPORT_TABLE(tp_compare, TP_COMPARE_EXPORTS)};
 
 #define ROW(member) offsetof(struct tp_compare_opts, member)
 static const struct tp_opt rows[] = {
@@ -53,12 +54,7 @@ static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct tp_compare_opts),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_SEED_ROW(ROW(seed), "of the order of the rounds and of the intervals"),
-    TP_FORMAT_ROW(struct tp_compare_opts, format_words, "what is printed"),
-    TP_JSON_ROW(struct tp_compare_opts),
-    TP_EXPORT_ROW(struct tp_compare_opts, FORMAT_JSON - 1, "json",
-                  "write the JSON to FILE as well"),
-    TP_HTML_ROW(struct tp_compare_opts, FORMAT_HTML - 1),
-    TP_FORCE_ROW(ROW(exports.force)),
+    TP_EXPORT_ROWS(tp_compare, TP_COMPARE_FILES),
     TP_BYTES_ROW(ROW(bytes)),
     TP_COLOR_ROW(ROW(color)),
     TP_VERBOSE_ROW(
@@ -192,41 +188,8 @@ static int check_options(struct compare *k, const struct tp_args *args, bool sto
     if (!status && o->sort && strcasecmp(o->sort, "name"))
         status = check_metric(o->sort, stored, err);
     if (!status)
-        status = tp_exports_look(&o->exports, format_words, err);
+        status = tp_exports_check(&o->exports, exporters, NULL, err);
     return status ? status : parse_conditions(k, stored, err);
-}
-
-/* ---- output ---- */
-
-static int write_screen(const struct compare *k, FILE *out)
-{
-    struct tp_page page;
-    tp_page_init(&page, out, k->o->color);
-    page.exact = k->o->bytes;
-    tp_compare_print(&k->found, k->o->verbose, &page);
-    return TP_OK;
-}
-
-static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
-{
-    const struct compare *k = of;
-    switch (format) {
-    case FORMAT_MARKDOWN:
-        return tp_compare_markdown(&k->found, out, err);
-    case FORMAT_CSV:
-        return tp_compare_csv(&k->found, out, err);
-    case FORMAT_JSON:
-        return tp_compare_json(&k->found, out, err);
-    case FORMAT_HTML:
-        return tp_compare_html(&k->page, out, err);
-    default:
-        return write_screen(k, out);
-    }
-}
-
-static int report(const struct compare *k, FILE *out, struct tp_err *err)
-{
-    return tp_exports_all(&k->o->exports, format_words, write_as, k, out, err);
 }
 
 /* ---- running ---- */
@@ -261,7 +224,7 @@ static int compare_all(struct compare *k, const struct tp_args *args, FILE *out,
     if (!status)
         status = tp_compare_sort(&k->found, k->o->sort, err);
     if (!status)
-        status = report(k, out, err);
+        status = tp_exports_write(&k->o->exports, exporters, &k->page, out, err);
     if (!status && k->found.failed.status) {
         *err = k->found.failed;
         status = (int)err->status;
@@ -273,8 +236,6 @@ static int run_compare(const struct tp_args *args, FILE *out, struct tp_err *err
 {
     const struct tp_compare_opts *o = args->opts;
     struct compare k = {.o = o};
-    if (tp_exports_asked(&o->exports, FORMAT_HTML) && tp_html_check(err))
-        return (int)err->status;
     k.page = (struct tp_compare_page){.found = &k.found,
                                       .words = args->words,
                                       .word_count = (size_t)args->count,

@@ -3,12 +3,11 @@
 #include "cmd/cli/config.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/results/report_json.h"
-#include "cmd/ui/option_words.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/text.h"
 
 #include <stdlib.h>
 
-enum { FORMAT_TEXT, FORMAT_JSON };
 enum { NAME = 2, VERDICT = 17, VALUE = 26 };
 
 struct doctor_opts {
@@ -16,11 +15,13 @@ struct doctor_opts {
     bool config;
 };
 
-static const char *const format_words[] = {"text", "json", NULL};
+#define FORMATS(X, of) X(of, json, "json", NULL)
+enum { TP_EXPORT_INDEXES(doctor, FORMATS) };
+static const char *const doctor_words[] = {TP_EXPORT_WORDS(FORMATS)};
 
 static const struct tp_opt rows[] = {
-    TP_FORMAT_ROW(struct doctor_opts, format_words, "what is printed"),
-    TP_JSON_ROW(struct doctor_opts),
+    TP_FORMAT_ROW(doctor, "what is printed"),
+    TP_JSON_ROW(doctor),
     TP_FLAG_AT(
         "config", offsetof(struct doctor_opts, config), .from = TP_OPT_CALL,
         .help =
@@ -35,9 +36,11 @@ static int count_verdict(const struct tp_doctor *d, enum tp_doctor_verdict verdi
     return count;
 }
 
-static void print_text(const struct tp_doctor *d, FILE *out)
+static int write_text(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_doctor *d = of;
     struct tp_page page;
+    (void)err;
     tp_page_init(&page, out, 0);
     tp_page_put(&page, 0, "tapool %s on this machine", TAPOOL_VERSION);
     for (int i = 0; i < d->count; i++) {
@@ -54,6 +57,7 @@ static void print_text(const struct tp_doctor *d, FILE *out)
                 "it is times that depend on it.",
                 count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)limits, "limit").s,
                 count_verdict(d, TP_VERDICT_MISSING));
+    return TP_OK;
 }
 
 /* Writes the CUDA devices; null if there is no driver. The check `cuda` says why. */
@@ -87,8 +91,9 @@ static void write_cuda(struct tp_json *j, cJSON *root, const struct tp_doctor *d
     }
 }
 
-static int print_json(const struct tp_doctor *d, FILE *out, struct tp_err *err)
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_doctor *d = of;
     struct tp_json j = {false};
     cJSON *root = tp_json_object(&j, NULL, NULL);
     tp_json_text(&j, root, "schema", "tapool.doctor/1");
@@ -117,6 +122,10 @@ static int print_json(const struct tp_doctor *d, FILE *out, struct tp_err *err)
     return tp_json_print(&j, root, out, err);
 }
 
+static const struct tp_exporter doctor_text = {.name = "text", .write = write_text};
+static const struct tp_exporter doctor_json = {.name = "json", .write = write_json};
+static const struct tp_exporter *const doctor_exporters[] = {TP_EXPORT_TABLE(doctor, FORMATS)};
+
 static int print_config(const struct tp_args *args, bool json, FILE *out, struct tp_err *err)
 {
     if (args->count > 1)
@@ -133,7 +142,7 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct doctor_opts *o = args->opts;
     if (o->config)
-        return print_config(args, o->exports.format == FORMAT_JSON, out, err);
+        return print_config(args, o->exports.format == doctor_index_json, out, err);
     if (args->count)
         return tp_fail(err, TP_EUSAGE, "doctor takes no argument");
     struct tp_doctor *d = calloc(1, sizeof *d);
@@ -142,11 +151,7 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
     d->root = "";
     d->out = out;
     tp_doctor_examine(d);
-    int status = TP_OK;
-    if (o->exports.format == FORMAT_JSON)
-        status = print_json(d, out, err);
-    else
-        print_text(d, out);
+    int status = tp_exports_write(&o->exports, doctor_exporters, d, out, err);
     tp_doctor_release(d);
     free(d);
     return status;

@@ -10,8 +10,6 @@
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
 
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED, FORMAT_HTML };
-
 struct info_opts {
     struct tp_open_opts open;
     struct tp_exports exports;
@@ -20,17 +18,13 @@ struct info_opts {
     bool bytes;
 };
 
-static const char *const format_words[] = {"text", "json", "folded", "html", NULL};
+enum { TP_EXPORT_INDEXES(info, TP_SNAPSHOT_EXPORTS) };
+static const char *const info_words[] = {TP_EXPORT_WORDS(TP_SNAPSHOT_EXPORTS)};
 
 #define ROW(member) offsetof(struct info_opts, member)
 static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
-    TP_FORMAT_ROW(struct info_opts, format_words, "what is printed"),
-    TP_JSON_ROW(struct info_opts),
-    TP_EXPORT_ROW(struct info_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
-    TP_EXPORT_ROW(struct info_opts, FORMAT_FOLDED - 1, "folded", TP_FOLDED_HELP),
-    TP_HTML_ROW(struct info_opts, FORMAT_HTML - 1),
-    TP_FORCE_ROW(ROW(exports.force)),
+    TP_EXPORT_ROWS(info, TP_SNAPSHOT_EXPORTS),
     TP_HOLDERS_ROWS(struct info_opts),
     TP_BYTES_ROW(ROW(bytes)),
     TP_FAIL_ON_ROW(ROW(fail_on),
@@ -39,11 +33,6 @@ static const struct tp_opt rows[] = {
                    "peak_requested, peak_blocks, left_blocks, left, temporary, remote_frees, "
                    "threads, sizes"),
     {.name = NULL}};
-
-static bool wants_stacks(const struct info_opts *o)
-{
-    return tp_exports_asked(&o->exports, FORMAT_FOLDED);
-}
 
 /* ---- writing ---- */
 
@@ -56,8 +45,9 @@ struct info_told {
     struct tp_info_command command;
 };
 
-static int write_text(const struct info_told *t, FILE *out, struct tp_err *err)
+static int write_text(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct info_told *t = of;
     struct tp_page page;
     (void)err;
     tp_page_init(&page, out, 0);
@@ -71,37 +61,50 @@ static int write_text(const struct info_told *t, FILE *out, struct tp_err *err)
     return TP_OK;
 }
 
-static int write_json(const struct info_told *t, FILE *out, struct tp_err *err)
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct info_told *t = of;
     return t->one ? tp_info_json(t->one, out, err) : tp_info_pair_json(t->two, t->growth, out, err);
 }
 
-static int write_folded(const struct info_told *t, FILE *out, struct tp_err *err)
+static int check_folded(const void *of, struct tp_err *err)
 {
+    const struct info_told *t = of;
+    return tp_holders_have_stacks(t->opts->holders.by, err);
+}
+
+static int write_folded(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct info_told *t = of;
     (void)err;
     tp_holders_folded(t->one->captured->holders, NULL, out);
     return TP_OK;
 }
 
-static int write_html(const struct info_told *t, FILE *out, struct tp_err *err)
+static int write_html(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct info_told *t = of;
     return t->one ? tp_info_html(t->one, &t->command, out, err)
                   : tp_info_pair_html(t->two, &t->command, out, err);
 }
 
-static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+static const struct tp_exporter info_text = {.name = "text", .write = write_text};
+static const struct tp_exporter info_json = {.name = "json", .write = write_json};
+static const struct tp_exporter info_folded = {
+    .name = "folded", .write = write_folded, .check = check_folded, .stacks = true};
+static const struct tp_exporter info_html = {
+    .name = "html", .write = write_html, .check = tp_html_check};
+static const struct tp_exporter *const info_exporters[] = {
+    TP_EXPORT_TABLE(info, TP_SNAPSHOT_EXPORTS)};
+
+static bool wants_stacks(const struct info_opts *o)
 {
-    static int (*const writers[])(const struct info_told *t, FILE *out,
-                                  struct tp_err *err) = {[FORMAT_TEXT] = write_text,
-                                                         [FORMAT_JSON] = write_json,
-                                                         [FORMAT_FOLDED] = write_folded,
-                                                         [FORMAT_HTML] = write_html};
-    return writers[format](of, out, err);
+    return tp_exports_need_stacks(&o->exports, info_exporters);
 }
 
 static int tell(const struct info_told *t, FILE *out, struct tp_err *err)
 {
-    return tp_exports_all(&t->opts->exports, format_words, write_as, t, out, err);
+    return tp_exports_write(&t->opts->exports, info_exporters, t, out, err);
 }
 
 /* ---- one trace, and two ---- */
@@ -178,7 +181,6 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
                 .max_memory = o->open.max_memory,
                 .stop = tp_stop_asked},
         .exports = &o->exports,
-        .words = format_words,
         .exact = o->bytes};
     const char *other = tp_config_typed_other(args, rows, fitting);
     if (other)
@@ -203,11 +205,7 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
                        "--by line shows which allocation sites grew from one to the other");
     if (args->count == 2 && o->holders.by == TP_BY_METADATA)
         return tp_fail(err, TP_EUSAGE, "--by metadata takes one trace");
-    int status = wants_stacks(o) ? tp_holders_have_stacks(o->holders.by, err) : TP_OK;
-    if (!status)
-        status = tp_exports_look(&o->exports, format_words, err);
-    if (!status && tp_exports_asked(&o->exports, FORMAT_HTML))
-        status = tp_html_check(err);
+    int status = tp_exports_check(&o->exports, info_exporters, &(struct info_told){.opts = o}, err);
     if (status)
         return status;
     bool grown = tp_config_typed(args, rows, "by") || tp_config_typed(args, rows, "depth");

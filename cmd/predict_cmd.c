@@ -9,7 +9,6 @@
 #include "cmd/predict/site_totals.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/exports.h"
-#include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/text.h"
@@ -28,8 +27,12 @@ struct predict_opts {
     bool bytes, curve;
 };
 
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
-static const char *const format_words[] = {"text", "json", "svg", "html", NULL};
+#define EXPORTS(X, of)                                                                             \
+    X(of, json, "json", TP_JSON_HELP)                                                              \
+    X(of, svg, "svg", "write memory by value as a picture to FILE")                                \
+    X(of, html, "html", TP_HTML_HELP)
+enum { TP_EXPORT_INDEXES(predict, EXPORTS) };
+static const char *const predict_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
 #define ROW(member) offsetof(struct predict_opts, member)
 static const struct tp_opt rows[] = {
@@ -45,13 +48,9 @@ static const struct tp_opt rows[] = {
                        "common divisor of the recorded values"),
     TP_OUTPUT_ROW(ROW(output),
                   "write the predicted trace, for replay and tune: .tpt, .json or .jsonl"),
-    TP_FORMAT_ROW(struct predict_opts, format_words, "what is printed"),
-    TP_JSON_ROW(struct predict_opts),
-    TP_EXPORT_ROW(struct predict_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
-    TP_EXPORT_ROW(struct predict_opts, FORMAT_SVG - 1, "svg",
-                  "write memory by value as a picture to FILE"),
-    TP_HTML_ROW(struct predict_opts, FORMAT_HTML - 1),
-    TP_THEME_ROW(struct predict_opts),
+    TP_FORMAT_ROW(predict, "what is printed"),
+    TP_JSON_ROW(predict),
+    EXPORTS(TP_EXPORT_ROW, predict) TP_THEME_ROW(predict),
     TP_FORCE_ROW(ROW(exports.force)),
     TP_BYTES_ROW(ROW(bytes)),
     TP_OPEN_ROWS(struct predict_opts),
@@ -116,28 +115,31 @@ static int check_output(const struct predict_opts *o, struct tp_err *err)
 
 /* ---- the whole ---- */
 
-static int print(const struct tp_predict_report *r, const struct predict_opts *o, FILE *out)
+static int write_text(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_predict_page *p = of;
     struct tp_page page;
+    (void)err;
     tp_page_init(&page, out, 0);
-    page.exact = o->bytes;
-    tp_predict_text(r, &page);
+    page.exact = p->exact;
+    tp_predict_text(p->report, &page);
     return TP_OK;
 }
 
-struct written {
-    const struct tp_predict_report *report;
-    const struct predict_opts *opts;
-    const struct tp_args *args;
-};
-
-static int write_picture(const struct written *w, FILE *out, struct tp_err *err)
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
+    return tp_predict_json(((const struct tp_predict_page *)of)->report, out, err);
+}
+
+static int write_svg(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_predict_page *p = of;
+    const struct predict_opts *o = p->opts;
     struct tp_predict_chart c;
-    int rc = tp_predict_chart_make(w->report, &c, err);
+    int rc = tp_predict_chart_make(p->report, &c, err);
     if (rc == TP_OK) {
         uint32_t height = tp_chart_height(&c.chart);
-        tp_svg_begin(w->opts->exports.theme, c.chart.title, height, out);
+        tp_svg_begin(o->exports.theme, c.chart.title, height, out);
         tp_svg_paper(height, out);
         tp_chart_write(&c.chart, out);
         tp_svg_end(NULL, height, out);
@@ -146,26 +148,12 @@ static int write_picture(const struct written *w, FILE *out, struct tp_err *err)
     return rc;
 }
 
-static int write_page(const struct written *w, FILE *out, struct tp_err *err)
-{
-    const struct tp_predict_page page = {.report = w->report,
-                                         .exact = w->opts->bytes,
-                                         .words = w->args->words,
-                                         .word_count = (size_t)w->args->count,
-                                         .rows = rows,
-                                         .opts = w->opts};
-    return tp_predict_page(&page, out, err);
-}
-
-static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
-{
-    const struct written *w = of;
-    if (format == FORMAT_TEXT)
-        return print(w->report, w->opts, out);
-    if (format == FORMAT_JSON)
-        return tp_predict_json(w->report, out, err);
-    return format == FORMAT_SVG ? write_picture(w, out, err) : write_page(w, out, err);
-}
+static const struct tp_exporter predict_text = {.name = "text", .write = write_text};
+static const struct tp_exporter predict_json = {.name = "json", .write = write_json};
+static const struct tp_exporter predict_svg = {.name = "svg", .write = write_svg};
+static const struct tp_exporter predict_html = {
+    .name = "html", .write = tp_predict_page, .check = tp_html_check};
+static const struct tp_exporter *const predict_exporters[] = {TP_EXPORT_TABLE(predict, EXPORTS)};
 
 static int refuse(const struct tp_predict_report *r, struct tp_err *err)
 {
@@ -235,16 +223,17 @@ static bool may_total(const struct tp_predict_asking *q)
 
 static bool draws(const struct predict_opts *o)
 {
-    return tp_exports_asked(&o->exports, FORMAT_SVG) || tp_exports_asked(&o->exports, FORMAT_HTML);
+    return tp_exports_asked(&o->exports, predict_index_svg) ||
+           tp_exports_asked(&o->exports, predict_index_html);
 }
 
 /* Where there is nothing to draw, what is printed still says why. */
-static int check_drawn(const struct predict_opts *o, const struct tp_predict_report *r, FILE *out,
+static int check_drawn(const struct predict_opts *o, const struct tp_predict_page *p, FILE *out,
                        struct tp_err *err)
 {
-    int rc = draws(o) ? tp_predict_chart_check(r, err) : TP_OK;
-    if (rc != TP_OK && o->exports.format == FORMAT_TEXT)
-        print(r, o, out);
+    int rc = draws(o) ? tp_predict_chart_check(p->report, err) : TP_OK;
+    if (rc != TP_OK && o->exports.format == predict_index_text)
+        write_text(p, out, err);
     return rc;
 }
 
@@ -252,15 +241,20 @@ static int write_report(const struct tp_args *args, const struct tp_predict_repo
                         struct tp_err *err)
 {
     const struct predict_opts *o = args->opts;
-    const struct written w = {r, o, args};
+    const struct tp_predict_page page = {.report = r,
+                                         .exact = o->bytes,
+                                         .words = args->words,
+                                         .word_count = (size_t)args->count,
+                                         .rows = rows,
+                                         .opts = o};
     bool totals = r->totals && r->totals->sound;
     if (totals && o->output)
         return tp_fail(err, TP_EINPUT,
                        "no trace to write: the recordings do not make the same "
                        "requests, and only totals are predicted");
-    int rc = check_drawn(o, r, out, err);
+    int rc = check_drawn(o, &page, out, err);
     if (rc == TP_OK)
-        rc = tp_exports_all(&o->exports, format_words, write_as, &w, out, err);
+        rc = tp_exports_write(&o->exports, predict_exporters, &page, out, err);
     if (rc == TP_OK && !r->answer->sound && !totals)
         rc = tp_fail(err, TP_EINPUT, "no prediction: %s", tp_predict_why(r->answer));
     return rc;
@@ -400,13 +394,11 @@ static int check_words(const struct tp_args *args, struct tp_err *err)
                        "--at 1024 predicts the memory there, --fits 24GiB the largest value that "
                        "fits");
     int rc = check_output(o, err);
-    for (int i = 0; rc == TP_OK && o->output && format_words[i + 1]; i++)
+    for (int i = 0; rc == TP_OK && o->output && predict_words[i]; i++)
         if (o->exports.files[i] && !strcmp(o->exports.files[i], o->output))
             rc = tp_fail(err, TP_EUSAGE, "--output and --export-%s name the same file",
-                         format_words[i + 1]);
-    if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
-        rc = tp_html_check(err);
-    return rc == TP_OK ? tp_exports_look(&o->exports, format_words, err) : rc;
+                         predict_words[i]);
+    return rc == TP_OK ? tp_exports_check(&o->exports, predict_exporters, NULL, err) : rc;
 }
 
 /* What fits is found by replays of PyTorch's allocator. */

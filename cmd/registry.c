@@ -4,7 +4,7 @@
 #include "cmd/jobs/catalog.h"
 
 #include "cmd/gate/gate.h"
-#include "cmd/results/exporter.h"
+#include "cmd/results/replay_exports.h"
 
 /* One entry per line, so that two branches can add entries without a merge conflict. */
 /* clang-format off */
@@ -115,11 +115,8 @@ const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,      
                                                        &tp_strategy_stream_pool, &tp_strategy_bump,
                                                        &tp_strategy_direct,      NULL};
 
-/* The lists of exporters and gate writers are TP_EXPORTERS in cmd/results/exporter.h and
- * TP_GATE_WRITERS in cmd/gate/gate.h, because options are made from them too. */
-#define DECLARE(of, id, ...) extern const struct tp_##of tp_##of##_##id;
-#define POINT(of, id, ...)   &tp_##of##_##id,
-TP_EXPORTERS(DECLARE, exporter)
-const struct tp_exporter *const tp_exporters[] = {TP_EXPORTERS(POINT, exporter) NULL};
-TP_GATE_WRITERS(DECLARE, gate_writer)
-const struct tp_gate_writer *const tp_gate_writers[] = {TP_GATE_WRITERS(POINT, gate_writer) NULL};
+/* Their lists are in headers, because options are made from them too. */
+const struct tp_exporter *const tp_replay_exporters[] = {
+    TP_EXPORT_TABLE(tp_replay, TP_REPLAY_EXPORTS)};
+const struct tp_exporter *const tp_check_exporters[] = {
+    TP_EXPORT_TABLE(tp_check, TP_CHECK_EXPORTS)};

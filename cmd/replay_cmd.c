@@ -2,7 +2,6 @@
 #include "alloc/base/grow.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
-#include "cmd/exports/export_files.h"
 #include "cmd/jobs/bound.h"
 #include "cmd/jobs/fork_replay.h"
 #include "cmd/jobs/machine.h"
@@ -16,6 +15,7 @@
 #include "cmd/results/figures.h"
 #include "cmd/results/metrics.h"
 #include "cmd/results/recorded_policy.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/replay_job.h"
 #include "cmd/stats/measure.h"
 #include "cmd/ui/exit.h"
@@ -31,21 +31,14 @@
 
 /* ---- replay output ---- */
 
-/* The output of tapool replay after everything is played: first the exported files, then the screen
- * or another format. */
-
-struct tp_replay_output {
-    const struct tp_replay_opts *opts;
-    const struct tp_report *report; /* with at least one result */
-    bool lost; /* the caller reports the error that made the report incomplete */
-};
-
-static void print_text(const struct tp_replay_output *o, FILE *out)
+static int write_text(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct tp_report *r = o->report;
+    const struct tp_report *r = of;
+    const struct tp_replay_opts *o = r->opts;
     struct tp_page page;
-    tp_page_init(&page, out, o->opts->color);
-    page.exact = o->opts->bytes;
+    (void)err;
+    tp_page_init(&page, out, o->color);
+    page.exact = o->bytes;
     for (size_t first = 0, planned; first < r->count; first += planned) {
         planned = tp_results_of_trace(&r->results[first], r->planned - first);
         size_t count = planned < r->count - first ? planned : r->count - first;
@@ -59,37 +52,37 @@ static void print_text(const struct tp_replay_output *o, FILE *out)
             tp_report_table(r, first, count, &page);
     }
     if (!r->partial)
-        return;
+        return TP_OK;
     tp_page_line(&page);
-    tp_page_styled(&page, 0, TP_RED, o->lost ? "stopped" : "interrupted");
+    tp_page_styled(&page, 0, TP_RED, r->lost ? "stopped" : "interrupted");
     tp_page_more(&page, 0,
                  ": %zu of %zu replays are done; what stands above is complete as far as it goes.",
                  r->count, r->planned);
     tp_page_line(&page);
+    return TP_OK;
 }
 
-/* Writes the exports, then prints to `out`. TP_ESTOP: the report was interrupted, and the printed
- * format has no place to say so. */
-static int replay_print(const struct tp_replay_output *o, FILE *out, struct tp_err *err)
+const struct tp_exporter tp_replay_text = {.name = "text", .write = write_text};
+
+/* Writes all that was asked for. TP_ESTOP: the report was interrupted, and the printed format has
+ * no place to say so. */
+static int write_report(const struct tp_exports *e, const struct tp_report *r, FILE *out,
+                        struct tp_err *err)
 {
-    const struct tp_report *r = o->report;
-    const struct tp_exporter *other = tp_exports_printed(&o->opts->exports);
-    int status = tp_exports_write(&o->opts->exports, r, err);
-    if (status)
+    int status = tp_exports_write(e, tp_replay_exporters, r, out, err);
+    if (status || !r->partial)
         return status;
-    if (other)
-        status = other->write(r, out, err);
-    else
-        print_text(o, out);
-    if (status)
-        return status;
-    if (!r->partial)
-        return TP_OK;
     status = tp_finish_output(out, "standard output", err);
-    if (status || o->lost || !other) /* the screen says it, and the caller reports a lost device */
+    /* the screen says it, and the caller reports a lost device */
+    if (status || r->lost || !e->format)
         return status;
     return tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done", r->count, r->planned);
 }
+
+enum { TP_EXPORT_INDEXES(tp_replay, TP_REPLAY_EXPORTS) };
+_Static_assert((int)tp_replay_index_end <= (int)TP_EXPORTS_MAX, "each export has a file");
+static const char *const tp_replay_words[] = {TP_EXPORT_WORDS(TP_REPLAY_EXPORTS)};
+#define EXCLUDED(of, id, name, what) " export-" name
 
 enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
@@ -134,10 +127,7 @@ static const struct tp_opt rows[] = {
                                        "else 0: not at all)"),
     TP_SET_AT(
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
-        .excludes =
-            "fits no-fits verify export-markdown export-csv export-benchfmt "
-            "export-hgrm export-perfetto export-svg export-svg-heap export-snapshot export-html "
-            "export-folded",
+        .excludes = "fits no-fits verify" TP_REPLAY_EXPORTS_OF_ALL(EXCLUDED, ),
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
             "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "
@@ -171,7 +161,10 @@ static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct tp_replay_opts),
     TP_SEED_ROW(ROW(seed), "of everything random (the shuffle decorator)"),
     TP_HOLDERS_ROWS(struct tp_replay_opts),
-    TP_EXPORTER_ROWS(struct tp_replay_opts),
+    TP_FORMAT_ROW(tp_replay, "what is printed ('tapool help exports')"),
+    TP_JSON_ROW(tp_replay),
+    TP_REPLAY_EXPORTS(TP_EXPORT_ROW, tp_replay) TP_THEME_ROW(tp_replay),
+    TP_FORCE_ROW(ROW(exports.force)),
     TP_UINT_AT("frames", ROW(frames), .def = "64", .max = TP_FRAMES_MOST,
                .help =
                    "for an export that draws the heap: at how many moments, of each device; 0 is "
@@ -193,7 +186,6 @@ struct replay {
     struct tp_report report;
     /* The first strategy that failed while others were played, TP_OK: none did. */
     struct tp_err failed;
-    bool lost; /* a device failed after some results, which are reported before the error */
 };
 
 /* ---- playing ---- */
@@ -280,7 +272,7 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
 /* Frames of the heap to be taken for each device. */
 static uint64_t frames_of(const struct replay *r)
 {
-    uint64_t most = tp_exports_frames(&r->o->exports);
+    uint64_t most = tp_exports_frames(&r->o->exports, tp_replay_exporters);
     return r->o->frames < most ? r->o->frames : most;
 }
 
@@ -476,6 +468,19 @@ static int play_jobs(struct replay *r, struct tp_err *err)
     return status;
 }
 
+/* A format of several files can only print one result. */
+static int check_exports(const struct replay *r, struct tp_err *err)
+{
+    const struct tp_exporter *printed = tp_replay_exporters[r->o->exports.format];
+    if (printed->part && r->report.planned > 1)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "--format %s prints one result, and these are %zu",
+                               printed->name, r->report.planned),
+                       "one trace with one -s, or --export-%s FILE, which writes a file for each",
+                       printed->name);
+    return tp_exports_check(&r->o->exports, tp_replay_exporters, &r->report, err);
+}
+
 /* Lists what will be played. With that the names of all files that will be written are known, and
  * are checked before any work. */
 static int plan(struct replay *r, struct tp_err *err)
@@ -492,7 +497,7 @@ static int plan(struct replay *r, struct tp_err *err)
                 (struct tp_result){.trace = &r->jobs[i].trace,
                                    .facts = tp_program_facts(r->jobs[i].trace.program),
                                    .spec = &r->jobs[i].specs[s]};
-    return tp_exports_check_parts(&r->o->exports, &r->report, err);
+    return check_exports(r, err);
 }
 
 static int play_all(struct replay *r, struct tp_err *err)
@@ -500,8 +505,8 @@ static int play_all(struct replay *r, struct tp_err *err)
     int status = hold_devices(r, err);
     if (!status)
         status = play_jobs(r, err);
-    r->lost = status == TP_EDEVICE && r->report.count;
-    r->report.partial = status == TP_ESTOP || r->lost;
+    r->report.lost = status == TP_EDEVICE && r->report.count;
+    r->report.partial = status == TP_ESTOP || r->report.lost;
     return status;
 }
 
@@ -524,8 +529,9 @@ static void find_places(struct replay *r)
                 tp_captured_want(&job->captured,
                                  r->report.results[s].run->latency.slowest[k].event);
         tp_captured_find(&job->captured, &job->trace, &r->o->holders,
-                         tp_exports_need_stacks(&r->o->exports), tp_stop_asked);
-        if (tp_exports_frames(&r->o->exports))
+                         tp_exports_need_stacks(&r->o->exports, tp_replay_exporters),
+                         tp_stop_asked);
+        if (tp_exports_frames(&r->o->exports, tp_replay_exporters))
             tp_captured_find_sizes(&job->captured, &job->trace, tp_stop_asked);
         tp_frame_places_find(&job->captured, &job->trace, &r->report.results[first], end - first,
                              tp_stop_asked);
@@ -560,8 +566,7 @@ static int report(struct replay *r, FILE *out, struct tp_err *err)
         find_places(r);
     for (size_t i = 0; !r->report.partial && i < r->job_count; i++)
         find_fidelity(r, i);
-    const struct tp_replay_output output = {.opts = r->o, .report = &r->report, .lost = r->lost};
-    int status = replay_print(&output, out, err);
+    int status = write_report(&r->o->exports, &r->report, out, err);
     return status || r->report.partial ? status : tp_fail_on_check(&r->o->fail_on, &r->report, err);
 }
 
@@ -574,7 +579,7 @@ static int play_and_report(struct replay *r, FILE *out, struct tp_err *err)
     int status = play_all(r, err);
     if (status && !r->report.partial)
         return status;
-    const struct tp_err why = r->lost ? *err : r->failed;
+    const struct tp_err why = r->report.lost ? *err : r->failed;
     if (r->failed.status && !r->report.count && !r->report.partial) {
         *err = r->failed;
         return (int)why.status;
@@ -614,9 +619,9 @@ static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
     if (o->passes & TP_PASS_FITS && !(o->passes & TP_PASS_USAGE))
         return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
     int status = tp_fail_on_parse(&o->fail_on, err);
-    if (!status && tp_exports_need_stacks(&o->exports))
+    if (!status && tp_exports_need_stacks(&o->exports, tp_replay_exporters))
         status = tp_holders_have_stacks(o->holders.by, err);
-    return status ? status : tp_exports_look(&o->exports, tp_export_words, err);
+    return status ? status : tp_exports_look(&o->exports, tp_replay_exporters, err);
 }
 
 static void release(struct replay *r)

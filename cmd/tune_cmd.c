@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
-
 struct tune_opts {
     struct tp_open_opts open;
     struct tp_exports exports;
@@ -29,7 +27,11 @@ struct tune_opts {
     bool all, bytes;
 };
 
-static const char *const format_words[] = {"text", "json", "html", NULL};
+#define EXPORTS(X, of)                                                                             \
+    X(of, json, "json", TP_JSON_HELP)                                                              \
+    X(of, html, "html", TP_HTML_HELP)
+enum { TP_EXPORT_INDEXES(tune, EXPORTS) };
+static const char *const tune_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
 /* Where a key cannot be used. */
 static const char *const use_words[] = {"any", "windows", "vllm-sleep", NULL};
@@ -60,11 +62,7 @@ static const struct tp_opt rows[] = {
     TP_CHOICE_AT("goal", ROW(goal), .def = "both", .choices = tp_goal_words, .arg = "GOAL",
                  .help = "of a host trace: pick for memory, time, or both"),
     TP_SEED_ROW(ROW(seed), "of a host trace: of the order of the rounds"),
-    TP_FORMAT_ROW(struct tune_opts, format_words, "what is printed"),
-    TP_JSON_ROW(struct tune_opts),
-    TP_EXPORT_ROW(struct tune_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
-    TP_HTML_ROW(struct tune_opts, FORMAT_HTML - 1),
-    TP_FORCE_ROW(ROW(exports.force)),
+    TP_EXPORT_ROWS(tune, EXPORTS),
     TP_BYTES_ROW(ROW(bytes)),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_OPEN_ROWS(struct tune_opts),
@@ -128,44 +126,43 @@ static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_e
     return status;
 }
 
-/* What was found, and what is printed of it. */
-struct found {
-    const struct tune_opts *opts;
-    const struct tp_tune *t;
-    struct tp_tune_answers answers;
-};
-
-static int print(const struct found *f, FILE *out)
+static int write_text(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_tune_page *p = of;
     struct tp_page page;
+    (void)err;
     tp_page_init(&page, out, 0);
-    page.exact = f->opts->bytes;
-    tp_tune_text(f->t, &f->answers, f->opts->all, &page);
+    page.exact = p->exact;
+    tp_tune_text(p->t, p->answers, ((const struct tune_opts *)p->opts)->all, &page);
     return TP_OK;
 }
 
-static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct found *f = of;
-    const struct tp_tune_page page = {
-        .t = f->t, .answers = &f->answers, .exact = f->opts->bytes, .rows = rows, .opts = f->opts};
-    if (format == FORMAT_JSON)
-        return tp_tune_json(f->t, &f->answers, out, err);
-    return format == FORMAT_HTML ? tp_tune_page(&page, out, err) : print(f, out);
+    const struct tp_tune_page *p = of;
+    return tp_tune_json(p->t, p->answers, out, err);
 }
+
+static const struct tp_exporter tune_text = {.name = "text", .write = write_text};
+static const struct tp_exporter tune_json = {.name = "json", .write = write_json};
+static const struct tp_exporter tune_html = {
+    .name = "html", .write = tp_tune_page, .check = tp_html_check};
+static const struct tp_exporter *const tune_exporters[] = {TP_EXPORT_TABLE(tune, EXPORTS)};
 
 static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out, struct tp_err *err)
 {
     struct tp_tune_case of = tp_tune_case(t);
-    struct found f = {.opts = o, .t = t};
-    f.answers.any = tp_tune_answer(t->settings, t->setting_count, of);
+    struct tp_tune_answers answers;
+    const struct tp_tune_page page = {
+        .t = t, .answers = &answers, .exact = o->bytes, .rows = rows, .opts = o};
+    answers.any = tp_tune_answer(t->settings, t->setting_count, of);
     of.older = true;
-    f.answers.older = tp_tune_answer(t->settings, t->setting_count, of);
-    if (f.answers.any.verdict == TP_TUNE_UNKNOWN) {
+    answers.older = tp_tune_answer(t->settings, t->setting_count, of);
+    if (answers.any.verdict == TP_TUNE_UNKNOWN) {
         *err = t->settings[0].err;
         return t->settings[0].status;
     }
-    return tp_exports_all(&o->exports, format_words, write_as, &f, out, err);
+    return tp_exports_write(&o->exports, tune_exporters, &page, out, err);
 }
 
 /* A key that nothing is tried of was probably meant to be another one. */
@@ -217,17 +214,35 @@ struct found_malloc {
     const struct tp_malloc_tune *t;
 };
 
-static int write_malloc(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+static int write_malloc_text(const void *of, FILE *out, struct tp_err *err)
 {
     const struct found_malloc *f = of;
     struct tp_page page;
-    if (format == FORMAT_JSON)
-        return tp_malloc_json(f->t, out, err);
+    (void)err;
     tp_page_init(&page, out, 0);
     page.exact = f->opts->bytes;
     tp_malloc_text(f->t, f->opts->all, &page);
     return TP_OK;
 }
+
+static int write_malloc_json(const void *of, FILE *out, struct tp_err *err)
+{
+    return tp_malloc_json(((const struct found_malloc *)of)->t, out, err);
+}
+
+static int check_malloc_html(const void *of, struct tp_err *err)
+{
+    return tp_hint(err,
+                   tp_fail(err, TP_EUSAGE,
+                           "there is no page of malloc settings: '%s' is a host trace",
+                           ((const struct found_malloc *)of)->t->trace->file),
+                   "--json writes all figures");
+}
+
+static const struct tp_exporter malloc_text = {.name = "text", .write = write_malloc_text};
+static const struct tp_exporter malloc_json = {.name = "json", .write = write_malloc_json};
+static const struct tp_exporter malloc_html = {.name = "html", .check = check_malloc_html};
+static const struct tp_exporter *const malloc_exporters[] = {TP_EXPORT_TABLE(malloc, EXPORTS)};
 
 /* The recorded setting comes first, and is what the others are compared with. */
 static int read_malloc_grids(const struct tune_opts *o, struct tp_malloc_tune *t,
@@ -269,20 +284,15 @@ static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, 
     if (gpu)
         return tp_fail(err, TP_EUSAGE, "--%s is about a GPU: '%s' is a host trace", gpu,
                        trace->file);
-    if (tp_exports_asked(&o->exports, FORMAT_HTML))
-        return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE,
-                               "there is no page of malloc settings: '%s' is a "
-                               "host trace",
-                               trace->file),
-                       "--json writes all figures");
-    int status = read_malloc_grids(o, &t, err);
+    int status = tp_exports_check(&o->exports, malloc_exporters, &found, err);
+    if (!status)
+        status = read_malloc_grids(o, &t, err);
     tp_stop_catch(&stop, true);
     if (!status)
         status = tp_malloc_play(&t, &cfg, err);
     tp_stop_restore(&stop);
     if (!status)
-        status = tp_exports_all(&o->exports, format_words, write_malloc, &found, out, err);
+        status = tp_exports_write(&o->exports, malloc_exporters, &found, out, err);
     tp_malloc_tune_release(&t);
     return status;
 }
@@ -298,9 +308,7 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
                        tp_fail(err, TP_EUSAGE, "tune needs a PyTorch snapshot or a host trace"),
                        "torch.cuda.memory._dump_snapshot(FILE) makes the one, 'tapool record -o "
                        "FILE COMMAND' the other");
-    int status = tp_exports_asked(&o->exports, FORMAT_HTML) ? tp_html_check(err) : TP_OK;
-    if (!status)
-        status = tp_exports_look(&o->exports, format_words, err);
+    int status = tp_exports_check(&o->exports, tune_exporters, NULL, err);
     uint64_t capacity = o->capacity;
     if (!status)
         status = tp_less_reserve(&capacity, o->reserve, err);

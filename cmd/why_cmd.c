@@ -23,10 +23,10 @@ struct why_opts {
     bool bytes;
 };
 
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED, FORMAT_HTML };
 enum { SHOWN_MAX = 4096 }; /* bytes of a path */
 
-static const char *const format_words[] = {"text", "json", "folded", "html", NULL};
+enum { TP_EXPORT_INDEXES(why, TP_SNAPSHOT_EXPORTS) };
+static const char *const why_words[] = {TP_EXPORT_WORDS(TP_SNAPSHOT_EXPORTS)};
 
 #define ROW(member) offsetof(struct why_opts, member)
 static const struct tp_opt rows[] = {
@@ -49,12 +49,7 @@ static const struct tp_opt rows[] = {
     TP_RESERVE_ROW(ROW(reserve)),
     TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
                .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
-    TP_FORMAT_ROW(struct why_opts, format_words, "what is printed"),
-    TP_JSON_ROW(struct why_opts),
-    TP_EXPORT_ROW(struct why_opts, FORMAT_JSON - 1, "json", "write the JSON to FILE as well"),
-    TP_EXPORT_ROW(struct why_opts, FORMAT_FOLDED - 1, "folded", TP_FOLDED_HELP),
-    TP_HTML_ROW(struct why_opts, FORMAT_HTML - 1),
-    TP_FORCE_ROW(ROW(exports.force)),
+    TP_EXPORT_ROWS(why, TP_SNAPSHOT_EXPORTS),
     TP_BYTES_ROW(ROW(bytes)),
     {.name = NULL}};
 
@@ -89,7 +84,7 @@ static void print_next(const struct answers *a, bool played, struct tp_page *pag
         tp_str_add(&tune, "Next: tapool tune");
         tp_str_word(&tune, a->shown);
     }
-    if (!a->opts->exports.files[FORMAT_HTML - 1]) {
+    if (!a->opts->exports.files[why_index_html]) {
         tp_str_add(&picture, " picture: ");
         add_picture(a, &picture);
     }
@@ -107,9 +102,11 @@ static void print_next(const struct answers *a, bool played, struct tp_page *pag
     tp_str_drop(&picture);
 }
 
-static int print(const struct answers *a, FILE *out)
+static int write_text(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct answers *a = of;
     struct tp_page page;
+    (void)err;
     tp_page_init(&page, out, 2);
     page.exact = a->opts->bytes;
     bool played = false;
@@ -123,23 +120,46 @@ static int print(const struct answers *a, FILE *out)
     return TP_OK;
 }
 
-static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
     const struct answers *a = of;
-    if (format == FORMAT_JSON)
-        return tp_why_json(a->list, a->count, a->shown, out, err);
-    if (format == FORMAT_HTML)
-        return tp_why_page(&(struct tp_why_page){.list = a->list,
-                                                 .count = a->count,
-                                                 .file = a->shown,
-                                                 .exact = a->opts->bytes,
-                                                 .rows = rows,
-                                                 .opts = a->opts},
-                           out, err);
-    for (size_t i = 0; format == FORMAT_FOLDED && i < a->count; i++)
-        tp_holders_folded(a->list[i].holders, NULL, out);
-    return format == FORMAT_TEXT ? print(a, out) : TP_OK;
+    return tp_why_json(a->list, a->count, a->shown, out, err);
 }
+
+static int check_folded(const void *of, struct tp_err *err)
+{
+    return tp_holders_have_stacks(((const struct answers *)of)->opts->by, err);
+}
+
+static int write_folded(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct answers *a = of;
+    (void)err;
+    for (size_t i = 0; i < a->count; i++)
+        tp_holders_folded(a->list[i].holders, NULL, out);
+    return TP_OK;
+}
+
+static int write_html(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct answers *a = of;
+    return tp_why_page(&(struct tp_why_page){.list = a->list,
+                                             .count = a->count,
+                                             .file = a->shown,
+                                             .exact = a->opts->bytes,
+                                             .rows = rows,
+                                             .opts = a->opts},
+                       out, err);
+}
+
+static const struct tp_exporter why_text = {.name = "text", .write = write_text};
+static const struct tp_exporter why_json = {.name = "json", .write = write_json};
+static const struct tp_exporter why_folded = {
+    .name = "folded", .write = write_folded, .check = check_folded};
+static const struct tp_exporter why_html = {
+    .name = "html", .write = write_html, .check = tp_html_check};
+static const struct tp_exporter *const why_exporters[] = {
+    TP_EXPORT_TABLE(why, TP_SNAPSHOT_EXPORTS)};
 
 /* ---- the answers ---- */
 
@@ -265,14 +285,14 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     }
     if (rc == TP_OK)
         rc = tp_verify_rules(file.snapshot, o->conf, &rules, err);
-    if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
+    if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_html))
         cfg.pictures = count_devices(o, file.snapshot);
     if (rc == TP_OK && !(a.list = calloc(TP_PYTORCH_DEVICES, sizeof *a.list)))
         rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc == TP_OK)
         rc = answer(&a, file.snapshot, &cfg, err);
     if (rc == TP_OK)
-        rc = tp_exports_all(&o->exports, format_words, write_as, &a, out, err);
+        rc = tp_exports_write(&o->exports, why_exporters, &a, out, err);
     for (size_t i = 0; i < a.count; i++)
         tp_why_release(&a.list[i]);
     free(a.list);
@@ -297,7 +317,6 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
                                              .max_memory = o->max_memory,
                                              .stop = tp_stop_asked},
                                      .exports = &o->exports,
-                                     .words = format_words,
                                      .exact = o->bytes};
     const char *other = tp_config_typed_other(args, rows, fitting);
     if (other)
@@ -313,12 +332,7 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (args->count != 1)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "why needs a PyTorch snapshot"),
                        "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
-    int rc =
-        tp_exports_asked(&o->exports, FORMAT_FOLDED) ? tp_holders_have_stacks(o->by, err) : TP_OK;
-    if (rc == TP_OK && tp_exports_asked(&o->exports, FORMAT_HTML))
-        rc = tp_html_check(err);
-    if (rc == TP_OK)
-        rc = tp_exports_look(&o->exports, format_words, err);
+    int rc = tp_exports_check(&o->exports, why_exporters, &(struct answers){.opts = o}, err);
     uint64_t capacity = o->capacity;
     if (rc == TP_OK)
         rc = tp_less_reserve(&capacity, o->reserve, err);

@@ -254,9 +254,6 @@ void tp_compare_print_remarks(const struct tp_compare *c, struct tp_page *page);
 /* ---- writers ---- */
 
 void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *page);
-int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *err);
-int tp_compare_csv(const struct tp_compare *c, FILE *out, struct tp_err *err);
-int tp_compare_json(const struct tp_compare *c, FILE *out, struct tp_err *err);
 
 /* Which strategy to choose, and why. `text` gets the last line of a table: "Pick lru: ...", "Pick:
  * no difference that matters here", or "" if there is nothing to choose. Returns the row; NULL:

@@ -1,6 +1,7 @@
 /* Writes comparisons as Markdown, for people on a web page, and as CSV, for spreadsheets. CSV has
  * one value per line, with all digits. */
 #include "cmd/compare/compare.h"
+#include "cmd/compare/compare_html.h"
 #include "cmd/ui/escape.h"
 
 #include <math.h>
@@ -33,8 +34,9 @@ static int put_table(const struct tp_compare *c, const struct tp_compare_table *
     return status;
 }
 
-int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *err)
+static int write_markdown(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_compare *c = ((const struct tp_compare_page *)of)->found;
     struct tp_table means = {0};
     int status = TP_OK;
     for (size_t t = 0; !status && t < c->count; t++) {
@@ -55,6 +57,8 @@ int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *er
         tp_put(out, TP_TO_MARKDOWN, "\n%s\n", c->notes[i]);
     return status;
 }
+
+const struct tp_exporter tp_compare_markdown = {.name = "markdown", .write = write_markdown};
 
 /* ---- CSV ---- */
 
@@ -87,8 +91,9 @@ static void add_value(const struct tp_compare_table *t, const struct tp_compare_
     tp_table_add(out, "%s", tp_mark_names[cell->mark]);
 }
 
-int tp_compare_csv(const struct tp_compare *c, FILE *out, struct tp_err *err)
+static int write_csv(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_compare *c = ((const struct tp_compare_page *)of)->found;
     static const char *const heads[] = {
         "trace", "strategy", "file",   "source",     "metric",      "class", "value", "low",
         "high",  "base",     "change", "change_low", "change_high", "p",     "count", "mark"};
@@ -105,3 +110,5 @@ int tp_compare_csv(const struct tp_compare *c, FILE *out, struct tp_err *err)
     tp_table_drop(&all);
     return status;
 }
+
+const struct tp_exporter tp_compare_csv = {.name = "csv", .write = write_csv};

@@ -1,9 +1,8 @@
-/* The page of a comparison: what its charts are drawn from, and its articles. */
+/* The exports of a comparison. Of its page: what its charts are drawn from, and its articles. */
 #ifndef TP_COMPARE_HTML_H
 #define TP_COMPARE_HTML_H
 
-#include "alloc/base/err.h"
-#include "alloc/base/opt.h"
+#include "cmd/ui/exporter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,13 +20,22 @@ struct tp_compare_page {
     const struct tp_opt *rows; /* of the options of the command, which are `opts` */
     const void *opts;
     bool exact; /* sizes in bytes */
-    /* What there is room for, in which tp_compare_html replaces `found`; its caller sets none. */
+    /* What there is room for, in which the page replaces `found`; its caller sets none. */
     const bool *has_rounds; /* tp_compare_page_rooms */
     size_t traces_left;     /* those of which no row is shown */
 };
 
-/* --format html. */
-int tp_compare_html(const struct tp_compare_page *p, FILE *out, struct tp_err *err);
+/* All are of a struct tp_compare_page. Markdown and CSV are only printed. */
+#define TP_COMPARE_FILES(X, of)                                                                    \
+    X(of, json, "json", TP_JSON_HELP)                                                              \
+    X(of, html, "html", TP_HTML_HELP)
+#define TP_COMPARE_EXPORTS(X, of)                                                                  \
+    X(of, markdown, "markdown", NULL)                                                              \
+    X(of, csv, "csv", NULL)                                                                        \
+    TP_COMPARE_FILES(X, of)
+
+TP_COMPARE_EXPORTS(TP_EXPORT_DECLARE, tp_compare)
+extern const struct tp_exporter tp_compare_text;
 
 /* ---- compare_page_data.c ---- */
 

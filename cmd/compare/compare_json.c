@@ -1,5 +1,6 @@
 /* Writes tapool.compare/1. Within a major version names never change, they are only added. */
 #include "cmd/compare/compare.h"
+#include "cmd/compare/compare_html.h"
 #include "cmd/compare/compare_tree.h"
 
 #include "cmd/results/report_json.h"
@@ -150,8 +151,11 @@ cJSON *tp_compare_tree(struct tp_json *j, const struct tp_compare *c)
     return root;
 }
 
-int tp_compare_json(const struct tp_compare *c, FILE *out, struct tp_err *err)
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {false};
-    return tp_json_print(&j, tp_compare_tree(&j, c), out, err);
+    const struct tp_compare_page *p = of;
+    return tp_json_print(&j, tp_compare_tree(&j, p->found), out, err);
 }
+
+const struct tp_exporter tp_compare_json = {.name = "json", .write = write_json};

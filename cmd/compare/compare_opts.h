@@ -3,7 +3,7 @@
 #define TP_COMPARE_OPTS_H
 
 #include "cmd/jobs/open_trace.h"
-#include "cmd/ui/option_words.h"
+#include "cmd/ui/exporter.h"
 
 #include <stdbool.h>
 

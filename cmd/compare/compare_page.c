@@ -464,8 +464,9 @@ static int choose_rows(void *of, size_t most, struct tp_err *err)
     return rc;
 }
 
-int tp_compare_html(const struct tp_compare_page *p, FILE *out, struct tp_err *err)
+static int write_html(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_compare_page *p = of;
     const struct tp_compare *c = p->found;
     struct compare_writing w = {.all = c, .page = *p};
     struct tp_html_room room = tp_html_room(tp_compare_rows(c));
@@ -482,3 +483,6 @@ int tp_compare_html(const struct tp_compare_page *p, FILE *out, struct tp_err *e
     free(w.has_rounds);
     return rc;
 }
+
+const struct tp_exporter tp_compare_html = {
+    .name = "html", .write = write_html, .check = tp_html_check};

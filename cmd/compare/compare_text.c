@@ -1,6 +1,8 @@
 /* The screen of `tapool compare`: for each trace a table with its legend and the Pick, then means,
  * warnings and notes. */
 #include "cmd/compare/compare.h"
+#include "cmd/compare/compare_html.h"
+#include "cmd/compare/compare_opts.h"
 
 #include "cmd/report/report.h"
 #include "cmd/results/figures.h"
@@ -323,3 +325,17 @@ void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *
         print_means(c, verbose, page);
     tp_compare_print_remarks(c, page);
 }
+
+static int write_text(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_compare_page *p = of;
+    const struct tp_compare_opts *o = p->opts;
+    struct tp_page page;
+    (void)err;
+    tp_page_init(&page, out, o->color);
+    page.exact = p->exact;
+    tp_compare_print(p->found, o->verbose, &page);
+    return TP_OK;
+}
+
+const struct tp_exporter tp_compare_text = {.name = "text", .write = write_text};

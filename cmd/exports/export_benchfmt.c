@@ -15,9 +15,9 @@
 #include "cmd/exports/export_text.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/report/report.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/metrics.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/json_out.h"
 
@@ -170,8 +170,9 @@ static void write_latencies(const struct tp_report *rep, const struct tp_result 
     }
 }
 
-static int write_benchfmt(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_benchfmt(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     (void)err;
     write_head(r, out);
     for (size_t i = 0; i < r->count; i++) {
@@ -183,9 +184,20 @@ static int write_benchfmt(const struct tp_report *r, FILE *out, struct tp_err *e
     return TP_OK;
 }
 
-const struct tp_exporter tp_exporter_benchfmt = {
+static const char about[] =
+    "Go's benchmark format: benchstat old.txt new.txt, or benchstat -col /strategy x.txt.\n"
+    "Each repetition is a line of ns/op. Memory and counts have a line of their own and\n"
+    "are declared exact where a second replay would say the same. What differs between\n"
+    "results that cannot be compared (trace hash, source, touch, what is in the times,\n"
+    "machine) is configuration, by which benchstat parts its tables. Percentiles below\n"
+    "ten steps of the clock are left out. In names a character other than a letter, a\n"
+    "digit or one of . _ + : , = # - is %XX.\n"
+    "The repetitions follow each other in one process: they share its layout, so a\n"
+    "difference between two files can be real and still not be the policy's.";
+
+const struct tp_exporter tp_replay_benchfmt = {
     .name = "benchfmt",
-    .suffix = ".txt",
     .summary = "Go's benchmark format, a line for each repetition, for benchstat",
+    .about = about,
     .write = write_benchfmt,
 };

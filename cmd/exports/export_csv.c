@@ -7,8 +7,8 @@
  * the same digits. A column is named after its path there: `memory.peak_reserved_bytes` becomes
  * peak_reserved_bytes. Known weakness: values of the whole run, such as times, are repeated in the
  * row of each device. */
-#include "cmd/results/exporter.h"
 #include "cmd/results/metrics.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/report_json.h"
 #include "cmd/ui/table.h"
 
@@ -185,8 +185,9 @@ static void add_rows(const struct columns *columns, const cJSON *head, const cJS
     }
 }
 
-static int write_csv(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_csv(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     struct tp_json j = {false};
     cJSON *head = tp_json_head(&j, r);
     struct columns columns;
@@ -207,9 +208,18 @@ static int write_csv(const struct tp_report *r, FILE *out, struct tp_err *err)
     return status;
 }
 
-const struct tp_exporter tp_exporter_csv = {
+static const char about[] =
+    "RFC 4180, lines end in LF, UTF-8. A row is a result on one device: what belongs to\n"
+    "the whole run, such as its times, stands in the row of every device. A column is\n"
+    "called by its path in the JSON result without memory, throughput and latency:\n"
+    "at_peak_demand_idle_bytes, ns_per_op, alloc_p99_ns. Empty: not known. Several things\n"
+    "in a cell are parted by ';', options by ','. Left out: curves, buckets, phases and\n"
+    "single repetitions. A name that begins with = + - or @ stands in quotes as it is,\n"
+    "which does not keep a spreadsheet from taking it for a formula: import as text.";
+
+const struct tp_exporter tp_replay_csv = {
     .name = "csv",
-    .suffix = ".csv",
     .summary = "one table: a row for each trace, strategy and device",
+    .about = about,
     .write = write_csv,
 };

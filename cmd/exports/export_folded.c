@@ -7,11 +7,12 @@
  * What the program holds is the same for every strategy, so a trace is written once. Known
  * weakness: a flame graph merges equal stacks, and two traces of one name are one. */
 #include "cmd/report/report_holders.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
+#include "cmd/results/replay_exports.h"
 
-static int check(const struct tp_report *r, struct tp_err *err)
+static int check(const void *of, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     int status = TP_OK;
     for (size_t i = 0; !status && i < r->planned;
          i += tp_results_of_trace(&r->results[i], r->planned - i))
@@ -19,8 +20,9 @@ static int check(const struct tp_report *r, struct tp_err *err)
     return status;
 }
 
-static int write_folded(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_folded(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     bool several = tp_results_of_trace(r->results, r->planned) < r->planned;
     int status = TP_OK;
     if (r->partial)
@@ -36,10 +38,17 @@ static int write_folded(const struct tp_report *r, FILE *out, struct tp_err *err
     return status;
 }
 
-const struct tp_exporter tp_exporter_folded = {
+static const char about[] =
+    "Who holds the memory at the peak, or after --at EVENT: a line is a call stack, the\n"
+    "outermost function first, and its bytes. For flamegraph.pl, speedscope and others.\n"
+    "It is of the trace, the same for every strategy; of several traces each stands under\n"
+    "its name. What has no stack is 'not known'. A trace without stacks is refused. info and\n"
+    "why write it too.";
+
+const struct tp_exporter tp_replay_folded = {
     .name = "folded",
-    .suffix = ".folded",
     .summary = "who holds the memory at the peak, as call stacks for flame graphs",
+    .about = about,
     .write = write_folded,
     .check = check,
     .stacks = true,

@@ -12,8 +12,8 @@
  * Known weakness: buckets are up to 3.2 % wide, and below ten steps of the clock a value is only
  * good to one step. */
 #include "cmd/exports/export_text.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/ui/escape.h"
 
 #include <math.h>
@@ -49,14 +49,14 @@ static bool locate(const struct tp_report *r, size_t index, size_t *result, int 
 
 /* Names end in '-' and the kind. No kind contains a '-', so different names of results stay
  * different. */
-static bool name_part(const struct tp_report *r, size_t index, char *name, size_t size)
+static bool name_part(const void *of, size_t index, char *name, size_t size)
 {
     size_t result;
     int kind;
     char text[TP_EXPORT_PART];
-    if (!locate(r, index, &result, &kind))
+    if (!locate(of, index, &result, &kind))
         return false;
-    tp_export_part(r, result, text);
+    tp_export_part(of, result, text);
     if (!*text)
         snprintf(name, size, "%s", kind == TP_LAT_KINDS ? "" : kind_name(kind));
     else
@@ -167,34 +167,43 @@ static void write_histogram(const struct tp_report *r, size_t index, int kind, F
 }
 
 /* An interrupted report has no files for its missing results. */
-static bool has_part(const struct tp_report *r, size_t index)
+static bool has_part(const void *of, size_t index)
 {
+    const struct tp_report *r = of;
     size_t result;
     int kind;
     return locate(r, index, &result, &kind) && result < r->count;
 }
 
-static int write_part(const struct tp_report *r, size_t index, FILE *out, struct tp_err *err)
+static int write_part(const void *of, size_t index, FILE *out, struct tp_err *err)
 {
     size_t result;
     int kind;
-    if (!locate(r, index, &result, &kind))
+    if (!locate(of, index, &result, &kind))
         return tp_fail(err, TP_EBROKEN, "there is no histogram %zu", index);
-    write_histogram(r, result, kind, out);
+    write_histogram(of, result, kind, out);
     return TP_OK;
 }
 
-static int write_all_calls(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_all_calls(const void *of, FILE *out, struct tp_err *err)
 {
     (void)err;
-    write_histogram(r, 0, TP_LAT_KINDS, out);
+    write_histogram(of, 0, TP_LAT_KINDS, out);
     return TP_OK;
 }
 
-const struct tp_exporter tp_exporter_hgrm = {
+static const char about[] =
+    "Percentiles as HdrHistogram prints them, in nanoseconds, for its plotter. A file is\n"
+    "one histogram. With one result FILE is that of all calls, FILE-alloc and so on those\n"
+    "of each kind; with several they are FILE-LABEL-all, FILE-LABEL-alloc, ..., and where\n"
+    "there are several traces FILE-TRACE-LABEL-...: what is added goes before the suffix.\n"
+    "--format hgrm prints the histogram of all calls of one result. Values below ten\n"
+    "steps of the clock are good to one step; the first lines say how long that is.";
+
+const struct tp_exporter tp_replay_hgrm = {
     .name = "hgrm",
-    .suffix = ".hgrm",
     .summary = "latencies by percentile, for HdrHistogram's plotters",
+    .about = about,
     .write = write_all_calls,
     .part = name_part,
     .has_part = has_part,

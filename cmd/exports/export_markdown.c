@@ -14,8 +14,8 @@
 #include "cmd/exports/export_text.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/warnings.h"
 #include "cmd/ui/escape.h"
 
@@ -81,8 +81,9 @@ static int write_trace(const struct tp_report *rep, size_t first, size_t count, 
     return status;
 }
 
-static int write_markdown(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_markdown(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     char partial[96];
     int status = TP_OK;
     for (size_t first = 0, n; !status && first < r->count; first += n) {
@@ -94,9 +95,13 @@ static int write_markdown(const struct tp_report *r, FILE *out, struct tp_err *e
     return status;
 }
 
-const struct tp_exporter tp_exporter_markdown = {
+static const char about[] =
+    "For a comment on a pull request: the table of the screen, Pick, warnings, and folded\n"
+    "away how everything was set. No name in it can become a link or call somebody.";
+
+const struct tp_exporter tp_replay_markdown = {
     .name = "markdown",
-    .suffix = ".md",
     .summary = "a table for each trace, for a comment on a pull request",
+    .about = about,
     .write = write_markdown,
 };

@@ -10,8 +10,8 @@
  * Known weakness: a curve has at most TP_CURVE_POINTS points. No extreme is lost, but values
  * between extremes may be. */
 #include "cmd/exports/timeline.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/report_json.h"
 
 #include <string.h>
@@ -151,8 +151,9 @@ static void write_other(struct perfetto_writer *w, const struct tp_report *rep)
     cJSON_Delete(head);
 }
 
-static int write_perfetto(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_perfetto(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     struct perfetto_writer w = {.out = out};
     struct tp_phase_list phases = {0};
     int status = TP_OK;
@@ -175,9 +176,14 @@ static int write_perfetto(const struct tp_report *r, FILE *out, struct tp_err *e
     return status;
 }
 
-const struct tp_exporter tp_exporter_perfetto = {
+static const char about[] =
+    "Chrome's trace-event JSON for ui.perfetto.dev: requested, granted, reserved and idle\n"
+    "bytes over recorded time, a process for each result, the trace's marks as phases.\n"
+    "In a trace without times an event is a microsecond.";
+
+const struct tp_exporter tp_replay_perfetto = {
     .name = "perfetto",
-    .suffix = ".json",
     .summary = "memory over time as counters, for ui.perfetto.dev",
+    .about = about,
     .write = write_perfetto,
 };

@@ -6,8 +6,8 @@
 #include "cmd/charts/memory_chart.h"
 #include "cmd/charts/svg_file.h"
 #include "cmd/exports/export_text.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
+#include "cmd/results/replay_exports.h"
 
 #include <stdlib.h>
 
@@ -77,8 +77,9 @@ static void write_picture(struct picture *p, const struct tp_report *r, FILE *ou
     tp_svg_end(said, height, out);
 }
 
-static int write_svg(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_svg(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     struct picture p = {.count = 0};
     int status = make_charts(&p, r, err);
     if (!status)
@@ -88,9 +89,23 @@ static int write_svg(const struct tp_report *r, FILE *out, struct tp_err *err)
     return status;
 }
 
-const struct tp_exporter tp_exporter_svg = {
+static const char about[] =
+    "Memory over time as a picture: what the program requested and what each strategy\n"
+    "reserved, on one axis; where they are known also what the recorded allocator reserved,\n"
+    "the capacity, and the first request that failed. A chart for each trace and device, at\n"
+    "most 8, and 16 lines in each. Each line goes to the highest and the lowest value of its\n"
+    "column of pixels. Plain SVG: no script, no font, no link, below 200 KB.\n"
+    "By default one file has light and dark colours and shows those that its reader prefers,\n"
+    "on paper of its own, so it can be read wherever it is put, as in a comment on a pull\n"
+    "request. A theme that was chosen on GitHub itself may not reach into a picture, so a\n"
+    "README takes two files, of --svg-theme light and --svg-theme dark, between which GitHub\n"
+    "chooses:\n"
+    "  <picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"dark.svg\">\n"
+    "  <img alt=\"memory over time\" src=\"light.svg\"></picture>";
+
+const struct tp_exporter tp_replay_svg = {
     .name = "svg",
-    .suffix = ".svg",
     .summary = "memory over time as a picture",
+    .about = about,
     .write = write_svg,
 };

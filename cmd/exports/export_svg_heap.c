@@ -6,8 +6,8 @@
 #include "cmd/charts/heap_chart.h"
 #include "cmd/charts/svg_file.h"
 #include "cmd/exports/export_text.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
+#include "cmd/results/replay_exports.h"
 
 #include <stdlib.h>
 
@@ -72,8 +72,9 @@ static void write_picture(const struct heap_picture *p, const struct tp_report *
     tp_svg_end(said, height, out);
 }
 
-static int write_svg_heap(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_svg_heap(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     struct heap_picture p = {.count = 0};
     int status = make_charts(&p, r, err);
     if (!status) {
@@ -85,10 +86,15 @@ static int write_svg_heap(const struct tp_report *r, FILE *out, struct tp_err *e
     return status;
 }
 
-const struct tp_exporter tp_exporter_svg_heap = {
+static const char about[] =
+    "What each strategy held when the program needed most, as a picture like those of svg:\n"
+    "its ranges in the order of getting, with what is live, cached, idle or dead in them.\n"
+    "Each heap has its own scale; 8 charts at most, of 8 strategies each.";
+
+const struct tp_exporter tp_replay_svg_heap = {
     .name = "svg-heap",
-    .suffix = ".svg",
     .summary = "the heap of each strategy at the peak as a picture",
+    .about = about,
     .write = write_svg_heap,
     .frames = 1,
 };

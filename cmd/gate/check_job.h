@@ -21,7 +21,6 @@
 #include "cmd/gate/gate.h"
 #include "cmd/stats/instructions.h"
 #include "cmd/stats/rounds.h"
-#include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 
 struct tp_check_opts {
@@ -267,13 +266,10 @@ bool tp_check_requires(const struct tp_check *k, enum tp_class metric_class);
  * leaves `err` alone. */
 int tp_check_outcome(struct tp_check *k, struct tp_err *err);
 
-/* Checks before any work that all forms that are asked for can be written. */
-int tp_check_forms(const struct tp_exports *e, struct tp_err *err);
-
 /* Writes the exported files, what GitHub shows, and the screen or the document of --format. All of
  * them are tried even after an error, so that a full disk does not hide a regression. Returns the
  * first error. */
-int tp_check_report(struct tp_check *k, struct tp_page *page, struct tp_err *err);
+int tp_check_report(struct tp_check *k, FILE *out, struct tp_err *err);
 
 /* Notes that an error ended the check early, so that the reports show it. Call this before any
  * tp_check_report*(). */

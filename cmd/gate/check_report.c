@@ -4,30 +4,6 @@
 
 #include "cmd/ui/exit.h"
 #include "cmd/ui/exports.h"
-#include "cmd/ui/output.h"
-
-#define WORD(of, id, words) #id,
-const char *const tp_gate_format_words[] = {"text", TP_GATE_WRITERS(WORD, ) NULL};
-
-int tp_check_forms(const struct tp_exports *e, struct tp_err *err)
-{
-    int status = tp_exports_look(e, tp_gate_format_words, err);
-    for (uint32_t i = 0; !status && i < TP_GATE_WRITER_COUNT; i++)
-        if (tp_gate_writers[i]->check && (e->files[i] || e->format == i + 1))
-            status = tp_gate_writers[i]->check(err);
-    return status;
-}
-
-struct file {
-    const struct tp_gate_writer *writer;
-    const struct tp_gate *gate;
-};
-
-static int write_export(void *ctx, FILE *out, struct tp_err *err)
-{
-    const struct file *e = ctx;
-    return e->writer->write(e->gate, out, err);
-}
 
 /* Keeps the first of several errors. */
 static int keep_first(int first, int status, const struct tp_err *one, struct tp_err *err)
@@ -35,20 +11,6 @@ static int keep_first(int first, int status, const struct tp_err *one, struct tp
     if (!first && status)
         *err = *one;
     return first ? first : status;
-}
-
-static int write_exports(const struct tp_check *k, struct tp_err *err)
-{
-    const struct tp_exports *o = &k->o->exports;
-    struct tp_err one = {0};
-    int first = TP_OK;
-    for (int i = 0; i < TP_GATE_WRITER_COUNT; i++) {
-        struct file e = {.writer = tp_gate_writers[i], .gate = &k->gate};
-        if (o->files[i])
-            first = keep_first(
-                first, tp_output_write(o->files[i], o->force, write_export, &e, &one), &one, err);
-    }
-    return first;
 }
 
 /* ---- reports ---- */
@@ -68,22 +30,22 @@ static void note_lost(struct tp_check *k, int status, const struct tp_err *err)
     keep_error(&k->gate, err);
 }
 
-static const struct tp_gate_writer *document(const struct tp_check *k)
+/* The screen, or the document of --format in its place. */
+static int print(const struct tp_check *k, FILE *out, struct tp_err *err)
 {
-    uint32_t format = k->o->exports.format;
-    return format ? tp_gate_writers[format - 1] : NULL;
+    return tp_check_exporters[k->o->exports.format]->write(&k->gate, out, err);
 }
 
 static void annotate(const struct tp_check *k, bool full, FILE *out)
 {
     if (tp_gate_in_github()) /* stderr, if stdout holds a document */
-        tp_gate_annotate(&k->gate, full, document(k) ? stderr : out);
+        tp_gate_annotate(&k->gate, full, k->o->exports.format ? stderr : out);
 }
 
 static int write_files(struct tp_check *k, bool *full, struct tp_err *err)
 {
     struct tp_err one = {0};
-    int status = write_exports(k, err);
+    int status = tp_exports_files(&k->o->exports, tp_check_exporters, &k->gate, err);
     note_lost(k, status, err);
     if (tp_gate_in_github())
         status = keep_first(status, tp_gate_summary(&k->gate, full, &one), &one, err);
@@ -91,17 +53,13 @@ static int write_files(struct tp_check *k, bool *full, struct tp_err *err)
     return status;
 }
 
-int tp_check_report(struct tp_check *k, struct tp_page *page, struct tp_err *err)
+int tp_check_report(struct tp_check *k, FILE *out, struct tp_err *err)
 {
-    const struct tp_gate_writer *writer = document(k);
     struct tp_err one = {0};
     bool full = false;
     int status = write_files(k, &full, err);
-    if (writer)
-        status = keep_first(status, writer->write(&k->gate, page->out, &one), &one, err);
-    else
-        tp_gate_print(&k->gate, page);
-    annotate(k, full, page->out);
+    status = keep_first(status, print(k, out, &one), &one, err);
+    annotate(k, full, out);
     return status;
 }
 
@@ -125,8 +83,8 @@ void tp_check_report_end(struct tp_check *k, FILE *out)
         return;
     tp_check_outcome(k, &lost);
     write_files(k, &full, &lost);
-    if (document(k))
-        document(k)->write(&k->gate, out, &lost);
+    if (k->o->exports.format)
+        print(k, out, &lost);
     annotate(k, full, out);
 }
 

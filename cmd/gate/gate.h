@@ -4,7 +4,7 @@
 #define TP_GATE_H
 
 #include "cmd/stats/difference.h"
-#include "cmd/ui/option_words.h"
+#include "cmd/ui/exporter.h"
 #include "cmd/ui/text.h"
 
 #include <stddef.h>
@@ -109,6 +109,7 @@ struct tp_gate {
     uint64_t seed;
     uint64_t wall_ns;
     bool verbose;                  /* the screen shows every value that moved */
+    uint32_t color;                /* of the screen, as for tp_page_init */
     const struct tp_moved *moved;  /* borrowed; sorted by cause */
     const struct tp_cause *causes; /* borrowed; regressions first */
     size_t moved_count, cause_count;
@@ -152,39 +153,21 @@ void tp_gate_print(const struct tp_gate *g, struct tp_page *page);
 
 /* ---- forms of what was found ---- */
 
-/* A form in which the findings can be written. To add a form, write a file cmd/gate/gate_NAME.c
- * that exports `const struct tp_gate_writer tp_gate_writer_NAME`, and add one line to
- * TP_GATE_WRITERS. The options --format NAME and --export-NAME, their help and the table in
- * cmd/registry.c are made from that line. */
-struct tp_gate_writer {
-    const char *name; /* "junit" for --export-junit */
-    int (*write)(const struct tp_gate *g, FILE *out, struct tp_err *err);
-    int (*check)(struct tp_err *err); /* asked before any work; TP_EUSAGE: cannot be. NULL: can */
-};
+/* The exports of what was found (cmd/ui/exporter.h), of a struct tp_gate. To add one: a file
+ * cmd/gate/gate_NAME.c that exports `const struct tp_exporter tp_check_NAME`, and one line here. */
+#define TP_CHECK_EXPORTS(X, of)                                                                    \
+    X(of, json, "json", "write what was found to FILE as well")                                    \
+    X(of, junit, "junit", "the same as JUnit XML: a test case for each cell and metric")           \
+    X(of, markdown, "markdown", "the same as Markdown")                                            \
+    X(of, html, "html", "the same as a page with charts, one file for a browser")                  \
+    X(of, bmf, "bmf", "the measured values for Bencher (BMF)")                                     \
+    X(of, benchmarks, "benchmarks",                                                                \
+      "the measured values for github-action-benchmark (customSmallerIsBetter)")
 
-/* One line per form: X(of, NAME, help of the option --export-NAME). */
-#define TP_GATE_WRITERS(X, of)                                                                     \
-    X(of, json, "write what was found to FILE as well")                                            \
-    X(of, junit, "the same as JUnit XML: a test case for each cell and metric")                    \
-    X(of, markdown, "the same as Markdown")                                                        \
-    X(of, html, "the same as a page with charts, one file for a browser")                          \
-    X(of, bmf, "the measured values for Bencher (BMF)")                                            \
-    X(of, benchmarks, "the measured values for github-action-benchmark (customSmallerIsBetter)")
-
-#define TP_GATE_INDEX(of, id, words) TP_GATE_##id,
-enum { TP_GATE_WRITERS(TP_GATE_INDEX, ) TP_GATE_WRITER_COUNT };
-
-/* The writers in the order of TP_GATE_WRITERS; NULL-terminated. */
-extern const struct tp_gate_writer *const tp_gate_writers[];
-
-extern const char *const tp_gate_format_words[]; /* keywords of --format; NULL-terminated */
-
-/* The option rows of all forms, for the table of a struct `opts` with a member `struct tp_exports
- * exports`. */
-#define TP_GATE_WRITER_ROW(opts, id, words) TP_EXPORT_ROW(opts, TP_GATE_##id, #id, words),
-#define TP_GATE_WRITER_ROWS(opts)                                                                  \
-    TP_FORMAT_ROW(opts, tp_gate_format_words, "what is printed"), TP_JSON_ROW(opts),               \
-        TP_GATE_WRITERS(TP_GATE_WRITER_ROW, opts) TP_FORCE_ROW(offsetof(opts, exports.force))
+TP_CHECK_EXPORTS(TP_EXPORT_DECLARE, tp_check)
+extern const struct tp_exporter tp_check_text;
+extern const struct tp_exporter *const tp_check_exporters[];
+enum { TP_EXPORT_INDEXES(tp_check, TP_CHECK_EXPORTS) };
 
 /* Whether this process runs in GitHub Actions. */
 bool tp_gate_in_github(void);

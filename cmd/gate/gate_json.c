@@ -176,10 +176,10 @@ cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g)
     return root;
 }
 
-static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {0};
-    return tp_json_print(&j, tp_gate_tree(&j, g), out, err);
+    return tp_json_print(&j, tp_gate_tree(&j, of), out, err);
 }
 
-const struct tp_gate_writer tp_gate_writer_json = {.name = "json", .write = write_json};
+const struct tp_exporter tp_check_json = {.name = "json", .write = write_json};

@@ -203,8 +203,9 @@ static size_t same_trace(const struct tp_finding *f, size_t count)
     return n;
 }
 
-static int write_junit(const struct tp_gate *g, FILE *out, struct tp_err *err)
+static int write_junit(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_gate *g = of;
     struct junit_tally classes = count_classes(g);
     struct junit_tally t = count_findings(g->findings, g->finding_count);
     (void)err;
@@ -225,4 +226,4 @@ static int write_junit(const struct tp_gate *g, FILE *out, struct tp_err *err)
     return TP_OK;
 }
 
-const struct tp_gate_writer tp_gate_writer_junit = {.name = "junit", .write = write_junit};
+const struct tp_exporter tp_check_junit = {.name = "junit", .write = write_junit};

@@ -262,9 +262,9 @@ int tp_gate_markdown(const struct tp_gate *g, FILE *out, size_t limit, struct tp
     return d.lost ? tp_fail(err, TP_ENOMEM, "out of memory while writing Markdown") : TP_OK;
 }
 
-static int write_markdown(const struct tp_gate *g, FILE *out, struct tp_err *err)
+static int write_markdown(const void *of, FILE *out, struct tp_err *err)
 {
-    return tp_gate_markdown(g, out, TP_MARKDOWN_COMMENT, err);
+    return tp_gate_markdown(of, out, TP_MARKDOWN_COMMENT, err);
 }
 
-const struct tp_gate_writer tp_gate_writer_markdown = {.name = "markdown", .write = write_markdown};
+const struct tp_exporter tp_check_markdown = {.name = "markdown", .write = write_markdown};

@@ -441,8 +441,9 @@ static int write_articles(const void *of, FILE *out, struct tp_err *err)
     return tp_html_article(&article, out, err);
 }
 
-static int write_html(const struct tp_gate *g, FILE *out, struct tp_err *err)
+static int write_html(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_gate *g = of;
     struct tp_gate_line verdict = tp_gate_verdict(g);
     struct gate_page p = {.gate = g, .chosen = calloc(g->finding_count + 1, sizeof *p.chosen)};
     if (!p.chosen)
@@ -463,5 +464,5 @@ static int write_html(const struct tp_gate *g, FILE *out, struct tp_err *err)
     return rc;
 }
 
-const struct tp_gate_writer tp_gate_writer_html = {
+const struct tp_exporter tp_check_html = {
     .name = "html", .write = write_html, .check = tp_html_check};

@@ -307,3 +307,15 @@ void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
     print_insensitive(g, page);
     print_again(g, page);
 }
+
+static int write_text(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_gate *g = of;
+    struct tp_page page;
+    (void)err;
+    tp_page_init(&page, out, g->color);
+    tp_gate_print(g, &page);
+    return TP_OK;
+}
+
+const struct tp_exporter tp_check_text = {.name = "text", .write = write_text};

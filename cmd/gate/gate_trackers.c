@@ -34,8 +34,9 @@ static void add_number(struct tp_json *j, cJSON *in, const char *name, double va
     j->failed |= !cJSON_AddNumberToObject(in, name, value);
 }
 
-static int write_bmf(const struct tp_gate *g, FILE *out, struct tp_err *err)
+static int write_bmf(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_gate *g = of;
     struct tp_json j = {false};
     const struct tp_gate_cell *last = NULL; /* whose object is `cell` */
     cJSON *root = tp_json_object(&j, NULL, NULL), *cell = NULL;
@@ -54,8 +55,9 @@ static int write_bmf(const struct tp_gate *g, FILE *out, struct tp_err *err)
     return tp_json_print(&j, root, out, err);
 }
 
-static int write_benchmarks(const struct tp_gate *g, FILE *out, struct tp_err *err)
+static int write_benchmarks(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_gate *g = of;
     struct tp_json j = {false};
     cJSON *root = cJSON_CreateArray();
     j.failed = !root;
@@ -74,7 +76,5 @@ static int write_benchmarks(const struct tp_gate *g, FILE *out, struct tp_err *e
     return tp_json_print(&j, root, out, err);
 }
 
-extern const struct tp_gate_writer tp_gate_writer_bmf, tp_gate_writer_benchmarks;
-const struct tp_gate_writer tp_gate_writer_bmf = {.name = "bmf", .write = write_bmf};
-const struct tp_gate_writer tp_gate_writer_benchmarks = {.name = "benchmarks",
-                                                         .write = write_benchmarks};
+const struct tp_exporter tp_check_bmf = {.name = "bmf", .write = write_bmf};
+const struct tp_exporter tp_check_benchmarks = {.name = "benchmarks", .write = write_benchmarks};

@@ -1,6 +1,8 @@
 /* tapool help exports: what can be written for other programs, and how each is read. */
 #include "cmd/cli/commands.h"
-#include "cmd/results/exporter.h"
+#include "cmd/results/replay_exports.h"
+
+#include <string.h>
 
 static const char how[] =
     "--format NAME prints it instead of the screen, --export-NAME FILE writes it to FILE beside "
@@ -17,143 +19,25 @@ static const char how[] =
     "check writes is in 'tapool help ci'.\n"
     "\n";
 
-static const char text[] =
-    "\n"
-    "json       Everything, under fixed names; share/tapool/result.schema.json describes each.\n"
-    "\n"
-    "markdown   For a comment on a pull request: the table of the screen, Pick, warnings, and "
-    "folded\n"
-    "           away how everything was set. No name in it can become a link or call somebody.\n"
-    "\n"
-    "csv        RFC 4180, lines end in LF, UTF-8. A row is a result on one device: what belongs "
-    "to\n"
-    "           the whole run, such as its times, stands in the row of every device. A column is\n"
-    "           called by its path in the JSON result without memory, throughput and latency:\n"
-    "           at_peak_demand_idle_bytes, ns_per_op, alloc_p99_ns. Empty: not known. Several "
-    "things\n"
-    "           in a cell are parted by ';', options by ','. Left out: curves, buckets, phases "
-    "and\n"
-    "           single repetitions. A name that begins with = + - or @ stands in quotes as it is,\n"
-    "           which does not keep a spreadsheet from taking it for a formula: import as text.\n"
-    "\n"
-    "benchfmt   Go's benchmark format: benchstat old.txt new.txt, or benchstat -col /strategy "
-    "x.txt.\n"
-    "           Each repetition is a line of ns/op. Memory and counts have a line of their own "
-    "and\n"
-    "           are declared exact where a second replay would say the same. What differs between\n"
-    "           results that cannot be compared (trace hash, source, touch, what is in the times,\n"
-    "           machine) is configuration, by which benchstat parts its tables. Percentiles below\n"
-    "           ten steps of the clock are left out. In names a character other than a letter, a\n"
-    "           digit or one of . _ + : , = # - is %XX.\n"
-    "           The repetitions follow each other in one process: they share its layout, so a\n"
-    "           difference between two files can be real and still not be the policy's.\n"
-    "\n"
-    "hgrm       Percentiles as HdrHistogram prints them, in nanoseconds, for its plotter. A file "
-    "is\n"
-    "           one histogram. With one result FILE is that of all calls, FILE-alloc and so on "
-    "those\n"
-    "           of each kind; with several they are FILE-LABEL-all, FILE-LABEL-alloc, ..., and "
-    "where\n"
-    "           there are several traces FILE-TRACE-LABEL-...: what is added goes before the "
-    "suffix.\n"
-    "           --format hgrm prints the histogram of all calls of one result. Values below ten\n"
-    "           steps of the clock are good to one step; the first lines say how long that is.\n"
-    "\n"
-    "perfetto   Chrome's trace-event JSON for ui.perfetto.dev: requested, granted, reserved and "
-    "idle\n"
-    "           bytes over recorded time, a process for each result, the trace's marks as phases.\n"
-    "           In a trace without times an event is a microsecond.\n"
-    "\n";
-
-static const char pictures[] =
-    "svg        Memory over time as a picture: what the program requested and what each strategy\n"
-    "           reserved, on one axis; where they are known also what the recorded allocator "
-    "reserved,\n"
-    "           the capacity, and the first request that failed. A chart for each trace and "
-    "device, "
-    "at\n"
-    "           most 8, and 16 lines in each. Each line goes to the highest and the lowest value "
-    "of "
-    "its\n"
-    "           column of pixels. Plain SVG: no script, no font, no link, below 200 KB.\n"
-    "           By default one file has light and dark colours and shows those that its reader "
-    "prefers,\n"
-    "           on paper of its own, so it can be read wherever it is put, as in a comment on a "
-    "pull\n"
-    "           request. A theme that was chosen on GitHub itself may not reach into a picture, so "
-    "a\n"
-    "           README takes two files, of --svg-theme light and --svg-theme dark, between which "
-    "GitHub\n"
-    "           chooses:\n"
-    "             <picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"dark.svg\">\n"
-    "             <img alt=\"memory over time\" src=\"light.svg\"></picture>\n"
-    "\n"
-    "svg-heap   What each strategy held when the program needed most, as a picture like those of "
-    "svg:\n"
-    "           its ranges in the order of getting, with what is live, cached, idle or dead in "
-    "them.\n"
-    "           Each heap has its own scale; 8 charts at most, of 8 strategies each.\n"
-    "\n"
-    "snapshot   A PyTorch memory snapshot of what the strategy did, for "
-    "docs.pytorch.org/memory_viz "
-    "and\n"
-    "           other tools that read such files, tapool too: every segment taken and given back, "
-    "every\n"
-    "           block, every out of memory, and what is held at the end. A file is one strategy; "
-    "with\n"
-    "           several they are FILE-LABEL and FILE-TRACE-LABEL, as above. The trace is played "
-    "once\n"
-    "           more for it. Addresses are made up: segments follow each other in the order in "
-    "which\n"
-    "           they were taken. Times count from the first event; the marks of the trace are\n"
-    "           annotations. Frames are those of the trace, as 'tapool info' shows them: the lines "
-    "of\n"
-    "           the program, without folders. What a failure left is 0 where the source does not "
-    "say "
-    "it.\n"
-    "           Not for real allocators (system, lib) and the driver's pool, which do not say "
-    "where\n"
-    "           their memory comes from.\n"
-    "\n"
-    "html       A page in one file, for a browser: the answer and its table, memory over time of "
-    "all\n"
-    "           strategies with the capacity and the first requests that failed, a map of the heap "
-    "at\n"
-    "           --frames moments, who holds the memory, fragmentation and calls to the source "
-    "over\n"
-    "           time, latencies, the trace, every setting. It loads nothing, so it can be sent by\n"
-    "           mail; light and dark; tables and texts can be read without JavaScript. Below 3 "
-    "MB:\n"
-    "           what does not fit of the map is left out, the moments that are missed least "
-    "first,\n"
-    "           then devices, rows or findings; the page says how many, and json has them.\n"
-    "           The data is the JSON result, in the element 'data'. It needs dygraphs\n"
-    "           (libjs-dygraphs) where tapool is built.\n"
-    "           compare's has each change with its interval, the values, memory over time and "
-    "every\n"
-    "           round; check's the verdict, its causes, and all that was compared or was not; "
-    "info's\n"
-    "           what is in a trace, or what differs between two; why's why a GPU ran out of\n"
-    "           memory; tune's which setting of PyTorch would need less.\n"
-    "\n"
-    "folded     Who holds the memory at the peak, or after --at EVENT: a line is a call stack, "
-    "the\n"
-    "           outermost function first, and its bytes. For flamegraph.pl, speedscope and "
-    "others.\n"
-    "           It is of the trace, the same for every strategy; of several traces each stands "
-    "under\n"
-    "           its name. What has no stack is 'not known'. A trace without stacks is refused. "
-    "info "
-    "and\n"
-    "           why write it too.\n";
+/* Its paragraph, beside its name. */
+static void print_about(const struct tp_exporter *x, FILE *out)
+{
+    const char *name = x->name, *line = x->about;
+    fputc('\n', out);
+    for (size_t length; *line; line += length + (line[length] == '\n')) {
+        length = strcspn(line, "\n");
+        fprintf(out, "%-11s%.*s\n", name, (int)length, line);
+        name = "";
+    }
+}
 
 static void print_exports(FILE *out)
 {
     fputs(how, out);
-    for (size_t i = 0; tp_exporters[i]; i++)
-        fprintf(out, "  %-11s%s\n", tp_exporters[i]->name, tp_exporters[i]->summary);
-    fputs(text, out);
-    fputs(pictures, out);
+    for (size_t i = 1; tp_replay_exporters[i]; i++)
+        fprintf(out, "  %-11s%s\n", tp_replay_exporters[i]->name, tp_replay_exporters[i]->summary);
+    for (size_t i = 1; tp_replay_exporters[i]; i++)
+        print_about(tp_replay_exporters[i], out);
 }
 
 const struct tp_topic tp_topic_exports = {

@@ -27,8 +27,8 @@
 #include "cmd/page/trace_page.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/report_json.h"
 #include "cmd/ui/stop.h"
 
@@ -442,8 +442,9 @@ static int write_room(struct html_export *e, FILE *out, struct tp_err *err)
     return tp_html_write(&page, out, err);
 }
 
-static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_html(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     size_t written = 0;
     struct html_export e = {.page = {.all = r, .infos = calloc(r->count, sizeof *e.page.infos)},
                             .shown = *r,
@@ -463,17 +464,26 @@ static int write_html(const struct tp_report *r, FILE *out, struct tp_err *err)
     return rc;
 }
 
-static int check_html(const struct tp_report *r, struct tp_err *err)
-{
-    (void)r;
-    return tp_html_check(err);
-}
+static const char about[] =
+    "A page in one file, for a browser: the answer and its table, memory over time of all\n"
+    "strategies with the capacity and the first requests that failed, a map of the heap at\n"
+    "--frames moments, who holds the memory, fragmentation and calls to the source over\n"
+    "time, latencies, the trace, every setting. It loads nothing, so it can be sent by\n"
+    "mail; light and dark; tables and texts can be read without JavaScript. Below 3 MB:\n"
+    "what does not fit of the map is left out, the moments that are missed least first,\n"
+    "then devices, rows or findings; the page says how many, and json has them.\n"
+    "The data is the JSON result, in the element 'data'. It needs dygraphs\n"
+    "(libjs-dygraphs) where tapool is built.\n"
+    "compare's has each change with its interval, the values, memory over time and every\n"
+    "round; check's the verdict, its causes, and all that was compared or was not; info's\n"
+    "what is in a trace, or what differs between two; why's why a GPU ran out of\n"
+    "memory; tune's which setting of PyTorch would need less.";
 
-const struct tp_exporter tp_exporter_html = {
+const struct tp_exporter tp_replay_html = {
     .name = "html",
-    .suffix = ".html",
     .summary = "a page with charts in one file, for a browser",
+    .about = about,
     .write = write_html,
-    .check = check_html,
+    .check = tp_html_check,
     .frames = TP_FRAMES_MOST,
 };

@@ -251,8 +251,9 @@ int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err)
     return rc;
 }
 
-int tp_html_check(struct tp_err *err)
+int tp_html_check(const void *of, struct tp_err *err)
 {
+    (void)of;
     if (!tp_page_lacks)
         return TP_OK;
     return tp_hint(err, tp_fail(err, TP_EUSAGE, "%s", tp_page_lacks),

@@ -69,8 +69,8 @@ void tp_html_left_out(size_t count, const char *what, FILE *out);
 /* TP_EUSAGE: it is too large with a single item, too. */
 int tp_html_write(const struct tp_html_page *d, FILE *out, struct tp_err *err);
 
-/* TP_EUSAGE: this build cannot write pages. To be asked before any work is done. */
-int tp_html_check(struct tp_err *err);
+/* The check of all exporters of pages. TP_EUSAGE: this build cannot write any. */
+int tp_html_check(const void *of, struct tp_err *err);
 
 /* TP_ENOMEM, as all pages say it. */
 int tp_html_no_memory(struct tp_err *err);

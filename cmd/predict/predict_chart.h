@@ -41,7 +41,8 @@ struct tp_predict_page {
     const void *opts; /* of the command line */
 };
 
-/* TP_EINPUT: as tp_predict_chart_check. TP_ENOMEM: a part is missing. */
-int tp_predict_page(const struct tp_predict_page *p, FILE *out, struct tp_err *err);
+/* Writes the page of a struct tp_predict_page. TP_EINPUT: as tp_predict_chart_check. TP_ENOMEM: a
+ * part is missing. */
+int tp_predict_page(const void *of, FILE *out, struct tp_err *err);
 
 #endif

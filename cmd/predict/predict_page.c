@@ -143,18 +143,19 @@ static int choose_sites(void *of, size_t most, struct tp_err *err)
     return TP_OK;
 }
 
-int tp_predict_page(const struct tp_predict_page *p, FILE *out, struct tp_err *err)
+int tp_predict_page(const void *of, FILE *out, struct tp_err *err)
 {
-    struct predict_room of = {.page = p};
+    const struct tp_predict_page *p = of;
+    struct predict_room shown = {.page = p};
     struct tp_html_room room = tp_html_room(p->report->answer->peak.count);
     struct tp_str title = {0};
     room.choose = choose_sites;
-    room.of = &of;
+    room.of = &shown;
     add_title(p->report->asking, &title);
     const struct tp_html_page page = {.title = tp_str_text(&title),
                                       .articles = write_articles,
                                       .data = write_data,
-                                      .of = &of,
+                                      .of = &shown,
                                       .room = &room};
     int rc = tp_html_write(&page, out, err);
     tp_str_drop(&title);

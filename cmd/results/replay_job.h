@@ -7,9 +7,9 @@
 #include "cmd/jobs/open_trace.h"
 #include "cmd/jobs/spec.h"
 #include "cmd/results/captured.h"
-#include "cmd/results/exporter.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/result.h"
-#include "cmd/ui/exports.h"
+#include "cmd/ui/exporter.h"
 
 enum { TP_OOM_CONTINUE, TP_OOM_STOP };
 enum { TP_TOUCH_AUTO }; /* the values after it are those of enum tp_touch plus 1 */

@@ -2,10 +2,10 @@
 #include "cmd/results/report_json.h"
 
 #include "cmd/jobs/machine.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/metrics.h"
 #include "cmd/results/record.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/warnings.h"
 
 #include <stdlib.h>
@@ -563,8 +563,10 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     return o;
 }
 
-int tp_report_json(const struct tp_report *rep, FILE *out, struct tp_err *err)
+/* Writes the document tapool.result/1 (result.schema.json). Its names are fixed. */
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *rep = of;
     struct tp_json j = {false};
     cJSON *root = tp_json_head(&j, rep);
     cJSON *runs = tp_json_array(&j, root, "runs");
@@ -573,9 +575,12 @@ int tp_report_json(const struct tp_report *rep, FILE *out, struct tp_err *err)
     return tp_json_print(&j, root, out, err);
 }
 
-const struct tp_exporter tp_exporter_json = {
+static const char about[] =
+    "Everything, under fixed names; share/tapool/result.schema.json describes each.";
+
+const struct tp_exporter tp_replay_json = {
     .name = "json",
-    .suffix = ".json",
     .summary = "everything that was measured, for programs; its schema is shipped",
-    .write = tp_report_json,
+    .about = about,
+    .write = write_json,
 };

@@ -25,9 +25,6 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
 cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep);
 cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r);
 
-/* Writes the document tapool.result/1 (result.schema.json). Its names are fixed. */
-int tp_report_json(const struct tp_report *r, FILE *out, struct tp_err *err);
-
 /* Who holds the memory, as a member of JSON documents. */
 
 /* Writes a member of this name; none where `h` is NULL. */

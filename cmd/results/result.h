@@ -72,6 +72,7 @@ struct tp_report {
     uint32_t theme;   /* of a picture, enum tp_chart_theme */
     bool verbose;
     bool partial; /* interrupted: some results are missing */
+    bool lost;    /* so because a device failed, which is reported as the error */
 };
 
 #endif

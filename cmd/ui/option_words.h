@@ -73,38 +73,6 @@ int tp_less_reserve(uint64_t *capacity, uint64_t reserve, struct tp_err *err);
                  .help = "colour")
 #define TP_VERBOSE_ROW(at, what) TP_FLAG_AT("verbose", at, .letter = 'v', .help = what)
 
-/* ---- the format of the output, and exports ---- */
-
-enum { TP_EXPORTS_MAX = 12 };
-
-struct tp_exports {
-    uint32_t format; /* index of the keyword of --format; 0: text */
-    uint32_t theme;  /* index of the keyword of --svg-theme */
-    bool json, force;
-    char *files[TP_EXPORTS_MAX]; /* paths; files[i] is for format i + 1; NULL: not asked for */
-};
-
-/* Option rows, for the table of a struct `opts` with a member `struct tp_exports exports`. */
-#define TP_FORMAT_ROW(opts, words, what)                                                           \
-    TP_CHOICE_AT("format", offsetof(opts, exports.format), .def = "text", .choices = words,        \
-                 .arg = "FORMAT", .help = what)
-#define TP_JSON_ROW(opts)                                                                          \
-    TP_FLAG_AT("json", offsetof(opts, exports.json), .same = "format json",                        \
-               .help = "the same as --format json")
-#define TP_EXPORT_ROW(opts, i, label, what)                                                        \
-    TP_FILE_AT("export-" label, offsetof(opts, exports.files) + (i) * sizeof(char *), .help = what)
-
-#define TP_HTML_ROW(opts, i)                                                                       \
-    TP_EXPORT_ROW(opts, i, "html", "write a page with charts to FILE, one file for a browser")
-
-#define TP_THEME_ROW(opts)                                                                         \
-    TP_CHOICE_AT("svg-theme", offsetof(opts, exports.theme), .def = "auto",                        \
-                 .choices = tp_theme_words, .arg = "THEME",                                        \
-                 .help = "colours of a picture (--export-svg, --export-svg-heap): those that its " \
-                         "reader prefers, or always the same")
-
-#define TP_FOLDED_HELP "write call stacks with what each holds to FILE, for a flame graph"
-
 /* Adds the choices of an option as ": never | always | auto". Adds nothing for an option without
  * choices, or for a set, which is explained by its help. */
 void tp_str_choices(struct tp_str *s, const struct tp_opt *row);

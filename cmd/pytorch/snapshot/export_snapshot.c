@@ -21,8 +21,8 @@
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/process.h"
 #include "cmd/pytorch/snapshot/pickler.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/figures.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/ui/stop.h"
 #include "traces/event.h"
 #include "traces/places/place_table.h"
@@ -552,8 +552,9 @@ static void release_lists(struct snapshot *s)
     tp_spill_release(&s->blocks);
 }
 
-static int write_part(const struct tp_report *r, size_t index, FILE *out, struct tp_err *err)
+static int write_part(const void *of, size_t index, FILE *out, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     struct snapshot s = {.result = &r->results[index]};
     int status = open_lists(&s, err);
     if (!status)
@@ -566,15 +567,16 @@ static int write_part(const struct tp_report *r, size_t index, FILE *out, struct
     return status;
 }
 
-static int write_snapshot(const struct tp_report *r, FILE *out, struct tp_err *err)
+static int write_snapshot(const void *of, FILE *out, struct tp_err *err)
 {
-    return write_part(r, 0, out, err);
+    return write_part(of, 0, out, err);
 }
 
 /* ---- the files ---- */
 
-static bool name_part(const struct tp_report *r, size_t index, char *name, size_t size)
+static bool name_part(const void *of, size_t index, char *name, size_t size)
 {
+    const struct tp_report *r = of;
     char part[TP_EXPORT_PART];
     if (index >= r->planned)
         return false;
@@ -584,14 +586,15 @@ static bool name_part(const struct tp_report *r, size_t index, char *name, size_
 }
 
 /* An interrupted report has no files for its missing results. */
-static bool has_part(const struct tp_report *r, size_t index)
+static bool has_part(const void *of, size_t index)
 {
-    return index < r->count;
+    return index < ((const struct tp_report *)of)->count;
 }
 
 /* A real allocator does not say where its memory comes from, nor does the driver's pool. */
-static int check(const struct tp_report *r, struct tp_err *err)
+static int check(const void *of, struct tp_err *err)
 {
+    const struct tp_report *r = of;
     for (size_t i = 0; i < r->planned; i++) {
         const struct tp_strategy_spec *spec = r->results[i].spec;
         bool takes = tp_strategy_takes_source(spec->strategy);
@@ -605,10 +608,22 @@ static int check(const struct tp_report *r, struct tp_err *err)
     return TP_OK;
 }
 
-const struct tp_exporter tp_exporter_snapshot = {
+static const char about[] =
+    "A PyTorch memory snapshot of what the strategy did, for docs.pytorch.org/memory_viz and\n"
+    "other tools that read such files, tapool too: every segment taken and given back, every\n"
+    "block, every out of memory, and what is held at the end. A file is one strategy; with\n"
+    "several they are FILE-LABEL and FILE-TRACE-LABEL, as above. The trace is played once\n"
+    "more for it. Addresses are made up: segments follow each other in the order in which\n"
+    "they were taken. Times count from the first event; the marks of the trace are\n"
+    "annotations. Frames are those of the trace, as 'tapool info' shows them: the lines of\n"
+    "the program, without folders. What a failure left is 0 where the source does not say it.\n"
+    "Not for real allocators (system, lib) and the driver's pool, which do not say where\n"
+    "their memory comes from.";
+
+const struct tp_exporter tp_replay_snapshot = {
     .name = "snapshot",
-    .suffix = ".pickle",
     .summary = "every segment and block over time, for PyTorch's memory_viz",
+    .about = about,
     .write = write_snapshot,
     .part = name_part,
     .has_part = has_part,

@@ -203,8 +203,8 @@ struct tp_tune_page {
     const void *opts; /* of the command line */
 };
 
-/* Writes the page. TP_ENOMEM: a part is missing. */
-int tp_tune_page(const struct tp_tune_page *p, FILE *out, struct tp_err *err);
+/* Writes the page of a struct tp_tune_page. TP_ENOMEM: a part is missing. */
+int tp_tune_page(const void *of, FILE *out, struct tp_err *err);
 
 /* The setting backend:cudaMallocAsync hands all requests to the driver's pool. Nobody knows its
  * rules, so it is not tried but measured, on a GPU, where this machine has one. */

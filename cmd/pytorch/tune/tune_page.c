@@ -366,25 +366,26 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
     return tp_json_print_line(&j, root, out, err);
 }
 
-int tp_tune_page(const struct tp_tune_page *p, FILE *out, struct tp_err *err)
+int tp_tune_page(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_tune_page *p = of;
     size_t count = p->t->setting_count;
-    struct tune_page of = {.p = p,
-                           .order = calloc(count + 1, sizeof *of.order),
-                           .chosen = calloc(count + 1, sizeof *of.chosen)};
+    struct tune_page shown = {.p = p,
+                              .order = calloc(count + 1, sizeof *shown.order),
+                              .chosen = calloc(count + 1, sizeof *shown.chosen)};
     struct tp_html_room room = tp_html_room(count);
     struct tp_str title = {0};
     room.choose = choose_settings;
-    room.of = &of;
+    room.of = &shown;
     add_title(p->t, &title);
     const struct tp_html_page page = {.title = tp_str_text(&title),
                                       .articles = write_articles,
                                       .data = write_data,
-                                      .of = &of,
+                                      .of = &shown,
                                       .room = &room};
-    int rc = of.order && of.chosen ? tp_html_write(&page, out, err) : tp_html_no_memory(err);
+    int rc = shown.order && shown.chosen ? tp_html_write(&page, out, err) : tp_html_no_memory(err);
     tp_str_drop(&title);
-    free(of.order);
-    free(of.chosen);
+    free(shown.order);
+    free(shown.chosen);
     return rc;
 }

@@ -19,7 +19,7 @@
 #include "cmd/info/sites.h"
 #include "cmd/pytorch/verify/verified.h"
 #include "cmd/pytorch/why/why_layout.h"
-#include "cmd/ui/exports.h"
+#include "cmd/ui/exporter.h"
 #include "cmd/ui/text.h"
 
 #include <stdio.h>
@@ -99,8 +99,12 @@ uint64_t tp_rank_value(const struct tp_rank *rank, enum tp_rank_figure figure);
 
 /* The ranks of a job on a screen and as a document, and the whole way from files to there. */
 
-/* Formats that `tapool why` and `tapool info` have alike. */
-enum { TP_RANKS_TEXT, TP_RANKS_JSON };
+/* The exports of `tapool why` and `tapool info`. Of several snapshots there is no more than the
+ * JSON. */
+#define TP_SNAPSHOT_EXPORTS(X, of)                                                                 \
+    X(of, json, "json", TP_JSON_HELP)                                                              \
+    X(of, folded, "folded", TP_FOLDED_HELP)                                                        \
+    X(of, html, "html", TP_HTML_HELP)
 
 void tp_ranks_text(const struct tp_ranks *r, struct tp_page *page);
 
@@ -109,8 +113,7 @@ int tp_ranks_json(const struct tp_ranks *r, FILE *out, struct tp_err *err);
 
 struct tp_ranks_ask {
     struct tp_ranks_cfg cfg;
-    const struct tp_exports *exports; /* of formats only the two above */
-    const char *const *words;         /* of --format */
+    const struct tp_exports *exports; /* of TP_SNAPSHOT_EXPORTS */
     bool exact;                       /* as of tp_bytes */
 };
 

@@ -3,6 +3,7 @@
 
 #include "alloc/base/units.h"
 #include "cmd/info/site_rows.h"
+#include "cmd/ui/exports.h"
 
 #include <math.h>
 
@@ -90,38 +91,46 @@ struct showing {
     const struct tp_ranks *ranks;
 };
 
-static int write_as(const void *of, uint32_t format, FILE *out, struct tp_err *err)
+static int write_text(const void *of, FILE *out, struct tp_err *err)
 {
     const struct showing *s = of;
     struct tp_page page;
-    if (format == TP_RANKS_JSON)
-        return tp_ranks_json(s->ranks, out, err);
+    (void)err;
     tp_page_init(&page, out, 2);
     page.exact = s->ask->exact;
     tp_ranks_text(s->ranks, &page);
     return TP_OK;
 }
 
-/* What a command has beyond the two formats is about one snapshot. */
-static int check_formats(const struct tp_ranks_ask *ask, struct tp_err *err)
+static int write_json(const void *of, FILE *out, struct tp_err *err)
 {
-    for (uint32_t i = TP_RANKS_JSON + 1; ask->words[i]; i++)
-        if (tp_exports_asked(ask->exports, i))
-            return tp_fail(err, TP_EUSAGE, "the format %s takes one snapshot", ask->words[i]);
-    return TP_OK;
+    return tp_ranks_json(((const struct showing *)of)->ranks, out, err);
 }
+
+/* What a command has beyond the two formats is about one snapshot. */
+static int refuse(const void *of, struct tp_err *err)
+{
+    static const char *const words[] = {TP_EXPORT_WORDS(TP_SNAPSHOT_EXPORTS)};
+    return tp_fail(err, TP_EUSAGE, "the format %s takes one snapshot",
+                   words[((const struct showing *)of)->ask->exports->format]);
+}
+
+static const struct tp_exporter ranks_text = {.name = "text", .write = write_text};
+static const struct tp_exporter ranks_json = {.name = "json", .write = write_json};
+static const struct tp_exporter ranks_folded = {.name = "folded", .check = refuse};
+static const struct tp_exporter ranks_html = {.name = "html", .check = refuse};
+static const struct tp_exporter *const ranks_exporters[] = {
+    TP_EXPORT_TABLE(ranks, TP_SNAPSHOT_EXPORTS)};
 
 int tp_ranks_run(const struct tp_ranks_ask *ask, FILE *out, struct tp_err *err)
 {
     struct tp_ranks ranks = {.count = 0};
     const struct showing s = {ask, &ranks};
-    int rc = tp_exports_look(ask->exports, ask->words, err);
-    if (rc == TP_OK)
-        rc = check_formats(ask, err);
+    int rc = tp_exports_check(ask->exports, ranks_exporters, &s, err);
     if (rc == TP_OK)
         rc = tp_ranks_read(&ask->cfg, &ranks, err);
     if (rc == TP_OK)
-        rc = tp_exports_all(ask->exports, ask->words, write_as, &s, out, err);
+        rc = tp_exports_write(ask->exports, ranks_exporters, &s, out, err);
     if (rc == TP_OK)
         rc = tp_ranks_status(&ranks, err);
     tp_ranks_release(&ranks);

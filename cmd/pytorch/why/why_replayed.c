@@ -4,8 +4,8 @@
 #include "alloc/base/spool.h"
 #include "cmd/jobs/open_trace.h"
 #include "cmd/results/captured.h"
-#include "cmd/results/exporter.h"
 #include "cmd/results/recorded_policy.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/result.h"
 #include "cmd/ui/stop.h"
 
@@ -86,7 +86,7 @@ static int write_snapshot(const struct replaying *p, int fd, struct tp_err *err)
     memcpy(result.played.layers, p->source.layers, sizeof result.played.layers);
     int own = dup(fd);
     FILE *out = own >= 0 ? fdopen(own, "wb") : NULL;
-    int rc = out ? tp_exporters[TP_EXPORT_snapshot]->write(&report, out, err)
+    int rc = out ? tp_replay_snapshot.write(&report, out, err)
                  : tp_fail(err, TP_EIO, "temporary file: %s", strerror(errno));
     bool wrote = out && !ferror(out);
     if (out ? fclose(out) != 0 : own >= 0 && close(own) != 0)

@@ -2,9 +2,9 @@
  * HdrHistogram prints of the same readings, what Markdown may not take for markup, and files of
  * several results. */
 #include "cmd/cli/commands.h"
-#include "cmd/exports/export_files.h"
 #include "cmd/jobs/spec.h"
 #include "cmd/results/captured.h"
+#include "cmd/results/replay_exports.h"
 #include "tests/unit/programs.h"
 
 #include <setjmp.h>
@@ -18,33 +18,27 @@ static void test_table(void **state)
 {
     (void)state;
     const struct tp_opt *rows = tp_find_command("replay", NULL)->options;
+    const char *const *words = tp_opt_find(rows, "format")->choices;
     size_t count = 0;
-    for (; tp_exporters[count]; count++) {
-        const struct tp_exporter *e = tp_exporters[count];
+    for (; tp_replay_exporters[count]; count++) {
+        const struct tp_exporter *e = tp_replay_exporters[count];
         char option[64];
         snprintf(option, sizeof option, "export-%s", e->name);
-        assert_string_equal(tp_export_words[count + 1], e->name);
-        assert_non_null(tp_opt_find(rows, option));
-        assert_int_equal(tp_opt_find(rows, option)->type, TP_OPT_TEXT);
-        assert_true(e->write && e->summary[0] && e->suffix[0] == '.');
+        assert_string_equal(words[count], e->name);
+        assert_non_null(e->write);
         assert_true(!e->part == !e->write_part && !e->part == !e->has_part);
         for (size_t i = 0; i < count; i++)
-            assert_string_not_equal(tp_exporters[i]->name, e->name);
+            assert_string_not_equal(tp_replay_exporters[i]->name, e->name);
+        if (!count)
+            continue;
+        assert_non_null(tp_opt_find(rows, option));
+        assert_int_equal(tp_opt_find(rows, option)->type, TP_OPT_TEXT);
+        assert_true(e->summary[0] && e->about[0]);
     }
-    assert_int_equal(count, TP_EXPORT_COUNT);
-    assert_null(tp_export_words[count + 1]);
+    assert_null(words[count]);
 }
 
 /* ---- a report by hand ---- */
-
-static const struct tp_exporter *exporter(const char *name)
-{
-    for (size_t i = 0; tp_exporters[i]; i++)
-        if (!strcmp(tp_exporters[i]->name, name))
-            return tp_exporters[i];
-    fail_msg("no exporter %s", name);
-    return NULL;
-}
 
 enum { RESULTS = 3 };
 
@@ -96,7 +90,7 @@ static void print_part(const struct tp_report *r, size_t index, char *text, size
     struct tp_err err = {0};
     FILE *file = tmpfile();
     assert_non_null(file);
-    assert_int_equal(exporter("hgrm")->write_part(r, index, file, &err), TP_OK);
+    assert_int_equal(tp_replay_hgrm.write_part(r, index, file, &err), TP_OK);
     rewind(file);
     size_t length = fread(text, 1, size - 1, file);
     text[length] = '\0';
@@ -158,7 +152,7 @@ static void expect_parts(const struct by_hand *h, const char *const *names)
 {
     char name[256];
     size_t i = 0;
-    for (; exporter("hgrm")->part(&h->report, i, name, sizeof name); i++) {
+    for (; tp_replay_hgrm.part(&h->report, i, name, sizeof name); i++) {
         assert_non_null(names[i]);
         assert_string_equal(name, names[i]);
     }
@@ -175,10 +169,10 @@ static void test_parts(void **state)
     make(&h, "t", (const char *const[]){"a:x=1", "../b"}, 2);
     expect_parts(&h, (const char *const[]){"a_x=1-all", "a_x=1-free", "a_x=1-alloc", ".._b-all",
                                            ".._b-free", ".._b-alloc", NULL});
-    assert_true(exporter("hgrm")->has_part(&h.report, 5));
+    assert_true(tp_replay_hgrm.has_part(&h.report, 5));
     h.report.count = 1; /* interrupted */
-    assert_true(exporter("hgrm")->has_part(&h.report, 2));
-    assert_false(exporter("hgrm")->has_part(&h.report, 3));
+    assert_true(tp_replay_hgrm.has_part(&h.report, 2));
+    assert_false(tp_replay_hgrm.has_part(&h.report, 3));
     h.report.count = 2;
     drop(&h);
     make(&h, "t", (const char *const[]){"a:b", "a,b", "c"}, 3); /* the same, as a name of a file */

@@ -48,19 +48,10 @@ static int teardown(void **state)
     return 0;
 }
 
-static const struct tp_gate_writer *writer(const char *name)
-{
-    for (size_t i = 0; tp_gate_writers[i]; i++)
-        if (!strcmp(tp_gate_writers[i]->name, name))
-            return tp_gate_writers[i];
-    fail_msg("there is no writer %s", name);
-    return NULL;
-}
-
-static const char *written(const char *name, const struct tp_gate *g)
+static const char *written(const struct tp_exporter *writer, const struct tp_gate *g)
 {
     struct tp_err err = {0};
-    assert_int_equal(writer(name)->write(g, sink_open(), &err), TP_OK);
+    assert_int_equal(writer->write(g, sink_open(), &err), TP_OK);
     return sink_close();
 }
 
@@ -367,13 +358,14 @@ static void test_unmet(void **state)
     r.gate.exit_code = 1;
     r.gate.cells_total = 6;
     assert_has(screen(&r.gate, 100, false), "2 cells of the baseline not run: --allow-missing");
-    assert_has(written("junit", &r.gate), "<failure type=\"cells\" message=\"2 cells of the");
+    assert_has(written(&tp_check_junit, &r.gate),
+               "<failure type=\"cells\" message=\"2 cells of the");
     assert_has(sink.text, "<testsuites name=\"tapool check\" tests=\"13\" failures=\"1\"");
-    assert_has(written("markdown", &r.gate), "2 cells of the baseline not run");
+    assert_has(written(&tp_check_markdown, &r.gate), "2 cells of the baseline not run");
     r.gate.classes[TP_CLASS_NOISY].required = true;
     assert_has(screen(&r.gate, 100, false), "--require asks for what was not checked: latency");
     assert_has(sink.text, "NOT CHECKED, though required: needs the old build");
-    assert_has(written("junit", &r.gate), "<failure type=\"not checked\"");
+    assert_has(written(&tp_check_junit, &r.gate), "<failure type=\"not checked\"");
     assert_lacks(sink.text, "<failure type=\"cells\"");
     assert_has(sink.text, "<testsuites name=\"tapool check\" tests=\"13\" failures=\"1\"");
 }
@@ -389,12 +381,14 @@ static void test_partly(void **state)
     RIG_TEXT(c->reason, "of another compiler");
     assert_has(screen(&r.gate, 100, false), "3 of 4 cells");
     assert_has(sink.text, "not in every cell: of another compiler\n");
-    assert_has(written("markdown", &r.gate), "callgrind; not in every cell: of another compiler |");
-    assert_has(written("junit", &r.gate), "not in every cell: of another compiler</system-out>");
-    assert_has(written("junit", &r.gate), "failures=\"0\"");
+    assert_has(written(&tp_check_markdown, &r.gate),
+               "callgrind; not in every cell: of another compiler |");
+    assert_has(written(&tp_check_junit, &r.gate),
+               "not in every cell: of another compiler</system-out>");
+    assert_has(written(&tp_check_junit, &r.gate), "failures=\"0\"");
     r.gate.exit_code = 1;
     c->required = true;
-    assert_has(written("junit", &r.gate),
+    assert_has(written(&tp_check_junit, &r.gate),
                "<failure type=\"not checked\" message=\"not in every cell, though required: of");
     assert_has(screen(&r.gate, 100, false),
                "--require asks for what was not checked: instructions");
@@ -402,7 +396,8 @@ static void test_partly(void **state)
     RIG_TEXT(c->reason, "web.tpt, lru (base: unknown strategy 'lru')");
     assert_has(screen(&r.gate, 100, false), "required, but not in: web.tpt, lru (base: unknown");
     c->required = false;
-    assert_has(written("markdown", &r.gate), "; not in: web.tpt, lru (base: unknown strategy");
+    assert_has(written(&tp_check_markdown, &r.gate),
+               "; not in: web.tpt, lru (base: unknown strategy");
 }
 
 static void test_nothing(void **state)
@@ -411,9 +406,10 @@ static void test_nothing(void **state)
     struct tp_gate g = {.sharpness = {.worst = NAN, .median = NAN}};
     assert_has(screen(&g, 80, true), "PASS\033[0m (nothing was checked): 0 unchanged; 0 of 0 ");
     assert_has(sink.text, "no baseline");
-    assert_has(written("junit", &g), "tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"3\"");
-    assert_has(written("markdown", &g), "## tapool check: PASS (nothing was checked)");
-    assert_has(written("json", &g), "\"findings\":\t[]");
+    assert_has(written(&tp_check_junit, &g),
+               "tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"3\"");
+    assert_has(written(&tp_check_markdown, &g), "## tapool check: PASS (nothing was checked)");
+    assert_has(written(&tp_check_json, &g), "\"findings\":\t[]");
 }
 
 /* ---- files ---- */
@@ -423,8 +419,8 @@ static void test_trackers(void **state)
     struct gate_rig r;
     (void)state;
     rig_failing(&r);
-    golden("failing.bmf", written("bmf", &r.gate));
-    golden("failing.benchmarks", written("benchmarks", &r.gate));
+    golden("failing.bmf", written(&tp_check_bmf, &r.gate));
+    golden("failing.benchmarks", written(&tp_check_benchmarks, &r.gate));
 }
 
 /* An option that changed has no value, and stands before those of its cell. */
@@ -438,7 +434,7 @@ static void a_cell_whose_first_finding_has_no_value_has_its_own_object(void **st
                                      {.cell = &cells[1], .metric = peak, .now = 2}};
     const struct tp_gate g = {.findings = findings, .finding_count = 3};
     (void)state;
-    cJSON *root = cJSON_Parse(written("bmf", &g));
+    cJSON *root = cJSON_Parse(written(&tp_check_bmf, &g));
     assert_non_null(root);
     assert_int_equal(cJSON_GetArraySize(root), 2);
     for (cJSON *cell = root->child; cell; cell = cell->next)
@@ -454,10 +450,10 @@ static void test_junit(void **state)
         char name[64];
         rigs[i].make(&r);
         snprintf(name, sizeof name, "%s.xml", rigs[i].name);
-        golden(name, written("junit", &r.gate));
+        golden(name, written(&tp_check_junit, &r.gate));
     }
     rig_failing(&r);
-    written("junit", &r.gate);
+    written(&tp_check_junit, &r.gate);
     assert_int_equal(occurrences(sink.text, "<failure type=\"regression\""),
                      r.gate.counts[TP_REGRESSION]);
     assert_int_equal(occurrences(sink.text, "<testcase"), RIG_FINDINGS + 4);
@@ -465,7 +461,8 @@ static void test_junit(void **state)
     assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; paired estimate +10.1 %, 95 % interval");
     assert_has(sink.text, "--seed 90210");
     rig_class(&r.gate.classes[TP_CLASS_EXACT], "vs baseline, exact", 1, 1);
-    assert_has(written("junit", &r.gate), "vs baseline, exact: 1 cell, 1 value</system-out>");
+    assert_has(written(&tp_check_junit, &r.gate),
+               "vs baseline, exact: 1 cell, 1 value</system-out>");
 }
 
 static void test_markdown(void **state)
@@ -476,10 +473,11 @@ static void test_markdown(void **state)
         char name[64];
         rigs[i].make(&r);
         snprintf(name, sizeof name, "%s.md", rigs[i].name);
-        golden(name, written("markdown", &r.gate));
+        golden(name, written(&tp_check_markdown, &r.gate));
     }
     rig_failing(&r);
-    assert_true(!strncmp(written("markdown", &r.gate), "## tapool check: FAIL\n\n**5 reg", 30));
+    assert_true(
+        !strncmp(written(&tp_check_markdown, &r.gate), "## tapool check: FAIL\n\n**5 reg", 30));
 }
 
 /* What the build and the machine say of themselves is another everywhere. */
@@ -497,7 +495,7 @@ static void test_json(void **state)
     for (size_t i = 0; i < RIGS; i++) {
         char name[64];
         rigs[i].make(&r);
-        cJSON *root = cJSON_Parse(written("json", &r.gate));
+        cJSON *root = cJSON_Parse(written(&tp_check_json, &r.gate));
         assert_non_null(root);
         fix_member(
             root, "tool",
@@ -513,22 +511,21 @@ static void test_json(void **state)
     }
 }
 
-/* A line of TP_GATE_WRITERS is all that a form needs: its options are made from it. */
+/* A line of TP_CHECK_EXPORTS is all that a form needs: its options are made from it. */
 static void test_options(void **state)
 {
     (void)state;
     const struct tp_opt *rows = tp_find_command("check", NULL)->options;
-    assert_string_equal(tp_gate_format_words[0], "text");
-    for (size_t i = 0; i < TP_GATE_WRITER_COUNT; i++) {
+    const char *const *words = tp_opt_find(rows, "format")->choices;
+    for (size_t i = 0; i < tp_check_index_end; i++) {
         char name[64];
-        snprintf(name, sizeof name, "export-%s", tp_gate_writers[i]->name);
-        assert_non_null(tp_opt_find(rows, name));
-        assert_int_equal(tp_opt_find(rows, name)->type, TP_OPT_TEXT);
-        assert_string_equal(tp_gate_format_words[i + 1], tp_gate_writers[i]->name);
+        snprintf(name, sizeof name, "export-%s", tp_check_exporters[i]->name);
+        assert_string_equal(words[i], tp_check_exporters[i]->name);
+        assert_true(!i == !tp_opt_find(rows, name));
+        assert_true(!i || tp_opt_find(rows, name)->type == TP_OPT_TEXT);
     }
-    assert_null(tp_gate_writers[TP_GATE_WRITER_COUNT]);
-    assert_null(tp_gate_format_words[TP_GATE_WRITER_COUNT + 1]);
-    assert_ptr_equal(tp_opt_find(rows, "format")->choices, tp_gate_format_words);
+    assert_null(tp_check_exporters[tp_check_index_end]);
+    assert_null(words[tp_check_index_end]);
 }
 
 /* ---- GitHub ---- */
@@ -614,11 +611,11 @@ static void test_unfinished(void **state)
     struct tp_err err = {0};
     static const char why[] = "the trace &#39;traces/web.tpt&#39; of tapool-baseline.json is not";
     rig_unfinished(&r);
-    assert_has(written("junit", &r.gate), "tests=\"4\" failures=\"0\" errors=\"1\" time=");
+    assert_has(written(&tp_check_junit, &r.gate), "tests=\"4\" failures=\"0\" errors=\"1\" time=");
     assert_has(sink.text, "failures=\"0\" errors=\"1\" skipped=\"3\" time=");
     assert_has(sink.text, "<error type=\"unfinished\" message=\"");
     assert_has(sink.text, why);
-    assert_has(written("markdown", &r.gate), "## tapool check: UNFINISHED");
+    assert_has(written(&tp_check_markdown, &r.gate), "## tapool check: UNFINISHED");
     assert_has(sink.text, "the trace 'traces/web.tpt' of");
     assert_int_equal(github(&r.gate, &err), TP_OK);
     assert_int_equal(occurrences(sink.text, "::"), 2);
@@ -626,7 +623,7 @@ static void test_unfinished(void **state)
     rig_failing(&r); /* with a regression both are told */
     r.gate.exit_code = 4;
     RIG_TEXT(r.gate.error, "killed by signal 9");
-    assert_has(written("junit", &r.gate), "failures=\"6\" errors=\"1\" time=");
+    assert_has(written(&tp_check_junit, &r.gate), "failures=\"6\" errors=\"1\" time=");
     assert_has(sink.text, "<error type=\"unfinished\" message=\"killed by signal 9\"/>");
     assert_has(screen(&r.gate, 100, false), "\nFAIL: 5 regressions");
     assert_has(sink.text, "\n  killed by signal 9\n");
@@ -642,13 +639,13 @@ static void test_lost(void **state)
     rig_lost(&r);
     for (size_t i = 0; i < 2; i++) {
         assert_has(screen(&r.gate, 100, false), whys[i]);
-        assert_has(written("markdown", &r.gate), whys[i]);
-        assert_has(written("json", &r.gate), whys[i]);
+        assert_has(written(&tp_check_markdown, &r.gate), whys[i]);
+        assert_has(written(&tp_check_json, &r.gate), whys[i]);
         assert_int_equal(github(&r.gate, &err), TP_OK);
         assert_has(sink.text, whys[i]);
     }
     assert_int_equal(occurrences(screen(&r.gate, 100, false), whys[1]), 1);
-    assert_has(written("junit", &r.gate), "tests=\"9\" failures=\"1\" errors=\"3\" time=");
+    assert_has(written(&tp_check_junit, &r.gate), "tests=\"9\" failures=\"1\" errors=\"3\" time=");
     assert_int_equal(occurrences(sink.text, "<error type=\"failed\""), 2);
     assert_int_equal(occurrences(sink.text, "<testcase"), 9);
 }
@@ -691,13 +688,13 @@ static void test_many(void **state)
     struct tp_finding *f = many(&r, TP_REGRESSION);
     assert_has(screen(&r.gate, 100, false), "and 9,960 more: --export-json FILE has them all");
     assert_true(occurrences(sink.text, "\n") < 160);
-    written("markdown", &r.gate);
+    written(&tp_check_markdown, &r.gate);
     assert_true(sink.length <= TP_MARKDOWN_COMMENT);
     assert_true(sink.length > TP_MARKDOWN_COMMENT - 2000);
     assert_has(sink.text, " more rows do not fit here");
     assert_has(sink.text, "\n9,995 more, below\n");
-    assert_int_equal(occurrences(written("junit", &r.gate), "<failure type="), MANY);
-    assert_int_equal(occurrences(written("json", &r.gate), "\"verdict\":\t\"regression\""),
+    assert_int_equal(occurrences(written(&tp_check_junit, &r.gate), "<failure type="), MANY);
+    assert_int_equal(occurrences(written(&tp_check_json, &r.gate), "\"verdict\":\t\"regression\""),
                      2 * MANY); /* and their causes */
     free(f);
 }

@@ -2,6 +2,7 @@
  * two, whichever passes were played. */
 #include "cmd/jobs/spec.h"
 #include "cmd/results/record.h"
+#include "cmd/results/replay_exports.h"
 #include "cmd/results/report_json.h"
 #include "cmd/results/stored.h"
 #include "tests/unit/one_run.h"
@@ -31,7 +32,7 @@ static void expect_same(const struct tp_result *r)
     size_t length = 0, known = 0;
     FILE *out = open_memstream(&text, &length);
     assert_non_null(out);
-    assert_int_equal(tp_report_json(&report, out, &err), TP_OK);
+    assert_int_equal(tp_replay_json.write(&report, out, &err), TP_OK);
     fclose(out);
     if (tp_stored_parse(text, length, "here", &file, &err) || tp_record_of(r, &here, &err))
         fail_msg("%s", err.text);

@@ -2,6 +2,7 @@
  * says of no experiment what was measured, and what it lacks is named. Every member of real results
  * is taken out in turn, and made null. */
 #include "cmd/compare/compare.h"
+#include "cmd/compare/compare_html.h"
 #include "cmd/compare/compare_opts.h"
 #include "tests/unit/stored_rig.h"
 
@@ -120,9 +121,10 @@ static void print_all(const struct tp_compare *c, FILE *out)
     struct tp_page page;
     tp_page_init(&page, out, 0);
     tp_compare_print(c, true, &page);
-    assert_int_equal(tp_compare_markdown(c, out, &err), TP_OK);
-    assert_int_equal(tp_compare_csv(c, out, &err), TP_OK);
-    assert_int_equal(tp_compare_json(c, out, &err), TP_OK);
+    const struct tp_compare_page found = {.found = c};
+    assert_int_equal(tp_compare_markdown.write(&found, out, &err), TP_OK);
+    assert_int_equal(tp_compare_csv.write(&found, out, &err), TP_OK);
+    assert_int_equal(tp_compare_json.write(&found, out, &err), TP_OK);
 }
 
 /* Compared with the whole one, in every form, with the note that names what lacks. */

@@ -85,7 +85,7 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
         status = check_core(o, err);
     if (!status)
         status = check_threads(o, err);
-    return status ? status : tp_exports_check(&o->exports, tp_check_exporters, NULL, err);
+    return status ? status : tp_exports_check(&o->exports, &tp_check_exporters, NULL, err);
 }
 
 /* A random seed of at most six digits, which people can read out and type. */
@@ -107,7 +107,6 @@ static void set_up(struct tp_check *k)
     k->gate.page = o->exports.files[tp_check_index_html];
     k->gate.pairs = (unsigned)o->pairs;
     k->gate.verbose = o->verbose;
-    k->gate.color = o->color;
     if (!tp_child_own_file(k->program, sizeof k->program))
         k->program[0] = '\0';
     k->gate.effect = o->effect;
@@ -250,7 +249,7 @@ static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *er
 static int run_with(struct tp_check *k, FILE *out, struct tp_err *err)
 {
     struct tp_page page;
-    tp_page_init(&page, out, k->o->color);
+    tp_page_init(&page, out, k->o->exports.color);
     int status = tp_check_open_baseline(k, err);
     bool found = k->has_baseline; /* true even if the file could not be read */
     k->has_baseline = found && !status;

@@ -17,10 +17,7 @@
 
 enum { SNIFF = 4096 };
 
-enum { TP_EXPORT_INDEXES(tp_compare, TP_COMPARE_EXPORTS) };
 static const char *const tp_compare_words[] = {TP_EXPORT_WORDS(TP_COMPARE_EXPORTS)};
-static const struct tp_exporter *const exporters[] = {
-    TP_EXPORT_TABLE(tp_compare, TP_COMPARE_EXPORTS)};
 
 #define ROW(member) offsetof(struct tp_compare_opts, member)
 static const struct tp_opt rows[] = {
@@ -55,8 +52,8 @@ static const struct tp_opt rows[] = {
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_SEED_ROW(ROW(seed), "of the order of the rounds and of the intervals"),
     TP_EXPORT_ROWS(tp_compare, TP_COMPARE_FILES),
-    TP_BYTES_ROW(ROW(bytes)),
-    TP_COLOR_ROW(ROW(color)),
+    TP_BYTES_ROW(ROW(exports.bytes)),
+    TP_COLOR_ROW(ROW(exports.color)),
     TP_VERBOSE_ROW(
         ROW(verbose),
         "all metrics that there are, or all that --metric names, in as many tables as they need"),
@@ -188,7 +185,7 @@ static int check_options(struct compare *k, const struct tp_args *args, bool sto
     if (!status && o->sort && strcasecmp(o->sort, "name"))
         status = check_metric(o->sort, stored, err);
     if (!status)
-        status = tp_exports_check(&o->exports, exporters, NULL, err);
+        status = tp_exports_check(&o->exports, &tp_compare_exporters, NULL, err);
     return status ? status : parse_conditions(k, stored, err);
 }
 
@@ -224,7 +221,7 @@ static int compare_all(struct compare *k, const struct tp_args *args, FILE *out,
     if (!status)
         status = tp_compare_sort(&k->found, k->o->sort, err);
     if (!status)
-        status = tp_exports_write(&k->o->exports, exporters, &k->page, out, err);
+        status = tp_exports_write(&k->o->exports, &tp_compare_exporters, &k->page, out, err);
     if (!status && k->found.failed.status) {
         *err = k->found.failed;
         status = (int)err->status;
@@ -241,7 +238,7 @@ static int run_compare(const struct tp_args *args, FILE *out, struct tp_err *err
                                       .word_count = (size_t)args->count,
                                       .rows = rows,
                                       .opts = o,
-                                      .exact = o->bytes};
+                                      .exact = o->exports.bytes};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "compare needs a trace, or stored results"),
                        "tapool compare sample:sqlite -s system -s arena");

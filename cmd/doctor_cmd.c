@@ -15,9 +15,9 @@ struct doctor_opts {
     bool config;
 };
 
-#define FORMATS(X, of) X(of, json, "json", NULL)
-enum { TP_EXPORT_INDEXES(doctor, FORMATS) };
-static const char *const doctor_words[] = {TP_EXPORT_WORDS(FORMATS)};
+#define EXPORTS(X, of) TP_EXPORTS_OF_ALL(X, of, NULL)
+enum { TP_EXPORT_INDEXES(doctor, EXPORTS) };
+static const char *const doctor_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
 static const struct tp_opt rows[] = {
     TP_FORMAT_ROW(doctor, "what is printed"),
@@ -36,28 +36,24 @@ static int count_verdict(const struct tp_doctor *d, enum tp_doctor_verdict verdi
     return count;
 }
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
+static void print_text(const void *of, struct tp_page *page)
 {
     const struct tp_doctor *d = of;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, 0);
-    tp_page_put(&page, 0, "tapool %s on this machine", TAPOOL_VERSION);
+    tp_page_put(page, 0, "tapool %s on this machine", TAPOOL_VERSION);
     for (int i = 0; i < d->count; i++) {
         const struct tp_doctor_check *c = &d->checks[i];
-        tp_page_at(&page, NAME, "%s", c->name);
-        tp_page_row(&page, VERDICT, tp_verdict_names[c->verdict], VALUE, "%s", c->value);
+        tp_page_at(page, NAME, "%s", c->name);
+        tp_page_row(page, VERDICT, tp_verdict_names[c->verdict], VALUE, "%s", c->value);
         if (c->advice[0])
-            tp_page_put(&page, VALUE, "%s", c->advice);
+            tp_page_put(page, VALUE, "%s", c->advice);
     }
-    tp_page_line(&page);
+    tp_page_line(page);
     int limits = count_verdict(d, TP_VERDICT_LIMIT);
-    tp_page_put(&page, 0,
+    tp_page_put(page, 0,
                 "%d ok, %s, %d missing. Memory and counts are exact whatever stands above; "
                 "it is times that depend on it.",
                 count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)limits, "limit").s,
                 count_verdict(d, TP_VERDICT_MISSING));
-    return TP_OK;
 }
 
 /* Writes the CUDA devices; null if there is no driver. The check `cuda` says why. */
@@ -91,40 +87,38 @@ static void write_cuda(struct tp_json *j, cJSON *root, const struct tp_doctor *d
     }
 }
 
-static int write_json(const void *of, FILE *out, struct tp_err *err)
+static cJSON *doctor_tree(struct tp_json *j, const void *of)
 {
     const struct tp_doctor *d = of;
-    struct tp_json j = {false};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.doctor/1");
-    tp_json_tool(&j, root);
-    tp_json_machine(&j, root);
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.doctor/1");
+    tp_json_tool(j, root);
+    tp_json_machine(j, root);
     if (d->clock.name)
-        tp_json_clock(&j, root, &d->clock);
-    cJSON *values = tp_json_object(&j, root, "values");
-    tp_json_uint(&j, values, "cores_allowed", d->cores_allowed);
-    tp_json_real(&j, values, "load_1min", d->load);
-    tp_json_uint(&j, values, "memory_available_bytes", d->memory_available_bytes);
-    tp_json_uint(&j, values, "max_map_count", d->max_map_count);
-    tp_json_uint(&j, values, "overcommit_memory", d->overcommit_memory);
-    tp_json_uint(&j, values, "temporary_free_bytes", d->temporary_free_bytes);
-    tp_json_uint(&j, values, "cuda_devices", d->cuda_devices);
-    write_cuda(&j, root, d);
-    cJSON *checks = tp_json_array(&j, root, "checks");
+        tp_json_clock(j, root, &d->clock);
+    cJSON *values = tp_json_object(j, root, "values");
+    tp_json_uint(j, values, "cores_allowed", d->cores_allowed);
+    tp_json_real(j, values, "load_1min", d->load);
+    tp_json_uint(j, values, "memory_available_bytes", d->memory_available_bytes);
+    tp_json_uint(j, values, "max_map_count", d->max_map_count);
+    tp_json_uint(j, values, "overcommit_memory", d->overcommit_memory);
+    tp_json_uint(j, values, "temporary_free_bytes", d->temporary_free_bytes);
+    tp_json_uint(j, values, "cuda_devices", d->cuda_devices);
+    write_cuda(j, root, d);
+    cJSON *checks = tp_json_array(j, root, "checks");
     for (int i = 0; i < d->count; i++) {
         const struct tp_doctor_check *c = &d->checks[i];
-        cJSON *o = tp_json_item(&j, checks);
-        tp_json_text(&j, o, "name", c->name);
-        tp_json_text(&j, o, "verdict", tp_verdict_names[c->verdict]);
-        tp_json_text(&j, o, "value", c->value);
-        tp_json_text(&j, o, "advice", c->advice[0] ? c->advice : NULL);
+        cJSON *o = tp_json_item(j, checks);
+        tp_json_text(j, o, "name", c->name);
+        tp_json_text(j, o, "verdict", tp_verdict_names[c->verdict]);
+        tp_json_text(j, o, "value", c->value);
+        tp_json_text(j, o, "advice", c->advice[0] ? c->advice : NULL);
     }
-    return tp_json_print(&j, root, out, err);
+    return root;
 }
 
-static const struct tp_exporter doctor_text = {.name = "text", .write = write_text};
-static const struct tp_exporter doctor_json = {.name = "json", .write = write_json};
-static const struct tp_exporter *const doctor_exporters[] = {TP_EXPORT_TABLE(doctor, FORMATS)};
+static const struct tp_exporter doctor_text = {.name = "text", .print = print_text};
+static const struct tp_exporters doctor_exporters = TP_EXPORT_TABLE(doctor, EXPORTS, doctor_tree);
 
 static int print_config(const struct tp_args *args, bool json, FILE *out, struct tp_err *err)
 {
@@ -151,7 +145,7 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
     d->root = "";
     d->out = out;
     tp_doctor_examine(d);
-    int status = tp_exports_write(&o->exports, doctor_exporters, d, out, err);
+    int status = tp_exports_write(&o->exports, &doctor_exporters, d, out, err);
     tp_doctor_release(d);
     free(d);
     return status;

@@ -15,7 +15,6 @@ struct info_opts {
     struct tp_exports exports;
     struct tp_holders_opts holders;
     struct tp_opt_list fail_on;
-    bool bytes;
 };
 
 enum { TP_EXPORT_INDEXES(info, TP_SNAPSHOT_EXPORTS) };
@@ -26,7 +25,7 @@ static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
     TP_EXPORT_ROWS(info, TP_SNAPSHOT_EXPORTS),
     TP_HOLDERS_ROWS(struct info_opts),
-    TP_BYTES_ROW(ROW(bytes)),
+    TP_BYTES_ROW(ROW(exports.bytes)),
     TP_FAIL_ON_ROW(ROW(fail_on),
                    "of two traces: exit 1 if the second meets the condition, such as "
                    "allocations>+1%. Names: allocations, allocated, reallocs, frees, "
@@ -45,26 +44,24 @@ struct info_told {
     struct tp_info_command command;
 };
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
+static void print_text(const void *of, struct tp_page *page)
 {
     const struct info_told *t = of;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, 0);
-    page.exact = t->opts->bytes;
     if (t->one)
-        tp_info_text(t->one, &page);
+        tp_info_text(t->one, page);
     else
-        tp_info_pair_text(t->two, &page);
+        tp_info_pair_text(t->two, page);
     if (t->growth)
-        tp_info_growth_text(t->growth, &page);
-    return TP_OK;
+        tp_info_growth_text(t->growth, page);
 }
 
-static int write_json(const void *of, FILE *out, struct tp_err *err)
+static cJSON *info_tree(struct tp_json *j, const void *of)
 {
     const struct info_told *t = of;
-    return t->one ? tp_info_json(t->one, out, err) : tp_info_pair_json(t->two, t->growth, out, err);
+    cJSON *root = t->one ? tp_info_tree(j, t->one) : tp_info_pair_tree(j, t->two);
+    if (t->growth)
+        tp_info_growth(j, root, t->growth);
+    return root;
 }
 
 static int check_folded(const void *of, struct tp_err *err)
@@ -88,23 +85,22 @@ static int write_html(const void *of, FILE *out, struct tp_err *err)
                   : tp_info_pair_html(t->two, &t->command, out, err);
 }
 
-static const struct tp_exporter info_text = {.name = "text", .write = write_text};
-static const struct tp_exporter info_json = {.name = "json", .write = write_json};
+static const struct tp_exporter info_text = {.name = "text", .print = print_text};
 static const struct tp_exporter info_folded = {
     .name = "folded", .write = write_folded, .check = check_folded, .stacks = true};
 static const struct tp_exporter info_html = {
     .name = "html", .write = write_html, .check = tp_html_check};
-static const struct tp_exporter *const info_exporters[] = {
-    TP_EXPORT_TABLE(info, TP_SNAPSHOT_EXPORTS)};
+static const struct tp_exporters info_exporters =
+    TP_EXPORT_TABLE(info, TP_SNAPSHOT_EXPORTS, info_tree);
 
 static bool wants_stacks(const struct info_opts *o)
 {
-    return tp_exports_need_stacks(&o->exports, info_exporters);
+    return tp_exports_need_stacks(&o->exports, &info_exporters);
 }
 
 static int tell(const struct info_told *t, FILE *out, struct tp_err *err)
 {
-    return tp_exports_write(&t->opts->exports, info_exporters, t, out, err);
+    return tp_exports_write(&t->opts->exports, &info_exporters, t, out, err);
 }
 
 /* ---- one trace, and two ---- */
@@ -180,8 +176,7 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
                 .device = device < UINT32_MAX ? (uint32_t)device : UINT32_MAX,
                 .max_memory = o->open.max_memory,
                 .stop = tp_stop_asked},
-        .exports = &o->exports,
-        .exact = o->bytes};
+        .exports = &o->exports};
     const char *other = tp_config_typed_other(args, rows, fitting);
     if (other)
         return tp_fail(err, TP_EUSAGE, "--%s takes one trace, or two that are compared", other);
@@ -205,7 +200,8 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
                        "--by line shows which allocation sites grew from one to the other");
     if (args->count == 2 && o->holders.by == TP_BY_METADATA)
         return tp_fail(err, TP_EUSAGE, "--by metadata takes one trace");
-    int status = tp_exports_check(&o->exports, info_exporters, &(struct info_told){.opts = o}, err);
+    int status =
+        tp_exports_check(&o->exports, &info_exporters, &(struct info_told){.opts = o}, err);
     if (status)
         return status;
     bool grown = tp_config_typed(args, rows, "by") || tp_config_typed(args, rows, "depth");

@@ -24,13 +24,13 @@ struct predict_opts {
     struct tp_exports exports;
     char *at, *check, *output;
     uint64_t fits, step;
-    bool bytes, curve;
+    bool curve;
 };
 
 #define EXPORTS(X, of)                                                                             \
-    X(of, json, "json", TP_JSON_HELP)                                                              \
-    X(of, svg, "svg", "write memory by value as a picture to FILE")                                \
-    X(of, html, "html", TP_HTML_HELP)
+    TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
+    X(of, svg, of, "svg", "write memory by value as a picture to FILE")                            \
+    X(of, html, of, "html", TP_HTML_HELP)
 enum { TP_EXPORT_INDEXES(predict, EXPORTS) };
 static const char *const predict_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
@@ -52,7 +52,7 @@ static const struct tp_opt rows[] = {
     TP_JSON_ROW(predict),
     EXPORTS(TP_EXPORT_ROW, predict) TP_THEME_ROW(predict),
     TP_FORCE_ROW(ROW(exports.force)),
-    TP_BYTES_ROW(ROW(bytes)),
+    TP_BYTES_ROW(ROW(exports.bytes)),
     TP_OPEN_ROWS(struct predict_opts),
     {.name = NULL}};
 
@@ -115,20 +115,14 @@ static int check_output(const struct predict_opts *o, struct tp_err *err)
 
 /* ---- the whole ---- */
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
+static void print_text(const void *of, struct tp_page *page)
 {
-    const struct tp_predict_page *p = of;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, 0);
-    page.exact = p->exact;
-    tp_predict_text(p->report, &page);
-    return TP_OK;
+    tp_predict_text(((const struct tp_predict_page *)of)->report, page);
 }
 
-static int write_json(const void *of, FILE *out, struct tp_err *err)
+static cJSON *predict_tree(struct tp_json *j, const void *of)
 {
-    return tp_predict_json(((const struct tp_predict_page *)of)->report, out, err);
+    return tp_predict_tree(j, ((const struct tp_predict_page *)of)->report, SIZE_MAX);
 }
 
 static int write_svg(const void *of, FILE *out, struct tp_err *err)
@@ -148,12 +142,12 @@ static int write_svg(const void *of, FILE *out, struct tp_err *err)
     return rc;
 }
 
-static const struct tp_exporter predict_text = {.name = "text", .write = write_text};
-static const struct tp_exporter predict_json = {.name = "json", .write = write_json};
+static const struct tp_exporter predict_text = {.name = "text", .print = print_text};
 static const struct tp_exporter predict_svg = {.name = "svg", .write = write_svg};
 static const struct tp_exporter predict_html = {
     .name = "html", .write = tp_predict_page, .check = tp_html_check};
-static const struct tp_exporter *const predict_exporters[] = {TP_EXPORT_TABLE(predict, EXPORTS)};
+static const struct tp_exporters predict_exporters =
+    TP_EXPORT_TABLE(predict, EXPORTS, predict_tree);
 
 static int refuse(const struct tp_predict_report *r, struct tp_err *err)
 {
@@ -233,7 +227,7 @@ static int check_drawn(const struct predict_opts *o, const struct tp_predict_pag
 {
     int rc = draws(o) ? tp_predict_chart_check(p->report, err) : TP_OK;
     if (rc != TP_OK && o->exports.format == predict_index_text)
-        write_text(p, out, err);
+        tp_exports_print(&o->exports, &predict_exporters, p, out, err);
     return rc;
 }
 
@@ -242,7 +236,7 @@ static int write_report(const struct tp_args *args, const struct tp_predict_repo
 {
     const struct predict_opts *o = args->opts;
     const struct tp_predict_page page = {.report = r,
-                                         .exact = o->bytes,
+                                         .exact = o->exports.bytes,
                                          .words = args->words,
                                          .word_count = (size_t)args->count,
                                          .rows = rows,
@@ -254,7 +248,7 @@ static int write_report(const struct tp_args *args, const struct tp_predict_repo
                        "requests, and only totals are predicted");
     int rc = check_drawn(o, &page, out, err);
     if (rc == TP_OK)
-        rc = tp_exports_write(&o->exports, predict_exporters, &page, out, err);
+        rc = tp_exports_write(&o->exports, &predict_exporters, &page, out, err);
     if (rc == TP_OK && !r->answer->sound && !totals)
         rc = tp_fail(err, TP_EINPUT, "no prediction: %s", tp_predict_why(r->answer));
     return rc;
@@ -398,7 +392,7 @@ static int check_words(const struct tp_args *args, struct tp_err *err)
         if (o->exports.files[i] && !strcmp(o->exports.files[i], o->output))
             rc = tp_fail(err, TP_EUSAGE, "--output and --export-%s name the same file",
                          predict_words[i]);
-    return rc == TP_OK ? tp_exports_check(&o->exports, predict_exporters, NULL, err) : rc;
+    return rc == TP_OK ? tp_exports_check(&o->exports, &predict_exporters, NULL, err) : rc;
 }
 
 /* What fits is found by replays of PyTorch's allocator. */

@@ -3,6 +3,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/catalog.h"
 
+#include "cmd/compare/compare_html.h"
 #include "cmd/gate/gate.h"
 #include "cmd/results/replay_exports.h"
 
@@ -116,7 +117,9 @@ const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,      
                                                        &tp_strategy_direct,      NULL};
 
 /* Their lists are in headers, because options are made from them too. */
-const struct tp_exporter *const tp_replay_exporters[] = {
-    TP_EXPORT_TABLE(tp_replay, TP_REPLAY_EXPORTS)};
-const struct tp_exporter *const tp_check_exporters[] = {
-    TP_EXPORT_TABLE(tp_check, TP_CHECK_EXPORTS)};
+const struct tp_exporters tp_replay_exporters =
+    TP_EXPORT_TABLE(tp_replay, TP_REPLAY_EXPORTS, tp_replay_tree);
+const struct tp_exporters tp_compare_exporters =
+    TP_EXPORT_TABLE(tp_compare, TP_COMPARE_EXPORTS, tp_compare_tree);
+const struct tp_exporters tp_check_exporters =
+    TP_EXPORT_TABLE(tp_check, TP_CHECK_EXPORTS, tp_check_tree);

@@ -31,45 +31,39 @@
 
 /* ---- replay output ---- */
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
+static void print_text(const void *of, struct tp_page *page)
 {
     const struct tp_report *r = of;
-    const struct tp_replay_opts *o = r->opts;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, o->color);
-    page.exact = o->bytes;
     for (size_t first = 0, planned; first < r->count; first += planned) {
         planned = tp_results_of_trace(&r->results[first], r->planned - first);
         size_t count = planned < r->count - first ? planned : r->count - first;
         if (first)
-            tp_page_line(&page);
+            tp_page_line(page);
         if (planned == 1)
-            tp_report_detail(r, &r->results[first], &page);
+            tp_report_detail(r, &r->results[first], page);
         if (planned == 1)
-            tp_report_missing(r, r->results[first].trace, &page);
+            tp_report_missing(r, r->results[first].trace, page);
         else
-            tp_report_table(r, first, count, &page);
+            tp_report_table(r, first, count, page);
     }
     if (!r->partial)
-        return TP_OK;
-    tp_page_line(&page);
-    tp_page_styled(&page, 0, TP_RED, r->lost ? "stopped" : "interrupted");
-    tp_page_more(&page, 0,
+        return;
+    tp_page_line(page);
+    tp_page_styled(page, 0, TP_RED, r->lost ? "stopped" : "interrupted");
+    tp_page_more(page, 0,
                  ": %zu of %zu replays are done; what stands above is complete as far as it goes.",
                  r->count, r->planned);
-    tp_page_line(&page);
-    return TP_OK;
+    tp_page_line(page);
 }
 
-const struct tp_exporter tp_replay_text = {.name = "text", .write = write_text};
+const struct tp_exporter tp_replay_text = {.name = "text", .print = print_text};
 
 /* Writes all that was asked for. TP_ESTOP: the report was interrupted, and the printed format has
  * no place to say so. */
 static int write_report(const struct tp_exports *e, const struct tp_report *r, FILE *out,
                         struct tp_err *err)
 {
-    int status = tp_exports_write(e, tp_replay_exporters, r, out, err);
+    int status = tp_exports_write(e, &tp_replay_exporters, r, out, err);
     if (status || !r->partial)
         return status;
     status = tp_finish_output(out, "standard output", err);
@@ -79,10 +73,8 @@ static int write_report(const struct tp_exports *e, const struct tp_report *r, F
     return tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done", r->count, r->planned);
 }
 
-enum { TP_EXPORT_INDEXES(tp_replay, TP_REPLAY_EXPORTS) };
-_Static_assert((int)tp_replay_index_end <= (int)TP_EXPORTS_MAX, "each export has a file");
 static const char *const tp_replay_words[] = {TP_EXPORT_WORDS(TP_REPLAY_EXPORTS)};
-#define EXCLUDED(of, id, name, what) " export-" name
+#define EXCLUDED(of, id, whose, name, what) " export-" name
 
 enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
@@ -127,7 +119,7 @@ static const struct tp_opt rows[] = {
                                        "else 0: not at all)"),
     TP_SET_AT(
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
-        .excludes = "fits no-fits verify" TP_REPLAY_EXPORTS_OF_ALL(EXCLUDED, ),
+        .excludes = "fits no-fits verify" TP_REPLAY_FILES(EXCLUDED, ),
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
             "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "
@@ -169,8 +161,8 @@ static const struct tp_opt rows[] = {
                .help =
                    "for an export that draws the heap: at how many moments, of each device; 0 is "
                    "none, 1 to 4 count as 5 (begin, end, both peaks, the first failure)"),
-    TP_BYTES_ROW(ROW(bytes)),
-    TP_COLOR_ROW(ROW(color)),
+    TP_BYTES_ROW(ROW(exports.bytes)),
+    TP_COLOR_ROW(ROW(exports.color)),
     TP_VERBOSE_ROW(ROW(verbose), "everything: options, exact bytes, hashes, memory over time, "
                                  "latencies by size, the slowest "
                                  "calls"),
@@ -272,7 +264,7 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
 /* Frames of the heap to be taken for each device. */
 static uint64_t frames_of(const struct replay *r)
 {
-    uint64_t most = tp_exports_frames(&r->o->exports, tp_replay_exporters);
+    uint64_t most = tp_exports_frames(&r->o->exports, &tp_replay_exporters);
     return r->o->frames < most ? r->o->frames : most;
 }
 
@@ -471,14 +463,14 @@ static int play_jobs(struct replay *r, struct tp_err *err)
 /* A format of several files can only print one result. */
 static int check_exports(const struct replay *r, struct tp_err *err)
 {
-    const struct tp_exporter *printed = tp_replay_exporters[r->o->exports.format];
+    const struct tp_exporter *printed = tp_replay_exporters.list[r->o->exports.format];
     if (printed->part && r->report.planned > 1)
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE, "--format %s prints one result, and these are %zu",
                                printed->name, r->report.planned),
                        "one trace with one -s, or --export-%s FILE, which writes a file for each",
                        printed->name);
-    return tp_exports_check(&r->o->exports, tp_replay_exporters, &r->report, err);
+    return tp_exports_check(&r->o->exports, &tp_replay_exporters, &r->report, err);
 }
 
 /* Lists what will be played. With that the names of all files that will be written are known, and
@@ -529,9 +521,9 @@ static void find_places(struct replay *r)
                 tp_captured_want(&job->captured,
                                  r->report.results[s].run->latency.slowest[k].event);
         tp_captured_find(&job->captured, &job->trace, &r->o->holders,
-                         tp_exports_need_stacks(&r->o->exports, tp_replay_exporters),
+                         tp_exports_need_stacks(&r->o->exports, &tp_replay_exporters),
                          tp_stop_asked);
-        if (tp_exports_frames(&r->o->exports, tp_replay_exporters))
+        if (tp_exports_frames(&r->o->exports, &tp_replay_exporters))
             tp_captured_find_sizes(&job->captured, &job->trace, tp_stop_asked);
         tp_frame_places_find(&job->captured, &job->trace, &r->report.results[first], end - first,
                              tp_stop_asked);
@@ -619,9 +611,9 @@ static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
     if (o->passes & TP_PASS_FITS && !(o->passes & TP_PASS_USAGE))
         return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
     int status = tp_fail_on_parse(&o->fail_on, err);
-    if (!status && tp_exports_need_stacks(&o->exports, tp_replay_exporters))
+    if (!status && tp_exports_need_stacks(&o->exports, &tp_replay_exporters))
         status = tp_holders_have_stacks(o->holders.by, err);
-    return status ? status : tp_exports_look(&o->exports, tp_replay_exporters, err);
+    return status ? status : tp_exports_look(&o->exports, &tp_replay_exporters, err);
 }
 
 static void release(struct replay *r)

@@ -24,12 +24,12 @@ struct tune_opts {
     struct tp_opt_list without;
     uint64_t capacity, reserve, timeout, rounds, min_time, seed;
     uint32_t goal, use;
-    bool all, bytes;
+    bool all;
 };
 
 #define EXPORTS(X, of)                                                                             \
-    X(of, json, "json", TP_JSON_HELP)                                                              \
-    X(of, html, "html", TP_HTML_HELP)
+    TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
+    X(of, html, of, "html", TP_HTML_HELP)
 enum { TP_EXPORT_INDEXES(tune, EXPORTS) };
 static const char *const tune_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
@@ -63,7 +63,7 @@ static const struct tp_opt rows[] = {
                  .help = "of a host trace: pick for memory, time, or both"),
     TP_SEED_ROW(ROW(seed), "of a host trace: of the order of the rounds"),
     TP_EXPORT_ROWS(tune, EXPORTS),
-    TP_BYTES_ROW(ROW(bytes)),
+    TP_BYTES_ROW(ROW(exports.bytes)),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_OPEN_ROWS(struct tune_opts),
     {.name = NULL}};
@@ -126,35 +126,23 @@ static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_e
     return status;
 }
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
+static void print_text(const void *of, struct tp_page *page)
 {
     const struct tp_tune_page *p = of;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, 0);
-    page.exact = p->exact;
-    tp_tune_text(p->t, p->answers, ((const struct tune_opts *)p->opts)->all, &page);
-    return TP_OK;
+    tp_tune_text(p->t, p->answers, ((const struct tune_opts *)p->opts)->all, page);
 }
 
-static int write_json(const void *of, FILE *out, struct tp_err *err)
-{
-    const struct tp_tune_page *p = of;
-    return tp_tune_json(p->t, p->answers, out, err);
-}
-
-static const struct tp_exporter tune_text = {.name = "text", .write = write_text};
-static const struct tp_exporter tune_json = {.name = "json", .write = write_json};
+static const struct tp_exporter tune_text = {.name = "text", .print = print_text};
 static const struct tp_exporter tune_html = {
     .name = "html", .write = tp_tune_page, .check = tp_html_check};
-static const struct tp_exporter *const tune_exporters[] = {TP_EXPORT_TABLE(tune, EXPORTS)};
+static const struct tp_exporters tune_exporters = TP_EXPORT_TABLE(tune, EXPORTS, tp_tune_tree);
 
 static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out, struct tp_err *err)
 {
     struct tp_tune_case of = tp_tune_case(t);
     struct tp_tune_answers answers;
     const struct tp_tune_page page = {
-        .t = t, .answers = &answers, .exact = o->bytes, .rows = rows, .opts = o};
+        .t = t, .answers = &answers, .exact = o->exports.bytes, .rows = rows, .opts = o};
     answers.any = tp_tune_answer(t->settings, t->setting_count, of);
     of.older = true;
     answers.older = tp_tune_answer(t->settings, t->setting_count, of);
@@ -162,7 +150,7 @@ static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out,
         *err = t->settings[0].err;
         return t->settings[0].status;
     }
-    return tp_exports_write(&o->exports, tune_exporters, &page, out, err);
+    return tp_exports_write(&o->exports, &tune_exporters, &page, out, err);
 }
 
 /* A key that nothing is tried of was probably meant to be another one. */
@@ -214,20 +202,15 @@ struct found_malloc {
     const struct tp_malloc_tune *t;
 };
 
-static int write_malloc_text(const void *of, FILE *out, struct tp_err *err)
+static void print_malloc(const void *of, struct tp_page *page)
 {
     const struct found_malloc *f = of;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, 0);
-    page.exact = f->opts->bytes;
-    tp_malloc_text(f->t, f->opts->all, &page);
-    return TP_OK;
+    tp_malloc_text(f->t, f->opts->all, page);
 }
 
-static int write_malloc_json(const void *of, FILE *out, struct tp_err *err)
+static cJSON *malloc_tree(struct tp_json *j, const void *of)
 {
-    return tp_malloc_json(((const struct found_malloc *)of)->t, out, err);
+    return tp_malloc_tree(j, ((const struct found_malloc *)of)->t);
 }
 
 static int check_malloc_html(const void *of, struct tp_err *err)
@@ -239,10 +222,9 @@ static int check_malloc_html(const void *of, struct tp_err *err)
                    "--json writes all figures");
 }
 
-static const struct tp_exporter malloc_text = {.name = "text", .write = write_malloc_text};
-static const struct tp_exporter malloc_json = {.name = "json", .write = write_malloc_json};
+static const struct tp_exporter malloc_text = {.name = "text", .print = print_malloc};
 static const struct tp_exporter malloc_html = {.name = "html", .check = check_malloc_html};
-static const struct tp_exporter *const malloc_exporters[] = {TP_EXPORT_TABLE(malloc, EXPORTS)};
+static const struct tp_exporters malloc_exporters = TP_EXPORT_TABLE(malloc, EXPORTS, malloc_tree);
 
 /* The recorded setting comes first, and is what the others are compared with. */
 static int read_malloc_grids(const struct tune_opts *o, struct tp_malloc_tune *t,
@@ -277,14 +259,14 @@ static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, 
                                       .timeout = o->timeout,
                                       .rounds = (unsigned)o->rounds,
                                       .goal = (enum tp_goal)o->goal,
-                                      .exact = o->bytes};
+                                      .exact = o->exports.bytes};
     const struct found_malloc found = {.opts = o, .t = &t};
     struct tp_stop stop;
     const char *gpu = option_of_gpu(o);
     if (gpu)
         return tp_fail(err, TP_EUSAGE, "--%s is about a GPU: '%s' is a host trace", gpu,
                        trace->file);
-    int status = tp_exports_check(&o->exports, malloc_exporters, &found, err);
+    int status = tp_exports_check(&o->exports, &malloc_exporters, &found, err);
     if (!status)
         status = read_malloc_grids(o, &t, err);
     tp_stop_catch(&stop, true);
@@ -292,7 +274,7 @@ static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, 
         status = tp_malloc_play(&t, &cfg, err);
     tp_stop_restore(&stop);
     if (!status)
-        status = tp_exports_write(&o->exports, malloc_exporters, &found, out, err);
+        status = tp_exports_write(&o->exports, &malloc_exporters, &found, out, err);
     tp_malloc_tune_release(&t);
     return status;
 }
@@ -308,7 +290,7 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
                        tp_fail(err, TP_EUSAGE, "tune needs a PyTorch snapshot or a host trace"),
                        "torch.cuda.memory._dump_snapshot(FILE) makes the one, 'tapool record -o "
                        "FILE COMMAND' the other");
-    int status = tp_exports_check(&o->exports, tune_exporters, NULL, err);
+    int status = tp_exports_check(&o->exports, &tune_exporters, NULL, err);
     uint64_t capacity = o->capacity;
     if (!status)
         status = tp_less_reserve(&capacity, o->reserve, err);

@@ -20,7 +20,6 @@ struct why_opts {
     char *conf;
     uint64_t at, device, depth, max_memory, capacity, reserve;
     uint32_t by;
-    bool bytes;
 };
 
 enum { SHOWN_MAX = 4096 }; /* bytes of a path */
@@ -50,7 +49,7 @@ static const struct tp_opt rows[] = {
     TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
                .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
     TP_EXPORT_ROWS(why, TP_SNAPSHOT_EXPORTS),
-    TP_BYTES_ROW(ROW(bytes)),
+    TP_BYTES_ROW(ROW(exports.bytes)),
     {.name = NULL}};
 
 /* The answers for all devices that were asked about. */
@@ -102,28 +101,23 @@ static void print_next(const struct answers *a, bool played, struct tp_page *pag
     tp_str_drop(&picture);
 }
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
+static void print_text(const void *of, struct tp_page *page)
 {
     const struct answers *a = of;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, 2);
-    page.exact = a->opts->bytes;
     bool played = false;
     for (size_t i = 0; i < a->count; i++) {
         if (i)
-            tp_page_line(&page);
-        tp_why_text(&a->list[i], a->count > 1, &page);
+            tp_page_line(page);
+        tp_why_text(&a->list[i], a->count > 1, page);
         played |= a->list[i].verified.addresses.all > 0;
     }
-    print_next(a, played, &page);
-    return TP_OK;
+    print_next(a, played, page);
 }
 
-static int write_json(const void *of, FILE *out, struct tp_err *err)
+static cJSON *why_tree(struct tp_json *j, const void *of)
 {
     const struct answers *a = of;
-    return tp_why_json(a->list, a->count, a->shown, out, err);
+    return tp_why_tree(j, a->list, a->count, a->shown);
 }
 
 static int check_folded(const void *of, struct tp_err *err)
@@ -146,20 +140,19 @@ static int write_html(const void *of, FILE *out, struct tp_err *err)
     return tp_why_page(&(struct tp_why_page){.list = a->list,
                                              .count = a->count,
                                              .file = a->shown,
-                                             .exact = a->opts->bytes,
+                                             .exact = a->opts->exports.bytes,
                                              .rows = rows,
                                              .opts = a->opts},
                        out, err);
 }
 
-static const struct tp_exporter why_text = {.name = "text", .write = write_text};
-static const struct tp_exporter why_json = {.name = "json", .write = write_json};
+static const struct tp_exporter why_text = {.name = "text", .print = print_text, .color = 2};
 static const struct tp_exporter why_folded = {
     .name = "folded", .write = write_folded, .check = check_folded};
 static const struct tp_exporter why_html = {
     .name = "html", .write = write_html, .check = tp_html_check};
-static const struct tp_exporter *const why_exporters[] = {
-    TP_EXPORT_TABLE(why, TP_SNAPSHOT_EXPORTS)};
+static const struct tp_exporters why_exporters =
+    TP_EXPORT_TABLE(why, TP_SNAPSHOT_EXPORTS, why_tree);
 
 /* ---- the answers ---- */
 
@@ -199,7 +192,7 @@ static int open_recording(const struct answers *a, uint32_t device, struct tp_wh
 {
     int rc = tp_why_trace_open(trace, a->path, device, a->opts->conf, a->opts->max_memory, err);
     if (rc == TP_OK)
-        *out = tp_why_recording_of(trace, a->opts->bytes);
+        *out = tp_why_recording_of(trace, a->opts->exports.bytes);
     return rc;
 }
 
@@ -292,7 +285,7 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     if (rc == TP_OK)
         rc = answer(&a, file.snapshot, &cfg, err);
     if (rc == TP_OK)
-        rc = tp_exports_write(&o->exports, why_exporters, &a, out, err);
+        rc = tp_exports_write(&o->exports, &why_exporters, &a, out, err);
     for (size_t i = 0; i < a.count; i++)
         tp_why_release(&a.list[i]);
     free(a.list);
@@ -316,8 +309,7 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
                                              .device = (uint32_t)o->device,
                                              .max_memory = o->max_memory,
                                              .stop = tp_stop_asked},
-                                     .exports = &o->exports,
-                                     .exact = o->bytes};
+                                     .exports = &o->exports};
     const char *other = tp_config_typed_other(args, rows, fitting);
     if (other)
         return tp_fail(err, TP_EUSAGE, "--%s takes one snapshot", other);
@@ -332,7 +324,7 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (args->count != 1)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "why needs a PyTorch snapshot"),
                        "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
-    int rc = tp_exports_check(&o->exports, why_exporters, &(struct answers){.opts = o}, err);
+    int rc = tp_exports_check(&o->exports, &why_exporters, &(struct answers){.opts = o}, err);
     uint64_t capacity = o->capacity;
     if (rc == TP_OK)
         rc = tp_less_reserve(&capacity, o->reserve, err);

@@ -27,15 +27,20 @@ struct tp_compare_page {
 
 /* All are of a struct tp_compare_page. Markdown and CSV are only printed. */
 #define TP_COMPARE_FILES(X, of)                                                                    \
-    X(of, json, "json", TP_JSON_HELP)                                                              \
-    X(of, html, "html", TP_HTML_HELP)
+    TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
+    X(of, html, of, "html", TP_HTML_HELP)
 #define TP_COMPARE_EXPORTS(X, of)                                                                  \
-    X(of, markdown, "markdown", NULL)                                                              \
-    X(of, csv, "csv", NULL)                                                                        \
+    X(of, markdown, of, "markdown", NULL)                                                          \
+    X(of, csv, of, "csv", NULL)                                                                    \
     TP_COMPARE_FILES(X, of)
 
 TP_COMPARE_EXPORTS(TP_EXPORT_DECLARE, tp_compare)
 extern const struct tp_exporter tp_compare_text;
+extern const struct tp_exporters tp_compare_exporters;
+enum { TP_EXPORT_INDEXES(tp_compare, TP_COMPARE_EXPORTS) };
+
+/* The document tapool.compare/1. */
+struct cJSON *tp_compare_tree(struct tp_json *j, const void *of);
 
 /* ---- compare_page_data.c ---- */
 

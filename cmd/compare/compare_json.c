@@ -1,7 +1,6 @@
 /* Writes tapool.compare/1. Within a major version names never change, they are only added. */
 #include "cmd/compare/compare.h"
 #include "cmd/compare/compare_html.h"
-#include "cmd/compare/compare_tree.h"
 
 #include "cmd/results/report_json.h"
 
@@ -129,8 +128,9 @@ static void write_rounds(struct tp_json *j, cJSON *root, const struct tp_compare
     tp_json_uint(j, root, "wall_ns", c->live ? wall : TP_NONE);
 }
 
-cJSON *tp_compare_tree(struct tp_json *j, const struct tp_compare *c)
+cJSON *tp_compare_tree(struct tp_json *j, const void *of)
 {
+    const struct tp_compare *c = ((const struct tp_compare_page *)of)->found;
     cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.compare/1");
     tp_json_tool(j, root);
@@ -150,12 +150,3 @@ cJSON *tp_compare_tree(struct tp_json *j, const struct tp_compare *c)
         tp_json_push(j, notes, cJSON_CreateString(c->notes[i]));
     return root;
 }
-
-static int write_json(const void *of, FILE *out, struct tp_err *err)
-{
-    struct tp_json j = {false};
-    const struct tp_compare_page *p = of;
-    return tp_json_print(&j, tp_compare_tree(&j, p->found), out, err);
-}
-
-const struct tp_exporter tp_compare_json = {.name = "json", .write = write_json};

@@ -12,9 +12,9 @@ struct tp_compare_opts {
     struct tp_open_opts open;
     char *source, *alloc, *base, *sort;
     struct tp_exports exports;
-    uint32_t touch, color, goal;
+    uint32_t touch, goal;
     uint64_t rounds, min_time, seed, capacity, timeout, threads;
-    bool verbose, bytes, thp;
+    bool verbose, thp;
 };
 
 #endif

@@ -13,9 +13,9 @@
 #include "cmd/compare/compare_html.h"
 
 #include "cmd/compare/compare.h"
-#include "cmd/compare/compare_tree.h"
 #include "cmd/page/curve_data.h"
 #include "cmd/page/html_page.h"
+#include "cmd/ui/json_out.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ int tp_compare_page_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_compare_page *p = of;
     struct tp_json j = {false};
-    cJSON *root = tp_compare_tree(&j, p->found), *page = tp_json_object(&j, root, "page");
+    cJSON *root = tp_compare_tree(&j, p), *page = tp_json_object(&j, root, "page");
     write_heads(&j, page, p->found);
     write_runs(&j, page, p);
     return tp_json_print_line(&j, root, out, err);

@@ -326,16 +326,10 @@ void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *
     tp_compare_print_remarks(c, page);
 }
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
+static void print_text(const void *of, struct tp_page *page)
 {
     const struct tp_compare_page *p = of;
-    const struct tp_compare_opts *o = p->opts;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, o->color);
-    page.exact = p->exact;
-    tp_compare_print(p->found, o->verbose, &page);
-    return TP_OK;
+    tp_compare_print(p->found, ((const struct tp_compare_opts *)p->opts)->verbose, page);
 }
 
-const struct tp_exporter tp_compare_text = {.name = "text", .write = write_text};
+const struct tp_exporter tp_compare_text = {.name = "text", .print = print_text};

@@ -40,7 +40,7 @@ static bool has_kind(const struct tp_program_facts *f, int kind)
  * histogram of all calls is the first of them. */
 static bool locate(const struct tp_report *r, size_t index, size_t *result, int *kind)
 {
-    for (*result = 0; *result < r->planned; ++*result)
+    for (*result = 0; *result < tp_export_results(r); ++*result)
         for (*kind = TP_LAT_KINDS; *kind >= 0; --*kind)
             if (has_kind(r->results[*result].facts, *kind) && !index--)
                 return true;
@@ -166,15 +166,6 @@ static void write_histogram(const struct tp_report *r, size_t index, int kind, F
     write_footer(&latency, out);
 }
 
-/* An interrupted report has no files for its missing results. */
-static bool has_part(const void *of, size_t index)
-{
-    const struct tp_report *r = of;
-    size_t result;
-    int kind;
-    return locate(r, index, &result, &kind) && result < r->count;
-}
-
 static int write_part(const void *of, size_t index, FILE *out, struct tp_err *err)
 {
     size_t result;
@@ -182,13 +173,6 @@ static int write_part(const void *of, size_t index, FILE *out, struct tp_err *er
     if (!locate(of, index, &result, &kind))
         return tp_fail(err, TP_EBROKEN, "there is no histogram %zu", index);
     write_histogram(of, result, kind, out);
-    return TP_OK;
-}
-
-static int write_all_calls(const void *of, FILE *out, struct tp_err *err)
-{
-    (void)err;
-    write_histogram(of, 0, TP_LAT_KINDS, out);
     return TP_OK;
 }
 
@@ -204,8 +188,6 @@ const struct tp_exporter tp_replay_hgrm = {
     .name = "hgrm",
     .summary = "latencies by percentile, for HdrHistogram's plotters",
     .about = about,
-    .write = write_all_calls,
     .part = name_part,
-    .has_part = has_part,
     .write_part = write_part,
 };

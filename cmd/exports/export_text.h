@@ -19,6 +19,13 @@ int tp_export_warnings(const struct tp_result *r, FILE *out);
 enum { TP_EXPORT_PART = 128 };
 void tp_export_part(const struct tp_report *r, size_t index, char out[TP_EXPORT_PART]);
 
+/* How many results have files: before anything is played all that are planned, and then those that
+ * are there, which an interrupt may have left fewer. */
+static inline size_t tp_export_results(const struct tp_report *r)
+{
+    return r->count ? r->count : r->planned;
+}
+
 /* Writes to `text` the sentence for a report in which results are missing, and returns it; NULL:
  * the report is complete. */
 const char *tp_export_partial(const struct tp_report *r, char *text, size_t size);

@@ -27,7 +27,7 @@ struct tp_check_opts {
     struct tp_opt_list strategies, require, tolerances;
     char *baseline, *source, *reason, *bin, *base_bin, *base_strategy, *base_lib;
     struct tp_exports exports;
-    uint32_t touch, color, inconclusive;
+    uint32_t touch, inconclusive;
     uint64_t pairs, min_time, timeout, core, seed, aa, threads;
     double effect, alpha, sensitivity;
     bool update, allow_missing, thorough, plan, verbose;

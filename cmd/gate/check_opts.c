@@ -13,8 +13,8 @@ static const char *const seed_words[] = {"random", NULL};
 static const char *const time_words[] = {"auto", NULL};
 
 /* Options that choose the form in which findings are written. */
-#define EXPORT(of, id, name, what) " export-" name
-#define OF_A_CHECK                 " format" TP_CHECK_EXPORTS(EXPORT, )
+#define EXPORT(of, id, whose, name, what) " export-" name
+#define OF_A_CHECK                        " format" TP_CHECK_EXPORTS(EXPORT, )
 static const char *const tp_check_words[] = {TP_EXPORT_WORDS(TP_CHECK_EXPORTS)};
 
 #define ROW(member) offsetof(struct tp_check_opts, member)
@@ -92,7 +92,7 @@ const struct tp_opt tp_check_rows[] = {
                .help =
                    "of the order of pairs, of what moves a process's memory and of the statistics"),
     TP_EXPORT_ROWS(tp_check, TP_CHECK_EXPORTS),
-    TP_COLOR_ROW(ROW(color)),
+    TP_COLOR_ROW(ROW(exports.color)),
     TP_VERBOSE_ROW(ROW(verbose),
                    "every figure that moved, and every time that was too noisy to tell"),
     {.name = NULL}};

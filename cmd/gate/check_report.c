@@ -33,7 +33,7 @@ static void note_lost(struct tp_check *k, int status, const struct tp_err *err)
 /* The screen, or the document of --format in its place. */
 static int print(const struct tp_check *k, FILE *out, struct tp_err *err)
 {
-    return tp_check_exporters[k->o->exports.format]->write(&k->gate, out, err);
+    return tp_exports_print(&k->o->exports, &tp_check_exporters, &k->gate, out, err);
 }
 
 static void annotate(const struct tp_check *k, bool full, FILE *out)
@@ -45,7 +45,7 @@ static void annotate(const struct tp_check *k, bool full, FILE *out)
 static int write_files(struct tp_check *k, bool *full, struct tp_err *err)
 {
     struct tp_err one = {0};
-    int status = tp_exports_files(&k->o->exports, tp_check_exporters, &k->gate, err);
+    int status = tp_exports_files(&k->o->exports, &tp_check_exporters, &k->gate, err);
     note_lost(k, status, err);
     if (tp_gate_in_github())
         status = keep_first(status, tp_gate_summary(&k->gate, full, &one), &one, err);

@@ -109,7 +109,6 @@ struct tp_gate {
     uint64_t seed;
     uint64_t wall_ns;
     bool verbose;                  /* the screen shows every value that moved */
-    uint32_t color;                /* of the screen, as for tp_page_init */
     const struct tp_moved *moved;  /* borrowed; sorted by cause */
     const struct tp_cause *causes; /* borrowed; regressions first */
     size_t moved_count, cause_count;
@@ -148,25 +147,26 @@ struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5 %", "
 /* The subject of a finding: "peak_reserved", "peak_reserved[1]" (device 1), "option arena_size". */
 struct tp_text tp_finding_name(const struct tp_finding *f);
 
-/* Prints the screen of `tapool check`. */
-void tp_gate_print(const struct tp_gate *g, struct tp_page *page);
+/* Prints the screen of `tapool check`, of a struct tp_gate. */
+void tp_gate_print(const void *of, struct tp_page *page);
 
 /* ---- forms of what was found ---- */
 
 /* The exports of what was found (cmd/ui/exporter.h), of a struct tp_gate. To add one: a file
  * cmd/gate/gate_NAME.c that exports `const struct tp_exporter tp_check_NAME`, and one line here. */
 #define TP_CHECK_EXPORTS(X, of)                                                                    \
-    X(of, json, "json", "write what was found to FILE as well")                                    \
-    X(of, junit, "junit", "the same as JUnit XML: a test case for each cell and metric")           \
-    X(of, markdown, "markdown", "the same as Markdown")                                            \
-    X(of, html, "html", "the same as a page with charts, one file for a browser")                  \
-    X(of, bmf, "bmf", "the measured values for Bencher (BMF)")                                     \
-    X(of, benchmarks, "benchmarks",                                                                \
+    TP_EXPORTS_OF_ALL(X, of, "write what was found to FILE as well")                               \
+    X(of, junit, of, "junit", "the same as JUnit XML: a test case for each cell and metric")       \
+    X(of, markdown, of, "markdown", "the same as Markdown")                                        \
+    X(of, html, of, "html", "the same as a page with charts, one file for a browser")              \
+    X(of, bmf, of, "bmf", "the measured values for Bencher (BMF)")                                 \
+    X(of, benchmarks, of, "benchmarks",                                                            \
       "the measured values for github-action-benchmark (customSmallerIsBetter)")
 
 TP_CHECK_EXPORTS(TP_EXPORT_DECLARE, tp_check)
 extern const struct tp_exporter tp_check_text;
-extern const struct tp_exporter *const tp_check_exporters[];
+struct cJSON *tp_check_tree(struct tp_json *j, const void *of); /* tapool.check/1 */
+extern const struct tp_exporters tp_check_exporters;
 enum { TP_EXPORT_INDEXES(tp_check, TP_CHECK_EXPORTS) };
 
 /* Whether this process runs in GitHub Actions. */

@@ -1,6 +1,5 @@
 /* tapool.check/1: all findings of a gate as JSON, described by cmd/gate/check.schema.json. Within a
  * major version members are only added, never renamed or removed. */
-#include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/results/report_json.h"
 #include "cmd/ui/json_out.h"
@@ -145,8 +144,9 @@ static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
     add_number(j, rule, "sensitivity_required", g->sensitivity > 0 ? g->sensitivity : NAN);
 }
 
-cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g)
+cJSON *tp_check_tree(struct tp_json *j, const void *of)
 {
+    const struct tp_gate *g = of;
     cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.check/1");
     tp_json_tool(j, root);
@@ -175,11 +175,3 @@ cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g)
     }
     return root;
 }
-
-static int write_json(const void *of, FILE *out, struct tp_err *err)
-{
-    struct tp_json j = {0};
-    return tp_json_print(&j, tp_gate_tree(&j, of), out, err);
-}
-
-const struct tp_exporter tp_check_json = {.name = "json", .write = write_json};

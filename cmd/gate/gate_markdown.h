@@ -3,7 +3,6 @@
 #define TP_GATE_MARKDOWN_H
 
 #include "cmd/gate/gate.h"
-#include "cmd/ui/json_out.h"
 
 enum {
     TP_MARKDOWN_LEAST = 8 << 10, /* bytes: room for the verdict and its frame */
@@ -13,10 +12,5 @@ enum {
 /* Writes at most `limit` bytes, and one row with the number of rows that did not fit. `limit` must
  * be at least TP_MARKDOWN_LEAST. */
 int tp_gate_markdown(const struct tp_gate *g, FILE *out, size_t limit, struct tp_err *err);
-
-/* The JSON of a gate before it is written, for documents that add to it. */
-
-/* The caller deletes the tree, or has it printed. */
-cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g);
 
 #endif

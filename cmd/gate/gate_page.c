@@ -8,13 +8,13 @@
  * the texts of each finding, empty unless it is a time. Of more findings than a page can hold those
  * are left out first that have not moved. */
 #include "alloc/base/units.h"
-#include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/results/metric_heading.h"
 #include "cmd/results/metric_text.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/json_out.h"
 #include "cmd/ui/table.h"
 
 #include <ctype.h>
@@ -400,7 +400,7 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct gate_page *p = of;
     struct tp_json j = {false};
-    cJSON *root = tp_gate_tree(&j, p->gate);
+    cJSON *root = tp_check_tree(&j, p->gate);
     cJSON *texts = tp_json_array(&j, tp_json_object(&j, root, "page"), "texts");
     if (p->left)
         leave_out(&j, root, p);

@@ -287,8 +287,9 @@ static void print_failed(const struct tp_gate *g, struct tp_page *page)
     }
 }
 
-void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
+void tp_gate_print(const void *of, struct tp_page *page)
 {
+    const struct tp_gate *g = of;
     struct gate_columns columns = find_columns(g);
     print_head(g, page);
     for (int c = 0; c < TP_CLASS_REPORT; c++)
@@ -308,14 +309,4 @@ void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
     print_again(g, page);
 }
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
-{
-    const struct tp_gate *g = of;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, g->color);
-    tp_gate_print(g, &page);
-    return TP_OK;
-}
-
-const struct tp_exporter tp_check_text = {.name = "text", .write = write_text};
+const struct tp_exporter tp_check_text = {.name = "text", .print = tp_gate_print};

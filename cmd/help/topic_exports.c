@@ -34,10 +34,11 @@ static void print_about(const struct tp_exporter *x, FILE *out)
 static void print_exports(FILE *out)
 {
     fputs(how, out);
-    for (size_t i = 1; tp_replay_exporters[i]; i++)
-        fprintf(out, "  %-11s%s\n", tp_replay_exporters[i]->name, tp_replay_exporters[i]->summary);
-    for (size_t i = 1; tp_replay_exporters[i]; i++)
-        print_about(tp_replay_exporters[i], out);
+    for (size_t i = 1; tp_replay_exporters.list[i]; i++)
+        fprintf(out, "  %-11s%s\n", tp_replay_exporters.list[i]->name,
+                tp_replay_exporters.list[i]->summary);
+    for (size_t i = 1; tp_replay_exporters.list[i]; i++)
+        print_about(tp_replay_exporters.list[i], out);
 }
 
 const struct tp_topic tp_topic_exports = {

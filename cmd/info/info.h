@@ -35,10 +35,8 @@ void tp_info_sentences(const struct tp_info_report *r, struct tp_page *page);
 uint64_t tp_info_thread_rows(const struct tp_info_report *r);
 uint64_t tp_info_stream_rows(const struct tp_info_report *r);
 
-/* Writes tapool.info/1, in which names never change and are only added. */
-int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err);
-
-/* The same as a tree, which the caller deletes; it is incomplete if `j` has failed. */
+/* The document tapool.info/1, in which names never change and are only added. The caller deletes
+ * it; it is incomplete if `j` has failed. */
 cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r);
 
 /* Adds those of its members that say what the file knows of the recorded allocator, and who holds
@@ -65,15 +63,10 @@ void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_table *out);
 /* Prints which allocation sites grew, and by how much in the phases that both have. */
 void tp_info_growth_text(const struct tp_pair_growth *g, struct tp_page *page);
 
-/* Writes tapool.info-pair/1, in which names never change and are only added. `growth` NULL: it was
- * not asked for. */
-int tp_info_pair_json(const struct tp_trace_pair *pair, const struct tp_pair_growth *growth,
-                      FILE *out, struct tp_err *err);
+/* The document tapool.info-pair/1, of which holds the same. */
+cJSON *tp_info_pair_tree(struct tp_json *j, const struct tp_trace_pair *pair);
 
 /* Adds its members that tell the growth. */
 void tp_info_growth(struct tp_json *j, cJSON *in, const struct tp_pair_growth *g);
-
-/* The same as a tree, which the caller deletes; it is incomplete if `j` has failed. */
-cJSON *tp_info_pair_tree(struct tp_json *j, const struct tp_trace_pair *pair);
 
 #endif

@@ -286,13 +286,6 @@ cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r)
     return root;
 }
 
-int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err)
-{
-    struct tp_json j = {false};
-    cJSON *root = tp_info_tree(&j, r);
-    return tp_json_print(&j, root, out, err);
-}
-
 void tp_info_parts(struct tp_json *j, cJSON *in, const char *name, const struct tp_info_report *r)
 {
     cJSON *o = tp_json_object(j, in, name);

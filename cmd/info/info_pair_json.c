@@ -65,13 +65,3 @@ cJSON *tp_info_pair_tree(struct tp_json *j, const struct tp_trace_pair *pair)
     write_conditions(j, root, pair);
     return root;
 }
-
-int tp_info_pair_json(const struct tp_trace_pair *pair, const struct tp_pair_growth *growth,
-                      FILE *out, struct tp_err *err)
-{
-    struct tp_json j = {false};
-    cJSON *root = tp_info_pair_tree(&j, pair);
-    if (growth)
-        tp_info_growth(&j, root, growth);
-    return tp_json_print(&j, root, out, err);
-}

@@ -233,9 +233,3 @@ cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, siz
         write_points(j, root, a);
     return root;
 }
-
-int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err *err)
-{
-    struct tp_json j = {false};
-    return tp_json_print(&j, tp_predict_tree(&j, r, SIZE_MAX), out, err);
-}

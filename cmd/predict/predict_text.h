@@ -35,6 +35,5 @@ void tp_predict_totals_fail(const struct tp_site_totals *t, struct tp_str *out);
 void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page);
 /* The document of --json with so many sites at most. */
 cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, size_t sites);
-int tp_predict_json(const struct tp_predict_report *r, FILE *out, struct tp_err *err);
 
 #endif

@@ -10,29 +10,32 @@
 #include "cmd/ui/exporter.h"
 
 /* Those that are refused where passes are chosen. */
-#define TP_REPLAY_EXPORTS_OF_ALL(X, of)                                                            \
-    X(of, markdown, "markdown", "likewise the table of policies, for a comment on a pull request") \
-    X(of, csv, "csv", "likewise a table: a row for each result and device")                        \
-    X(of, benchfmt, "benchfmt", "likewise the repetitions, for Go's benchstat")                    \
-    X(of, hgrm, "hgrm",                                                                            \
+#define TP_REPLAY_FILES(X, of)                                                                     \
+    X(of, markdown, of, "markdown",                                                                \
+      "likewise the table of policies, for a comment on a pull request")                           \
+    X(of, csv, of, "csv", "likewise a table: a row for each result and device")                    \
+    X(of, benchfmt, of, "benchfmt", "likewise the repetitions, for Go's benchstat")                \
+    X(of, hgrm, of, "hgrm",                                                                        \
       "likewise latencies for HdrHistogram's plotter, each histogram in a file of its own")        \
-    X(of, perfetto, "perfetto", "likewise memory over time, for ui.perfetto.dev")                  \
-    X(of, svg, "svg",                                                                              \
+    X(of, perfetto, of, "perfetto", "likewise memory over time, for ui.perfetto.dev")              \
+    X(of, svg, of, "svg",                                                                          \
       "likewise memory over time as a picture, all strategies of a trace in one chart")            \
-    X(of, svg_heap, "svg-heap",                                                                    \
+    X(of, svg_heap, of, "svg-heap",                                                                \
       "likewise a picture of what each strategy held when the program needed most")                \
-    X(of, snapshot, "snapshot",                                                                    \
+    X(of, snapshot, of, "snapshot",                                                                \
       "likewise what a strategy did as a PyTorch memory snapshot, each strategy in a file of its " \
       "own")                                                                                       \
-    X(of, html, "html", "likewise a page with charts, one file for a browser")                     \
-    X(of, folded, "folded", TP_FOLDED_HELP)
+    X(of, html, of, "html", "likewise a page with charts, one file for a browser")                 \
+    X(of, folded, of, "folded", TP_FOLDED_HELP)
 
 #define TP_REPLAY_EXPORTS(X, of)                                                                   \
-    X(of, json, "json", "write the JSON result (tapool.result/1) to FILE as well")                 \
-    TP_REPLAY_EXPORTS_OF_ALL(X, of)
+    TP_EXPORTS_OF_ALL(X, of, "write the JSON result (tapool.result/1) to FILE as well")            \
+    TP_REPLAY_FILES(X, of)
 
 TP_REPLAY_EXPORTS(TP_EXPORT_DECLARE, tp_replay)
 extern const struct tp_exporter tp_replay_text;
-extern const struct tp_exporter *const tp_replay_exporters[];
+struct cJSON *tp_replay_tree(struct tp_json *j, const void *of); /* tapool.result/1 */
+extern const struct tp_exporters tp_replay_exporters;
+enum { TP_EXPORT_INDEXES(tp_replay, TP_REPLAY_EXPORTS) };
 
 #endif

@@ -20,10 +20,10 @@ struct tp_replay_opts {
     struct tp_exports exports;
     struct tp_holders_opts holders;
     char *source, *alloc;
-    uint32_t touch, on_oom, color, occupy, goal;
+    uint32_t touch, on_oom, occupy, goal;
     uint32_t passes; /* bits of enum tp_pass; 0: not given */
     uint64_t min_time, repeat, seed, capacity, threads, timeout, bound_time, frames;
-    bool verbose, bytes, fits, no_fits, verify, thp;
+    bool verbose, fits, no_fits, verify, thp;
     double occupy_scale;
 };
 

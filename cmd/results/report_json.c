@@ -563,24 +563,13 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     return o;
 }
 
-/* Writes the document tapool.result/1 (result.schema.json). Its names are fixed. */
-static int write_json(const void *of, FILE *out, struct tp_err *err)
+/* The document tapool.result/1 (result.schema.json). Its names are fixed. */
+cJSON *tp_replay_tree(struct tp_json *j, const void *of)
 {
     const struct tp_report *rep = of;
-    struct tp_json j = {false};
-    cJSON *root = tp_json_head(&j, rep);
-    cJSON *runs = tp_json_array(&j, root, "runs");
+    cJSON *root = tp_json_head(j, rep);
+    cJSON *runs = tp_json_array(j, root, "runs");
     for (size_t i = 0; i < rep->count; i++)
-        tp_json_push(&j, runs, tp_json_run(&j, rep, &rep->results[i]));
-    return tp_json_print(&j, root, out, err);
+        tp_json_push(j, runs, tp_json_run(j, rep, &rep->results[i]));
+    return root;
 }
-
-static const char about[] =
-    "Everything, under fixed names; share/tapool/result.schema.json describes each.";
-
-const struct tp_exporter tp_replay_json = {
-    .name = "json",
-    .summary = "everything that was measured, for programs; its schema is shipped",
-    .about = about,
-    .write = write_json,
-};

@@ -27,32 +27,31 @@ static void write_row(struct tp_json *j, cJSON *o, const struct tp_malloc_row *r
     write_range(j, o, "ns_per_op", &r->ns);
 }
 
-int tp_malloc_json(const struct tp_malloc_tune *t, FILE *out, struct tp_err *err)
+cJSON *tp_malloc_tree(struct tp_json *j, const struct tp_malloc_tune *t)
 {
-    struct tp_json j = {false};
     const struct tp_program_facts *f = tp_program_facts(t->trace->program);
     char sentence[4 * TP_PICK_WORDS];
     const char *warm = t->wall ? "wall" : "steady";
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.tune-malloc/1");
-    tp_json_tool(&j, root);
-    cJSON *trace = tp_json_object(&j, root, "trace");
-    tp_json_text(&j, trace, "path", t->trace->path);
-    tp_json_text(&j, trace, "file", t->trace->file);
-    tp_json_uint(&j, trace, "events", f->events);
-    tp_json_uint(&j, trace, "threads", t->threads);
-    tp_json_uint(&j, trace, "peak_requested_bytes", tp_program_demand(t->trace->program, 0)->bytes);
-    tp_json_text(&j, trace, "recorded_malloc", t->trace->meta.allocator);
-    tp_json_text(&j, root, "time", t->cold ? "cold" : warm);
-    cJSON *settings = tp_json_array(&j, root, "settings");
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.tune-malloc/1");
+    tp_json_tool(j, root);
+    cJSON *trace = tp_json_object(j, root, "trace");
+    tp_json_text(j, trace, "path", t->trace->path);
+    tp_json_text(j, trace, "file", t->trace->file);
+    tp_json_uint(j, trace, "events", f->events);
+    tp_json_uint(j, trace, "threads", t->threads);
+    tp_json_uint(j, trace, "peak_requested_bytes", tp_program_demand(t->trace->program, 0)->bytes);
+    tp_json_text(j, trace, "recorded_malloc", t->trace->meta.allocator);
+    tp_json_text(j, root, "time", t->cold ? "cold" : warm);
+    cJSON *settings = tp_json_array(j, root, "settings");
     for (size_t i = 0; i < t->settings.count; i++)
-        write_row(&j, tp_json_item(&j, settings), &t->rows[i]);
-    tp_json_uint(&j, root, "compared_with", t->base);
-    cJSON *answer = tp_json_object(&j, root, "answer");
-    cJSON *chosen = tp_json_array(&j, answer, "chosen");
+        write_row(j, tp_json_item(j, settings), &t->rows[i]);
+    tp_json_uint(j, root, "compared_with", t->base);
+    cJSON *answer = tp_json_object(j, root, "answer");
+    cJSON *chosen = tp_json_array(j, answer, "chosen");
     for (size_t i = 0; i < t->pick.count; i++)
-        tp_json_push(&j, chosen, tp_json_number(&j, t->pick.chosen[i]));
+        tp_json_push(j, chosen, tp_json_number(j, t->pick.chosen[i]));
     tp_pick_text(&t->pick, sentence, sizeof sentence);
-    tp_json_text(&j, answer, "sentence", sentence);
-    return tp_json_print(&j, root, out, err);
+    tp_json_text(j, answer, "sentence", sentence);
+    return root;
 }

@@ -4,6 +4,7 @@
 
 #include "cmd/stats/measure.h"
 #include "cmd/tune/malloc_tune.h"
+#include "cmd/ui/json_out.h"
 #include "cmd/ui/text.h"
 
 struct tp_malloc_cfg {
@@ -22,6 +23,6 @@ int tp_malloc_play(struct tp_malloc_tune *t, const struct tp_malloc_cfg *cfg, st
 
 /* `all`: all settings, and not those on the front only. */
 void tp_malloc_text(const struct tp_malloc_tune *t, bool all, struct tp_page *page);
-int tp_malloc_json(const struct tp_malloc_tune *t, FILE *out, struct tp_err *err);
+cJSON *tp_malloc_tree(struct tp_json *j, const struct tp_malloc_tune *t);
 
 #endif

@@ -1,16 +1,19 @@
 /* The contract of an export: a form in which a command writes what it found, on standard output
  * (--format NAME) or into a file beside that (--export-NAME FILE).
  *
- *     #define EXPORTS(X, of) X(of, json, "json", TP_JSON_HELP) X(of, html, "html", TP_HTML_HELP)
+ *     #define EXPORTS(X, of)
+ *         TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)
+ *         X(of, html, of, "html", TP_HTML_HELP)
  *
  *     enum { TP_EXPORT_INDEXES(tune, EXPORTS) };                    tune_index_json, ...
  *     static const char *const tune_words[] = {TP_EXPORT_WORDS(EXPORTS)};          of --format
  *     static const struct tp_opt rows[] = {..., TP_EXPORT_ROWS(tune, EXPORTS), ...};
- *     static const struct tp_exporter tune_text = {...}, tune_json = {...}, tune_html = {...};
- *     static const struct tp_exporter *const tune_exporters[] = {TP_EXPORT_TABLE(tune, EXPORTS)};
+ *     static const struct tp_exporter tune_text = {...}, tune_html = {...};
+ *     static const struct tp_exporters tune_exporters = TP_EXPORT_TABLE(tune, EXPORTS, tune_tree);
  *
- * To add one, write a `const struct tp_exporter` and add an X to the list of the command. The first
- * exporter of each command is the screen, `text`, which has no X. */
+ * To add one, write a `const struct tp_exporter` and add an X to the list of the command, or to
+ * TP_EXPORTS_OF_ALL if it is made from the JSON document alone. The first exporter of each command
+ * is the screen, `text`, which has no X. */
 #ifndef TP_EXPORTER_H
 #define TP_EXPORTER_H
 
@@ -18,25 +21,28 @@
 
 #include <stdio.h>
 
+struct cJSON;
+struct tp_json;
+struct tp_page;
+
 /* `of` is what the command found, of a type that all of its exporters know. */
 struct tp_exporter {
     const char *name;    /* as in --format */
     const char *summary; /* one line of `tapool help exports` */
     const char *about;   /* and its paragraph, in lines of at most 88 characters */
 
-    /* Writes everything to one stream and returns a status. A format with `part` can only write a
-     * report of one result this way. */
+    /* One of these four is set. Prints the screen; */
+    void (*print)(const void *of, struct tp_page *page);
+    /* writes everything to one stream and returns a status; */
     int (*write)(const void *of, FILE *out, struct tp_err *err);
-
-    /* These three are set for a format that needs several files for one report, and NULL for a
-     * format that puts everything into one file.
-     *
-     * `part` writes the text that goes into the name of the index-th file before its suffix ("" for
-     * none) and returns false after the last file. It is called before any work, as `check` is.
-     * `has_part` tells whether a partial report has the result of the index-th file. */
-    bool (*part)(const void *of, size_t index, char *name, size_t size);
-    bool (*has_part)(const void *of, size_t index);
+    /* writes it from the JSON document, which it deletes; */
+    int (*write_tree)(struct tp_json *j, struct cJSON *root, FILE *out, struct tp_err *err);
+    /* writes one of several files, of which the first one is printed. */
     int (*write_part)(const void *of, size_t index, FILE *out, struct tp_err *err);
+    /* Set with write_part: writes the text that goes into the name of the index-th file before its
+     * suffix ("" for none) and returns false after the last file. It is called before any work, as
+     * `check` is, and then for the files of what was found. */
+    bool (*part)(const void *of, size_t index, char *name, size_t size);
 
     /* Asked before any work, with as much of `of` as is known then: whether it can be written;
      * TP_EUSAGE with the reason. NULL: it always can. */
@@ -47,33 +53,54 @@ struct tp_exporter {
     /* The format draws so many frames of the heap of each device, at most: they are taken for it;
      * 0: none. */
     uint32_t frames;
+    uint32_t color; /* of the screen of a command without --color, as of that */
 };
 
-enum { TP_EXPORTS_MAX = 12 };
+enum { TP_EXPORTS_MAX = 16 };
+
+/* All of a command. */
+struct tp_exporters {
+    /* The JSON document; it is incomplete if `j` has failed. */
+    struct cJSON *(*tree)(struct tp_json *j, const void *of);
+    const struct tp_exporter *list[TP_EXPORTS_MAX + 1];
+};
 
 /* What was asked for. Indexes are those of a command's exporters. */
 struct tp_exports {
     uint32_t format; /* of --format */
     uint32_t theme;  /* index of the keyword of --svg-theme */
+    uint32_t color;  /* of --color */
     bool json, force;
+    bool bytes;                  /* the screen has sizes in full */
     char *files[TP_EXPORTS_MAX]; /* paths of --export-NAME; NULL: not asked for */
 };
 
 /* ---- the lists of a command ---- */
 
-/* What the macros make of a list; `of` is what the names of a command begin with: its option struct
- * is `struct of_opts`, which has a member `struct tp_exports exports`. */
-#define TP_EXPORT_INDEX(of, id, ...)      of##_index_##id,
-#define TP_EXPORT_WORD(of, id, name, ...) name,
-#define TP_EXPORT_POINT(of, id, ...)      &of##_##id,
-#define TP_EXPORT_DECLARE(of, id, ...)    extern const struct tp_exporter of##_##id;
-#define TP_EXPORT_ROW(of, id, name, what)                                                          \
+/* The exports that every command has. */
+#define TP_EXPORTS_OF_ALL(X, of, json_help) X(of, json, tp_export, "json", json_help)
+extern const struct tp_exporter tp_export_json;
+
+/* What the macros make of a list of X(of, ID, whose, "name", help of --export-name): the exporter
+ * is `whose_ID`. `of` is what the names of a command begin with: its option struct is `struct
+ * of_opts`, which has a member `struct tp_exports exports`. */
+#define TP_EXPORT_INDEX(of, id, ...)             of##_index_##id,
+#define TP_EXPORT_WORD(of, id, whose, name, ...) name,
+#define TP_EXPORT_POINT(of, id, whose, ...)      &whose##_##id,
+#define TP_EXPORT_DECLARE(of, id, whose, ...)    extern const struct tp_exporter whose##_##id;
+#define TP_EXPORT_ROW(of, id, whose, name, what)                                                   \
     TP_FILE_AT("export-" name, offsetof(struct of##_opts, exports.files[of##_index_##id]),         \
                .help = what),
 
 #define TP_EXPORT_INDEXES(of, LIST) of##_index_text, LIST(TP_EXPORT_INDEX, of) of##_index_end
 #define TP_EXPORT_WORDS(LIST)       "text", LIST(TP_EXPORT_WORD, ) NULL
-#define TP_EXPORT_TABLE(of, LIST)   &of##_text, LIST(TP_EXPORT_POINT, of) NULL
+#define TP_EXPORT_TABLE(of, LIST, document)                                                        \
+    {                                                                                              \
+        document,                                                                                  \
+        {                                                                                          \
+            &of##_text, LIST(TP_EXPORT_POINT, of) NULL                                             \
+        }                                                                                          \
+    }
 
 #define TP_FORMAT_ROW(of, what)                                                                    \
     TP_CHOICE_AT("format", offsetof(struct of##_opts, exports.format), .def = "text",              \

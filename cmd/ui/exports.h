@@ -7,22 +7,25 @@
 
 /* Checks before any work whether the files can be written. TP_EUSAGE: one exists and must not be
  * overwritten, two exports have the same name, or one is "-". TP_EIO: a folder is not writable. */
-int tp_exports_look(const struct tp_exports *e, const struct tp_exporter *const *all,
-                    struct tp_err *err);
+int tp_exports_look(const struct tp_exports *e, const struct tp_exporters *all, struct tp_err *err);
 
 /* The same, and whether the exporters can hold what will be found. */
-int tp_exports_check(const struct tp_exports *e, const struct tp_exporter *const *all,
-                     const void *of, struct tp_err *err);
+int tp_exports_check(const struct tp_exports *e, const struct tp_exporters *all, const void *of,
+                     struct tp_err *err);
 
 /* Writes all files, each completely or not at all, also after an error. Returns the first error.
  */
-int tp_exports_files(const struct tp_exports *e, const struct tp_exporter *const *all,
-                     const void *of, struct tp_err *err);
+int tp_exports_files(const struct tp_exports *e, const struct tp_exporters *all, const void *of,
+                     struct tp_err *err);
+
+/* Writes to `out` in the format of --format; the first file of one that has several. */
+int tp_exports_print(const struct tp_exports *e, const struct tp_exporters *all, const void *of,
+                     FILE *out, struct tp_err *err);
 
 /* Writes the files and then, unless one failed, to `out`, whose reader may have gone and end the
  * process. */
-int tp_exports_write(const struct tp_exports *e, const struct tp_exporter *const *all,
-                     const void *of, FILE *out, struct tp_err *err);
+int tp_exports_write(const struct tp_exports *e, const struct tp_exporters *all, const void *of,
+                     FILE *out, struct tp_err *err);
 
 /* Whether an export was asked for, or a document on standard output. */
 bool tp_exports_any(const struct tp_exports *e);
@@ -32,7 +35,7 @@ bool tp_exports_asked(const struct tp_exports *e, size_t index);
 
 /* The formats that were asked for: whether one needs the call stacks of who holds the memory, and
  * how many frames of the heap one draws at most; 0: none does. */
-bool tp_exports_need_stacks(const struct tp_exports *e, const struct tp_exporter *const *all);
-uint32_t tp_exports_frames(const struct tp_exports *e, const struct tp_exporter *const *all);
+bool tp_exports_need_stacks(const struct tp_exports *e, const struct tp_exporters *all);
+uint32_t tp_exports_frames(const struct tp_exports *e, const struct tp_exporters *all);
 
 #endif

@@ -567,28 +567,17 @@ static int write_part(const void *of, size_t index, FILE *out, struct tp_err *er
     return status;
 }
 
-static int write_snapshot(const void *of, FILE *out, struct tp_err *err)
-{
-    return write_part(of, 0, out, err);
-}
-
 /* ---- the files ---- */
 
 static bool name_part(const void *of, size_t index, char *name, size_t size)
 {
     const struct tp_report *r = of;
     char part[TP_EXPORT_PART];
-    if (index >= r->planned)
+    if (index >= tp_export_results(r))
         return false;
     tp_export_part(r, index, part);
     snprintf(name, size, "%s", part);
     return true;
-}
-
-/* An interrupted report has no files for its missing results. */
-static bool has_part(const void *of, size_t index)
-{
-    return index < ((const struct tp_report *)of)->count;
 }
 
 /* A real allocator does not say where its memory comes from, nor does the driver's pool. */
@@ -624,9 +613,7 @@ const struct tp_exporter tp_replay_snapshot = {
     .name = "snapshot",
     .summary = "every segment and block over time, for PyTorch's memory_viz",
     .about = about,
-    .write = write_snapshot,
     .part = name_part,
-    .has_part = has_part,
     .write_part = write_part,
     .check = check,
 };

@@ -264,9 +264,7 @@ void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers 
 /* `all`: all settings, and not those on the front only. */
 void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
                   struct tp_page *page);
-/* The document as a tree, which the caller owns. */
-cJSON *tp_tune_tree(struct tp_json *j, const struct tp_tune *t, const struct tp_tune_answers *a);
-int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answers *a, FILE *out,
-                 struct tp_err *err);
+/* The document of a struct tp_tune_page as a tree, which the caller owns. */
+cJSON *tp_tune_tree(struct tp_json *j, const void *of);
 
 #endif

@@ -97,8 +97,10 @@ static void write_answer(struct tp_json *j, cJSON *o, const struct tp_tune *t,
     tp_str_drop(&sentence);
 }
 
-cJSON *tp_tune_tree(struct tp_json *j, const struct tp_tune *t, const struct tp_tune_answers *a)
+cJSON *tp_tune_tree(struct tp_json *j, const void *of)
 {
+    const struct tp_tune *t = ((const struct tp_tune_page *)of)->t;
+    const struct tp_tune_answers *a = ((const struct tp_tune_page *)of)->answers;
     cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.tune/1");
     tp_json_tool(j, root);
@@ -118,11 +120,4 @@ cJSON *tp_tune_tree(struct tp_json *j, const struct tp_tune *t, const struct tp_
     write_answer(j, tp_json_object(j, root, "answer"), t, &a->any);
     write_answer(j, tp_json_object(j, root, "answer_without_newer_keys"), t, &a->older);
     return root;
-}
-
-int tp_tune_json(const struct tp_tune *t, const struct tp_tune_answers *a, FILE *out,
-                 struct tp_err *err)
-{
-    struct tp_json j = {false};
-    return tp_json_print(&j, tp_tune_tree(&j, t, a), out, err);
 }

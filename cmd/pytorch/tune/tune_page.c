@@ -361,7 +361,7 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tune_page *page = of;
     struct tp_json j = {false};
-    cJSON *root = tp_tune_tree(&j, page->p->t, page->p->answers);
+    cJSON *root = tp_tune_tree(&j, page->p);
     shrink(root, page->chosen);
     return tp_json_print_line(&j, root, out, err);
 }

@@ -102,23 +102,19 @@ uint64_t tp_rank_value(const struct tp_rank *rank, enum tp_rank_figure figure);
 /* The exports of `tapool why` and `tapool info`. Of several snapshots there is no more than the
  * JSON. */
 #define TP_SNAPSHOT_EXPORTS(X, of)                                                                 \
-    X(of, json, "json", TP_JSON_HELP)                                                              \
-    X(of, folded, "folded", TP_FOLDED_HELP)                                                        \
-    X(of, html, "html", TP_HTML_HELP)
+    TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
+    X(of, folded, of, "folded", TP_FOLDED_HELP)                                                    \
+    X(of, html, of, "html", TP_HTML_HELP)
 
 void tp_ranks_text(const struct tp_ranks *r, struct tp_page *page);
-
-/* Writes tapool.ranks/1 (ranks.schema.json). */
-int tp_ranks_json(const struct tp_ranks *r, FILE *out, struct tp_err *err);
 
 struct tp_ranks_ask {
     struct tp_ranks_cfg cfg;
     const struct tp_exports *exports; /* of TP_SNAPSHOT_EXPORTS */
-    bool exact;                       /* as of tp_bytes */
 };
 
-/* Reads the files and writes what was asked for. Where one cannot be used, the others are shown,
- * and the status is that of the first such file. */
+/* Reads the files and writes what was asked for, JSON as tapool.ranks/1 (ranks.schema.json). Where
+ * one cannot be used, the others are shown, and the status is that of the first such file. */
 int tp_ranks_run(const struct tp_ranks_ask *ask, FILE *out, struct tp_err *err);
 
 #endif

@@ -69,42 +69,32 @@ static void write_verdict(struct tp_json *j, cJSON *root, const struct tp_ranks 
     tp_json_uint(j, o, "median_requested_bytes", r->medians[TP_RANK_REQUESTED]);
 }
 
-int tp_ranks_json(const struct tp_ranks *r, FILE *out, struct tp_err *err)
-{
-    struct tp_json j = {false};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_json_text(&j, root, "schema", "tapool.ranks/1");
-    tp_json_tool(&j, root);
-    write_verdict(&j, root, r);
-    cJSON *ranks = tp_json_array(&j, root, "ranks");
-    for (size_t i = 0; i < r->count; i++)
-        write_rank(&j, tp_json_item(&j, ranks), r, &r->list[i]);
-    if (r->good > 1 && !r->agree)
-        tp_json_site_rows(&j, root, "sites", &r->sites, TP_BY_PLACE);
-    return tp_json_print(&j, root, out, err);
-}
-
-/* ---- from files to there ---- */
-
+/* What is written, of which parts are not there before the files are read. */
 struct showing {
     const struct tp_ranks_ask *ask;
     const struct tp_ranks *ranks;
 };
 
-static int write_text(const void *of, FILE *out, struct tp_err *err)
+static cJSON *ranks_tree(struct tp_json *j, const void *of)
 {
-    const struct showing *s = of;
-    struct tp_page page;
-    (void)err;
-    tp_page_init(&page, out, 2);
-    page.exact = s->ask->exact;
-    tp_ranks_text(s->ranks, &page);
-    return TP_OK;
+    const struct tp_ranks *r = ((const struct showing *)of)->ranks;
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.ranks/1");
+    tp_json_tool(j, root);
+    write_verdict(j, root, r);
+    cJSON *ranks = tp_json_array(j, root, "ranks");
+    for (size_t i = 0; i < r->count; i++)
+        write_rank(j, tp_json_item(j, ranks), r, &r->list[i]);
+    if (r->good > 1 && !r->agree)
+        tp_json_site_rows(j, root, "sites", &r->sites, TP_BY_PLACE);
+    return root;
 }
 
-static int write_json(const void *of, FILE *out, struct tp_err *err)
+/* ---- from files to there ---- */
+
+static void print_text(const void *of, struct tp_page *page)
 {
-    return tp_ranks_json(((const struct showing *)of)->ranks, out, err);
+    tp_ranks_text(((const struct showing *)of)->ranks, page);
 }
 
 /* What a command has beyond the two formats is about one snapshot. */
@@ -115,22 +105,21 @@ static int refuse(const void *of, struct tp_err *err)
                    words[((const struct showing *)of)->ask->exports->format]);
 }
 
-static const struct tp_exporter ranks_text = {.name = "text", .write = write_text};
-static const struct tp_exporter ranks_json = {.name = "json", .write = write_json};
+static const struct tp_exporter ranks_text = {.name = "text", .print = print_text, .color = 2};
 static const struct tp_exporter ranks_folded = {.name = "folded", .check = refuse};
 static const struct tp_exporter ranks_html = {.name = "html", .check = refuse};
-static const struct tp_exporter *const ranks_exporters[] = {
-    TP_EXPORT_TABLE(ranks, TP_SNAPSHOT_EXPORTS)};
+static const struct tp_exporters ranks_exporters =
+    TP_EXPORT_TABLE(ranks, TP_SNAPSHOT_EXPORTS, ranks_tree);
 
 int tp_ranks_run(const struct tp_ranks_ask *ask, FILE *out, struct tp_err *err)
 {
     struct tp_ranks ranks = {.count = 0};
     const struct showing s = {ask, &ranks};
-    int rc = tp_exports_check(ask->exports, ranks_exporters, &s, err);
+    int rc = tp_exports_check(ask->exports, &ranks_exporters, &s, err);
     if (rc == TP_OK)
         rc = tp_ranks_read(&ask->cfg, &ranks, err);
     if (rc == TP_OK)
-        rc = tp_exports_write(ask->exports, ranks_exporters, &s, out, err);
+        rc = tp_exports_write(ask->exports, &ranks_exporters, &s, out, err);
     if (rc == TP_OK)
         rc = tp_ranks_status(&ranks, err);
     tp_ranks_release(&ranks);

@@ -43,9 +43,6 @@ void tp_why_release(struct tp_why *w);
 /* The document as a tree, which the caller owns. */
 cJSON *tp_why_tree(struct tp_json *j, const struct tp_why *list, size_t count, const char *file);
 
-int tp_why_json(const struct tp_why *list, size_t count, const char *file, FILE *out,
-                struct tp_err *err);
-
 /* The page of `tapool why`: an article for each device. */
 
 struct tp_why_page {

@@ -135,10 +135,3 @@ cJSON *tp_why_tree(struct tp_json *j, const struct tp_why *list, size_t count, c
     }
     return root;
 }
-
-int tp_why_json(const struct tp_why *list, size_t count, const char *file, FILE *out,
-                struct tp_err *err)
-{
-    struct tp_json j = {false};
-    return tp_json_print(&j, tp_why_tree(&j, list, count, file), out, err);
-}

@@ -86,7 +86,7 @@ static int write_snapshot(const struct replaying *p, int fd, struct tp_err *err)
     memcpy(result.played.layers, p->source.layers, sizeof result.played.layers);
     int own = dup(fd);
     FILE *out = own >= 0 ? fdopen(own, "wb") : NULL;
-    int rc = out ? tp_replay_snapshot.write(&report, out, err)
+    int rc = out ? tp_replay_snapshot.write_part(&report, 0, out, err)
                  : tp_fail(err, TP_EIO, "temporary file: %s", strerror(errno));
     bool wrote = out && !ferror(out);
     if (out ? fclose(out) != 0 : own >= 0 && close(own) != 0)

@@ -5,12 +5,15 @@
 #include "cmd/jobs/spec.h"
 #include "cmd/results/captured.h"
 #include "cmd/results/replay_exports.h"
+#include "cmd/ui/exports.h"
 #include "tests/unit/programs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -20,15 +23,15 @@ static void test_table(void **state)
     const struct tp_opt *rows = tp_find_command("replay", NULL)->options;
     const char *const *words = tp_opt_find(rows, "format")->choices;
     size_t count = 0;
-    for (; tp_replay_exporters[count]; count++) {
-        const struct tp_exporter *e = tp_replay_exporters[count];
+    for (; tp_replay_exporters.list[count]; count++) {
+        const struct tp_exporter *e = tp_replay_exporters.list[count];
         char option[64];
         snprintf(option, sizeof option, "export-%s", e->name);
         assert_string_equal(words[count], e->name);
-        assert_non_null(e->write);
-        assert_true(!e->part == !e->write_part && !e->part == !e->has_part);
+        assert_int_equal(!!e->print + !!e->write + !!e->write_tree + !!e->write_part, 1);
+        assert_true(!e->part == !e->write_part);
         for (size_t i = 0; i < count; i++)
-            assert_string_not_equal(tp_replay_exporters[i]->name, e->name);
+            assert_string_not_equal(tp_replay_exporters.list[i]->name, e->name);
         if (!count)
             continue;
         assert_non_null(tp_opt_find(rows, option));
@@ -169,10 +172,8 @@ static void test_parts(void **state)
     make(&h, "t", (const char *const[]){"a:x=1", "../b"}, 2);
     expect_parts(&h, (const char *const[]){"a_x=1-all", "a_x=1-free", "a_x=1-alloc", ".._b-all",
                                            ".._b-free", ".._b-alloc", NULL});
-    assert_true(tp_replay_hgrm.has_part(&h.report, 5));
     h.report.count = 1; /* interrupted */
-    assert_true(tp_replay_hgrm.has_part(&h.report, 2));
-    assert_false(tp_replay_hgrm.has_part(&h.report, 3));
+    expect_parts(&h, (const char *const[]){"a_x=1-all", "a_x=1-free", "a_x=1-alloc", NULL});
     h.report.count = 2;
     drop(&h);
     make(&h, "t", (const char *const[]){"a:b", "a,b", "c"}, 3); /* the same, as a name of a file */
@@ -182,13 +183,51 @@ static void test_parts(void **state)
     drop(&h);
 }
 
+/* ---- files ---- */
+
+static int write_word(const void *of, FILE *out, struct tp_err *err)
+{
+    (void)err;
+    fputs(of, out);
+    return TP_OK;
+}
+
+static int write_half(const void *of, FILE *out, struct tp_err *err)
+{
+    fputs(of, out);
+    return tp_fail(err, TP_EIO, "no more");
+}
+
+/* A file that cannot be written does not keep the others from it, leaves nothing, and is the error.
+ */
+static void test_files(void **state)
+{
+    static const struct tp_exporter half = {.name = "half", .write = write_half};
+    static const struct tp_exporter whole = {.name = "whole", .write = write_word};
+    static const struct tp_exporters all = {.list = {&whole, &half, &whole, NULL}};
+    char folder[] = "/tmp/tapool-exports-XXXXXX", paths[2][64];
+    struct tp_exports e = {.format = 0};
+    struct tp_err err = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%d", folder, i);
+        e.files[i + 1] = paths[i];
+    }
+    assert_int_equal(tp_exports_check(&e, &all, "word", &err), TP_OK);
+    assert_int_equal(tp_exports_write(&e, &all, "word", NULL, &err), TP_EIO);
+    assert_string_equal(err.text, "no more");
+    assert_int_not_equal(access(paths[0], F_OK), 0);
+    assert_int_equal(unlink(paths[1]), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_percentiles),
-        cmocka_unit_test(test_no_readings),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_table),       cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_no_readings), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

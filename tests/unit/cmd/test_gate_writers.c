@@ -7,6 +7,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/text.h"
 
 #include <cjson/cJSON.h>
@@ -48,10 +49,11 @@ static int teardown(void **state)
     return 0;
 }
 
-static const char *written(const struct tp_exporter *writer, const struct tp_gate *g)
+static const char *written(uint32_t format, const struct tp_gate *g)
 {
+    const struct tp_exports e = {.format = format};
     struct tp_err err = {0};
-    assert_int_equal(writer->write(g, sink_open(), &err), TP_OK);
+    assert_int_equal(tp_exports_print(&e, &tp_check_exporters, g, sink_open(), &err), TP_OK);
     return sink_close();
 }
 
@@ -358,14 +360,14 @@ static void test_unmet(void **state)
     r.gate.exit_code = 1;
     r.gate.cells_total = 6;
     assert_has(screen(&r.gate, 100, false), "2 cells of the baseline not run: --allow-missing");
-    assert_has(written(&tp_check_junit, &r.gate),
+    assert_has(written(tp_check_index_junit, &r.gate),
                "<failure type=\"cells\" message=\"2 cells of the");
     assert_has(sink.text, "<testsuites name=\"tapool check\" tests=\"13\" failures=\"1\"");
-    assert_has(written(&tp_check_markdown, &r.gate), "2 cells of the baseline not run");
+    assert_has(written(tp_check_index_markdown, &r.gate), "2 cells of the baseline not run");
     r.gate.classes[TP_CLASS_NOISY].required = true;
     assert_has(screen(&r.gate, 100, false), "--require asks for what was not checked: latency");
     assert_has(sink.text, "NOT CHECKED, though required: needs the old build");
-    assert_has(written(&tp_check_junit, &r.gate), "<failure type=\"not checked\"");
+    assert_has(written(tp_check_index_junit, &r.gate), "<failure type=\"not checked\"");
     assert_lacks(sink.text, "<failure type=\"cells\"");
     assert_has(sink.text, "<testsuites name=\"tapool check\" tests=\"13\" failures=\"1\"");
 }
@@ -381,14 +383,14 @@ static void test_partly(void **state)
     RIG_TEXT(c->reason, "of another compiler");
     assert_has(screen(&r.gate, 100, false), "3 of 4 cells");
     assert_has(sink.text, "not in every cell: of another compiler\n");
-    assert_has(written(&tp_check_markdown, &r.gate),
+    assert_has(written(tp_check_index_markdown, &r.gate),
                "callgrind; not in every cell: of another compiler |");
-    assert_has(written(&tp_check_junit, &r.gate),
+    assert_has(written(tp_check_index_junit, &r.gate),
                "not in every cell: of another compiler</system-out>");
-    assert_has(written(&tp_check_junit, &r.gate), "failures=\"0\"");
+    assert_has(written(tp_check_index_junit, &r.gate), "failures=\"0\"");
     r.gate.exit_code = 1;
     c->required = true;
-    assert_has(written(&tp_check_junit, &r.gate),
+    assert_has(written(tp_check_index_junit, &r.gate),
                "<failure type=\"not checked\" message=\"not in every cell, though required: of");
     assert_has(screen(&r.gate, 100, false),
                "--require asks for what was not checked: instructions");
@@ -396,7 +398,7 @@ static void test_partly(void **state)
     RIG_TEXT(c->reason, "web.tpt, lru (base: unknown strategy 'lru')");
     assert_has(screen(&r.gate, 100, false), "required, but not in: web.tpt, lru (base: unknown");
     c->required = false;
-    assert_has(written(&tp_check_markdown, &r.gate),
+    assert_has(written(tp_check_index_markdown, &r.gate),
                "; not in: web.tpt, lru (base: unknown strategy");
 }
 
@@ -406,10 +408,10 @@ static void test_nothing(void **state)
     struct tp_gate g = {.sharpness = {.worst = NAN, .median = NAN}};
     assert_has(screen(&g, 80, true), "PASS\033[0m (nothing was checked): 0 unchanged; 0 of 0 ");
     assert_has(sink.text, "no baseline");
-    assert_has(written(&tp_check_junit, &g),
+    assert_has(written(tp_check_index_junit, &g),
                "tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"3\"");
-    assert_has(written(&tp_check_markdown, &g), "## tapool check: PASS (nothing was checked)");
-    assert_has(written(&tp_check_json, &g), "\"findings\":\t[]");
+    assert_has(written(tp_check_index_markdown, &g), "## tapool check: PASS (nothing was checked)");
+    assert_has(written(tp_check_index_json, &g), "\"findings\":\t[]");
 }
 
 /* ---- files ---- */
@@ -419,8 +421,8 @@ static void test_trackers(void **state)
     struct gate_rig r;
     (void)state;
     rig_failing(&r);
-    golden("failing.bmf", written(&tp_check_bmf, &r.gate));
-    golden("failing.benchmarks", written(&tp_check_benchmarks, &r.gate));
+    golden("failing.bmf", written(tp_check_index_bmf, &r.gate));
+    golden("failing.benchmarks", written(tp_check_index_benchmarks, &r.gate));
 }
 
 /* An option that changed has no value, and stands before those of its cell. */
@@ -434,7 +436,7 @@ static void a_cell_whose_first_finding_has_no_value_has_its_own_object(void **st
                                      {.cell = &cells[1], .metric = peak, .now = 2}};
     const struct tp_gate g = {.findings = findings, .finding_count = 3};
     (void)state;
-    cJSON *root = cJSON_Parse(written(&tp_check_bmf, &g));
+    cJSON *root = cJSON_Parse(written(tp_check_index_bmf, &g));
     assert_non_null(root);
     assert_int_equal(cJSON_GetArraySize(root), 2);
     for (cJSON *cell = root->child; cell; cell = cell->next)
@@ -450,10 +452,10 @@ static void test_junit(void **state)
         char name[64];
         rigs[i].make(&r);
         snprintf(name, sizeof name, "%s.xml", rigs[i].name);
-        golden(name, written(&tp_check_junit, &r.gate));
+        golden(name, written(tp_check_index_junit, &r.gate));
     }
     rig_failing(&r);
-    written(&tp_check_junit, &r.gate);
+    written(tp_check_index_junit, &r.gate);
     assert_int_equal(occurrences(sink.text, "<failure type=\"regression\""),
                      r.gate.counts[TP_REGRESSION]);
     assert_int_equal(occurrences(sink.text, "<testcase"), RIG_FINDINGS + 4);
@@ -461,7 +463,7 @@ static void test_junit(void **state)
     assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; paired estimate +10.1 %, 95 % interval");
     assert_has(sink.text, "--seed 90210");
     rig_class(&r.gate.classes[TP_CLASS_EXACT], "vs baseline, exact", 1, 1);
-    assert_has(written(&tp_check_junit, &r.gate),
+    assert_has(written(tp_check_index_junit, &r.gate),
                "vs baseline, exact: 1 cell, 1 value</system-out>");
 }
 
@@ -473,11 +475,11 @@ static void test_markdown(void **state)
         char name[64];
         rigs[i].make(&r);
         snprintf(name, sizeof name, "%s.md", rigs[i].name);
-        golden(name, written(&tp_check_markdown, &r.gate));
+        golden(name, written(tp_check_index_markdown, &r.gate));
     }
     rig_failing(&r);
-    assert_true(
-        !strncmp(written(&tp_check_markdown, &r.gate), "## tapool check: FAIL\n\n**5 reg", 30));
+    assert_true(!strncmp(written(tp_check_index_markdown, &r.gate),
+                         "## tapool check: FAIL\n\n**5 reg", 30));
 }
 
 /* What the build and the machine say of themselves is another everywhere. */
@@ -495,7 +497,7 @@ static void test_json(void **state)
     for (size_t i = 0; i < RIGS; i++) {
         char name[64];
         rigs[i].make(&r);
-        cJSON *root = cJSON_Parse(written(&tp_check_json, &r.gate));
+        cJSON *root = cJSON_Parse(written(tp_check_index_json, &r.gate));
         assert_non_null(root);
         fix_member(
             root, "tool",
@@ -519,12 +521,12 @@ static void test_options(void **state)
     const char *const *words = tp_opt_find(rows, "format")->choices;
     for (size_t i = 0; i < tp_check_index_end; i++) {
         char name[64];
-        snprintf(name, sizeof name, "export-%s", tp_check_exporters[i]->name);
-        assert_string_equal(words[i], tp_check_exporters[i]->name);
+        snprintf(name, sizeof name, "export-%s", tp_check_exporters.list[i]->name);
+        assert_string_equal(words[i], tp_check_exporters.list[i]->name);
         assert_true(!i == !tp_opt_find(rows, name));
         assert_true(!i || tp_opt_find(rows, name)->type == TP_OPT_TEXT);
     }
-    assert_null(tp_check_exporters[tp_check_index_end]);
+    assert_null(tp_check_exporters.list[tp_check_index_end]);
     assert_null(words[tp_check_index_end]);
 }
 
@@ -611,11 +613,12 @@ static void test_unfinished(void **state)
     struct tp_err err = {0};
     static const char why[] = "the trace &#39;traces/web.tpt&#39; of tapool-baseline.json is not";
     rig_unfinished(&r);
-    assert_has(written(&tp_check_junit, &r.gate), "tests=\"4\" failures=\"0\" errors=\"1\" time=");
+    assert_has(written(tp_check_index_junit, &r.gate),
+               "tests=\"4\" failures=\"0\" errors=\"1\" time=");
     assert_has(sink.text, "failures=\"0\" errors=\"1\" skipped=\"3\" time=");
     assert_has(sink.text, "<error type=\"unfinished\" message=\"");
     assert_has(sink.text, why);
-    assert_has(written(&tp_check_markdown, &r.gate), "## tapool check: UNFINISHED");
+    assert_has(written(tp_check_index_markdown, &r.gate), "## tapool check: UNFINISHED");
     assert_has(sink.text, "the trace 'traces/web.tpt' of");
     assert_int_equal(github(&r.gate, &err), TP_OK);
     assert_int_equal(occurrences(sink.text, "::"), 2);
@@ -623,7 +626,7 @@ static void test_unfinished(void **state)
     rig_failing(&r); /* with a regression both are told */
     r.gate.exit_code = 4;
     RIG_TEXT(r.gate.error, "killed by signal 9");
-    assert_has(written(&tp_check_junit, &r.gate), "failures=\"6\" errors=\"1\" time=");
+    assert_has(written(tp_check_index_junit, &r.gate), "failures=\"6\" errors=\"1\" time=");
     assert_has(sink.text, "<error type=\"unfinished\" message=\"killed by signal 9\"/>");
     assert_has(screen(&r.gate, 100, false), "\nFAIL: 5 regressions");
     assert_has(sink.text, "\n  killed by signal 9\n");
@@ -639,13 +642,14 @@ static void test_lost(void **state)
     rig_lost(&r);
     for (size_t i = 0; i < 2; i++) {
         assert_has(screen(&r.gate, 100, false), whys[i]);
-        assert_has(written(&tp_check_markdown, &r.gate), whys[i]);
-        assert_has(written(&tp_check_json, &r.gate), whys[i]);
+        assert_has(written(tp_check_index_markdown, &r.gate), whys[i]);
+        assert_has(written(tp_check_index_json, &r.gate), whys[i]);
         assert_int_equal(github(&r.gate, &err), TP_OK);
         assert_has(sink.text, whys[i]);
     }
     assert_int_equal(occurrences(screen(&r.gate, 100, false), whys[1]), 1);
-    assert_has(written(&tp_check_junit, &r.gate), "tests=\"9\" failures=\"1\" errors=\"3\" time=");
+    assert_has(written(tp_check_index_junit, &r.gate),
+               "tests=\"9\" failures=\"1\" errors=\"3\" time=");
     assert_int_equal(occurrences(sink.text, "<error type=\"failed\""), 2);
     assert_int_equal(occurrences(sink.text, "<testcase"), 9);
 }
@@ -688,14 +692,15 @@ static void test_many(void **state)
     struct tp_finding *f = many(&r, TP_REGRESSION);
     assert_has(screen(&r.gate, 100, false), "and 9,960 more: --export-json FILE has them all");
     assert_true(occurrences(sink.text, "\n") < 160);
-    written(&tp_check_markdown, &r.gate);
+    written(tp_check_index_markdown, &r.gate);
     assert_true(sink.length <= TP_MARKDOWN_COMMENT);
     assert_true(sink.length > TP_MARKDOWN_COMMENT - 2000);
     assert_has(sink.text, " more rows do not fit here");
     assert_has(sink.text, "\n9,995 more, below\n");
-    assert_int_equal(occurrences(written(&tp_check_junit, &r.gate), "<failure type="), MANY);
-    assert_int_equal(occurrences(written(&tp_check_json, &r.gate), "\"verdict\":\t\"regression\""),
-                     2 * MANY); /* and their causes */
+    assert_int_equal(occurrences(written(tp_check_index_junit, &r.gate), "<failure type="), MANY);
+    assert_int_equal(
+        occurrences(written(tp_check_index_json, &r.gate), "\"verdict\":\t\"regression\""),
+        2 * MANY); /* and their causes */
     free(f);
 }
 

@@ -5,6 +5,7 @@
 #include "cmd/results/replay_exports.h"
 #include "cmd/results/report_json.h"
 #include "cmd/results/stored.h"
+#include "cmd/ui/exports.h"
 #include "tests/unit/one_run.h"
 
 #include <math.h>
@@ -30,9 +31,10 @@ static void expect_same(const struct tp_result *r)
     struct tp_record here;
     char *text = NULL;
     size_t length = 0, known = 0;
+    const struct tp_exports json = {.format = tp_replay_index_json};
     FILE *out = open_memstream(&text, &length);
     assert_non_null(out);
-    assert_int_equal(tp_replay_json.write(&report, out, &err), TP_OK);
+    assert_int_equal(tp_exports_print(&json, &tp_replay_exporters, &report, out, &err), TP_OK);
     fclose(out);
     if (tp_stored_parse(text, length, "here", &file, &err) || tp_record_of(r, &here, &err))
         fail_msg("%s", err.text);

@@ -4,6 +4,7 @@
 #include "cmd/compare/compare.h"
 #include "cmd/compare/compare_html.h"
 #include "cmd/compare/compare_opts.h"
+#include "cmd/ui/exports.h"
 #include "tests/unit/stored_rig.h"
 
 #include <sys/mman.h>
@@ -118,13 +119,13 @@ static int write_tree(const cJSON *tree, char path[FILE_BYTES])
 static void print_all(const struct tp_compare *c, FILE *out)
 {
     struct tp_err err;
-    struct tp_page page;
-    tp_page_init(&page, out, 0);
-    tp_compare_print(c, true, &page);
-    const struct tp_compare_page found = {.found = c};
-    assert_int_equal(tp_compare_markdown.write(&found, out, &err), TP_OK);
-    assert_int_equal(tp_compare_csv.write(&found, out, &err), TP_OK);
-    assert_int_equal(tp_compare_json.write(&found, out, &err), TP_OK);
+    const struct tp_compare_opts o = {.verbose = true};
+    const struct tp_compare_page found = {.found = c, .opts = &o};
+    for (uint32_t i = 0; tp_compare_exporters.list[i]; i++)
+        if (i != tp_compare_index_html)
+            assert_int_equal(tp_exports_print(&(struct tp_exports){.format = i},
+                                              &tp_compare_exporters, &found, out, &err),
+                             TP_OK);
 }
 
 /* Compared with the whole one, in every form, with the note that names what lacks. */

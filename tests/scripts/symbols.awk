@@ -20,7 +20,7 @@ function plugin_of(source,    room, rest)
             kind = prefix[room]
             rest = substr(source, length(room) + 2)
             sub(/\/.*/, "", rest)
-            return rest == "common" ? "" : room "/" rest
+            return rest ~ /^(common|cache)$/ ? "" : room "/" rest
         }
     return ""
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SLAB_ITEMS 64u
+#define SLAB_LINE  64u /* bytes of a cache line */
 
 struct slab_chunk {
     struct slab_chunk *next;
@@ -34,14 +35,21 @@ static inline void slab_init(struct slab *s, const struct tp_env *env, size_t it
     *s = (struct slab){.env = env, .item = item};
 }
 
+/* Records that fill cache lines begin with one. */
+static inline uintptr_t slab_mask(const struct slab *s)
+{
+    return s->item % SLAB_LINE ? 0 : SLAB_LINE - 1;
+}
+
 static inline size_t slab_chunk_bytes(const struct slab *s)
 {
-    return sizeof(struct slab_chunk) + SLAB_ITEMS * s->item;
+    return sizeof(struct slab_chunk) + slab_mask(s) + SLAB_ITEMS * s->item;
 }
 
 static inline void *slab_at(const struct slab *s, struct slab_chunk *chunk, unsigned i)
 {
-    return (char *)(chunk + 1) + i * s->item;
+    uintptr_t mask = slab_mask(s), first = ((uintptr_t)(chunk + 1) + mask) & ~mask;
+    return (void *)(first + i * s->item);
 }
 
 static inline void slab_link(struct slab *s, void *record)
@@ -75,7 +83,7 @@ static inline void *slab_take(struct slab *s)
         return NULL;
     void *record = s->free;
     memcpy(&s->free, record, sizeof s->free);
-    memset(record, 0, s->item);
+    memset(record, 0, sizeof s->free);
     s->used++;
     return record;
 }

@@ -16,7 +16,7 @@
  * searched from the newest on until one may be used; if that takes long, an index is made
  * (lru_index.c), which slows every call down. Where fences of different streams pass in no order (a
  * real device), a miss queries each stream with pending work. */
-#include "alloc/strategies/lru/lru_nodes.h"
+#include "alloc/strategies/lru/lru_core.h"
 
 struct lru_opts {
     uint64_t capacity_layouts, capacity_bytes, capacity_blocks;
@@ -50,39 +50,28 @@ static int lru_init(void *state, const struct tp_env *env, const void *options, 
     const struct lru_opts *opts = options;
     if (env->source->page < 2)
         return tp_fail(err, TP_EUSAGE, "strategy 'lru' needs a source with pages");
-    st->env = env;
     st->shared = st->several = env->streams > 1;
-    st->max_keys = limit_of(opts->capacity_layouts);
-    st->max_bytes = limit_of(opts->capacity_bytes);
-    st->max_blocks = limit_of(opts->capacity_blocks);
     st->round = opts->round;
-    st->head.newer = st->head.older = &st->head;
-    for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++)
+    tp_cache_init(&st->cache, env,
+                  st->several ? sizeof(struct lru_node) : sizeof(struct cache_block),
+                  sizeof(struct lru_key));
+    st->cache.max_bytes = limit_of(opts->capacity_bytes);
+    st->cache.max_blocks = limit_of(opts->capacity_blocks);
+    st->max_keys = limit_of(opts->capacity_layouts);
+    tp_link_init(&st->order);
+    tp_link_init(&st->nobody.shelf.ready);
+    for (size_t i = 0; i < LRU_NEAR; i++)
         st->near[i].key = &st->nobody;
     st->last = &st->nothing;
-    meta_map_init(&st->blocks, env);
-    meta_map_init(&st->keys, env);
     return TP_OK;
 }
 
 static void lru_fini(void *state)
 {
     struct lru *st = state;
-    const struct tp_env *env = st->env;
     tp_lru_index_drop(st);
     tp_lru_put_all(st);
-    for (struct lru_slab *slab = st->oldest_slab, *next; slab; slab = next) {
-        next = slab->next;
-        for (uint32_t i = 0; slab->works && i < slab->count; i++)
-            work_fini(env, &slab->works[i]);
-        tp_meta_put(env, slab->works, slab->count * sizeof *slab->works);
-        tp_meta_put(env, slab, slab->bytes);
-    }
-    const struct tp_addr_entry *e;
-    for (uint64_t at = 0; (e = tp_addr_map_next(&st->keys, &at));)
-        tp_meta_put(env, (struct lru_key *)(uintptr_t)e->value, sizeof(struct lru_key));
-    tp_addr_map_fini(&st->keys);
-    tp_addr_map_fini(&st->blocks);
+    tp_cache_fini(&st->cache);
 }
 
 /* ---- alloc ---- */
@@ -93,46 +82,45 @@ static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct 
     (void)thread;
     if (UNLIKELY(st->shared))
         return tp_lru_alloc_any(st, rq, out);
-    const struct lru_near *near = near_of(st, rq->size);
+    const struct tp_req asked = *rq;
+    const struct lru_near *near = near_of(st, asked.size);
     struct lru_key *key = near->key;
-    struct lru_node *node = key->top;
-    if (UNLIKELY(near->size != rq->size || near->align != rq->align || !node))
+    struct tp_link *ready = &key->shelf.ready, *newest = ready->before;
+    if (UNLIKELY(near->size != asked.size || near->align != asked.align || newest == ready))
         return tp_lru_alloc_slow(st, rq, out);
-    stack_pop(st, key, node);
+    struct cache_block *b = TP_LINKED(struct cache_block, on_shelf, newest);
+    if (cache_pop(&st->cache, ready, b))
+        st->cached_keys--;
     key_touch(st, key);
-    hand_out(node, rq, out);
-    st->last = node;
-    return TP_OK;
+    st->last = b;
+    return cache_hand_out(b, &asked, out);
 }
 
 /* ---- free ---- */
 
-static inline struct lru_node *find_live(const struct lru *st, tp_addr addr)
-{
-    struct lru_node *node = node_find(st, addr);
-    return LIKELY(node && node->refs) ? node : NULL;
-}
-
 /* Drops a reference of a user that worked on `stream`. Needs no memory. */
-static int drop_reference(struct lru *st, struct lru_node *node, uint16_t stream)
+static int drop_reference(struct lru *st, struct cache_block *b, uint16_t stream)
 {
-    if (st->several && node->refs > 1)
-        work_add(node->work, stream);
+    struct lru_node *node = node_of(b);
+    if (st->several && b->refs > 1)
+        work_add(&node->work, stream);
     else if (st->several)
-        work_record(st->env->source, node->work, stream);
-    if (--node->refs)
+        work_record(st->cache.env->source, &node->work, stream);
+    if (b->refs > 1) {
+        b->refs--;
         return TP_OK;
+    }
     if (UNLIKELY(st->index != NULL))
         tp_lru_index_dead(st, node);
-    stack_push(st, node->key, node);
+    node_cache(st, b);
     if (UNLIKELY(st->index != NULL))
         tp_lru_index_free(st, node);
     return tp_lru_shrink(st);
 }
 
-static inline bool is_request_of(const struct lru_node *node, const struct tp_req *rq)
+static inline bool is_request_of(const struct cache_block *b, const struct tp_req *rq)
 {
-    return node->size == rq->size && node->key->align == rq->align;
+    return b->size == rq->size && b->align == rq->align;
 }
 
 /* free for several streams or references, and for wrong addresses. */
@@ -140,28 +128,33 @@ static int free_slow(void *state, void *thread, tp_addr addr, const struct tp_re
 {
     (void)thread;
     struct lru *st = state;
-    struct lru_node *node = find_live(st, addr);
-    return node && is_request_of(node, rq) ? drop_reference(st, node, rq->stream) : TP_EINVAL;
+    struct cache_block *b = cache_find_live(&st->cache, addr);
+    return b && is_request_of(b, rq) ? drop_reference(st, b, rq->stream) : TP_EINVAL;
 }
 
 /* A block that is freed right after it was handed out needs no look-up. The node itself says
- * whether it still holds this address; it can always be read, because slabs are kept. */
+ * whether it still holds this address; it can always be read, because records are kept. */
 static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
     struct lru *st = state;
     if (UNLIKELY(st->shared))
         return free_slow(st, thread, addr, rq);
-    struct lru_node *node = st->last;
-    if (node->addr != addr) {
-        node = node_find(st, addr);
-        if (UNLIKELY(!node))
+    struct cache_block *b = st->last;
+    if (b->addr != addr) {
+        b = cache_find(&st->cache, addr);
+        if (UNLIKELY(!b))
             return TP_EINVAL;
     }
-    if (UNLIKELY(node->refs != 1 || !is_request_of(node, rq)))
+    if (UNLIKELY(b->refs != 1 || !is_request_of(b, rq)))
         return free_slow(st, thread, addr, rq);
-    node->refs = 0;
-    stack_push(st, node->key, node);
+    node_cache(st, b);
     return LIKELY(!lru_is_over(st)) ? TP_OK : tp_lru_shrink(st);
+}
+
+/* The stream of a block's allocation. */
+static uint16_t stream_of(const struct lru *st, struct cache_block *b)
+{
+    return st->several ? node_of(b)->work.stream : 0;
 }
 
 /* A release names no stream, so the stream of the allocation is used. */
@@ -169,32 +162,31 @@ static int lru_release(void *state, void *thread, tp_addr addr)
 {
     (void)thread;
     struct lru *st = state;
-    struct lru_node *node = find_live(st, addr);
-    if (!node)
-        return TP_EINVAL;
-    return drop_reference(st, node, node->work ? node->work->stream : 0);
+    struct cache_block *b = cache_find_live(&st->cache, addr);
+    return b ? drop_reference(st, b, stream_of(st, b)) : TP_EINVAL;
 }
 
-/* ---- retain, adopt, use, resize, move ---- */
+/* ---- retain, use, resize, move ---- */
 
 /* Reserves room for streams: dropping a reference may add one to the list, at a time when no memory
  * may be requested. */
-static int reserve_streams(const struct lru *st, const struct lru_node *node, uint64_t refs,
+static int reserve_streams(const struct lru *st, struct cache_block *b, uint64_t refs,
                            uint64_t further)
 {
+    struct lru_node *node = node_of(b);
     if (!st->several)
         return TP_OK;
-    return work_reserve(st->env, node->work, node->work->count + further + (refs - 1));
+    return work_reserve(st->cache.env, &node->work, node->work.count + further + (refs - 1));
 }
 
 static int lru_retain(void *state, void *thread, tp_addr addr)
 {
     (void)thread;
     struct lru *st = state;
-    struct lru_node *node = find_live(st, addr);
-    int rc = node ? reserve_streams(st, node, node->refs + 1, 0) : TP_EINVAL;
+    struct cache_block *b = cache_find_live(&st->cache, addr);
+    int rc = b ? reserve_streams(st, b, b->refs + 1, 0) : TP_EINVAL;
     if (!rc)
-        node->refs++;
+        b->refs++;
     return rc;
 }
 
@@ -202,35 +194,11 @@ static int lru_use(void *state, void *thread, tp_addr addr, uint16_t stream)
 {
     (void)thread;
     struct lru *st = state;
-    struct lru_node *node = find_live(st, addr);
-    int rc = node ? reserve_streams(st, node, node->refs, 1) : TP_EINVAL;
+    struct cache_block *b = cache_find_live(&st->cache, addr);
+    int rc = b ? reserve_streams(st, b, b->refs, 1) : TP_EINVAL;
     if (!rc && st->several)
-        work_add(node->work, stream);
+        work_add(&node_of(b)->work, stream);
     return rc;
-}
-
-/* The adopted block may be smaller than blocks of the request's key are. Then it gets the largest
- * key that it can serve. */
-static int lru_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                     struct tp_block *out)
-{
-    (void)thread;
-    struct lru *st = state;
-    if (!request_is_sound(rq) || rq->size > LRU_MAX_BYTES || !addr || addr & (rq->align - 1) ||
-        addr & (st->env->source->page - 1) || node_find(st, addr))
-        return TP_EINVAL;
-    uint64_t bytes = page_size(st, rq->size), size = round_size(st, rq->size);
-    struct lru_key *key = key_acquire(st, size <= bytes ? size : round_down(st, bytes), rq->align);
-    if (!key)
-        return TP_ENOMEM;
-    struct lru_node *node = NULL;
-    int rc = tp_lru_enter(st, key, addr, bytes, rq->stream, &node);
-    if (rc) {
-        key_release(st, key);
-        return rc;
-    }
-    hand_out_known(st, node, rq, out);
-    return TP_OK;
 }
 
 static int lru_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
@@ -238,14 +206,14 @@ static int lru_resize(void *state, void *thread, tp_addr addr, const struct tp_r
 {
     (void)thread;
     struct lru *st = state;
-    struct lru_node *node = find_live(st, addr);
-    if (!node || !request_is_sound(rq))
+    struct cache_block *b = cache_find_live(&st->cache, addr);
+    if (!b || !request_is_sound(rq))
         return TP_EINVAL;
-    if (rq->size > node->bytes || rq->align != node->key->align ||
-        round_size(st, rq->size) != node->key->size)
+    if (rq->size > b->granted || rq->align != b->align ||
+        round_size(st, rq->size) != cache_key_size(b->shelf->key))
         return TP_EUNSUP;
-    node->size = rq->size;
-    *out = (struct tp_block){addr, node->bytes};
+    b->size = rq->size;
+    *out = (struct tp_block){addr, b->granted};
     return TP_OK;
 }
 
@@ -257,7 +225,7 @@ static int lru_move(void *state, void *thread, tp_addr addr, const struct tp_req
 {
     (void)thread;
     struct lru *st = state;
-    struct lru_node *old = find_live(st, addr);
+    struct cache_block *old = cache_find_live(&st->cache, addr);
     if (!old || !request_is_sound(rq))
         return TP_EINVAL;
     if (old->refs == 1)
@@ -265,40 +233,41 @@ static int lru_move(void *state, void *thread, tp_addr addr, const struct tp_req
     int rc = tp_lru_alloc_slow(st, rq, out);
     if (rc)
         return rc;
-    struct lru_node *node = node_find(st, out->addr);
-    rc = reserve_streams(st, node, old->refs, 0);
+    struct cache_block *b = cache_find(&st->cache, out->addr);
+    struct tp_source *source = st->cache.env->source;
+    rc = reserve_streams(st, b, old->refs, 0);
     if (rc) {
-        drop_reference(st, node, rq->stream);
+        drop_reference(st, b, rq->stream);
         return rc;
     }
-    void *to = tp_src_host(st->env->source, out->addr), *from = tp_src_host(st->env->source, addr);
+    void *to = tp_src_host(source, out->addr), *from = tp_src_host(source, addr);
     if (to && from)
         memcpy(to, from, old->size < rq->size ? old->size : rq->size);
-    node->refs = old->refs;
+    b->refs = old->refs;
     old->refs = 1;
     return drop_reference(st, old, rq->stream);
 }
 
-/* ---- reset, trim, usable ---- */
+/* ---- reset and sync ---- */
 
-static void free_wholly(struct lru *st, struct lru_node *node)
+static void free_wholly(struct lru *st, struct cache_block *b)
 {
-    node->refs = 1;
-    drop_reference(st, node, node->work ? node->work->stream : 0);
+    b->refs = 1;
+    drop_reference(st, b, stream_of(st, b));
 }
 
-/* Frees every live block, in slab order, on the stream of its allocation. */
+/* Frees every live block, in the order of records, on the stream of its allocation. */
 static int lru_reset(void *state)
 {
     struct lru *st = state;
     uint64_t looks = 0, freed = 0;
     for (struct lru_node *n; st->index && (n = tp_lru_index_first(st));)
-        free_wholly(st, n);
-    struct lru_cursor c = {st->index ? NULL : st->oldest_slab, 0};
-    for (struct lru_node *n; (n = node_next(&c)); looks++) {
+        free_wholly(st, &n->block);
+    struct slab_cursor c = slab_first(&st->cache.blocks);
+    for (struct lru_node *n; !st->index && (n = node_next(&c)); looks++) {
         TP_STEP();
-        if (n->refs) {
-            free_wholly(st, n);
+        if (n->block.refs) {
+            free_wholly(st, &n->block);
             freed++;
         }
     }
@@ -315,18 +284,6 @@ static int lru_sync(void *state, void *thread, uint16_t stream)
     if (st->index && st->several)
         tp_lru_index_synced(st, stream);
     return TP_OK;
-}
-
-static uint64_t lru_usable(void *state, tp_addr addr)
-{
-    const struct lru_node *node = find_live(state, addr);
-    return node ? node->bytes : 0;
-}
-
-static void lru_stats(void *state, struct tp_stats *out)
-{
-    const struct lru *st = state;
-    *out = (struct tp_stats){.carved_bytes = st->carved.now, .peak_carved_bytes = st->carved.peak};
 }
 
 const struct tp_strategy tp_strategy_lru = {
@@ -348,13 +305,13 @@ const struct tp_strategy tp_strategy_lru = {
     .move = lru_move,
     .retain = lru_retain,
     .release = lru_release,
-    .adopt = lru_adopt,
+    .adopt = tp_lru_adopt,
     .use = lru_use,
     .sync = lru_sync,
     .reset = lru_reset,
     .trim = tp_lru_trim,
-    .usable = lru_usable,
-    .stats = lru_stats,
-    .walk = tp_lru_walk,
+    .usable = tp_cache_usable,
+    .stats = tp_cache_stats,
+    .walk = tp_cache_walk,
     .check = tp_lru_check,
 };

@@ -1,61 +1,33 @@
 /* The state of `lru`: keys in the order of their use, and the blocks of each key.
  *
- *     newest                                oldest
- *     [4096,16] <-> [64,16] <-> [70000,256] <-> (head)        keys, a circle
- *         |            |            |
- *        top          top          top                        free blocks, newest first
- *         |                         |
- *       below                    bottom
+ *     oldest                                newest
+ *     [70000,256] <-> [64,16] <-> [4096,16] <-> (order)       keys, a circle
+ *         |              |            |
+ *       ready          ready        ready                     free blocks, the oldest first
  *
- * A block has the same node while it is live and while it is cached, so that a hit needs no
- * bookkeeping memory, and a free finds block and key with one look-up. A key without free blocks
- * stays in the circle until an eviction finds it there; a key without any block is freed. Nodes
- * come from slabs, and code that visits all nodes goes in slab order, not by address. */
+ * Tables, blocks and shelves are those of cache.h; a key is a shelf, whatever streams its blocks
+ * are for. A block has the same node while it is live and while it is cached, so that a hit needs
+ * no bookkeeping memory, and a free finds block and key with one look-up. A key without free blocks
+ * stays in the circle until an eviction finds it there. */
 #ifndef TP_LRU_CORE_H
 #define TP_LRU_CORE_H
 
-#include "alloc/strategies/common/chores.h"
+#include "alloc/strategies/cache/cache.h"
 #include "alloc/strategies/lru/lru_streams.h"
 
-#define LRU_MAX_BYTES  (UINT64_C(1) << 56)
-#define LRU_NEAR_LOG2  6u
-#define LRU_FIRST_SLAB 16u /* nodes; each further slab has twice as many, up to LRU_LAST_SLAB */
-#define LRU_LAST_SLAB  1024u
-
-struct lru_node;
+#define LRU_MAX_BYTES (UINT64_C(1) << 56)
+#define LRU_NEAR_LOG2 6u
+#define LRU_NEAR      (1u << LRU_NEAR_LOG2)
 
 struct lru_key {
-    /* newest and oldest free block; bottom is valid only if top is not NULL */
-    struct lru_node *top, *bottom;
-    /* neighbours in the circle; the key itself while it is not in the circle */
-    struct lru_key *newer, *older;
-    uint64_t size, align; /* bytes; size as rounded by the option */
-    uint64_t blocks;      /* nodes that point here, live and free */
+    struct cache_shelf shelf;
+    struct tp_link in_order; /* linked to itself while the key is not in the circle */
 };
 
-/* A block. Live: refs > 0. Cached: refs is 0 and key is set. Refused: refs is 0 and key is NULL;
- * the source refused to take the block back. */
+/* With one stream the work is left out of the record. */
 struct lru_node {
-    tp_addr addr;   /* 0: the node is free */
-    uint64_t bytes; /* granted: whole pages */
-    uint64_t refs;
-    uint64_t size; /* bytes requested, while live */
-    struct lru_key *key;
-    union {
-        struct lru_node *below; /* next older block in the stack, or next spare node */
-        struct refused refused; /* link in the list of refused blocks */
-    };
-    struct lru_node *above; /* next newer block in the stack; not valid for the top */
-    struct lru_work *work;  /* NULL with one stream */
-};
-static_assert(sizeof(struct lru_node) == 64, "one cache line");
-
-struct lru_slab {
-    struct lru_slab *next; /* next slab, in the order in which they were got */
-    size_t bytes;
-    struct lru_node *nodes;
-    struct lru_work *works; /* `count` entries, or NULL with one stream */
-    uint32_t count;
+    struct cache_block block;
+    struct lru_work work;
 };
 
 /* Cache entry: the key of a recent request. */
@@ -64,48 +36,44 @@ struct lru_near {
     struct lru_key *key; /* never NULL */
 };
 
-/* The hot members come first. */
 struct lru {
+    struct cache cache;
     /* true with several streams or an index, where the fast paths are off */
     bool shared;
     bool several; /* the trace has several streams */
     enum size_round round;
-    struct lru_node *last; /* block handed out last by the fast path; never NULL */
-    uint64_t cached_bytes, cached_blocks, cached_keys;
-    uint64_t max_bytes, max_blocks, max_keys; /* UINT64_MAX: no limit */
-    struct lru_key head;                      /* head of the circle; `older` is the newest key */
-    struct tp_addr_map blocks;                /* address -> struct lru_node * */
-    struct lru_near near[1u << LRU_NEAR_LOG2];
-    struct lru_key nobody;   /* empty `near` entries point here: a key without blocks */
-    struct lru_node nothing; /* `last` points here at first: a node without a block */
-    const struct tp_env *env;
-    struct tp_addr_map keys; /* key_name -> struct lru_key * */
-    struct lru_slab *oldest_slab, *newest_slab;
-    struct lru_node *spare; /* free nodes */
-    struct refused *refused;
-    struct carved carved;
-    struct lru_index *index; /* NULL until searching blocks one by one took long */
+    struct cache_block *last;       /* handed out last by the fast path; never NULL */
+    uint64_t cached_keys, max_keys; /* keys with free blocks; UINT64_MAX: no limit */
+    struct tp_link order;           /* keys, the least recently used first */
+    struct lru_near near[LRU_NEAR];
+    struct lru_key nobody;      /* empty `near` entries point here: a key without blocks */
+    struct cache_block nothing; /* `last` points here at first: a node without a block */
+    struct lru_index *index;    /* NULL until searching blocks one by one took long */
 };
 
-/* The members `walk` and `check` of the strategy, in lru_check.c. */
-int tp_lru_walk(void *state, tp_walk_fn *fn, void *ctx);
+/* The member `check` of the strategy, in lru_check.c. */
 int tp_lru_check(void *state, struct tp_err *err);
+
+static inline struct lru_node *node_of(struct cache_block *b)
+{
+    return b ? TP_LINKED(struct lru_node, block, b) : NULL;
+}
 
 /* ---- keys ---- */
 
+static inline struct lru_key *lru_key_of(struct cache_shelf *s)
+{
+    return TP_LINKED(struct lru_key, shelf, s);
+}
+
 static inline uint64_t key_name(uint64_t size, uint64_t align)
 {
-    return size << 6 | (uint64_t)__builtin_ctzll(align);
+    return cache_key(size, (unsigned)__builtin_ctzll(align));
 }
 
 static inline uint64_t round_size(const struct lru *st, uint64_t size)
 {
     return round_up(size, size_step(st->round, size));
-}
-
-static inline uint64_t page_size(const struct lru *st, uint64_t size)
-{
-    return round_up(size, st->env->source->page);
 }
 
 /* The largest key that a block of this size can serve. */
@@ -121,124 +89,105 @@ static inline struct lru_near *near_of(struct lru *st, uint64_t size)
     return &st->near[size * UINT64_C(0x9E3779B97F4A7C15) >> (64 - LRU_NEAR_LOG2)];
 }
 
+/* The newest free block of a key; NULL: there is none. */
+static inline struct cache_block *key_newest(const struct lru_key *key)
+{
+    return TP_LINK_ITEM(struct cache_block, on_shelf, &key->shelf.ready, key->shelf.ready.before);
+}
+
 static inline void key_unlink(struct lru_key *key)
 {
-    key->newer->older = key->older;
-    key->older->newer = key->newer;
-    key->newer = key->older = key;
+    tp_link_out(&key->in_order);
+    tp_link_init(&key->in_order);
 }
 
 static inline void key_touch(struct lru *st, struct lru_key *key)
 {
-    if (st->head.older == key)
+    if (st->order.before == &key->in_order)
         return;
-    key_unlink(key);
-    key->newer = &st->head;
-    key->older = st->head.older;
-    key->older->newer = key;
-    st->head.older = key;
+    tp_link_out(&key->in_order);
+    tp_link_insert(&st->order, &key->in_order);
 }
 
-/* The key of a size and alignment, made if it is missing, with its count raised for a block that
- * the caller is about to add. If the caller fails, it must call key_release. NULL when memory is
- * exhausted. */
-static inline struct lru_key *key_acquire(struct lru *st, uint64_t size, uint64_t align)
+/* Makes a block that was live the newest free block of its key. */
+static inline void node_cache(struct lru *st, struct cache_block *b)
 {
-    struct lru_key *key = meta_map_at(&st->keys, key_name(size, align));
-    if (!key) {
-        key = tp_meta_get(st->env, sizeof *key);
-        if (!key)
-            return NULL;
-        *key = (struct lru_key){.newer = key, .older = key, .size = size, .align = align};
-        if (tp_addr_map_insert(&st->keys, key_name(size, align), (uintptr_t)key)) {
-            tp_meta_put(st->env, key, sizeof *key);
-            return NULL;
-        }
-    }
-    key->blocks++;
-    return key;
-}
-
-/* Lowers the count of a key and frees the key after its last block. */
-static inline void key_release(struct lru *st, struct lru_key *key)
-{
-    assert(key->blocks > 0);
-    if (--key->blocks)
-        return;
-    assert(!key->top);
-    for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++)
-        if (st->near[i].key == key)
-            st->near[i] = (struct lru_near){.key = &st->nobody};
-    key_unlink(key);
-    tp_addr_map_remove(&st->keys, key_name(key->size, key->align), NULL);
-    tp_meta_put(st->env, key, sizeof *key);
-}
-
-/* ---- the stack of a key ---- */
-
-static inline void stack_push(struct lru *st, struct lru_key *key, struct lru_node *node)
-{
-    struct lru_node *top = key->top;
-    node->below = top;
-    if (top)
-        top->above = node;
-    else
-        key->bottom = node;
-    key->top = node;
-    st->cached_keys += !top;
-    st->cached_blocks++;
-    st->cached_bytes += node->bytes;
+    struct lru_key *key = lru_key_of(b->shelf);
+    b->refs = 0;
+    if (key->shelf.ready.before == &key->shelf.ready)
+        st->cached_keys++;
+    cache_add(&st->cache, &key->shelf.ready, b);
     key_touch(st, key);
 }
 
-static inline void stack_count_out(struct lru *st, const struct lru_key *key,
-                                   const struct lru_node *node)
+/* Takes any block off the free blocks of its key. */
+static inline void node_take(struct lru *st, struct lru_key *key, struct cache_block *b)
 {
-    st->cached_keys -= !key->top;
-    st->cached_blocks--;
-    st->cached_bytes -= node->bytes;
+    cache_take(&st->cache, b);
+    st->cached_keys -= key->shelf.ready.before == &key->shelf.ready;
 }
 
-static inline void stack_pop(struct lru *st, struct lru_key *key, struct lru_node *node)
+static inline bool lru_is_over(const struct lru *st)
 {
-    assert(key->top == node);
-    key->top = node->below;
-    stack_count_out(st, key, node);
+    return cache_is_over(&st->cache) || st->cached_keys > st->max_keys;
 }
 
-/* Takes out any block of the stack. */
-static inline void stack_remove(struct lru *st, struct lru_key *key, struct lru_node *node)
+/* All blocks in the order of their records. */
+static inline struct lru_node *node_next(struct slab_cursor *c)
 {
-    if (node == key->top) {
-        stack_pop(st, key, node);
-        return;
-    }
-    node->above->below = node->below;
-    if (node == key->bottom)
-        key->bottom = node->above;
-    else
-        node->below->above = node->above;
-    stack_count_out(st, key, node);
+    struct lru_node *n = slab_next(c);
+    while (n && !n->block.granted)
+        n = slab_next(c);
+    return n;
 }
 
-/* ---- all of them ---- */
+/* ---- the slow paths, in lru_nodes.c ---- */
 
-/* All nodes in use, in the order of slabs: `for (struct lru_cursor c = {st->oldest_slab, 0}; ...)`.
- */
-struct lru_cursor {
-    const struct lru_slab *slab;
-    uint32_t index;
-};
+/* slow: serves a request that the newest block of a recent key cannot serve. any: serves every
+ * request where there are several threads or streams. */
+int tp_lru_alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_block *out);
+int tp_lru_alloc_any(struct lru *st, const struct tp_req *rq, struct tp_block *out);
 
-static inline struct lru_node *node_next(struct lru_cursor *c)
-{
-    for (; c->slab; c->slab = c->slab->next, c->index = 0)
-        while (c->index < c->slab->count) {
-            struct lru_node *node = &c->slab->nodes[c->index++];
-            if (node->addr)
-                return node;
-        }
-    return NULL;
-}
+int tp_lru_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                 struct tp_block *out);
+
+/* Gives every block back, live ones after waiting for their work. */
+void tp_lru_put_all(struct lru *st);
+
+/* Evicts until no limit is exceeded. */
+int tp_lru_shrink(struct lru *st);
+
+/* Evicts until no more than `keep` bytes are cached. */
+int tp_lru_trim(void *state, uint64_t keep);
+
+/* ---- lru_index.c: made when searching blocks one by one takes long ---- */
+
+/* Blocks or fences that a call may check without success before the index is made. */
+#define LRU_LOOK 64u
+
+/* Makes the index from all existing nodes. When memory is exhausted there is no index. All other
+ * functions but `drop` and `fault` require one. */
+void tp_lru_index_make(struct lru *st);
+void tp_lru_index_drop(struct lru *st); /* does nothing without an index */
+
+/* Updates of the index. live: a node became live; it may be new. dead: a node is no longer live.
+ * free: a node became a free block. gone: it is none any more. */
+void tp_lru_index_live(struct lru *st, struct lru_node *node);
+void tp_lru_index_dead(struct lru *st, struct lru_node *node);
+void tp_lru_index_free(struct lru *st, struct lru_node *node);
+void tp_lru_index_gone(struct lru *st, struct lru_node *node);
+
+/* The newest free block of a key that `stream` may use now; NULL: none. */
+struct lru_node *tp_lru_index_find(struct lru *st, const struct lru_key *key, uint16_t stream);
+
+/* The live block that comes first in the order of records; NULL: none is live. */
+struct lru_node *tp_lru_index_first(const struct lru *st);
+
+/* A stream was synchronised, or all streams (TP_ALL_STREAMS). */
+void tp_lru_index_synced(struct lru *st, uint16_t stream);
+
+/* NULL, or what is wrong with the index, which must hold `live` live and `free_nodes` free
+ * nodes. */
+const char *tp_lru_index_fault(const struct lru *st, uint64_t live, uint64_t free_nodes);
 
 #endif

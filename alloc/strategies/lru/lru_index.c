@@ -16,7 +16,7 @@
  * The index is made when a call has checked more than LRU_LOOK blocks or fences without success.
  * From then on the fast paths are off. When memory for the index is exhausted it is dropped, which
  * changes no decision, only the time. */
-#include "alloc/strategies/lru/lru_nodes.h"
+#include "alloc/strategies/lru/lru_core.h"
 
 #include "alloc/base/ascending.h"
 #include "alloc/base/links.h"
@@ -33,7 +33,7 @@ struct lru_mark {
     struct tp_tree_node place; /* in `live` or `free`; place.number: 1 while it is in one of them */
     struct lru_node *node;
     uint64_t number;
-    uint64_t key, group, age; /* free: key_name, group, and number of the free */
+    uint64_t key, group, age; /* free: key, group, and number of the free */
     struct tp_link fences;    /* free: pending fences */
 };
 
@@ -112,29 +112,26 @@ void tp_lru_index_drop(struct lru *st)
     tp_addr_map_fini(&ix->marks);
     slab_fini(&ix->mark_records);
     slab_fini(&ix->fence_records);
-    tp_meta_put(st->env, ix->lanes, st->env->streams * sizeof *ix->lanes);
-    tp_meta_put(st->env, ix, sizeof *ix);
+    tp_meta_put(st->cache.env, ix->lanes, st->cache.env->streams * sizeof *ix->lanes);
+    tp_meta_put(st->cache.env, ix, sizeof *ix);
     st->index = NULL;
 }
 
-void tp_lru_index_slab(struct lru *st, const struct lru_slab *slab)
+/* Makes the mark of a record. False: out of memory. */
+static bool mark_make(struct lru_index *ix, struct lru_node *node)
 {
-    struct lru_index *ix = st->index;
-    for (uint32_t i = 0; i < slab->count; i++) {
-        struct lru_mark *m = slab_take(&ix->mark_records);
-        if (!m || tp_addr_map_insert(&ix->marks, (uintptr_t)&slab->nodes[i], (uintptr_t)m)) {
-            tp_lru_index_drop(st);
-            return;
-        }
-        m->node = &slab->nodes[i];
-        m->number = ++ix->numbers;
-        tp_link_init(&m->fences);
-    }
+    struct lru_mark *m = slab_take(&ix->mark_records);
+    if (!m || tp_addr_map_insert(&ix->marks, (uintptr_t)node, (uintptr_t)m))
+        return false;
+    m->node = node;
+    m->number = ++ix->numbers;
+    tp_link_init(&m->fences);
+    return true;
 }
 
 static struct lru_index *index_new(struct lru *st)
 {
-    const struct tp_env *env = st->env;
+    const struct tp_env *env = st->cache.env;
     struct lru_index *ix = tp_meta_get(env, sizeof *ix);
     struct lru_lane *lanes = NULL;
     if (ix && st->several)
@@ -208,7 +205,7 @@ static void lane_poll(struct lru *st, struct lru_lane *lane)
     for (struct tp_link *l; (l = link_first(&lane->fences));) {
         struct lru_fence *f = TP_LINKED(struct lru_fence, of_stream, l);
         TP_STEP();
-        if (!tp_src_done(st->env->source, &f->fence))
+        if (!tp_src_done(st->cache.env->source, &f->fence))
             return;
         fence_pass(st->index, f);
     }
@@ -218,10 +215,10 @@ static void index_poll(struct lru *st)
 {
     struct lru_index *ix = st->index;
     for (struct tp_link *l;
-         st->env->source->flags & TP_SRC_ORDERED && (l = link_first(&ix->all));) {
+         st->cache.env->source->flags & TP_SRC_ORDERED && (l = link_first(&ix->all));) {
         struct lru_fence *f = TP_LINKED(struct lru_fence, of_all, l);
         TP_STEP();
-        if (!tp_src_done(st->env->source, &f->fence))
+        if (!tp_src_done(st->cache.env->source, &f->fence))
             return;
         fence_pass(ix, f);
     }
@@ -249,6 +246,11 @@ static bool fence_add(struct lru_index *ix, struct lru_mark *m, const struct tp_
 void tp_lru_index_live(struct lru *st, struct lru_node *node)
 {
     struct lru_mark *m = mark_of(st->index, node);
+    if (!m && !mark_make(st->index, node)) {
+        tp_lru_index_drop(st);
+        return;
+    }
+    m = m ? m : mark_of(st->index, node);
     assert(!m->place.number);
     tp_tree_insert(&st->index->live, &m->place, live_less, NULL);
     m->place.number = 1;
@@ -266,7 +268,7 @@ void tp_lru_index_free(struct lru *st, struct lru_node *node)
 {
     struct lru_index *ix = st->index;
     struct lru_mark *m = mark_of(ix, node);
-    const struct lru_work *w = st->several ? node->work : NULL;
+    const struct lru_work *w = st->several ? &node->work : NULL;
     bool added = !w || !w->pending || fence_add(ix, m, &w->freed);
     for (uint32_t i = 0; w && added && i < w->count; i++)
         added = fence_add(ix, m, &w->others[i]);
@@ -274,7 +276,7 @@ void tp_lru_index_free(struct lru *st, struct lru_node *node)
         tp_lru_index_drop(st);
         return;
     }
-    m->key = key_name(node->key->size, node->key->align);
+    m->key = node->block.shelf->key;
     m->age = ++ix->age;
     m->group = group_of(m);
     tp_tree_insert(&ix->free, &m->place, free_less, NULL);
@@ -305,7 +307,7 @@ static bool index_sort(struct lru *st)
 {
     struct lru_index *ix = st->index;
     uint64_t count = ix->fence_records.used, at = 0;
-    struct lru_fence **fences = tp_meta_get(st->env, (count + 1) * sizeof *fences);
+    struct lru_fence **fences = tp_meta_get(st->cache.env, (count + 1) * sizeof *fences);
     if (!fences)
         return false;
     for (struct tp_link *l = ix->all.behind; l != &ix->all; l = l->behind)
@@ -317,26 +319,27 @@ static bool index_sort(struct lru *st)
         tp_link_insert(&ix->lanes[fences[at]->fence.stream].fences, &fences[at]->of_stream);
         tp_link_insert(&ix->all, &fences[at]->of_all);
     }
-    tp_meta_put(st->env, fences, (count + 1) * sizeof *fences);
+    tp_meta_put(st->cache.env, fences, (count + 1) * sizeof *fences);
     return true;
 }
 
-/* Adds all existing nodes, the free blocks of each key from the oldest on. */
+/* Adds all existing nodes, the free blocks of each key from the oldest on. Free records have
+ * numbers too: those that come later follow in the order of records, in which they are taken. */
 void tp_lru_index_make(struct lru *st)
 {
     const struct tp_addr_entry *e;
-    st->index = index_new(st);
-    for (struct lru_slab *slab = st->oldest_slab; slab && st->index; slab = slab->next)
-        tp_lru_index_slab(st, slab);
-    for (struct lru_slab *slab = st->oldest_slab; slab && st->index; slab = slab->next)
-        for (uint32_t i = 0; i < slab->count; i++)
-            if (slab->nodes[i].refs)
-                tp_lru_index_live(st, &slab->nodes[i]);
-    for (uint64_t at = 0; st->index && (e = tp_addr_map_next(&st->keys, &at));) {
-        const struct lru_key *key = (const struct lru_key *)(uintptr_t)e->value;
-        struct lru_node *n = key->top ? key->bottom : NULL;
-        for (; n && st->index; n = n == key->top ? NULL : n->above)
-            tp_lru_index_free(st, n);
+    struct lru_index *ix = st->index = index_new(st);
+    struct slab_cursor c = slab_first(&st->cache.blocks);
+    for (struct lru_node *n; st->index && (n = slab_next(&c));) {
+        if (!mark_make(ix, n))
+            tp_lru_index_drop(st);
+        else if (n->block.refs)
+            tp_lru_index_live(st, n);
+    }
+    for (uint64_t at = 0; st->index && (e = tp_addr_map_next(&st->cache.bins, &at));) {
+        const struct cache_shelf *s = (const struct cache_shelf *)(uintptr_t)e->value;
+        for (struct tp_link *l = s->ready.behind; st->index && l != &s->ready; l = l->behind)
+            tp_lru_index_free(st, TP_LINKED(struct lru_node, block.on_shelf, l));
     }
     if (st->index && st->several && !index_sort(st))
         tp_lru_index_drop(st);
@@ -345,12 +348,13 @@ void tp_lru_index_make(struct lru *st)
 
 struct lru_node *tp_lru_index_find(struct lru *st, const struct lru_key *key, uint16_t stream)
 {
-    const uint64_t name = key_name(key->size, key->align), own = stream + UINT64_C(1);
-    if (!key->top || !st->several)
-        return key->top;
-    uint64_t group = mark_of(st->index, key->top)->group;
+    const uint64_t name = key->shelf.key, own = stream + UINT64_C(1);
+    struct lru_node *newest = node_of(key_newest(key));
+    if (!newest || !st->several)
+        return newest;
+    uint64_t group = mark_of(st->index, newest)->group;
     if (group == LRU_FOR_ALL || group == own) /* no block of another group is newer */
-        return key->top;
+        return newest;
     index_poll(st);
     struct lru_mark *any = index_newest(st->index, name, LRU_FOR_ALL);
     struct lru_mark *here = index_newest(st->index, name, own);
@@ -363,7 +367,7 @@ void tp_lru_index_synced(struct lru *st, uint16_t stream)
 {
     if (stream == TP_ALL_STREAMS)
         index_poll(st);
-    else if (stream < st->env->streams)
+    else if (stream < st->cache.env->streams)
         lane_poll(st, &st->index->lanes[stream]);
 }
 
@@ -383,17 +387,17 @@ static uint64_t index_count(const struct tp_tree_node *n)
 const char *tp_lru_index_fault(const struct lru *st, uint64_t live, uint64_t free_nodes)
 {
     const struct lru_index *ix = st->index;
-    struct lru_cursor c = {st->oldest_slab, 0};
+    struct slab_cursor c = slab_first(&st->cache.blocks);
     if (!ix)
         return NULL;
     if (index_count(ix->live) != live || index_count(ix->free) != free_nodes)
         return "the index counts live and free blocks";
-    for (const struct lru_node *n; (n = node_next(&c));) {
+    for (struct lru_node *n; (n = node_next(&c));) {
         const struct lru_mark *m = mark_of(ix, n);
-        if (m->node != n || m->place.number != (n->refs || n->key))
+        const struct cache_shelf *s = n->block.shelf;
+        if (m->node != n || m->place.number != (n->block.refs || s))
             return "a block is in the index";
-        if (n->key && !n->refs &&
-            (m->group != group_of(m) || m->key != key_name(n->key->size, n->key->align)))
+        if (s && !n->block.refs && (m->group != group_of(m) || m->key != s->key))
             return "a free block is in its group";
     }
     return NULL;

@@ -64,25 +64,19 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     const struct stream_pool_opts *opts = options;
     struct pool *st = state;
     (void)err;
-    st->env = env;
-    st->page = env->source->page;
-    st->threshold = opts->threshold;
+    tp_cache_init(&st->cache, env, sizeof(struct block), sizeof(struct shelf));
+    st->cache.max_bytes = opts->threshold;
+    st->cache.max_blocks = opts->max_cached ? opts->max_cached : UINT64_MAX;
     st->release_threshold = opts->release_threshold;
-    st->max_cached = opts->max_cached ? opts->max_cached : UINT64_MAX;
     st->round = (uint8_t)rounds[opts->round];
     st->cross_stream = (uint8_t)opts->cross_stream;
     st->fenced = tp_src_has_fences(env->source);
-    bool limited = st->threshold != THRESHOLD_UNLIMITED || opts->max_cached;
+    bool limited = opts->threshold != THRESHOLD_UNLIMITED || opts->max_cached;
     st->eager = st->fenced && (env->streams > 1 || limited);
     st->lazy = st->fenced && !st->eager;
-    slab_init(&st->blocks, env, sizeof(struct block));
-    slab_init(&st->shelves, env, sizeof(struct shelf));
     slab_init(&st->lane_records, env, sizeof(struct lane));
     slab_init(&st->uses, env, sizeof(struct use));
-    meta_map_init(&st->addresses, env);
-    meta_map_init(&st->bins, env);
     meta_map_init(&st->lane_of, env);
-    meta_map_init(&st->beside, env);
     return TP_OK;
 }
 
@@ -90,14 +84,10 @@ static void stream_pool_fini(void *state)
 {
     struct pool *st = state;
     tp_stream_pool_give_all(st);
-    tp_addr_map_fini(&st->addresses);
-    tp_addr_map_fini(&st->bins);
     tp_addr_map_fini(&st->lane_of);
-    tp_addr_map_fini(&st->beside);
-    slab_fini(&st->blocks);
-    slab_fini(&st->shelves);
     slab_fini(&st->lane_records);
     slab_fini(&st->uses);
+    tp_cache_fini(&st->cache);
 }
 
 /* ---- requests ---- */
@@ -109,9 +99,10 @@ INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *
     uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
     uint16_t stream = rq->stream;
     struct shelf *s = st->recent[recent_index(key, stream)];
-    if (UNLIKELY(!s || s->key != key || s->stream != stream || s->ready.before == &s->ready))
+    if (UNLIKELY(!s || s->shelf.key != key || s->shelf.stream != stream ||
+                 s->shelf.ready.before == &s->shelf.ready))
         return tp_stream_pool_alloc_slow(st, rq, out);
-    return pool_hand_out(pool_pop(st, s), rq, out);
+    return cache_hand_out(&pool_pop(st, s)->block, rq, out);
 }
 
 static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
@@ -124,13 +115,13 @@ static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
 INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
 {
     struct block *b = block_find_live(st, addr);
-    if (UNLIKELY(!b || b->size != rq->size || b->align != rq->align))
+    if (UNLIKELY(!b || b->block.size != rq->size || b->block.align != rq->align))
         return TP_EINVAL;
     uint16_t stream = rq->stream;
-    if (UNLIKELY(b->shelf->stream != stream) && tp_stream_pool_change_shelf(st, b, stream))
+    if (UNLIKELY(b->block.shelf->stream != stream) && tp_stream_pool_change_shelf(st, b, stream))
         return TP_ENOMEM; /* the block is still live */
     pool_cache(st, b);
-    if (UNLIKELY(pool_is_over(st)))
+    if (UNLIKELY(cache_is_over(&st->cache)))
         tp_stream_pool_limit(st);
     return TP_OK;
 }
@@ -152,11 +143,10 @@ static int stream_pool_resize(void *state, void *thread, tp_addr addr, const str
     struct block *b = block_find_live(st, addr);
     if (!b)
         return TP_EINVAL;
-    uint64_t key = b->shelf->key;
-    if (rq->size > POOL_MAX_BYTES || rounded(st, rq->size) != key_granted(key) ||
-        rq->align > key_align(st, key))
+    if (rq->size > POOL_MAX_BYTES || rounded(st, rq->size) != b->block.granted ||
+        rq->align > key_align(st, b->block.shelf->key))
         return TP_EUNSUP;
-    return pool_hand_out(b, rq, out);
+    return cache_hand_out(&b->block, rq, out);
 }
 
 static int stream_pool_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
@@ -170,20 +160,6 @@ static int stream_pool_use(void *state, void *thread, tp_addr addr, uint16_t str
 {
     (void)thread;
     return tp_stream_pool_use(state, addr, stream);
-}
-
-/* ---- never timed ---- */
-
-static uint64_t stream_pool_usable(void *state, tp_addr addr)
-{
-    const struct block *b = block_find_live(state, addr);
-    return b ? block_granted(b) : 0;
-}
-
-static void stream_pool_stats(void *state, struct tp_stats *out)
-{
-    const struct pool *st = state;
-    *out = (struct tp_stats){.carved_bytes = st->carved.now, .peak_carved_bytes = st->carved.peak};
 }
 
 const struct tp_strategy tp_strategy_stream_pool = {
@@ -208,8 +184,8 @@ const struct tp_strategy tp_strategy_stream_pool = {
     .sync = tp_stream_pool_sync,
     .reset = tp_stream_pool_reset,
     .trim = tp_stream_pool_trim,
-    .usable = stream_pool_usable,
-    .stats = stream_pool_stats,
-    .walk = tp_stream_pool_walk,
+    .usable = tp_cache_usable,
+    .stats = tp_cache_stats,
+    .walk = tp_cache_walk,
     .check = tp_stream_pool_check,
 };

@@ -4,50 +4,30 @@
  *                    ready: newest .. oldest                     cached blocks of all sizes by age
  *                    held:  newest .. oldest                     fences of USEs not passed yet
  *
- * A key is a granted size and, for alignments above the source's page, an alignment. A bin is the
- * set of shelves of one key, one shelf for each stream that has a block of that key, live or free;
- * empty shelves and empty bins do not exist. A block freed after a USE on other streams is held
- * until these streams are past the free. Along a shelf and along a lane fences pass in order, so
+ * Bins are those of cache.h, whose key is a granted size and, for alignments above the source's
+ * page, an alignment. A block freed after a USE on other streams is held until these streams are
+ * past the free. Along a shelf and along a lane fences pass in order, so
  * checking the oldest is enough. Everything is ordered by age, nothing by address.
  *
- * A small direct-mapped table caches recently used shelves, and a hit searches no other table. A
- * hash table finds the shelves of a bin, because there may be a thousand streams. */
+ * A small direct-mapped table caches recently used shelves, and a hit searches no other table. */
 #ifndef TP_STREAM_POOL_BINS_H
 #define TP_STREAM_POOL_BINS_H
 
-#include "alloc/base/links.h"
+#include "alloc/strategies/cache/cache.h"
 #include "alloc/strategies/stream_pool/stream_pool_ranks.h"
 
 #define POOL_MAX_BYTES   (UINT64_C(1) << 48) /* largest request, and largest rounded size */
-#define POOL_ALIGN_SHIFT 56
-#define POOL_SIZE_MASK   ((UINT64_C(1) << POOL_ALIGN_SHIFT) - 1)
 #define POOL_RECENT_LOG2 8
 #define POOL_RECENT      (1u << POOL_RECENT_LOG2)
 
-enum block_state {
-    BLOCK_NONE, /* a free record */
-    BLOCK_LIVE,
-    BLOCK_READY,  /* cached; its own stream can reuse it at once */
-    BLOCK_HELD,   /* cached; another stream may still use it */
-    BLOCK_REFUSED /* the source refused to take it back; tried again later */
-};
-
-struct shelf;
 struct use;
 
-/* Members are ordered by use on the path of a cache hit. */
+/* A block is live, or ready: cached, and its own stream can reuse it at once, or held: cached, and
+ * another stream may still use it, or refused. Members are ordered by use on the path of a hit. */
 struct block {
-    tp_addr addr;
-    uint64_t size, align; /* LIVE: those of the request. REFUSED: size is granted */
-    /* shelf of the stream that asked (LIVE) or freed (cached). REFUSED: NULL */
-    struct shelf *shelf;
-    union {
-        struct tp_link on_shelf; /* cached: in shelf->ready or shelf->held */
-        struct refused refused;  /* REFUSED: link in the pool's list */
-    };
+    struct cache_block block;
     struct use *uses;       /* uses on other streams since the block was handed out */
-    uint32_t pending;       /* HELD: number of uses whose fence is not known to have passed, > 0 */
-    uint8_t state;          /* enum block_state */
+    uint64_t pending;       /* held: number of uses whose fence is not known to have passed, > 0 */
     struct tp_link in_lane; /* cached: in lane->ready or lane->held */
     uint64_t age;           /* cached: number of the free, from 1 */
     struct tp_fence fence;  /* cached: fence of the free */
@@ -70,76 +50,50 @@ struct use {
     bool queued;
 };
 
+/* Of the stream that asked for its live blocks, and freed its cached ones. */
 struct shelf {
-    uint64_t key;
-    struct tp_link ready, held; /* the oldest first */
+    struct cache_shelf shelf;
+    struct tp_link held; /* the oldest first */
     struct lane *lane;
-    struct shelf *before, *next; /* neighbours in the same bin */
-    uint64_t bin;                /* number of the bin, from 1 */
-    uint16_t stream;
-    bool waits;      /* the shelf is filed under a held block (RANK_HELD) */
-    uint32_t blocks; /* blocks on this shelf, including one that is about to be added */
+    bool waits; /* the shelf is filed under a held block (RANK_HELD) */
 };
 
 enum cross_stream { CROSS_QUERY, CROSS_WAIT, CROSS_NEVER };
 
 struct pool {
-    struct tp_addr_map addresses; /* address -> struct block *: live, cached or refused */
-    uint64_t threshold, max_cached;
-    uint64_t release_threshold;    /* bytes of all blocks beyond which a sync gives blocks back */
-    uint64_t cached_bytes, cached; /* granted bytes and number of cached blocks, ready and held */
-    uint64_t held;                 /* number of held blocks */
-    uint64_t age;                  /* number of frees so far */
-    uint64_t page;
-    const struct tp_env *env;
+    struct cache cache;          /* its limits are the threshold and max_cached */
+    uint64_t release_threshold;  /* bytes of all blocks beyond which a sync gives blocks back */
+    uint64_t held;               /* number of held blocks */
+    uint64_t age;                /* number of frees so far */
     struct ranks *ranks;         /* NULL: the pool has few streams */
     uint8_t round, cross_stream; /* enums */
     bool fenced;                 /* the pool asks the source which fences have passed */
     bool eager;                  /* each free records a fence at once */
     bool lazy;                   /* fences are recorded only when they are needed */
     struct shelf *recent[POOL_RECENT];
-    struct tp_addr_map bins;    /* key -> first struct shelf * */
     struct tp_addr_map lane_of; /* stream + 1 -> struct lane * */
-    /* shelf_name -> struct shelf *, for all but the first shelf of a bin */
-    struct tp_addr_map beside;
-    uint64_t bins_made;
     struct lane *lanes, *last_lane;
-    struct refused *refused;
-    uint64_t refused_bytes; /* granted */
-    struct carved carved;
-    struct slab blocks, shelves, lane_records, uses;
+    struct slab lane_records, uses;
 };
 
-static inline uint64_t key_granted(uint64_t key)
+static inline struct block *pool_block(struct cache_block *b)
 {
-    return key & POOL_SIZE_MASK;
+    return b ? TP_LINKED(struct block, block, b) : NULL;
 }
 
-static inline uint64_t block_granted(const struct block *b)
+static inline struct shelf *pool_shelf(struct cache_shelf *s)
 {
-    return b->state == BLOCK_REFUSED ? b->size : key_granted(b->shelf->key);
+    return s ? TP_LINKED(struct shelf, shelf, s) : NULL;
 }
 
-/* Bytes of the source's range behind a block of `granted` bytes. */
-static inline uint64_t pool_range(const struct pool *st, uint64_t granted)
+static inline struct shelf *block_shelf(const struct block *b)
 {
-    return round_up(granted, st->page);
-}
-
-static inline struct block *block_find(const struct pool *st, tp_addr addr)
-{
-    return meta_map_at(&st->addresses, addr);
+    return pool_shelf(b->block.shelf);
 }
 
 static inline struct block *block_find_live(const struct pool *st, tp_addr addr)
 {
-    struct block *b = block_find(st, addr);
-    return b && b->state == BLOCK_LIVE ? b : NULL;
-}
-
-static inline struct block *block_refused(const struct refused *r)
-{
-    return (struct block *)(uintptr_t)((const char *)r - offsetof(struct block, refused));
+    return pool_block(cache_find_live(&st->cache, addr));
 }
 
 /* ---- lists ---- */
@@ -147,12 +101,12 @@ static inline struct block *block_refused(const struct refused *r)
 /* The oldest of a shelf's ready or held blocks; NULL: the list is empty. */
 static inline struct block *shelf_oldest(const struct tp_link *list)
 {
-    return TP_LINK_ITEM(struct block, on_shelf, list, list->behind);
+    return TP_LINK_ITEM(struct block, block.on_shelf, list, list->behind);
 }
 
 static inline struct block *shelf_newest(const struct tp_link *list)
 {
-    return TP_LINK_ITEM(struct block, on_shelf, list, list->before);
+    return TP_LINK_ITEM(struct block, block.on_shelf, list, list->before);
 }
 
 static inline struct block *block_older(struct block *a, struct block *b)
@@ -223,22 +177,20 @@ static inline uint32_t recent_index(uint64_t key, uint32_t stream)
 /* The first shelf of the bin of a key; NULL: there is no such bin. */
 static inline struct shelf *bin_find(const struct pool *st, uint64_t key)
 {
-    return meta_map_at(&st->bins, key);
+    return pool_shelf(meta_map_at(&st->cache.bins, key));
 }
 
-static inline uint64_t shelf_name(uint64_t bin, uint32_t stream)
+static inline struct shelf *shelf_next(const struct shelf *s)
 {
-    return bin << 16 | stream;
+    return pool_shelf(s->shelf.next);
 }
 
 static inline struct shelf *shelf_find(struct pool *st, uint64_t key, uint16_t stream)
 {
     struct shelf **recent = &st->recent[recent_index(key, stream)];
-    if (*recent && (*recent)->key == key && (*recent)->stream == stream)
+    if (*recent && (*recent)->shelf.key == key && (*recent)->shelf.stream == stream)
         return *recent;
-    struct shelf *s = bin_find(st, key);
-    if (s && s->stream != stream)
-        s = meta_map_at(&st->beside, shelf_name(s->bin, stream));
+    struct shelf *s = pool_shelf(cache_shelf_find(&st->cache, key, stream));
     if (s)
         *recent = s;
     return s;
@@ -248,28 +200,18 @@ static inline struct shelf *shelf_find(struct pool *st, uint64_t key, uint16_t s
  * last shelf. */
 static inline void shelf_release(struct pool *st, struct shelf *s)
 {
-    assert(s->blocks > 0);
-    if (--s->blocks)
+    assert(s->shelf.blocks > 0);
+    if (--s->shelf.blocks)
         return;
-    assert(!shelf_oldest(&s->ready) && !shelf_oldest(&s->held));
-    struct shelf **recent = &st->recent[recent_index(s->key, s->stream)];
+    struct shelf **recent = &st->recent[recent_index(s->shelf.key, s->shelf.stream)];
     if (*recent == s)
         *recent = NULL;
-    tp_addr_map_remove(&st->beside, shelf_name(s->bin, s->stream), NULL);
-    if (s->before)
-        s->before->next = s->next;
-    else if (s->next)
-        *tp_addr_map_find(&st->bins, s->key) = (uintptr_t)s->next;
-    else
-        tp_addr_map_remove(&st->bins, s->key, NULL);
-    if (s->next)
-        s->next->before = s->before;
     if (__builtin_expect(st->ranks != NULL, 0)) {
         tp_stream_pool_rank_forget(st->ranks, RANK_SHELF, s);
         if (s->waits)
             tp_stream_pool_rank_forget(st->ranks, RANK_HELD, s);
     }
-    slab_give(&st->shelves, s);
+    tp_cache_shelf_drop(&st->cache, &s->shelf);
 }
 
 #endif

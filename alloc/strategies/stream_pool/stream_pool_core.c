@@ -12,11 +12,11 @@ void tp_stream_pool_drop_ranks(struct pool *st)
 
 void tp_stream_pool_rank_shelf(struct pool *st, struct shelf *s)
 {
-    const struct block *b = shelf_oldest(&s->ready);
+    const struct block *b = shelf_oldest(&s->shelf.ready);
     if (!st->ranks)
         return;
-    struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
-    to.late = to.oldest > rank_synced(st->ranks, s->stream);
+    struct rank to = {.bin = s->shelf.bin, .oldest = b ? b->age : 0};
+    to.late = to.oldest > rank_synced(st->ranks, s->shelf.stream);
     if (!tp_stream_pool_rank_file(st->ranks, RANK_SHELF, s, to))
         tp_stream_pool_drop_ranks(st);
 }
@@ -26,7 +26,7 @@ void tp_stream_pool_rank_held(struct pool *st, struct shelf *s)
     if (!st->ranks || st->cross_stream != CROSS_WAIT)
         return;
     const struct block *b = shelf_oldest(&s->held);
-    struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
+    struct rank to = {.bin = s->shelf.bin, .oldest = b ? b->age : 0};
     s->waits = true;
     if (!tp_stream_pool_rank_file(st->ranks, RANK_HELD, s, to))
         tp_stream_pool_drop_ranks(st);
@@ -111,7 +111,7 @@ static void pool_record(struct pool *st)
         struct tp_fence fence;
         if (!is_newer(&lane->ready, lane->recorded) && !is_newer(&lane->held, lane->recorded))
             continue;
-        tp_src_record(st->env->source, lane->stream, &fence);
+        tp_src_record(st->cache.env->source, lane->stream, &fence);
         set_fences(&lane->ready, lane->recorded, fence);
         set_fences(&lane->held, lane->recorded, fence);
         lane->recorded = st->age;
@@ -151,7 +151,7 @@ void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct la
             pool_give_use(st, u);
             continue;
         }
-        tp_src_record(st->env->source, u->lane->stream, &u->fence);
+        tp_src_record(st->cache.env->source, u->lane->stream, &u->fence);
         tp_link_insert(&u->lane->fences, &u->in_lane);
         u->queued = true;
         tp_stream_pool_rank_lane(st, u->lane);
@@ -163,13 +163,15 @@ void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct la
 /* Takes a cached block, ready or held, out of the cache. Its shelf still counts it. */
 static void pool_uncache(struct pool *st, struct block *b)
 {
-    if (b->state == BLOCK_HELD) {
+    struct shelf *shelf = block_shelf(b);
+    if (b->pending) {
         block_drop_uses(st, b);
         st->held--;
     }
-    pool_uncount(st, b);
-    tp_stream_pool_rank_shelf(st, b->shelf);
-    tp_stream_pool_rank_lane(st, b->shelf->lane);
+    cache_take(&st->cache, &b->block);
+    tp_link_out(&b->in_lane);
+    tp_stream_pool_rank_shelf(st, shelf);
+    tp_stream_pool_rank_lane(st, shelf->lane);
 }
 
 /* Processes passed fences of uses on this stream. A held block becomes ready when the last of its
@@ -181,14 +183,14 @@ static void pool_poll_lane(struct pool *st, struct lane *lane)
         lane_dequeue(u);
         if (--b->pending)
             continue;
+        struct shelf *shelf = block_shelf(b);
         block_drop_uses(st, b);
-        tp_link_out(&b->on_shelf);
+        tp_link_out(&b->block.on_shelf);
         tp_link_out(&b->in_lane);
         st->held--;
-        b->state = BLOCK_READY;
-        file_by_age(&b->shelf->ready, b, offsetof(struct block, on_shelf));
-        file_by_age(&b->shelf->lane->ready, b, offsetof(struct block, in_lane));
-        tp_stream_pool_rank_shelf(st, b->shelf);
+        file_by_age(&shelf->shelf.ready, b, offsetof(struct block, block.on_shelf));
+        file_by_age(&shelf->lane->ready, b, offsetof(struct block, in_lane));
+        tp_stream_pool_rank_shelf(st, shelf);
     }
     tp_stream_pool_rank_lane(st, lane);
 }
@@ -220,8 +222,8 @@ static void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
         tp_stream_pool_drop_ranks(st);
     struct block *b = lane_newest(&lane->ready);
     for (; b && b->age > before; b = lane_older(&lane->ready, b))
-        if (shelf_oldest(&b->shelf->ready) == b)
-            tp_stream_pool_rank_shelf(st, b->shelf);
+        if (shelf_oldest(&b->block.shelf->ready) == b)
+            tp_stream_pool_rank_shelf(st, block_shelf(b));
     pool_poll_lane(st, lane);
 }
 
@@ -237,16 +239,16 @@ static uint64_t newest_passed(const struct pool *st, const struct tp_link *list)
 /* Makes the ranks when the pool reaches many streams, and files all shelves and lanes. */
 static void pool_make_ranks(struct pool *st)
 {
-    st->ranks = tp_stream_pool_ranks_new(st->env);
-    struct slab_cursor c = slab_first(&st->blocks);
-    for (const struct block *b; st->ranks && (b = slab_next(&c));) {
-        bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
-        for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
+    st->ranks = tp_stream_pool_ranks_new(st->cache.env);
+    struct slab_cursor c = slab_first(&st->cache.blocks);
+    for (struct block *b; st->ranks && (b = slab_next(&c));) {
+        struct shelf *shelf = b->block.granted ? block_shelf(b) : NULL;
+        for (const struct use *u = shelf ? b->uses : NULL; u; u = u->next)
             tp_stream_pool_rank_use(st, u);
-        if (b->state == BLOCK_READY && shelf_oldest(&b->shelf->ready) == b)
-            tp_stream_pool_rank_shelf(st, b->shelf);
-        if (b->state == BLOCK_HELD && shelf_oldest(&b->shelf->held) == b)
-            tp_stream_pool_rank_held(st, b->shelf);
+        if (shelf && shelf_oldest(&shelf->shelf.ready) == b)
+            tp_stream_pool_rank_shelf(st, shelf);
+        if (shelf && shelf_oldest(&shelf->held) == b)
+            tp_stream_pool_rank_held(st, shelf);
     }
     for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
         uint64_t ready = newest_passed(st, &lane->ready), held = newest_passed(st, &lane->held);
@@ -260,10 +262,10 @@ static int pool_wait(struct pool *st, const struct block *b, bool here)
 {
     int rc = TP_OK;
     if (!here && !pool_passed(st, &b->fence))
-        rc = tp_src_wait(st->env->source, &b->fence);
+        rc = tp_src_wait(st->cache.env->source, &b->fence);
     for (const struct use *u = b->uses; u && !rc; u = u->next)
         if (!pool_passed(st, &u->fence))
-            rc = tp_src_wait(st->env->source, &u->fence);
+            rc = tp_src_wait(st->cache.env->source, &u->fence);
     return rc;
 }
 
@@ -304,29 +306,11 @@ static struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
     if (s)
         return s;
     struct lane *lane = lane_make(st, stream);
-    struct shelf *first = bin_find(st, key);
-    struct tp_addr_map *map = first ? &st->beside : &st->bins;
-    if (!lane || tp_addr_map_reserve(map, map->count + 1))
-        return NULL;
-    s = slab_take(&st->shelves);
+    s = lane ? pool_shelf(tp_cache_shelf_make(&st->cache, key, stream)) : NULL;
     if (!s)
         return NULL;
-    s->key = key;
-    s->stream = stream;
     s->lane = lane;
-    tp_link_init(&s->ready);
     tp_link_init(&s->held);
-    s->bin = first ? first->bin : ++st->bins_made;
-    if (first) {
-        s->before = first;
-        s->next = first->next;
-        if (s->next)
-            s->next->before = s;
-        first->next = s;
-        tp_addr_map_insert(&st->beside, shelf_name(s->bin, stream), (uintptr_t)s);
-    } else {
-        tp_addr_map_insert(&st->bins, key, (uintptr_t)s);
-    }
     st->recent[recent_index(key, stream)] = s;
     return s;
 }
@@ -403,50 +387,30 @@ static struct block *pool_oldest_passed(struct pool *st)
     return best;
 }
 
-static void pool_forget(struct pool *st, struct block *b, uint64_t granted)
-{
-    tp_addr_map_remove(&st->addresses, b->addr, NULL);
-    slab_give(&st->blocks, b);
-    st->carved.now -= granted;
-}
-
 /* Gives a cached block back and returns the bytes that the source took. A refused block leaves the
  * cache and is kept in a list of its own. */
 static uint64_t pool_give_back(struct pool *st, struct block *b)
 {
-    uint64_t granted = block_granted(b), bytes = pool_range(st, granted);
+    uint64_t bytes = cache_range(&st->cache, b->block.granted);
     pool_uncache(st, b);
-    shelf_release(st, b->shelf);
-    if (tp_src_put(st->env->source, b->addr, bytes) == TP_OK) {
-        pool_forget(st, b, granted);
+    shelf_release(st, block_shelf(b));
+    if (tp_cache_put(&st->cache, &b->block))
         return bytes;
-    }
-    b->state = BLOCK_REFUSED;
-    b->shelf = NULL;
-    b->size = granted;
-    b->refused.next = st->refused;
-    st->refused = &b->refused;
-    st->refused_bytes += granted;
+    tp_cache_set_aside(&st->cache, &b->block);
     return 0;
 }
 
 static bool pool_put_refused(void *state, struct refused *r)
 {
     struct pool *st = state;
-    struct block *b = block_refused(r);
-    uint64_t granted = b->size;
-    if (tp_src_put(st->env->source, b->addr, pool_range(st, granted)))
-        return false;
-    st->refused_bytes -= granted;
-    pool_forget(st, b, granted);
-    return true;
+    return tp_cache_put(&st->cache, cache_of_refused(r));
 }
 
 void tp_stream_pool_limit(struct pool *st)
 {
     pool_record(st);
     pool_poll(st);
-    for (struct block *b; pool_is_over(st) && (b = pool_oldest_passed(st));)
+    for (struct block *b; cache_is_over(&st->cache) && (b = pool_oldest_passed(st));)
         pool_give_back(st, b);
 }
 
@@ -455,7 +419,7 @@ void tp_stream_pool_limit(struct pool *st)
 static void pool_release(struct pool *st, struct lane *lane)
 {
     pool_poll_lane(st, lane);
-    for (struct block *b; st->carved.now > st->release_threshold && (b = lane_ready(lane)) &&
+    for (struct block *b; st->cache.carved.now > st->release_threshold && (b = lane_ready(lane)) &&
                           pool_passed(st, &b->fence);)
         pool_give_back(st, b);
 }
@@ -464,7 +428,8 @@ static void pool_release(struct pool *st, struct lane *lane)
 static void pool_release_all(struct pool *st)
 {
     pool_poll(st);
-    for (struct block *b; st->carved.now > st->release_threshold && (b = pool_oldest_passed(st));)
+    for (struct block *b;
+         st->cache.carved.now > st->release_threshold && (b = pool_oldest_passed(st));)
         pool_give_back(st, b);
 }
 
@@ -473,7 +438,7 @@ static void pool_release_all(struct pool *st)
 static int drain(struct pool *st, uint64_t keep)
 {
     pool_record(st);
-    for (struct block *b; st->cached_bytes > keep && (b = pool_oldest(st));) {
+    for (struct block *b; st->cache.cached_bytes > keep && (b = pool_oldest(st));) {
         int rc = pool_wait(st, b, false);
         if (rc)
             return rc;
@@ -488,12 +453,12 @@ static int drain(struct pool *st, uint64_t keep)
  * ones, oldest first, until there is room. */
 static int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_addr *addr)
 {
-    struct tp_source *source = st->env->source;
+    struct tp_source *source = st->cache.env->source;
     pool_record(st);
     int rc = tp_src_get(source, bytes, align, addr);
     if (__builtin_expect(rc != TP_EOOM, 1))
         return rc;
-    uint64_t given = refused_retry(&st->refused, pool_put_refused, st);
+    uint64_t given = refused_retry(&st->cache.refused, pool_put_refused, st);
     pool_poll(st);
     for (struct block *b; (b = pool_oldest_passed(st));)
         given += pool_give_back(st, b);
@@ -504,32 +469,12 @@ static int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_ad
         if (pool_wait(st, b, false))
             break;
         given += pool_give_back(st, b);
-        if (given < bytes && st->cached)
+        if (given < bytes && st->cache.cached)
             continue;
         rc = tp_src_get(source, bytes, align, addr);
         given = 0;
     }
     return rc;
-}
-
-/* Makes a live block of the range at `addr`. `shelf` already counts it, and pool_reserve was called
- * for the room. */
-static struct block *pool_enter(struct pool *st, struct shelf *shelf, tp_addr addr)
-{
-    struct block *b = slab_take(&st->blocks);
-    assert(b);
-    b->addr = addr;
-    b->shelf = shelf;
-    b->state = BLOCK_LIVE;
-    tp_addr_map_insert(&st->addresses, addr, (uintptr_t)b);
-    carved_add(&st->carved, key_granted(shelf->key));
-    return b;
-}
-
-static int pool_reserve(struct pool *st)
-{
-    int rc = slab_reserve(&st->blocks);
-    return rc ? rc : tp_addr_map_reserve(&st->addresses, st->addresses.count + 1);
 }
 
 /* The oldest ready block of a bin, among streams that are past it (`late` 0) or not (1), or the
@@ -542,7 +487,7 @@ static struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint64_
         if (!e || e->late != late)
             break;
         struct shelf *s = e->owner;
-        struct block *b = shelf_oldest(of == RANK_HELD ? &s->held : &s->ready);
+        struct block *b = shelf_oldest(of == RANK_HELD ? &s->held : &s->shelf.ready);
         if (b && b->age == e->oldest)
             return b;
         /* the block that the shelf was filed under has gone */
@@ -573,15 +518,17 @@ static struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin
 {
     struct block *best = NULL;
     const struct shelf *s = bin;
-    for (unsigned n = 0; s && (n < POOL_FEW_SHELVES || !st->ranks); s = s->next, n++) {
+    for (unsigned n = 0; s && (n < POOL_FEW_SHELVES || !st->ranks); s = shelf_next(s), n++) {
         TP_STEP();
-        best = block_older(block_older(best, shelf_oldest(&s->ready)), shelf_oldest(&s->held));
+        best =
+            block_older(block_older(best, shelf_oldest(&s->shelf.ready)), shelf_oldest(&s->held));
     }
     for (uint64_t late = 0; s && late < 2; late++)
-        best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->bin, late));
-    best = s ? block_older(best, pool_first_of_bin(st, RANK_HELD, bin->bin, 0)) : best;
-    for (; s && !st->ranks; s = s->next) /* the ranks were dropped for lack of memory */
-        best = block_older(block_older(best, shelf_oldest(&s->ready)), shelf_oldest(&s->held));
+        best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->shelf.bin, late));
+    best = s ? block_older(best, pool_first_of_bin(st, RANK_HELD, bin->shelf.bin, 0)) : best;
+    for (; s && !st->ranks; s = shelf_next(s)) /* the ranks were dropped for lack of memory */
+        best =
+            block_older(block_older(best, shelf_oldest(&s->shelf.ready)), shelf_oldest(&s->held));
     return best;
 }
 
@@ -592,13 +539,13 @@ static struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
     struct block *best = NULL;
     if (st->cross_stream == CROSS_NEVER)
         return NULL;
-    const struct shelf *bin = bin_find(st, own->key);
-    if (bin->next)
+    const struct shelf *bin = bin_find(st, own->shelf.key);
+    if (bin->shelf.next)
         pool_record(st);
     if (pool_is_ordered(st))
-        best = pool_elsewhere_ordered(st, own->bin);
-    for (const struct shelf *s = pool_is_ordered(st) ? NULL : bin; s; s = s->next) {
-        struct block *b = shelf_oldest(&s->ready);
+        best = pool_elsewhere_ordered(st, own->shelf.bin);
+    for (const struct shelf *s = pool_is_ordered(st) ? NULL : bin; s; s = shelf_next(s)) {
+        struct block *b = shelf_oldest(&s->shelf.ready);
         TP_STEP();
         if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
             best = b;
@@ -606,27 +553,27 @@ static struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
     if (best || st->cross_stream != CROSS_WAIT)
         return best;
     best = pool_oldest_of_bin(st, bin);
-    return best && pool_wait(st, best, best->shelf == own) == TP_OK ? best : NULL;
+    return best && pool_wait(st, best, block_shelf(best) == own) == TP_OK ? best : NULL;
 }
 
-/* Gets a live block for `shelf`, which has nothing ready. The shelf already counts the block. */
-static int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t align, struct block **out)
+/* Gets a block for `shelf`, which has nothing ready. The shelf already counts the block. */
+static int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t granted, uint64_t align,
+                       struct cache_block **out)
 {
     struct block *b = pool_elsewhere(st, shelf);
     if (b) {
         pool_uncache(st, b);
-        shelf_release(st, b->shelf);
-        b->shelf = shelf;
-        b->state = BLOCK_LIVE;
-        *out = b;
+        shelf_release(st, block_shelf(b));
+        b->block.shelf = &shelf->shelf;
+        *out = &b->block;
         return TP_OK;
     }
     tp_addr addr = 0;
-    int rc = pool_reserve(st);
+    int rc = cache_reserve(&st->cache);
     if (!rc)
-        rc = pool_get_range(st, pool_range(st, key_granted(shelf->key)), align, &addr);
+        rc = pool_get_range(st, cache_range(&st->cache, granted), align, &addr);
     if (!rc)
-        *out = pool_enter(st, shelf, addr);
+        *out = cache_enter(&st->cache, &shelf->shelf, addr, granted);
     return rc;
 }
 
@@ -640,30 +587,30 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
         return TP_EOOM;
     if (st->held)
         pool_poll(st);
-    uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
+    uint64_t granted = rounded(st, rq->size), key = key_of(st, granted, rq->align);
     struct shelf *shelf = shelf_make(st, key, rq->stream);
     if (!shelf)
         return TP_ENOMEM;
-    if (shelf_newest(&shelf->ready))
-        return pool_hand_out(pool_pop(st, shelf), rq, out);
-    struct block *b = NULL;
-    shelf->blocks++; /* counts the coming block, so that the shelf is not freed before it arrives */
-    int rc = pool_obtain(st, shelf, key_align(st, key), &b);
+    if (shelf_newest(&shelf->shelf.ready))
+        return cache_hand_out(&pool_pop(st, shelf)->block, rq, out);
+    struct cache_block *b = NULL;
+    shelf->shelf.blocks++; /* before the block arrives, so that the shelf is not freed */
+    int rc = pool_obtain(st, shelf, granted, key_align(st, key), &b);
     if (rc) {
         shelf_release(st, shelf);
         return rc;
     }
-    return pool_hand_out(b, rq, out);
+    return cache_hand_out(b, rq, out);
 }
 
 int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t stream)
 {
-    struct shelf *shelf = shelf_make(st, b->shelf->key, stream);
+    struct shelf *shelf = shelf_make(st, b->block.shelf->key, stream);
     if (!shelf)
         return TP_ENOMEM;
-    shelf->blocks++;
-    shelf_release(st, b->shelf);
-    b->shelf = shelf;
+    shelf->shelf.blocks++;
+    shelf_release(st, block_shelf(b));
+    b->block.shelf = &shelf->shelf;
     return TP_OK;
 }
 
@@ -671,20 +618,19 @@ int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t strea
 int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
                          struct tp_block *out)
 {
-    if (!request_is_sound(rq) || rq->size > POOL_MAX_BYTES || !addr || block_find(st, addr) ||
-        addr & (rq->align - 1) || addr & (st->page - 1))
+    if (!tp_cache_adopts(&st->cache, addr, rq, POOL_MAX_BYTES))
         return TP_EINVAL;
-    uint64_t granted = rounded(st, rq->size), range = pool_range(st, rq->size);
+    uint64_t granted = rounded(st, rq->size), range = cache_range(&st->cache, rq->size);
     if (granted > range)
         granted = range;
-    int rc = pool_reserve(st);
+    int rc = cache_reserve(&st->cache);
     if (rc)
         return rc;
     struct shelf *shelf = shelf_make(st, key_of(st, granted, rq->align), rq->stream);
     if (!shelf)
         return TP_ENOMEM;
-    shelf->blocks++;
-    return pool_hand_out(pool_enter(st, shelf, addr), rq, out);
+    shelf->shelf.blocks++;
+    return cache_hand_out(cache_enter(&st->cache, &shelf->shelf, addr, granted), rq, out);
 }
 
 static bool was_used_on(const struct pool *st, const struct block *b, uint16_t stream)
@@ -725,9 +671,9 @@ int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream)
 
 static void free_all(struct pool *st)
 {
-    struct slab_cursor c = slab_first(&st->blocks);
+    struct slab_cursor c = slab_first(&st->cache.blocks);
     for (struct block *b; (b = slab_next(&c));)
-        if (b->state == BLOCK_LIVE)
+        if (b->block.refs)
             pool_cache(st, b);
 }
 
@@ -736,7 +682,7 @@ void tp_stream_pool_give_all(struct pool *st)
     free_all(st);
     while (drain(st, 0))
         pool_give_back(st, pool_oldest(st));
-    refused_retry(&st->refused, pool_put_refused, st);
+    refused_retry(&st->cache.refused, pool_put_refused, st);
     tp_stream_pool_drop_ranks(st);
 }
 
@@ -750,7 +696,7 @@ int tp_stream_pool_reset(void *state)
 int tp_stream_pool_trim(void *state, uint64_t keep)
 {
     struct pool *st = state;
-    refused_retry(&st->refused, pool_put_refused, st);
+    refused_retry(&st->cache.refused, pool_put_refused, st);
     return drain(st, keep);
 }
 
@@ -768,7 +714,7 @@ int tp_stream_pool_sync(void *state, void *thread, uint16_t stream)
         pool_release(st, only);
     else if (stream == TP_ALL_STREAMS)
         pool_release_all(st);
-    if (pool_is_over(st))
+    if (cache_is_over(&st->cache))
         tp_stream_pool_limit(st);
     return TP_OK;
 }

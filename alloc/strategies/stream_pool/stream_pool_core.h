@@ -36,8 +36,7 @@ void tp_stream_pool_limit(struct pool *st);
  * being given back. */
 void tp_stream_pool_give_all(struct pool *st);
 
-/* The members `walk` and `check` of the strategy, in stream_pool_check.c. */
-int tp_stream_pool_walk(void *state, tp_walk_fn *fn, void *ctx);
+/* The member `check` of the strategy, in stream_pool_check.c. */
 int tp_stream_pool_check(void *state, struct tp_err *err);
 
 /* ---- the hot paths ---- */
@@ -46,26 +45,25 @@ int tp_stream_pool_check(void *state, struct tp_err *err);
  * past that point. */
 static inline bool pool_passed(const struct pool *st, const struct tp_fence *f)
 {
-    return !st->fenced || !f->serial || tp_src_done(st->env->source, f);
+    return !st->fenced || !f->serial || tp_src_done(st->cache.env->source, f);
 }
 
 /* Puts a live block into the cache, on the stream of its shelf. */
 static inline __attribute__((always_inline)) void pool_cache(struct pool *st, struct block *b)
 {
-    struct shelf *shelf = b->shelf;
+    struct shelf *shelf = block_shelf(b);
     if (st->eager)
-        tp_src_record(st->env->source, (uint16_t)shelf->stream, &b->fence);
+        tp_src_record(st->cache.env->source, shelf->shelf.stream, &b->fence);
     if (__builtin_expect(b->uses != NULL, 0))
         tp_stream_pool_fence_uses(st, b, shelf->lane);
     bool held = b->pending > 0;
     st->held += held;
-    b->state = held ? BLOCK_HELD : BLOCK_READY;
+    b->block.refs = 0;
     b->age = ++st->age;
-    tp_link_insert(__builtin_expect(held, 0) ? &shelf->held : &shelf->ready, &b->on_shelf);
+    cache_add(&st->cache, __builtin_expect(held, 0) ? &shelf->held : &shelf->shelf.ready,
+              &b->block);
     tp_link_insert(__builtin_expect(held, 0) ? &shelf->lane->held : &shelf->lane->ready,
                    &b->in_lane);
-    st->cached_bytes += key_granted(shelf->key);
-    st->cached++;
     if (st->eager && __builtin_expect(st->ranks != NULL, 0)) {
         tp_stream_pool_rank_shelf(st, shelf);
         tp_stream_pool_rank_lane(st, shelf->lane);
@@ -74,34 +72,22 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     }
 }
 
-/* Takes a cached block off its lists and counts. */
-static inline void pool_uncount(struct pool *st, struct block *b)
-{
-    tp_link_out(&b->on_shelf);
-    tp_link_out(&b->in_lane);
-    st->cached_bytes -= key_granted(b->shelf->key);
-    st->cached--;
-}
-
 /* Takes the newest ready block of a shelf off its lists. There must be one; the shelf still counts
  * it. */
 static inline struct block *pool_pop(struct pool *st, struct shelf *s)
 {
-    struct block *b = TP_LINKED(struct block, on_shelf, s->ready.before);
-    pool_uncount(st, b);
+    struct tp_link *ready = &s->shelf.ready;
+    struct block *b = TP_LINKED(struct block, block.on_shelf, ready->before);
+    cache_pop(&st->cache, ready, &b->block);
+    tp_link_out(&b->in_lane);
     return b;
-}
-
-static inline bool pool_is_over(const struct pool *st)
-{
-    return st->cached_bytes > st->threshold || st->cached > st->max_cached;
 }
 
 /* May the pool rely on fences passing in the order of recording? Then it also knows which streams
  * were synchronised. */
 static inline bool pool_is_ordered(const struct pool *st)
 {
-    return st->ranks && st->env->source->flags & TP_SRC_ORDERED;
+    return st->ranks && st->cache.env->source->flags & TP_SRC_ORDERED;
 }
 
 /* ---- requests ---- */
@@ -118,25 +104,14 @@ INLINE uint64_t rounded(const struct pool *st, uint64_t size)
  * larger alignments are part of the key. */
 INLINE uint64_t key_of(const struct pool *st, uint64_t granted, uint64_t align)
 {
-    if (LIKELY(align <= st->page))
+    if (LIKELY(align <= st->cache.page))
         return granted;
-    return granted | (uint64_t)__builtin_ctzll(align) << POOL_ALIGN_SHIFT;
+    return cache_key(granted, (unsigned)__builtin_ctzll(align));
 }
 
 static inline uint64_t key_align(const struct pool *st, uint64_t key)
 {
-    uint64_t log2 = key >> POOL_ALIGN_SHIFT;
-    return log2 ? UINT64_C(1) << log2 : st->page;
-}
-
-/* Hands out a block that has left the cache and lies on the shelf of the request. */
-INLINE int pool_hand_out(struct block *b, const struct tp_req *rq, struct tp_block *out)
-{
-    b->state = BLOCK_LIVE;
-    b->size = rq->size;
-    b->align = rq->align;
-    *out = (struct tp_block){b->addr, key_granted(b->shelf->key)};
-    return TP_OK;
+    return cache_key_align(key) > st->cache.page ? cache_key_align(key) : st->cache.page;
 }
 
 #endif

@@ -123,7 +123,7 @@ static void resets(void **state)
             assert_int_equal(r->s->reset(r->st), TP_OK);
         }
         is_linear("resets");
-        assert_int_equal(lru_of(r)->cached_blocks, MANY);
+        assert_int_equal(lru_of(r)->cache.cached, MANY);
         free(blocks);
         close_lru(r);
     }
@@ -153,7 +153,8 @@ static void the_same_decisions(void **state)
             if (i == 100)
                 tp_lru_index_make(t.quick->st);
             twins_step(&t, i, streams);
-            assert_int_equal(lru_of(t.quick)->cached_bytes, lru_of(t.plain)->cached_bytes);
+            assert_int_equal(lru_of(t.quick)->cache.cached_bytes,
+                             lru_of(t.plain)->cache.cached_bytes);
             indexes += lru_of(t.quick)->index != NULL;
         }
         assert_int_equal(indexes, PLAYED - 100);

@@ -192,7 +192,7 @@ static void over_the_threshold_the_oldest_go(void **state)
     assert_int_equal(cached_bytes(r), 10 * KIB);
     assert_int_equal(r->account.waits, 0);
     for (int i = 0; i < 12; i++) {
-        const struct block *b = block_find(pool_of(r), a[i]);
+        const struct cache_block *b = cache_find(&pool_of(r)->cache, a[i]);
         assert_int_equal(b != NULL, i < 7);
     }
     close_pool(r);
@@ -231,7 +231,7 @@ static void a_sync_gives_back_what_was_freed_on_the_stream(void **state)
     sync_stream(r, 3);
     assert_int_equal(cached_bytes(r), 3 * KIB);
     sync_stream(r, 1);
-    assert_null(block_find(pool_of(r), a));
+    assert_null(cache_find(&pool_of(r)->cache, a));
     assert_int_equal(r->account.reserved, 6 * KIB);
     sync_stream(r, TP_ALL_STREAMS);
     assert_int_equal(r->account.reserved, 4 * KIB);
@@ -251,10 +251,10 @@ static void a_sync_keeps_what_another_stream_may_use(void **state)
     put(r, 1, a, KIB);
     put(r, 1, b, KIB);
     sync_stream(r, 1);
-    assert_non_null(block_find(pool_of(r), a));
-    assert_null(block_find(pool_of(r), b));
+    assert_non_null(cache_find(&pool_of(r)->cache, a));
+    assert_null(cache_find(&pool_of(r)->cache, b));
     sync_stream(r, 2);
-    assert_non_null(block_find(pool_of(r), a));
+    assert_non_null(cache_find(&pool_of(r)->cache, a));
     sync_stream(r, 1);
     assert_int_equal(r->account.reserved, 0);
     close_pool(r);
@@ -273,7 +273,7 @@ static void a_sync_keeps_as_much_as_the_release_threshold(void **state)
     sync_stream(r, 0);
     assert_int_equal(r->account.reserved, 5 * KIB);
     for (int i = 0; i < 5; i++)
-        assert_int_equal(block_find(pool_of(r), a[i]) != NULL, i >= 2);
+        assert_int_equal(cache_find(&pool_of(r)->cache, a[i]) != NULL, i >= 2);
     put(r, 0, live, 2 * KIB);
     sync_stream(r, TP_ALL_STREAMS);
     assert_int_equal(r->account.reserved, 5 * KIB);
@@ -293,7 +293,7 @@ static void max_cached_counts_blocks(void **state)
     }
     assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 5);
     for (int i = 0; i < 9; i++)
-        assert_int_equal(block_find(pool_of(r), a[i]) != NULL, i >= 4);
+        assert_int_equal(cache_find(&pool_of(r)->cache, a[i]) != NULL, i >= 4);
     close_pool(r);
 }
 
@@ -350,7 +350,7 @@ static void trim_goes_back_oldest_first_and_waits(void **state)
         trim(r, left - 1);
         left -= KIB * (1 + (unsigned)order[i] % 4);
         assert_int_equal(cached_bytes(r), left);
-        assert_null(block_find(pool_of(r), a[order[i]]));
+        assert_null(cache_find(&pool_of(r)->cache, a[order[i]]));
     }
     assert_true(r->account.waits > 0 && r->account.waits <= 8);
     assert_int_equal(r->account.reserved, 0);
@@ -485,8 +485,8 @@ static void then_it_waits_for_pending_ones_oldest_first(void **state)
     assert_int_equal(r->account.puts, 2);
     assert_int_equal(r->account.waits, 2);
     assert_int_equal(r->account.wait_ns, LAG - 3000);
-    assert_null(block_find(pool_of(r), a[3]));
-    assert_null(block_find(pool_of(r), a[2]));
+    assert_null(cache_find(&pool_of(r)->cache, a[3]));
+    assert_null(cache_find(&pool_of(r)->cache, a[2]));
     assert_int_equal(get(r, 0, 2 * KIB), a[0]);
     assert_int_equal(get(r, 1, 2 * KIB), a[1]);
     close_pool(r);
@@ -502,7 +502,7 @@ static void then_it_is_out_of_memory(void **state)
     assert_int_equal(try_on(r, 1, 5 * KIB, &b), TP_EOOM);
     assert_int_equal(b.addr, 0);
     assert_int_equal(r->account.reserved, 4 * KIB);
-    uint64_t bins = pool_of(r)->bins.count;
+    uint64_t bins = pool_of(r)->cache.bins.count;
     assert_int_equal(bins, 1); /* none for what there is not */
     put(r, 1, a, 4 * KIB);
     assert_int_equal(try_on(r, 1, UINT64_MAX, &b), TP_EOOM);
@@ -571,11 +571,11 @@ static void empty_bins_do_not_pile_up(void **state)
             assert_int_equal(r->s->alloc(r->st, NULL, &rq, &b), TP_OK);
             assert_int_equal(r->s->free(r->st, NULL, b.addr, &rq), TP_OK);
         }
-        assert_int_equal(pool_of(r)->bins.count, 10000);
+        assert_int_equal(pool_of(r)->cache.bins.count, 10000);
         trim(r, 0);
-        assert_int_equal(pool_of(r)->bins.count, 1);
-        assert_int_equal(pool_of(r)->shelves.used, 1);
-        assert_int_equal(pool_of(r)->blocks.used, 1);
+        assert_int_equal(pool_of(r)->cache.bins.count, 1);
+        assert_int_equal(pool_of(r)->cache.shelves.used, 1);
+        assert_int_equal(pool_of(r)->cache.blocks.used, 1);
         if (!round) {
             metadata = r->account.metadata;
             items = r->meta.live_blocks;
@@ -584,8 +584,8 @@ static void empty_bins_do_not_pile_up(void **state)
         assert_int_equal(r->meta.live_blocks, items);
     }
     for (unsigned i = 0; i < POOL_RECENT; i++) /* nor does the short cut remember them */
-        assert_true(!pool_of(r)->recent[i] || pool_of(r)->recent[i]->key == 512 ||
-                    pool_of(r)->recent[i]->key == 300);
+        assert_true(!pool_of(r)->recent[i] || pool_of(r)->recent[i]->shelf.key == 512 ||
+                    pool_of(r)->recent[i]->shelf.key == 300);
     put(r, 0, kept, 300);
     close_pool(r);
 }

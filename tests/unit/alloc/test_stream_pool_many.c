@@ -168,7 +168,8 @@ static void the_same_decisions(void **state)
         unsigned filed = 0; /* steps with ranks */
         for (unsigned i = 0; i < PLAYED; i++) {
             twins_step(&t, i, STREAMS_HERE);
-            assert_int_equal(pool_of(t.quick)->cached_bytes, pool_of(t.plain)->cached_bytes);
+            assert_int_equal(pool_of(t.quick)->cache.cached_bytes,
+                             pool_of(t.plain)->cache.cached_bytes);
             filed += pool_of(t.quick)->ranks != NULL;
         }
         assert_true(filed > PLAYED / 2);

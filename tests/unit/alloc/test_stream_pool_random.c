@@ -95,7 +95,7 @@ static void world_check_gone(struct world *w, uint64_t since)
         return;
     for (size_t i = 0; i < w->seen; i++) {
         const struct history *h = &w->history[i];
-        if (block_find(pool_of(w->r), h->addr))
+        if (cache_find(&pool_of(w->r)->cache, h->addr))
             continue;
         for (uint16_t s = 0; s < STREAMS; s++)
             if (h->until[s] > w->r->now_ns)

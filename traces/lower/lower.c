@@ -462,21 +462,11 @@ static int on_initial(struct tp_lower *lo, struct context *cx)
     return know(lo, cx, TP_LEFT_OUT);
 }
 
-static int create_new(struct tp_lower *lo, struct context *cx, enum tp_op op)
+static int on_new(struct tp_lower *lo, struct context *cx)
 {
     struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, cx->ev->id);
     int rc = entry ? replace_old(lo, cx, entry) : TP_OK;
-    return rc == TP_OK ? create(lo, cx, op) : rc;
-}
-
-static int on_alloc(struct tp_lower *lo, struct context *cx)
-{
-    return create_new(lo, cx, TP_ALLOC);
-}
-
-static int on_adopt(struct tp_lower *lo, struct context *cx)
-{
-    return create_new(lo, cx, TP_ADOPT);
+    return rc == TP_OK ? create(lo, cx, tp_event_asks(cx->ev->op)) : rc;
 }
 
 /* Finds the object of an event. *entry is NULL if the event must be dropped. */
@@ -497,27 +487,20 @@ static int on_free(struct tp_lower *lo, struct context *cx)
     return rc == TP_OK && entry ? drop_one(lo, cx, entry) : rc;
 }
 
-static int on_retain(struct tp_lower *lo, struct context *cx)
+/* An operation on a live object that leaves its size as it is. */
+static int on_live(struct tp_lower *lo, struct context *cx)
 {
     struct tp_id_entry *entry = NULL;
     int rc = find_live(lo, cx, TP_REPAIR_UNKNOWN_FREE, &entry);
     if (rc != TP_OK || !entry)
         return rc;
-    if (entry->refs == UINT32_MAX)
+    bool retains = cx->ev->op == TP_EV_RETAIN;
+    if (retains && entry->refs == UINT32_MAX)
         return refuse(lo, cx->ev, cx->err, ": id %" PRId64 " has too many references", cx->ev->id);
-    entry->refs++;
+    entry->refs += retains;
     if (!tp_has_slot(entry->index))
         return TP_OK;
-    return emit(lo, cx, on_object(lo, cx, entry->index, TP_RETAIN));
-}
-
-static int on_use(struct tp_lower *lo, struct context *cx)
-{
-    struct tp_id_entry *entry = NULL;
-    int rc = find_live(lo, cx, TP_REPAIR_UNKNOWN_FREE, &entry);
-    if (rc != TP_OK || !entry || !tp_has_slot(entry->index))
-        return rc;
-    return emit(lo, cx, on_object(lo, cx, entry->index, TP_USE));
+    return emit(lo, cx, on_object(lo, cx, entry->index, tp_event_asks(cx->ev->op)));
 }
 
 static int resize(struct tp_lower *lo, struct context *cx, uint32_t slot)
@@ -553,37 +536,24 @@ static int on_realloc(struct tp_lower *lo, struct context *cx)
 
 /* ---- everything else ---- */
 
-/* Emits for the device of the event's stream, or for all devices if it names none. */
-static int per_device(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
+/* An operation on the device of the event's stream, or on all devices if it names none. */
+static int on_devices(struct tp_lower *lo, struct context *cx)
 {
+    const struct tp_event *ev = cx->ev;
     uint32_t devices = (uint32_t)lo->streams.devices.used;
     uint16_t unnamed = devices > 1 ? TP_ALL_DEVICES : 0;
-    insn.device = cx->ev->has_stream ? cx->device : unnamed;
+    struct tp_insn insn = {.op = (uint8_t)ev->op, .device = ev->has_stream ? cx->device : unnamed};
+    if (tp_op_is(insn.op, TP_HAS_STREAM))
+        insn.stream = ev->has_stream ? cx->stream : TP_ALL_STREAMS;
+    if (tp_op_is(insn.op, TP_HAS_SIZE) && ev->has_size)
+        insn.size = ev->size;
+    if (insn.size > TP_MAX_SIZE)
+        return refuse(lo, ev, cx->err, " %s to %s bytes; the limit is 2^48", tp_event_verb(ev->op),
+                      tp_count(insn.size).s);
     for (uint32_t d = tp_insn_first_device(&insn);
          insn.op == TP_RESET && d < tp_insn_end_device(&insn, devices); d++)
         tp_objects_reset(&lo->objects, (uint16_t)d);
     return emit(lo, cx, insn);
-}
-
-static int on_sync(struct tp_lower *lo, struct context *cx)
-{
-    uint16_t stream = cx->ev->has_stream ? cx->stream : TP_ALL_STREAMS;
-    return per_device(lo, cx, (struct tp_insn){.op = TP_SYNC, .stream = stream});
-}
-
-static int on_reset(struct tp_lower *lo, struct context *cx)
-{
-    return per_device(lo, cx, (struct tp_insn){.op = TP_RESET});
-}
-
-static int on_trim(struct tp_lower *lo, struct context *cx)
-{
-    uint64_t keep = cx->ev->has_size ? cx->ev->size : 0;
-    if (keep > TP_MAX_SIZE) {
-        return refuse(lo, cx->ev, cx->err, " %s to %s bytes; the limit is 2^48",
-                      tp_event_verb(cx->ev->op), tp_count(keep).s);
-    }
-    return per_device(lo, cx, (struct tp_insn){.op = TP_TRIM, .size = keep});
 }
 
 static int emit_note(struct tp_lower *lo, struct context *cx, enum tp_note note, uint64_t bytes)
@@ -707,13 +677,14 @@ static int look_up(const struct tp_lower *lo, const struct tp_event *ev, struct 
 int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
 {
     static int (*const handlers[TP_EV_COUNT])(struct tp_lower *, struct context *) = {
-        [TP_EV_ALLOC] = on_alloc,     [TP_EV_FREE] = on_free,
-        [TP_EV_REALLOC] = on_realloc, [TP_EV_RETAIN] = on_retain,
-        [TP_EV_ADOPT] = on_adopt,     [TP_EV_USE] = on_use,
-        [TP_EV_SYNC] = on_sync,       [TP_EV_RESET] = on_reset,
-        [TP_EV_TRIM] = on_trim,       [TP_EV_THREAD_END] = on_thread_end,
-        [TP_EV_MARK] = on_mark,       [TP_EV_INITIAL] = on_initial,
-        [TP_EV_NOTE] = on_note};
+        [TP_EV_ALLOC] = on_new,       [TP_EV_FREE] = on_free,
+        [TP_EV_REALLOC] = on_realloc, [TP_EV_RETAIN] = on_live,
+        [TP_EV_ADOPT] = on_new,       [TP_EV_USE] = on_live,
+        [TP_EV_SYNC] = on_devices,    [TP_EV_RESET] = on_devices,
+        [TP_EV_TRIM] = on_devices,    [TP_EV_THREAD_END] = on_thread_end,
+        [TP_EV_MARK] = on_mark,       [TP_EV_NOTE] = on_note,
+        [TP_EV_INITIAL] = on_initial,
+    };
     assert((unsigned)ev->op < TP_EV_COUNT && handlers[ev->op]);
     struct context cx = {.ev = ev, .err = err};
     int stop = ++lo->unasked % ASK_AFTER == 0 ? look_up(lo, ev, err) : TP_OK;

@@ -27,10 +27,10 @@ struct frame {
     uint16_t record_stream;
     uint8_t record_align;
     bool explicit_slots;
-    uint32_t index;   /* index of the record in the block */
-    uint64_t base;    /* event of the record minus its index */
-    uint64_t time;    /* ns of the record, with its gap */
-    uint64_t ops[16]; /* records so far, by op */
+    uint32_t index;            /* index of the record in the block */
+    uint64_t base;             /* event of the record minus its index */
+    uint64_t time;             /* ns of the record, with its gap */
+    uint64_t ops[TP_OP_COUNT]; /* instructions so far, by op */
     uint8_t ring_next;
     uint64_t ring[TP_TPT_RING];
 };
@@ -84,7 +84,7 @@ static const uint8_t *read_index(struct frame *f, const uint8_t *p, uint32_t lim
 
 static bool on_object(unsigned op)
 {
-    return op < TP_OP_COUNT && tp_op_is(op, TP_IS_LIVE);
+    return op < TP_TPT_RAW && tp_op_is(op, TP_IS_LIVE);
 }
 
 /* Bits that a context byte may have, by the flags of the op. A live object has its own device, and
@@ -95,7 +95,7 @@ static bool on_object(unsigned op)
      (((flags) & (TP_HAS_DEVICE | TP_IS_LIVE)) == TP_HAS_DEVICE ? TP_TPT_SET_DEVICE : 0) |         \
      ((flags)&TP_ASKS ? TP_TPT_SET_ALIGN : 0))
 #define MAY_SET_ROW(op, number, name, verb, latency, rank, flags) [TP_##op] = MAY_SET(flags),
-static const uint8_t may_set[16] = {TP_OPS(MAY_SET_ROW)[TP_TPT_RAW] = TP_TPT_SET_EVENT};
+static const uint8_t may_set[TP_OP_COUNT] = {TP_OPS(MAY_SET_ROW)};
 
 /* Keeps the context for the following records. Stream and alignment of a live object are for its
  * record only. */
@@ -133,7 +133,8 @@ static __attribute__((noinline)) const uint8_t *read_context(struct frame *f, co
     const struct tp_tpt_limits *limits = &f->d->limits;
     unsigned bits = *p++;
     uint16_t align = 0;
-    if (bits & ~(unsigned)may_set[op] || !bits)
+    unsigned may = op == TP_TPT_RAW ? TP_TPT_SET_EVENT : may_set[op];
+    if (bits & ~may || !bits)
         return refuse(f, "its context is wrong");
     if (bits & TP_TPT_SET_THREAD)
         p = read_index(f, p, limits->threads, &f->thread, "the thread is out of range");
@@ -410,7 +411,7 @@ static const uint8_t *read_members(struct frame *f, const uint8_t *p, unsigned h
 static const uint8_t *read_other(struct frame *f, const uint8_t *p, unsigned head,
                                  struct tp_insn *in)
 {
-    if (in->op >= TP_OP_COUNT || in->op == TP_IDLE)
+    if (in->op == TP_TPT_RAW || in->op == TP_IDLE)
         return read_odd(f, p, head, in);
     if (tp_op_is(in->op, TP_IS_LIVE))
         return read_reference(f, p, head, in);

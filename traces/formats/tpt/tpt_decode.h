@@ -20,7 +20,7 @@ struct tp_tpt_decoder {
     bool explicit_slots; /* a block gave its slots explicitly; all later blocks do */
     bool started;        /* the prologue is over */
     uint64_t prologue, instructions, time, event; /* where the last block ended */
-    uint64_t ops[16];                             /* instructions by op, without the prologue */
+    uint64_t ops[TP_OP_COUNT];                    /* instructions by op, without the prologue */
     struct tp_insn pool; /* the last instruction, if it is a POOL: its ALLOC is next; else size 0 */
     uint64_t pool_event; /* its event */
 

@@ -303,7 +303,7 @@ static void put_other(struct encode_context *c, const struct tp_insn *in, uint64
 
 static void put_insn(struct encode_context *c, const struct tp_insn *in, uint64_t event)
 {
-    if (odd(in) || in->device == TP_ALL_DEVICES)
+    if (odd(in) || in->device == TP_ALL_DEVICES || in->op >= TP_TPT_RAW)
         put_raw(c, in, event);
     else if (tp_op_is(in->op, TP_ASKS))
         put_sized(c, in, event);

@@ -38,7 +38,7 @@ enum {
     FIXED = HASH_WORDS + FIELDS + 1 /* without the counts of ops */
 };
 
-/* Files of versions that knew no POOL count no others, and those without one are as theirs. */
+/* Readers that do not know the newer operations read every file without one. */
 enum { FEWEST_OPS = TP_POOL };
 
 void tp_tpt_facts_release(struct tp_tpt_facts *f)
@@ -104,7 +104,9 @@ uint8_t *tp_tpt_facts_put(const struct tp_program *program, const uint64_t *repa
                           uint32_t *count)
 {
     const struct tp_program_facts *f = tp_program_facts(program);
-    uint32_t ops = f->ops[TP_POOL] ? TP_OP_COUNT : FEWEST_OPS;
+    uint32_t ops = TP_OP_COUNT;
+    while (ops > FEWEST_OPS && !f->ops[ops - 1])
+        ops--;
     *count = FIXED + ops + PEAKS * (uint32_t)f->devices + 1 + REPAIR_WORDS * TP_REPAIR_COUNT;
     uint8_t *bytes = malloc(8 * (size_t)*count);
     if (!bytes)

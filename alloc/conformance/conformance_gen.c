@@ -95,66 +95,38 @@ static enum tp_op gen_op(struct gen *g)
 /* Finds the op an object; false where there is none for it. */
 static bool gen_object(struct gen *g, struct tp_insn *in)
 {
-    switch (in->op) {
-    case TP_ALLOC:
-    case TP_ADOPT:
+    if (tp_op_is(in->op, TP_IS_NEW))
         in->slot = gen_free_slot(g);
+    if (tp_op_is(in->op, TP_IS_LIVE))
+        in->slot = gen_live_slot(g, in->op == TP_RELEASE ? 2 : 1, tp_op_is(in->op, TP_HAS_SIZE));
+    if (tp_op_is(in->op, TP_ASKS))
         in->size = gen_size(g);
+    if (tp_op_is(in->op, TP_IS_NEW))
         in->align_log2 = gen_align(g);
-        break;
-    case TP_FREE:
-        in->slot = gen_live_slot(g, 1, true);
-        break;
-    case TP_REALLOC:
-        in->slot = gen_live_slot(g, 1, true);
-        in->size = gen_size(g);
-        break;
-    case TP_RETAIN:
-    case TP_USE:
-        in->slot = gen_live_slot(g, 1, false);
-        break;
-    case TP_RELEASE:
-        in->slot = gen_live_slot(g, 2, false);
-        break;
-    case TP_SYNC:
-        if (tp_gen_below(g, 3) == 0)
-            in->stream = TP_ALL_STREAMS;
-        break;
-    case TP_TRIM:
+    if (in->op == TP_SYNC && tp_gen_below(g, 3) == 0)
+        in->stream = TP_ALL_STREAMS;
+    if (in->op == TP_TRIM)
         in->size = tp_gen_below(g, 2) ? 0 : tp_gen_below(g, 500000);
-        break;
-    case TP_POOL:
+    if (tp_op_is(in->op, TP_HAS_POOL))
         in->size = 1 + tp_gen_below(g, 3);
-        break;
-    default:
-        break;
-    }
     return in->slot < GEN_SLOTS;
 }
 
 bool tp_gen_effect(uint32_t *refs, const struct tp_insn *in, uint32_t slots)
 {
     uint32_t *r = &refs[in->slot];
-    switch (in->op) {
-    case TP_ALLOC:
-    case TP_ADOPT:
-        return *r ? false : (*r = 1);
-    case TP_FREE:
-        return *r == 1 ? (*r = 0, true) : false;
-    case TP_REALLOC:
-        return *r == 1;
-    case TP_USE:
-        return *r != 0;
-    case TP_RETAIN:
-        return *r ? (++*r, true) : false;
-    case TP_RELEASE:
-        return *r > 1 ? (--*r, true) : false;
-    case TP_RESET:
+    bool fits = true;
+    if (tp_op_is(in->op, TP_IS_NEW))
+        fits = *r == 0;
+    else if (tp_op_is(in->op, TP_IS_LIVE))
+        fits = tp_op_is(in->op, TP_HAS_SIZE) ? *r == 1 : *r > (in->op == TP_RELEASE);
+    if (in->op == TP_RESET)
         memset(refs, 0, slots * sizeof *refs);
-        return true;
-    default:
-        return true;
-    }
+    else if (fits && (tp_op_is(in->op, TP_IS_NEW) || in->op == TP_RETAIN))
+        ++*r;
+    else if (fits && (in->op == TP_FREE || in->op == TP_RELEASE))
+        --*r;
+    return fits;
 }
 
 struct tp_insn tp_gen_next(struct gen *g)
@@ -174,7 +146,7 @@ struct tp_insn tp_gen_next(struct gen *g)
         if (tp_gen_below(g, 4) == 0)
             in.gap_ns = (uint32_t)tp_gen_below(g, UINT64_C(2) << g->gap_log2);
         tp_gen_effect(g->refs, &in, g->slots);
-        if (in.op == TP_ALLOC || in.op == TP_ADOPT)
+        if (tp_op_is(in.op, TP_IS_NEW))
             g->live++;
         else if (in.op == TP_FREE)
             g->live--;

@@ -290,32 +290,21 @@ static inline void property_shrink(struct property_shrink *s)
 
 /* ---- keeping ---- */
 
-static const char *const property_ops[TP_OP_COUNT] = {[TP_ALLOC] = "alloc",
-                                                      [TP_FREE] = "free",
-                                                      [TP_REALLOC] = "realloc",
-                                                      [TP_RETAIN] = "retain",
-                                                      [TP_ADOPT] = "adopt",
-                                                      [TP_RELEASE] = "release",
-                                                      [TP_USE] = "use",
-                                                      [TP_SYNC] = "sync",
-                                                      [TP_RESET] = "reset",
-                                                      [TP_TRIM] = "trim",
-                                                      [TP_THREAD_END] = "thread_end"};
-
 /* One event, as `tapool help format` has it. */
-static inline void property_event(FILE *f, const struct tp_insn *in, uint64_t time)
+static inline void property_event(FILE *f, const struct tp_insn *in, uint64_t time, uint64_t pool)
 {
-    bool on_object = in->op <= TP_USE, sized = in->op == TP_ALLOC || in->op == TP_ADOPT;
-    fprintf(f, "{\"t\": %llu, \"op\": \"%s\"", (unsigned long long)time, property_ops[in->op]);
-    if (on_object)
+    unsigned op = in->op;
+    fprintf(f, "{\"t\": %llu, \"op\": \"%s\"", (unsigned long long)time, tp_op_rows[op].name);
+    if (tp_op_is(op, TP_IS_NEW | TP_IS_LIVE))
         fprintf(f, ", \"id\": %u", in->slot);
-    if (sized || in->op == TP_REALLOC || in->op == TP_TRIM)
+    if (tp_op_is(op, TP_ASKS) || op == TP_TRIM)
         fprintf(f, ", \"size\": %llu", (unsigned long long)in->size);
-    if (sized)
+    if (tp_op_is(op, TP_IS_NEW))
         fprintf(f, ", \"align\": %llu", 1ULL << in->align_log2);
-    if (in->stream != TP_ALL_STREAMS && in->op != TP_TRIM && in->op != TP_RESET &&
-        in->op != TP_THREAD_END)
+    if (tp_op_is(op, TP_HAS_STREAM) && in->stream != TP_ALL_STREAMS)
         fprintf(f, ", \"stream\": %u", in->stream);
+    if (op == TP_ALLOC && pool)
+        fprintf(f, ", \"pool\": 0, \"pool_2\": %llu", (unsigned long long)pool);
     fprintf(f, ", \"thread\": %u}", in->thread);
 }
 
@@ -324,7 +313,8 @@ static inline int property_save(const char *path, const struct property_case *c,
                                 const struct property_program *p, uint64_t seed,
                                 const struct model_failure *failure)
 {
-    uint64_t time = 0;
+    uint64_t time = 0, pool = 0;
+    const char *before = "    ";
     FILE *f = fopen(path, "we");
     if (!f)
         return -1;
@@ -340,12 +330,18 @@ static inline int property_save(const char *path, const struct property_case *c,
         fprintf(f, "%s{\"id\": %u, \"device\": 0}", i ? ", " : "", i);
     fprintf(f, "],\n  \"events\": [\n");
     for (uint32_t i = 0; i < p->count; i++) {
-        time += p->insns[i].gap_ns;
-        fprintf(f, "    ");
-        property_event(f, &p->insns[i], time);
-        fprintf(f, i + 1 < p->count ? ",\n" : "\n");
+        const struct tp_insn *in = &p->insns[i];
+        time += in->gap_ns;
+        if (in->op == TP_POOL) { /* a trace has it as a member of the allocation */
+            pool = in->size;
+            continue;
+        }
+        fputs(before, f);
+        property_event(f, in, time, pool);
+        pool = in->op == TP_ALLOC ? 0 : pool;
+        before = ",\n    ";
     }
-    fprintf(f, "  ] }\n");
+    fprintf(f, "\n  ] }\n");
     bool bad = ferror(f);
     return fclose(f) || bad ? -1 : 0;
 }

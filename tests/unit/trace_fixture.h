@@ -150,10 +150,7 @@ static inline void forget(struct reading *r)
  * "+5" gap, "@3" event. Instructions are separated by "; ". */
 static inline void write_insn(const struct tp_insn *in, uint64_t event, char *out, size_t size)
 {
-    static const char *const names[TP_OP_COUNT] = {"alloc", "free", "realloc", "retain", "release",
-                                                   "adopt", "use",  "sync",    "reset",  "trim",
-                                                   "mark?", "mark", "note",    "idle"};
-    const char *name = in->op == TP_THREAD_END ? "end" : names[in->op];
+    const char *name = in->op == TP_THREAD_END ? "end" : tp_op_rows[in->op].name;
     int n = snprintf(out, size, "%s %" PRIu32 " %" PRIu64, name, in->slot, in->size);
     const struct {
         const char *mark;

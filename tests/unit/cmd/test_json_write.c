@@ -136,8 +136,10 @@ static void test_every_op(void **state)
     size_t count = sizeof every / sizeof *every;
     for (size_t i = 0; i < count; i++)
         seen[every[i].op] = true;
-    for (int op = 0; op < TP_EV_COUNT; op++) /* not events, and release is a free */
-        assert_true(seen[op] || op == TP_IDLE || op == TP_POOL || op == TP_EV_RELEASE);
+    for (int op = 0; op < TP_OP_COUNT;
+         op++) /* those without a rank are no events, a release is a free */
+        assert_true(seen[op] || !tp_op_rows[op].rank || op == TP_EV_RELEASE);
+    assert_true(seen[TP_EV_INITIAL]);
     round_trip(TP_KIND_DEVICE, 2, every, count);
 }
 

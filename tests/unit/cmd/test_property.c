@@ -205,7 +205,7 @@ static void print_program(const struct property_program *p)
         const struct tp_insn *in = &p->insns[i];
         print_error(
             "    %u: %-10s object %-3u size %-8llu align 2^%-2u thread %u stream %u +%u ns\n", i,
-            property_ops[in->op], in->slot, (unsigned long long)in->size, in->align_log2,
+            tp_op_rows[in->op].name, in->slot, (unsigned long long)in->size, in->align_log2,
             in->thread, in->stream, in->gap_ns);
     }
 }
@@ -368,6 +368,30 @@ static enum model_kind replay_kept(const struct property_case *c, const char *pa
     return kind;
 }
 
+static void a_kept_program_names_its_pools(void **state)
+{
+    (void)state;
+    char path[4096];
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tapool-property-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    int fd = mkstemp(path);
+    struct property_case c = {&planted_strategy, "", &property_sources[0]};
+    struct property_program p = {.count = 4,
+                                 .insns = {{.op = TP_POOL, .size = 3},
+                                           {.op = TP_SYNC},
+                                           {.op = TP_ALLOC, .size = 8},
+                                           {.op = TP_ALLOC, .slot = 1, .size = 8}}};
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_int_equal(property_save(path, &c, &p, 1, &(struct model_failure){0}), 0);
+    struct tp_trace trace = open_trace(path);
+    assert_int_equal(unlink(path), 0);
+    const struct tp_program_facts *f = tp_program_facts(trace.program);
+    assert_int_equal(f->ops[TP_ALLOC], 2);
+    assert_int_equal(f->ops[TP_POOL], 1);
+    assert_int_equal(f->instructions, 4);
+    tp_trace_close(&trace);
+}
+
 /* No step of it can be left out. */
 static void assert_minimal(struct property_shrink *s)
 {
@@ -444,6 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_are_functions_of_the_seed),
         cmocka_unit_test(correct_planted_strategy),
+        cmocka_unit_test(a_kept_program_names_its_pools),
         cmocka_unit_test(planted_bugs_are_found_and_made_small),
         cmocka_unit_test(every_strategy),
     };

@@ -254,8 +254,7 @@ static int flush(struct walk *k)
 
 static bool is_wanted(const struct walk *k, const struct tp_insn *in)
 {
-    return in->op != TP_IDLE && in->op != TP_POOL &&
-           !(k->cfg->strip && (in->op == TP_MARK || in->op == TP_NOTE));
+    return tp_op_rows[in->op].rank && !(k->cfg->strip && (in->op == TP_MARK || in->op == TP_NOTE));
 }
 
 /* Gives an object that is live at the beginning of the piece. */

@@ -107,7 +107,7 @@ static bool gen_object(struct gen *g, struct tp_insn *in)
         in->stream = TP_ALL_STREAMS;
     if (in->op == TP_TRIM)
         in->size = tp_gen_below(g, 2) ? 0 : tp_gen_below(g, 500000);
-    if (tp_op_is(in->op, TP_HAS_POOL))
+    if (in->op == TP_POOL)
         in->size = 1 + tp_gen_below(g, 3);
     return in->slot < GEN_SLOTS;
 }

@@ -33,7 +33,9 @@ enum tp_op_flag {
     /* may name all devices; an operation with a stream must then name all streams */
     TP_OF_ALL = 1 << 13,
     TP_NEEDS_STREAM = 1 << 14, /* a trace must name the stream */
-    TP_HAS_POOL = 1 << 15      /* the size is the number of a pool, from 1 (heap.h) */
+    /* a member of the ALLOC that follows, of the same thread, device and event; the size is its
+     * number, from 1 */
+    TP_OF_NEXT = 1 << 15
 };
 enum {
     TP_SIZED = TP_HAS_SIZE | TP_HAS_ALIGN,
@@ -96,7 +98,7 @@ enum tp_latency_kind {
     TP_RECORDED_OPS(X) \
     X(IDLE,       13, "idle",       "idles",       NONE,     0, 0) \
     X(POOL,       14, "pool",       "chooses",     NONE,     0, \
-      TP_HAS_DEVICE | TP_HAS_THREAD | TP_HAS_SIZE | TP_HAS_POOL)
+      TP_HAS_DEVICE | TP_HAS_THREAD | TP_HAS_SIZE | TP_OF_NEXT)
 /* clang-format on */
 
 #define TP_OP_NUMBER(op, number, ...) TP_##op = (number),

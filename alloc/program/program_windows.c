@@ -19,7 +19,7 @@ static const char *operands_wrong(const struct tp_insn *in, const struct tp_limi
         return "the slot is out of range";
     if (object && flags & TP_HAS_SIZE && (in->size == 0 || in->size > TP_MAX_SIZE))
         return "the size is out of range";
-    if (flags & TP_HAS_POOL && !tp_is_pool(in->size))
+    if (flags & TP_OF_NEXT && !tp_is_pool(in->size))
         return "the pool is out of range";
     if (flags & TP_HAS_NAME && in->slot >= limits->marks)
         return "there is no such mark";

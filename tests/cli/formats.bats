@@ -573,7 +573,7 @@ umpire_log() {
     sed -n 's/^ *\[TP_NOTE_[A-Z_]*\] = "\(.*\)",$/\1/p' "$TAPOOL_ROOT/traces/event.c" >notes
     [ "$(wc -l <notes)" -ge 9 ]
     while read -r note; do matches topic "(^|[^a-z_])$note([^a-z_]|$)"; done <notes
-    sed -n 's/^    \[TP_JSON_[A-Z]*\] = {KEY("\([a-z_]*\)".*/\1/p' "$TAPOOL_ROOT/traces/formats/json/json_event.c" >keys
+    sed -n 's/^    X([A-Z_0-9]*, *"\([a-z_0-9]*\)".*/\1/p' "$TAPOOL_ROOT/traces/formats/json/json_event.h" >keys
     [ "$(wc -l <keys)" -ge 11 ]
     while read -r key; do matches topic "(^|[^a-z_])$key([^a-z_]|$)"; done <keys
     matches topic '"op": "note", +"name": "segment_alloc"'

@@ -15,7 +15,7 @@ enum tp_failed_part tp_failed_request_next(struct tp_failed_request *f, const st
         next->op = TP_ALLOC;
         return TP_FAILED_NONE;
     }
-    bool between = is_note(in, TP_NOTE_DEVICE_FREE) || in->op == TP_POOL;
+    bool between = is_note(in, TP_NOTE_DEVICE_FREE) || tp_op_is(in->op, TP_OF_NEXT);
     if (!f->waits || event != f->event || (next->op == TP_ALLOC && between))
         return TP_FAILED_NONE;
     f->waits = in->op == next->op && in->size == next->size && in->stream == next->stream &&

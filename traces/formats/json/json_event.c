@@ -20,42 +20,9 @@
 
 #define NEED(key) TP_JSON_BIT(TP_JSON_##key)
 
-#define KEY(name) TP_SPAN_WORD(name), ", \"" name "\": "
-
-const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
-    [TP_JSON_T] = {KEY("t"), offsetof(struct tp_event, time_ns), {.max = UINT64_MAX}},
-    [TP_JSON_OP] = {KEY("op"), 0, {0}},
-    [TP_JSON_ID] = {KEY("id"),
-                    offsetof(struct tp_event, id),
-                    {.may_be_negative = true, .max = INT64_MAX}},
-    [TP_JSON_SIZE] = {KEY("size"),
-                      offsetof(struct tp_event, size),
-                      {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
-    [TP_JSON_ALIGN] = {KEY("align"),
-                       offsetof(struct tp_event, align),
-                       {.max = UINT64_C(1) << TP_MAX_ALIGN_LOG2, .max_text = "2^30"}},
-    [TP_JSON_THREAD] = {KEY("thread"), offsetof(struct tp_event, thread), {.max = UINT64_MAX}},
-    [TP_JSON_STREAM] = {KEY("stream"),
-                        offsetof(struct tp_event, stream),
-                        {.may_be_negative = true, .max = INT64_MAX}},
-    [TP_JSON_NAME] = {KEY("name"), 0, {0}},
-    [TP_JSON_FREE] = {KEY("free"),
-                      offsetof(struct tp_event, free_bytes),
-                      {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
-    [TP_JSON_NUMBER] = {KEY("event_number"),
-                        offsetof(struct tp_event, number),
-                        {.max = UINT64_C(1) << 53, .max_text = "2^53"}},
-    [TP_JSON_PLACE] = {KEY("place"), 0, {0}},
-    [TP_JSON_AT] = {KEY("at"), offsetof(struct tp_event, at), {.max = UINT64_MAX}},
-    [TP_JSON_BYTES] = {KEY("bytes"), offsetof(struct tp_event, bytes), {.max = UINT64_MAX}},
-    [TP_JSON_BEHIND] = {KEY("behind"), offsetof(struct tp_event, behind), {.max = UINT64_MAX}},
-    [TP_JSON_POOL] = {KEY("pool"),
-                      offsetof(struct tp_event, pool[0]),
-                      {.max = TP_POOL_MOST, .max_text = "2^24 - 1"}},
-    [TP_JSON_POOL_2] = {KEY("pool_2"),
-                        offsetof(struct tp_event, pool[1]),
-                        {.max = TP_POOL_MOST, .max_text = "2^24 - 1"}},
-};
+#define KEY_ROW(key, name, member, ...)                                                            \
+    {TP_SPAN_WORD(name), ", \"" name "\": ", offsetof(struct tp_event, member), {__VA_ARGS__}},
+const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {TP_JSON_KEY_ROWS(KEY_ROW)};
 
 /* Bits of the keys that an operation requires. */
 #define NEEDS(flags)                                                                               \

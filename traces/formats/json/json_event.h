@@ -44,32 +44,36 @@ int tp_json_event_lower(struct tp_json_scan *s, const struct tp_reading *r, stru
 
 /* ---- keys and ops ---- */
 
-/* Keys of an event, in the order in which writers tend to give them. */
-enum tp_json_key {
-    TP_JSON_T,
-    TP_JSON_OP,
-    TP_JSON_ID,
-    TP_JSON_SIZE,
-    TP_JSON_ALIGN,
-    TP_JSON_THREAD,
-    TP_JSON_STREAM,
-    TP_JSON_NAME,
-    TP_JSON_FREE,
-    TP_JSON_NUMBER,
-    TP_JSON_PLACE,
-    TP_JSON_AT,
-    TP_JSON_BYTES,
-    TP_JSON_BEHIND,
-    TP_JSON_POOL,
-    TP_JSON_POOL_2,
-    TP_JSON_KEYS
-};
+/* Keys of an event, in the order in which writers tend to give them: constant, key, the 64-bit
+ * member of struct tp_event for its number, range of the number. Without a range it is a text, or
+ * the op. */
+/* clang-format off */
+#define TP_JSON_KEY_ROWS(X) \
+    X(T,      "t",            time_ns,    .max = UINT64_MAX) \
+    X(OP,     "op",           op,         .max = 0) \
+    X(ID,     "id",           id,         .max = INT64_MAX, .may_be_negative = true) \
+    X(SIZE,   "size",         size,       .max = TP_MAX_SIZE, .max_text = "2^48 bytes") \
+    X(ALIGN,  "align",        align,      .max = UINT64_C(1) << TP_MAX_ALIGN_LOG2, .max_text = "2^30") \
+    X(THREAD, "thread",       thread,     .max = UINT64_MAX) \
+    X(STREAM, "stream",       stream,     .max = INT64_MAX, .may_be_negative = true) \
+    X(NAME,   "name",         name,       .max = 0) \
+    X(FREE,   "free",         free_bytes, .max = TP_MAX_SIZE, .max_text = "2^48 bytes") \
+    X(NUMBER, "event_number", number,     .max = UINT64_C(1) << 53, .max_text = "2^53") \
+    X(PLACE,  "place",        place,      .max = 0) \
+    X(AT,     "at",           at,         .max = UINT64_MAX) \
+    X(BYTES,  "bytes",        bytes,      .max = UINT64_MAX) \
+    X(BEHIND, "behind",       behind,     .max = UINT64_MAX) \
+    X(POOL,   "pool",         pool[0],    .max = TP_POOL_MOST, .max_text = "2^24 - 1") \
+    X(POOL_2, "pool_2",       pool[1],    .max = TP_POOL_MOST, .max_text = "2^24 - 1")
+/* clang-format on */
+#define TP_JSON_KEY_NAME(key, ...) TP_JSON_##key,
+enum tp_json_key { TP_JSON_KEY_ROWS(TP_JSON_KEY_NAME) TP_JSON_KEYS };
 #define TP_JSON_BIT(key) (1u << (key))
 
 struct tp_json_key_row {
     struct tp_span_word word;
     char usual[24];             /* the key with the bytes that nearly always surround it */
-    size_t offset;              /* offset in struct tp_event of the 64-bit member for the value */
+    size_t offset;              /* of that member in struct tp_event */
     struct tp_json_range range; /* `max` is 0 if the value is a text */
 };
 extern const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS];

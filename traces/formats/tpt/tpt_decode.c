@@ -403,7 +403,7 @@ static const uint8_t *read_members(struct frame *f, const uint8_t *p, unsigned h
         p = tp_varint(p, &in->size);
     if (flags & TP_HAS_NAME)
         p = read_mark(f, p, in);
-    if (flags & TP_HAS_POOL && !tp_is_pool(in->size))
+    if (flags & TP_OF_NEXT && !tp_is_pool(in->size))
         return refuse(f, "the pool is out of range");
     return apply(f, p, in);
 }
